@@ -110,7 +110,7 @@ norace:
 	@$(GO) test -run 'Cost$$' ./mcp
 	@$(GO) test -run '^Test(HiddenRules.*|PolicyIsWritten.*|AcceptedRulesDecide|FitAnything|.*NotAllocate)$$' ./registry
 	@$(GO) test -run '^Test(Bombs|Copies|UnmapLongEnum|NothingIsLostSilently|Corpus(RealTools|IsDeterministic|OddSchemas|MadeSchemas|Back|Forth|Auditor))$$' ./registry/profile
-	@$(GO) test -run '^Test(LargeValues|CheckShapes|CompleteTraps|BeginningsAlone|EditLarge|MaskOfHostileText)$$' ./internal/schemagate ./internal/redact ./internal/jsonc ./host/config
+	@$(GO) test -run '^Test(LargeValues|CheckShapes|CompleteTraps|BeginningsAlone|EditLarge|MaskOfHostileText)$$' ./internal/schemagate ./internal/redact ./internal/jsonc ./internal/mask ./host/config/edit
 
 # Each module is released into a proxy in a folder, and got from there. MODULES limits
 # them.

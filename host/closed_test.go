@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -46,7 +47,7 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 		},
 		"GetPrompt": func(s string) error { _, err := content.New(h).GetPrompt(ctx, s+"__x", nil, nil); return err },
 		"AddServer": func(s string) error {
-			_, err := h.AddServer(ctx, &config.Record{Name: s + "2", Command: "x"})
+			_, err := h.AddServer(ctx, &record.Record{Name: s + "2", Command: "x"})
 			return err
 		},
 		"UpdateServer": func(s string) error { _, err := h.UpdateServer(ctx, s, patch(t, `{}`)); return err },

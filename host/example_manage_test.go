@@ -7,11 +7,12 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // managed is a host over a store in memory whose servers are in this process.
 func managed(ctx context.Context) (*host.Host, error) {
-	store := config.NewMemoryStore(&config.Record{Name: "notes", Command: "notes", Env: map[string]config.Secret{"KEY": "sk-0123456789abcd"}})
+	store := record.NewMemoryStore(&record.Record{Name: "notes", Command: "notes", Env: map[string]config.Secret{"KEY": "sk-0123456789abcd"}})
 	return host.OpenStore(ctx, store, fakes(&host.Options{}))
 }
 
@@ -35,7 +36,7 @@ func ExampleHost_AddServer() {
 		return
 	}
 	defer h.Close()
-	report, err := h.AddServer(ctx, &config.Record{Name: "files", Command: "files"})
+	report, err := h.AddServer(ctx, &record.Record{Name: "files", Command: "files"})
 	fmt.Println(report.Started, err)
 	fmt.Println(names(h))
 	// Output:
@@ -51,7 +52,7 @@ func ExampleHost_UpdateServer() {
 		return
 	}
 	defer h.Close()
-	var p config.Patch
+	var p record.Patch
 	_ = json.Unmarshal([]byte(`{"description": "my notes", "env": {"KEY": "sk-****abcd"}}`), &p)
 	report, err := h.UpdateServer(ctx, "notes", &p)
 	fmt.Println(report.Replaced, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -34,8 +35,8 @@ func statusName(path string) string {
 // it, and ends with it.
 type statusKeeper struct {
 	host  *Host
-	store config.StatusStore
-	kept  map[string]config.LastStatus // what the store has; nil: not known yet
+	store record.StatusStore
+	kept  map[string]record.LastStatus // what the store has; nil: not known yet
 
 	closing sync.Once
 	last    []serverStatus // how the servers stood when the host began to close
@@ -110,7 +111,7 @@ func (k *statusKeeper) keep(all []serverStatus, ended bool) {
 	if all == nil || !k.load() {
 		return
 	}
-	now := map[string]config.LastStatus{}
+	now := map[string]record.LastStatus{}
 	for _, s := range all {
 		last, known := k.kept[s.name]
 		if !known {
@@ -119,10 +120,10 @@ func (k *statusKeeper) keep(all []serverStatus, ended bool) {
 		if s.status != nil && s.entry != nil {
 			last = lastOf(last, *s.status, s.entry)
 		}
-		if ended && last.Status == config.StatusConnected {
-			last.Status = config.StatusDisconnected
+		if ended && last.Status == record.StatusConnected {
+			last.Status = record.StatusDisconnected
 		}
-		if last != (config.LastStatus{}) {
+		if last != (record.LastStatus{}) {
 			now[s.name] = last
 		}
 	}
@@ -131,8 +132,8 @@ func (k *statusKeeper) keep(all []serverStatus, ended bool) {
 
 // save tells the store what differs from what it has. If that fails, the next change
 // tells it.
-func (k *statusKeeper) save(now map[string]config.LastStatus) {
-	changes := map[string]config.LastStatus{}
+func (k *statusKeeper) save(now map[string]record.LastStatus) {
+	changes := map[string]record.LastStatus{}
 	for name, s := range now {
 		if k.kept[name] != s {
 			changes[name] = s
@@ -140,7 +141,7 @@ func (k *statusKeeper) save(now map[string]config.LastStatus) {
 	}
 	for name := range k.kept {
 		if _, ok := now[name]; !ok {
-			changes[name] = config.LastStatus{}
+			changes[name] = record.LastStatus{}
 		}
 	}
 	if len(changes) == 0 {
@@ -175,36 +176,36 @@ func (k *statusKeeper) load() bool {
 	}
 	k.kept = maps.Clone(kept)
 	if k.kept == nil {
-		k.kept = map[string]config.LastStatus{}
+		k.kept = map[string]record.LastStatus{}
 	}
 	return true
 }
 
 // lastOf returns what is kept of a server's status; last is what was kept before.
-func lastOf(last config.LastStatus, s Status, entry *config.Server) config.LastStatus {
+func lastOf(last record.LastStatus, s Status, entry *config.Server) record.LastStatus {
 	switch s.Stage {
 	case StageStarting:
 		if s.Err == nil {
 			return last // it is not clear yet what becomes of it
 		}
-		last.Status = config.StatusError
+		last.Status = record.StatusError
 	case StageReady:
 		switch {
 		case s.State.Phase == mcp.Ready:
 			last.Connected = s.State.Since.Round(0).UTC()
-		case last.Status != config.StatusConnected: // a user is
+		case last.Status != record.StatusConnected: // a user is
 			last.Connected = time.Now().Round(0).UTC()
 		}
-		last.Status, last.Tools = config.StatusConnected, s.Tools
+		last.Status, last.Tools = record.StatusConnected, s.Tools
 	case StageDisabled:
-		last.Status, last.Error = config.StatusDisconnected, ""
+		last.Status, last.Error = record.StatusDisconnected, ""
 		return last
 	default:
-		last.Status = config.StatusDisconnected
+		last.Status = record.StatusDisconnected
 	}
 	last.Error = entry.MaskError(s.Err)
 	if last.Error != "" {
-		last.Status = config.StatusError
+		last.Status = record.StatusError
 	} else if u := s.Unapplied; u != nil { // it works as it was
 		last.Error = u.Entry.MaskError(u.Err)
 	}

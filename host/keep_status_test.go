@@ -14,24 +14,26 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // memoryStatuses is a store of statuses that counts.
 type memoryStatuses struct {
 	mu    sync.Mutex
-	all   map[string]config.LastStatus
+	all   map[string]record.LastStatus
 	saves int
 	fail  bool
 	hang  bool
 }
 
-func (m *memoryStatuses) Statuses(context.Context) (map[string]config.LastStatus, error) {
+func (m *memoryStatuses) Statuses(context.Context) (map[string]record.LastStatus, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.all), nil
 }
 
-func (m *memoryStatuses) SaveStatuses(ctx context.Context, changes map[string]config.LastStatus) error {
+func (m *memoryStatuses) SaveStatuses(ctx context.Context, changes map[string]record.LastStatus) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.saves++
@@ -43,10 +45,10 @@ func (m *memoryStatuses) SaveStatuses(ctx context.Context, changes map[string]co
 		return errors.New("the disk is full")
 	}
 	if m.all == nil {
-		m.all = map[string]config.LastStatus{}
+		m.all = map[string]record.LastStatus{}
 	}
 	for name, s := range changes {
-		if s == (config.LastStatus{}) {
+		if s == (record.LastStatus{}) {
 			delete(m.all, name)
 		} else {
 			m.all[name] = s
@@ -55,25 +57,25 @@ func (m *memoryStatuses) SaveStatuses(ctx context.Context, changes map[string]co
 	return nil
 }
 
-func (m *memoryStatuses) at(name string) config.LastStatus {
+func (m *memoryStatuses) at(name string) record.LastStatus {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.all[name]
 }
 
-func records(n int) []*config.Record {
-	var all []*config.Record
+func records(n int) []*record.Record {
+	var all []*record.Record
 	for i := range n {
-		all = append(all, &config.Record{Name: fmt.Sprint("s", i), Command: "x"})
+		all = append(all, &record.Record{Name: fmt.Sprint("s", i), Command: "x"})
 	}
 	return all
 }
 
 func TestStatusIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &memoryStatuses{all: map[string]config.LastStatus{"gone": {Status: config.StatusConnected}, "s1": {Status: config.StatusError, Error: "old", Tools: 9}}}
-		store := config.NewMemoryStore(append(records(20), &config.Record{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
-			&config.Record{Name: "off", Command: "x", Disabled: true})...)
+		m := &memoryStatuses{all: map[string]record.LastStatus{"gone": {Status: record.StatusConnected}, "s1": {Status: record.StatusError, Error: "old", Tools: 9}}}
+		store := record.NewMemoryStore(append(records(20), &record.Record{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
+			&record.Record{Name: "off", Command: "x", Disabled: true})...)
 		h, err := host.OpenStore(t.Context(), store, fakes(&host.Options{Statuses: m}))
 		if err != nil {
 			t.Fatal(err)
@@ -85,14 +87,14 @@ func TestStatusIsKept(t *testing.T) {
 			t.Errorf("the start of 22 servers was saved %d times", m.saves)
 		}
 		for _, name := range []string{"s0", "s1", "s19"} {
-			if s := m.at(name); s.Status != config.StatusConnected || s.Tools != 1 || s.Error != "" || s.Connected.After(opened) || s.Connected.IsZero() {
+			if s := m.at(name); s.Status != record.StatusConnected || s.Tools != 1 || s.Error != "" || s.Connected.After(opened) || s.Connected.IsZero() {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}
-		if s := m.at("bad"); s.Status != config.StatusError || s.Error != "it is broken by ****" || !s.Connected.IsZero() {
+		if s := m.at("bad"); s.Status != record.StatusError || s.Error != "it is broken by ****" || !s.Connected.IsZero() {
 			t.Errorf("bad: %+v", s)
 		}
-		if s := m.at("off"); s.Status != config.StatusDisconnected {
+		if s := m.at("off"); s.Status != record.StatusDisconnected {
 			t.Errorf("off: %+v", s)
 		}
 		if s := m.at("gone"); s.Status != "" {
@@ -108,7 +110,7 @@ func TestStatusIsKept(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if s := m.at("s0"); s.Status != config.StatusDisconnected || !s.Connected.Equal(connected) || s.Tools != 1 {
+		if s := m.at("s0"); s.Status != record.StatusDisconnected || !s.Connected.Equal(connected) || s.Tools != 1 {
 			t.Errorf("switched off: %+v", s)
 		}
 		if s := m.at("s1"); s.Status != "" {
@@ -123,10 +125,10 @@ func TestStatusIsKept(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
-		if s := m.at("s2"); s.Status != config.StatusDisconnected || s.Tools != 1 {
+		if s := m.at("s2"); s.Status != record.StatusDisconnected || s.Tools != 1 {
 			t.Errorf("after Close: %+v", s)
 		}
-		if s := m.at("bad"); s.Status != config.StatusError {
+		if s := m.at("bad"); s.Status != record.StatusError {
 			t.Errorf("after Close: %+v", s)
 		}
 	})
@@ -136,14 +138,14 @@ func TestStatusIsKept(t *testing.T) {
 func TestStatusOfAShortRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memoryStatuses{}
-		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(records(2)...), fakes(&host.Options{Statuses: m}))
+		h, err := host.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), fakes(&host.Options{Statuses: m}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}
-		if s := m.at("s1"); s.Status != config.StatusDisconnected || s.Tools != 1 || s.Connected.IsZero() {
+		if s := m.at("s1"); s.Status != record.StatusDisconnected || s.Tools != 1 || s.Connected.IsZero() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -152,7 +154,7 @@ func TestStatusOfAShortRun(t *testing.T) {
 func TestStatusStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &memoryStatuses{fail: true}
-		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(records(2)...), fakes(&host.Options{Statuses: m}))
+		h, err := host.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), fakes(&host.Options{Statuses: m}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +181,7 @@ func TestStatusesOfOtherStores(t *testing.T) {
 	dir := t.TempDir()
 	open := func(name string) *host.Host {
 		t.Helper()
-		store := config.NewMemoryStore(&config.Record{Name: name, Command: "x"})
+		store := record.NewMemoryStore(&record.Record{Name: name, Command: "x"})
 		h, err := host.OpenStore(t.Context(), store, &host.Options{StateDir: dir, Transport: (&acceptTown{}).transport})
 		if err != nil {
 			t.Fatal(err)
@@ -198,7 +200,7 @@ func TestStatusesOfOtherStores(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h, err := host.OpenStore(t.Context(), config.OpenFileStore(path, nil), &host.Options{StateDir: dir, Transport: (&acceptTown{}).transport})
+	h, err := host.OpenStore(t.Context(), edit.OpenFileStore(path, nil), &host.Options{StateDir: dir, Transport: (&acceptTown{}).transport})
 	if err != nil {
 		t.Fatal(err)
 	}

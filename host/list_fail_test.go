@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -30,9 +31,9 @@ func TestServerThatCannotListWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := mcptest.Error(-32603, "the index is locked")
 		opts := scriptedHost(t, mcptest.Script{"tools/list": mcptest.Sequence(down, down, down, mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`))})
-		kept := &memoryStatuses{all: map[string]config.LastStatus{"s": {Status: config.StatusConnected, Tools: 3}}}
+		kept := &memoryStatuses{all: map[string]record.LastStatus{"s": {Status: record.StatusConnected, Tools: 3}}}
 		opts.Statuses = kept
-		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(&config.Record{Name: "s", Command: "x"}), patient(opts))
+		h, err := host.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), patient(opts))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		if s.Err == nil || !strings.Contains(s.Err.Error(), "the index is locked") {
 			t.Errorf("got the error %v, want that of the list", s.Err)
 		}
-		if got := kept.at("s"); got.Status != config.StatusError || !strings.Contains(got.Error, "the index is locked") {
+		if got := kept.at("s"); got.Status != record.StatusError || !strings.Contains(got.Error, "the index is locked") {
 			t.Errorf("got the kept status %+v, want an error with that of the list", got)
 		}
 		health, err := doctor.HealthOf(h, "s")
@@ -68,7 +69,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		if got := status(t, h, "s"); got.Stage != host.StageReady || got.Err != nil {
 			t.Errorf("after a minute: got the stage %s and the error %v, want %s and none", got.Stage, got.Err, host.StageReady)
 		}
-		if got := kept.at("s"); got.Status != config.StatusConnected || got.Tools != 1 || got.Error != "" {
+		if got := kept.at("s"); got.Status != record.StatusConnected || got.Tools != 1 || got.Error != "" {
 			t.Errorf("after a minute: got the kept status %+v, want that it is connected with one tool", got)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -95,17 +96,17 @@ func TestLoginByDeviceCodeFromAFile(t *testing.T) {
 
 // The client's secret is not sent to another token endpoint than it was stored for.
 func TestSecretOfAMovedTokenEndpoint(t *testing.T) {
-	stored := &config.Record{Name: "s", URL: "https://mcp.example.com/mcp", Auth: &config.Auth{ClientID: "c", ClientSecret: "hush-hush-hush",
+	stored := &record.Record{Name: "s", URL: "https://mcp.example.com/mcp", Auth: &config.Auth{ClientID: "c", ClientSecret: "hush-hush-hush",
 		AuthorizationURL: "https://as.example.com/a", TokenURL: "https://as.example.com/t"}}
 	shown, err := json.Marshal(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var patch config.Patch
+	var patch record.Patch
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(shown), "https://as.example.com/t", "https://evil.example/t")), &patch); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := stored.Apply(&patch); !errors.Is(err, &config.RecordError{Code: config.CodeSecretMoved}) {
-		t.Errorf("got %v, want %s", err, config.CodeSecretMoved)
+	if _, err := stored.Apply(&patch); !errors.Is(err, &record.Error{Code: record.CodeSecretMoved}) {
+		t.Errorf("got %v, want %s", err, record.CodeSecretMoved)
 	}
 }

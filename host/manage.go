@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // ErrNoStore is returned by the methods that change records, if the host has no store
@@ -20,15 +21,15 @@ var ErrNoStore = errors.New("host: there is no store to keep servers in: use Ope
 // disabled. It returns when the server is ready or has failed its first attempt, which
 // the Report says: it is kept all the same, and tried again.
 //
-// The error is a [*config.RecordError], or several joined, if the record is not one that
+// The error is a [*record.Error], or several joined, if the record is not one that
 // can be kept; that of the store; or that of a required server that failed. If ctx ends
 // before, the server goes on to be started.
-func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) {
+func (h *Host) AddServer(ctx context.Context, r *record.Record) (Report, error) {
 	if r == nil {
 		return Report{}, errors.New("host: AddServer: the record is nil")
 	}
-	return h.manage(ctx, "add", []string{r.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
-		added, err := config.AddRecord(ctx, store, r)
+	return h.manage(ctx, "add", []string{r.ServerName()}, func(ctx context.Context, store record.Store) (before, after *record.Record, err error) {
+		added, err := record.Add(ctx, store, r)
 		return nil, added.Record, err
 	})
 }
@@ -36,7 +37,7 @@ func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) 
 // UpdateServer applies a patch to the record of that name in the host's store, and has
 // the server run as that says, as [Host.Apply] does: a changed server is replaced when
 // its successor is ready, and if that fails the old one goes on, as the Report says. A
-// masked secret in the patch stays what it is, see [config.Record.Apply]. The name is that
+// masked secret in the patch stays what it is, see [record.Record.Apply]. The name is that
 // of the record or of its server, or the record's ID.
 //
 // With another name the server is started under that beside the former one, which is
@@ -44,39 +45,39 @@ func (h *Host) AddServer(ctx context.Context, r *config.Record) (Report, error) 
 // status stays; what was approved or who is logged in under the former name does not, and
 // a quarantine goes on.
 //
-// The error is as for [Host.AddServer], and of [config.CodeNotFound] if there is no such
+// The error is as for [Host.AddServer], and of [record.CodeNotFound] if there is no such
 // record.
-func (h *Host) UpdateServer(ctx context.Context, name string, p *config.Patch) (Report, error) {
+func (h *Host) UpdateServer(ctx context.Context, name string, p *record.Patch) (Report, error) {
 	store, err := h.managedStore()
 	if err != nil {
 		return Report{}, err
 	}
-	old, err := config.FindRecord(ctx, store, name)
+	old, err := record.Find(ctx, store, name)
 	if err != nil {
 		return Report{}, err
 	}
 	names := []string{old.Record.ServerName()}
 	if p != nil && p.Name.Set {
-		renamed := config.Record{Name: p.Name.Value}
+		renamed := record.Record{Name: p.Name.Value}
 		names = append(names, renamed.ServerName())
 		p = h.stayQuarantined(names[0], p)
 	}
-	return h.manage(ctx, "update", names, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
-		was, is, err := config.UpdateRecord(ctx, store, cmp.Or(old.ID, old.Record.Name), p)
+	return h.manage(ctx, "update", names, func(ctx context.Context, store record.Store) (before, after *record.Record, err error) {
+		was, is, err := record.Update(ctx, store, cmp.Or(old.ID, old.Record.Name), p)
 		return was.Record, is.Record, err
 	})
 }
 
 // stayQuarantined returns a patch that gives a server another name, and does not end its
 // quarantine by that.
-func (h *Host) stayQuarantined(name string, p *config.Patch) *config.Patch {
+func (h *Host) stayQuarantined(name string, p *record.Patch) *record.Patch {
 	sl, err := h.slot(name)
 	if err != nil {
 		return p
 	}
 	if s := sl.now(); s != nil && s.quarantined() {
 		held := *p
-		held.Quarantined = config.Optional[bool]{Set: true, Value: true}
+		held.Quarantined = record.Optional[bool]{Set: true, Value: true}
 		return &held
 	}
 	return p
@@ -84,27 +85,27 @@ func (h *Host) stayQuarantined(name string, p *config.Patch) *config.Patch {
 
 // RemoveServer removes the record of that name from the host's store, and its server.
 // Calls under way finish in the background. A record that belongs to the program is not
-// removed: the error is of [config.CodeBuiltinReadOnly] then. The name is as for
-// [Host.UpdateServer]. If the store is a [config.Archive], [Host.RestoreServer] takes it
+// removed: the error is of [record.CodeBuiltinReadOnly] then. The name is as for
+// [Host.UpdateServer]. If the store is a [record.Archive], [Host.RestoreServer] takes it
 // back.
 func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
 	store, err := h.managedStore()
 	if err != nil {
 		return Report{}, err
 	}
-	old, err := config.FindRecord(ctx, store, name)
+	old, err := record.Find(ctx, store, name)
 	if err != nil {
 		return Report{}, err
 	}
-	return h.manage(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
-		removed, err := config.RemoveRecord(ctx, store, cmp.Or(old.ID, old.Record.Name))
+	return h.manage(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context, store record.Store) (before, after *record.Record, err error) {
+		removed, err := record.Remove(ctx, store, cmp.Or(old.ID, old.Record.Name))
 		return removed.Record, nil, err
 	})
 }
 
 // RestoreServer takes back that the record of an ID was removed from the host's store, and
 // starts its server as [Host.AddServer] does. The error is as there, of
-// [config.CodeNotFound] if no such record was removed, and of [config.CodeNameTaken] if
+// [record.CodeNotFound] if no such record was removed, and of [record.CodeNameTaken] if
 // another one has its name now.
 func (h *Host) RestoreServer(ctx context.Context, id string) (Report, error) {
 	removed, err := h.RemovedServers(ctx)
@@ -115,16 +116,16 @@ func (h *Host) RestoreServer(ctx context.Context, id string) (Report, error) {
 		if m.ID != id {
 			continue
 		}
-		return h.manage(ctx, "restore", []string{m.Record.ServerName()}, func(ctx context.Context, store config.Store) (before, after *config.Record, err error) {
-			restored, err := config.RestoreRecord(ctx, store, id)
+		return h.manage(ctx, "restore", []string{m.Record.ServerName()}, func(ctx context.Context, store record.Store) (before, after *record.Record, err error) {
+			restored, err := record.Restore(ctx, store, id)
 			return nil, restored.Record, err
 		})
 	}
-	return Report{}, &config.RecordError{Code: config.CodeNotFound, Name: id}
+	return Report{}, &record.Error{Code: record.CodeNotFound, Name: id}
 }
 
 // managedStore returns the store of the host, if that can change what is in it.
-func (h *Host) managedStore() (config.Store, error) {
+func (h *Host) managedStore() (record.Store, error) {
 	switch {
 	case h.opts.Store == nil:
 		return nil, ErrNoStore
@@ -136,7 +137,7 @@ func (h *Host) managedStore() (config.Store, error) {
 
 // A recordChange changes a store, and returns the record before and after it, nil if
 // there is none.
-type recordChange func(context.Context, config.Store) (before, after *config.Record, err error)
+type recordChange func(context.Context, record.Store) (before, after *record.Record, err error)
 
 // manage changes the store, and then the servers of those names. First the store: what
 // is in it is what a host starts that is opened after this one was killed. Who changes
@@ -217,7 +218,7 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 	defer h.caught("Options.Store", &err)
 	before, after, err := change(ctx, h.opts.Store)
 	name := ""
-	for _, r := range []*config.Record{before, after} {
+	for _, r := range []*record.Record{before, after} {
 		if r != nil {
 			name = r.ServerName()
 		}
@@ -233,9 +234,9 @@ func (h *Host) planManaged(ctx context.Context, what string, change recordChange
 		if before != nil {
 			names = append(names, before.ServerName())
 		}
-		entry, err := config.ReadServer(following, h.opts.Store, after.Name, h.storeOptions(names...))
+		entry, err := record.ReadServer(following, h.opts.Store, after.Name, h.storeOptions(names...))
 		switch {
-		case errors.Is(err, &config.RecordError{Code: config.CodeNotFound}):
+		case errors.Is(err, &record.Error{Code: record.CodeNotFound}):
 			entry = nil // somebody else has removed it already
 		case err != nil:
 			return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Name, err)
@@ -288,13 +289,13 @@ func (h *Host) claimManaged(steps []step, name string, entry *config.Server) []s
 
 // A Managed is a record of the host's store with what became of its server.
 type Managed struct {
-	ID       string            // see [config.Stored]; empty if the store has none
-	Record   *config.Record    // with secrets masked
-	Revision config.Revision   // see [config.Patch.Revision]
+	ID       string            // see [record.Stored]; empty if the store has none
+	Record   *record.Record    // with secrets masked
+	Revision record.Revision   // see [record.Patch.Revision]
 	Created  time.Time         // zero if it is not known
 	Updated  time.Time         // zero likewise
 	Deleted  time.Time         // zero but for what [Host.RemovedServers] returns
-	Last     config.LastStatus // the newest that was kept; it is some time behind
+	Last     record.LastStatus // the newest that was kept; it is some time behind
 	Status   *Status           // where the server stands; nil if the host does not have it
 }
 
@@ -307,7 +308,7 @@ func (m Managed) MarshalJSON() ([]byte, error) {
 		Created       time.Time       `json:"createTime,omitzero"`
 		Updated       time.Time       `json:"updateTime,omitzero"`
 		Deleted       time.Time       `json:"deleteTime,omitzero"`
-		Revision      config.Revision `json:"revision"`
+		Revision      record.Revision `json:"revision"`
 		LastStatus    string          `json:"lastStatus,omitempty"`
 		LastError     string          `json:"lastError,omitempty"`
 		LastConnected time.Time       `json:"lastConnected,omitzero"`
@@ -334,7 +335,7 @@ func (h *Host) ManagedServers(ctx context.Context) ([]Managed, error) {
 	if err != nil {
 		return nil, err
 	}
-	var last map[string]config.LastStatus
+	var last map[string]record.LastStatus
 	if h.opts.Statuses != nil {
 		last, _ = h.opts.Statuses.Statuses(ctx)
 	}
@@ -351,12 +352,12 @@ func (h *Host) ManagedServers(ctx context.Context) ([]Managed, error) {
 	return managed, nil
 }
 
-func managedOf(s config.Stored) Managed {
+func managedOf(s record.Stored) Managed {
 	return Managed{ID: s.ID, Record: s.Record.Masked(), Revision: s.Revision, Created: s.Created, Updated: s.Updated, Deleted: s.Deleted}
 }
 
 // ManagedServer returns one of [Host.ManagedServers], by the name of the record or of its
-// server, or by ID. The error is of [config.CodeNotFound] if there is none.
+// server, or by ID. The error is of [record.CodeNotFound] if there is none.
 func (h *Host) ManagedServer(ctx context.Context, name string) (Managed, error) {
 	all, err := h.ManagedServers(ctx)
 	if err != nil {
@@ -373,17 +374,17 @@ func (h *Host) ManagedServer(ctx context.Context, name string) (Managed, error) 
 			}
 		}
 	}
-	return Managed{}, &config.RecordError{Code: config.CodeNotFound, Name: name}
+	return Managed{}, &record.Error{Code: record.CodeNotFound, Name: name}
 }
 
 // RemovedServers returns the records that were removed from the host's store and can be
-// restored, the last one at the end. There are none if the store is no [config.Archive].
+// restored, the last one at the end. There are none if the store is no [record.Archive].
 func (h *Host) RemovedServers(ctx context.Context) ([]Managed, error) {
 	store, err := h.managedStore()
 	if err != nil {
 		return nil, err
 	}
-	archive, ok := store.(config.Archive)
+	archive, ok := store.(record.Archive)
 	if !ok {
 		return nil, nil
 	}

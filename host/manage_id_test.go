@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -27,7 +28,7 @@ func TestManageByID(t *testing.T) {
 	opts := fakes(&host.Options{})
 	opts.StateDir = filepath.Join(t.TempDir(), "state")
 	h := open(t, path, opts)
-	if _, err := h.AddServer(watchdog(t), &config.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}); err != nil {
+	if _, err := h.AddServer(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}); err != nil {
 		t.Fatal(err)
 	}
 	get := func(name string) host.Managed {
@@ -56,13 +57,13 @@ func TestManageByID(t *testing.T) {
 	if text := fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()); strings.Contains(text, managedSecret) {
 		t.Errorf("got the secret %q of a removed server, want it masked", text)
 	}
-	if _, err := h.ManagedServer(t.Context(), b.ID); !isCode(err, config.CodeNotFound) {
-		t.Errorf("got %v for a removed server, want %s", err, config.CodeNotFound)
+	if _, err := h.ManagedServer(t.Context(), b.ID); !isCode(err, record.CodeNotFound) {
+		t.Errorf("got %v for a removed server, want %s", err, record.CodeNotFound)
 	}
 	report, err = h.RestoreServer(watchdog(t), b.ID)
 	expectReport(t, "restore", report, err, "started [c] stopped [] replaced [] kept [] failed 0")
-	if _, err := h.RestoreServer(watchdog(t), b.ID); !isCode(err, config.CodeNotFound) {
-		t.Errorf("got %v of a second undo, want %s", err, config.CodeNotFound)
+	if _, err := h.RestoreServer(watchdog(t), b.ID); !isCode(err, record.CodeNotFound) {
+		t.Errorf("got %v of a second undo, want %s", err, record.CodeNotFound)
 	}
 	if got, want := names(h), "a__echo c__echo"; got != want {
 		t.Errorf("got the tools %q, want %q", got, want)
@@ -91,10 +92,10 @@ func TestManageByID(t *testing.T) {
 func TestManagedHasTheSeedsFields(t *testing.T) {
 	now := time.Now()
 	data, err := json.Marshal([]host.Managed{
-		{ID: "~1", Record: &config.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
+		{ID: "~1", Record: &record.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
 			Cwd: "/", Builtin: true, ConnectTimeout: time.Second, ReadTimeout: time.Second, Transport: config.TransportStdio},
-			Created: now, Updated: now, Deleted: now, Last: config.LastStatus{Status: config.StatusError, Error: "e", Connected: now, Tools: 1}},
-		{Record: &config.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}},
+			Created: now, Updated: now, Deleted: now, Last: record.LastStatus{Status: record.StatusError, Error: "e", Connected: now, Tools: 1}},
+		{Record: &record.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 				return newServer(e.Name).Run(ctx, tr)
 			}}, nil
 		}}
-		h, err := host.OpenStore(t.Context(), config.NewMemoryStore(&config.Record{Name: "old", Command: "x"}), patient(opts))
+		h, err := host.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), patient(opts))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +165,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 // Another name ends no quarantine.
 func TestRenameEndsNoQuarantine(t *testing.T) {
 	opts := fakes(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)})})
-	h := openStore(t, config.NewMemoryStore(&config.Record{Name: "a", Command: "x", Quarantined: true}), opts)
+	h := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Quarantined: true}), opts)
 	for _, change := range []string{`{"quarantined": false}`, `{"name": "b"}`} {
 		if _, err := h.UpdateServer(watchdog(t), "a", patch(t, change)); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -32,7 +33,7 @@ func fakes(o *host.Options) *host.Options {
 	return o
 }
 
-func openStore(t *testing.T, s config.Store, opts *host.Options) *host.Host {
+func openStore(t *testing.T, s record.Store, opts *host.Options) *host.Host {
 	t.Helper()
 	h, err := host.OpenStore(watchdog(t), s, patient(opts))
 	if err != nil {
@@ -46,9 +47,9 @@ func openStore(t *testing.T, s config.Store, opts *host.Options) *host.Host {
 	return h
 }
 
-func patch(t *testing.T, text string) *config.Patch {
+func patch(t *testing.T, text string) *record.Patch {
 	t.Helper()
-	var p config.Patch
+	var p record.Patch
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -64,14 +65,14 @@ func expectReport(t *testing.T, what string, got host.Report, err error, want st
 	}
 }
 
-func isCode(err error, code config.Code) bool { return errors.Is(err, &config.RecordError{Code: code}) }
+func isCode(err error, code record.Code) bool { return errors.Is(err, &record.Error{Code: code}) }
 
 func TestManageInAFile(t *testing.T) {
 	path := write(t, "a", `{"command": "x", "env": {"KEY": "`+managedSecret+`"}} /* by hand */`, "own", `{"command": "x", "builtin": true}`)
 	h := open(t, path, fakes(&host.Options{}))
 	before, _ := h.Client(watchdog(t), session.Key{Server: "own"})
 
-	report, err := h.AddServer(watchdog(t), &config.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}})
+	report, err := h.AddServer(watchdog(t), &record.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}})
 	expectReport(t, "add", report, err, "started [My_server] stopped [] replaced [] kept [] failed 0")
 	if got := names(h); got != "My_server__echo a__echo own__echo" {
 		t.Errorf("tools: %s", got)
@@ -89,12 +90,12 @@ func TestManageInAFile(t *testing.T) {
 		t.Errorf("tools: %s", got)
 	}
 
-	if _, err := h.RemoveServer(watchdog(t), "own"); !isCode(err, config.CodeBuiltinReadOnly) {
+	if _, err := h.RemoveServer(watchdog(t), "own"); !isCode(err, record.CodeBuiltinReadOnly) {
 		t.Errorf("remove of a builtin: %v", err)
 	}
 	report, err = h.RemoveServer(watchdog(t), "other")
 	expectReport(t, "remove", report, err, "started [] stopped [other] replaced [] kept [] failed 0")
-	if _, err := h.RemoveServer(watchdog(t), "other"); !isCode(err, config.CodeNotFound) {
+	if _, err := h.RemoveServer(watchdog(t), "other"); !isCode(err, record.CodeNotFound) {
 		t.Errorf("second remove: %v", err)
 	}
 
@@ -121,27 +122,27 @@ func TestManageInAFile(t *testing.T) {
 }
 
 func TestManageRefuses(t *testing.T) {
-	store := config.NewMemoryStore(&config.Record{Name: "a", URL: "https://good.example.com/", Headers: map[string]config.Secret{"Authorization": managedSecret}})
+	store := record.NewMemoryStore(&record.Record{Name: "a", URL: "https://good.example.com/", Headers: map[string]config.Secret{"Authorization": managedSecret}})
 	h := openStore(t, store, fakes(&host.Options{}))
 	was, _ := store.Records(t.Context())
 	for what, c := range map[string]struct {
 		do   func() (host.Report, error)
-		code config.Code
+		code record.Code
 	}{
 		"a name that is taken": {func() (host.Report, error) {
-			return h.AddServer(watchdog(t), &config.Record{Name: "a", Command: "x"})
-		}, config.CodeNameTaken},
-		"no command": {func() (host.Report, error) { return h.AddServer(watchdog(t), &config.Record{Name: "b"}) }, config.CodeCommandRequired},
+			return h.AddServer(watchdog(t), &record.Record{Name: "a", Command: "x"})
+		}, record.CodeNameTaken},
+		"no command": {func() (host.Report, error) { return h.AddServer(watchdog(t), &record.Record{Name: "b"}) }, record.CodeCommandRequired},
 		"a mask that is stored": {func() (host.Report, error) {
-			return h.AddServer(watchdog(t), &config.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
-		}, config.CodeMaskUnmatched},
+			return h.AddServer(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "****"}})
+		}, record.CodeMaskUnmatched},
 		"a secret to another host": {func() (host.Report, error) {
 			return h.UpdateServer(watchdog(t), "a", patch(t, `{"url": "https://evil.example.com/", "headers": {"Authorization": "sk-****abcd"}}`))
-		}, config.CodeSecretMoved},
+		}, record.CodeSecretMoved},
 		"an old revision": {func() (host.Report, error) {
 			return h.UpdateServer(watchdog(t), "a", patch(t, `{"description": "x", "revision": "0"}`))
-		}, config.CodeConflict},
-		"nobody": {func() (host.Report, error) { return h.UpdateServer(watchdog(t), "none", nil) }, config.CodeNotFound},
+		}, record.CodeConflict},
+		"nobody": {func() (host.Report, error) { return h.UpdateServer(watchdog(t), "none", nil) }, record.CodeNotFound},
 	} {
 		if _, err := c.do(); !isCode(err, c.code) || strings.Contains(err.Error(), managedSecret) {
 			t.Errorf("%s: %v", what, err)
@@ -151,7 +152,7 @@ func TestManageRefuses(t *testing.T) {
 		t.Errorf("the store changed: %v", now)
 	}
 	none := host.New(nil)
-	if _, err := none.AddServer(t.Context(), &config.Record{Name: "a", Command: "x"}); !errors.Is(err, host.ErrNoStore) {
+	if _, err := none.AddServer(t.Context(), &record.Record{Name: "a", Command: "x"}); !errors.Is(err, host.ErrNoStore) {
 		t.Errorf("without store: %v", err)
 	}
 	if _, err := none.ManagedServers(t.Context()); !errors.Is(err, host.ErrNoStore) {
@@ -163,7 +164,7 @@ func TestManageRefuses(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := h.AddServer(t.Context(), &config.Record{Name: "late", Command: "x"}); !errors.Is(err, host.ErrClosed) {
+	if _, err := h.AddServer(t.Context(), &record.Record{Name: "late", Command: "x"}); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	if now, _ := store.Records(t.Context()); len(now) != 1 {
@@ -172,7 +173,7 @@ func TestManageRefuses(t *testing.T) {
 }
 
 func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
-	store := config.NewMemoryStore(&config.Record{Name: "a", Command: "x"})
+	store := record.NewMemoryStore(&record.Record{Name: "a", Command: "x"})
 	h := openStore(t, store, fakes(&host.Options{}))
 	report, err := h.UpdateServer(watchdog(t), "a", patch(t, `{"command": "broken"}`))
 	expectReport(t, "update", report, err, "started [] stopped [] replaced [] kept [] failed 1")
@@ -196,7 +197,7 @@ func TestManageByMany(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			name := fmt.Sprint("own", i)
-			if _, err := h.AddServer(ctx, &config.Record{Name: name, Command: "x"}); err != nil {
+			if _, err := h.AddServer(ctx, &record.Record{Name: name, Command: "x"}); err != nil {
 				t.Errorf("add: %v", err)
 			}
 			for j := range 3 {
@@ -221,11 +222,11 @@ func TestManageByMany(t *testing.T) {
 
 // slowStore saves, and ends the context of who asked.
 type slowStore struct {
-	*config.MemoryStore
+	*record.MemoryStore
 	saved func()
 }
 
-func (s *slowStore) Save(ctx context.Context, name string, r *config.Record, old config.Revision) (config.Revision, error) {
+func (s *slowStore) Save(ctx context.Context, name string, r *record.Record, old record.Revision) (record.Revision, error) {
 	rev, err := s.MemoryStore.Save(ctx, name, r, old)
 	s.saved()
 	return rev, err
@@ -233,8 +234,8 @@ func (s *slowStore) Save(ctx context.Context, name string, r *config.Record, old
 
 func TestManageIsCarriedOutWhenItsContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(watchdog(t))
-	h := openStore(t, &slowStore{config.NewMemoryStore(), cancel}, fakes(&host.Options{}))
-	_, err := h.AddServer(ctx, &config.Record{Name: "a", Command: "x"})
+	h := openStore(t, &slowStore{record.NewMemoryStore(), cancel}, fakes(&host.Options{}))
+	_, err := h.AddServer(ctx, &record.Record{Name: "a", Command: "x"})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -248,7 +249,7 @@ func TestManageIsCarriedOutWhenItsContextEnds(t *testing.T) {
 
 func TestManagedServersAreMasked(t *testing.T) {
 	path := write(t, "a", `{"command": "broken", "args": ["--token", "`+managedSecret+`"], "env": {"KEY": "`+managedSecret+`"}}`)
-	statuses := config.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
+	statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 	h := open(t, path, fakes(&host.Options{Statuses: statuses}))
 	if err := h.Close(); err != nil {
 		t.Fatal(err)

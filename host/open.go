@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -44,7 +46,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 		return nil, err
 	}
 	if o.Store == nil {
-		store := config.OpenFileStore(path, o.Config)
+		store := edit.OpenFileStore(path, o.Config)
 		if dir := stateFolder(o.StateDir); dir != "" {
 			store.Keep(filepath.Join(dir, "records", statusName(path)))
 		}
@@ -60,13 +62,13 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 // OpenStore is [Open] for the records of a store: it returns a host that runs them, and
 // that [Host.AddServer], [Host.UpdateServer] and [Host.RemoveServer] change together
 // with the store. The store stays open when the host is closed.
-func OpenStore(ctx context.Context, store config.Store, opts *Options) (*Host, error) {
+func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Host, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
 	o.Store = store
-	c, err := config.ReadStore(ctx, store, o.Config)
+	c, err := record.Read(ctx, store, o.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +85,9 @@ func open(ctx context.Context, c *config.Config, o Options) (*Host, error) {
 		o.Registry = registry.New(&registry.Options{Ledger: accepted})
 	}
 	// What is no file has no name of its own to keep statuses by.
-	named := c.Path != "" && c.Path != config.StoreFile
+	named := c.Path != "" && c.Path != record.StoreFile
 	if dir := stateFolder(o.StateDir); o.Statuses == nil && named && dir != "" {
-		o.Statuses = config.OpenStatusFile(filepath.Join(dir, "status", statusName(c.Path)))
+		o.Statuses = record.OpenStatusFile(filepath.Join(dir, "status", statusName(c.Path)))
 	}
 	h := New(&o)
 	if err := h.bring(ctx, c); err != nil {

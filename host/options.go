@@ -9,9 +9,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
 const (
@@ -62,11 +64,11 @@ type Options struct {
 	Follow bool
 	// Store keeps the records that AddServer, UpdateServer and RemoveServer change, and
 	// is not closed with the host. Default: what Open or OpenStore was given; New: none.
-	Store config.Store
+	Store record.Store
 	// Statuses keeps what became of the servers, for the next run. It is told of changes
 	// in the background, some of them at a time. Default: for Open, and for OpenStore
 	// with the store of a file, a file in StateDir; else nothing is kept.
-	Statuses config.StatusStore
+	Statuses record.StatusStore
 	// Logins, if set, logs users in at the servers, as the configuration says. It is for one
 	// host only, and the host does not close it. Another way to log in belongs to a transport
 	// of Transport.

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // scopes are those of the files and stores that a host was told are of a scope that
@@ -14,7 +15,7 @@ type scopes map[string]config.Scope
 
 // scopeKey names the file of an entry, or of what is kept in no file the entry.
 func scopeKey(file, name string) string {
-	if file == config.StoreFile || file == "" {
+	if file == record.StoreFile || file == "" {
 		return file + "\x00" + name
 	}
 	if path, err := filepath.Abs(file); err == nil {
@@ -47,7 +48,7 @@ func (h *Host) storeOptions(names ...string) *config.Options {
 	if h.opts.Config != nil {
 		o = *h.opts.Config
 	}
-	file := config.StoreFile
+	file := record.StoreFile
 	if store, ok := h.opts.Store.(interface{ Path() string }); ok {
 		file = store.Path()
 	}

@@ -12,8 +12,10 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // A reading is a way in which a host gets to know an entry of a project's file again,
@@ -31,7 +33,7 @@ func lax() *config.Options { return &config.Options{Lookup: os.LookupEnv} }
 // openStore opens a store that knows its scope, with options that do not say it.
 func (p *project) openStore(path string) *host.Host {
 	p.Helper()
-	h, err := host.OpenStore(p.Context(), config.OpenFileStore(path, asProject()), p.options(lax()))
+	h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, asProject()), p.options(lax()))
 	return p.opened(h, err)
 }
 
@@ -43,7 +45,7 @@ func (p *project) open(path string, config *config.Options) *host.Host {
 }
 
 // applied makes a host over a store, and applies what the file says.
-func (p *project) applied(store config.Store, c *config.Config, err error) *host.Host {
+func (p *project) applied(store record.Store, c *config.Config, err error) *host.Host {
 	p.Helper()
 	if err != nil {
 		p.Fatal(err)
@@ -82,7 +84,7 @@ func (p *project) reported(_ host.Report, err error) {
 // update changes what no one is asked for.
 func (p *project) update(h *host.Host, name string) *host.Host {
 	p.Helper()
-	p.reported(h.UpdateServer(p.Context(), name, &config.Patch{Description: config.Some("another")}))
+	p.reported(h.UpdateServer(p.Context(), name, &record.Patch{Description: record.Some("another")}))
 	return h
 }
 
@@ -130,41 +132,41 @@ func readings() []reading {
 		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
 		{"`OpenStore` with a `FileStore` that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
 		{"`OpenStore`, the scope in `Options.Config`", func(p *project, path string) *host.Host {
-			h, err := host.OpenStore(p.Context(), config.OpenFileStore(path, nil), p.options(asProject()))
+			h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, nil), p.options(asProject()))
 			return p.opened(h, err)
 		}},
 		{"`New` with a `Store`, `Apply` of `ReadStore`", func(p *project, path string) *host.Host {
-			store := config.OpenFileStore(path, asProject())
-			c, err := config.ReadStore(p.Context(), store, lax())
+			store := edit.OpenFileStore(path, asProject())
+			c, err := record.Read(p.Context(), store, lax())
 			return p.applied(store, c, err)
 		}},
 		{"`UpdateServer` after `Open`", func(p *project, path string) *host.Host { return p.update(p.open(path, asProject()), "notes") }},
 		{"`UpdateServer` after `OpenStore`", func(p *project, path string) *host.Host { return p.update(p.openStore(path), "notes") }},
 		{"`UpdateServer` in a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
 			c, err := config.Load(path, asProject())
-			return p.update(p.applied(config.OpenFileStore(path, nil), c, err), "notes")
+			return p.update(p.applied(edit.OpenFileStore(path, nil), c, err), "notes")
 		}},
 		{"`UpdateServer` with a new name", func(p *project, path string) *host.Host {
 			h := p.openStore(path)
-			p.reported(h.UpdateServer(p.Context(), "notes", &config.Patch{Name: config.Some("renamed")}))
+			p.reported(h.UpdateServer(p.Context(), "notes", &record.Patch{Name: record.Some("renamed")}))
 			return h
 		}},
 		{"`UpdateServer` of records in memory", func(p *project, path string) *host.Host {
-			store := config.NewMemoryStore(&config.Record{Name: "notes", Command: filepath.Join(p.dir, "bin/notes"), Cwd: p.dir})
-			c, err := config.ReadStore(p.Context(), store, asProject())
+			store := record.NewMemoryStore(&record.Record{Name: "notes", Command: filepath.Join(p.dir, "bin/notes"), Cwd: p.dir})
+			c, err := record.Read(p.Context(), store, asProject())
 			return p.update(p.applied(store, c, err), "notes")
 		}},
 		{"`AddServer` to the file", func(p *project, path string) *host.Host {
 			h := p.openStore(path)
 			p.reported(h.RemoveServer(p.Context(), "notes"))
-			p.reported(h.AddServer(p.Context(), &config.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
+			p.reported(h.AddServer(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
 			return h
 		}},
 		{"`AddServer` to a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
 			c, err := config.Load(path, asProject())
-			h := p.applied(config.OpenFileStore(path, nil), c, err)
+			h := p.applied(edit.OpenFileStore(path, nil), c, err)
 			p.reported(h.RemoveServer(p.Context(), "notes"))
-			p.reported(h.AddServer(p.Context(), &config.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
+			p.reported(h.AddServer(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
 			return h
 		}},
 		{"`Apply` of the file, read without scope", func(p *project, path string) *host.Host {
@@ -208,7 +210,7 @@ func readings() []reading {
 			h := p.openStore(path)
 			source := filepath.Join(p.dir, "source.json")
 			p.write(source, replacedFile)
-			plan, err := config.PlanImport(source, path, &config.ImportOptions{Replace: true})
+			plan, err := edit.PlanImport(source, path, &edit.ImportOptions{Replace: true})
 			if err == nil {
 				err = plan.Apply(p.Context())
 			}
@@ -285,6 +287,6 @@ func TestProjectFileWaits(t *testing.T) {
 
 func (p *project) openStoreOf(path string) *host.Host {
 	p.Helper()
-	h, err := host.OpenStore(p.Context(), config.OpenFileStore(path, nil), p.options(nil))
+	h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, nil), p.options(nil))
 	return p.opened(h, err)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // unappliedHost opens a host whose only server, "s", was to be replaced by what does not
@@ -18,7 +19,7 @@ func unappliedHost(t *testing.T, town *frailTown, kept *memoryStatuses) *host.Ho
 	t.Helper()
 	opts := town.options()
 	opts.Statuses = kept
-	h, err := host.OpenStore(t.Context(), config.NewMemoryStore(&config.Record{Name: "s", Command: "x"}), patient(opts))
+	h, err := host.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), patient(opts))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		if health.Level != doctor.LevelDegraded || health.Action != doctor.ActionWait || !strings.Contains(health.Error, errFrail.Error()) {
 			t.Errorf("got the health %s, %s and the error %q, want degraded, wait and %v", health.Level, health.Action, health.Error, errFrail)
 		}
-		if got := kept.at("s"); got.Status != config.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
+		if got := kept.at("s"); got.Status != record.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
 			t.Errorf("got the kept status %+v, want connected with the error %v", got, errFrail)
 		}
 		d, err := doctor.Diagnose(t.Context(), h, "s")

@@ -13,6 +13,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // A lockedBuffer collects what is logged.
@@ -47,9 +49,9 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 		return opts
 	}
 	path := write(t, "good", `{"command": "x"}`, "odd", mistaken)
-	stored := func(t *testing.T) config.Store {
+	stored := func(t *testing.T) record.Store {
 		t.Helper()
-		return config.OpenFileStore(path, nil)
+		return edit.OpenFileStore(path, nil)
 	}
 	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
 	once := func(context.Context) iter.Seq[[]string] {
@@ -143,7 +145,7 @@ func TestWarningsOfRecordsAreTold(t *testing.T) {
 	opts := fakes(&host.Options{})
 	opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	h := open(t, write(t, "a", `{"command": "x"}`), opts)
-	_, err := h.AddServer(watchdog(t), &config.Record{Name: "b", Command: "x y"})
+	_, err := h.AddServer(watchdog(t), &record.Record{Name: "b", Command: "x y"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -55,7 +56,7 @@ func TestZeroHost(t *testing.T) {
 // What the host cannot work with is refused when it is given, not when it is used.
 func TestNilRefused(t *testing.T) {
 	ctx := watchdog(t)
-	h := host.New(&host.Options{StateDir: host.NoState, Store: config.NewMemoryStore()})
+	h := host.New(&host.Options{StateDir: host.NoState, Store: record.NewMemoryStore()})
 	defer func() { _ = h.Close() }()
 	_, loginsErr := login.New(nil, nil)
 	_, zeroErr := login.New(&seal.Store{}, nil)
@@ -66,7 +67,7 @@ func TestNilRefused(t *testing.T) {
 	for want, err := range map[string]error{
 		"session: NewManager: the store is nil":                                  loginsErr,
 		"session: the zero Store is not usable: make it with NewStore or Memory": zeroErr,
-		"config: the store is nil":                                               storeErr,
+		"record: the store is nil":                                               storeErr,
 		"host: AddServer: the record is nil":                                     addErr,
 		"host: Follow: changes and load must not be nil":                         h.Follow(ctx, none, nil, nil),
 		"host: Follow: changes returns nil":                                      h.Follow(ctx, none, load, nil),
@@ -135,7 +136,7 @@ func TestNilContext(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)})
 	h := host.New(&host.Options{
 		StateDir:  host.NoState,
-		Store:     config.NewMemoryStore(),
+		Store:     record.NewMemoryStore(),
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
 	})
 	defer func() { _ = h.Close() }()
@@ -149,7 +150,7 @@ func TestNilContext(t *testing.T) {
 		"Apply": func(ctx context.Context) {
 			_, _ = h.Apply(ctx, &config.Config{Servers: []*config.Server{{Name: "other"}}})
 		},
-		"AddServer": func(ctx context.Context) { _, _ = h.AddServer(ctx, &config.Record{Name: "r", Command: "x"}) },
+		"AddServer": func(ctx context.Context) { _, _ = h.AddServer(ctx, &record.Record{Name: "r", Command: "x"}) },
 		"Enable":    func(ctx context.Context) { _ = h.Enable(ctx, "s") },
 		"Disable":   func(ctx context.Context) { _ = h.Disable(ctx, "s") },
 		"Restart":   func(ctx context.Context) { _ = h.Restart(ctx, "s") },

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
-	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
@@ -127,7 +127,7 @@ func ExampleDatabase_Servers() {
 	}
 	defer done()
 	servers := d.Servers("agent")
-	if _, err := servers.Save(ctx, "", &config.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
+	if _, err := servers.Save(ctx, "", &record.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
 		fmt.Println(err)
 	}
 	all, err := servers.Records(ctx)

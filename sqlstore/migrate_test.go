@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -202,17 +202,17 @@ func TestMigrateServersOfVersion1(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := d.Servers("c")
-		before, err := config.FindRecord(t.Context(), store, "a")
+		before, err := record.Find(t.Context(), store, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if before.ID == "" || !before.Created.IsZero() {
 			t.Errorf("got the ID %q and the time %v, want an ID and no time", before.ID, before.Created)
 		}
-		if _, err := config.RemoveRecord(t.Context(), store, before.ID); err != nil {
+		if _, err := record.Remove(t.Context(), store, before.ID); err != nil {
 			t.Fatal(err)
 		}
-		if after, err := config.RestoreRecord(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
+		if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
 			t.Errorf("got the restored record %+v and %v, want that of the ID %q", after, err, before.ID)
 		}
 	})

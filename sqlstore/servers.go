@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // Servers returns the store of the records of servers that belong to the catalogue of
 // that name, see the package on names: one for each host, or for each tenant. Their
 // secrets are kept as the records have them, in clear, also those of deleted records,
 // which stay in their table: delete rows whose deleted_ns is not 0 to be rid of them.
-func (d *Database) Servers(catalogue string) config.Archive {
+func (d *Database) Servers(catalogue string) record.Archive {
 	return &servers{db: d, catalogue: catalogue}
 }
 
@@ -25,33 +25,33 @@ type servers struct {
 	catalogue string
 }
 
-// Records implements config.Store.
-func (s *servers) Records(ctx context.Context) ([]config.Stored, error) {
+// Records implements record.Store.
+func (s *servers) Records(ctx context.Context) ([]record.Stored, error) {
 	all, err := s.list(ctx, `deleted_ns = 0 ORDER BY seq`)
 	return all, fail(ctx, "list the servers", err)
 }
 
-// Deleted implements config.Archive.
-func (s *servers) Deleted(ctx context.Context) ([]config.Stored, error) {
+// Deleted implements record.Archive.
+func (s *servers) Deleted(ctx context.Context) ([]record.Stored, error) {
 	all, err := s.list(ctx, `deleted_ns <> 0 ORDER BY deleted_ns, seq`)
 	return all, fail(ctx, "list the deleted servers", err)
 }
 
 // list returns the records of which a condition holds.
-func (s *servers) list(ctx context.Context, condition string) ([]config.Stored, error) {
-	var all []config.Stored
+func (s *servers) list(ctx context.Context, condition string) ([]record.Stored, error) {
+	var all []record.Stored
 	err := s.db.rows(ctx, `SELECT seq, data, revision, created_ns, updated_ns, deleted_ns FROM {p}servers WHERE catalogue = ? AND `+condition,
 		[]any{s.catalogue}, func(rows *sql.Rows) error {
 			var data []byte
 			var seq, created, updated, deleted int64
-			var stored config.Stored
+			var stored record.Stored
 			if err := rows.Scan(&seq, &data, &stored.Revision, &created, &updated, &deleted); err != nil {
 				return err
 			}
 			stored.ID = idOf(seq)
 			stored.Created, stored.Updated, stored.Deleted = timeOf(created), timeOf(updated), timeOf(deleted)
 			var err error
-			stored.Record, err = config.DecodeRecord(data)
+			stored.Record, err = record.Decode(data)
 			all = append(all, stored)
 			return err
 		})
@@ -81,20 +81,20 @@ func timeOf(ns int64) time.Time {
 	return time.Unix(0, ns).UTC()
 }
 
-// Save implements config.Store.
-func (s *servers) Save(ctx context.Context, name string, r *config.Record, old config.Revision) (config.Revision, error) {
+// Save implements record.Store.
+func (s *servers) Save(ctx context.Context, name string, r *record.Record, old record.Revision) (record.Revision, error) {
 	const op = "save a server"
 	data, err := r.Encode()
 	if err != nil {
 		return "", &Error{Op: op, Err: err}
 	}
-	revision, now := config.Revision(rand.Text()), nanoseconds(time.Now())
+	revision, now := record.Revision(rand.Text()), nanoseconds(time.Now())
 	var n int64
 	if name == "" && old == "" {
 		n, err = s.db.exec(ctx, `INSERT INTO {p}servers (catalogue, name, data, revision, created_ns, updated_ns) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			s.catalogue, r.Name, data, string(revision), now, now)
 		if err == nil && n == 0 {
-			return "", &config.RecordError{Code: config.CodeNameTaken, Name: r.Name}
+			return "", &record.Error{Code: record.CodeNameTaken, Name: r.Name}
 		}
 	} else {
 		n, err = s.db.exec(ctx, `UPDATE {p}servers SET name = ?, data = ?, revision = ?, updated_ns = ? WHERE catalogue = ? AND name = ? AND revision = ?
@@ -111,8 +111,8 @@ func (s *servers) Save(ctx context.Context, name string, r *config.Record, old c
 	return revision, nil
 }
 
-// Delete implements config.Store.
-func (s *servers) Delete(ctx context.Context, name string, old config.Revision) error {
+// Delete implements record.Store.
+func (s *servers) Delete(ctx context.Context, name string, old record.Revision) error {
 	// The row keeps its number, and gives its name free: no name of a record begins so.
 	n, err := s.db.exec(ctx, `UPDATE {p}servers SET name = ?, deleted_ns = ? WHERE catalogue = ? AND name = ? AND revision = ? AND deleted_ns = 0`,
 		deletedName+rand.Text(), nanoseconds(time.Now()), s.catalogue, name, string(old))
@@ -125,16 +125,16 @@ func (s *servers) Delete(ctx context.Context, name string, old config.Revision) 
 // deletedName begins what stands in the place of the name of a deleted record.
 const deletedName = "\x01deleted "
 
-// Restore implements config.Archive.
+// Restore implements record.Archive.
 func (s *servers) Restore(ctx context.Context, id string) error {
 	const op = "restore a server"
 	deleted, err := s.Deleted(ctx)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(deleted, func(d config.Stored) bool { return d.ID == id })
+	i := slices.IndexFunc(deleted, func(d record.Stored) bool { return d.ID == id })
 	if i < 0 {
-		return &config.RecordError{Code: config.CodeNotFound, Name: id}
+		return &record.Error{Code: record.CodeNotFound, Name: id}
 	}
 	name := deleted[i].Record.Name
 	n, err := s.db.exec(ctx, `UPDATE {p}servers SET name = ?, revision = ?, updated_ns = ?, deleted_ns = 0 WHERE catalogue = ? AND seq = ? AND deleted_ns <> 0
@@ -147,23 +147,23 @@ func (s *servers) Restore(ctx context.Context, id string) error {
 	switch {
 	case failed != nil:
 		return failed
-	case slices.ContainsFunc(all, func(d config.Stored) bool { return d.ID == id }):
-		return &config.RecordError{Code: config.CodeNotFound, Name: id} // somebody has just restored it
-	case slices.ContainsFunc(all, func(d config.Stored) bool { return d.Record.Name == name }):
-		return &config.RecordError{Code: config.CodeNameTaken, Name: name}
+	case slices.ContainsFunc(all, func(d record.Stored) bool { return d.ID == id }):
+		return &record.Error{Code: record.CodeNotFound, Name: id} // somebody has just restored it
+	case slices.ContainsFunc(all, func(d record.Stored) bool { return d.Record.Name == name }):
+		return &record.Error{Code: record.CodeNameTaken, Name: name}
 	case err == nil:
-		return &config.RecordError{Code: config.CodeConflict, Name: name}
+		return &record.Error{Code: record.CodeConflict, Name: name}
 	}
 	return fail(ctx, op, err)
 }
 
 // why returns why a record could not be changed.
-func (s *servers) why(ctx context.Context, name, next string, old config.Revision, cause error) error {
-	found := map[string]config.Revision{}
+func (s *servers) why(ctx context.Context, name, next string, old record.Revision, cause error) error {
+	found := map[string]record.Revision{}
 	err := s.db.rows(ctx, `SELECT name, revision FROM {p}servers WHERE catalogue = ? AND name IN (?, ?)`, []any{s.catalogue, name, next},
 		func(rows *sql.Rows) error {
 			var name string
-			var revision config.Revision
+			var revision record.Revision
 			err := rows.Scan(&name, &revision)
 			found[name] = revision
 			return err
@@ -174,13 +174,13 @@ func (s *servers) why(ctx context.Context, name, next string, old config.Revisio
 	case err != nil:
 		return err
 	case !there:
-		return &config.RecordError{Code: config.CodeNotFound, Name: name}
+		return &record.Error{Code: record.CodeNotFound, Name: name}
 	case revision != old:
-		return &config.RecordError{Code: config.CodeConflict, Name: name}
+		return &record.Error{Code: record.CodeConflict, Name: name}
 	case next != name && taken:
-		return &config.RecordError{Code: config.CodeNameTaken, Name: next}
+		return &record.Error{Code: record.CodeNameTaken, Name: next}
 	case cause != nil:
 		return cause
 	}
-	return &config.RecordError{Code: config.CodeConflict, Name: name} // it was, a moment ago
+	return &record.Error{Code: record.CodeConflict, Name: name} // it was, a moment ago
 }

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // Statuses returns the store of the last status of the servers of a catalogue, see
 // [Database.Servers].
-func (d *Database) Statuses(catalogue string) config.StatusStore {
+func (d *Database) Statuses(catalogue string) record.StatusStore {
 	return &statuses{db: d, catalogue: catalogue}
 }
 
@@ -21,13 +21,13 @@ type statuses struct {
 	catalogue string
 }
 
-// Statuses implements config.StatusStore.
-func (s *statuses) Statuses(ctx context.Context) (map[string]config.LastStatus, error) {
-	all := map[string]config.LastStatus{}
+// Statuses implements record.StatusStore.
+func (s *statuses) Statuses(ctx context.Context) (map[string]record.LastStatus, error) {
+	all := map[string]record.LastStatus{}
 	err := s.db.rows(ctx, `SELECT name, status, error, connected_ns, tools FROM {p}statuses WHERE catalogue = ?`, []any{s.catalogue},
 		func(rows *sql.Rows) error {
 			var name string
-			var last config.LastStatus
+			var last record.LastStatus
 			var connected int64
 			err := rows.Scan(&name, &last.Status, &last.Error, &connected, &last.Tools)
 			if connected != 0 {
@@ -42,12 +42,12 @@ func (s *statuses) Statuses(ctx context.Context) (map[string]config.LastStatus, 
 	return all, nil
 }
 
-// SaveStatuses implements config.StatusStore: all changes are kept, or none.
-func (s *statuses) SaveStatuses(ctx context.Context, changes map[string]config.LastStatus) error {
+// SaveStatuses implements record.StatusStore: all changes are kept, or none.
+func (s *statuses) SaveStatuses(ctx context.Context, changes map[string]record.LastStatus) error {
 	return fail(ctx, "save the statuses", s.db.retry(ctx, func() error { return s.save(ctx, changes) }))
 }
 
-func (s *statuses) save(ctx context.Context, changes map[string]config.LastStatus) error {
+func (s *statuses) save(ctx context.Context, changes map[string]record.LastStatus) error {
 	tx, err := s.db.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *statuses) save(ctx context.Context, changes map[string]config.LastStatu
 	// In one order, so that two writers do not wait for each other.
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		last := changes[name]
-		if last == (config.LastStatus{}) {
+		if last == (record.LastStatus{}) {
 			_, err = tx.ExecContext(ctx, s.db.sql(`DELETE FROM {p}statuses WHERE catalogue = ? AND name = ?`), s.catalogue, name)
 		} else {
 			connected := int64(0)

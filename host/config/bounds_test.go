@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,3 +63,17 @@ func (a all) Secret(context.Context, string) (Secret, bool, error) {
 }
 
 func (a all) SetSecret(context.Context, string, Secret) error { return nil }
+
+// entryErrors returns the errors that [Server.Err] joins.
+func entryErrors(err error) []*Error {
+	var all []*Error
+	var one *Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			all = append(all, entryErrors(err)...)
+		}
+	} else if errors.As(err, &one) {
+		all = append(all, one)
+	}
+	return all
+}

@@ -148,9 +148,6 @@
 //
 // # Writing a file
 //
-// [Edit] changes a file in place: comments, order and what other programs keep in it
-// stay. A server is switched off in the word that the file's program reads; where it has
-// none, [File.Remarks] says so. [PlanImport] says what would become of the servers of one file in another one,
-// of whatever formats, before anything is written. [Schema] is the JSON Schema of the
-// keys above, for editors.
+// Package host/config/edit changes a file in place. [Schema] is the JSON Schema of the keys
+// above, for editors.
 package config

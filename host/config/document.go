@@ -14,8 +14,8 @@ import (
 // A Document is a config file as a tree, with the places of its entries. It is for packages
 // of this module that change files, such as host/config/edit.
 type Document struct {
-	Dialect  *dialect.Dialect // of the file's program
-	Tree     *jsonc.Document
+	Dialect  *dialect.Dialect  // of the file's program
+	Tree     *jsonc.Document   // all of the file
 	Sections []dialect.Section // strongest first; nil if the file has no place for servers
 	Skipped  []Skipped         // entries that are no servers
 	Folder   string            // of the file, absolute

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,67 +82,5 @@ func TestProjectsInAFileOfTheProject(t *testing.T) {
 	})
 	if _, scope := command(mergedFor(t, home, project), "a"); scope != ScopeProject {
 		t.Errorf("got scope %q, want %q", scope, ScopeProject)
-	}
-}
-
-// The section of a project can be written, and is made if it is not there.
-func TestEditOfTheLocalScope(t *testing.T) {
-	for name, before := range map[string]string{
-		"no section":       `{"numStartups": 7, "mcpServers": {"a": {"command": "global"}}}`,
-		"no servers":       `{"numStartups": 7, "mcpServers": {"a": {"command": "global"}}, "projects": {"PROJECT": {"history": []}}}`,
-		"a section":        `{"mcpServers": {"a": {"command": "global"}}, "projects": {"PROJECT": {"mcpServers": {}}, "/other": {"mcpServers": {"a": {"command": "other"}}}}}`,
-		"nothing of ours":  `{"numStartups": 7}`,
-		"a file not there": "",
-	} {
-		t.Run(name, func(t *testing.T) {
-			home, project := localWorld(t, map[string]string{"~/x": ""})
-			path := filepath.Join(home, ".claude.json")
-			if before != "" {
-				if err := os.WriteFile(path, []byte(strings.ReplaceAll(before, "PROJECT", filepath.ToSlash(project))), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			opts := &Options{Scope: ScopeLocal, Project: project, Format: "mcpServers"}
-			err := Edit(t.Context(), path, opts, func(f *File) error {
-				return f.Add(&Record{Name: "a", Command: "local"})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, scope := command(mergedFor(t, home, project), "a"); got != "local" || scope != ScopeLocal {
-				t.Errorf("got %q of scope %q, want the one that was added", got, scope)
-			}
-			global, err := Load(path, &Options{Scope: ScopeUser, Format: "mcpServers"})
-			if strings.Contains(before, "global") {
-				if got, _ := command(global, "a"); got != "global" {
-					t.Errorf("got %q and %v for all projects, want what was there", got, err)
-				}
-			}
-			if err := Edit(t.Context(), path, opts, func(f *File) error { return f.Remove("a") }); err != nil {
-				t.Fatal(err)
-			}
-			if got, scope := command(mergedFor(t, home, project), "a"); scope == ScopeLocal {
-				t.Errorf("got %q of scope %q, want it gone", got, scope)
-			}
-		})
-	}
-}
-
-func TestLocalScopeThatCannotBe(t *testing.T) {
-	for name, opts := range map[string]*Options{
-		"no project": {Scope: ScopeLocal, Format: "mcpServers"},
-		"relative":   {Scope: ScopeLocal, Format: "mcpServers", Project: "x"},
-		"no place":   {Scope: ScopeLocal, Format: "vscode", Project: t.TempDir()},
-	} {
-		path := filepath.Join(t.TempDir(), "mcp.json")
-		err := Edit(t.Context(), path, opts, func(f *File) error { return f.Add(&Record{Name: "a", Command: "x"}) })
-		var wrong *Error
-		var edit *EditError
-		if !errors.As(err, &wrong) && !errors.As(err, &edit) {
-			t.Errorf("%s: got %v, want an error", name, err)
-		}
-		if _, err := os.Stat(path); err == nil {
-			t.Errorf("%s: got a file, want none", name)
-		}
 	}
 }

@@ -51,7 +51,7 @@ func TestSchemaAcceptsRealFiles(t *testing.T) {
 	s := compiledSchema(t)
 	for _, name := range []string{
 		"claude_code.mcp.json", "claude_desktop_config.json", "cline_mcp_settings.json", "cursor.mcp.json",
-		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "mcpServers/.copilot/mcp-config.json", "edit/own.want", "edit/new.want",
+		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "mcpServers/.copilot/mcp-config.json", "../edit/testdata/edit/own.want", "../edit/testdata/edit/new.want",
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
 		if err != nil {
@@ -152,13 +152,6 @@ func TestSchemaKeys(t *testing.T) {
 			if err != nil || slices.ContainsFunc(c.Warnings, func(w *Error) bool { return strings.Contains(w.Error(), "unknown key") }) ||
 				c.Servers[0].Err != nil && strings.Contains(c.Servers[0].Err.Error(), "unknown key") {
 				t.Errorf("%s.%s is not known to the reader: %v", section, key, c.Servers[0].Err)
-			}
-		}
-		if section != "tools" {
-			for _, key := range got {
-				if innerKey(section, key) != key && key != "type" { // which is not written
-					t.Errorf("%s.%s is not known to the writer", section, key)
-				}
 			}
 		}
 	}

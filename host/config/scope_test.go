@@ -50,7 +50,7 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 		{"mcp.json", "", ScopeProgram},
 		{"settings.json", "", ScopeProgram},
 		{"my.mcp.json", "", ScopeProgram},
-		{StoreFile, "", ScopeProgram},
+		{"store", "", ScopeProgram},
 		{".mcp.json", ScopeProgram, ScopeProgram},
 		{".mcp.json", ScopeUser, ScopeUser},
 		{"mcp.json", ScopeProject, ScopeProject},
@@ -62,39 +62,5 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 	t.Chdir(filepath.Join(dir, ".vscode"))
 	if got := scopeOfFile("mcp.json"); got != ScopeProject {
 		t.Errorf("mcp.json in .vscode: got scope %q, want %q", got, ScopeProject)
-	}
-}
-
-// TestFileStoreKeepsItsScope: of what the store and its reader say, the stricter counts.
-func TestFileStoreKeepsItsScope(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, []byte(`{"mcpServers":{"a":{"command":"x","trust":true}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct{ store, reader, want Scope }{
-		{"", "", ScopeProgram},
-		{ScopeProject, "", ScopeProject},
-		{ScopeProject, ScopeProgram, ScopeProject},
-		{ScopeRC, ScopeUser, ScopeRC},
-		{ScopeRC, ScopeProject, ScopeRC},
-		{"", ScopeProject, ScopeProject},
-		{ScopeProgram, ScopeUser, ScopeUser},
-		{ScopeUser, ScopeProgram, ScopeUser},
-	} {
-		store := OpenFileStore(path, &Options{Scope: test.store})
-		c, err := ReadStore(t.Context(), store, &Options{Scope: test.reader})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.Servers[0].Source.Scope; got != test.want {
-			t.Errorf("store %q, reader %q: got scope %q, want %q", test.store, test.reader, got, test.want)
-		}
-		all, err := store.Records(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := all[0].Record.Trust; !got {
-			t.Errorf("store %q: got a record without trust, want it as written", test.store)
-		}
 	}
 }

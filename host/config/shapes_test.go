@@ -53,13 +53,6 @@ func TestSkippedHideNobody(t *testing.T) {
 	if len(merged.Servers) != 2 || len(merged.Shadowed) != 0 || len(merged.Skipped) != 1 {
 		t.Errorf("got %v, %v, %v, want two servers and one skipped", merged.Servers, merged.Shadowed, merged.Skipped)
 	}
-	d, err := newDraft("settings.json", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := (&File{d}).Add(&Record{Name: "db", Command: "y"}); !errors.Is(err, &RecordError{Code: CodeNameTaken}) {
-		t.Errorf("got %v, want an error: the name is that of an extension", err)
-	}
 }
 
 // TestFilesOfOthers: an error names the program and gives no advice that would break its
@@ -84,30 +77,6 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestUnclosed: VS Code reads a file whose last brace is missing. Nobody writes it.
-func TestUnclosed(t *testing.T) {
-	const text = "{\"servers\": {\"a\": {\"command\": \"x\"}} // end"
-	c, err := Parse(".vscode/mcp.json", []byte(text), nil)
-	if err != nil || len(c.Servers) != 1 || len(c.Warnings) != 1 {
-		t.Fatalf("got %v, %v, want one server and a warning", c, err)
-	}
-	d, err := newDraft(".vscode/mcp.json", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := (&File{d}).Remove("a"); err == nil || string(d.data) != text {
-		t.Errorf("got %v and %s, want an error and no change", err, d.data)
-	}
-	for _, text := range []string{"{\"servers\": {\"a\": {\"command\": \"x\"}", "{\"servers\": {\"a\": }", ""} {
-		if _, err := Parse(".vscode/mcp.json", []byte(text), nil); err == nil {
-			t.Errorf("%q: got no error, want one", text)
-		}
-	}
-	if _, err := Parse("any.json", []byte(text), nil); err == nil {
-		t.Errorf("got no error for a file of another program, want one")
-	}
-}
-
 // TestEachPlaceHasAProgram: no client of Find is without its words.
 func TestEachPlaceHasAProgram(t *testing.T) {
 	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/ann", Project: "/src", Lookup: func(string) (string, bool) { return "", false }}) {
@@ -122,5 +91,22 @@ func TestEachPlaceHasAProgram(t *testing.T) {
 		if !found {
 			t.Errorf("got no program for %s, want one", l.Client)
 		}
+	}
+}
+
+// TestUnclosed: VS Code reads a file whose last brace is missing.
+func TestUnclosed(t *testing.T) {
+	const text = "{\"servers\": {\"a\": {\"command\": \"x\"}} // end"
+	c, err := Parse(".vscode/mcp.json", []byte(text), nil)
+	if err != nil || len(c.Servers) != 1 || len(c.Warnings) != 1 {
+		t.Fatalf("got %v, %v, want one server and a warning", c, err)
+	}
+	for _, text := range []string{"{\"servers\": {\"a\": {\"command\": \"x\"}", "{\"servers\": {\"a\": }", ""} {
+		if _, err := Parse(".vscode/mcp.json", []byte(text), nil); err == nil {
+			t.Errorf("%q: got no error, want one", text)
+		}
+	}
+	if _, err := Parse("any.json", []byte(text), nil); err == nil {
+		t.Errorf("got no error for a file of another program, want one")
 	}
 }

@@ -16,14 +16,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -32,6 +31,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // The messages of the document.
@@ -336,7 +336,7 @@ var ironclaw = []row{
 		}
 		equal(t, "a bad entry has an error", c.Servers[0].Err != nil, true)
 		equal(t, "a good one has none", c.Servers[1].Err, nil)
-		if err := config.Edit(patience(t), path, nil, func(f *config.File) error { return f.Remove("bad") }); err != nil {
+		if err := edit.Change(patience(t), path, nil, func(f *edit.File) error { return f.Remove("bad") }); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(path)

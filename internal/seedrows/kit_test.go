@@ -14,11 +14,10 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
-
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -26,6 +25,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 )
 
 // environment is what the samples refer to.
@@ -149,10 +150,10 @@ func open(t *testing.T, filename, text string, opts *host.Options) *host.Host {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return openStore(t, config.OpenFileStore(path, nil), opts)
+	return openStore(t, edit.OpenFileStore(path, nil), opts)
 }
 
-func openStore(t *testing.T, store config.Store, opts *host.Options) *host.Host {
+func openStore(t *testing.T, store record.Store, opts *host.Options) *host.Host {
 	t.Helper()
 	o := host.Options{}
 	if opts != nil {

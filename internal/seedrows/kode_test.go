@@ -9,8 +9,10 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -129,11 +131,11 @@ var kode = []row{
 		equal(t, "the last of three", k.args(), "global")
 		k.write(k.mcprc(), `{"myserver": {"type": "stdio", "command": "python", "args": ["rc"]}}`)
 		equal(t, "the second of three", k.args(), "rc")
-		add := func(f *config.File) error {
-			return f.Add(&config.Record{Name: "other", Command: "python", Args: []string{"-m", "my_mcp_server"}})
+		add := func(f *edit.File) error {
+			return f.Add(&record.Record{Name: "other", Command: "python", Args: []string{"-m", "my_mcp_server"}})
 		}
 		for _, path := range []string{k.mcprc(), k.global()} {
-			if err := config.Edit(patience(t), path, nil, add); err != nil {
+			if err := edit.Change(patience(t), path, nil, add); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +146,7 @@ var kode = []row{
 			k.write(k.global(), `{"projects": {"`+k.project+`": {"mcpServers": {"myserver": {"type": "stdio", "command": "python", "args": ["project"]}}}}}`)
 			equal(t, "the first of three", k.args(), "project")
 			equal(t, "it needs approval", k.load().Servers[0].Source.Scope.NeedsApproval(), false)
-			if err := config.Edit(patience(t), k.global(), &config.Options{Project: k.project, Scope: config.ScopeLocal}, add); err != nil {
+			if err := edit.Change(patience(t), k.global(), &config.Options{Project: k.project, Scope: config.ScopeLocal}, add); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(k.global())

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -84,7 +85,7 @@ const (
 
 // mateclawRecord reads a request. A door that speaks MateClaw's REST has to do the same:
 // maps and lists come as texts.
-func mateclawRecord(t *testing.T, request string) *config.Record {
+func mateclawRecord(t *testing.T, request string) *record.Record {
 	t.Helper()
 	members := decode[map[string]json.RawMessage](t, request)
 	for _, key := range []string{"args", "env", "headers"} {
@@ -93,14 +94,14 @@ func mateclawRecord(t *testing.T, request string) *config.Record {
 			delete(members, key+"Json")
 		}
 	}
-	r := decode[config.Record](t, encode(t, members))
+	r := decode[record.Record](t, encode(t, members))
 	return &r
 }
 
 // mateclawHost runs the servers of requests, of which one may be at another address.
 func mateclawHost(t *testing.T, opts *host.Options, requests ...string) *host.Host {
 	t.Helper()
-	h := openStore(t, config.NewMemoryStore(), opts)
+	h := openStore(t, record.NewMemoryStore(), opts)
 	for _, r := range requests {
 		if _, err := h.AddServer(patience(t), mateclawRecord(t, r)); err != nil {
 			t.Fatal(err)
@@ -109,9 +110,9 @@ func mateclawHost(t *testing.T, opts *host.Options, requests ...string) *host.Ho
 	return h
 }
 
-func mateclawPatch(t *testing.T, text string) *config.Patch {
+func mateclawPatch(t *testing.T, text string) *record.Patch {
 	t.Helper()
-	p := decode[config.Patch](t, text)
+	p := decode[record.Patch](t, text)
 	return &p
 }
 
@@ -133,12 +134,12 @@ var mateclaw = []row{
 		equal(t, "the record", strings.Join(append([]string{r.Name, r.Description, r.Transport, r.Command}, r.Args...), "|"),
 			"filesystem|File system read/write tools|stdio|npx|-y|@anthropic/mcp-filesystem|/home/user/workspace")
 		for name, ok := range map[string]bool{"My server_1-a.b": true, strings.Repeat("a", 128): true, strings.Repeat("a", 129): false, "a/b": false, "": false} {
-			equal(t, "the name "+name, (&config.Record{Name: name, Command: "npx"}).Validate() == nil, ok)
+			equal(t, "the name "+name, (&record.Record{Name: name, Command: "npx"}).Validate() == nil, ok)
 		}
 		equal(t, "enabled by default", mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, false)
-		h := openStore(t, config.NewMemoryStore(&config.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true}), nil)
+		h := openStore(t, record.NewMemoryStore(&record.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true}), nil)
 		_, err := h.RemoveServer(patience(t), "own")
-		equal(t, "a builtin server is not deleted", errors.Is(err, &config.RecordError{Code: config.CodeBuiltinReadOnly}), true)
+		equal(t, "a builtin server is not deleted", errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), true)
 		t.Run("id, times and logical delete", func(t *testing.T) {
 			h := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
 			shown := func() (m struct{ Name, ID, CreateTime, UpdateTime string }) {
@@ -183,7 +184,7 @@ var mateclaw = []row{
 		r := mateclawRecord(t, strings.ReplaceAll(mateclawInternal, "https://mcp-api.internal.example.com", "http://127.0.0.1:1"))
 		shown := encode(t, r)
 		equal(t, "the key is shown in "+shown, strings.Contains(shown, "sk-your-api-key"), false)
-		echo := decode[config.Patch](t, encode(t, map[string]any{"headers": decode[map[string]json.RawMessage](t, shown)["headers"]}))
+		echo := decode[record.Patch](t, encode(t, map[string]any{"headers": decode[map[string]json.RawMessage](t, shown)["headers"]}))
 		kept, err := r.Apply(&echo)
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +219,7 @@ var mateclaw = []row{
 	{16, func(t *testing.T) {
 		h := mateclawHost(t, nil, mateclawFilesystem)
 		before := status(t, h, "filesystem").State
-		entry, err := config.ReadServer(patience(t), config.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil)
+		entry, err := record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,13 +283,13 @@ var mateclaw = []row{
 	}},
 	{19, func(t *testing.T) {
 		broken := mateclawRecord(t, strings.ReplaceAll(mateclawRemote, "https://mcp.example.com", "http://127.0.0.1:1"))
-		h := openStore(t, config.NewMemoryStore(broken, mateclawRecord(t, mateclawFilesystem)), nil)
+		h := openStore(t, record.NewMemoryStore(broken, mateclawRecord(t, mateclawFilesystem)), nil)
 		equal(t, "one that works", status(t, h, "filesystem").Stage, host.StageReady)
 		equal(t, "one that fails", status(t, h, "remote-tools").Stage, host.StageWaiting)
 		equal(t, "the failure is told", status(t, h, "remote-tools").Err != nil, true)
 	}},
 	{20, func(t *testing.T) {
-		statuses := config.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
+		statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 		h := mateclawHost(t, &host.Options{Statuses: statuses}, mateclawFilesystem, `{"name":"broken","command":"/no/such/program"}`)
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
@@ -300,13 +301,13 @@ var mateclaw = []row{
 		equal(t, "tool_count", kept["filesystem"].Tools, 5)
 		equal(t, "last_error of success", kept["filesystem"].Error, "")
 		equal(t, "last_connected_time is there", kept["filesystem"].Connected.IsZero(), false)
-		equal(t, "last_status of failure", kept["broken"].Status, config.StatusError)
+		equal(t, "last_status of failure", kept["broken"].Status, record.StatusError)
 		contains(t, "last_error of failure", kept["broken"].Error, "/no/such/program")
 		t.Run("of a server that cannot list", func(t *testing.T) {
-			statuses := config.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
+			statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 			opts := fakes(fakeServers{"s": script(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "the index is locked")})})
 			opts.Statuses, opts.OpenWait = statuses, time.Millisecond
-			h := openStore(t, config.NewMemoryStore(&config.Record{Name: "s", Command: "x"}), opts)
+			h := openStore(t, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts)
 			until(t, h, "s", func(s host.Status) bool { return s.Stage == host.StageWaiting && s.Err != nil })
 			if err := h.Close(); err != nil {
 				t.Fatal(err)
@@ -367,7 +368,7 @@ var mateclaw = []row{
 	{24, func(t *testing.T) {
 		opts := fakes(fakeServers{"hung": mcptest.NewServer(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": mcptest.Hang})})
 		opts.OpenWait = time.Millisecond
-		h := openStore(t, config.NewMemoryStore(&config.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem)), opts)
+		h := openStore(t, record.NewMemoryStore(&record.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem)), opts)
 		if _, err := h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)); err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +438,7 @@ var mateclaw = []row{
 			`{"name":"a","url":"http://127.0.0.1:1/mcp"}`:     doctor.HintConnectionRefused,
 			`{"name":"a","command":"npx","args":["unknown"]}`: doctor.HintExited,
 		} {
-			entry, err := config.ReadServer(patience(t), config.NewMemoryStore(mateclawRecord(t, request)), "a", nil)
+			entry, err := record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, request)), "a", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

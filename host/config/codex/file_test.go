@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 func TestEditFile(t *testing.T) {
@@ -20,30 +22,30 @@ func TestEditFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := &config.Options{Formats: []config.Format{Format()}}
-	err = config.Edit(t.Context(), path, opts, func(f *config.File) error {
+	err = edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 		r, err := f.Record("context7")
 		if err != nil {
 			return err
 		}
 		r.Env["MORE"] = "${X}"
-		if err := f.Set("context7", &config.Patch{
-			Env: config.Some(r.Env), Disabled: config.Some(true), ReadTimeout: config.Some(2 * r.ReadTimeout),
-			Tools: config.Some(config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}}),
+		if err := f.Set("context7", &record.Patch{
+			Env: record.Some(r.Env), Disabled: record.Some(true), ReadTimeout: record.Some(2 * r.ReadTimeout),
+			Tools: record.Some(config.ToolFilter{Allow: []string{"search"}, Deny: []string{"rm", "mv"}}),
 		}); err != nil {
 			return err
 		}
-		if err := f.Set("two words", &config.Patch{Name: config.Some("two more words"), Cwd: config.Some("/srv")}); err != nil {
+		if err := f.Set("two words", &record.Patch{Name: record.Some("two more words"), Cwd: record.Some("/srv")}); err != nil {
 			return err
 		}
 		if err := f.Remove("tools"); err != nil {
 			return err
 		}
-		if err := f.Add(&config.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+		if err := f.Add(&record.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
 			Headers: map[string]config.Secret{"X-A": "b"}, Tools: config.ToolFilter{Allow: []string{"one"}}}); err != nil {
 			return err
 		}
 		// What a variable of Codex says is changed by hand.
-		err = f.Set("figma", &config.Patch{Headers: config.Some(map[string]config.Secret{"Authorization": "Bearer x"})})
+		err = f.Set("figma", &record.Patch{Headers: record.Some(map[string]config.Secret{"Authorization": "Bearer x"})})
 		if err == nil || !strings.Contains(err.Error(), "by hand") {
 			return fmt.Errorf("want an error, got %w", err)
 		}
@@ -76,12 +78,12 @@ func TestImportToCodex(t *testing.T) {
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := config.PlanImport(source, target, &config.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
+	plan, err := edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + ` : 'server files' && : 'tools: not ["rm"]' && TOKEN='sk-****9876' 'npx'}` +
-		" {events the transport sse has no place in a file of the format codex [] <nil>}]"
+	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + `  : 'server files' && : 'tools: not ["rm"]' && TOKEN='sk-****9876' 'npx'}` +
+		" {events the transport sse has no place in a file of the format codex []  <nil>}]"
 	if got := fmt.Sprint(plan.Servers); got != want {
 		t.Errorf("got the servers %s, want %s", got, want)
 	}

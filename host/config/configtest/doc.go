@@ -1,4 +1,4 @@
-// Package configtest checks implementations of config.Store: [Run] makes of each
-// promise in its comment a test. For the formats of config files it has what their
-// tests share: [Describe] for golden files, and [CheckParsed] for whatever was read.
+// Package configtest has what the tests of config formats share: [Describe] for golden
+// files, [CheckParsed] for whatever was read, [EditFaults] for what an edit changes, and
+// [CheckPage] for the tables of a page.
 package configtest

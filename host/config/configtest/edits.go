@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // EditFaults changes a config file and changes it back, and returns what did not leave it
@@ -23,8 +25,8 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check := func(what string, do func(*config.File) error) {
-		err := config.Edit(t.Context(), path, opts, func(f *config.File) error {
+	check := func(what string, do func(*edit.File) error) {
+		err := edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 			if err := do(f); err != nil {
 				return err
 			}
@@ -39,9 +41,9 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	if err != nil && !errors.As(err, &none) {
 		return nil
 	}
-	check("add", func(f *config.File) error {
+	check("add", func(f *edit.File) error {
 		start := f.Bytes()
-		if err := f.Add(&config.Record{Name: "added by the test", Command: "x"}); err != nil {
+		if err := f.Add(&record.Record{Name: "added by the test", Command: "x"}); err != nil {
 			return err
 		}
 		return sameBytes(f.Remove("added by the test"), f, start)
@@ -51,8 +53,8 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	}
 	for _, s := range c.Servers {
 		if s.Err == nil {
-			check("env: "+s.Title, func(f *config.File) error { return addsAndRemoves(f, s.Title) })
-			check("off: "+s.Title, func(f *config.File) error { return switches(f, s.Title) })
+			check("env: "+s.Title, func(f *edit.File) error { return addsAndRemoves(f, s.Title) })
+			check("off: "+s.Title, func(f *edit.File) error { return switches(f, s.Title) })
 		}
 	}
 	return faults
@@ -61,7 +63,7 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 var errChecked = errors.New("checked")
 
 // sameBytes returns err, or how the text of a file differs from what it is to be.
-func sameBytes(err error, f *config.File, want []byte) error {
+func sameBytes(err error, f *edit.File, want []byte) error {
 	if err == nil && !bytes.Equal(f.Bytes(), want) {
 		return fmt.Errorf("got\n%s\nwant\n%s", f.Bytes(), want)
 	}
@@ -69,20 +71,20 @@ func sameBytes(err error, f *config.File, want []byte) error {
 }
 
 // addsAndRemoves gives a server one more variable or header, and takes it away.
-func addsAndRemoves(f *config.File, name string) error {
+func addsAndRemoves(f *edit.File, name string) error {
 	start := f.Bytes()
 	r, err := f.Record(name)
 	if err != nil {
 		return err
 	}
-	more, back := &config.Patch{}, &config.Patch{}
+	more, back := &record.Patch{}, &record.Patch{}
 	one := map[string]config.Secret{"ADDED": "1"}
 	if r.URL == "" {
 		maps.Copy(one, r.Env)
-		more.Env, back.Env = config.Some(one), config.Some(r.Env)
+		more.Env, back.Env = record.Some(one), record.Some(r.Env)
 	} else {
 		maps.Copy(one, r.Headers)
-		more.Headers, back.Headers = config.Some(one), config.Some(r.Headers)
+		more.Headers, back.Headers = record.Some(one), record.Some(r.Headers)
 	}
 	if err := f.Set(name, more); err != nil {
 		return err
@@ -91,13 +93,13 @@ func addsAndRemoves(f *config.File, name string) error {
 }
 
 // switches switches a server off, on and off again, or the other way round.
-func switches(f *config.File, name string) error {
+func switches(f *edit.File, name string) error {
 	start := f.Bytes()
 	r, err := f.Record(name)
 	if err != nil {
 		return err
 	}
-	turn := func(off bool) error { return f.Set(name, &config.Patch{Disabled: config.Some(off)}) }
+	turn := func(off bool) error { return f.Set(name, &record.Patch{Disabled: record.Some(off)}) }
 	if err := turn(!r.Disabled); err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // CheckPage fails the test unless the tables of a page of documentation, between the lines
@@ -157,13 +159,13 @@ func optionsFor(l config.Location, formats []config.Format) *config.Options {
 }
 
 // imported brings one server of ours into a new file of a program.
-func imported(t *testing.T, l config.Location, formats []config.Format, entry string) (*config.Import, string) {
+func imported(t *testing.T, l config.Location, formats []config.Format, entry string) (*edit.Import, string) {
 	t.Helper()
 	source := filepath.Join(t.TempDir(), "ours.json")
 	if err := os.WriteFile(source, []byte(`{"mcpServers": {"x": `+entry+`}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := config.PlanImport(source, l.Path, &config.ImportOptions{To: optionsFor(l, formats)})
+	plan, err := edit.PlanImport(source, l.Path, &edit.ImportOptions{To: optionsFor(l, formats)})
 	if err != nil {
 		t.Fatal(l.Client, err)
 	}
@@ -174,7 +176,7 @@ func imported(t *testing.T, l config.Location, formats []config.Format, entry st
 // has one.
 func offWord(t *testing.T, l config.Location, formats []config.Format) string {
 	plan, _ := imported(t, l, formats, `{"command": "c", "enabled": false}`)
-	if s := plan.Servers[0]; s.Skipped != nil || slices.ContainsFunc(s.Remarks, func(r config.Remark) bool { return r.Key == "enabled" }) {
+	if s := plan.Servers[0]; s.Skipped != nil || slices.ContainsFunc(s.Remarks, func(r edit.Remark) bool { return r.Key == "enabled" }) {
 		return "none"
 	}
 	shape := shapes()[l.Format]
@@ -187,8 +189,8 @@ func offWord(t *testing.T, l config.Location, formats []config.Format) string {
 	}
 	defer os.Remove(l.Path)
 	var after string
-	err := config.Edit(t.Context(), l.Path, optionsFor(l, formats), func(f *config.File) error {
-		err := f.Set("x", &config.Patch{Disabled: config.Some(true)})
+	err := edit.Change(t.Context(), l.Path, optionsFor(l, formats), func(f *edit.File) error {
+		err := f.Set("x", &record.Patch{Disabled: record.Some(true)})
 		after = string(f.Bytes())
 		return err
 	})
@@ -243,7 +245,7 @@ func references(t *testing.T, l config.Location, formats []config.Format) string
 	var list []string
 	for _, reference := range []string{"${VAR}", "${VAR:-default}", "${file:/path}", "${input:id}", "${keyring:name}"} {
 		plan, diff := imported(t, l, formats, `{"command": "c", "args": ["<`+reference+`>"]}`)
-		lost := slices.ContainsFunc(plan.Servers[0].Remarks, func(r config.Remark) bool { return r.Lost && r.Key == "args" })
+		lost := slices.ContainsFunc(plan.Servers[0].Remarks, func(r edit.Remark) bool { return r.Lost && r.Key == "args" })
 		_, rest, shown := strings.Cut(diff, "<")
 		written, _, _ := strings.Cut(rest, ">")
 		if !lost && shown {

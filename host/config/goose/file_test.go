@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 func TestEditFile(t *testing.T) {
@@ -21,25 +23,25 @@ func TestEditFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts := &config.Options{Formats: []config.Format{Format()}}
-	err = config.Edit(t.Context(), path, opts, func(f *config.File) error {
+	err = edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 		r, err := f.Record("github")
 		if err != nil {
 			return err
 		}
 		r.Env["MORE"] = "${X}"
-		if err := f.Set("github", &config.Patch{
-			Env: config.Some(r.Env), Disabled: config.Some(true), ReadTimeout: config.Some(2 * r.ReadTimeout),
-			Args: config.Some([]string{"-y", "@modelcontextprotocol/server-github@2"}), Tools: config.Some(config.ToolFilter{Allow: []string{"search"}}),
+		if err := f.Set("github", &record.Patch{
+			Env: record.Some(r.Env), Disabled: record.Some(true), ReadTimeout: record.Some(2 * r.ReadTimeout),
+			Args: record.Some([]string{"-y", "@modelcontextprotocol/server-github@2"}), Tools: record.Some(config.ToolFilter{Allow: []string{"search"}}),
 		}); err != nil {
 			return err
 		}
-		if err := f.Set("nested", &config.Patch{Name: config.Some("was nested"), Command: config.Some("uv")}); err != nil {
+		if err := f.Set("nested", &record.Patch{Name: record.Some("was nested"), Command: record.Some("uv")}); err != nil {
 			return err
 		}
 		if err := f.Remove("ours"); err != nil {
 			return err
 		}
-		return f.Add(&config.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
+		return f.Add(&record.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
 			Headers: map[string]config.Secret{"X-A": "b c"}, Tools: config.ToolFilter{Allow: []string{"one"}}})
 	})
 	if err != nil {
@@ -69,12 +71,12 @@ func TestImportToGoose(t *testing.T) {
 	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := config.PlanImport(source, target, &config.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
+	plan, err := edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "[{files <nil> [lazy: has no place in a file of the format goose] : 'server files' && TOKEN='sk-****9876' 'npx'}" +
-		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto] connect server web by http to https://example.com/mcp}]"
+	want := "[{files <nil> [lazy: has no place in a file of the format goose]  : 'server files' && TOKEN='sk-****9876' 'npx'}" +
+		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto]  connect server web by http to https://example.com/mcp}]"
 	if got := fmt.Sprint(plan.Servers); got != want {
 		t.Errorf("got the servers %s, want %s", got, want)
 	}
@@ -102,19 +104,19 @@ func TestImportToGoose(t *testing.T) {
 func TestEditContinue(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".continue", "config.yaml")
 	opts := &config.Options{Formats: []config.Format{Format(), Continue()}}
-	for _, change := range []func(*config.File) error{
-		func(f *config.File) error {
-			return f.Add(&config.Record{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
+	for _, change := range []func(*edit.File) error{
+		func(f *edit.File) error {
+			return f.Add(&record.Record{Name: "files", Command: "npx", Args: []string{"-y", "files"}, Env: map[string]config.Secret{"KEY": "${{ secrets.KEY }}"}})
 		},
-		func(f *config.File) error {
-			return f.Add(&config.Record{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
+		func(f *edit.File) error {
+			return f.Add(&record.Record{Name: "web", URL: "https://web.example.com/mcp", Transport: config.TransportHTTP,
 				Headers: map[string]config.Secret{"X-A": "b"}, ConnectTimeout: 9 * time.Second})
 		},
-		func(f *config.File) error {
-			return f.Set("web", &config.Patch{ConnectTimeout: config.Some(2 * time.Second), Headers: config.Some(map[string]config.Secret{"X-A": "c", "X-B": "d"})})
+		func(f *edit.File) error {
+			return f.Set("web", &record.Patch{ConnectTimeout: record.Some(2 * time.Second), Headers: record.Some(map[string]config.Secret{"X-A": "c", "X-B": "d"})})
 		},
 	} {
-		if err := config.Edit(t.Context(), path, opts, change); err != nil {
+		if err := edit.Change(t.Context(), path, opts, change); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite"
-
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
+	_ "modernc.org/sqlite"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 		log.Fatal(err)
 	}
 	servers := d.Servers("agent")
-	if _, err := servers.Save(ctx, "", &config.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
+	if _, err := servers.Save(ctx, "", &record.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
 		log.Fatal(err)
 	}
 	all, err := servers.Records(ctx)

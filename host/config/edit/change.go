@@ -1,0 +1,517 @@
+package edit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// A change puts a value at a path in an entry, or takes away what is there if the value
+// is nil.
+type change struct {
+	path  []string
+	value json.RawMessage
+}
+
+// A scribe finds out what to change in one entry, but for the switch: see [draft.switched].
+type scribe struct {
+	draft   *draft
+	title   string // it is to have
+	at      *spot
+	entry   map[string]json.RawMessage // what it is to say, in our words
+	changes []change
+
+	emptied, filled []string        // the path of an object that becomes empty, or no longer is
+	before          json.RawMessage // what was in it
+}
+
+func (s *scribe) put(value json.RawMessage, path ...string) {
+	s.changes = append(s.changes, change{path, value})
+}
+
+// key notes what must change so that the entry says value, in our words, under a key of
+// ours; nil is nothing. was is what it says now.
+func (s *scribe) key(key string, value, was json.RawMessage) error {
+	switch key {
+	case "transport":
+		return s.transport(value)
+	case "command", "args":
+		if s.draft.write.CommandLine {
+			return s.commandLine()
+		}
+		return s.simple(value, key)
+	case "url":
+		return s.simple(value, key, "serverUrl", "httpUrl")
+	case "enabled":
+		return nil // see draft.switched
+	case "connectTimeoutSeconds":
+		return s.timeout(key, value, dialect.ConnectMilliseconds)
+	case "readTimeoutSeconds":
+		return s.timeout(key, value, "timeout", dialect.ReadMilliseconds)
+	case "env", "headers":
+		return s.pairs(key, value, was)
+	case "tools":
+		return s.tools(value)
+	case "auth", "tls", "isolation", "limits":
+		return s.object(key, value)
+	default:
+		return s.simple(value, key)
+	}
+}
+
+// word is the key that the file's program has for one of ours.
+func (s *scribe) word(key string) string {
+	if word := s.draft.write.Keys[key]; word != "" {
+		return word
+	}
+	if s.draft.doc.Dialect.Snake && slices.Contains(dialect.OwnKeys(), key) {
+		return dialect.SnakeCase(key)
+	}
+	return key
+}
+
+// field returns what the entry says under a key of ours, and where that stands in it.
+func (s *scribe) field(key string) (*dialect.Field, []string) {
+	for i := range s.at.fields {
+		f := &s.at.fields[i]
+		if f.Key != key || f.Name != "" || f.Foreign {
+			continue
+		}
+		if path, ok := s.inside(f.Value); ok {
+			return f, path
+		}
+	}
+	return nil, nil
+}
+
+// inside returns the path in the entry of one of its nodes.
+func (s *scribe) inside(n *jsonc.Node) ([]string, bool) {
+	if s.at.value == nil {
+		return nil, false
+	}
+	return pathTo(s.at.value, n)
+}
+
+// errElsewhere is why something cannot be changed that is not a value of its own.
+var errElsewhere = errors.New("is said in a form of the file's program that is not changed here: change it by hand")
+
+// simple changes a value that stands as it is, under a key or one of others.
+func (s *scribe) simple(value json.RawMessage, keys ...string) error {
+	for _, key := range keys {
+		f, path := s.field(key)
+		if f == nil {
+			continue
+		}
+		if value == nil || !equalJSON(value, s.draft.doc.Tree.JSON(f.Value)) {
+			s.put(value, path...)
+		}
+		return nil
+	}
+	if value != nil {
+		s.put(value, s.word(keys[0]))
+	}
+	return nil
+}
+
+func (s *scribe) transport(value json.RawMessage) error {
+	var wanted string
+	_ = json.Unmarshal(value, &wanted)
+	byURL := cmp.Or(s.draft.write.URL, config.TransportAuto) // what a URL says by itself
+	plainURL := wanted == byURL && s.entry["url"] != nil || wanted == config.TransportStdio && s.entry["command"] != nil
+	for _, key := range []string{"type", "transport"} {
+		f, path := s.field(key)
+		switch {
+		case f == nil || f.Value.Kind == jsonc.Object:
+		case value == nil || plainURL && wanted == byURL:
+			s.put(nil, path...)
+			return nil
+		default:
+			if dialect.Transport(f.Value.Text) != wanted {
+				s.put(quoteJSON(s.spelled(wanted)), path...)
+			}
+			return nil
+		}
+	}
+	if f, path := s.field("httpUrl"); f != nil && wanted != config.TransportHTTP {
+		s.put(nil, path...)
+		s.put(s.entry["url"], s.word("url"))
+	} else if f != nil {
+		return nil
+	}
+	if write := s.draft.write; value != nil && (!plainURL || write.Always && write.Transports[wanted] != "") {
+		if write.Strict && write.Transports[wanted] == "" {
+			return &Error{File: s.draft.path, Key: "transport",
+				Err: fmt.Errorf("a file of the format %s cannot say %s: use auto, which tries it", s.draft.doc.Dialect.Name, wanted)}
+		}
+		s.put(quoteJSON(s.spelled(wanted)), s.word("transport"))
+	}
+	return nil
+}
+
+// spelled is how the file's program writes a transport.
+func (s *scribe) spelled(transport string) string {
+	return cmp.Or(s.draft.write.Transports[transport], transport)
+}
+
+// timeout changes a number of seconds, which may stand there in milliseconds.
+func (s *scribe) timeout(key string, value json.RawMessage, others ...string) error {
+	if f, path := s.field(key); f != nil {
+		s.put(value, path...)
+		return nil
+	}
+	for _, other := range others {
+		f, path := s.field(other)
+		if f != nil && other == "timeout" && s.draft.doc.Seconds {
+			s.put(value, path...)
+			return nil
+		}
+		if f == nil || other == "timeout" && len(f.Value.Text) <= 3 { // less than a second is ignored, as the reader does
+			continue
+		}
+		if seconds, err := strconv.ParseFloat(string(value), 64); err == nil && (seconds >= 1 || other != "timeout") {
+			s.put(milliseconds(seconds), path...)
+			return nil
+		}
+		s.put(nil, path...)
+	}
+	if value != nil {
+		if seconds, err := strconv.ParseFloat(string(value), 64); err == nil && s.draft.write.Milliseconds && s.draft.write.Keys[key] != "" {
+			value = milliseconds(seconds)
+		}
+		s.put(value, strings.Split(s.word(key), "/")...)
+	}
+	return nil
+}
+
+func milliseconds(seconds float64) json.RawMessage {
+	return strconv.AppendFloat(nil, seconds*1000, 'f', -1, 64)
+}
+
+// commandLine writes the command and its arguments as one list, also in an entry that
+// somebody has taken from a program with two keys.
+func (s *scribe) commandLine() error {
+	path := []string{s.word("command")}
+	if f, at := s.field(dialect.CommandLine); f != nil {
+		path = at
+	}
+	list := []json.RawMessage{s.entry["command"]}
+	var args []json.RawMessage
+	_ = json.Unmarshal(s.entry["args"], &args) // nil is none
+	if list = append(list, args...); list[0] == nil {
+		s.put(nil, path...)
+	} else {
+		s.put(marshalJSON(list), path...)
+	}
+	if f, at := s.field("args"); f != nil {
+		s.put(nil, at...)
+	}
+	return nil
+}
+
+// pairs changes variables or headers one by one.
+func (s *scribe) pairs(key string, value, was json.RawMessage) error {
+	wanted, before := membersOf(value), membersOf(was)
+	f, holder := s.field(key)
+	if f == nil || f.Value.Kind != jsonc.Object {
+		holder = strings.Split(s.word(key), "/")
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, stays := wanted[name]; stays {
+			continue
+		}
+		if f == nil || f.Value.Member(name) == nil {
+			return s.elsewhere(key, name)
+		}
+		if len(wanted) > 0 || value != nil {
+			s.put(nil, append(slices.Clone(holder), name)...)
+		}
+	}
+	if value == nil && f != nil {
+		s.put(nil, holder...)
+		s.emptied, s.before = holder, was
+		return nil
+	}
+	if f != nil && f.Value.Kind == jsonc.Object && len(f.Value.Members) == 0 {
+		s.filled, s.before = holder, value
+	}
+	var fresh bool
+	for _, name := range orderOf(value) {
+		old, there := before[name]
+		if there && equalJSON(old, wanted[name]) {
+			continue
+		}
+		if there && (f == nil || f.Value.Member(name) == nil) {
+			return s.elsewhere(key, name)
+		}
+		if s.at.value == nil || f == nil {
+			fresh = true
+			continue
+		}
+		s.put(wanted[name], append(slices.Clone(holder), name)...)
+	}
+	if fresh && len(before) == 0 {
+		s.put(value, holder...)
+	} else if fresh {
+		for _, name := range orderOf(value) {
+			if _, there := before[name]; !there {
+				s.put(wanted[name], append(slices.Clone(holder), name)...)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *scribe) elsewhere(key, name string) error {
+	return &Error{File: s.draft.path, Key: string(jsonc.Path(key).Key(name)), Err: errElsewhere}
+}
+
+// object changes an object of ours whose members may be spelled otherwise, and which
+// may have members of others.
+func (s *scribe) object(key string, value json.RawMessage) error {
+	f, path := s.field(key)
+	if f == nil {
+		if value != nil {
+			s.put(value, s.word(key))
+		}
+		return nil
+	}
+	if value == nil || f.Value.Kind != jsonc.Object {
+		s.put(value, path...)
+		return nil
+	}
+	wanted := membersOf(value)
+	for i := range f.Value.Members {
+		m := &f.Value.Members[i]
+		ours := innerKey(key, m.Key)
+		if ours == "" {
+			continue
+		}
+		inner := append(slices.Clone(path), m.Key)
+		want, stays := wanted[ours]
+		delete(wanted, ours)
+		switch {
+		case !stays:
+			s.put(nil, inner...)
+		case !s.says(ours, &m.Value, want):
+			s.put(want, inner...)
+		}
+	}
+	for _, name := range orderOf(value) {
+		if want, fresh := wanted[name]; fresh {
+			s.put(want, append(slices.Clone(path), name)...)
+		}
+	}
+	return nil
+}
+
+// says reports whether a member already means what is wanted.
+func (s *scribe) says(key string, n *jsonc.Node, want json.RawMessage) bool {
+	if key == "scopes" && n.Kind == jsonc.String { // a list as one string
+		list, err := json.Marshal(strings.Fields(n.Text))
+		return err == nil && equalJSON(list, want)
+	}
+	return equalJSON(s.draft.doc.Tree.JSON(n), want)
+}
+
+// innerKey is our spelling of a key in one of our objects, "" if it is none of ours.
+func innerKey(object, key string) string {
+	var known []string
+	switch object {
+	case "auth":
+		known = []string{"clientId", "clientSecret", "scopes", "issuer", "redirectUrl",
+			"authorizationUrl", "tokenUrl", "deviceUrl", "grant", "loginParams", "askConsent"}
+		switch key {
+		case "redirect_uri":
+			return "redirectUrl"
+		case "extra_params":
+			return "loginParams"
+		}
+	case "tls":
+		known = dialect.TLSKeys()
+	case "isolation":
+		known = []string{"kind", "image", "mounts", "network", "args"}
+	case "limits":
+		known = []string{"maxTools", "maxInFlight", "maxQueued", "maxMessageBytes"}
+	}
+	for _, k := range known {
+		if key == k || strings.EqualFold(key, dialect.SnakeCase(k)) {
+			return k
+		}
+	}
+	return ""
+}
+
+// tools changes the lists of tools, each where it stands.
+func (s *scribe) tools(value json.RawMessage) error {
+	wanted := membersOf(value)
+	section, path := s.field("tools")
+	if section != nil && section.Value.Kind == jsonc.Array {
+		return s.toolList(section, path, wanted)
+	}
+	if section != nil && section.Value.Kind != jsonc.Object {
+		s.put(value, path...)
+		return nil
+	}
+	if section == nil {
+		path = []string{s.word("tools")}
+	}
+	lists := map[string][]string{"allow": {"includeTools"}, "deny": {"excludeTools", "disabledTools"}, "rename": nil}
+	rest := map[string]json.RawMessage{}
+	for _, key := range []string{"allow", "deny", "rename"} {
+		if s.otherLists(lists[key], wanted, key) {
+			continue
+		}
+		want := wanted[key]
+		if word := s.draft.write.Keys["tools."+key]; word != "" && want != nil && (section == nil || section.Value.Member(key) == nil) {
+			s.put(want, word)
+			continue
+		}
+		if want != nil {
+			rest[key] = want
+		}
+	}
+	if section == nil {
+		if len(rest) > 0 {
+			s.put(marshalJSON(rest), path...)
+		}
+		return nil
+	}
+	if len(rest) == 0 {
+		s.put(nil, path...)
+		return nil
+	}
+	for _, key := range []string{"allow", "deny", "rename"} {
+		m := section.Value.Member(key)
+		want := rest[key]
+		if m == nil && want == nil || m != nil && want != nil && equalJSON(s.draft.doc.Tree.JSON(&m.Value), want) {
+			continue
+		}
+		s.put(want, append(slices.Clone(path), key)...)
+	}
+	return nil
+}
+
+// toolList changes "tools" where that is the list of those that are allowed, which it
+// stays. What is denied stands beside it.
+func (s *scribe) toolList(section *dialect.Field, path []string, wanted map[string]json.RawMessage) error {
+	if wanted["rename"] != nil {
+		return &Error{File: s.draft.path, Key: "tools.rename", Err: errElsewhere}
+	}
+	if !s.otherLists([]string{"excludeTools", "disabledTools"}, wanted, "deny") && wanted["deny"] != nil {
+		s.put(wanted["deny"], "excludeTools")
+	}
+	if f, _ := s.field("includeTools"); f != nil {
+		return s.elsewhere("tools", "allow")
+	}
+	isAll := func(n jsonc.Node) bool { return n.Text == dialect.AllTools }
+	switch allow := wanted["allow"]; {
+	case allow != nil:
+		s.put(allow, path...)
+	case !slices.ContainsFunc(section.Value.Elems, isAll):
+		s.put(marshalJSON([]string{dialect.AllTools}), path...)
+	}
+	return nil
+}
+
+// otherLists changes a list of tools that stands under other keys only, the first of
+// which gets what is new. It reports whether there is one.
+func (s *scribe) otherLists(keys []string, wanted map[string]json.RawMessage, key string) bool {
+	if section, _ := s.field("tools"); section != nil && section.Value.Member(key) != nil {
+		return false
+	}
+	var names []string
+	_ = json.Unmarshal(wanted[key], &names)
+	left := slices.Clone(names)
+	type list struct {
+		path []string
+		kept []string
+	}
+	var lists []list
+	for _, k := range keys {
+		f, path := s.field(k)
+		if f == nil || f.Value.Kind != jsonc.Array {
+			continue
+		}
+		l := list{path: path}
+		for i := range f.Value.Elems {
+			text := f.Value.Elems[i].Text
+			name := text
+			if k != "disabledTools" {
+				name = dialect.CutArguments([]string{text})[0]
+			}
+			if slices.Contains(names, name) {
+				l.kept = append(l.kept, text)
+				left = slices.DeleteFunc(left, func(n string) bool { return n == name })
+			}
+		}
+		lists = append(lists, l)
+	}
+	for i, l := range lists {
+		if i == 0 {
+			l.kept = append(l.kept, left...)
+		}
+		if len(l.kept) == 0 && wanted[key] == nil {
+			s.put(nil, l.path...)
+		} else {
+			s.put(marshalJSON(append([]string{}, l.kept...)), l.path...)
+		}
+	}
+	return len(lists) > 0
+}
+
+// membersOf returns the members of a JSON object.
+func membersOf(object json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(object, &members) // nil is no member
+	return members
+}
+
+// orderOf returns the keys of a JSON object in its order.
+func orderOf(object json.RawMessage) []string {
+	doc, err := jsonc.Parse(object)
+	if err != nil {
+		return nil
+	}
+	keys := make([]string, len(doc.Root.Members))
+	for i := range keys {
+		keys[i] = doc.Root.Members[i].Key
+	}
+	return keys
+}
+
+// equalJSON reports whether two JSON values mean the same.
+func equalJSON(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	x, err := canonjson.Append(nil, a)
+	if err != nil {
+		return false
+	}
+	y, err := canonjson.Append(nil, b)
+	return err == nil && bytes.Equal(x, y)
+}
+
+func quoteJSON(text string) json.RawMessage { return canonjson.AppendString(nil, text) }
+
+// marshalJSON encodes lists and maps of text, which cannot fail.
+func marshalJSON(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil
+	}
+	return bytes.TrimSpace(b.Bytes())
+}

@@ -1,0 +1,205 @@
+package edit
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// An Error says why a config file is not changed as asked. The file is as it was.
+type Error struct {
+	File  string // as given to [Change]
+	Title string // of the server, or empty for the whole file
+	Key   string // of its entry in our words, such as "env", or empty
+	Err   error  // what is wrong and how to cure it; holds no value of the file
+}
+
+// Error returns the file, the server, the key, and what is wrong.
+func (e *Error) Error() string {
+	parts := make([]string, 0, 4)
+	if e.File != "" {
+		parts = append(parts, e.File)
+	}
+	at := jsonc.Path("")
+	if e.Title != "" {
+		at = at.Key(e.Title)
+	}
+	if e.Key != "" {
+		at = at.Key(e.Key)
+	}
+	if at != "" {
+		parts = append(parts, string(at))
+	}
+	return strings.Join(append(parts, e.Err.Error()), ": ")
+}
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// A draft is the text of a config file that is being changed.
+type draft struct {
+	path string
+	opts config.Options // values are read as written
+	data []byte
+	made bool // there was no file
+
+	doc     *config.Document
+	write   *dialect.Writing
+	remarks []Remark // on what was changed
+}
+
+// newDraft returns a draft of data, or of a new file if data is nil.
+func newDraft(path string, data []byte, opts *config.Options) (*draft, error) {
+	d := &draft{path: path}
+	if opts != nil {
+		d.opts = *opts
+	}
+	d.opts.AsWritten = true
+	if data == nil {
+		made, format, err := d.opts.NewFile(path)
+		if err != nil {
+			return nil, &Error{File: path, Err: err}
+		}
+		d.opts.Format = format
+		data = []byte(made)
+		d.made = true
+	}
+	return d, d.take(data)
+}
+
+// take makes data the text of the draft, if it can be read.
+func (d *draft) take(data []byte) error {
+	doc, err := config.ReadDocument(d.path, data, &d.opts)
+	if err != nil && (doc == nil || !d.hasRoom(doc)) {
+		return err
+	}
+	if doc.Writing == nil {
+		return &Error{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", doc.Dialect.Name)}
+	}
+	d.data, d.doc, d.write = data, doc, doc.Writing
+	return nil
+}
+
+// hasRoom reports whether a file without servers has a place for them, and its format is
+// known.
+func (d *draft) hasRoom(doc *config.Document) bool {
+	n := &doc.Tree.Root
+	if d.opts.Format == "" || doc.Writing == nil || n.Kind != jsonc.Object {
+		return false
+	}
+	for _, key := range d.container(doc.Writing) {
+		m := n.Member(key)
+		if m == nil {
+			return true
+		}
+		n = &m.Value
+	}
+	return n.Kind == jsonc.Null
+}
+
+// container returns the path of what holds the servers that a draft is about.
+func (d *draft) container(w *dialect.Writing) []string {
+	if d.opts.Scope != config.ScopeLocal {
+		return w.Container
+	}
+	return []string{"projects", filepath.Clean(d.opts.Project), "mcpServers"}
+}
+
+// A spot is where an entry stands, or is to stand.
+type spot struct {
+	path   []string        // of the entry
+	named  bool            // the last of path is its name
+	fields []dialect.Field // what it says; nil for a new one
+	value  *jsonc.Node     // nil for a new one
+}
+
+// find returns the place of the entry of that name, nil if there is none.
+func (d *draft) find(title string) *spot {
+	for _, section := range d.doc.Sections {
+		for i := range section.Entries {
+			found := &section.Entries[i]
+			if found.Title != title || found.Fault != nil {
+				continue
+			}
+			path, ok := pathTo(&d.doc.Tree.Root, found.Value)
+			if !ok {
+				return nil
+			}
+			return &spot{path: path, named: !found.Listed, fields: d.doc.Fields(found), value: found.Value}
+		}
+	}
+	return nil
+}
+
+// skips reports whether the file has an entry of that name that is no server.
+func (d *draft) skips(title string) bool {
+	return slices.ContainsFunc(d.doc.Skipped, func(s config.Skipped) bool { return s.Title == title })
+}
+
+// fresh returns the place of a new entry.
+func (d *draft) fresh(title string) *spot {
+	for _, section := range slices.Backward(d.doc.Sections) { // that for all projects comes last
+		path, ok := pathTo(&d.doc.Tree.Root, section.Container)
+		switch {
+		case !ok || section.Project != "" && d.opts.Scope != config.ScopeLocal:
+		case section.Container.Kind == jsonc.Array:
+			return &spot{path: append(path, "-")}
+		default:
+			return &spot{path: append(path, title), named: true}
+		}
+	}
+	return &spot{path: append(slices.Clone(d.container(d.write)), title), named: true}
+}
+
+// pathTo returns the path of a node of the tree below root.
+func pathTo(root, target *jsonc.Node) ([]string, bool) {
+	if root == target {
+		return []string{}, true
+	}
+	for i := range root.Members {
+		if path, ok := pathTo(&root.Members[i].Value, target); ok {
+			return append([]string{root.Members[i].Key}, path...), true
+		}
+	}
+	for i := range root.Elems {
+		if path, ok := pathTo(&root.Elems[i], target); ok {
+			return append([]string{strconv.Itoa(i)}, path...), true
+		}
+	}
+	return nil, false
+}
+
+// entries returns what the text says of each server, in our words, by name, and the
+// faults of those that cannot be used.
+func (d *draft) entries(data []byte) (map[string]json.RawMessage, map[string]error, error) {
+	if len(d.doc.Sections) == 0 {
+		return nil, nil, nil
+	}
+	c, err := config.Parse(d.path, data, &d.opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries := make(map[string]json.RawMessage, len(c.Servers))
+	faults := make(map[string]error)
+	for _, s := range c.Servers {
+		text, err := record.Of(s).Entry()
+		if err != nil {
+			return nil, nil, &Error{File: d.path, Title: s.Title, Err: err}
+		}
+		if _, twice := entries[s.Title]; !twice {
+			entries[s.Title] = text
+			if s.Err != nil {
+				faults[s.Title] = s.Err
+			}
+		}
+	}
+	return entries, faults, nil
+}

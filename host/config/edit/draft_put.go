@@ -1,0 +1,326 @@
+package edit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+)
+
+// put makes the entry called title say what entry says, in our words, and be called
+// newTitle. An empty title adds it. The draft changes only if all else stays the same
+// and the result can be read back as wanted.
+func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
+	before, faultsBefore, err := d.entries(d.data)
+	if err != nil {
+		return err
+	}
+	fail := func(key string, err error) error {
+		return &Error{File: d.path, Title: newTitle, Key: key, Err: err}
+	}
+	_, taken := before[newTitle]
+	if taken = taken || d.skips(newTitle); taken && title != newTitle {
+		return fail("", &record.Error{Code: record.CodeNameTaken, Name: newTitle})
+	}
+	s := &scribe{draft: d, title: newTitle, entry: membersOf(entry)}
+	was := before[title]
+	if title == "" {
+		s.at, was = d.fresh(newTitle), nil // an entry of a list may have no name
+	} else if s.at = d.find(title); s.at == nil {
+		return fail("", &record.Error{Code: record.CodeNotFound, Name: title})
+	}
+	data, err := d.written(s, was)
+	if err != nil {
+		var edit *Error
+		if errors.As(err, &edit) {
+			edit.Title = newTitle
+			return edit
+		}
+		return fail("", err)
+	}
+	if title != "" && newTitle != title {
+		if data, err = d.renamed(data, s.at, newTitle); err == nil {
+			data, err = d.relisted(data, title, newTitle)
+		}
+		if err != nil {
+			return fail("", err)
+		}
+	}
+	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
+	if off := isOff(entry); title == "" || off != isOff(before[title]) {
+		turn := d.switched
+		if title == "" { // nothing was there to come back to
+			turn = d.turned
+		}
+		if data, err = turn(data, newTitle, off); err != nil {
+			return fail("enabled", err)
+		}
+		if note := d.write.Notes["enabled"]; off && note != "" {
+			key := string(jsonc.Path("").Key(newTitle).Key("enabled"))
+			next.remarks = append(slices.Clip(d.remarks), Remark{Key: key, Lost: true, Text: note})
+		}
+	}
+	next.opts.Format = d.doc.Dialect.Name
+	if err := next.take(data); err != nil {
+		return fail("", fmt.Errorf("the file could not be read any more: %w", err))
+	}
+	if err := next.check(before, faultsBefore, title, newTitle, s.entry); err != nil {
+		return err
+	}
+	*d = *next
+	return nil
+}
+
+// isOff reports whether an entry in our words is switched off.
+func isOff(entry json.RawMessage) bool { return string(membersOf(entry)["enabled"]) == "false" }
+
+// written returns the text with the entry of s changed.
+func (d *draft) written(s *scribe, was json.RawMessage) ([]byte, error) {
+	old := withKind(membersOf(was))
+	s.entry = withKind(s.entry)
+	both := make(map[string]bool, len(old)+len(s.entry))
+	for key := range old {
+		both[key] = true
+	}
+	for key := range s.entry {
+		both[key] = true
+	}
+	for _, key := range dialect.InOrder(both) {
+		if equalJSON(s.entry[key], old[key]) {
+			continue
+		}
+		if err := s.key(key, s.entry[key], old[key]); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range s.changes {
+		if d.write.Strict && c.value != nil && !s.known(c.path[0]) {
+			return nil, &Error{File: d.path, Key: c.path[0],
+				Err: fmt.Errorf("has no place in a file of the format %s, whose program refuses keys that it does not know: leave it out", d.doc.Dialect.Name)}
+		}
+	}
+	edit := d.write.Edit
+	if s.at.value != nil {
+		data, err := applyChanges(d.data, s.changes, s.at.path, edit.Set, edit.Remove)
+		if err != nil {
+			return nil, err
+		}
+		return d.tidied(data, s), nil
+	}
+	object := []byte("{}")
+	if !s.at.named {
+		object = marshalJSON(map[string]string{"name": s.title})
+	}
+	object, err := applyChanges(object, s.changes, nil, jsonc.Set, jsonc.Remove)
+	if err != nil {
+		return nil, err
+	}
+	if name := d.write.Name; s.at.named && name != "" {
+		if object, err = jsonc.Set(object, quoteJSON(s.title), name); err != nil {
+			return nil, err
+		}
+	}
+	return edit.Set(d.data, object, s.at.path...)
+}
+
+// tidied returns data in which variables or headers that were added to an object without
+// any, and are gone, have left that. Where only a mark tells it from an object that was
+// added too, there is one, see [draft.switched].
+func (d *draft) tidied(data []byte, s *scribe) []byte {
+	edit := d.write.Edit
+	if s.filled != nil {
+		path := append(slices.Clone(s.at.path), s.filled...)
+		less, err := edit.Remove(data, path...)
+		if at := d.valueAt(data, path); err == nil && at >= 0 && data[at] == '{' && d.refilled(less, path, s.before, data) {
+			return mark(data, at)
+		}
+	}
+	if s.emptied != nil {
+		path := append(slices.Clone(s.at.path), s.emptied...)
+		if less, err := edit.Remove(d.data, path...); err != nil || !bytes.Equal(less, data) || d.refilled(less, path, s.before, d.data) {
+			return data // more has changed, or the object was added
+		}
+		at := d.valueAt(d.data, path)
+		if bare, err := edit.Set(unmarked(d.data, at), json.RawMessage("{}"), path...); err == nil {
+			again, err := edit.Set(bare, s.before, path...)
+			if err == nil && (bytes.Equal(again, d.data) || isMarked(d.data, at) && bytes.Equal(mark(again, at-1), d.data)) {
+				return bare
+			}
+		}
+	}
+	return data
+}
+
+// refilled reports whether less becomes data when an object is put at a path.
+func (d *draft) refilled(less []byte, path []string, object json.RawMessage, data []byte) bool {
+	again, err := d.write.Edit.Set(less, object, path...)
+	return err == nil && bytes.Equal(again, data)
+}
+
+// valueAt is where the value at a path of data stands, or -1.
+func (d *draft) valueAt(data []byte, path []string) int {
+	doc, err := d.doc.Dialect.Syntax.Parse(data)
+	if err != nil {
+		return -1
+	}
+	n := &doc.Root
+	for _, key := range path {
+		if m := n.Member(key); m != nil {
+			n = &m.Value
+		} else if i, err := strconv.Atoi(key); err == nil && i < len(n.Elems) {
+			n = &n.Elems[i]
+		} else {
+			return -1
+		}
+	}
+	return n.Offset
+}
+
+// known reports whether a key stands in the entry already, or the file's program has it.
+func (s *scribe) known(key string) bool {
+	if s.at.value != nil && s.at.value.Member(key) != nil {
+		return true
+	}
+	for _, word := range s.draft.write.Keys {
+		if first, _, _ := strings.Cut(word, "/"); first == key {
+			return true
+		}
+	}
+	return false
+}
+
+// renamed returns data in which the entry at a place has another name.
+func (d *draft) renamed(data []byte, at *spot, title string) ([]byte, error) {
+	if at.named {
+		return d.write.Edit.Rename(data, title, at.path...)
+	}
+	return d.write.Edit.Set(data, quoteJSON(title), append(slices.Clone(at.path), "name")...)
+}
+
+type (
+	setFunc    = func(data, value []byte, path ...string) ([]byte, error)
+	removeFunc = func(data []byte, path ...string) ([]byte, error)
+)
+
+// applyChanges returns data with the changes of an entry that stands at path.
+func applyChanges(data []byte, changes []change, path []string, set setFunc, remove removeFunc) ([]byte, error) {
+	var err error
+	for _, c := range changes {
+		at := append(slices.Clone(path), c.path...)
+		if c.value == nil {
+			data, err = remove(data, at...)
+		} else {
+			data, err = set(data, c.value, at...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// withKind returns an entry with the transport that it has when none is said.
+func withKind(entry map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(entry) == 0 || entry["transport"] != nil {
+		return entry
+	}
+	kind := config.TransportStdio
+	if entry["url"] != nil && entry["command"] == nil {
+		kind = config.TransportAuto
+	}
+	entry["transport"] = quoteJSON(kind)
+	return entry
+}
+
+// check compares what the draft says now with what it said before, and with what the
+// entry called title was to say.
+func (d *draft) check(before map[string]json.RawMessage, faults map[string]error, title, newTitle string, want map[string]json.RawMessage) error {
+	now, faultsNow, err := d.entries(d.data)
+	if err != nil {
+		return err
+	}
+	fail := func(title, key string, err error) error {
+		return &Error{File: d.path, Title: title, Key: key, Err: err}
+	}
+	for other, text := range before {
+		if other != title && !equalJSON(now[other], text) {
+			return fail(other, "", errors.New("would change too: change the file by hand"))
+		}
+	}
+	expected := len(before)
+	if title == "" && newTitle != "" {
+		expected++
+	}
+	if title != "" && newTitle == "" {
+		expected--
+	}
+	if len(now) != expected {
+		return fail(newTitle, "", errors.New("other servers would come or go: change the file by hand"))
+	}
+	if newTitle == "" {
+		return nil
+	}
+	got, ok := now[newTitle]
+	if !ok {
+		return fail(newTitle, "", errors.New("could not be read back: change the file by hand"))
+	}
+	if lost := differing(withKind(membersOf(got)), want); len(lost) > 0 {
+		return fail(newTitle, lost[0], fmt.Errorf("cannot be said in a file of the format %s as wanted", d.doc.Dialect.Name))
+	}
+	if err := faultsNow[newTitle]; err != nil && (title == "" || faults[title] == nil) {
+		return fail(newTitle, "", fmt.Errorf("the server could not be used: %w", err))
+	}
+	return nil
+}
+
+// differing returns the keys under which two entries say different things.
+func differing(got, want map[string]json.RawMessage) (keys []string) {
+	for _, key := range dialect.InOrder(want) {
+		if !equalJSON(got[key], want[key]) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range dialect.InOrder(got) {
+		if want[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// remove takes the entry called title away.
+func (d *draft) remove(title string) error {
+	before, _, err := d.entries(d.data)
+	if err != nil {
+		return err
+	}
+	at := d.find(title)
+	if at == nil {
+		return &Error{File: d.path, Title: title, Err: &record.Error{Code: record.CodeNotFound, Name: title}}
+	}
+	data, err := d.unlisted(d.data, title)
+	if err == nil {
+		data, err = d.write.Edit.Remove(data, at.path...)
+	}
+	if err != nil {
+		return &Error{File: d.path, Title: title, Err: err}
+	}
+	next := &draft{path: d.path, opts: d.opts, remarks: d.remarks}
+	next.opts.Format = d.doc.Dialect.Name
+	if err := next.take(data); err != nil {
+		return &Error{File: d.path, Title: title, Err: fmt.Errorf("the file could not be read any more: %w", err)}
+	}
+	if err := next.check(before, nil, title, "", nil); err != nil {
+		return err
+	}
+	*d = *next
+	return nil
+}

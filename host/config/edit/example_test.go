@@ -1,0 +1,161 @@
+package edit_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// exampleFile makes a file in a folder of its own.
+func exampleFile(text string) (path string, remove func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	path = filepath.Join(dir, ".mcp.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		panic(err)
+	}
+	return path, func() { _ = os.RemoveAll(dir) }
+}
+
+func ExampleChange() {
+	path, remove := exampleFile(`{
+  // ours
+  "mcpServers": {
+    "files": {"command": "npx", "timeout": 60000}, // local
+    "old": {"command": "old"},
+  },
+}
+`)
+	defer remove()
+	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
+		if err := f.Add(&record.Record{Name: "web", URL: "https://example.com/mcp",
+			Headers: map[string]config.Secret{"Authorization": "Bearer ${TOKEN}"}}); err != nil {
+			return err
+		}
+		if err := f.Set("files", &record.Patch{Args: record.Some([]string{"-y", "server-files"})}); err != nil {
+			return err
+		}
+		return f.Remove("old")
+	})
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%s%v", text, err)
+	// Output:
+	// {
+	//   // ours
+	//   "mcpServers": {
+	//     "files": {"command": "npx", "timeout": 60000, "args": ["-y", "server-files"]}, // local
+	//     "web": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+	//   },
+	// }
+	// <nil>
+}
+
+func ExampleFile_Put() {
+	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx", "lazy": true}}}`)
+	defer remove()
+	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
+		return f.Put("files", &record.Record{Name: "documents", Command: "node"})
+	})
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%s\n%v", text, err)
+	// Output:
+	// {"mcpServers": {"documents": {"command": "node"}}}
+	// <nil>
+}
+
+func ExamplePlanImport() {
+	source, remove := exampleFile(`{"mcpServers": {
+  "files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl"}, "lazy": true}
+}}`)
+	defer remove()
+	target := filepath.Join(filepath.Dir(source), ".vscode", "mcp.json")
+	plan, err := edit.PlanImport(source, target, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range plan.Servers {
+		fmt.Println(s.Name, s.Remarks)
+		fmt.Println(s.Launch) // what would be run, for the user
+	}
+	if err := plan.Apply(context.Background()); err != nil { // after the user has seen it, and plan.Diff
+		fmt.Println(err)
+		return
+	}
+	text, _ := os.ReadFile(target)
+	fmt.Printf("%s", text)
+	// Output:
+	// files [lazy: has no place in a file of the format vscode]
+	// : 'server files' && TOKEN='sk-****ijkl' 'npx'
+	// {
+	//   "servers": {
+	//     "files": {
+	//       "command": "npx",
+	//       "env": {
+	//         "TOKEN": "sk-abcdefghijkl"
+	//       }
+	//     }
+	//   }
+	// }
+}
+
+func ExampleFile_Remarks() {
+	path, remove := exampleFile(`{"mcpServers": {"files": {"command": "npx"}}}`)
+	defer remove()
+	err := edit.Change(context.Background(), path, nil, func(f *edit.File) error {
+		err := f.Set("files", &record.Patch{Disabled: record.Some(true)})
+		for _, remark := range f.Remarks() {
+			fmt.Println(remark)
+		}
+		return err
+	})
+	text, _ := os.ReadFile(path)
+	fmt.Printf("%s\n%v", text, err)
+	// Output:
+	// files.enabled: has no place in Claude Code, which would start the server: only this package reads it there
+	// {"mcpServers": {"files": {"command": "npx", "enabled": false}}}
+	// <nil>
+}
+
+func ExampleOpenFileStore() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "mcp.json")
+	text := `{
+  "mcpServers": {
+    "files": {"command": "npx"} // by hand
+  }
+}
+`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	store := edit.OpenFileStore(path, nil)
+	_, _, err = record.Update(ctx, store, "files", &record.Patch{Lazy: record.Some(true)})
+	fmt.Println(err)
+	_, err = record.Remove(ctx, store, "other")
+	fmt.Println(err)
+	changed, _ := os.ReadFile(path)
+	fmt.Print(string(changed))
+	// Output:
+	// <nil>
+	// server other: there is no such server
+	// {
+	//   "mcpServers": {
+	//     "files": {"command": "npx", "lazy": true} // by hand
+	//   }
+	// }
+}

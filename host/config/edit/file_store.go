@@ -1,0 +1,250 @@
+package edit
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+)
+
+// A FileStore is a [record.Store] over a config file, in any format that is read. Who edits
+// the file meanwhile, by hand or by another program, loses nothing: what is saved is one
+// entry, in the file as it is at that moment, and comments, order and keys that are not
+// known stay. It is a [record.ConfigStore], and an [record.Archive] of what is changed through it, see
+// [FileStore.Keep].
+//
+// Revisions are those of one FileStore: another one, of the same file too, has others.
+type FileStore struct {
+	path string
+	opts config.Options
+	key  []byte // of revisions, which must not tell short secrets
+	past pastFile
+}
+
+// OpenFileStore returns the store over the file at path, which need not exist: the
+// first record that is saved makes it, readable for its owner alone. Options say what
+// format it has and how values are read; the defaults are those of [config.Load]. Nothing is
+// read yet.
+func OpenFileStore(path string, opts *config.Options) *FileStore {
+	f := &FileStore{path: path, key: make([]byte, sha256.Size)}
+	_, _ = rand.Read(f.key) // never fails
+	if opts != nil {
+		f.opts = *opts
+	}
+	return f
+}
+
+// Path returns the path of the file.
+func (f *FileStore) Path() string { return f.path }
+
+// Config implements [record.ConfigStore]: it is [config.LoadContext], with the places in the file. A
+// file that does not exist has no servers. What opts leaves out of Format, Formats and
+// Project is as [OpenFileStore] was told; of the two scopes the one that trusts less
+// counts.
+func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.Config, error) {
+	o := f.opts
+	if opts != nil {
+		o = *opts
+		o.Format, o.Project = cmp.Or(o.Format, f.opts.Format), cmp.Or(o.Project, f.opts.Project)
+		if o.Formats == nil {
+			o.Formats = f.opts.Formats
+		}
+		o.Scope = f.opts.Scope.Stricter(o.Scope)
+	}
+	c, err := config.LoadContext(ctx, f.path, &o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &config.Config{Path: f.path, Format: o.Format}, nil
+	}
+	return c, err
+}
+
+// Records implements [record.Store].
+func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	path, err := atomicfile.Resolve(f.path)
+	var data []byte
+	if err == nil {
+		data, err = readForEdit(path)
+	}
+	if err != nil {
+		return nil, &config.Error{File: f.path, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
+	}
+	if data == nil {
+		return nil, nil
+	}
+	all, err := f.stored(data)
+	if err != nil {
+		return nil, err
+	}
+	past, err := f.past.read()
+	if err != nil {
+		past = &record.History{} // the servers matter more; a change fails
+	}
+	return past.Identify(all), nil
+}
+
+// stored returns the records that stand in data.
+func (f *FileStore) stored(data []byte) ([]record.Stored, error) {
+	o := f.opts
+	o.AsWritten = true
+	records, err := recordsIn(f.path, data, &o)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]record.Stored, len(records))
+	for i, r := range records {
+		encoded, err := r.Encode()
+		if err != nil {
+			return nil, fmt.Errorf("server %q: %w", r.Name, err)
+		}
+		all[i] = record.Stored{Record: r, Revision: f.revision(encoded)}
+	}
+	return all, nil
+}
+
+func (f *FileStore) revision(encoded []byte) record.Revision {
+	mac := hmac.New(sha256.New, f.key)
+	mac.Write(encoded)
+	return record.Revision(hex.EncodeToString(mac.Sum(nil)[:16]))
+}
+
+// Save implements [record.Store].
+func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old record.Revision) (record.Revision, error) {
+	entry, err := r.Entry()
+	if err != nil {
+		return "", err
+	}
+	var saved record.Revision
+	err = f.change(ctx, func(d *draft, all []record.Stored) error {
+		if _, err := record.PlaceOf(all, name, r.Name, old); err != nil {
+			return err
+		}
+		if err := d.put(name, r.Name, entry); err != nil {
+			return err
+		}
+		after, err := f.stored(d.data)
+		if err != nil {
+			return err
+		}
+		for _, s := range after {
+			if s.Record.Name == r.Name {
+				saved = s.Revision
+				return nil
+			}
+		}
+		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
+	}, func(past *record.History, all []record.Stored) (first bool) {
+		past.Saved(all, name, r.Name)
+		return false
+	})
+	if err != nil {
+		return "", err
+	}
+	return saved, nil
+}
+
+// Delete implements [record.Store].
+func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision) error {
+	at := 0
+	return f.change(ctx, func(d *draft, all []record.Stored) (err error) {
+		if at, err = record.IndexOf(all, name, old); err != nil {
+			return err
+		}
+		return d.remove(name)
+	}, func(past *record.History, all []record.Stored) (first bool) {
+		past.Removed(all, at)
+		return true // it must not be lost
+	})
+}
+
+// Deleted implements [record.Archive]. The last 100 are kept.
+func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
+	all, err := f.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	past, err := f.past.read()
+	if err != nil {
+		return nil, err
+	}
+	return past.Deleted(all), nil
+}
+
+// Restore implements [record.Archive]. The record comes last in the file.
+func (f *FileStore) Restore(ctx context.Context, id string) error {
+	return f.change(ctx, func(d *draft, all []record.Stored) error {
+		past, err := f.past.read()
+		if err != nil {
+			return err
+		}
+		r, err := past.Find(id)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(past.Identify(all), func(s record.Stored) bool { return s.ID == id }) {
+			return &record.Error{Code: record.CodeNotFound, Name: id} // it was not deleted
+		}
+		if _, err := record.PlaceOf(all, "", r.Name, ""); err != nil {
+			return err
+		}
+		entry, err := r.Entry()
+		if err != nil {
+			return err
+		}
+		return d.put("", r.Name, entry)
+	}, func(past *record.History, all []record.Stored) (first bool) {
+		past.Restored(id)
+		return false
+	})
+}
+
+// Keep has the store keep IDs, times and deleted records, with their secrets, in the
+// file at path, which is made for its owner alone. Without it they last as long as the
+// store does. Two stores over one config file have to keep them in the same file. Call
+// it before anything else.
+func (f *FileStore) Keep(path string) { f.past.path = path }
+
+// change changes the file as [Change] does; all are the records that stand in it. While no
+// other program of this library changes it, note notes that in the history, which is
+// written first if it says so.
+func (f *FileStore) change(ctx context.Context, change func(d *draft, all []record.Stored) error, note func(past *record.History, all []record.Stored) (first bool)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var all []record.Stored
+	var past *record.History
+	return replaceFile(ctx, f.path, &f.opts, func(d *draft) (err error) {
+		all = nil
+		if !d.made {
+			if all, err = f.stored(d.data); err != nil {
+				return err
+			}
+		}
+		return change(d, all)
+	}, &locked{
+		before: func() (err error) {
+			if past, err = f.past.read(); err == nil && note(past, past.Identify(all)) {
+				err, past = f.past.write(ctx, past), nil
+			}
+			return err
+		},
+		after: func() error {
+			if past == nil {
+				return nil
+			}
+			return f.past.write(ctx, past)
+		},
+	})
+}

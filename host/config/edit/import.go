@@ -1,0 +1,404 @@
+package edit
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// ImportOptions are settings of [PlanImport].
+type ImportOptions struct {
+	From *config.Options // how the source is read: Format, Formats and Project count
+	To   *config.Options // likewise for the target, which may be a new file
+
+	// Names are the servers to take, as written in the source. Nil means all.
+	Names []string
+
+	// Replace puts servers in the place of those of their name. Default: they are left
+	// out.
+	Replace bool
+
+	// OwnKeys writes what the target's program does not know under the keys of this
+	// package, which reads them there. Default: it is lost, which the plan says.
+	OwnKeys bool
+}
+
+// An Import is what would become of the servers of one file in another one: nothing is
+// written before [Import.Apply].
+type Import struct {
+	Source, Target string // as given to [PlanImport]
+
+	// Servers are those that were asked for, in the order of the source.
+	Servers []Imported
+
+	// Diff is what would change in the text of the target, line by line, as a unified
+	// diff; empty if nothing would. Secrets are masked by name and look; programs, code
+	// for a shell, and variables that lead to code are not, but Launch is what shows all.
+	Diff string
+
+	to            *config.Options
+	before, after []byte // before is nil if there is no file
+}
+
+// Imported is what would become of one server.
+type Imported struct {
+	Name    string   // as written in the source
+	Skipped error    // why it is left out, nil if it is not; holds no value of the file
+	Remarks []Remark // on its keys, in their order
+
+	// Decided is what the user has decided about the server in Kode, if the source is a
+	// .mcprc: it is in the user's .kode.json. A server that was rejected is imported
+	// switched off. Approval in Kode is bound to the name alone: it approves no Launch
+	// here. Empty: nothing was decided.
+	Decided consent.Verdict
+
+	// Launch is what the server is in the target, for the person who decides: its String
+	// is the whole command, as for an approval, with nothing of it masked that could be
+	// run. References are as written. It may hold secrets. Nil if it is left out.
+	Launch *consent.Launch
+}
+
+// A Remark says what becomes of one key of a server.
+type Remark struct {
+	Key  string // in our words, or as written if it is of another program
+	Lost bool   // what it says does not arrive
+	Text string // what becomes of it and what to do; holds no value of the file
+}
+
+// String returns "key: text".
+func (r Remark) String() string { return plain.Line(r.Key) + ": " + r.Text }
+
+// PlanImport reads the source and the target and finds out what importing would do. To
+// export, the program's own file is the source. What is true of a server only in its
+// own file does not come along: that it is trusted or builtin, and what a relative path
+// starts at. The error, if any, is a [*config.Error] or an [*Error], and concerns one of
+// the files as a whole. A nil opts means the defaults. Whoever shows the plan shows the
+// Launch of each server.
+func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
+	var o ImportOptions
+	if opts != nil {
+		o = *opts
+	}
+	data, err := readSource(source)
+	if err != nil {
+		return nil, &config.Error{File: source, Err: fmt.Errorf("cannot read the config file: %w", plainPathError(err))}
+	}
+	var readAs config.Options
+	if o.From != nil {
+		readAs = config.Options{Format: o.From.Format, Formats: o.From.Formats, Project: o.From.Project}
+	}
+	readAs.AsWritten = true
+	from, err := config.Parse(source, data, &readAs)
+	if err != nil {
+		return nil, err
+	}
+	readAs.Format = from.Format
+	doc, err := config.ReadDocument(source, data, &readAs)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := atomicfile.Resolve(target)
+	if err != nil {
+		return nil, &Error{File: target, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
+	}
+	before, err := readForEdit(resolved)
+	if err != nil {
+		return nil, &Error{File: target, Err: fmt.Errorf("cannot read the file: %w", plainPathError(err))}
+	}
+	d, err := newDraft(target, before, o.To)
+	if err != nil {
+		return nil, err
+	}
+	i := &importer{
+		opts: o, source: doc, target: d, same: from.Format == d.doc.Dialect.Name,
+		entries: entriesByTitle(doc.Sections), decisions: decisionsOf(source),
+		plan: &Import{Source: source, Target: target, to: o.To, before: before},
+	}
+	masked, err := d.masked()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range from.Servers {
+		if o.Names == nil || slices.Contains(o.Names, s.Title) {
+			i.server(s)
+		}
+	}
+	for _, name := range o.Names {
+		if !slices.ContainsFunc(i.plan.Servers, func(s Imported) bool { return s.Name == name }) {
+			i.plan.Servers = append(i.plan.Servers, Imported{Name: name, Skipped: &record.Error{Code: record.CodeNotFound, Name: name}})
+		}
+	}
+	i.plan.after = i.target.data
+	after, err := i.target.masked()
+	if err != nil {
+		return nil, err
+	}
+	if before == nil {
+		masked = nil
+	}
+	if !bytes.Equal(before, i.plan.after) && (before != nil || i.moved > 0) {
+		i.plan.Diff = unifiedDiff(filepath.ToSlash(target), masked, after)
+	}
+	if i.moved > 0 {
+		return i.plan, i.launches()
+	}
+	return i.plan, nil
+}
+
+// readSource returns the content of a file, which may be a pipe, cut one byte above the limit
+// that the parser enforces.
+func readSource(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, jsonc.MaxSize+1))
+}
+
+// launches tells what the servers are that would be in the target.
+func (i *importer) launches() error {
+	c, err := config.Parse(i.plan.Target, i.plan.after, &i.target.opts)
+	if err != nil {
+		return err
+	}
+	for j := range i.plan.Servers {
+		out := &i.plan.Servers[j]
+		at := slices.IndexFunc(c.Servers, func(s *config.Server) bool { return s.Title == out.Name })
+		if out.Skipped == nil && at >= 0 {
+			out.Launch = c.Servers[at].Launch()
+		}
+	}
+	return nil
+}
+
+func entriesByTitle(sections []dialect.Section) map[string]*dialect.Entry {
+	entries := make(map[string]*dialect.Entry)
+	for _, section := range sections {
+		for i := range section.Entries {
+			e := &section.Entries[i]
+			if entries[e.Title] == nil && e.Fault == nil {
+				entries[e.Title] = e
+			}
+		}
+	}
+	return entries
+}
+
+// Apply writes the target as the plan says. If the target is not what it was when the
+// plan was made, nothing is written and the error is an [*Error]: plan again. The
+// source need not be there any more.
+func (i *Import) Apply(ctx context.Context) error {
+	if i.Diff == "" {
+		return ctx.Err()
+	}
+	resolved, err := atomicfile.Resolve(i.Target)
+	if err != nil {
+		return &Error{File: i.Target, Err: fmt.Errorf("cannot tell which file this is: %w", plainPathError(err))}
+	}
+	done, err := replaceSame(ctx, resolved, i.before, i.after, nil)
+	if err == nil && !done {
+		err = errors.New("the file has changed since the import was planned: plan it again")
+	}
+	if err != nil {
+		return &Error{File: i.Target, Err: plainPathError(err)}
+	}
+	return nil
+}
+
+// An importer makes a plan.
+type importer struct {
+	opts    ImportOptions
+	source  *config.Document
+	target  *draft
+	entries map[string]*dialect.Entry // of the source
+	same    bool                      // both files are of one format
+	moved   int
+	plan    *Import
+
+	decisions kodeDecisions
+}
+
+func (i *importer) server(s *config.Server) {
+	out := &Imported{Name: s.Title}
+	defer func() { i.plan.Servers = append(i.plan.Servers, *out) }()
+	if s.Err != nil {
+		out.Skipped = fmt.Errorf("it cannot be used in its own file either: %w", s.Err)
+		return
+	}
+	title := ""
+	if i.target.find(s.Title) != nil {
+		if !i.opts.Replace {
+			out.Skipped = &record.Error{Code: record.CodeNameTaken, Name: s.Title}
+			return
+		}
+		title = s.Title
+	}
+	r := record.Of(s)
+	i.own(out, r)
+	i.decide(out, r)
+	i.carry(out, r)
+	if out.Skipped != nil {
+		return
+	}
+	entry, err := r.Entry()
+	if err == nil {
+		err = r.Validate()
+	}
+	if err == nil {
+		err = i.target.put(title, r.Name, entry)
+	}
+	if err != nil {
+		out.Skipped = err
+		return
+	}
+	i.moved++
+}
+
+func (out *Imported) lost(key, text string) {
+	out.Remarks = append(out.Remarks, Remark{Key: key, Lost: true, Text: text})
+}
+
+// own drops what is true in the source only.
+func (i *importer) own(out *Imported, r *record.Record) {
+	if r.Trust {
+		r.Trust = false
+		out.lost("trust", "is not taken over: set it there yourself if you trust the server")
+	}
+	if r.Ledger == config.LedgerTrust || r.Ledger == config.LedgerPin {
+		r.Ledger = ""
+		out.lost("ledger", "is not taken over: set it there yourself if you trust the server")
+	}
+	if r.Builtin {
+		r.Builtin = false
+		out.lost("builtin", "is not taken over: the server is not the target's own")
+	}
+	if r.TLS != nil && r.TLS.Insecure {
+		r.TLS.Insecure = false
+		out.lost("tls.insecure", "is not taken over: name the server's authority in \"caFile\"")
+	}
+	dir := i.source.Folder
+	if r.Cwd != "" && !filepath.IsAbs(r.Cwd) && !strings.HasPrefix(r.Cwd, "$") && dir != i.target.folder() {
+		r.Cwd = filepath.Join(dir, r.Cwd)
+		out.Remarks = append(out.Remarks, Remark{Key: "cwd", Text: "becomes absolute: it started at the folder of the source"})
+	}
+	if e := i.entries[r.Name]; e != nil {
+		for j := range e.Value.Members {
+			switch key := e.Value.Members[j].Key; {
+			case e.Value.Members[j].Value.Kind == jsonc.Null:
+			case key == "alwaysAllow" || key == "autoApprove":
+				out.lost(key, "is not taken over: approve tools in the target's program")
+			case key == "envFile":
+				out.lost(key, "names a file of variables, which is not taken over: put them into \"env\", as ${file:path} or ${VAR}")
+			}
+		}
+	}
+	if !i.same {
+		for _, key := range dialect.InOrder(r.Extra) {
+			out.lost(key, "belongs to the program of the source")
+		}
+		r.Extra = nil
+	}
+}
+
+// folder returns the absolute folder of the draft's file.
+func (d *draft) folder() string {
+	if dir, err := filepath.Abs(filepath.Dir(d.path)); err == nil {
+		return dir
+	}
+	return filepath.Dir(d.path)
+}
+
+// carry makes r what the target's program can be told.
+func (i *importer) carry(out *Imported, r *record.Record) {
+	write := i.target.write
+	name := i.target.doc.Dialect.Name
+	if write.Always && write.Transports[config.TransportAuto] == "" && r.Kind() == config.TransportAuto {
+		r.Transport = config.TransportHTTP
+		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: "becomes http: the program needs to be told, and knows no auto"})
+	}
+	switch word, known := write.Transports[r.Kind()]; {
+	case !known && r.Kind() != config.TransportAuto:
+		out.Skipped = fmt.Errorf("the transport %s has no place in a file of the format %s", r.Kind(), name)
+		return
+	case word == "" && r.URL != "" && r.Transport != "" && r.Transport != config.TransportAuto:
+		r.Transport = ""
+		out.Remarks = append(out.Remarks, Remark{Key: "transport", Text: cmp.Or(write.Notes["transport"], "is told by the other keys there")})
+	}
+	replaced := dialect.NoReferences
+	if w := i.source.Writing; w != nil {
+		replaced = w.References
+	}
+	x := &translation{
+		fromLiteral: i.source.Dialect.Literal, toLiteral: i.target.doc.Dialect.Literal,
+		forms: write.References, from: replaced, dir: i.source.Folder,
+	}
+	x.record(r, func(key, reference string) {
+		text := fmt.Sprintf("holds %s, which the program of the format %s does not replace: it would take the text as it is", reference, name)
+		if strings.HasPrefix(reference, "${input:") {
+			text = fmt.Sprintf("holds %s, which asks a question of the source: the target needs that input too", reference)
+		}
+		out.Remarks = append(out.Remarks, Remark{Key: key, Lost: true, Text: text})
+	})
+	entry, err := r.Entry()
+	if err != nil {
+		out.Skipped = err
+		return
+	}
+	members := membersOf(entry)
+	for _, key := range dialect.InOrder(members) {
+		_, known := write.Keys[key]
+		note := write.Notes[key]
+		switch {
+		case r.Extra[key] != nil || key == "transport":
+		case known && note == "":
+		case known:
+			out.Remarks = append(out.Remarks, Remark{Key: key, Text: note})
+		case i.opts.OwnKeys && !write.Strict:
+			out.Remarks = append(out.Remarks, Remark{Key: key, Text: "only this package reads it there"})
+		case key == "enabled":
+			out.Skipped = fmt.Errorf("it is switched off, which a file of the format %s cannot say: its program would start it", name)
+			return
+		default:
+			if note == "" {
+				note = fmt.Sprintf("has no place in a file of the format %s", name)
+			}
+			out.lost(key, note)
+			delete(members, key)
+		}
+	}
+	if write.Keys["tools.allow"] != "" && len(r.Tools.Rename) > 0 && !i.opts.OwnKeys {
+		out.lost("tools.rename", fmt.Sprintf("has no place in a file of the format %s", name))
+		tools := membersOf(members["tools"])
+		delete(tools, "rename")
+		members["tools"] = marshalJSON(tools)
+	}
+	clear, err := json.Marshal(members)
+	if err != nil {
+		out.Skipped = err
+		return
+	}
+	next, err := record.Decode(clear)
+	if err != nil {
+		out.Skipped = err
+		return
+	}
+	next.Name = r.Name
+	*r = *next
+}

@@ -1,0 +1,14 @@
+package edit
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if play() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}

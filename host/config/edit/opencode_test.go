@@ -1,0 +1,126 @@
+package edit
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+)
+
+// TestImportOpenCode carries servers to and from the file of OpenCode.
+func TestImportOpenCode(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ours := write(".mcp.json", `{"mcpServers": {
+		"files": {"command": "npx", "args": ["-y", "--token=sk-abcdefghijklmnop1234", "$HOME"], "env": {"A": "${B}", "C": "${D:-e}", "K": "${keyring:k}"}, "lazy": true, "connectTimeoutSeconds": 9},
+		"web": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${env:TOKEN}"}},
+		"off": {"command": "x", "enabled": false}}}`)
+	theirs := filepath.Join(dir, "opencode.json")
+	plan, err := PlanImport(ours, theirs, &ImportOptions{OwnKeys: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(plan.Diff, "abcdefghijkl") {
+		t.Errorf("got a secret argument in the preview %s, want none", plan.Diff)
+	}
+	if err := plan.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantFile := `{
+  "mcp": {
+    "files": {
+      "type": "local",
+      "command": ["npx", "-y", "--token=sk-abcdefghijklmnop1234", "$HOME"],
+      "environment": {
+        "A": "{env:B}",
+        "C": "${D:-e}",
+        "K": "${keyring:k}"
+      },
+      "timeout": 9000
+    },
+    "web": {
+      "type": "remote",
+      "url": "https://example.com/mcp",
+      "headers": {
+        "Authorization": "Bearer {env:TOKEN}"
+      }
+    },
+    "off": {
+      "type": "local",
+      "command": ["x"],
+      "enabled": false
+    }
+  }
+}
+`
+	if got := readText(t, theirs); got != wantFile {
+		t.Errorf("got\n%s\nwant\n%s", got, wantFile)
+	}
+	var lost []string
+	for _, s := range plan.Servers {
+		for _, r := range s.Remarks {
+			if r.Lost {
+				lost = append(lost, s.Name+" "+r.Key)
+			}
+		}
+	}
+	if want := []string{"files env.C", "files env.K", "files lazy"}; !slices.Equal(lost, want) {
+		t.Errorf("got lost %q, want %q", lost, want)
+	}
+
+	back := filepath.Join(dir, "back.json")
+	if plan, err = PlanImport(theirs, back, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Apply(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }})
+	if err != nil || len(c.Servers) != 3 {
+		t.Fatalf("got %v, %v, want three servers", c, err)
+	}
+	for name, want := range map[string]string{"A": "<B>", "C": "${D:-e}", "K": "${keyring:k}"} {
+		if got := c.Servers[0].Env[name].Reveal(); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+	if got := c.Servers[1].Headers["Authorization"].Reveal(); got != "Bearer <TOKEN>" {
+		t.Errorf("got %s, want Bearer <TOKEN>", got)
+	}
+}
+
+// TestCurlyTranslation: references of OpenCode become those of others.
+func TestCurlyTranslation(t *testing.T) {
+	for _, test := range []struct {
+		from, to             dialect.References
+		text, want, unknowns string
+	}{
+		{dialect.CurlyRefs, dialect.AllOwnRefs, "a{env:B}{x}$C", "a${B}{x}${DOLLAR:-$}C", ""},
+		{dialect.CurlyRefs, dialect.AllOwnRefs, "{file:f}${D}", "${file:" + filepath.Join("/dir", "f") + "}${DOLLAR:-$}{D}", ""},
+		{dialect.CurlyRefs, dialect.EditorRefs, "{env:B}", "${env:B}", ""},
+		{dialect.CurlyRefs, dialect.NoReferences, "{env:B}", "${B}", "${B}"},
+		{dialect.CurlyRefs, dialect.CurlyRefs, "{env:B}$C${D}", "{env:B}$C${D}", ""},
+		{dialect.AllOwnRefs, dialect.CurlyRefs, "$A${B}${env:C}", "{env:A}{env:B}{env:C}", ""},
+		{dialect.AllOwnRefs, dialect.CurlyRefs, "${file:f}${input:i}", "{file:" + filepath.Join("/dir", "f") + "}${input:i}", "${input:i}"},
+		{dialect.SecretRefs, dialect.AllOwnRefs, "a${{ secrets.B }}c", "a${B}c", ""},
+		{dialect.AllOwnRefs, dialect.SecretRefs, "${env:A}", "${{ secrets.A }}", ""},
+	} {
+		x := &translation{from: test.from, forms: test.to, dir: "/dir"}
+		if got := x.text(test.text); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.text, got, test.want)
+		}
+		if got := strings.Join(x.unknown, " "); got != test.unknowns {
+			t.Errorf("%s: got unknown %q, want %q", test.text, got, test.unknowns)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package edit_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// What a file store keeps beside its file is there in the next run, and what stands in
+// the file without it has an ID, too.
+func TestFileStoreKeepsItsPast(t *testing.T) {
+	s := place(t, "mcp.json", `{"mcpServers": {"files": {"command": "x", "env": {"KEY": "`+longSecret+`"}}, "web": {"url": "https://h/"}}}`, nil)
+	path := filepath.Join(t.TempDir(), "state", "records.json")
+	again := func() *edit.FileStore {
+		s := edit.OpenFileStore(s.Path(), nil)
+		s.Keep(path)
+		return s
+	}
+	find := func(name string) record.Stored {
+		t.Helper()
+		at, err := record.Find(t.Context(), again(), name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return at
+	}
+	files, web := find("files").ID, find("web").ID
+	if files == "" || files == web {
+		t.Fatalf("got the IDs %q and %q, want two", files, web)
+	}
+	if _, _, err := record.Update(t.Context(), again(), files, &record.Patch{Name: record.Optional[string]{Set: true, Value: "documents"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := find(files).Record.Name; got != "documents" {
+		t.Errorf("got the record %q of the ID, want documents", got)
+	}
+	if _, err := record.Remove(t.Context(), again(), files); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o600 && os.PathSeparator == '/' {
+		t.Errorf("got the mode %o of the file with the deleted records, want 600", got)
+	}
+	restored, err := record.Restore(t.Context(), again(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if restored.ID != files || restored.Record.Env["KEY"].Reveal() != longSecret {
+		t.Errorf("got %+v of the ID %q, want what was removed", restored.Record, restored.ID)
+	}
+	if _, err := record.Restore(t.Context(), again(), files); !errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
+		t.Errorf("got the error %v of a second undo, want %s", err, record.CodeNotFound)
+	}
+
+	// Damaged, it changes nothing about the servers.
+	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := find("web").ID; got != web {
+		t.Errorf("got the ID %q where the past is damaged, want %q", got, web)
+	}
+	if _, err := record.Remove(t.Context(), again(), "web"); err == nil {
+		t.Error("got no error of a removal that cannot be taken back, want one")
+	}
+}

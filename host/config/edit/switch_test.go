@@ -1,0 +1,265 @@
+package edit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// editText changes a text as the file at path and returns what became of it.
+func editText(t *testing.T, path, text string, change func(f *File) error) (string, *File) {
+	t.Helper()
+	d, err := newDraft(path, []byte(text), nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	f := &File{d}
+	if err := change(f); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	return string(f.Bytes()), f
+}
+
+// turnText switches a server.
+func turnText(t *testing.T, path, text, name string, off bool) string {
+	t.Helper()
+	got, _ := editText(t, path, text, func(f *File) error { return f.Set(name, &record.Patch{Disabled: record.Some(off)}) })
+	return got
+}
+
+// TestSwitchOff: each program gets its own word, and switching on gives back the bytes.
+func TestSwitchOff(t *testing.T) {
+	const one = `{"mcpServers": {"a": {"command": "x"}}}`
+	for _, test := range []struct{ path, text, off string }{
+		{".codeium/windsurf/mcp_config.json", one, `{"mcpServers": {"a": {"command": "x", "disabled": true}}}`},
+		{"cline_mcp_settings.json", one, `{"mcpServers": {"a": {"command": "x", "disabled": true}}}`},
+		{".codeium/windsurf/mcp_config.json", `{"mcpServers": {"a": {"command": "x", "enabled": true}}}`,
+			`{"mcpServers": {"a": {"command": "x", "enabled": false, "disabled": true}}}`}, // "enabled" means nothing there
+		{".mcpproxy/mcp_config.json", `{"mcpServers": [{"name": "a", "command": "x"}]}`, `{"mcpServers": [{"name": "a", "command": "x", "enabled": false}]}`},
+		{"unknown.json", one, `{"mcpServers": {"a": {"command": "x", "disabled": true}}}`},
+		{"unknown.json", `{"mcpServers": [{"name": "a", "command": "x"}]}`, `{"mcpServers": [{"name": "a", "command": "x", "enabled": false}]}`},
+		{"unknown.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x", "enabled": true}}}`,
+			`{"mcpServers": {"a": {"command": "x", "enabled": false}, "b": {"command": "x", "enabled": true}}}`},
+		{".zed/settings.json", `{"context_servers": {"a": {"command": "x"}}}`, `{"context_servers": {"a": {"command": "x", "enabled": false}}}`},
+		{".gemini/settings.json", "{\n  \"mcpServers\": {\"a\": {\"command\": \"x\"}}\n}\n",
+			"{\n  \"mcpServers\": {\"a\": {\"command\": \"x\"}},\n  \"mcp\": {\"excluded\": [\"a\"]}\n}\n"},
+		{".gemini/settings.json", `{"mcp": {"allowed": ["a", "b"]}, "mcpServers": {"a": {"command": "x"}}}`,
+			`{"mcp": {"allowed": ["a", "b"], "excluded": ["a"]}, "mcpServers": {"a": {"command": "x"}}}`},
+		{".gemini/settings.json", `{"mcp": {"excluded": []}, "mcpServers": {"a": {"command": "x"}}}`, ``},
+		{".gemini/settings.json", `{"mcp": {"excluded": ["b"]}, "mcpServers": {"a": {"command": "x"}}}`,
+			`{"mcp": {"excluded": ["b", "a"]}, "mcpServers": {"a": {"command": "x"}}}`},
+		// What stands there already is set, wherever it stands.
+		{"cline_mcp_settings.json", `{"mcpServers": {"a": {"disabled": false, "command": "x"}}}`, `{"mcpServers": {"a": {"disabled": true, "command": "x"}}}`},
+		{"cline_mcp_settings.json", `{"mcpServers": {"a": {"command": "x", "disabled": false}}}`, `{"mcpServers": {"a": {"command": "x", "disabled":  true}}}`},
+		{"cline_mcp_settings.json", "{\"mcpServers\": {\r\n\t\"a\": {\r\n\t\t\"command\": \"x\",\r\n\t\t\"disabled\": false, // why\r\n\t},\r\n}}", ``},
+		{"cline_mcp_settings.json", "{\"mcpServers\": {\n  \"a\": {\n    \"command\": \"x\" // why\n  }\n}}", ``},
+		{"cline_mcp_settings.json", "\xef\xbb\xbf{\"mcpServers\":{\"a\":{\"command\":\"x\",\"disabled\":false}}}", ``},
+		{"cline_mcp_settings.json", "{\"mcpServers\": {\n  \"a\": {\n    \"command\":  \"x\",\n    \"disabled\": false\n  }\n}}", ``},
+		{".zed/settings.json", `{"context_servers": {"a": {"command": "x", "enabled": true}}}`, ``},
+	} {
+		off := turnText(t, test.path, test.text, "a", true)
+		if test.off != "" && off != test.off {
+			t.Errorf("%s: off: got\n%s, want\n%s", test.path, off, test.off)
+		}
+		c, err := config.Parse(test.path, []byte(off), nil)
+		if err != nil || c.Servers[0].Enabled || c.Servers[0].Err != nil {
+			t.Errorf("%s: after off: got %v, want a server that is off", test.path, err)
+		}
+		if on := turnText(t, test.path, off, "a", false); on != test.text {
+			t.Errorf("%s: off and on: got\n%q, want\n%q", test.path, on, test.text)
+		}
+	}
+}
+
+// TestSwitchOn: what is off is on, and switching off again gives back the bytes.
+func TestSwitchOn(t *testing.T) {
+	for _, test := range []struct{ path, text, on string }{
+		{"cline_mcp_settings.json", `{"mcpServers": {"a": {"command": "x", "disabled": true}}}`, `{"mcpServers": {"a": {"command": "x"}}}`},
+		{"cline_mcp_settings.json", `{"mcpServers": {"a": {"disabled": true, "command": "x"}}}`, `{"mcpServers": {"a": {"disabled": false, "command": "x"}}}`},
+		{"cline_mcp_settings.json", "{\"mcpServers\": {\n  \"a\": {\n    \"command\":  \"x\",\n    \"disabled\":   true // broken\n  }\n}}", ``},
+		{"unknown.json", `{"mcpServers": {"a": {"enabled": false, "command": "x"}}}`, `{"mcpServers": {"a": {"enabled": true, "command": "x"}}}`},
+		{".gemini/settings.json", `{"mcp": {"allowed": ["b"]}, "mcpServers": {"a": {"command": "x"}}}`, `{"mcp": {"allowed": ["b", "a"]}, "mcpServers": {"a": {"command": "x"}}}`},
+		{".gemini/settings.json", `{"mcp": {"allowed": ["b"], "excluded": ["c"]}, "mcpServers": {"a": {"command": "x"}}}`, ``},
+		{".gemini/settings.json", `{"mcp": {"allowed": ["b", "a"], "excluded": ["c", "a"]}, "mcpServers": {"a": {"command": "x"}}}`, ``},
+		{".gemini/settings.json", `{"mcp": {"excluded": ["b", "a"]}, "mcpServers": {"a": {"command": "x"}}}`, `{"mcp": {"excluded": ["b"]}, "mcpServers": {"a": {"command": "x"}}}`},
+	} {
+		on := turnText(t, test.path, test.text, "a", false)
+		if test.on != "" && on != test.on {
+			t.Errorf("%s: on: got\n%s, want\n%s", test.path, on, test.on)
+		}
+		if off := turnText(t, test.path, on, "a", true); off != test.text {
+			t.Errorf("%s: on and off: got\n%q, want\n%q", test.path, off, test.text)
+		}
+	}
+}
+
+// TestSwitchOnOurWord: a key of ours that Gemini CLI does not read is set too.
+func TestSwitchOnOurWord(t *testing.T) {
+	got := turnText(t, ".gemini/settings.json", `{"mcpServers": {"a": {"command": "x", "disabled": true}}}`, "a", false)
+	if want := `{"mcpServers": {"a": {"command": "x", "disabled": false}}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestRemarks: where a program has no word for a server that is off, the edit says so.
+func TestRemarks(t *testing.T) {
+	for path, want := range map[string]string{
+		".mcp.json":                  "a.enabled: has no place in Claude Code, which would start the server: only this package reads it there",
+		".cursor/mcp.json":           "a.enabled: has no place in Cursor, which would start the server: only this package reads it there",
+		"claude_desktop_config.json": "a.enabled: has no place in Claude Desktop, which would start the server: only this package reads it there",
+		".vscode/mcp.json":           "a.enabled: has no place in VS Code, which would start the server: leave it out there, or switch it off in the editor",
+		".gemini/settings.json":      "",
+		"cline_mcp_settings.json":    "",
+	} {
+		text := `{"mcpServers": {"a": {"command": "x"}}}`
+		if strings.HasPrefix(path, ".vscode") {
+			text = `{"servers": {"a": {"command": "x"}}}`
+		}
+		off, f := editText(t, path, text, func(f *File) error { return f.Set("a", &record.Patch{Disabled: record.Some(true)}) })
+		var got []string
+		for _, r := range f.Remarks() {
+			got = append(got, r.String())
+		}
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+		if on := turnText(t, path, off, "a", false); on != text {
+			t.Errorf("%s: got %s, want %s", path, on, text)
+		}
+	}
+}
+
+// TestGeminiLists: a file that says by lists which servers are used can be added to,
+// and its servers renamed and removed.
+func TestGeminiLists(t *testing.T) {
+	const path, text = ".gemini/settings.json", `{"mcp": {"allowed": ["a"]}, "mcpServers": {"a": {"command": "x"}}}`
+	add := func(disabled bool) func(*File) error {
+		return func(f *File) error { return f.Add(&record.Record{Name: "z", Command: "z", Disabled: disabled}) }
+	}
+	remove := func(f *File) error { return f.Remove("z") }
+	on, _ := editText(t, path, text, add(false))
+	if want := `{"mcp": {"allowed": ["a", "z"]}, "mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}}`; on != want {
+		t.Errorf("got %s, want %s", on, want)
+	}
+	if got, _ := editText(t, path, on, remove); got != text {
+		t.Errorf("got %s, want %s", got, text)
+	}
+	renamed, _ := editText(t, path, on, func(f *File) error { return f.Set("z", &record.Patch{Name: record.Some("y")}) })
+	if want := strings.ReplaceAll(on, `"z":`, `"y":`); renamed != strings.ReplaceAll(want, `"z"]`, `"y"]`) {
+		t.Errorf("got %s, want the same under another name", renamed)
+	}
+	off, _ := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
+	if want := `{"mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}, "mcp": {"excluded": ["z"]}}`; off != want {
+		t.Errorf("got %s, want %s", off, want)
+	}
+	if got, _ := editText(t, path, off, remove); got != `{"mcpServers": {"a": {"command": "x"}}}` {
+		t.Errorf("got %s, want it as it was", got)
+	}
+}
+
+// TestToolList: a list of tools stays a list.
+func TestToolList(t *testing.T) {
+	const path = ".copilot/mcp-config.json"
+	with := func(tools string) string {
+		return `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ` + tools + `}}}`
+	}
+	for _, test := range []struct {
+		before string
+		tools  config.ToolFilter
+		after  string
+	}{
+		{`["*"]`, config.ToolFilter{Allow: []string{"read"}}, with(`["read"]`)},
+		{`["read"]`, config.ToolFilter{}, with(`["*"]`)},
+		{`["read"]`, config.ToolFilter{Allow: []string{}}, with(`[]`)},
+		{`["*"]`, config.ToolFilter{Deny: []string{"rm"}}, `{"mcpServers": {"a": {"type": "local", "command": "x", "tools": ["*"], "excludeTools": ["rm"]}}}`},
+	} {
+		got, _ := editText(t, path, with(test.before), func(f *File) error {
+			return f.Set("a", &record.Patch{Tools: record.Some(test.tools), Env: record.Some(map[string]config.Secret{})})
+		})
+		if got != test.after {
+			t.Errorf("got %s, want %s", got, test.after)
+		}
+	}
+	got, _ := editText(t, path, `{"mcpServers": {}}`, func(f *File) error {
+		return f.Add(&record.Record{Name: "a", Command: "x", Tools: config.ToolFilter{Allow: []string{"read"}}})
+	})
+	if want := `"tools": ["read"]`; !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s in it", got, want)
+	}
+	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var edit *Error
+	err = (&File{d}).Set("a", &record.Patch{Tools: record.Some(config.ToolFilter{Rename: map[string]string{"read": "get"}})})
+	if !errors.As(err, &edit) {
+		t.Errorf("got %v, want an error: a list renames nothing", err)
+	}
+}
+
+// TestNamelessIsNotAdded: what changes an entry without a name adds none.
+func TestNamelessIsNotAdded(t *testing.T) {
+	const text = `{"mcpServers": [{"command": "x"}]}`
+	d, err := newDraft("f.json", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &File{d}
+	for what, err := range map[string]error{
+		"Set": f.Set("", &record.Patch{Description: record.Some("d")}), "Put": f.Put("", &record.Record{Name: "y", Command: "y"}), "Remove": f.Remove(""),
+	} {
+		if !errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
+			t.Errorf("%s: got %v, want an error", what, err)
+		}
+	}
+	if got := string(f.Bytes()); got != text {
+		t.Errorf("got %s, want %s", got, text)
+	}
+}
+
+// TestSetVariables: variables that come and go leave what was there.
+func TestSetVariables(t *testing.T) {
+	for _, entry := range []string{
+		`{"command": "x"}`, `{"command": "x", "env": {}, "lazy": true}`, `{"command": "x", "env": {}}`,
+		"{\n    \"command\": \"x\",\n    \"env\": {},\n    \"lazy\": true\n  }", "{\n    \"command\": \"x\",\n    \"env\": {}\n  }",
+		"{\n    \"command\": \"x\" // why\n  }",
+	} {
+		text := `{"mcpServers": {"a": ` + entry + `}}`
+		set := func(env map[string]config.Secret, text string) string {
+			got, _ := editText(t, "f.json", text, func(f *File) error { return f.Set("a", &record.Patch{Env: record.Some(env)}) })
+			return got
+		}
+		if got := set(nil, set(map[string]config.Secret{"A": "1", "B": "2"}, text)); got != text {
+			t.Errorf("got %s, want %s", got, text)
+		}
+	}
+	// Other changes are made too.
+	got, _ := editText(t, "f.json", `{"mcpServers": {"a": {"command": "x", "env": {"A": "1"}, "lazy": true}}}`, func(f *File) error {
+		return f.Set("a", &record.Patch{Env: record.Some(map[string]config.Secret{}), Command: record.Some("y")})
+	})
+	if want := `{"mcpServers": {"a": {"command": "y", "lazy": true}}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestNewFileOfAPlace: a new file has the format of its place.
+func TestNewFileOfAPlace(t *testing.T) {
+	for path, want := range map[string]string{
+		".zed/settings.json": `{"context_servers": `, ".mcprc": `{"a": `,
+		".gemini/settings.json": `{"mcpServers": `, "mcp-servers.json": `{"servers": `, "any.json": `{"mcpServers": `,
+	} {
+		d, err := newDraft(path, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (&File{d}).Add(&record.Record{Name: "a", Command: "x"}); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if got := strings.Join(strings.Fields(string(d.data)), " "); !strings.HasPrefix(strings.ReplaceAll(got, "{ ", "{"), want) {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+}

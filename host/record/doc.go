@@ -1,0 +1,21 @@
+// Package record keeps the entries of servers that a program manages: administrators list
+// them, change them and take back what they removed.
+//
+// # Records and patches
+//
+// A [Record] is the entry of one server as written. It is shown with its secrets masked,
+// and what was shown comes back as a [Patch]: [Record.Apply] keeps the secrets that are
+// still masked, and refuses to send them elsewhere.
+//
+// # Stores
+//
+// A [Store] keeps records: [NewMemoryStore], host/config/edit.OpenFileStore over a config
+// file, and package sqlstore. [Add], [Update], [Remove] and [Restore] check what they are
+// told before they change it, and repeat the change if somebody else was faster. [Read]
+// makes a configuration of a store.
+//
+// # Status
+//
+// A [StatusStore] keeps what became of servers between the runs of a program;
+// [OpenStatusFile] is one.
+package record

@@ -1,0 +1,271 @@
+package record
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
+)
+
+// An echo puts the secrets of a stored record in the place of their masks.
+type echo struct {
+	old, next *Record
+	masker    *mask.Masker
+	errs      []error
+}
+
+func (e *echo) fail(code Code, field string) {
+	e.errs = append(e.errs, &Error{Code: code, Name: e.old.Name, Field: field})
+}
+
+// restore goes through all that may be a secret. What p does not say is in next as it
+// was, and must not be where it would go elsewhere.
+func (e *echo) restore(p *Patch) {
+	sameHost := e.url(p.URL.Set)
+	sameHost = e.route() && sameHost
+	sameProgram := e.sameProgram()
+	e.values("headers", e.old.Headers, e.next.Headers, p.Headers.Set, sameHost, http.CanonicalHeaderKey)
+	e.values("env", e.old.Env, e.next.Env, p.Env.Set, sameProgram, strings.Clone)
+	e.args("args", e.old.Args, e.next.Args, p.Args.Set, sameProgram)
+	var oldArgs []string
+	if e.old.Isolation != nil {
+		oldArgs = e.old.Isolation.Args
+	}
+	if e.next.Isolation != nil {
+		e.args("isolation.args", oldArgs, e.next.Isolation.Args, p.Isolation.Set, sameProgram)
+	}
+	e.clientSecret(p.Auth.Set, sameHost)
+}
+
+// values restores the values of a map of which spell is the one spelling of a key.
+func (e *echo) values(field string, old, next map[string]config.Secret, said, same bool, spell func(string) string) {
+	stored := make(map[string]string, len(old))
+	for name, value := range old {
+		stored[spell(name)] = value.Reveal()
+	}
+	for _, name := range slices.Sorted(maps.Keys(next)) {
+		before, had := stored[spell(name)]
+		value, code := restored(next[name].Reveal(), before, had, said, same, mask.String)
+		if code != "" {
+			e.fail(code, field+"."+name)
+		}
+		next[name] = config.Secret(value)
+	}
+}
+
+// restored returns what a value stands for: stored if it is the mask of that. The code
+// is not empty if it cannot stand for anything.
+func restored(value, stored string, had, said, same bool, hide func(string) string) (string, Code) {
+	secret := had && hide(stored) != stored
+	switch {
+	case !said:
+		if secret && !same {
+			return "", CodeSecretMoved
+		}
+	case had && value == stored:
+		// Who says it in clear knows it. A text with stars may be its own mask.
+	case secret && value == hide(stored):
+		if !same {
+			return "", CodeSecretMoved
+		}
+		return stored, ""
+	case mask.IsMasked(value):
+		return "", CodeMaskUnmatched
+	}
+	return value, ""
+}
+
+func (e *echo) clientSecret(said, sameHost bool) {
+	next := e.next.Auth
+	if next == nil {
+		return
+	}
+	before, issuer, tokens, had := "", "", "", false
+	if old := e.old.Auth; old != nil {
+		before, issuer, tokens, had = old.ClientSecret.Reveal(), old.Issuer, old.TokenURL, old.ClientSecret != ""
+	}
+	same := sameHost && issuer == next.Issuer && tokens == next.TokenURL
+	value, code := restored(next.ClientSecret.Reveal(), before, had, said, same, mask.String)
+	if code != "" {
+		e.fail(code, "auth.clientSecret")
+	}
+	next.ClientSecret = config.Secret(value)
+}
+
+// sameProgram reports whether the same program is run, in the same image.
+func (e *echo) sameProgram() bool {
+	image := func(r *Record) string {
+		if r.Isolation == nil || r.Isolation.Kind != config.IsolationDocker {
+			return ""
+		}
+		return r.Isolation.Image
+	}
+	return e.old.Command == e.next.Command && image(e.old) == image(e.next)
+}
+
+// args restores the arguments that are masked. One is found by its mask and the flag
+// before it; of several, the one at the same place counts.
+func (e *echo) args(field string, old, next []string, said, same bool) {
+	shown := e.masker.Args(old)
+	before := func(args []string, i int) string {
+		if i == 0 {
+			return ""
+		}
+		return mask.FlagName(args[i-1])
+	}
+	given := slices.Clone(next)
+	for i, arg := range given {
+		at := fmt.Sprintf("%s[%d]", field, i)
+		if !said {
+			if shown[i] != arg && !same {
+				e.fail(CodeSecretMoved, at)
+			}
+			continue
+		}
+		if !mask.IsMasked(arg) || i < len(old) && old[i] == arg {
+			continue
+		}
+		found := map[string]bool{}
+		for j, mask := range shown {
+			if mask == arg && before(old, j) == before(given, i) {
+				found[old[j]] = true
+			}
+		}
+		switch {
+		case len(found) == 0:
+			e.fail(CodeMaskUnmatched, at)
+		case !same:
+			e.fail(CodeSecretMoved, at)
+		case i < len(old) && shown[i] == arg && found[old[i]]:
+			next[i] = old[i]
+		case len(found) == 1:
+			for value := range found {
+				next[i] = value
+			}
+		default:
+			e.fail(CodeMaskUnmatched, at)
+		}
+	}
+}
+
+// url restores the secrets in the URL, and reports whether it leads to the same host.
+func (e *echo) url(said bool) (sameHost bool) {
+	old, next := e.old.URL, e.next.URL
+	if !said || next == old {
+		return old == next
+	}
+	masked := e.masker.URL(old)
+	if masked != old && next == masked {
+		e.next.URL = old
+		return true
+	}
+	same := authority(old) == authority(next)
+	if !mask.IsMasked(next) {
+		return same
+	}
+	if !same {
+		e.fail(CodeSecretMoved, "url")
+		return false
+	}
+	whole, ok := e.urlParts(mask.CutURL(old), mask.CutURL(next))
+	if !ok {
+		e.fail(CodeMaskUnmatched, "url")
+	}
+	e.next.URL = whole
+	return same
+}
+
+// authority returns the scheme and the host of a URL in one spelling, or all of it
+// where these cannot be told.
+func authority(s string) string {
+	if !mask.IsURL(s) {
+		return "whole " + s
+	}
+	u := mask.CutURL(s)
+	if strings.Contains(u.Host, "$") || strings.Contains(u.User, "$") {
+		// References are the same if they look the same, unless one goes on behind the
+		// seam.
+		if open := strings.LastIndex(u.Host, "${"); open >= 0 && !strings.Contains(u.Host[open:], "}") {
+			return "whole " + s
+		}
+		return u.Scheme + u.User + "@" + u.Host
+	}
+	parsed, err := url.Parse(s)
+	if err != nil || mask.IsMasked(u.User) {
+		return "whole " + s
+	}
+	scheme, host := strings.ToLower(parsed.Scheme), strings.ToLower(parsed.Host)
+	switch scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	return scheme + "://" + host
+}
+
+// urlParts puts the secrets of the stored URL in the place of their masks in another
+// one. It reports false if a mask is left.
+func (e *echo) urlParts(old, next mask.SplitURL) (string, bool) {
+	parts := strings.Split(next.Path, "/")
+	stored := strings.Split(old.Path, "/")
+	for i, part := range parts {
+		if !mask.IsMasked(part) {
+			continue
+		}
+		for _, s := range stored {
+			if e.masker.PathPart(s) == part {
+				parts[i] = s
+			}
+		}
+	}
+	user := ""
+	if next.HasUser {
+		user = next.User + "@"
+	}
+	whole := next.Scheme + user + next.Host + strings.Join(parts, "/") + e.pairs(old.Query, next.Query) + e.pairs(old.Fragment, next.Fragment)
+	return whole, !mask.IsMasked(whole)
+}
+
+// pairs restores the values of a query with its ?, or of a fragment with its #.
+func (e *echo) pairs(old, next string) string {
+	if !mask.IsMasked(next) {
+		return next
+	}
+	pairs := strings.Split(next[1:], "&")
+	for i, pair := range pairs {
+		if !mask.IsMasked(pair) || old == "" {
+			continue
+		}
+		for s := range strings.SplitSeq(old[1:], "&") {
+			if mask := e.masker.Query("?" + s); mask == "?"+pair {
+				pairs[i] = s
+			}
+		}
+	}
+	return next[:1] + strings.Join(pairs, "&")
+}
+
+// route restores the proxy if it is masked, and reports whether the server is reached in
+// the same way: what secrets go through, and who may answer.
+func (e *echo) route() bool {
+	old, next := e.old, e.next
+	if masked := e.masker.URL(old.Proxy); old.Proxy != "" && masked != old.Proxy && next.Proxy == masked {
+		next.Proxy = old.Proxy
+	}
+	if mask.IsMasked(next.Proxy) && next.Proxy != old.Proxy {
+		e.fail(CodeMaskUnmatched, "proxy")
+	}
+	tls := func(t *config.TLS) config.TLS {
+		if t == nil {
+			return config.TLS{}
+		}
+		return *t
+	}
+	return old.Proxy == next.Proxy && tls(old.TLS) == tls(next.TLS)
+}

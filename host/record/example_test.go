@@ -1,0 +1,98 @@
+package record_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+func ExampleRecord() {
+	r := record.Record{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
+	fmt.Println(r)
+	shown, _ := json.Marshal(r)
+	fmt.Println(string(shown))
+	// Output:
+	// GitHub (auto: https://api.example.com/mcp; headers Authorization=Bearer sk-****abcd)
+	// {"name":"GitHub","url":"https://api.example.com/mcp","headers":{"Authorization":"Bearer sk-****abcd"},"enabled":true}
+}
+
+func ExampleRecord_Apply() {
+	r := &record.Record{Name: "GitHub", URL: "https://api.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcd"}}
+
+	// What was shown masked comes back with a change: the secret stays.
+	var p record.Patch
+	_ = json.Unmarshal([]byte(`{"readTimeoutSeconds": 60, "headers": {"Authorization": "Bearer sk-****abcd"}}`), &p)
+	next, err := r.Apply(&p)
+	fmt.Println(next.ReadTimeout, next.Headers["Authorization"] == r.Headers["Authorization"], err)
+
+	// To another host it does not go along.
+	_ = json.Unmarshal([]byte(`{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer sk-****abcd"}}`), &p)
+	_, err = r.Apply(&p)
+	fmt.Println(err)
+	// Output:
+	// 1m0s true <nil>
+	// server GitHub: headers.Authorization: what is stored was entered for another address or program: enter it anew, or remove it
+}
+
+func ExampleRecord_Validate() {
+	err := (&record.Record{Name: "files", Transport: config.TransportStdio}).Validate()
+	var wrong *record.Error
+	fmt.Println(errors.As(err, &wrong), wrong.Code)
+	fmt.Println(err)
+	// Output:
+	// true stdio_command_required
+	// server files: command: a stdio server needs a command: write the program to run
+}
+
+func ExampleRecord_Encode() {
+	r := &record.Record{Name: "files", Command: "npx", Args: []string{"-y", "server"}, Disabled: true}
+	data, err := r.Encode()
+	fmt.Println(string(data), err)
+	again, err := record.Decode(data)
+	fmt.Println(again.Disabled, err)
+	// Output:
+	// {"name":"files","command":"npx","args":["-y","server"],"enabled":false} <nil>
+	// true <nil>
+}
+
+func ExampleAdd() {
+	ctx := context.Background()
+	store := record.NewMemoryStore()
+	_, err := record.Add(ctx, store, &record.Record{Name: "My server", Command: "npx"})
+	fmt.Println(err)
+	_, err = record.Add(ctx, store, &record.Record{Name: "My.server", Command: "npx"})
+	fmt.Println(err)
+	c, err := record.Read(ctx, store, nil)
+	fmt.Println(c.Servers[0].Name, err)
+	one, err := record.ReadServer(ctx, store, "My server", nil)
+	fmt.Println(one.Command, err)
+	// Output:
+	// <nil>
+	// server My.server: name: there is a server of that name: choose another name, or change that server
+	// My_server <nil>
+	// npx <nil>
+}
+
+func ExampleOpenStatusFile() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	f := record.OpenStatusFile(filepath.Join(dir, "status.json"))
+	err = f.SaveStatuses(ctx, map[string]record.LastStatus{"files": {Status: record.StatusConnected, Tools: 7}})
+	fmt.Println(err)
+	all, err := f.Statuses(ctx)
+	fmt.Println(all["files"].Status, all["files"].Tools, err)
+	// Output:
+	// <nil>
+	// connected 7 <nil>
+}

@@ -1,0 +1,232 @@
+package record_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// apply applies a patch in JSON and returns what became of the record, and the codes.
+func apply(t *testing.T, r *record.Record, patch string) (*record.Record, string) {
+	t.Helper()
+	var p record.Patch
+	if err := json.Unmarshal([]byte(patch), &p); err != nil {
+		t.Fatalf("%s: %v", patch, err)
+	}
+	before, _ := r.Encode()
+	next, err := r.Apply(&p)
+	if after, _ := r.Encode(); string(after) != string(before) {
+		t.Errorf("%s: the record itself was changed: %s", patch, after)
+	}
+	if err != nil && strings.Contains(err.Error(), longSecret) {
+		t.Errorf("%s: the error holds a secret: %v", patch, err)
+	}
+	if (err == nil) == (next == nil) {
+		t.Errorf("%s: %v, %v", patch, next, err)
+	}
+	return next, codes(err)
+}
+
+func TestPatchKeepsAndClears(t *testing.T) {
+	r := fullRecord()
+	same, _ := apply(t, r, `{}`)
+	if a, _ := r.Encode(); same == nil || string(a) != string(encoded(t, same)) {
+		t.Errorf("an empty patch made %s", encoded(t, same))
+	}
+	next, code := apply(t, r, `{"description": null, "readTimeoutSeconds": 90, "connectTimeoutSeconds": null, "lazy": null, "required": false,
+		"auth": null, "limits": null, "tools": {"deny": ["y"]}, "identity": "", "userHeader": null, "enabled": false, "name": "other"}`)
+	if code != "" {
+		t.Fatal(code)
+	}
+	if next.Description != "" || next.ReadTimeout != 90*time.Second || next.ConnectTimeout != 0 || next.Lazy || next.Required || next.Auth != nil ||
+		next.Limits != (config.Limits{}) || next.Tools.Allow != nil || next.Tools.Deny[0] != "y" || next.Identity != "" || !next.Disabled || next.Name != "other" {
+		t.Errorf("%s", encoded(t, next))
+	}
+	if next.URL != r.URL || next.Headers["Authorization"] != r.Headers["Authorization"] || !next.Trust || next.IdleTimeout != r.IdleTimeout || !next.Builtin || next.Extra == nil {
+		t.Errorf("%s", encoded(t, next))
+	}
+	if on, _ := apply(t, next, `{"enabled": null}`); on.Disabled {
+		t.Error("null does not clear what disables a server")
+	}
+	if _, code := apply(t, r, `{"builtin": false}`); code != "builtin_readonly builtin" {
+		t.Errorf("got %s", code)
+	}
+	if _, code := apply(t, r, `{"url": null, "headers": null, "auth": null}`); code != "http_url_required url" {
+		t.Errorf("got %s", code)
+	}
+	if next, code := apply(t, r, `{"headers": {}}`); code != "" || len(next.Headers) != 0 {
+		t.Errorf("got %s %v", code, next)
+	}
+}
+
+func encoded(t *testing.T, r *record.Record) []byte {
+	t.Helper()
+	data, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Who gets a record as it is shown and sends it back changes nothing.
+func TestEchoOfAll(t *testing.T) {
+	for _, r := range []*record.Record{fullRecord(), localRecord()} {
+		shown, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, code := apply(t, r, strings.Replace(string(shown), `,"icon":{"u":"sk-****abcd"}`, "", 1))
+		if code != "" || string(encoded(t, next)) != string(encoded(t, r)) {
+			t.Errorf("%s\ngot %s %s", shown, code, encoded(t, next))
+		}
+	}
+}
+
+func TestEcho(t *testing.T) {
+	const kept = longSecret
+	cases := []struct {
+		name  string
+		local bool
+		patch string
+		want  string                        // codes
+		check func(r *record.Record) string // what must be longSecret
+	}{
+		{name: "a header beside a new one", patch: `{"headers": {"Authorization": "Bearer sk-****abcd", "New": "v"}}`,
+			check: func(r *record.Record) string {
+				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
+			}},
+		{name: "a header in another spelling", patch: `{"headers": {"authorization": "Bearer sk-****abcd"}}`,
+			check: func(r *record.Record) string {
+				return strings.TrimPrefix(r.Headers["authorization"].Reveal(), "Bearer ")
+			}},
+		{name: "under another name", patch: `{"headers": {"Other": "Bearer sk-****abcd"}}`, want: "mask_unmatched headers.Other"},
+		{name: "without its scheme", patch: `{"headers": {"Authorization": "sk-****abcd"}}`, want: "mask_unmatched headers.Authorization"},
+		{name: "of another secret", patch: `{"headers": {"Authorization": "Bearer sk-****abce"}}`, want: "mask_unmatched headers.Authorization"},
+		{name: "within a longer text", patch: `{"headers": {"Authorization": "Bearer sk-****abcd!"}}`, want: "mask_unmatched headers.Authorization"},
+		{name: "of a reference", patch: `{"headers": {"X-Ref": "****"}}`, want: "mask_unmatched headers.X-Ref"},
+
+		{name: "another path", patch: `{"url": "https://api.example.com/v2?key=sk-****abcd&n=2", "headers": {"Authorization": "Bearer sk-****abcd"}}`,
+			check: func(r *record.Record) string {
+				return strings.TrimSuffix(strings.TrimPrefix(r.URL, "https://api.example.com/v2?key="), "&n=2")
+			}},
+		{name: "the host in other letters, with its port", patch: `{"url": "HTTPS://API.example.com:443/?key=sk-****abcd", "headers": {"Authorization": "Bearer sk-****abcd"}}`,
+			check: func(r *record.Record) string {
+				return strings.TrimPrefix(r.Headers["Authorization"].Reveal(), "Bearer ")
+			}},
+		{name: "under another name in the query", patch: `{"url": "https://api.example.com/mcp?token=sk-****abcd"}`, want: "mask_unmatched url"},
+		{name: "in the path", patch: `{"url": "https://api.example.com/sk-****abcd"}`, want: "mask_unmatched url"},
+
+		{name: "another host", patch: `{"url": "https://evil.example.com/", "headers": {"Authorization": "Bearer sk-****abcd"}, "auth": null}`, want: "secret_moved headers.Authorization"},
+		{name: "another host, nothing said", patch: `{"url": "https://evil.example.com/"}`, want: "secret_moved headers.Authorization, secret_moved auth.clientSecret"},
+		{name: "another scheme", patch: `{"url": "http://api.example.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
+		{name: "another port", patch: `{"url": "https://api.example.com:8443/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
+		{name: "a host with a user", patch: `{"url": "https://api.example.com@evil.example.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization, value_invalid url"},
+		{name: "a backslash", patch: `{"url": "https://evil.example.com\\@api.example.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization, value_invalid url"},
+		{name: "a host that begins so", patch: `{"url": "https://api.example.com.evil.com/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
+		{name: "a host of references", patch: `{"url": "https://api.example.com${X}/mcp", "auth": null}`, want: "secret_moved headers.Authorization"},
+		{name: "the query's secret to another host", patch: `{"url": "https://evil.example.com/?key=sk-****abcd", "headers": null, "auth": null}`, want: "secret_moved url"},
+		{name: "another host and all anew", patch: `{"url": "https://other.example.com/", "headers": {"Authorization": "Bearer new"}, "auth": null}`},
+		{name: "another host and nothing secret", patch: `{"url": "https://other.example.com/", "headers": {"X-Ref": "${TOKEN}"}, "auth": {"clientId": "x"}}`},
+
+		{name: "the client's secret", patch: `{"auth": {"clientId": "other", "clientSecret": "sk-****abcd", "issuer": "https://login.example.com"}}`,
+			check: func(r *record.Record) string { return r.Auth.ClientSecret.Reveal() }},
+		{name: "the client's secret to another issuer", patch: `{"auth": {"clientSecret": "sk-****abcd", "issuer": "https://evil.example.com"}}`, want: "secret_moved auth.clientSecret"},
+		{name: "the client's secret to whom the server names", patch: `{"auth": {"clientSecret": "sk-****abcd"}}`, want: "secret_moved auth.clientSecret"},
+
+		{name: "a variable", local: true, patch: `{"env": {"KEY": "sk-****abcd"}}`, check: func(r *record.Record) string { return r.Env["KEY"].Reveal() }},
+		{name: "a variable in another spelling", local: true, patch: `{"env": {"key": "sk-****abcd"}}`, want: "mask_unmatched env.key"},
+		{name: "a short variable", local: true, patch: `{"env": {"SHORT": "****", "KEY": "x"}}`},
+		{name: "another command", local: true, patch: `{"command": "evil", "env": {"KEY": "sk-****abcd"}, "args": []}`, want: "secret_moved env.KEY, secret_moved isolation.args[1]"},
+		{name: "another command, nothing said", local: true, patch: `{"command": "evil", "isolation": null}`,
+			want: "secret_moved env.KEY, secret_moved env.SHORT, secret_moved args[3], secret_moved args[5], secret_moved args[7]"},
+		{name: "another image", local: true, patch: `{"isolation": {"kind": "docker", "image": "evil"}, "env": {"KEY": "sk-****abcd"}, "args": null}`, want: "secret_moved env.KEY"},
+		{name: "an argument in another place", local: true, patch: `{"args": ["--token", "sk-****abcd"]}`, check: func(r *record.Record) string { return r.Args[1] }},
+		{name: "an argument behind another flag", local: true, patch: `{"args": ["--api-key", "sk-****abcd"]}`, want: "mask_unmatched args[1]"},
+		{name: "an argument behind no flag", local: true, patch: `{"args": ["sk-****abcd"]}`, want: "mask_unmatched args[0]"},
+		{name: "a short argument behind its flag", local: true, patch: `{"args": ["--pwd", "****", "--pass", "****"]}`,
+			check: func(r *record.Record) string {
+				if r.Args[1] == "hunter3" && r.Args[3] == "hunter2" {
+					return kept
+				}
+				return strings.Join(r.Args, " ")
+			}},
+
+		{name: "a local server becomes remote", local: true, patch: `{"url": "https://h/"}`,
+			check: func(r *record.Record) string {
+				if r.Command == "" && r.Args == nil && r.Env == nil && r.Cwd == "" && r.Isolation == nil {
+					return kept
+				}
+				return r.String()
+			}},
+		{name: "a remote server becomes local", patch: `{"command": "x"}`,
+			check: func(r *record.Record) string {
+				if r.URL == "" && r.Headers == nil && r.Auth == nil && r.Transport == "" {
+					return kept
+				}
+				return r.String()
+			}},
+		{name: "an environment for the new program", patch: `{"command": "x", "env": {"Authorization": "Bearer sk-****abcd"}}`, want: "mask_unmatched env.Authorization"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := fullRecord()
+			if c.local {
+				r = localRecord()
+			}
+			next, code := apply(t, r, c.patch)
+			if code != c.want {
+				t.Fatalf("got %s, want %s", code, c.want)
+			}
+			if c.check != nil {
+				if got := c.check(next); got != kept {
+					t.Errorf("got %s", got)
+				}
+			}
+		})
+	}
+}
+
+// A secret that looks like a mask can stay, and be said.
+func TestEchoOfStars(t *testing.T) {
+	r := &record.Record{Name: "a", Command: "x", Args: []string{"--level", "****"}, Env: map[string]config.Secret{"K": "****", "L": "aa****bbbb"}}
+	for _, patch := range []string{`{}`, `{"args": ["--level", "****"], "env": {"K": "****", "L": "aa****bbbb"}}`} {
+		next, code := apply(t, r, patch)
+		if code != "" || string(encoded(t, next)) != string(encoded(t, r)) {
+			t.Errorf("%s: %s %v", patch, code, next)
+		}
+	}
+}
+
+// Two arguments that look the same cannot be told apart in another place.
+func TestEchoOfTwins(t *testing.T) {
+	r := &record.Record{Name: "a", Command: "x", Args: []string{"--token", "hunter1", "--token", "hunter2"}}
+	next, code := apply(t, r, `{"args": ["--token", "****", "--token", "****"]}`)
+	if code != "" || next.Args[1] != "hunter1" || next.Args[3] != "hunter2" {
+		t.Errorf("%s %v", code, next)
+	}
+	if _, code := apply(t, r, `{"args": ["-v", "--token", "****"]}`); code != "mask_unmatched args[2]" {
+		t.Errorf("got %s", code)
+	}
+}
+
+func TestPatchSharesNothing(t *testing.T) {
+	r := localRecord()
+	env := map[string]config.Secret{"A": "b"}
+	args := []string{"x"}
+	next, err := r.Apply(&record.Patch{Env: record.Some(env), Args: record.Some(args)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env["A"], args[0] = "changed", "changed"
+	next.Isolation.Args[0] = "changed"
+	if next.Env["A"] != "b" || next.Args[0] != "x" || r.Isolation.Args[0] != "-e" {
+		t.Errorf("%v %v", next, r)
+	}
+	if again, err := r.Apply(nil); err != nil || string(encoded(t, again)) != string(encoded(t, r)) {
+		t.Errorf("%v, %v", again, err)
+	}
+}

@@ -1,0 +1,171 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// A Record is the entry of one server as written: references are not replaced. It is
+// what programs that manage servers list, change and keep, see [Store].
+//
+// Whoever prints a Record, or encodes it as JSON, gets its secrets masked; [Record.Encode]
+// is the one way to have them in clear. A Record is changed by [Record.Apply], which
+// makes another one: those that come from a Store may be shared.
+type Record struct {
+	// Name is the server's name: 1-128 of letters, digits, '_', '-', '.' and blanks
+	// inside, at least one of them a letter or digit. It is the Title of the [config.Server].
+	Name        string
+	Description string // free text
+
+	// Transport is one of the Transport constants. Empty means [config.TransportStdio] with
+	// a command and [config.TransportAuto] with a URL.
+	Transport string
+	URL       string                   // http or https; of a remote server
+	Headers   map[string]config.Secret // sent with each request to it
+	Proxy     string                   // see [config.Server.Proxy]
+	TLS       *config.TLS              // see [config.Server.TLS]
+	Command   string                   // the program of a local server
+	Args      []string                 // its arguments; may hold secrets
+	Env       map[string]config.Secret // added to its environment
+	Cwd       string                   // its working directory
+
+	Disabled bool // it is not to run
+	Builtin  bool // it belongs to the program and cannot be removed; no [Patch] changes this
+	Required bool // see [config.Server.Required]
+	Lazy     bool // see [config.Server.Lazy]
+	Trust    bool // see [config.Server.Trust]
+
+	Quarantined bool   // see [config.Server.Quarantined]
+	Ledger      string // see [config.Server.Ledger]
+
+	ConnectTimeout time.Duration // for start and handshake; 0 means the default
+	ReadTimeout    time.Duration // for the answer to one request; 0 likewise
+	IdleTimeout    time.Duration // see [config.Server.IdleTimeout]; 0 likewise
+
+	Identity   string            // see [config.Server.Identity]
+	UserHeader string            // see [config.Server.UserHeader]
+	Auth       *config.Auth      // how to log in; nil: as the server says
+	Isolation  *config.Isolation // nil: none
+	Limits     config.Limits     // what the server may do at most
+	Tools      config.ToolFilter // which of its tools are used
+
+	// Extra holds the keys of other programs, as JSON. No [Patch] changes them.
+	Extra map[string]json.RawMessage
+}
+
+// Kind returns the transport, also where none is written.
+func (r *Record) Kind() string {
+	switch {
+	case r.Transport != "":
+		return dialect.Transport(r.Transport)
+	case r.URL != "" && r.Command == "":
+		return config.TransportAuto
+	}
+	return config.TransportStdio
+}
+
+// clone returns a copy that shares nothing that [Record.Apply] changes.
+func (r *Record) clone() *Record {
+	c := *r
+	c.Headers, c.Env = maps.Clone(r.Headers), maps.Clone(r.Env)
+	c.Args = slices.Clone(r.Args)
+	c.Extra = maps.Clone(r.Extra)
+	c.Tools.Allow, c.Tools.Deny = slices.Clone(r.Tools.Allow), slices.Clone(r.Tools.Deny)
+	c.Tools.Rename = maps.Clone(r.Tools.Rename)
+	if r.Auth != nil {
+		auth := *r.Auth
+		auth.Scopes, auth.LoginParams = slices.Clone(auth.Scopes), maps.Clone(auth.LoginParams)
+		c.Auth = &auth
+	}
+	if r.TLS != nil {
+		tls := *r.TLS
+		c.TLS = &tls
+	}
+	if r.Isolation != nil {
+		isolation := *r.Isolation
+		isolation.Mounts, isolation.Args = slices.Clone(isolation.Mounts), slices.Clone(isolation.Args)
+		c.Isolation = &isolation
+	}
+	return &c
+}
+
+// Of returns a server as a record. It is what was written if the server was read so, see
+// [config.Options].AsWritten; else references are replaced in it.
+func Of(s *config.Server) *Record {
+	r := &Record{
+		Name: s.Title, Description: s.Description,
+		Transport: s.Transport, URL: s.URL, Headers: s.Headers,
+		Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
+		Disabled: !s.Enabled, Builtin: s.Builtin, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust,
+		Quarantined: s.Quarantined, Ledger: s.Ledger,
+		ConnectTimeout: s.ConnectTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
+		Identity: s.Identity, UserHeader: s.UserHeader,
+		Proxy: s.Proxy, TLS: s.TLS, Auth: s.Auth, Isolation: s.Isolation, Limits: s.Limits, Tools: s.Tools, Extra: s.Extra,
+	}
+	return r.clone()
+}
+
+// server returns the record as a server, which stands nowhere and has no Name.
+func (r *Record) server() *config.Server {
+	return &config.Server{
+		Title: r.Name, Description: r.Description,
+		Transport: r.Transport, URL: r.URL, Headers: r.Headers,
+		Command: r.Command, Args: r.Args, Env: r.Env, Cwd: r.Cwd,
+		Enabled: !r.Disabled, Builtin: r.Builtin, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust,
+		Quarantined: r.Quarantined, Ledger: r.Ledger,
+		ConnectTimeout: r.ConnectTimeout, ReadTimeout: r.ReadTimeout, IdleTimeout: r.IdleTimeout,
+		Identity: r.Identity, UserHeader: r.UserHeader,
+		Proxy: r.Proxy, TLS: r.TLS, Auth: r.Auth, Isolation: r.Isolation, Limits: r.Limits, Tools: r.Tools, Extra: r.Extra,
+	}
+}
+
+// Masked returns a copy of r in which all secrets are masked. The copy is
+// for showing: nobody connects with it.
+func (r *Record) Masked() *Record { return Of(r.server().Masked()) }
+
+// String returns one line for people: name, transport, the command or URL, and the
+// environment or headers, with secrets masked and control characters taken out.
+func (r Record) String() string {
+	c := r.Masked()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s", c.Name, c.Kind())
+	if c.Disabled {
+		b.WriteString(", disabled")
+	}
+	if c.Command != "" {
+		fmt.Fprintf(&b, ": %s", strings.Join(append([]string{c.Command}, c.Args...), " "))
+	}
+	if c.URL != "" {
+		fmt.Fprintf(&b, ": %s", c.URL)
+	}
+	writeValues(&b, "env", c.Env)
+	writeValues(&b, "headers", c.Headers)
+	b.WriteByte(')')
+	return plain.Text(strings.NewReplacer("\n", " ", "\r", " ").Replace(b.String()))
+}
+
+func writeValues(b *strings.Builder, what string, values map[string]config.Secret) {
+	if len(values) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "; %s", what)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(b, " %s=%s", name, values[name].Reveal())
+	}
+}
+
+// Format prints String for every verb.
+func (r Record) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// LogValue implements [slog.LogValuer].
+func (r Record) LogValue() slog.Value { return slog.StringValue(r.String()) }

@@ -1,0 +1,234 @@
+package record_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+const longSecret = "sk-0123456789abcd"
+
+// fullRecord is a remote server with something in every field that it can have.
+func fullRecord() *record.Record {
+	return &record.Record{
+		Name: "Work GitHub", Description: "issues", Transport: config.TransportHTTP,
+		URL:     "https://api.example.com/mcp?key=" + longSecret + "&n=1",
+		Headers: map[string]config.Secret{"Authorization": "Bearer " + longSecret, "X-Ref": "${TOKEN}"},
+		Proxy:   "http://user:" + longSecret + "@proxy.example.com:3128", TLS: &config.TLS{CAFile: "/etc/ca.pem"},
+		Builtin: true, Required: true, Lazy: true, Trust: true, Quarantined: true, Ledger: config.LedgerPin,
+		ConnectTimeout: 1500 * time.Millisecond, ReadTimeout: time.Minute, IdleTimeout: time.Hour,
+		Identity: config.IdentityHeader, UserHeader: "X-User",
+		Auth:   &config.Auth{ClientID: "id", ClientSecret: longSecret, Scopes: []string{"a"}, Issuer: "https://login.example.com", RedirectURL: "http://127.0.0.1/cb"},
+		Limits: config.Limits{MaxTools: 1, MaxInFlight: 2, MaxQueued: -1, MaxMessage: 4},
+		Tools:  config.ToolFilter{Allow: []string{}, Deny: []string{"x"}, Rename: map[string]string{"a": "b"}},
+		Extra:  map[string]json.RawMessage{"icon": json.RawMessage(`{"u":"` + longSecret + `"}`)},
+	}
+}
+
+func localRecord() *record.Record {
+	return &record.Record{
+		Name: "files", Command: "npx", Args: []string{"-y", "server", "--token", longSecret, "--pass", "hunter2", "--pwd", "hunter3"},
+		Env: map[string]config.Secret{"KEY": longSecret, "SHORT": "hunter2", "REF": "${REF}"}, Cwd: "/srv",
+		Disabled: true,
+		Isolation: &config.Isolation{Kind: config.IsolationDocker, Image: "node:22", Network: true, Args: []string{"-e", "K=" + longSecret},
+			Mounts: []config.Mount{{Path: "/a", Target: "/b", Write: true}}},
+	}
+}
+
+func TestRecordEncodes(t *testing.T) {
+	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
+		data, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := record.Decode(data)
+		if err != nil {
+			t.Fatalf("%s: %v", data, err)
+		}
+		if !reflect.DeepEqual(again, r) {
+			t.Errorf("%s was read as %#v", data, again)
+		}
+	}
+}
+
+// Every field takes part in Encode and in a Patch: nobody adds one and forgets these.
+func TestRecordHasAllFields(t *testing.T) {
+	full, local := reflect.ValueOf(*fullRecord()), reflect.ValueOf(*localRecord())
+	patch := reflect.TypeFor[record.Patch]()
+	for i := range full.NumField() {
+		name := full.Type().Field(i).Name
+		if full.Field(i).IsZero() && local.Field(i).IsZero() {
+			t.Errorf("the records of these tests have no %s", name)
+		}
+		if _, ok := patch.FieldByName(name); !ok && name != "Builtin" && name != "Extra" {
+			t.Errorf("a Patch has no %s", name)
+		}
+	}
+}
+
+func TestRecordShowsNoSecret(t *testing.T) {
+	for _, r := range []*record.Record{fullRecord(), localRecord()} {
+		data, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byValue, _ := json.Marshal(map[string]any{"r": *r})
+		for _, text := range []string{string(data), string(byValue), r.String(), fmt.Sprintf("%v %+v %#v %q", r, *r, r, *r)} {
+			for _, secret := range []string{longSecret, "hunter2", "hunter3"} {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s shows %s", text, secret)
+				}
+			}
+		}
+		if !strings.Contains(string(data), "sk-****abcd") || !strings.Contains(string(data), `"enabled":`) {
+			t.Errorf("%s", data)
+		}
+	}
+	if text := fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}); strings.ContainsAny(text, "\x1b\n") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestServerShowsNoSecret(t *testing.T) {
+	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["--token", "${T}"], "env": {"K": "${T}"}, "icon": "${T}"},
+		"b": {"url": "https://h/?key=${T}", "headers": {"A": "${T}"}, "bad": 1, "args": 1, "enabled": 7}}}`),
+		&config.Options{Lookup: func(string) (string, bool) { return longSecret, true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(c.Servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), longSecret) || strings.Contains(string(data), "abcd") {
+		t.Errorf("got %s, want no secret", data)
+	}
+	for _, want := range []string{`"--token","${T}"`, `"K":"${T}"`, `?key=${T}`, `"A":"${T}"`, `"name":"a"`, `"source":"mcp.json:1"`, `"error":"mcp.json:2:`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s has no %s", data, want)
+		}
+	}
+}
+
+// codes returns the codes and fields of an error's parts.
+func codes(err error) string {
+	var all []string
+	for _, part := range strings.Split(fmt.Sprint(err), "\n") {
+		_ = part
+	}
+	var walk func(error)
+	walk = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, err := range joined.Unwrap() {
+				walk(err)
+			}
+			return
+		}
+		var one *record.Error
+		if errors.As(err, &one) {
+			all = append(all, strings.TrimSuffix(string(one.Code)+" "+one.Field, " "))
+		} else if err != nil {
+			all = append(all, err.Error())
+		}
+	}
+	walk(err)
+	return strings.Join(all, ", ")
+}
+
+func TestRecordValidate(t *testing.T) {
+	cases := []struct{ json, want string }{
+		{`{"name": "A b.c_d-9", "command": "x"}`, ""},
+		{`{"name": "` + strings.Repeat("a", 60) + `", "command": "x"}`, ""},
+		{`{"command": "x"}`, "name_required name"},
+		{`{"name": "  ", "command": "x"}`, "name_required name"},
+		{`{"name": " a", "command": "x"}`, "name_invalid name"},
+		{`{"name": "a ", "command": "x"}`, "name_invalid name"},
+		{`{"name": "...", "command": "x"}`, "name_invalid name"},
+		{`{"name": "a/b", "command": "x"}`, "name_invalid name"},
+		{`{"name": "é", "command": "x"}`, "name_invalid name"},
+		{`{"name": "` + strings.Repeat("a", 129) + `", "command": "x"}`, "name_invalid name"},
+		{`{"name": "a", "transport": "carrier", "command": "x"}`, "transport_unsupported transport"},
+		{`{"name": "a", "transport": "streamable_http", "url": "https://h"}`, ""},
+		{`{"name": "a", "transport": "stdio"}`, "stdio_command_required command"},
+		{`{"name": "a"}`, "stdio_command_required command"},
+		{`{"name": "a", "transport": "sse"}`, "http_url_required url"},
+		{`{"name": "a", "transport": "auto", "url": " "}`, "http_url_required url"},
+		{`{"name": "a", "url": "ftp://h"}`, "value_invalid url"},
+		{`{"name": "a", "url": "https://u:p@h"}`, "value_invalid url"},
+		{`{"name": "a", "url": "${BASE}/mcp"}`, ""},
+		{`{"name": "a", "url": "https://h/${"}`, "value_invalid url"},
+		{`{"name": "a", "url": "https://h", "headers": {"a b": "x"}}`, "value_invalid headers.\"a b\""},
+		{`{"name": "a", "url": "https://h", "headers": {"A": "x\ny"}}`, "value_invalid headers.A"},
+		{`{"name": "a", "command": "x", "env": {"A=": "x"}}`, "value_invalid env.\"A=\""},
+		{`{"name": "a", "command": "x", "url": "https://h"}`, "value_invalid url"},
+		{`{"name": "a", "command": "x", "env": {"A": "sk-****abcd"}, "args": ["[redacted: JWT]", "**/*"]}`, "mask_unmatched args[0], mask_unmatched env.A"},
+		{`{"name": "a", "url": "https://h/?k=****", "headers": {"A": "****"}, "auth": {"clientId": "x", "clientSecret": "****"}}`,
+			"mask_unmatched url, mask_unmatched headers.A, mask_unmatched auth.clientSecret"},
+	}
+	for _, c := range cases {
+		var r record.Record
+		if err := json.Unmarshal([]byte(c.json), &r); err != nil {
+			t.Errorf("%s: %v", c.json, err)
+			continue
+		}
+		if got := codes(r.Validate()); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.json, got, c.want)
+		}
+	}
+}
+
+// A transport may be written in Go as it may be in JSON.
+func TestRecordValidateTakesEachSpelling(t *testing.T) {
+	for _, transport := range []string{"http", "streamable_http", "streamable-http", "streamableHttp", "Streamable_HTTP", "HTTP", "SSE", "Auto"} {
+		r := &record.Record{Name: "a", Transport: transport, URL: "https://h"}
+		if err := r.Validate(); err != nil {
+			t.Errorf("%s: got %v, want it accepted", transport, err)
+		}
+	}
+	r := &record.Record{Name: "a", Transport: "STDIO"}
+	if got := codes(r.Validate()); got != "stdio_command_required command" {
+		t.Errorf("got %s, want that the command is missing", got)
+	}
+}
+
+func TestRecordDecodeIsStrict(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name": "a", "comand": "x"}`:                   "field_unknown comand",
+		`{"name": "a", "Command": "x"}`:                  "field_unknown Command",
+		`{"name": 1}`:                                    "value_invalid name",
+		`{"enabled": "yes"}`:                             "value_invalid enabled",
+		`{"args": "x"}`:                                  "value_invalid args",
+		`{"args": [1]}`:                                  "value_invalid args",
+		`{"env": {"A": null}}`:                           "value_invalid env",
+		`{"env": ["A"]}`:                                 "value_invalid env",
+		`{"readTimeoutSeconds": -1}`:                     "value_invalid readTimeoutSeconds",
+		`{"readTimeoutSeconds": 1e300}`:                  "value_invalid readTimeoutSeconds",
+		`{"readTimeoutSeconds": "canary"}`:               "value_invalid readTimeoutSeconds",
+		`{"auth": {"clientSecretary": "x"}}`:             "value_invalid auth",
+		`{"tools": []}`:                                  "value_invalid tools",
+		`{"isolation": {"mounts": ["canary"]}}`:          "value_invalid isolation",
+		`{"name": "a", "lastStatus": 7, "toolCount": 1}`: "",
+		`[]`:                                  "value_invalid",
+		`{"name": "a"} canary`:                "",
+		`{"env": {"A": "canary"}, "env": {}}`: "value_invalid",
+	} {
+		var p record.Patch
+		err := p.UnmarshalJSON([]byte(text))
+		if strings.Contains(fmt.Sprint(err), "canary") {
+			t.Errorf("%s: the error holds a value: %v", text, err)
+		}
+		if strings.HasSuffix(text, "canary") {
+			want = "value_invalid"
+		}
+		if got := codes(err); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}

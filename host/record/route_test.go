@@ -1,0 +1,55 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// A change of the way to a server sends no secret that the one who changes it cannot see.
+func TestSecretsOnAnotherRoute(t *testing.T) {
+	stored := func() *Record {
+		return &Record{Name: "s", URL: "https://mcp.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer tok-0123456789"},
+			Proxy: "http://user:pass-0123456789@proxy.example.com:3128"}
+	}
+	shown, err := json.Marshal(stored())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(shown), "pass-0123456789") {
+		t.Errorf("got %s, want the proxy's password masked", shown)
+	}
+	for _, test := range []struct {
+		name, change string
+		code         Code // empty: it is taken
+	}{
+		{"as shown", string(shown), ""},
+		{"description", `{"description":"x"}`, ""},
+		{"another proxy", `{"proxy":"http://evil.example:1"}`, CodeSecretMoved},
+		{"no proxy", `{"proxy":null}`, CodeSecretMoved},
+		{"not checked", `{"tls":{"insecure":true}}`, CodeSecretMoved},
+		{"another authority", `{"tls":{"caFile":"/tmp/evil.pem"}}`, CodeSecretMoved},
+		{"a mask of nothing", `{"proxy":"http://user:****@evil.example:1"}`, CodeMaskUnmatched},
+		{"said anew", `{"proxy":"http://other.example:1","headers":{"Authorization":"Bearer new"}}`, ""},
+	} {
+		var p Patch
+		if err := json.Unmarshal([]byte(test.change), &p); err != nil {
+			t.Fatal(err)
+		}
+		next, err := stored().Apply(&p)
+		if test.code != "" {
+			if !errors.Is(err, &Error{Code: test.code}) {
+				t.Errorf("%s: got %v, want %s", test.name, err, test.code)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: got %v, want it taken", test.name, err)
+		} else if test.name == "as shown" && next.Proxy != stored().Proxy {
+			t.Errorf("got the proxy %q, want the stored one", next.Proxy)
+		}
+	}
+}

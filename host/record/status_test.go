@@ -1,0 +1,142 @@
+package record_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// roleVar makes the test program play a part in a process of its own, see play.
+const roleVar = "RECORD_TEST_ROLE"
+
+// process starts the test program with a part to play, and returns what waits for it.
+func process(t *testing.T, part string) (wait func()) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	// The race detector waits for a second when a program ends.
+	cmd.Env = append(os.Environ(), roleVar+"="+part, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
+	out := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v: %s", part, err, out)
+		}
+	}
+}
+
+func TestStatusFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "mcpbelt", "status.json")
+	f := record.OpenStatusFile(path)
+	if all, err := f.Statuses(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("before anything was saved: %v, %v", all, err)
+	}
+	now := time.Now()
+	want := map[string]record.LastStatus{
+		"a": {Status: record.StatusConnected, Connected: now, Tools: 3},
+		"b": {Status: record.StatusError, Error: "it is gone", Connected: now.Add(-time.Hour)},
+		"c": {Status: record.StatusDisconnected},
+	}
+	save := func(changes map[string]record.LastStatus) {
+		t.Helper()
+		if err := f.SaveStatuses(t.Context(), changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(want)
+	save(map[string]record.LastStatus{"c": {}, "d": {Status: record.StatusConnected}})
+	delete(want, "c")
+	want["d"] = record.LastStatus{Status: record.StatusConnected}
+	got, err := record.OpenStatusFile(path).Statuses(t.Context())
+	if err != nil || !maps.EqualFunc(got, want, func(a, b record.LastStatus) bool {
+		same := a.Connected.Equal(b.Connected)
+		a.Connected = b.Connected
+		return same && a == b
+	}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	// What changes nothing writes nothing.
+	save(map[string]record.LastStatus{"a": want["a"], "gone": {}})
+	if after, err := os.Stat(path); err != nil || !os.SameFile(info, after) {
+		t.Errorf("the file was replaced though nothing changed: %v", err)
+	}
+	for _, damaged := range []string{"", "{", "[]", `{"version": 7}`, `{"version": 1, "servers": {"a": 7}}`} {
+		if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := f.Statuses(t.Context()); err != nil || len(all) != 0 {
+			t.Errorf("%s: %v, %v", damaged, all, err)
+		}
+		save(map[string]record.LastStatus{"x": {Status: record.StatusConnected}})
+		if all, err := f.Statuses(t.Context()); err != nil || len(all) != 1 {
+			t.Errorf("after %s: %v, %v", damaged, all, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := f.Statuses(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := f.SaveStatuses(ended, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStatusFileOfManyProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "status.json")
+	var wg sync.WaitGroup
+	for i := range 3 {
+		wg.Go(process(t, fmt.Sprintf("status %s|p%d-", path, i)))
+	}
+	wg.Wait()
+	all, err := record.OpenStatusFile(path).Statuses(t.Context())
+	if err != nil || len(all) != 60 {
+		t.Errorf("%d of 60 were kept, %v", len(all), err)
+	}
+}
+
+func TestMaskError(t *testing.T) {
+	s := &config.Server{
+		URL:     "https://h/?key=" + longSecret,
+		Args:    []string{"--token", "argument-secret", "visible"},
+		Env:     map[string]config.Secret{"A": "env-secret", "B": "env-secret-longer", "C": "x"},
+		Headers: map[string]config.Secret{"Authorization": "Bearer header-secret"},
+		Auth:    &config.Auth{ClientSecret: "client-secret"},
+	}
+	err := fmt.Errorf("visible x: Get %q: argument-secret env-secret-longer env-secret\nheader-secret client-secret %s ghp_%s\x1b[31m%s",
+		s.URL, longSecret, strings.Repeat("a1", 18), strings.Repeat("z", 5000))
+	text := s.MaskError(err)
+	for _, bad := range []string{"secret", "0123456789", "a1a1", "\n", "\x1b"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q holds %q", text, bad)
+		}
+	}
+	if !strings.HasPrefix(text, "visible x: Get") || len(text) > 2100 {
+		t.Errorf("%q", text)
+	}
+	if s.MaskError(nil) != "" {
+		t.Error("nil has a text")
+	}
+}

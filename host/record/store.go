@@ -1,0 +1,84 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// A Revision is one state of one record. The empty one means that there is none.
+type Revision string
+
+// A Stored is a record that a [Store] keeps.
+type Stored struct {
+	Record   *Record  // the caller must not change it, [Record.Apply] makes another one
+	Revision Revision // not empty
+
+	// ID begins with "~" and stays the same when the record is changed or renamed; no
+	// other record of the store has it, or has had it. It is empty, and so are the times
+	// zero, if the store is no [Archive].
+	ID      string
+	Created time.Time // zero if it is not known, as that of what stood in a file before
+	Updated time.Time // when it was saved last; zero likewise
+	Deleted time.Time // zero but for what [Archive.Deleted] returns
+}
+
+// A Store keeps the records of servers. There are [NewMemoryStore], [edit.OpenFileStore] over
+// a config file, and that of package sqlstore; configtest.Run checks others.
+//
+// All methods are safe for concurrent use, also by several processes, and return soon
+// after ctx ends; they do nothing if it has ended before. Their errors wrap ctx's error
+// or are [*Error]s where these fit, and hold no secret. A Store checks no more of
+// a record than its name against the others: its user validates.
+type Store interface {
+	// Records returns all records in an order that stays the same while they do: new
+	// ones come last, changed ones keep their place. Each is as it was saved, whatever
+	// the store's own form of it: what fields it has, it has to the last character.
+	Records(ctx context.Context) ([]Stored, error)
+	// Save keeps r in the place of the record that is called name, if that has the
+	// revision old, and returns the new revision; r.Name may be another name then. An
+	// empty name and an empty old add r. If r.Name is that of another record, the error
+	// is of [CodeNameTaken]; if the record has gone, of [CodeNotFound]; if its revision
+	// is another one, of [CodeConflict]; nothing is changed then. When it returns, the
+	// record would survive a loss of power, as far as the medium can promise that. It
+	// does not keep r.
+	Save(ctx context.Context, name string, r *Record, old Revision) (Revision, error)
+	// Delete removes the record that is called name, if it has the revision old. Its
+	// errors are those of Save.
+	Delete(ctx context.Context, name string, old Revision) error
+}
+
+// A ConfigStore is a [Store] that reads its records as servers itself: with
+// the places where they stand, for example. It is optional.
+type ConfigStore interface {
+	// Config returns what Records does, as servers.
+	Config(ctx context.Context, opts *config.Options) (*config.Config, error)
+}
+
+// Find returns the record of that ID or name, or if there is none the one whose
+// server has the name, see [Record.ServerName]; else an error of [CodeNotFound].
+func Find(ctx context.Context, store Store, name string) (Stored, error) {
+	all, err := recordsOf(ctx, store)
+	if err != nil {
+		return Stored{}, err
+	}
+	if s, ok := recordOf(all, name); ok {
+		return s, nil
+	}
+	return Stored{}, &Error{Code: CodeNotFound, Name: name}
+}
+
+// recordsOf returns the records of a store.
+func recordsOf(ctx context.Context, store Store) ([]Stored, error) {
+	if store == nil {
+		return nil, errors.New("record: the store is nil")
+	}
+	all, err := store.Records(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the servers: %w", err)
+	}
+	return all, nil
+}

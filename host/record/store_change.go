@@ -1,0 +1,152 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+)
+
+// maxRetries bounds how often a change is tried again because somebody else was faster.
+const maxRetries = 100
+
+// ServerName returns the Name of the [config.Server] that r becomes: its name with all but
+// letters, digits and '-' made '_', and cut if it is long. Of two records of one ServerName only the first can
+// be used.
+func (r *Record) ServerName() string { return dialect.ServerName(r.Name) }
+
+// Add validates a record and adds it to a store. Its name must not become that of
+// another server, see [Record.ServerName]. The error is of [*Error]s, or of the
+// store.
+func Add(ctx context.Context, store Store, r *Record) (Stored, error) {
+	if err := r.Validate(); err != nil {
+		return Stored{}, err
+	}
+	all, err := recordsOf(ctx, store)
+	if err != nil {
+		return Stored{}, err
+	}
+	if err := nameFree(all, r, ""); err != nil {
+		return Stored{}, err
+	}
+	rev, err := store.Save(ctx, "", r, "")
+	if err != nil {
+		return Stored{}, err
+	}
+	if s, err := Find(ctx, store, r.Name); err == nil && s.Revision == rev {
+		return s, nil
+	}
+	return Stored{Record: r.clone(), Revision: rev}, nil // somebody has changed it already
+}
+
+// nameFree returns an error if a record other than the one called except becomes a
+// server of the same name as r.
+func nameFree(all []Stored, r *Record, except string) error {
+	for _, s := range all {
+		if s.Record.Name != except && s.Record.ServerName() == r.ServerName() {
+			return &Error{Code: CodeNameTaken, Name: r.Name, Field: "name"}
+		}
+	}
+	return nil
+}
+
+// Update applies a patch to the record of a store that has that name or ID, and returns
+// what it was and what it is. If somebody else changes the record meanwhile the patch is
+// applied to what that made of it, unless [Patch.Revision] says which one is meant. A
+// patch that changes nothing saves nothing. The error is of [*Error]s, or of the
+// store.
+func Update(ctx context.Context, store Store, name string, p *Patch) (before, after Stored, err error) {
+	for range maxRetries {
+		before, after, err = updateOnce(ctx, store, name, p)
+		if !errors.Is(err, &Error{Code: CodeConflict}) || p != nil && p.Revision != "" {
+			break
+		}
+	}
+	return before, after, err
+}
+
+func updateOnce(ctx context.Context, store Store, name string, p *Patch) (before, after Stored, err error) {
+	all, err := recordsOf(ctx, store)
+	if err != nil {
+		return Stored{}, Stored{}, err
+	}
+	before, ok := recordOf(all, name)
+	switch {
+	case !ok:
+		return Stored{}, Stored{}, &Error{Code: CodeNotFound, Name: name}
+	case p != nil && p.Revision != "" && p.Revision != before.Revision:
+		return before, Stored{}, &Error{Code: CodeConflict, Name: name}
+	}
+	next, err := before.Record.Apply(p)
+	if err != nil {
+		return before, Stored{}, err
+	}
+	if next.Name != before.Record.Name {
+		if err := nameFree(all, next, before.Record.Name); err != nil {
+			return before, Stored{}, err
+		}
+	}
+	if same, err := sameRecord(before.Record, next); same || err != nil {
+		return before, before, err
+	}
+	rev, err := store.Save(ctx, before.Record.Name, next, before.Revision)
+	if err != nil {
+		return before, Stored{}, err
+	}
+	after = before
+	after.Record, after.Revision, after.Updated = next, rev, time.Now().UTC()
+	return before, after, nil
+}
+
+// Remove removes the record of that name or ID from a store, and returns it. One
+// that is Builtin stays: the error is of [CodeBuiltinReadOnly] then.
+func Remove(ctx context.Context, store Store, name string) (removed Stored, err error) {
+	for range maxRetries {
+		removed, err = Find(ctx, store, name)
+		switch {
+		case err != nil:
+			return Stored{}, err
+		case removed.Record.Builtin:
+			return Stored{}, &Error{Code: CodeBuiltinReadOnly, Name: name}
+		}
+		err = store.Delete(ctx, removed.Record.Name, removed.Revision)
+		if !errors.Is(err, &Error{Code: CodeConflict}) {
+			break
+		}
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	return removed, nil
+}
+
+// recordOf returns the record that has name as its ID, is called name or, if there is
+// none, the one whose server is.
+func recordOf(all []Stored, name string) (Stored, bool) {
+	for _, s := range all {
+		if isID(name) && s.ID == name {
+			return s, true
+		}
+	}
+	for _, s := range all {
+		if s.Record.Name == name {
+			return s, true
+		}
+	}
+	for _, s := range all {
+		if s.Record.ServerName() == name {
+			return s, true
+		}
+	}
+	return Stored{}, false
+}
+
+func sameRecord(a, b *Record) (bool, error) {
+	before, err := a.Encode()
+	if err != nil {
+		return false, err
+	}
+	after, err := b.Encode()
+	return string(before) == string(after), err
+}

@@ -1,0 +1,93 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// StoreFile is the File of what was read from a [Store] that is no [ConfigStore].
+const StoreFile = "store"
+
+// Read returns the records of a store as servers, with references replaced. One
+// that cannot be used has an Err, as in a file; paths in it start at the working
+// directory.
+func Read(ctx context.Context, store Store, opts *config.Options) (*config.Config, error) {
+	if c, ok := store.(ConfigStore); ok {
+		return c.Config(ctx, opts)
+	}
+	all, err := recordsOf(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	data, err := storeText(all)
+	if err != nil {
+		return nil, err
+	}
+	var o config.Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Format = "mcpServers"
+	c, err := config.ParseContext(ctx, StoreFile, data, &o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range c.Servers {
+		s.Source.Line = 0
+		for _, err := range entryErrors(s.Err) {
+			err.Line, err.Column = 0, 0
+		}
+	}
+	for _, err := range c.Warnings {
+		err.Line, err.Column = 0, 0
+	}
+	return c, nil
+}
+
+// ReadServer returns the server of one record, as [Read] does. Nobody is asked for
+// the inputs of others. If there is no such record, the error is of [CodeNotFound].
+func ReadServer(ctx context.Context, store Store, name string, opts *config.Options) (*config.Server, error) {
+	var o config.Options
+	if opts != nil {
+		o = *opts
+	}
+	o.Only = name
+	c, err := Read(ctx, store, &o)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range c.Servers {
+		if s.Title == name {
+			return s, nil
+		}
+	}
+	return nil, &Error{Code: CodeNotFound, Name: name}
+}
+
+// storeText writes records as a config file, in their order.
+func storeText(all []Stored) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(`{"mcpServers":{`)
+	for i, s := range all {
+		name, err := json.Marshal(s.Record.Name)
+		if err != nil {
+			return nil, err
+		}
+		entry, err := s.Record.Entry()
+		if err != nil {
+			return nil, fmt.Errorf("server %q: %w", s.Record.Name, err)
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(entry)
+	}
+	b.WriteString("}}")
+	return b.Bytes(), nil
+}

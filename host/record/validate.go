@@ -1,0 +1,140 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
+)
+
+// checkTitle returns the code of what is wrong with a record's name, or "".
+func checkTitle(name string) Code {
+	if strings.TrimSpace(name) == "" {
+		return CodeNameRequired
+	}
+	solid := false
+	for _, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+			solid = true
+		case r == '_', r == '-', r == '.', r == ' ':
+		default:
+			return CodeNameInvalid
+		}
+	}
+	if !solid || len(name) > dialect.MaxTitle || strings.TrimSpace(name) != name {
+		return CodeNameInvalid
+	}
+	return ""
+}
+
+// Validate returns what keeps r from being a server's record: its name, its transport
+// and what that needs, and each value that could not be read from a file either. What
+// references stand for is not looked at. A secret that is masked is refused: it was
+// shown to somebody, and is not the secret. The error is of [*Error]s, joined.
+func (r *Record) Validate() error {
+	if r == nil {
+		return errNoRecord
+	}
+	return errors.Join(append(r.faults(true), r.maskFaults()...)...)
+}
+
+var errNoRecord = errors.New("record: the record is nil")
+
+func (r *Record) faults(name bool) []error {
+	var errs []error
+	fault := func(code Code, field string) {
+		errs = append(errs, &Error{Code: code, Name: r.Name, Field: field})
+	}
+	if code := checkTitle(r.Name); name && code != "" {
+		errs = append(errs, &Error{Code: code, Field: "name"}) // which may be long or odd
+	}
+	switch r.Kind() {
+	case config.TransportStdio:
+		if strings.TrimSpace(r.Command) == "" {
+			fault(CodeCommandRequired, "command")
+		}
+	case config.TransportHTTP, config.TransportSSE, config.TransportAuto, config.TransportUnix:
+		if strings.TrimSpace(r.URL) == "" {
+			fault(CodeURLRequired, "url")
+		}
+	default:
+		fault(CodeTransportUnsupported, "transport")
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return r.entryFaults()
+}
+
+// entryFaults reads the record as if it stood in a file.
+func (r *Record) entryFaults() []error {
+	entry, err := r.Entry()
+	if err != nil {
+		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("cannot be written as JSON")}}
+	}
+	data, err := json.Marshal(map[string]map[string]json.RawMessage{"mcpServers": {"record": entry}})
+	if err != nil || len(data) > maxRecord {
+		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: fmt.Errorf("is not JSON, or has more than %d bytes", maxRecord)}}
+	}
+	c, err := config.Parse("record", data, &config.Options{AsWritten: true})
+	if err != nil || len(c.Servers) != 1 {
+		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("is not JSON as an entry needs it: no repeated keys, no invalid UTF-8")}}
+	}
+	var errs []error
+	for _, err := range entryErrors(c.Servers[0].Err) {
+		field := strings.TrimPrefix(strings.TrimPrefix(err.Key, "mcpServers.record"), ".")
+		errs = append(errs, &Error{Code: CodeValueInvalid, Name: r.Name, Field: field, Err: err.Err})
+	}
+	return errs
+}
+
+// entryErrors returns the errors that [config.Server.Err] joins.
+func entryErrors(err error) []*config.Error {
+	var all []*config.Error
+	var one *config.Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			all = append(all, entryErrors(err)...)
+		}
+	} else if errors.As(err, &one) {
+		all = append(all, one)
+	}
+	return all
+}
+
+// maskFaults returns an error for each secret that is masked.
+func (r *Record) maskFaults() []error {
+	var errs []error
+	check := func(field, value string) {
+		if mask.IsMasked(value) {
+			errs = append(errs, &Error{Code: CodeMaskUnmatched, Name: r.Name, Field: field})
+		}
+	}
+	check("url", r.URL)
+	check("proxy", r.Proxy)
+	for i, arg := range r.Args {
+		check(fmt.Sprintf("args[%d]", i), arg)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		check("headers."+name, r.Headers[name].Reveal())
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		check("env."+name, r.Env[name].Reveal())
+	}
+	if r.Auth != nil {
+		check("auth.clientSecret", r.Auth.ClientSecret.Reveal())
+	}
+	if r.Isolation != nil {
+		for i, arg := range r.Isolation.Args {
+			check(fmt.Sprintf("isolation.args[%d]", i), arg)
+		}
+	}
+	return errs
+}
