@@ -91,7 +91,7 @@ func acceptParse(t testing.TB, pairs ...string) *config.Config {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		members = append(members, fmt.Sprintf("%q: %s", pairs[i], pairs[i+1]))
 	}
-	c, err := config.Parse("accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil)
+	c, err := config.Parse(t.Context(), "accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

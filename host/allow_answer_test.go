@@ -26,7 +26,7 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked, looked atomic.Int32
-	c, err := config.Load(file, &config.Options{
+	c, err := config.Load(t.Context(), file, &config.Options{
 		Scope:   config.ScopeProject,
 		Secrets: &countedSecrets{SecretStore: config.NewSecrets(), looked: &looked},
 		Input: func(context.Context, config.Input) (config.Secret, error) {

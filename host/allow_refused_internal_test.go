@@ -14,7 +14,7 @@ import (
 func TestRefusedAnswer(t *testing.T) {
 	text := `{"inputs":[{"id":"i","type":"promptString"}],"servers":{"a":{"url":"https://x/","headers":{"X":"${input:i}"}}}}`
 	asked, willing := 0, false
-	c, err := config.Parse("mcp.json", []byte(text), &config.Options{Scope: config.ScopeProject,
+	c, err := config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Scope: config.ScopeProject,
 		Input: func(context.Context, config.Input) (config.Secret, error) {
 			asked++
 			if !willing {

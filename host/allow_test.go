@@ -57,7 +57,7 @@ func (p *project) config(entry string) *config.Config {
 	if err := os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+entry+`}}`), 0o600); err != nil {
 		p.Fatal(err)
 	}
-	c, err := config.Load(file, &config.Options{Scope: config.ScopeProject})
+	c, err := config.Load(context.Background(), file, &config.Options{Scope: config.ScopeProject})
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestApplyFollowsAMoveToAnotherScope(t *testing.T) {
 	town := &acceptTown{}
 	parse := func(scope config.Scope) *config.Config {
 		t.Helper()
-		c, err := config.Parse(string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope})
+		c, err := config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func commands(pairs []string) []string {
 
 func load(t *testing.T, pairs ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load(write(t, commands(pairs)...), nil)
+	c, err := config.Load(t.Context(), write(t, commands(pairs)...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@
 // Other programs on this machine have config files too, in their usual places:
 //
 //	found := config.Find(&config.FindOptions{Project: dir})
-//	configs, err := config.LoadAll(found, nil) // err tells of the files that cannot be read
+//	configs, err := config.LoadAll(ctx, found, nil) // err tells of the files that cannot be read
 //	h := host.New(nil)
 //	report, err := h.Apply(ctx, config.Merge(configs...))
 //

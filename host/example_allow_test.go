@@ -18,7 +18,7 @@ import (
 // A person is asked about each server that a repository wants to have started.
 func ExampleHost_PendingLaunches() {
 	ctx := context.Background()
-	c, err := config.Parse(".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes", "args": ["--dir", "my notes"], "cwd": "/srv"}}}`), &config.Options{Scope: config.ScopeProject})
+	c, err := config.Parse(ctx, ".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes", "args": ["--dir", "my notes"], "cwd": "/srv"}}}`), &config.Options{Scope: config.ScopeProject})
 	if err != nil {
 		log.Print(err)
 		return
@@ -63,7 +63,7 @@ func ExampleHost_AllowLaunch() {
 
 func ExampleHost_DenyLaunch() {
 	ctx := context.Background()
-	c, err := config.Parse(".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes"}}}`), &config.Options{Scope: config.ScopeProject})
+	c, err := config.Parse(ctx, ".mcp.json", []byte(`{"mcpServers": {"notes": {"command": "/opt/notes"}}}`), &config.Options{Scope: config.ScopeProject})
 	if err != nil {
 		log.Print(err)
 		return

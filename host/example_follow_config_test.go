@@ -29,7 +29,7 @@ func ExampleHost_Follow() {
 		}
 	}
 	load := func(context.Context) (*config.Config, error) {
-		return config.Parse("table", []byte(table[row]), nil)
+		return config.Parse(ctx, "table", []byte(table[row]), nil)
 	}
 	err := h.Follow(ctx, changes, load, &host.FollowOptions{Done: func(r host.Report, err error) {
 		fmt.Println(r.Started, r.Stopped, err != nil)

@@ -25,7 +25,7 @@ func exampleLogins() (h *host.Host, as *authtest.Server, end func(), err error) 
 		return nil, nil, nil, err
 	}
 	h = host.New(&host.Options{Logins: logins, StateDir: host.NoState})
-	c, err := config.Parse("mcp.json", fmt.Appendf(nil, `{"mcpServers": {"notes": {"url": %q}}}`, as.NewMCP(nil).URL), nil)
+	c, err := config.Parse(context.Background(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"notes": {"url": %q}}}`, as.NewMCP(nil).URL), nil)
 	if err == nil {
 		_, err = h.Apply(context.Background(), c)
 	}

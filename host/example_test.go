@@ -149,7 +149,7 @@ func ExampleHost_Apply() {
 	}
 	defer func() { _ = h.Close() }()
 
-	c, err := config.Parse("new.json", []byte(`{"mcpServers": {"diary": {"command": "diary-server"}}}`), nil)
+	c, err := config.Parse(ctx, "new.json", []byte(`{"mcpServers": {"diary": {"command": "diary-server"}}}`), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

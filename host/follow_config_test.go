@@ -39,7 +39,7 @@ func newFollowing(t *testing.T, ctx context.Context, path string) *following {
 		t: t, host: host.New(exampleOptions()), path: path,
 		changed: make(chan struct{}), done: make(chan followed), ended: make(chan error, 1),
 	}
-	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 	opts := &host.FollowOptions{Done: func(r host.Report, err error) { f.done <- followed{r, err} }}
 	go func() { f.ended <- f.host.Follow(ctx, f.changes, load, opts) }()
 	t.Cleanup(func() {

@@ -20,7 +20,7 @@ func (h *Host) followFile(path string, seen os.FileInfo) {
 		return // it is closed already
 	}
 	load := func(ctx context.Context) (*config.Config, error) {
-		return config.LoadContext(ctx, path, h.opts.Config)
+		return config.Load(ctx, path, h.opts.Config)
 	}
 	go func() {
 		defer leave()

@@ -236,7 +236,7 @@ func TestGrandchildrenDieWithTheirServer(t *testing.T) {
 func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
 	h := host.New(nil)
-	c, err := config.Load(write(t, "silent", child(t, "silent")), nil)
+	c, err := config.Load(t.Context(), write(t, "silent", child(t, "silent")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func readPID(t *testing.T, path string) int {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	c, err := config.Load(path, nil)
+	c, err := config.Load(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestLedgerHoldsBackWhatChanges(t *testing.T) {
 		t.Errorf("after the approval: %d tools, %d held back", now.Tools, now.Quarantined)
 	}
 
-	c, err := config.Parse(path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil)
+	c, err := config.Parse(t.Context(), path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // fromFile runs the servers of a file called mcp_servers.json.
 func (w *loginWorld) fromFile(data string, variables map[string]string) {
 	w.t.Helper()
-	c, err := config.Parse("mcp_servers.json", []byte(data), &config.Options{Scope: config.ScopeUser,
+	c, err := config.Parse(context.Background(), "mcp_servers.json", []byte(data), &config.Options{Scope: config.ScopeUser,
 		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok }})
 	if err != nil {
 		w.t.Fatal(err)

@@ -214,7 +214,7 @@ func TestManageByMany(t *testing.T) {
 	if got := names(h); got != "shared__echo" {
 		t.Errorf("tools: %s", got)
 	}
-	c, err := config.Load(path, nil)
+	c, err := config.Load(t.Context(), path, nil)
 	if err != nil || len(c.Servers) != 1 || c.Servers[0].Description != status(t, h, "shared").Description {
 		t.Errorf("the file says %q, the host runs %q, %v", c.Servers[0].Description, status(t, h, "shared").Description, err)
 	}

@@ -41,7 +41,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 		o = *opts
 	}
 	seen := lookAt(path) // before it is read: what changes meanwhile is seen later
-	c, err := config.LoadContext(ctx, path, o.Config)
+	c, err := config.Load(ctx, path, o.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -233,7 +233,7 @@ func TestApplyNamesTheServersThatAreNotReady(t *testing.T) {
 		close(stuck.release)
 		_ = h.Close()
 	}()
-	c, err := config.Load(write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), nil)
+	c, err := config.Load(t.Context(), write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 func quarantineHost(t *testing.T, accepted *ledger.Ledger, entries string) *host.Host {
 	t.Helper()
 	v := &village{}
-	c, err := config.Parse("mcp_config.json", []byte(`{"mcpServers": [`+entries+`]}`), nil)
+	c, err := config.Parse(t.Context(), "mcp_config.json", []byte(`{"mcpServers": [`+entries+`]}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

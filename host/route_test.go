@@ -102,7 +102,7 @@ func (ca *testCA) serve(clients tls.ClientAuthType) (address string, shown *atom
 // parsedEntry returns the entry with these keys of a file in a folder.
 func parsedEntry(t *testing.T, dir, keys string) *config.Server {
 	t.Helper()
-	c, err := config.Parse(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil)
+	c, err := config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

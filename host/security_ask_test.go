@@ -56,7 +56,7 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 	apply := func(t *testing.T, h *host.Host, entries string) *config.Server {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), ".mcp.json")
-		c, err := config.Parse(file, []byte(`{"mcpServers":{`+entries+`}}`), nil)
+		c, err := config.Parse(t.Context(), file, []byte(`{"mcpServers":{`+entries+`}}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

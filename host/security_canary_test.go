@@ -79,7 +79,7 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 	opts.Config = &config.Options{Secrets: secrets}
 	h, err := host.Open(ctx, path, opts)
 	p.opened(h, err)
-	c, err := config.Load(path, opts.Config)
+	c, err := config.Load(t.Context(), path, opts.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

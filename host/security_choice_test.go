@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,7 @@ func (p *project) merged(theirs, own string) *config.Config {
 	if err := os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+own+`}}`), 0o600); err != nil {
 		p.Fatal(err)
 	}
-	user, err := config.Load(file, &config.Options{Scope: config.ScopeUser})
+	user, err := config.Load(context.Background(), file, &config.Options{Scope: config.ScopeUser})
 	if err != nil {
 		p.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func fileIn(t *testing.T, dir, entries string, files map[string]string) *config.
 			t.Fatal(err)
 		}
 	}
-	c, err := config.Parse(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{`+entries+`}}`), nil)
+	c, err := config.Parse(t.Context(), filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{`+entries+`}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

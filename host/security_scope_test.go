@@ -126,7 +126,7 @@ func readings() []reading {
 		{"`UpdateServer` after `Open` of `.mcp.json`", func(p *project, path string) *host.Host { return p.update(p.open(named(p, path), nil), "notes") }},
 		{"`Apply` of `LoadAll` of what `Find` finds", func(p *project, path string) *host.Host {
 			named(p, path)
-			configs, err := config.LoadAll(config.Find(&config.FindOptions{Project: p.dir, Home: p.dir + "/home", Lookup: func(string) (string, bool) { return "", false }}), lax())
+			configs, err := config.LoadAll(context.Background(), config.Find(&config.FindOptions{Project: p.dir, Home: p.dir + "/home", Lookup: func(string) (string, bool) { return "", false }}), lax())
 			return p.applied(nil, config.Merge(configs...), err)
 		}},
 		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
@@ -143,7 +143,7 @@ func readings() []reading {
 		{"`UpdateServer` after `Open`", func(p *project, path string) *host.Host { return p.update(p.open(path, asProject()), "notes") }},
 		{"`UpdateServer` after `OpenStore`", func(p *project, path string) *host.Host { return p.update(p.openStore(path), "notes") }},
 		{"`UpdateServer` in a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
-			c, err := config.Load(path, asProject())
+			c, err := config.Load(context.Background(), path, asProject())
 			return p.update(p.applied(edit.OpenFileStore(path, nil), c, err), "notes")
 		}},
 		{"`UpdateServer` with a new name", func(p *project, path string) *host.Host {
@@ -163,7 +163,7 @@ func readings() []reading {
 			return h
 		}},
 		{"`AddServer` to a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
-			c, err := config.Load(path, asProject())
+			c, err := config.Load(context.Background(), path, asProject())
 			h := p.applied(edit.OpenFileStore(path, nil), c, err)
 			p.reported(h.RemoveServer(p.Context(), "notes"))
 			p.reported(h.AddServer(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
@@ -171,7 +171,7 @@ func readings() []reading {
 		}},
 		{"`Apply` of the file, read without scope", func(p *project, path string) *host.Host {
 			h := p.open(path, asProject())
-			c, err := config.Load(path, nil)
+			c, err := config.Load(context.Background(), path, nil)
 			if err != nil {
 				p.Fatal(err)
 			}
@@ -181,11 +181,11 @@ func readings() []reading {
 		{"`Follow` with a file that was replaced, read without scope", func(p *project, path string) *host.Host {
 			h := p.open(path, asProject())
 			p.write(path, replacedFile)
-			return p.follow(h, func(ctx context.Context) (*config.Config, error) { return config.LoadContext(ctx, path, nil) })
+			return p.follow(h, func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) })
 		}},
 		{"`Follow` with an entry that was gone for a moment", func(p *project, path string) *host.Host {
 			h := p.open(path, asProject())
-			load := func(ctx context.Context) (*config.Config, error) { return config.LoadContext(ctx, path, nil) }
+			load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 			p.write(path, `{"mcpServers":{}}`)
 			p.follow(h, load)
 			p.write(path, projectFile)
@@ -193,7 +193,7 @@ func readings() []reading {
 		}},
 		{"`Test` of the entry, read without scope", func(p *project, path string) *host.Host {
 			h := p.open(path, asProject())
-			c, err := config.Load(path, nil)
+			c, err := config.Load(p.Context(), path, nil)
 			if err == nil {
 				_, err = doctor.Test(p.Context(), h, c.Servers[0], nil)
 			}
@@ -203,7 +203,7 @@ func readings() []reading {
 			return h
 		}},
 		{"`Apply` of `Merge`", func(p *project, path string) *host.Host {
-			c, err := config.Load(path, asProject())
+			c, err := config.Load(p.Context(), path, asProject())
 			return p.applied(nil, config.Merge(c), err)
 		}},
 		{"`Import.Apply` into the file, and `Apply` of it", func(p *project, path string) *host.Host {
@@ -217,7 +217,7 @@ func readings() []reading {
 			if err != nil {
 				p.Fatal(err)
 			}
-			return p.follow(h, func(ctx context.Context) (*config.Config, error) { return config.LoadContext(ctx, path, nil) })
+			return p.follow(h, func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) })
 		}},
 		{"`Disable`, then `Enable`", func(p *project, path string) *host.Host {
 			h := p.openStore(path)

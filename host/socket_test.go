@@ -47,7 +47,7 @@ func TestServerBehindASocket(t *testing.T) {
 		}
 	}()
 	defer func() { _ = listener.Close(); <-served }()
-	c, err := config.Parse("mcp-servers.json", []byte(`{"schema_version":1,"servers":[
+	c, err := config.Parse(t.Context(), "mcp-servers.json", []byte(`{"schema_version":1,"servers":[
 		{"name":"there","url":"","transport":{"transport":"unix","socket_path":"`+path+`"}},
 		{"name":"absent","transport":{"transport":"unix","socket_path":"`+path+`.none"},"url":""}]}`), nil)
 	if err != nil {

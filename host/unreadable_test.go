@@ -70,7 +70,7 @@ func TestUnreadableToolsAreRejected(t *testing.T) {
 // The test of an entry shows them, too.
 func TestUnreadableToolsAreReported(t *testing.T) {
 	h := open(t, write(t), unreadableOptions(t))
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"bad": `+unreadableEntry+`}}`), nil)
+	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"bad": `+unreadableEntry+`}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 		t.Helper()
 		return edit.OpenFileStore(path, nil)
 	}
-	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 	once := func(context.Context) iter.Seq[[]string] {
 		return func(yield func([]string) bool) { yield([]string{path}) }
 	}
@@ -122,7 +122,7 @@ func TestWarningsFollowTheFile(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	read := func(entry string) {
 		t.Helper()
-		c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"a": `+entry+`}}`), &config.Options{Scope: config.ScopeUser})
+		c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": `+entry+`}}`), &config.Options{Scope: config.ScopeUser})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ func openHost(t testing.TB, names ...string) *host.Host {
 	for _, name := range names {
 		entries = append(entries, fmt.Sprintf(`%q: {"command": "x"}`, name))
 	}
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil)
+	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil)
 	if err == nil {
 		_, err = h.Apply(t.Context(), c)
 	}

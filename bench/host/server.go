@@ -58,7 +58,7 @@ func parse(pairs ...string) (*config.Config, error) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		members = append(members, fmt.Sprintf("%q: %s", pairs[i], pairs[i+1]))
 	}
-	return config.Parse("bench.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil)
+	return config.Parse(context.Background(), "bench.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil)
 }
 
 // entries returns n pairs of a name and the entry that f makes.

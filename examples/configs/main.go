@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -13,7 +14,7 @@ import (
 
 func main() {
 	places := config.Find(&config.FindOptions{Project: "."})
-	configs, err := config.LoadAll(places, nil)
+	configs, err := config.LoadAll(context.Background(), places, nil)
 	if err != nil {
 		log.Print(err) // files that cannot be read: the others are there
 	}

@@ -114,7 +114,7 @@ func newBackend(ctx context.Context, s setup) (b *backend, err error) {
 			err = errors.Join(err, b.close())
 		}
 	}()
-	c, err := config.LoadContext(ctx, s.config, nil)
+	c, err := config.Load(ctx, s.config, nil)
 	if err != nil {
 		return b, err
 	}

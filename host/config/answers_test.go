@@ -35,7 +35,7 @@ func loadAsking(t *testing.T, scope Scope, opts Options) (byName map[string]*Ser
 	if opts.Lookup == nil {
 		opts.Lookup = func(name string) (string, bool) { return "a.example", name == "A" }
 	}
-	c, err := Load(filepath.Join(dir, "mcp.json"), &opts)
+	c, err := Load(t.Context(), filepath.Join(dir, "mcp.json"), &opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func (f looked) Secret(ctx context.Context, name string) (Secret, bool, error) {
 // No file takes the place of what the program itself has named.
 func TestMergeProgram(t *testing.T) {
 	one := func(file string, scope Scope) *Config {
-		c, err := Parse(file, []byte(`{"mcpServers":{"github":{"command":"x"}}}`), &Options{Scope: scope})
+		c, err := Parse(t.Context(), file, []byte(`{"mcpServers":{"github":{"command":"x"}}}`), &Options{Scope: scope})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func InputSecret(file, format, id string) string {
 	}
 	sum := sha256.Sum256([]byte(filepath.Clean(file) + "\x00" + format))
 	prefix := "input/" + hex.EncodeToString(sum[:16]) + "/"
-	if CheckSecretName(prefix+id) != nil || strings.HasPrefix(id, "#") {
+	if checkSecretName(prefix+id) != nil || strings.HasPrefix(id, "#") {
 		sum := sha256.Sum256([]byte(id))
 		id = "#" + hex.EncodeToString(sum[:])
 	}
@@ -114,7 +114,7 @@ func (a *asker) once(key string, find func() (string, error)) (string, error) {
 
 // keyring returns the secret of a name.
 func (a *asker) keyring(name string) (string, error) {
-	if err := CheckSecretName(name); err != nil {
+	if err := checkSecretName(name); err != nil {
 		return "", fmt.Errorf("${keyring:name} has no name of a secret: %w", err)
 	}
 	if a.secrets == nil {
@@ -157,7 +157,7 @@ func (a *asker) input(id string) (string, error) {
 
 // answer finds the answer to an input: the remembered one, or what the user says.
 func (a *asker) answer(in Input) (string, error) {
-	if in.Type == InputCommand {
+	if in.Type == inputCommand {
 		return "", errors.New("is answered by a command of the editor that the file is for, which does not exist here: make it a promptString, or set an environment variable and write ${env:VAR}")
 	}
 	name := InputSecret(a.file, a.format, in.ID)
@@ -196,9 +196,9 @@ func checkAnswer(in Input, value string) error {
 	switch {
 	case strings.ContainsAny(value, "\r\n\x00"):
 		return errors.New("has an answer with a line break or a NUL byte: answer with one line")
-	case len(value) > MaxSecret:
-		return fmt.Errorf("has an answer of more than %d bytes", MaxSecret)
-	case in.Type == InputPick && !slices.Contains(in.Options, value):
+	case len(value) > maxSecret:
+		return fmt.Errorf("has an answer of more than %d bytes", maxSecret)
+	case in.Type == inputPick && !slices.Contains(in.Options, value):
 		return errors.New("has an answer that is none of its options: choose one of them")
 	}
 	return nil

@@ -38,7 +38,7 @@ func TestBounds(t *testing.T) {
 		"keyring":  {`{"mcpServers":{"a":{"command":"c","args":[` + list(`"${keyring:k%d}",`, maxLooked+7) + `]}}}`, 7, 0, "use fewer"},
 	} {
 		looks = 0
-		c, err := Parse(filepath.Join(dir, "mcp.json"), []byte(test.text), &Options{
+		c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(test.text), &Options{
 			Lookup: func(string) (string, bool) { return "", false }, Secrets: all{&looks}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

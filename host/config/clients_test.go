@@ -134,7 +134,7 @@ func TestClients(t *testing.T) {
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			path := filepath.Join("testdata", test.file)
-			c, err := Load(path, &Options{Lookup: lookup})
+			c, err := Load(t.Context(), path, &Options{Lookup: lookup})
 			if err != nil {
 				t.Fatal(err)
 			}

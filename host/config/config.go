@@ -107,13 +107,10 @@ func (o *Options) scope(file string) Scope {
 // Load reads the file at path, of at most 16 MiB. The error, if any, is an
 // [*Error]; if there is no such file, it wraps [fs.ErrNotExist]. A nil opts
 // means the defaults.
-func Load(path string, opts *Options) (*Config, error) {
-	return LoadContext(context.Background(), path, opts)
-}
-
-// LoadContext is [Load] with a context for what may wait: the user who is asked and the
-// keyring. When it ends, the servers that need these have errors that wrap its error.
-func LoadContext(ctx context.Context, path string, opts *Options) (*Config, error) {
+//
+// When ctx ends, nobody waits for the user who is asked and the keyring any more: the
+// servers that need these have errors that wrap its error.
+func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
 	// What the program names may be a pipe. What only lies in a usual place may be
 	// there to block whoever opens it.
 	regular := opts.scope(path) != ScopeProgram
@@ -125,7 +122,7 @@ func LoadContext(ctx context.Context, path string, opts *Options) (*Config, erro
 		}
 		return nil, &Error{File: path, Err: fmt.Errorf("cannot read the config file: %w", err)}
 	}
-	return ParseContext(ctx, path, data, opts)
+	return Parse(ctx, path, data, opts)
 }
 
 var errNotRegular = errors.New("it is not a regular file")
@@ -151,14 +148,9 @@ func read(path string, regular bool) ([]byte, error) {
 // Parse reads data as the content of the file filename, which is used in
 // errors and whose folder is where relative paths start; the file itself is
 // not opened. Parse may keep parts of data. The error, if any, is an [*Error]
-// and concerns the whole file; entries have their own, see [Server.Err]. A nil
-// opts means the defaults.
-func Parse(filename string, data []byte, opts *Options) (*Config, error) {
-	return ParseContext(context.Background(), filename, data, opts)
-}
-
-// ParseContext is [Parse] with a context, see [LoadContext].
-func ParseContext(ctx context.Context, filename string, data []byte, opts *Options) (*Config, error) {
+// and concerns the whole file; entries have their own, see [Server.Err]. A nil opts
+// means the defaults. The context is as for [Load].
+func Parse(ctx context.Context, filename string, data []byte, opts *Options) (*Config, error) {
 	p, sections, fault := open(filename, data, opts)
 	if fault != nil {
 		return nil, fault

@@ -40,7 +40,7 @@
 // and [Merge] puts them together: of entries of one name that of the stronger [Scope]
 // counts, and [Config.Shadowed] says which others it hides.
 //
-//	configs, err := config.LoadAll(config.Find(&config.FindOptions{Project: "."}), nil)
+//	configs, err := config.LoadAll(ctx, config.Find(&config.FindOptions{Project: "."}), nil)
 //	all := config.Merge(configs...)
 //
 // The files of a project may be somebody else's. Their servers wait for approval, see

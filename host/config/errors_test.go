@@ -29,14 +29,14 @@ func TestFileErrors(t *testing.T) {
 		{"{\"mcpServers\": {", `f.json:1:16: mcpServers: the object is not closed: add }`},
 		{"{\"mcpServers\": {}}\n}", `f.json:2:1: unexpected '}' after the end of the document: remove it`},
 	} {
-		_, err := Parse("f.json", []byte(test.in), nil)
+		_, err := Parse(t.Context(), "f.json", []byte(test.in), nil)
 		if err == nil || err.Error() != test.want {
-			t.Errorf("Parse(%q):\n got %v\nwant %s", test.in, err, test.want)
+			t.Errorf("Parse(t.Context(), %q):\n got %v\nwant %s", test.in, err, test.want)
 			continue
 		}
 		var typed *Error
 		if !errors.As(err, &typed) || typed.File != "f.json" || typed.Line == 0 {
-			t.Errorf("Parse(%q): %#v is no *Error with a place", test.in, err)
+			t.Errorf("Parse(t.Context(), %q): %#v is no *Error with a place", test.in, err)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestEntryErrors(t *testing.T) {
 		{`{"command": "x", "args": ["${MISSING}"]}`, `2:32: mcpServers.s.args[0]: the variable MISSING is not set: set it or write ${MISSING:-default}`},
 	} {
 		in := "{\"mcpServers\": {\n\"s\": " + test.in + ",\n\"good\": {\"command\": \"x\"}}}"
-		c, err := Parse("f.json", []byte(in), &Options{Lookup: lookup})
+		c, err := Parse(t.Context(), "f.json", []byte(in), &Options{Lookup: lookup})
 		if err != nil {
 			t.Errorf("%.80s: the whole file failed: %v", test.in, err)
 			continue
@@ -126,7 +126,7 @@ func TestEntryErrors(t *testing.T) {
 }
 
 func TestSeveralFaultsInFileOrder(t *testing.T) {
-	c, err := Parse("f.json", []byte(`{"mcpServers": {"s": {
+	c, err := Parse(t.Context(), "f.json", []byte(`{"mcpServers": {"s": {
 		"timeout": -1,
 		"env": {"A": 1, "B": 2},
 		"command": "${NO}"}}}`), &Options{Lookup: lookup})
@@ -183,7 +183,7 @@ timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSecond
 		{`"command": "x", "commend": null`, ""},
 		{`"url": "https://a", "env": {}, "args": [], "cwd": ""`, ""},
 	} {
-		c, err := Parse("f", []byte(`{"mcpServers": {"s": {`+test.in+`}}}`), nil)
+		c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+test.in+`}}}`), nil)
 		if err != nil {
 			t.Errorf("%s: %v", test.in, err)
 			continue
@@ -210,7 +210,7 @@ func TestManyKeys(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&keys, `"%dcwd": 1, `, i%10+i*100)
 	}
-	c, err := Parse("f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil)
+	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil)
 	if err != nil || len(c.Servers[0].Extra) != 1001 || len(c.Warnings) > 100 {
 		t.Fatalf("%v, %d warnings", err, len(c.Warnings))
 	}
@@ -218,7 +218,7 @@ func TestManyKeys(t *testing.T) {
 
 func TestLoadErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no.json")
-	_, err := Load(missing, nil)
+	_, err := Load(t.Context(), missing, nil)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing file gives %v", err)
 	}
@@ -226,7 +226,7 @@ func TestLoadErrors(t *testing.T) {
 		t.Errorf("a missing file gives %v", err)
 	}
 
-	if _, err := Load(t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "cannot read the config file: ") {
+	if _, err := Load(t.Context(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "cannot read the config file: ") {
 		t.Errorf("a folder gives %v", err)
 	}
 
@@ -238,7 +238,7 @@ func TestLoadErrors(t *testing.T) {
 	if err := errors.Join(f.Truncate(jsonc.MaxSize+1), f.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Load(big, nil)
+	_, err = Load(t.Context(), big, nil)
 	if want := big + ":1:1: the file has 16777217 bytes, more than the limit of 16777216"; err == nil || err.Error() != want {
 		t.Errorf("a big file gives %v, want %s", err, want)
 	}
@@ -255,7 +255,7 @@ func TestNoLeaks(t *testing.T) {
 	}, "t": {"url": "${C}", "oauth": {"clientSecret": "hunter2"}}
 	, "u": {"url": "https://hunter2:x@a"}, "v": {"url": "https://a:hunter2"}, "w": {"url": "https://a/hunter2?k=hunter2"}
 	, "x": {"command": "x", "timeout": "hunter2", "type": "hunter2", "enabled": "hunter2"}}}`
-	c, err := Parse(".gemini/settings.json", []byte(in), &Options{Lookup: look}) // which replaces $VAR too
+	c, err := Parse(t.Context(), ".gemini/settings.json", []byte(in), &Options{Lookup: look}) // which replaces $VAR too
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestNoLeaks(t *testing.T) {
 
 // Warnings stand at the entries that they are about.
 func TestWarningsOfAnEntry(t *testing.T) {
-	c, err := Parse("mcp.json", []byte(`{"mcpServers": {
+	c, err := Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {
 		"a": {"command": "x"},
 		"b": {"evn": {}, "command": "x", "userHeader": "X-User"}}, "input": []}`), nil)
 	if err != nil {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func ExampleFind() {
 
 func ExampleMerge() {
 	parse := func(file, data string, scope config.Scope) *config.Config {
-		c, err := config.Parse(file, []byte(data), &config.Options{Scope: scope})
+		c, err := config.Parse(context.Background(), file, []byte(data), &config.Options{Scope: scope})
 		if err != nil {
 			panic(err)
 		}
@@ -63,7 +64,7 @@ func ExampleLoadAll() {
 			panic(err)
 		}
 	}
-	configs, err := config.LoadAll(config.Find(&config.FindOptions{
+	configs, err := config.LoadAll(context.Background(), config.Find(&config.FindOptions{
 		Project: dir,
 		Home:    filepath.Join(dir, "home"),
 		Lookup:  func(string) (string, bool) { return "", false },
@@ -90,14 +91,14 @@ func ExampleFormats() {
 }
 
 func ExampleNoServersError() {
-	_, err := config.Parse("settings.json", []byte(`{"editor.tabSize": 4}`), &config.Options{Format: "vscode"})
+	_, err := config.Parse(context.Background(), "settings.json", []byte(`{"editor.tabSize": 4}`), &config.Options{Format: "vscode"})
 	var none *config.NoServersError
 	fmt.Println(errors.As(err, &none), err)
 	// Output: true settings.json:1:1: the file has no "servers" object: put the servers in {"servers": {}}
 }
 
 func ExampleSkipped() {
-	c, err := config.Parse(".zed/settings.json", []byte(`{"context_servers": {
+	c, err := config.Parse(context.Background(), ".zed/settings.json", []byte(`{"context_servers": {
   "postgres": {"source": "extension", "settings": {}},
   "files": {"command": "npx"}
 }}`), nil)

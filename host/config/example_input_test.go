@@ -9,7 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
-func ExampleLoadContext() {
+func ExampleOptions_input() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		fmt.Println(err)
@@ -25,7 +25,7 @@ func ExampleLoadContext() {
 		fmt.Println(err)
 		return
 	}
-	c, err := config.LoadContext(context.Background(), path, &config.Options{
+	c, err := config.Load(context.Background(), path, &config.Options{
 		Format:  "vscode",
 		Secrets: config.NewSecrets(), // keyringstore.Secrets("") remembers them for good
 		Input: func(_ context.Context, in config.Input) (config.Secret, error) {

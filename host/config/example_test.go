@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +10,7 @@ import (
 )
 
 func ExampleParse() {
-	c, err := config.Parse(".mcp.json", []byte(`{
+	c, err := config.Parse(context.Background(), ".mcp.json", []byte(`{
 	"mcpServers": {
 		"files": {"command": "npx", "args": ["-y", "server-files"]},
 		"tracker": {
@@ -41,7 +42,7 @@ func ExampleParse() {
 }
 
 func ExampleLoad() {
-	_, err := config.Load("no/such/.mcp.json", nil)
+	_, err := config.Load(context.Background(), "no/such/.mcp.json", nil)
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Println("no servers are configured")
 	}
@@ -50,7 +51,7 @@ func ExampleLoad() {
 
 func ExampleServer_Hash() {
 	parse := func(data string) *config.Server {
-		c, err := config.Parse(".mcp.json", []byte(data), nil)
+		c, err := config.Parse(context.Background(), ".mcp.json", []byte(data), nil)
 		if err != nil {
 			panic(err)
 		}
@@ -72,7 +73,7 @@ func ExampleSecret() {
 }
 
 func ExampleUnsetVariableError() {
-	c, err := config.Parse("f.json", []byte(`{"mcpServers": {"a": {"command": "${TOOL}"}}}`),
+	c, err := config.Parse(context.Background(), "f.json", []byte(`{"mcpServers": {"a": {"command": "${TOOL}"}}}`),
 		&config.Options{Lookup: func(string) (string, bool) { return "", false }})
 	if err != nil {
 		fmt.Println(err)

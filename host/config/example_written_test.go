@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -8,7 +9,7 @@ import (
 
 // What a person is shown is the entry as it stands in the file.
 func ExampleServer_Written() {
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes", "env": {"TOKEN": "${NOTES_TOKEN}"}}}}`),
+	c, err := config.Parse(context.Background(), "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes", "env": {"TOKEN": "${NOTES_TOKEN}"}}}}`),
 		&config.Options{Lookup: func(string) (string, bool) { return "s3cret", true }})
 	if err != nil {
 		panic(err)

@@ -116,7 +116,7 @@ func TestExpand(t *testing.T) {
 func TestExpandBudget(t *testing.T) {
 	big := strings.Repeat("x", maxExpanded/2)
 	opts := &Options{Lookup: func(string) (string, bool) { return big, true }}
-	c, err := Parse("f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts)
+	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestExpandBudget(t *testing.T) {
 // other.
 func TestExpandEverywhere(t *testing.T) {
 	t.Setenv("MCPBELT_TEST", "v") // with the default Lookup
-	c, err := Parse(filepath.Join("sub", "settings.json"), []byte(`{"mcpServers": {
+	c, err := Parse(t.Context(), filepath.Join("sub", "settings.json"), []byte(`{"mcpServers": {
 		"a": {"command": "${MCPBELT_TEST}", "args": ["$MCPBELT_TEST"], "cwd": "${MCPBELT_TEST}/w", "env": {"$MCPBELT_TEST": "${env:MCPBELT_TEST}"}, "description": "$MCPBELT_TEST"},
 		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil)
 	if err != nil {

@@ -204,7 +204,7 @@ func TestLoadAll(t *testing.T) {
 	}
 	locations := Find(&FindOptions{Home: filepath.Join(dir, "home"), GOOS: "linux", Project: filepath.Join(dir, "repo", "sub"),
 		Lookup: func(string) (string, bool) { return "", false }})
-	configs, err := LoadAll(locations, &Options{Lookup: lookup})
+	configs, err := LoadAll(t.Context(), locations, &Options{Lookup: lookup})
 	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), filepath.Join(".zed", "settings.json")+":1:2: ") {
 		t.Errorf("LoadAll: %v", err)
 	}
@@ -254,7 +254,7 @@ func TestLoadAll(t *testing.T) {
 // TestMergeKeepsFaultyNamesApart: what has no name of its own takes none from others.
 func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 	parse := func(scope Scope, text string) *Config {
-		c, err := Parse("f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope})
+		c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope})
 		if err != nil {
 			t.Fatal(err)
 		}

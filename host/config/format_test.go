@@ -51,7 +51,7 @@ func TestWhichFormat(t *testing.T) {
 		{"settings.json", `{"mcpServers": ` + entry + `, "mcp": {"allowed": ["a"]}}`, "mcpServers"},
 		{"any.json", `{"servers": 5}`, `f: the file has no "mcpServers" object: put the servers in {"mcpServers": {}}`},
 	} {
-		c, err := Parse(test.file, []byte(test.in), nil)
+		c, err := Parse(t.Context(), test.file, []byte(test.in), nil)
 		got := ""
 		if err != nil {
 			_, text, _ := strings.Cut(strings.TrimPrefix(err.Error(), test.file), ": ")
@@ -68,12 +68,12 @@ func TestWhichFormat(t *testing.T) {
 	}
 	// What is named is not doubted.
 	for format, servers := range map[string]int{"vscode": 1, "ironclaw": 1, "kode": 1} {
-		c, err := Parse("any.json", []byte(`{"servers": `+entry+`}`), &Options{Format: format})
+		c, err := Parse(t.Context(), "any.json", []byte(`{"servers": `+entry+`}`), &Options{Format: format})
 		if err != nil || c.Format != format || len(c.Servers) != servers {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
-	if _, err := Parse("f", []byte(`{}`), &Options{Format: "codex"}); err == nil || !strings.Contains(err.Error(), `no format is called "codex": Options.Format may be mcpServers, `) {
+	if _, err := Parse(t.Context(), "f", []byte(`{}`), &Options{Format: "codex"}); err == nil || !strings.Contains(err.Error(), `no format is called "codex": Options.Format may be mcpServers, `) {
 		t.Errorf("an unknown format: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestWhichFormat(t *testing.T) {
 func TestUserFilesHaveNoProject(t *testing.T) {
 	const in = `{"mcpServers": {"a": {"command": "${workspaceFolder}/x"}}}`
 	for scope, fails := range map[Scope]bool{ScopeUser: true, ScopeProgram: false, ScopeProject: false} {
-		c, err := Parse("/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup})
+		c, err := Parse(t.Context(), "/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -45,7 +45,7 @@ func FuzzFormats(f *testing.F) {
 			{Lookup: lookup, Format: name, Project: "/p"},
 			{Lookup: lookup, Scope: ScopeProject},
 		} {
-			c, err := Parse(filepath.Join(dir, ".mcprc"), data, opts)
+			c, err := Parse(t.Context(), filepath.Join(dir, ".mcprc"), data, opts)
 			if err != nil {
 				place(t, err)
 				continue

@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	opts := &Options{Lookup: func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 }}
 	file := filepath.Join(f.TempDir(), "f.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Parse(file, data, opts)
+		c, err := Parse(t.Context(), file, data, opts)
 		if err != nil {
 			place(t, err)
 			return

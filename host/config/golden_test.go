@@ -57,10 +57,10 @@ func golden(t *testing.T, file, format string) {
 	} else {
 		opts.Format = format
 	}
-	c, err := config.Parse(file, data, opts)
+	c, err := config.Parse(t.Context(), file, data, opts)
 	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
 	if opts.Format != "" {
-		again, err := config.Parse(file, data, &config.Options{Lookup: goldenLookup, Project: "/src/app"})
+		again, err := config.Parse(t.Context(), file, data, &config.Options{Lookup: goldenLookup, Project: "/src/app"})
 		if other := strings.ReplaceAll(configtest.Describe(again, err), here, "HERE"); other != got {
 			t.Errorf("without the name of the format:\n%s", other)
 		}

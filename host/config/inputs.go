@@ -66,10 +66,10 @@ func (p *parser) input(n *jsonc.Node, at jsonc.Path) (Input, bool) {
 	case in.ID == "":
 		p.warn(n.Offset, at, "has no \"id\": it is ignored")
 		ok = false
-	case in.Type != InputPrompt && in.Type != InputPick && in.Type != InputCommand:
+	case in.Type != inputPrompt && in.Type != inputPick && in.Type != inputCommand:
 		p.warn(n.Offset, at, "has no known \"type\": write promptString, pickString or command; it is ignored")
 		ok = false
-	case in.Type == InputPick && len(in.Options) == 0:
+	case in.Type == inputPick && len(in.Options) == 0:
 		p.warn(n.Offset, at, "has no \"options\" to choose from: it is ignored")
 		ok = false
 	}

@@ -29,7 +29,7 @@ func TestLedgerOfAnEntry(t *testing.T) {
 		{"project: pin", `"ledger": "pin"`, config.ScopeProject, false, "", true, ""},
 		{"project: trust", `"ledger": "trust"`, config.ScopeProject, false, "", true, ""},
 	} {
-		all, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"s": {"command": "x", `+c.keys+`}}}`), &config.Options{Scope: c.scope})
+		all, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"s": {"command": "x", `+c.keys+`}}}`), &config.Options{Scope: c.scope})
 		if err != nil {
 			t.Fatal(err)
 		}

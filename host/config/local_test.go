@@ -28,7 +28,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 func mergedFor(t *testing.T, home, project string) *Config {
 	t.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs, err := LoadAll(Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none})
+	configs, err := LoadAll(t.Context(), Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none})
 	if err != nil {
 		t.Fatal(err)
 	}

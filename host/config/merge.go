@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ func (s Shadow) String() string {
 // all. A file that cannot be read, or lists no servers, does not keep the others from
 // being loaded: the error joins one [*Error] for each such file. A settings.json, which
 // need not list servers at all, is left out without a word if it does not.
-func LoadAll(locations []Location, opts *Options) ([]*Config, error) {
+func LoadAll(ctx context.Context, locations []Location, opts *Options) ([]*Config, error) {
 	var list []*Config
 	var errs []error
 	for _, location := range locations {
@@ -41,7 +42,7 @@ func LoadAll(locations []Location, opts *Options) ([]*Config, error) {
 		if location.Project != "" {
 			o.Project = location.Project
 		}
-		c, err := Load(location.Path, &o)
+		c, err := Load(ctx, location.Path, &o)
 		var none *NoServersError
 		switch {
 		case errors.As(err, &none): // nothing to load, and nothing wrong

@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 		for _, title := range test.titles {
 			entries = append(entries, fmt.Sprintf("%q: {\"command\": \"x\"}", title))
 		}
-		c, err := Parse("f", []byte(`{"mcpServers": {`+strings.Join(entries, ",")+`}}`), nil)
+		c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {`+strings.Join(entries, ",")+`}}`), nil)
 		if err != nil {
 			t.Errorf("%q: %v", test.titles, err)
 			continue
@@ -85,7 +85,7 @@ func TestGate(t *testing.T) {
 		{`{"allowed": "a", "excluded": {"c": 1}}`, "abc"}, // not Gemini's
 		{`[1]`, "abc"},
 	} {
-		c, err := Parse("f", []byte(`{"mcp": `+test.section+`, "mcpServers": {
+		c, err := Parse(t.Context(), "f", []byte(`{"mcp": `+test.section+`, "mcpServers": {
 			"a": {"command": "x"}, "b d": {"command": "x"}, "c": {"command": "x"}, "off": {"command": "x", "disabled": true}}}`), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -19,7 +19,7 @@ func TestOAuthOfOthers(t *testing.T) {
 		`"oauth":{"scopes":"a"}`:                              nil,
 	} {
 		data := []byte(`{"mcpServers":{"a":{"url":"https://x/",` + text + `}}}`)
-		c, err := Parse("mcp.json", data, &Options{Lookup: lookup})
+		c, err := Parse(t.Context(), "mcp.json", data, &Options{Lookup: lookup})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,12 +28,12 @@ func TestOAuthOfOthers(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", text, s.Auth, s.Err, c.Warnings)
 		}
 	}
-	c, err := Parse("mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil)
+	c, err := Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil)
 	if err != nil || c.Servers[0].Err == nil || c.Servers[1].Auth != nil {
 		t.Errorf("%v %v", err, c.Servers)
 	}
 	// A record does not say it twice: it stays in Extra.
-	c, err = Parse("mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true})
+	c, err = Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true})
 	if err != nil || c.Servers[0].Auth != nil || c.Servers[0].Extra["oauth"] == nil {
 		t.Errorf("%v %+v", err, c.Servers[0].Auth)
 	}

@@ -15,7 +15,7 @@ func openCode(t *testing.T, entry string, opts Options) *Server {
 	if opts.Lookup == nil {
 		opts.Lookup = lookup
 	}
-	c, err := Parse("opencode.json", []byte(`{"mcp": {"a": `+entry+`}}`), &opts)
+	c, err := Parse(t.Context(), "opencode.json", []byte(`{"mcp": {"a": `+entry+`}}`), &opts)
 	if err != nil || len(c.Servers) != 1 {
 		t.Fatalf("%s: got %v, %v, want one server", entry, c, err)
 	}
@@ -85,7 +85,7 @@ func TestOpenCodeCwd(t *testing.T) {
 	dir := t.TempDir()
 	data := []byte(`{"mcp": {"a": {"type": "local", "command": ["x"], "cwd": "tools"}}}`)
 	for _, file := range []string{"opencode.json", filepath.Join(".opencode", "opencode.json")} {
-		c, err := Parse(filepath.Join(dir, file), data, nil)
+		c, err := Parse(t.Context(), filepath.Join(dir, file), data, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

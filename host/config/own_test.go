@@ -65,7 +65,7 @@ isolation.mounts[0].target: must be an absolute path in the container, such as /
 func TestProjectFilesSayLess(t *testing.T) {
 	const in = `{"mcpServers": {"s": {"command": "x", "trust": true, "builtin": true}}}`
 	for scope, believed := range map[Scope]bool{ScopeProject: false, ScopeRC: false, "other": false, ScopeUser: true, ScopeProgram: true} {
-		c, err := Parse("f", []byte(in), &Options{Scope: scope})
+		c, err := Parse(t.Context(), "f", []byte(in), &Options{Scope: scope})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestEnvFile(t *testing.T) {
 	write("open.env", "A=\"secret\n")
 	read := func(entry string) *Server {
 		t.Helper()
-		c, err := Parse(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {"s": {"command": "x", `+entry+`}}}`), nil)
+		c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {"s": {"command": "x", `+entry+`}}}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

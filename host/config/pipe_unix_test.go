@@ -15,7 +15,7 @@ func TestLoadPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
-	_, err := LoadAll([]Location{{Format: "mcpServers", Scope: ScopeProject, Path: path, Exists: true}}, nil)
+	_, err := LoadAll(t.Context(), []Location{{Format: "mcpServers", Scope: ScopeProject, Path: path, Exists: true}}, nil)
 	if !errors.Is(err, errNotRegular) {
 		t.Errorf("%v", err)
 	}

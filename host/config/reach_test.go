@@ -17,7 +17,7 @@ func TestElsewhere(t *testing.T) {
 
 // A sandbox that is not there is told.
 func TestSandboxTold(t *testing.T) {
-	c, err := Parse("mcp.json", []byte(`{"servers":{"a":{"command":"c","sandboxEnabled":true,"sandbox":{"network":{}}},"b":{"command":"c","sandboxEnabled":false}}}`), nil)
+	c, err := Parse(t.Context(), "mcp.json", []byte(`{"servers":{"a":{"command":"c","sandboxEnabled":true,"sandbox":{"network":{}}},"b":{"command":"c","sandboxEnabled":false}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestSandboxTold(t *testing.T) {
 // What lies in a usual place is a regular file.
 func TestLoadIrregular(t *testing.T) {
 	for _, scope := range []Scope{ScopeProject, ScopeRC, ScopeUser} {
-		if _, err := Load(t.TempDir(), &Options{Scope: scope}); !errors.Is(err, errNotRegular) {
+		if _, err := Load(t.Context(), t.TempDir(), &Options{Scope: scope}); !errors.Is(err, errNotRegular) {
 			t.Errorf("%s: %v", scope, err)
 		}
 	}

@@ -16,7 +16,7 @@ func TestRoutesThatCannotBe(t *testing.T) {
 		`"proxy":"https://p.example:1","tls":{"insecure":true}`: "https proxy",
 		`"tls":{"insecure":true,"caFile":"a"}`:                  "remove one",
 	} {
-		c, err := Parse("f.json", []byte(`{"mcpServers":{"s":{"url":"https://a.example",`+keys+`}}}`), nil)
+		c, err := Parse(t.Context(), "f.json", []byte(`{"mcpServers":{"s":{"url":"https://a.example",`+keys+`}}}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,7 +88,7 @@ func TestSchemaRefuses(t *testing.T) {
 		if validates(t, s, data) == nil {
 			t.Errorf("the schema accepts %s", entry)
 		}
-		c, err := Parse("f.json", data, nil)
+		c, err := Parse(t.Context(), "f.json", data, nil)
 		if err != nil || len(c.Servers) != 1 || c.Servers[0].Err == nil {
 			t.Errorf("the reader accepts %s: %v", entry, err)
 		}
@@ -148,7 +148,7 @@ func TestSchemaKeys(t *testing.T) {
 		}
 		for _, key := range got { // the reader has no word to say of a key that it knows, being null
 			data := []byte(`{"mcpServers": {"a": {"command": "x", "url": null, "` + section + `": {"` + key + `": null}}}}`)
-			c, err := Parse("f.json", data, nil)
+			c, err := Parse(t.Context(), "f.json", data, nil)
 			if err != nil || slices.ContainsFunc(c.Warnings, func(w *Error) bool { return strings.Contains(w.Error(), "unknown key") }) ||
 				c.Servers[0].Err != nil && strings.Contains(c.Servers[0].Err.Error(), "unknown key") {
 				t.Errorf("%s.%s is not known to the reader: %v", section, key, c.Servers[0].Err)

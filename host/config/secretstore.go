@@ -12,33 +12,32 @@ import (
 const (
 	// maxSecretName bounds the name of a secret, in bytes.
 	maxSecretName = 256
-	// MaxSecret bounds a secret in a [SecretStore], in bytes.
-	MaxSecret = 64 << 10
+	// maxSecret bounds a secret, in bytes.
+	maxSecret = 64 << 10
 )
 
-// ErrSecretName is wrapped by the errors of a [SecretStore] for a name that no secret
-// can have.
-var ErrSecretName = errors.New("not a name of a secret")
+// errSecretName is wrapped by the errors for a name that no secret can have.
+var errSecretName = errors.New("invalid name of a secret")
 
 // A SecretStore keeps secrets by name: ${keyring:name} reads it, and the answers to
 // inputs are remembered in it. It is safe for concurrent use and returns soon after
 // ctx ends. Its errors hold no secret. There are [NewSecrets] in memory and the
 // Secrets of session/keyringstore in the keyring of the operating system.
 type SecretStore interface {
-	// Secret returns the secret of a name and whether there is one.
+	// Secret returns the secret of a name and whether there is one. A name is 1 to 256 bytes
+	// of UTF-8 without control characters and braces, and no blank at its ends.
 	Secret(ctx context.Context, name string) (Secret, bool, error)
-	// SetSecret keeps a secret of at most [MaxSecret] bytes under a name, in place of
+	// SetSecret keeps a secret of at most 64 KiB under a name, in place of
 	// another one. The empty one removes it.
 	SetSecret(ctx context.Context, name string, value Secret) error
 }
 
-// CheckSecretName returns an error that wraps [ErrSecretName] unless name may be that
-// of a secret: 1 to 256 bytes of UTF-8 without control characters and braces, and no
-// blank at its ends. Implementations of [SecretStore] call it.
-func CheckSecretName(name string) error {
+// checkSecretName returns an error that wraps [errSecretName] unless name may be that of a
+// secret.
+func checkSecretName(name string) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '{' || r == '}' })
 	if name == "" || len(name) > maxSecretName || bad || !utf8.ValidString(name) || strings.TrimSpace(name) != name {
-		return fmt.Errorf("%w: use 1 to %d bytes without control characters and braces", ErrSecretName, maxSecretName)
+		return fmt.Errorf("%w: use 1 to %d bytes without control characters and braces", errSecretName, maxSecretName)
 	}
 	return nil
 }
@@ -54,7 +53,7 @@ func NewSecrets() *Secrets { return &Secrets{byName: map[string]Secret{}} }
 
 // Secret implements [SecretStore].
 func (s *Secrets) Secret(ctx context.Context, name string) (Secret, bool, error) {
-	if err := errors.Join(ctx.Err(), CheckSecretName(name)); err != nil {
+	if err := errors.Join(ctx.Err(), checkSecretName(name)); err != nil {
 		return "", false, err
 	}
 	s.mu.Lock()
@@ -65,11 +64,11 @@ func (s *Secrets) Secret(ctx context.Context, name string) (Secret, bool, error)
 
 // SetSecret implements [SecretStore].
 func (s *Secrets) SetSecret(ctx context.Context, name string, value Secret) error {
-	if err := errors.Join(ctx.Err(), CheckSecretName(name)); err != nil {
+	if err := errors.Join(ctx.Err(), checkSecretName(name)); err != nil {
 		return err
 	}
-	if len(value) > MaxSecret {
-		return fmt.Errorf("the secret has more than %d bytes", MaxSecret)
+	if len(value) > maxSecret {
+		return fmt.Errorf("the secret has more than %d bytes", maxSecret)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 func one(t *testing.T, entry string) *Server {
 	t.Helper()
-	c, err := Parse("f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup})
+	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestHash(t *testing.T) {
 		}
 		seen[hash] = other
 	}
-	c, err := Parse("f", []byte(`{"mcpServers": {"s2": {`+local+`}}}`), nil)
+	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s2": {`+local+`}}}`), nil)
 	if err != nil || c.Servers[0].Hash() == base {
 		t.Errorf("the name does not change the hash (%v)", err)
 	}

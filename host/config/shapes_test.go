@@ -24,7 +24,7 @@ func TestLoadAllPrefersTheFormatOfThePlace(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		list, err := LoadAll(Find(&FindOptions{Home: filepath.Join(dir, "home"), Project: dir}), nil)
+		list, err := LoadAll(t.Context(), Find(&FindOptions{Home: filepath.Join(dir, "home"), Project: dir}), nil)
 		if err != nil || len(list) != 1 || len(list[0].Servers) != 1 {
 			t.Errorf("%s %s: got %d files, %v, want one server", test.place, test.text, len(list), err)
 			continue
@@ -38,14 +38,14 @@ func TestLoadAllPrefersTheFormatOfThePlace(t *testing.T) {
 // TestSkippedHideNobody: what is no server takes no name and no place of one.
 func TestSkippedHideNobody(t *testing.T) {
 	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
-	c, err := Parse("settings.json", []byte(text), &Options{Scope: ScopeProject})
+	c, err := Parse(t.Context(), "settings.json", []byte(text), &Options{Scope: ScopeProject})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Servers) != 1 || len(c.Skipped) != 1 || c.Skipped[0].Title != "db" || c.Skipped[0].Source.Line != 1 {
 		t.Errorf("got %v, %+v, want one server and db skipped", c.Servers, c.Skipped)
 	}
-	other, err := Parse("f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil)
+	other, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestFilesOfOthers(t *testing.T) {
 		".continue/config.yaml":       "the file is that of Continue: give Options.Formats goose.Continue()",
 		".continue/mcpServers/a.yaml": "the file is that of Continue: give Options.Formats goose.Continue()",
 	} {
-		if _, err := Parse(path, []byte(`{"other": 1}`), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(t.Context(), path, []byte(`{"other": 1}`), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestFilesOfOthers(t *testing.T) {
 		".vscode/mcp.json":   `has no "servers" object`,
 		".zed/settings.json": `has no "context_servers" object`,
 	} {
-		if _, err := Parse(path, []byte(`{"other": 1}`), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Parse(t.Context(), path, []byte(`{"other": 1}`), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		}
 	}
@@ -97,16 +97,16 @@ func TestEachPlaceHasAProgram(t *testing.T) {
 // TestUnclosed: VS Code reads a file whose last brace is missing.
 func TestUnclosed(t *testing.T) {
 	const text = "{\"servers\": {\"a\": {\"command\": \"x\"}} // end"
-	c, err := Parse(".vscode/mcp.json", []byte(text), nil)
+	c, err := Parse(t.Context(), ".vscode/mcp.json", []byte(text), nil)
 	if err != nil || len(c.Servers) != 1 || len(c.Warnings) != 1 {
 		t.Fatalf("got %v, %v, want one server and a warning", c, err)
 	}
 	for _, text := range []string{"{\"servers\": {\"a\": {\"command\": \"x\"}", "{\"servers\": {\"a\": }", ""} {
-		if _, err := Parse(".vscode/mcp.json", []byte(text), nil); err == nil {
+		if _, err := Parse(t.Context(), ".vscode/mcp.json", []byte(text), nil); err == nil {
 			t.Errorf("%q: got no error, want one", text)
 		}
 	}
-	if _, err := Parse("any.json", []byte(text), nil); err == nil {
+	if _, err := Parse(t.Context(), "any.json", []byte(text), nil); err == nil {
 		t.Errorf("got no error for a file of another program, want one")
 	}
 }

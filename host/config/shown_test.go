@@ -30,7 +30,7 @@ func TestServerShowsWhatIsWritten(t *testing.T) {
 		"path":{"url":"https://h.example/s/${file:part}/mcp"},
 		"header":{"url":"https://h.example/mcp","headers":{"X-Hook":"https://h.example/${file:part}"}}}}`
 	values := map[string]string{"API_TOKEN": "pw 8!", "MODE": "fast"}
-	c, err := Parse(filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) {
+	c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) {
 		value, ok := values[name]
 		return value, ok
 	}})
@@ -79,7 +79,7 @@ func TestSecretsSpareTheHost(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "host"), []byte("h.example"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Parse(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"a":{"url":"https://${file:host}/mcp"}}}`), nil)
+	c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"a":{"url":"https://${file:host}/mcp"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

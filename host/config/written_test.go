@@ -16,7 +16,7 @@ func TestWritten(t *testing.T) {
 	const text = `{"mcpServers":{
 		"local":{"command":"x","envFile":"vars","env":{"B":"${V}","C":"c","D":"x${V:-d}"}},
 		"remote":{"url":"https://a.example","headers":{"H":"Bearer ${env:V}","I":"i"},"auth":{"clientId":"a","clientSecret":"${V}"}}}}`
-	c, err := Parse(filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) { return "value", name == "V" }})
+	c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) { return "value", name == "V" }})
 	if err != nil {
 		t.Fatal(err)
 	}

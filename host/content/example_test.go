@@ -17,7 +17,7 @@ import (
 func exampleLibrary(ctx context.Context) (*host.Host, error) {
 	fill := with(resource("file:///readme"), template("file:///{name}"), prompt("review"))
 	h := host.New(contentsOptions(contents{"notes": fill, "code": fill}))
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"notes": {"command": "n"}, "code": {"command": "c"}}}`), nil)
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "n"}, "code": {"command": "c"}}}`), nil)
 	if err == nil {
 		_, err = h.Apply(ctx, c)
 	}

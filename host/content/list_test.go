@@ -61,7 +61,7 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		}
 		h := host.New(contentsOptions(all))
 		defer func() { _ = h.Close() }()
-		c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil)
+		c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	apply := func(text string) {
 		t.Helper()
-		c, err := config.Parse("mcp.json", []byte(text), nil)
+		c, err := config.Parse(t.Context(), "mcp.json", []byte(text), nil)
 		if err == nil {
 			_, err = h.Apply(ctx, c)
 		}

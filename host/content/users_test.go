@@ -36,7 +36,7 @@ func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 			t.Error(err)
 		}
 	})
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"ours": {"command": "x"}, "mine": {"command": "x"}}}`), nil)
+	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"ours": {"command": "x"}, "mine": {"command": "x"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

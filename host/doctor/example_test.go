@@ -29,7 +29,7 @@ func exampleHost(ctx context.Context) (*host.Host, error) {
 			return &transport.Pipe{Serve: s.Run}, nil
 		},
 	})
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {
 		"notes": {"command": "notes-server"},
 		"mail": {"command": "mail-server", "enabled": false}
 	}}`), nil)
@@ -82,7 +82,7 @@ func ExampleTest() {
 		return
 	}
 	for _, entry := range []string{`{"command": "notes-server"}`, `{"command": "/no/such/server"}`} {
-		c, err := config.Parse("new.json", []byte(`{"mcpServers": {"new": `+entry+`}}`), nil)
+		c, err := config.Parse(ctx, "new.json", []byte(`{"mcpServers": {"new": `+entry+`}}`), nil)
 		if err != nil {
 			log.Print(err)
 			return

@@ -21,7 +21,7 @@ func TestHintsShowNoReferencedSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := config.Parse(filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{
+	c, err := config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{
 		"web":{"type":"http","url":"http://127.0.0.1:1/s/${file:short}/${file:path}/mcp"},
 		"local":{"command":"x","args":["login","${file:arg}"]}}}`), nil)
 	if err != nil {

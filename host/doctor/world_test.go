@@ -70,7 +70,7 @@ func serveProbed(mode string) bool {
 // probed returns the entry of a config with one server, and the mark of its processes.
 func probed(t *testing.T, entry string) *config.Server {
 	t.Helper()
-	c, err := config.Parse(filepath.Join(t.TempDir(), "mcp.json"), []byte(`{"mcpServers":{"s":`+entry+`}}`), nil)
+	c, err := config.Parse(t.Context(), filepath.Join(t.TempDir(), "mcp.json"), []byte(`{"mcpServers":{"s":`+entry+`}}`), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestRecordShowsNoSecret(t *testing.T) {
 }
 
 func TestServerShowsNoSecret(t *testing.T) {
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["--token", "${T}"], "env": {"K": "${T}"}, "icon": "${T}"},
+	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["--token", "${T}"], "env": {"K": "${T}"}, "icon": "${T}"},
 		"b": {"url": "https://h/?key=${T}", "headers": {"A": "${T}"}, "bad": 1, "args": 1, "enabled": 7}}}`),
 		&config.Options{Lookup: func(string) (string, bool) { return longSecret, true }})
 	if err != nil {

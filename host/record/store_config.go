@@ -32,7 +32,7 @@ func Read(ctx context.Context, store Store, opts *config.Options) (*config.Confi
 		o = *opts
 	}
 	o.Format = "mcpServers"
-	c, err := config.ParseContext(ctx, StoreFile, data, &o)
+	c, err := config.Parse(ctx, StoreFile, data, &o)
 	if err != nil {
 		return nil, err
 	}

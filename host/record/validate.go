@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ func (r *Record) entryFaults() []error {
 	if err != nil || len(data) > maxRecord {
 		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: fmt.Errorf("is not JSON, or has more than %d bytes", maxRecord)}}
 	}
-	c, err := config.Parse("record", data, &config.Options{AsWritten: true})
+	c, err := config.Parse(context.Background(), "record", data, &config.Options{AsWritten: true})
 	if err != nil || len(c.Servers) != 1 {
 		return []error{&Error{Code: CodeValueInvalid, Name: r.Name, Err: errors.New("is not JSON as an entry needs it: no repeated keys, no invalid UTF-8")}}
 	}

@@ -317,7 +317,7 @@ var ironclaw = []row{
 		}
 	}},
 	{8, func(t *testing.T) {
-		c, err := config.Parse("mcp_servers.json", []byte(ironclawFile(t)), nil)
+		c, err := config.Parse(t.Context(), "mcp_servers.json", []byte(ironclawFile(t)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +331,7 @@ var ironclaw = []row{
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if c, err = config.Load(path, nil); err != nil {
+		if c, err = config.Load(t.Context(), path, nil); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "a bad entry has an error", c.Servers[0].Err != nil, true)
@@ -346,7 +346,7 @@ var ironclaw = []row{
 		equal(t, "the rest stays", string(data), `{"servers": [{"name": "postgres", "url": "http://localhost:3000"}], "schema_version": 1}`)
 	}},
 	{11, func(t *testing.T) {
-		c, err := config.Parse("mcp_servers.json", []byte(ironclawFile(t)), nil)
+		c, err := config.Parse(t.Context(), "mcp_servers.json", []byte(ironclawFile(t)), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package seedrows
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -59,7 +60,7 @@ func (k *kodeFolder) global() string { return filepath.Join(k.home, ".kode.json"
 func (k *kodeFolder) load() *config.Config {
 	k.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs, err := config.LoadAll(config.Find(&config.FindOptions{GOOS: "linux", Home: k.home, Project: k.project, Lookup: none}), nil)
+	configs, err := config.LoadAll(context.Background(), config.Find(&config.FindOptions{GOOS: "linux", Home: k.home, Project: k.project, Lookup: none}), nil)
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -173,7 +173,7 @@ var mateclaw = []row{
 		request := strings.NewReplacer("https://mcp.example.com", at, "Bearer your-api-key", "Bearer ${MCP_API_KEY}").Replace(mateclawRemote)
 		equal(t, "the header", call(t, mateclawHost(t, nil, request), "remote-tools__Authorization", ``), "Bearer made-up-key{}")
 		// The document has $VAR, too. Here it is read in the files of programs that do so.
-		c, err := config.Parse(".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil)
+		c, err := config.Parse(t.Context(), ".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

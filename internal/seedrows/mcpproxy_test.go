@@ -124,7 +124,7 @@ var mcpproxy = []row{
 		if err := keyring.SetSecret(patience(t), "tavily", "from the keyring"); err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Parse("mcp_config.json", []byte(`{"mcpServers": [{"name": "s", "command": "npx", "args": ["-y", "@anthropic/mcp-tavily"], "env": {"TAVILY_API_KEY": "${keyring:tavily}"}}]}`), &config.Options{Secrets: keyring})
+		c, err := config.Parse(t.Context(), "mcp_config.json", []byte(`{"mcpServers": [{"name": "s", "command": "npx", "args": ["-y", "@anthropic/mcp-tavily"], "env": {"TAVILY_API_KEY": "${keyring:tavily}"}}]}`), &config.Options{Secrets: keyring})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -123,7 +123,7 @@ func TestSecretsAnswerReferences(t *testing.T) {
 	if err := keyring.Set(DefaultService, "github", "s3cret"); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"T": "${keyring:github}", "K": "${keyring:session keys}"}}}}`),
+	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"T": "${keyring:github}", "K": "${keyring:session keys}"}}}}`),
 		&config.Options{Secrets: Secrets("")})
 	if err != nil {
 		t.Fatal(err)

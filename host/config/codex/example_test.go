@@ -1,6 +1,7 @@
 package codex_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -8,7 +9,7 @@ import (
 )
 
 func ExampleFormat() {
-	c, err := config.Parse("config.toml", []byte(`
+	c, err := config.Parse(context.Background(), "config.toml", []byte(`
 [mcp_servers.docs]
 command = "npx"
 args = ["-y", "docs-server"]

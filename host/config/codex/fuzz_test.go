@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 		Formats: []config.Format{Format()},
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := config.Parse(file, data, opts)
+		c, err := config.Parse(t.Context(), file, data, opts)
 		configtest.CheckParsed(t, c, err)
 	})
 }

@@ -43,7 +43,7 @@ func golden(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	opts := &config.Options{Lookup: lookup, Formats: []config.Format{Format()}}
-	c, err := config.Parse(file, data, opts)
+	c, err := config.Parse(t.Context(), file, data, opts)
 	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
 	want, err := os.ReadFile(file + ".golden")
 	if *update {

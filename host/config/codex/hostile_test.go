@@ -39,7 +39,7 @@ func tables(n int) string {
 
 func parseError(t *testing.T, data string) string {
 	t.Helper()
-	_, err := config.Parse("f.toml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
+	_, err := config.Parse(t.Context(), "f.toml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
 	if err == nil {
 		return ""
 	}
@@ -87,11 +87,11 @@ func TestBombs(t *testing.T) {
 // with either kind of line break.
 func TestPlaces(t *testing.T) {
 	const in = "\ufeff[mcp_servers.é]\r\n\"a b\" = { 'c' = [ 1,\r\n  [ 2, 'é', 3 ] ] }\r\ncommand = 5\r\n"
-	c, err := config.Parse("f.toml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
+	c, err := config.Parse(t.Context(), "f.toml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
 	if err == nil {
 		t.Fatal("a bare key of other letters was read", c)
 	}
-	c, err = config.Parse("f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}})
+	c, err = config.Parse(t.Context(), "f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 			faults = append(faults, fmt.Sprintf("%s: %v", what, err))
 		}
 	}
-	c, err := config.Parse(path, data, opts)
+	c, err := config.Parse(t.Context(), path, data, opts)
 	var none *config.NoServersError
 	if err != nil && !errors.As(err, &none) {
 		return nil

@@ -1,6 +1,7 @@
 package configtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -94,7 +95,7 @@ func lookup(name string) (string, bool) { return "value", name == "VAR" || name 
 
 // readOne returns the server of a file, nil if there is none.
 func readOne(path, text string, o *config.Options) *config.Server {
-	c, err := config.Parse(path, []byte(text), o)
+	c, err := config.Parse(context.Background(), path, []byte(text), o)
 	if err != nil || len(c.Servers) != 1 {
 		return nil
 	}

@@ -183,7 +183,7 @@ func (d *draft) entries(data []byte) (map[string]json.RawMessage, map[string]err
 	if len(d.doc.Sections) == 0 {
 		return nil, nil, nil
 	}
-	c, err := config.Parse(d.path, data, &d.opts)
+	c, err := parseWritten(d.path, data, &d.opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -61,7 +61,7 @@ func TestEditNewFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if c, err := config.Load(path, nil); err != nil || len(c.Servers) != 1 || c.Servers[0].Err != nil {
+	if c, err := config.Load(t.Context(), path, nil); err != nil || len(c.Servers) != 1 || c.Servers[0].Err != nil {
 		t.Fatalf("%v, %v", c, err)
 	}
 }
@@ -186,7 +186,7 @@ func TestEditTogether(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(path, nil)
+	c, err := config.Load(t.Context(), path, nil)
 	if err != nil || len(c.Servers) != 1+writers*each {
 		t.Fatalf("%v, %v", c, err)
 	}

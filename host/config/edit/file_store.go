@@ -47,7 +47,7 @@ func OpenFileStore(path string, opts *config.Options) *FileStore {
 // Path returns the path of the file.
 func (f *FileStore) Path() string { return f.path }
 
-// Config implements [record.ConfigStore]: it is [config.LoadContext], with the places in the file. A
+// Config implements [record.ConfigStore]: it is [config.Load], with the places in the file. A
 // file that does not exist has no servers. What opts leaves out of Format, Formats and
 // Project is as [OpenFileStore] was told; of the two scopes the one that trusts less
 // counts.
@@ -61,7 +61,7 @@ func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.C
 		}
 		o.Scope = f.opts.Scope.Stricter(o.Scope)
 	}
-	c, err := config.LoadContext(ctx, f.path, &o)
+	c, err := config.Load(ctx, f.path, &o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &config.Config{Path: f.path, Format: o.Format}, nil
 	}

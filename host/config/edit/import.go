@@ -104,7 +104,7 @@ func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 		readAs = config.Options{Format: o.From.Format, Formats: o.From.Formats, Project: o.From.Project}
 	}
 	readAs.AsWritten = true
-	from, err := config.Parse(source, data, &readAs)
+	from, err := parseWritten(source, data, &readAs)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func readSource(path string) ([]byte, error) {
 
 // launches tells what the servers are that would be in the target.
 func (i *importer) launches() error {
-	c, err := config.Parse(i.plan.Target, i.plan.after, &i.target.opts)
+	c, err := parseWritten(i.plan.Target, i.plan.after, &i.target.opts)
 	if err != nil {
 		return err
 	}

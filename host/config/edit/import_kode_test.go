@@ -75,7 +75,7 @@ func TestImportOfKodeDecisions(t *testing.T) {
 	if err := plan.Apply(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(target, nil)
+	c, err := config.Load(t.Context(), target, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

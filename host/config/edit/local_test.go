@@ -38,7 +38,7 @@ func TestEditOfTheLocalScope(t *testing.T) {
 			if got, scope := command(mergedFor(t, home, project), "a"); got != "local" || scope != config.ScopeLocal {
 				t.Errorf("got %q of scope %q, want the one that was added", got, scope)
 			}
-			global, err := config.Load(path, &config.Options{Scope: config.ScopeUser, Format: "mcpServers"})
+			global, err := config.Load(t.Context(), path, &config.Options{Scope: config.ScopeUser, Format: "mcpServers"})
 			if strings.Contains(before, "global") {
 				if got, _ := command(global, "a"); got != "global" {
 					t.Errorf("got %q and %v for all projects, want what was there", got, err)
@@ -94,7 +94,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 func mergedFor(t *testing.T, home, project string) *config.Config {
 	t.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs, err := config.LoadAll(config.Find(&config.FindOptions{Home: home, Project: project, Lookup: none}), &config.Options{Lookup: none})
+	configs, err := config.LoadAll(t.Context(), config.Find(&config.FindOptions{Home: home, Project: project, Lookup: none}), &config.Options{Lookup: none})
 	if err != nil {
 		t.Fatal(err)
 	}

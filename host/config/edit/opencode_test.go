@@ -85,7 +85,7 @@ func TestImportOpenCode(t *testing.T) {
 	if err := plan.Apply(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }})
+	c, err := config.Load(t.Context(), back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }})
 	if err != nil || len(c.Servers) != 3 {
 		t.Fatalf("got %v, %v, want three servers", c, err)
 	}

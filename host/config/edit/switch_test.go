@@ -64,7 +64,7 @@ func TestSwitchOff(t *testing.T) {
 		if test.off != "" && off != test.off {
 			t.Errorf("%s: off: got\n%s, want\n%s", test.path, off, test.off)
 		}
-		c, err := config.Parse(test.path, []byte(off), nil)
+		c, err := config.Parse(t.Context(), test.path, []byte(off), nil)
 		if err != nil || c.Servers[0].Enabled || c.Servers[0].Err != nil {
 			t.Errorf("%s: after off: got %v, want a server that is off", test.path, err)
 		}

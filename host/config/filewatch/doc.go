@@ -1,7 +1,7 @@
 // Package filewatch tells when config files have changed, so that a host can
 // follow them:
 //
-//	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
+//	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 //	err := h.Follow(ctx, filewatch.Files([]string{path}, nil), load, nil)
 //
 // # What counts as a change

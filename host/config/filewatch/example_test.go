@@ -40,7 +40,7 @@ func ExampleFiles() {
 		return
 	}
 	defer func() { _ = h.Close() }()
-	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 	edits := []string{
 		`{"mcpServers": {"notes": {"command": "no`, // an editor that is not ready
 		`{"mcpServers": {"diary": {"command": "diary-server"}}}`,

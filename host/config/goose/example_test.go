@@ -1,6 +1,7 @@
 package goose_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -8,7 +9,7 @@ import (
 )
 
 func ExampleFormat() {
-	c, err := config.Parse("config.yaml", []byte(`
+	c, err := config.Parse(context.Background(), "config.yaml", []byte(`
 extensions:
   docs:
     type: stdio
@@ -33,7 +34,7 @@ extensions:
 }
 
 func ExampleContinue() {
-	c, err := config.Parse("config.yaml", []byte(`
+	c, err := config.Parse(context.Background(), "config.yaml", []byte(`
 mcpServers:
   - name: docs
     command: npx

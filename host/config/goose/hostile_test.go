@@ -24,7 +24,7 @@ func odd() []string {
 
 func parseError(t *testing.T, data string) string {
 	t.Helper()
-	_, err := config.Parse("f.yaml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
+	_, err := config.Parse(t.Context(), "f.yaml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
 	if err == nil {
 		return ""
 	}
@@ -83,7 +83,7 @@ func TestLongLine(t *testing.T) {
 // TestPlaces: places count bytes in lines as editors do.
 func TestPlaces(t *testing.T) {
 	const in = "\ufeff# é\r\nextensions: {\"s é\": {cmd: 5}}\r\n"
-	c, err := config.Parse("f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
+	c, err := config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestMark(t *testing.T) {
 	if got, want := parseError(t, "\ufeffextensions: {a: *x}"), "f.yaml:1:17: "; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	c, err := config.Parse("f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}})
+	c, err := config.Parse(t.Context(), "f.yaml", []byte("\ufeffextensions: {a: {cmd: 5}}"), &config.Options{Formats: []config.Format{Format()}})
 	if err != nil || !strings.HasPrefix(fmt.Sprint(c.Servers[0].Err), "f.yaml:1:23: ") {
 		t.Errorf("%v, %v", c, err)
 	}
@@ -118,7 +118,7 @@ func (secretStore) SetSecret(context.Context, string, config.Secret) error {
 // TestEnvKeys: the environment comes first, then the secret store, and "envs" wins.
 func TestEnvKeys(t *testing.T) {
 	in := "extensions:\n  a: {type: stdio, cmd: x, env_keys: [SET, BOTH, STORED, NOWHERE], envs: {BOTH: entry}}\n"
-	c, err := config.Parse("f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()},
+	c, err := config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()},
 		Secrets: secretStore{},
 		Lookup:  func(name string) (string, bool) { return "env-" + name, name == "SET" || name == "BOTH" }})
 	if err != nil {

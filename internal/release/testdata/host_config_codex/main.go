@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -10,7 +11,7 @@ import (
 )
 
 func main() {
-	c, err := config.Parse("config.toml", []byte(`
+	c, err := config.Parse(context.Background(), "config.toml", []byte(`
 [mcp_servers.docs]
 command = "npx"
 args = ["-y", "docs-server"]

@@ -37,7 +37,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	load := func(context.Context) (*config.Config, error) { return config.Load(path, nil) }
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 	err = h.Follow(ctx, filewatch.Files([]string{path}, nil), load, &host.FollowOptions{Done: func(r host.Report, _ error) {
 		switch {
 		case len(r.Kept) > 0:

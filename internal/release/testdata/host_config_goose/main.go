@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -10,7 +11,7 @@ import (
 )
 
 func main() {
-	c, err := config.Parse("config.yaml", []byte(`
+	c, err := config.Parse(context.Background(), "config.yaml", []byte(`
 extensions:
   docs:
     type: stdio
