@@ -26,10 +26,10 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 		if !slices.ContainsFunc(config.Formats(), func(f config.Format) bool { return f.Name() == format }) {
 			format = ""
 		}
-		for _, v := range variants(t, data) {
+		for form, v := range variants(t, data) {
 			t.Run(file+" "+v.name, func(t *testing.T) {
 				opts := &config.Options{Format: format, Lookup: goldenLookup}
-				for _, fault := range configtest.EditFaults(t, file, v.data, opts) {
+				for _, fault := range configtest.EditFaults(t, file, v.data, opts, form) {
 					if !excepted(file, fault, used) {
 						t.Errorf("%s", fault)
 					}

@@ -42,8 +42,9 @@ func (p *parser) document(data []byte, opts *Options) *Error {
 		formats = append(formats, opts.Formats...)
 		wanted, usual = opts.Format, opts.usual
 	}
+	client, place := programOf(p.file)
 	if usual == "" {
-		_, usual = programOf(p.file)
+		usual = place
 	}
 	extension := strings.ToLower(filepath.Ext(p.file))
 	var candidates []*dialect.Dialect // that which the place has first
@@ -71,7 +72,7 @@ func (p *parser) document(data []byte, opts *Options) *Error {
 	var fault *Error
 	p.dialect, fault = p.likeliest(candidates, wanted != "", usual)
 	if fault == nil {
-		p.recognize()
+		p.recognize(client, place)
 	}
 	return fault
 }

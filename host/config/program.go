@@ -71,9 +71,9 @@ func programOf(file string) (p program, format string) {
 	return program{client: client}, format
 }
 
-// recognize finds out whose file it is, and makes the dialect that program's.
-func (p *parser) recognize() {
-	program, format := programOf(p.file)
+// recognize finds out whose file it is, and makes the dialect that program's. The program
+// and the format are those of the place.
+func (p *parser) recognize(program program, format string) {
 	shared := dialect.SharedFormats()
 	switch name := p.dialect.Name; {
 	case name == format || name == "mcpServers" && program.name == dialect.BaseName(p.file) || slices.Contains(shared, name) && slices.Contains(shared, format):

@@ -33,7 +33,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 			"with empty lines at the end": append(bytes.Clone(data), "\n\n"...),
 		} {
 			t.Run(filepath.Base(file)+" "+form, func(t *testing.T) {
-				for _, fault := range configtest.EditFaults(t, file, data, &config.Options{Lookup: lookup, Formats: []config.Format{Format()}, Format: Format().Name()}) {
+				for _, fault := range configtest.EditFaults(t, file, data, &config.Options{Lookup: lookup, Formats: []config.Format{Format()}, Format: Format().Name()}, 0) {
 					known := false
 					for check := range editExceptions() {
 						if strings.HasPrefix(fault, check) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -18,8 +19,9 @@ import (
 // byte for byte as it was, one line each: a server is added and removed ("add: ..."); each
 // server that can be used gets a variable or header that goes again ("env: NAME: ..."),
 // and is switched off, on and off again, or the other way round ("off: NAME: ..."). A file
-// that cannot be read has no faults.
-func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options) (faults []string) {
+// that cannot be read has no faults. Of a file in another form, which is not 0, it is one of
+// the servers, another one for each form.
+func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options, form int) (faults []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filepath.Base(filename))
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -51,8 +53,9 @@ func EditFaults(t testing.TB, filename string, data []byte, opts *config.Options
 	if c == nil {
 		return faults
 	}
-	for _, s := range c.Servers {
-		if s.Err == nil {
+	sound := slices.DeleteFunc(c.Servers, func(s *config.Server) bool { return s.Err != nil })
+	for i, s := range sound {
+		if form == 0 || i == (form+2)%len(sound) {
 			check("env: "+s.Title, func(f *edit.File) error { return addsAndRemoves(f, s.Title) })
 			check("off: "+s.Title, func(f *edit.File) error { return switches(f, s.Title) })
 		}

@@ -53,6 +53,7 @@ type draft struct {
 
 	doc     *config.Document
 	write   *dialect.Writing
+	said    *content // nil: not read yet
 	remarks []Remark // on what was changed
 }
 
@@ -84,7 +85,7 @@ func (d *draft) take(data []byte) error {
 	if doc.Writing == nil {
 		return &Error{File: d.path, Err: fmt.Errorf("files of the format %s are not written: change it by hand", doc.Dialect.Name)}
 	}
-	d.data, d.doc, d.write = data, doc, doc.Writing
+	d.data, d.doc, d.write, d.said = data, doc, doc.Writing, nil
 	return nil
 }
 
@@ -177,29 +178,46 @@ func pathTo(root, target *jsonc.Node) ([]string, bool) {
 	return nil, false
 }
 
-// entries returns what the text says of each server, in our words, by name, and the
-// faults of those that cannot be used.
-func (d *draft) entries(data []byte) (map[string]json.RawMessage, map[string]error, error) {
-	if len(d.doc.Sections) == 0 {
-		return nil, nil, nil
+// content is what the text of a draft says of its servers.
+type content struct {
+	servers []*config.Server
+	entries map[string]json.RawMessage // in our words, by name
+	faults  map[string]error           // of those that cannot be used
+}
+
+// content returns what the text says. It is read once.
+func (d *draft) content() (*content, error) {
+	if d.said != nil {
+		return d.said, nil
 	}
-	c, err := parseWritten(d.path, data, &d.opts)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries := make(map[string]json.RawMessage, len(c.Servers))
-	faults := make(map[string]error)
-	for _, s := range c.Servers {
-		text, err := record.Of(s).Entry()
+	said := &content{entries: map[string]json.RawMessage{}, faults: map[string]error{}}
+	if len(d.doc.Sections) > 0 {
+		c, err := parseWritten(d.path, d.data, &d.opts)
 		if err != nil {
-			return nil, nil, &Error{File: d.path, Title: s.Title, Err: err}
+			return nil, err
 		}
-		if _, twice := entries[s.Title]; !twice {
-			entries[s.Title] = text
+		said.servers = c.Servers
+		for _, s := range c.Servers {
+			if _, twice := said.entries[s.Title]; twice {
+				continue
+			}
+			if said.entries[s.Title], err = record.Of(s).Entry(); err != nil {
+				return nil, &Error{File: d.path, Title: s.Title, Err: err}
+			}
 			if s.Err != nil {
-				faults[s.Title] = s.Err
+				said.faults[s.Title] = s.Err
 			}
 		}
 	}
-	return entries, faults, nil
+	d.said = said
+	return said, nil
+}
+
+// records returns the servers as records, which nobody else has.
+func (c *content) records() []*record.Record {
+	list := make([]*record.Record, len(c.servers))
+	for i, s := range c.servers {
+		list[i] = record.Of(s)
+	}
+	return list
 }

@@ -19,10 +19,11 @@ import (
 // newTitle. An empty title adds it. The draft changes only if all else stays the same
 // and the result can be read back as wanted.
 func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
-	before, faultsBefore, err := d.entries(d.data)
+	said, err := d.content()
 	if err != nil {
 		return err
 	}
+	before := said.entries
 	fail := func(key string, err error) error {
 		return &Error{File: d.path, Title: newTitle, Key: key, Err: err}
 	}
@@ -72,7 +73,7 @@ func (d *draft) put(title, newTitle string, entry json.RawMessage) error {
 	if err := next.take(data); err != nil {
 		return fail("", fmt.Errorf("the file could not be read any more: %w", err))
 	}
-	if err := next.check(before, faultsBefore, title, newTitle, s.entry); err != nil {
+	if err := next.check(said, title, newTitle, s.entry); err != nil {
 		return err
 	}
 	*d = *next
@@ -242,14 +243,15 @@ func withKind(entry map[string]json.RawMessage) map[string]json.RawMessage {
 
 // check compares what the draft says now with what it said before, and with what the
 // entry called title was to say.
-func (d *draft) check(before map[string]json.RawMessage, faults map[string]error, title, newTitle string, want map[string]json.RawMessage) error {
-	now, faultsNow, err := d.entries(d.data)
+func (d *draft) check(was *content, title, newTitle string, want map[string]json.RawMessage) error {
+	is, err := d.content()
 	if err != nil {
 		return err
 	}
 	fail := func(title, key string, err error) error {
 		return &Error{File: d.path, Title: title, Key: key, Err: err}
 	}
+	before, now := was.entries, is.entries
 	for other, text := range before {
 		if other != title && !equalJSON(now[other], text) {
 			return fail(other, "", errors.New("would change too: change the file by hand"))
@@ -275,7 +277,7 @@ func (d *draft) check(before map[string]json.RawMessage, faults map[string]error
 	if lost := differing(withKind(membersOf(got)), want); len(lost) > 0 {
 		return fail(newTitle, lost[0], fmt.Errorf("cannot be said in a file of the format %s as wanted", d.doc.Dialect.Name))
 	}
-	if err := faultsNow[newTitle]; err != nil && (title == "" || faults[title] == nil) {
+	if err := is.faults[newTitle]; err != nil && (title == "" || was.faults[title] == nil) {
 		return fail(newTitle, "", fmt.Errorf("the server could not be used: %w", err))
 	}
 	return nil
@@ -298,7 +300,7 @@ func differing(got, want map[string]json.RawMessage) (keys []string) {
 
 // remove takes the entry called title away.
 func (d *draft) remove(title string) error {
-	before, _, err := d.entries(d.data)
+	before, err := d.content()
 	if err != nil {
 		return err
 	}
@@ -318,7 +320,7 @@ func (d *draft) remove(title string) error {
 	if err := next.take(data); err != nil {
 		return &Error{File: d.path, Title: title, Err: fmt.Errorf("the file could not be read any more: %w", err)}
 	}
-	if err := next.check(before, nil, title, "", nil); err != nil {
+	if err := next.check(before, title, "", nil); err != nil {
 		return err
 	}
 	*d = *next

@@ -150,10 +150,11 @@ func (f *File) Format() string { return f.draft.doc.Dialect.Name }
 // Records returns the servers of the file, in its order, as records. An entry with
 // faults has those fields that could be read.
 func (f *File) Records() ([]*record.Record, error) {
-	if len(f.draft.doc.Sections) == 0 {
-		return nil, nil
+	said, err := f.draft.content()
+	if err != nil {
+		return nil, err
 	}
-	return recordsIn(f.draft.path, f.draft.data, &f.draft.opts)
+	return said.records(), nil
 }
 
 // parseWritten reads data with values as written: nobody is asked, so that nothing waits.
@@ -161,29 +162,16 @@ func parseWritten(path string, data []byte, asWritten *config.Options) (*config.
 	return config.Parse(context.Background(), path, data, asWritten)
 }
 
-// recordsIn returns the servers that data lists.
-func recordsIn(path string, data []byte, asWritten *config.Options) ([]*record.Record, error) {
-	c, err := parseWritten(path, data, asWritten)
-	if err != nil {
-		return nil, err
-	}
-	records := make([]*record.Record, len(c.Servers))
-	for i, s := range c.Servers {
-		records[i] = record.Of(s)
-	}
-	return records, nil
-}
-
 // Record returns the server of that name. The error wraps a [*record.Error] of
 // [record.CodeNotFound] if there is none.
 func (f *File) Record(name string) (*record.Record, error) {
-	records, err := f.Records()
+	said, err := f.draft.content()
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range records {
-		if r.Name == name && name != "" {
-			return r, nil
+	for _, s := range said.servers {
+		if s.Title == name && name != "" {
+			return record.Of(s), nil
 		}
 	}
 	return nil, &Error{File: f.draft.path, Title: name, Err: &record.Error{Code: record.CodeNotFound, Name: name}}

@@ -84,7 +84,13 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if data == nil {
 		return nil, nil
 	}
-	all, err := f.stored(data)
+	o := f.opts
+	o.AsWritten = true
+	c, err := parseWritten(f.path, data, &o)
+	if err != nil {
+		return nil, err
+	}
+	all, err := f.stored(&content{servers: c.Servers})
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +101,9 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	return past.Identify(all), nil
 }
 
-// stored returns the records that stand in data.
-func (f *FileStore) stored(data []byte) ([]record.Stored, error) {
-	o := f.opts
-	o.AsWritten = true
-	records, err := recordsIn(f.path, data, &o)
-	if err != nil {
-		return nil, err
-	}
+// stored returns what a file says as records with revisions.
+func (f *FileStore) stored(said *content) ([]record.Stored, error) {
+	records := said.records()
 	all := make([]record.Stored, len(records))
 	for i, r := range records {
 		encoded, err := r.Encode()
@@ -134,7 +135,11 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 		if err := d.put(name, r.Name, entry); err != nil {
 			return err
 		}
-		after, err := f.stored(d.data)
+		said, err := d.content()
+		if err != nil {
+			return err
+		}
+		after, err := f.stored(said)
 		if err != nil {
 			return err
 		}
@@ -226,11 +231,12 @@ func (f *FileStore) change(ctx context.Context, change func(d *draft, all []reco
 	var all []record.Stored
 	var past *record.History
 	return replaceFile(ctx, f.path, &f.opts, func(d *draft) (err error) {
-		all = nil
-		if !d.made {
-			if all, err = f.stored(d.data); err != nil {
-				return err
-			}
+		said, err := d.content()
+		if err != nil {
+			return err
+		}
+		if all, err = f.stored(said); err != nil {
+			return err
 		}
 		return change(d, all)
 	}, &locked{

@@ -42,7 +42,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 				if filepath.Base(filepath.Dir(file)) == "continue" {
 					format = Continue()
 				}
-				for _, fault := range configtest.EditFaults(t, file, data, &config.Options{Lookup: lookup, Formats: []config.Format{format}, Format: format.Name()}) {
+				for _, fault := range configtest.EditFaults(t, file, data, &config.Options{Lookup: lookup, Formats: []config.Format{format}, Format: format.Name()}, 0) {
 					known := false
 					for check := range editExceptions() {
 						if strings.HasPrefix(fault, check) {
