@@ -34,7 +34,7 @@ func ExampleHost_Try() {
 	ctx := context.Background()
 	h := host.New(notesOptions())
 	defer func() { _ = h.Close() }()
-	c, err := config.Parse("new.json", []byte(`{"mcpServers": {"new": {"command": "notes-server"}}}`), nil)
+	c, err := config.Parse(ctx, "new.json", []byte(`{"mcpServers": {"new": {"command": "notes-server"}}}`), nil)
 	if err != nil {
 		log.Print(err)
 		return
@@ -59,7 +59,7 @@ func ExampleHost_Inspect() {
 	ctx := context.Background()
 	h := host.New(notesOptions())
 	defer func() { _ = h.Close() }()
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), nil)
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), nil)
 	if err == nil {
 		_, err = h.Apply(ctx, c)
 	}

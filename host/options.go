@@ -13,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/modelcontextprotocol/go-sdk/auth"
 )
 
 const (

@@ -26,7 +26,7 @@ func ExampleNew() {
 	defer func() { _ = logins.Close() }()
 	h := host.New(&host.Options{StateDir: host.NoState, Logins: logins})
 	defer func() { _ = h.Close() }()
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server", "enabled": false}}}`), nil)
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server", "enabled": false}}}`), nil)
 	if err == nil {
 		_, err = h.Apply(ctx, c)
 	}
@@ -52,7 +52,7 @@ func ExampleLogins_Handler() {
 	defer func() { _ = logins.Close() }()
 	stop := logins.OnLogin(func(key session.Key) { fmt.Println(key.Server, "is ready") })
 	defer stop()
-	c, err := config.Parse("mcp.json", []byte(`{"mcpServers": {
+	c, err := config.Parse(context.Background(), "mcp.json", []byte(`{"mcpServers": {
 		"notes": {"url": "https://notes.example/mcp"},
 		"mail": {"url": "https://mail.example/mcp", "headers": {"Authorization": "Bearer x"}}
 	}}`), nil)

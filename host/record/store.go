@@ -27,7 +27,7 @@ type Stored struct {
 }
 
 // A Store keeps the records of servers. There are [NewMemoryStore], [edit.OpenFileStore] over
-// a config file, and that of package sqlstore; configtest.Run checks others.
+// a config file, and that of package sqlstore; recordtest.Run checks others.
 //
 // All methods are safe for concurrent use, also by several processes, and return soon
 // after ctx ends; they do nothing if it has ended before. Their errors wrap ctx's error
