@@ -22,7 +22,7 @@ type FollowOptions struct {
 // its caller and starts no other.
 //
 // Changes tells when: whenever it yields, load is called and what that returns is
-// applied as by [Host.Apply], one after the other. Package filewatch makes such
+// applied as by [Host.Apply], one after the other. [FileChanges] makes such
 // changes of config files; a program that keeps its servers elsewhere makes its own.
 // Its context ends with Follow, upon which it must return. What it yields are names
 // for the log.

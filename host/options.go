@@ -58,8 +58,7 @@ type Options struct {
 	Config *config.Options
 	// Follow has Open apply the config file again, as [Host.Follow] does, whenever it has
 	// changed and was left alone for a second or two, until the host is closed. It is looked at
-	// once a second; the module host/config/filewatch is quicker, and follows other files
-	// too. OpenStore does not use it.
+	// once a second. For other files there is [FileChanges]. OpenStore does not use it.
 	Follow bool
 	// Store keeps the records that AddServer, UpdateServer and RemoveServer change, and
 	// is not closed with the host. Default: what Open or OpenStore was given; New: none.

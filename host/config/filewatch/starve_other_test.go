@@ -1,7 +1,0 @@
-//go:build !linux
-
-package filewatch_test
-
-func starve() bool { return false }
-
-func feed() {}
