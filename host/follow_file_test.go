@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -25,8 +24,8 @@ type changedFile struct {
 
 func (f *changedFile) put() {
 	f.Helper()
-	f.n++
-	if err := os.WriteFile(f.path+".new", fmt.Append(nil, f.n), 0o600); err != nil {
+	f.n++ // another size: in a bubble two writes can have the same time
+	if err := os.WriteFile(f.path+".new", make([]byte, f.n), 0o600); err != nil {
 		f.Fatal(err)
 	}
 	if err := os.Rename(f.path+".new", f.path); err != nil {
@@ -227,7 +226,7 @@ func TestFollowWaitsForTheEndOfTheFile(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text[:i+1]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
 		if got := names(h); got != "b__echo c__echo d__echo" {

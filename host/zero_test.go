@@ -65,12 +65,12 @@ func TestNilRefused(t *testing.T) {
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
 	none := func(context.Context) iter.Seq[[]string] { return nil }
 	for want, err := range map[string]error{
-		"session: NewManager: the store is nil":                                  loginsErr,
-		"session: the zero Store is not usable: make it with NewStore or Memory": zeroErr,
-		"record: the store is nil":                                               storeErr,
-		"host: AddServer: the record is nil":                                     addErr,
-		"host: Follow: changes and load must not be nil":                         h.Follow(ctx, none, nil, nil),
-		"host: Follow: changes returns nil":                                      h.Follow(ctx, none, load, nil),
+		"session: NewManager: the store is nil":                                          loginsErr,
+		"session: NewManager: seal: the zero Store is not usable: make it with NewStore": zeroErr,
+		"record: the store is nil":                                                       storeErr,
+		"host: AddServer: the record is nil":                                             addErr,
+		"host: Follow: changes and load must not be nil":                                 h.Follow(ctx, none, nil, nil),
+		"host: Follow: changes returns nil":                                              h.Follow(ctx, none, load, nil),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -107,6 +107,9 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	if o == nil || o.Config == nil {
 		return nil, errors.New("session: Options.Config is required")
 	}
+	if store == nil {
+		return nil, errors.New("session: NewManager: the store is nil")
+	}
 	if err := store.Check(); err != nil {
 		return nil, fmt.Errorf("session: NewManager: %w", err)
 	}

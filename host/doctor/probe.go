@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
@@ -105,16 +106,15 @@ func (p *probe) onNoise(line string) {
 	}
 }
 
-// heard looks at a message of the server.
-func (p *probe) heard(m jsonrpc.Message) {
+// heard looks at the result of a message of the server, which is nil if it has none.
+func (p *probe) heard(result json.RawMessage) {
 	if !p.web { // where failed requests are answered on this side
 		p.reach(TestConnected)
 	}
-	answer, ok := m.(*jsonrpc.Response)
-	if !ok || jsonscan.Valid(answer.Result) != nil {
+	if jsonscan.Valid(result) != nil {
 		return
 	}
-	for key, value := range jsonscan.Fields(answer.Result) {
+	for key, value := range jsonscan.Fields(result) {
 		if version, ok := jsonscan.String(value); ok && string(key) == "protocolVersion" {
 			p.mu.Lock()
 			p.seen.version = version
@@ -192,7 +192,7 @@ func (t *probeTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	return c, nil
 }
 
-// A probeConn lets the probe hear what comes over the control plane.
+// A probeConn lets the probe hear the messages that are read.
 type probeConn struct {
 	faces.Conn
 	probe *probe
@@ -202,13 +202,26 @@ type probeConn struct {
 func (c *probeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Conn.Read(ctx)
 	if err == nil {
-		c.probe.heard(m)
+		var result json.RawMessage
+		if answer, ok := m.(*jsonrpc.Response); ok {
+			result = answer.Result
+		}
+		c.probe.heard(result)
 	}
 	return m, err
 }
 
-// A probeCaller is a probeConn with a data plane.
+// A probeCaller is a probeConn that also lets the probe hear the answers to calls.
 type probeCaller struct {
 	*probeConn
-	mcp.Caller
+	caller mcp.Caller
+}
+
+// Call implements mcp.Caller.
+func (c *probeCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	result, err := c.caller.Call(ctx, method, params, opts)
+	if mcp.OutcomeOf(err) == mcp.Answered {
+		c.probe.heard(result)
+	}
+	return result, err
 }

@@ -378,11 +378,14 @@ var mateclaw = []row{
 		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.BareTool}})}
 		h := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
 		all := strings.Fields(names(h.Registry()))
-		equal(t, "two servers with the same tools: names", len(slices.Compact(all)), 10)
-		native := registry.MustFunc("read_file", "", func(context.Context, struct{}) (string, error) { return "", nil })
-		if err := h.Registry().Add(native); err != nil {
-			t.Fatal(err)
+		equal(t, "two servers with the same tools: names", len(slices.Compact(all)), 5)
+		rejected := append(status(t, h, "filesystem").Rejected, status(t, h, "second").Rejected...)
+		equal(t, "names that are taken", len(rejected), 5)
+		for _, r := range rejected {
+			var duplicate *registry.DuplicateError
+			equal(t, "a name that is taken is refused with the reason", errors.As(r.Err, &duplicate), true)
 		}
+		native := registry.MustFunc("read_file", "", func(context.Context, struct{}) (string, error) { return "", nil })
 		var duplicate *registry.DuplicateError
 		equal(t, "a name that is taken is refused", errors.As(h.Registry().Add(native), &duplicate), true)
 	}},
