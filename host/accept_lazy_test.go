@@ -172,7 +172,7 @@ func TestAcceptIdleStop(t *testing.T) {
 		entry []string
 		want  time.Duration
 	}{
-		"default":  {0, nil, host.DefaultIdleTimeout},
+		"default":  {0, nil, 10 * time.Minute},
 		"option":   {time.Minute, nil, time.Minute},
 		"entry":    {time.Minute, []string{`"idleTimeoutSeconds": 300`}, 5 * time.Minute},
 		"for ever": {-1, nil, 0},

@@ -77,13 +77,13 @@ func New(opts *Options) *Host {
 	}
 	o := &h.opts
 	if o.ToolGrace == 0 {
-		o.ToolGrace = DefaultToolGrace
+		o.ToolGrace = defaultToolGrace
 	}
 	if o.IdleTimeout == 0 {
-		o.IdleTimeout = DefaultIdleTimeout
+		o.IdleTimeout = defaultIdleTimeout
 	}
 	if o.OpenWait == 0 {
-		o.OpenWait = DefaultOpenWait
+		o.OpenWait = defaultOpenWait
 	}
 	if o.MaxUserClients <= 0 {
 		o.MaxUserClients = DefaultMaxUserClients

@@ -108,7 +108,7 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 		down = true
 		hangUp()
 		mu.Unlock()
-		time.Sleep(host.DefaultToolGrace - time.Second)
+		time.Sleep(time.Minute - time.Second)
 		if s := status(t, h, "s"); s.State.Phase == mcp.Ready || !strings.Contains(fmt.Sprint(s.Err), "maintenance") {
 			t.Errorf("after the loss: %+v", s)
 		}

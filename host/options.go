@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// DefaultToolGrace is how long the tools of a lost server stay in the registry
+	// defaultToolGrace is how long the tools of a lost server stay in the registry
 	// when ToolGrace is zero.
-	DefaultToolGrace = time.Minute
-	// DefaultOpenWait is how long Open waits for servers when OpenWait is zero.
-	DefaultOpenWait = 2 * time.Second
-	// DefaultIdleTimeout is how long what may be ended can be unused when IdleTimeout
+	defaultToolGrace = time.Minute
+	// defaultOpenWait is how long Open waits for servers when OpenWait is zero.
+	defaultOpenWait = 2 * time.Second
+	// defaultIdleTimeout is how long what may be ended can be unused when IdleTimeout
 	// is zero.
-	DefaultIdleTimeout = 10 * time.Minute
+	defaultIdleTimeout = 10 * time.Minute
 	// DefaultMaxUserClients bounds the clients of users when MaxUserClients is zero.
 	DefaultMaxUserClients = 64
 

@@ -92,7 +92,7 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 				if !status(t, h, "s").Enabled {
 					want = ""
 				}
-				for _, wait := range []time.Duration{0, 2 * host.DefaultToolGrace} {
+				for _, wait := range []time.Duration{0, 2 * time.Minute} {
 					time.Sleep(wait)
 					synctest.Wait()
 					if got := names(h); got != want {
@@ -122,7 +122,7 @@ func TestToolsOfAServerThatNeverComesBackVanish(t *testing.T) {
 		if err := h.Enable(t.Context(), "s"); !errors.Is(err, errFrail) {
 			t.Errorf("Enable: %v", err)
 		}
-		time.Sleep(2 * host.DefaultToolGrace)
+		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if got := names(h); got != "" {
 			t.Errorf("tools %q", got)

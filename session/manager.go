@@ -34,8 +34,8 @@ const (
 	saveTime  = 2 * time.Second
 	// maxRetired bounds the sessions that are removed from memory for a new one.
 	maxRetired = 8
-	// DefaultMaxCached is the bound of sessions in memory when MaxCached is zero.
-	DefaultMaxCached = 10_000
+	// defaultMaxCached is the bound of sessions in memory when MaxCached is zero.
+	defaultMaxCached = 10_000
 )
 
 // Options configure a [Manager].
@@ -64,7 +64,7 @@ type Options struct {
 	Logger *slog.Logger
 	// MaxCached bounds the sessions that are kept in memory, those in use not
 	// counted. Those beyond it are read from the store again when they are used,
-	// and are not renewed ahead of time. Zero means DefaultMaxCached, below zero no bound.
+	// and are not renewed ahead of time. Zero means 10,000, below zero no bound.
 	MaxCached int
 }
 
@@ -115,7 +115,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 	}
 	opts := *o
 	if opts.MaxCached == 0 {
-		opts.MaxCached = DefaultMaxCached
+		opts.MaxCached = defaultMaxCached
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -129,8 +129,8 @@ func TestTokenStaysAtItsOrigin(t *testing.T) {
 func TestMaxCached(t *testing.T) {
 	for _, test := range []struct{ limit, sessions, want int }{
 		{2, 5, 2},
-		{0, DefaultMaxCached + 5, DefaultMaxCached},
-		{-1, DefaultMaxCached + 5, DefaultMaxCached + 5},
+		{0, defaultMaxCached + 5, defaultMaxCached},
+		{-1, defaultMaxCached + 5, defaultMaxCached + 5},
 	} {
 		w := newWorld(t, nil, nil)
 		m := w.manager(&Options{MaxCached: test.limit})

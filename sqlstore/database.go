@@ -11,15 +11,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 )
 
-// DefaultPrefix is what the names of tables begin with if Options do not say.
-const DefaultPrefix = "mcpbelt_"
+// defaultPrefix is what the names of tables begin with if Options do not say.
+const defaultPrefix = "mcpbelt_"
 
 // Options configure a [Database]. The zero value, and nil, mean the defaults.
 type Options struct {
 	// Prefix is what the names of all tables and indexes begin with: at most 32 of
 	// a-z, 0-9 and _, the first no digit. Databases of one prefix are one. For
 	// PostgreSQL it may begin with a schema and a dot; that schema must be there.
-	// Default: [DefaultPrefix].
+	// Default: "mcpbelt_".
 	Prefix string
 }
 
@@ -36,7 +36,7 @@ var prefixForm = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31}\.)?[a-z_][a-z0-9_]{
 
 // New returns a Database over db, which stays the caller's. It does not connect.
 func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
-	d := &Database{db: db, dialect: dialect, prefix: DefaultPrefix}
+	d := &Database{db: db, dialect: dialect, prefix: defaultPrefix}
 	if opts != nil && opts.Prefix != "" {
 		d.prefix = opts.Prefix
 	}

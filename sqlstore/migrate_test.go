@@ -47,7 +47,7 @@ func TestNewerTables(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		db, prefix, _ := p.fresh(t)
 		if prefix == "" {
-			prefix = sqlstore.DefaultPrefix
+			prefix = "mcpbelt_"
 		}
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 		if err := d.Migrate(t.Context()); err != nil {
@@ -69,7 +69,7 @@ func TestMigrateIsAllOrNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		db, prefix, _ := p.fresh(t)
 		if prefix == "" {
-			prefix = sqlstore.DefaultPrefix
+			prefix = "mcpbelt_"
 		}
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 		if _, err := db.Exec("CREATE TABLE " + prefix + "activity (id INTEGER)"); err != nil { // somebody else's
@@ -181,7 +181,7 @@ func TestMigrateServersOfVersion1(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		db, prefix, _ := p.fresh(t)
 		if prefix == "" {
-			prefix = sqlstore.DefaultPrefix
+			prefix = "mcpbelt_"
 		}
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 		if err := d.Migrate(t.Context()); err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// DefaultCloseTimeout is how long a server may take to stop by itself when
+	// defaultCloseTimeout is how long a server may take to stop by itself when
 	// CloseTimeout is zero.
-	DefaultCloseTimeout = 5 * time.Second
+	defaultCloseTimeout = 5 * time.Second
 	// drainTimeout bounds the reading of what an ended process left in its
 	// pipes, which a process that it started may still hold open.
 	drainTimeout = 250 * time.Millisecond
@@ -158,7 +158,7 @@ func (c *Command) start() (*commandConn, error) {
 	}
 	closeTimeout := c.CloseTimeout
 	if closeTimeout <= 0 {
-		closeTimeout = DefaultCloseTimeout
+		closeTimeout = defaultCloseTimeout
 	}
 	conn := &commandConn{
 		path:         c.Path,

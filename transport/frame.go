@@ -16,13 +16,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// DefaultMaxMessage is the size in bytes up to which a server's message is
+// defaultMaxMessage is the size in bytes up to which a server's message is
 // accepted when MaxMessage is zero: 16 MiB.
-const DefaultMaxMessage = 16 << 20
+const defaultMaxMessage = 16 << 20
 
 func maxMessage(configured int64) int64 {
 	if configured <= 0 {
-		return DefaultMaxMessage
+		return defaultMaxMessage
 	}
 	return configured
 }

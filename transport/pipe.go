@@ -38,7 +38,7 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Conn, error) {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c := &pipeConn{stop: stop, served: make(chan struct{}), closeTimeout: p.CloseTimeout}
 	if c.closeTimeout <= 0 {
-		c.closeTimeout = DefaultCloseTimeout
+		c.closeTimeout = defaultCloseTimeout
 	}
 	go func() {
 		defer func() { _ = theirs.Close() }() // after served, for cause to see

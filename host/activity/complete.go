@@ -48,9 +48,9 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 	}
 	e.Arguments = l.kept(e.Arguments)
 	for _, text := range []*string{&e.ID, &e.Parent, &e.User, &e.Server, &e.Tool, (*string)(&e.Kind), (*string)(&e.Outcome), &e.ArgumentHash} {
-		*text = cut(*text, MaxText)
+		*text = cut(*text, maxText)
 	}
-	e.Tool = cut(l.redactor.Text(e.Tool), MaxText) // it may be any text of a model
+	e.Tool = cut(l.redactor.Text(e.Tool), maxText) // it may be any text of a model
 	// Redacted before it is cut, so that no half of a secret is left. What is longer
 	// than any error that is meant for people is not read to its end.
 	e.Error = cut(l.redactor.Text(cut(e.Error, 8*MaxError)), MaxError)
@@ -60,11 +60,11 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 
 // kept returns what is kept of arguments.
 func (l *Log) kept(args json.RawMessage) json.RawMessage {
-	if !l.opts.KeepArguments || len(args) == 0 || len(args) > MaxArguments || jsonscan.Valid(args) != nil {
+	if !l.opts.KeepArguments || len(args) == 0 || len(args) > maxArguments || jsonscan.Valid(args) != nil {
 		return nil
 	}
 	redacted := l.redactor.JSON(args)
-	if len(redacted) > MaxArguments {
+	if len(redacted) > maxArguments {
 		return nil
 	}
 	return slices.Clone(redacted)
@@ -75,12 +75,12 @@ func (l *Log) detail(detail map[string]string) map[string]string {
 	if len(detail) == 0 {
 		return nil
 	}
-	within := make(map[string]string, min(len(detail), MaxDetail))
+	within := make(map[string]string, min(len(detail), maxDetail))
 	for _, key := range slices.Sorted(maps.Keys(detail)) {
-		if len(within) == MaxDetail {
+		if len(within) == maxDetail {
 			break
 		}
-		within[cut(key, MaxText)] = cut(l.redactor.Text(cut(detail[key], 8*MaxText)), MaxText)
+		within[cut(key, maxText)] = cut(l.redactor.Text(cut(detail[key], 8*maxText)), maxText)
 	}
 	return within
 }

@@ -84,14 +84,14 @@ const (
 
 // Bounds of an event, in bytes. [Log.Record] cuts off what is longer.
 const (
-	// MaxText bounds ID, Parent, User, Server, Tool and each value of Detail.
-	MaxText = 512
+	// maxText bounds ID, Parent, User, Server, Tool and each value of Detail.
+	maxText = 512
 	// MaxError bounds Error.
 	MaxError = 2 << 10
-	// MaxArguments bounds Arguments; longer ones are left out, not cut.
-	MaxArguments = 16 << 10
-	// MaxDetail bounds the number of values in Detail.
-	MaxDetail = 32
+	// maxArguments bounds Arguments; longer ones are left out, not cut.
+	maxArguments = 16 << 10
+	// maxDetail bounds the number of values in Detail.
+	maxDetail = 32
 )
 
 // An Event is one thing that happened. What [Log.Record] has passed on holds valid

@@ -88,7 +88,7 @@ func TestKeepArguments(t *testing.T) {
 	if args[2] = 'X'; string(e.Arguments) != `{"path":"a"}` {
 		t.Errorf("the arguments are no copy: %s", e.Arguments)
 	}
-	large := `{"x":"` + strings.Repeat("y", activity.MaxArguments) + `"}`
+	large := `{"x":"` + strings.Repeat("y", 16<<10) + `"}`
 	for _, args := range []string{large, `{"a":`, `{"a":1,"a":2}`, "\xff"} {
 		if e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)}); e.Arguments != nil || e.ArgumentHash == "" {
 			t.Errorf("kept %.40s", e.Arguments)
@@ -108,11 +108,11 @@ func TestBounds(t *testing.T) {
 			Outcome: activity.Outcome(text), Error: text, ArgumentHash: text, Detail: detail,
 		})
 		for _, s := range []string{e.ID, e.Parent, string(e.Kind), e.User, e.Server, e.Tool, string(e.Outcome), e.ArgumentHash} {
-			if len(s) > activity.MaxText || s == "" || !utf8.ValidString(s) {
+			if len(s) > 512 || s == "" || !utf8.ValidString(s) {
 				t.Errorf("%d bytes are left of %d: %.20q", len(s), len(text), s)
 			}
 		}
-		if len(e.Error) > activity.MaxError || len(e.Detail) > activity.MaxDetail || len(e.Detail) == 0 {
+		if len(e.Error) > activity.MaxError || len(e.Detail) > 32 || len(e.Detail) == 0 {
 			t.Errorf("%d bytes of error, %d details", len(e.Error), len(e.Detail))
 		}
 		data, err := json.Marshal(e)

@@ -34,7 +34,7 @@ type Options struct {
 	// are the same in several processes and after a restart.
 	HashKey []byte
 	// KeepArguments has events hold the arguments of calls, without secrets of known
-	// forms; those of more than [MaxArguments] bytes are left out. What has no form of
+	// forms; those of more than 16 KiB bytes are left out. What has no form of
 	// its own, such as a password, stays in. Default: false.
 	KeepArguments bool
 	// Secrets are further secrets that are taken out, the kind of each with what

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// DefaultInterval is how often [Book.Watch] looks when Interval is zero.
-const DefaultInterval = time.Second
+// defaultInterval is how often [Book.Watch] looks when Interval is zero.
+const defaultInterval = time.Second
 
 // Options are the options of a [Book]. Nil and the zero value mean the defaults.
 type Options struct {
@@ -63,7 +63,7 @@ func Load(ctx context.Context, store Store, opts *Options) (*Book, error) {
 }
 
 func newBook(store Store, opts *Options) *Book {
-	b := &Book{store: store, interval: DefaultInterval, changed: make(chan struct{})}
+	b := &Book{store: store, interval: defaultInterval, changed: make(chan struct{})}
 	if opts != nil && opts.Interval > 0 {
 		b.interval = opts.Interval
 	}
@@ -140,7 +140,7 @@ func (b *Book) Records(ctx context.Context) ([]Record, error) {
 // ends it. Watch has no goroutine: it waits in that of the caller.
 func (b *Book) Watch(ctx context.Context) iter.Seq2[[]Record, error] {
 	return func(yield func([]Record, error) bool) {
-		ticker := time.NewTicker(cmp.Or(b.interval, DefaultInterval))
+		ticker := time.NewTicker(cmp.Or(b.interval, defaultInterval))
 		defer ticker.Stop()
 		for last := (*glance)(nil); ; {
 			b.mu.Lock()

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// DefaultListTimeout is how long each server has for its list when
+	// defaultListTimeout is how long each server has for its list when
 	// ListOptions.Timeout is zero.
-	DefaultListTimeout = 10 * time.Second
-	// DefaultMaxItems bounds what is taken of one server's list when
+	defaultListTimeout = 10 * time.Second
+	// defaultMaxItems bounds what is taken of one server's list when
 	// ListOptions.MaxItems is zero.
-	DefaultMaxItems = 10_000
+	defaultMaxItems = 10_000
 
 	// maxAsked bounds the servers that are asked at one time.
 	maxAsked = 64
@@ -153,10 +153,10 @@ func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, wha
 		o = *opts
 	}
 	if o.Timeout == 0 {
-		o.Timeout = DefaultListTimeout
+		o.Timeout = defaultListTimeout
 	}
 	if o.MaxItems <= 0 {
-		o.MaxItems = DefaultMaxItems
+		o.MaxItems = defaultMaxItems
 	}
 	servers, notAsked := askedServers(ctx, h, &o)
 	items := make([][]T, len(servers))

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"go/ast"
+	"go/token"
 	"maps"
 	"path"
 	"slices"
@@ -10,7 +11,19 @@ import (
 )
 
 // uncalled lists the exported names that stay without a caller, each with its reason.
-var uncalled = map[string]string{}
+var uncalled = map[string]string{
+	"adapters/eino.Decision":      "the data of a resume, which the program's handler makes",
+	"host/doctor.ToolFiltered":    "a value of Tool.State",
+	"host/doctor.ToolListed":      "a value of Tool.State",
+	"host/doctor.ToolQuarantined": "a value of Tool.State",
+	"host/doctor.ToolRejected":    "a value of Tool.State",
+	"host/record.ConfigStore":     "what edit.FileStore implements",
+	"mcp.Icon":                    "the type of fields of other types of the protocol",
+	"mcp.ModelPreferences":        "the type of fields of other types of the protocol",
+	"mcp.PromptArgument":          "the type of fields of other types of the protocol",
+	"mcp.PromptMessage":           "the type of fields of other types of the protocol",
+	"mcp.ToolChoice":              "the type of fields of other types of the protocol",
+}
 
 // A declaration is what a package exports at its top level.
 type declaration struct {
@@ -42,7 +55,8 @@ func declarations(p *pkg) map[string]*declaration {
 					mention(decl.Type, get(name).mentions)
 				}
 			case *ast.GenDecl:
-				of := "" // the type of constants that are counted by iota
+				of := ""    // the type of constants that are counted by iota
+				first := "" // the first of a group of constants, which are used together
 				for _, spec := range decl.Specs {
 					switch spec := spec.(type) {
 					case *ast.TypeSpec:
@@ -65,6 +79,12 @@ func declarations(p *pkg) map[string]*declaration {
 							}
 							if ast.IsExported(of) {
 								get(of).mentions[name.Name] = true // a value of a type that is used
+							}
+							if decl.Tok == token.CONST {
+								if first == "" {
+									first = name.Name
+								}
+								d.mentions[first], get(first).mentions[name.Name] = true, true
 							}
 						}
 					}
@@ -127,18 +147,25 @@ func named(tr *tree) map[string]map[string]bool {
 				}
 				imports[local] = folder
 			}
+			note := func(folder, name string) {
+				if names[folder] == nil {
+					names[folder] = map[string]bool{}
+				}
+				names[folder][name] = true
+			}
+			inside := f.isTest() && !strings.HasSuffix(f.ast.Name.Name, "_test")
 			look := func(n ast.Node) {
 				ast.Inspect(n, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok && inside {
+						note(p.folder, id.Name)
+					}
 					sel, ok := n.(*ast.SelectorExpr)
 					if !ok {
 						return true
 					}
 					if x, ok := sel.X.(*ast.Ident); ok {
 						if folder := imports[x.Name]; folder != "" && (folder != p.folder || f.isTest()) {
-							if names[folder] == nil {
-								names[folder] = map[string]bool{}
-							}
-							names[folder][sel.Sel.Name] = true
+							note(folder, sel.Sel.Name)
 						}
 					}
 					return true
@@ -149,7 +176,13 @@ func named(tr *tree) map[string]map[string]bool {
 				continue
 			}
 			for _, decl := range f.ast.Decls {
-				if fn, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(fn.Name.Name, "Example") {
+				fn, ok := decl.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				if of, ok := strings.CutPrefix(fn.Name.Name, "Example"); ok {
+					name, _, _ := strings.Cut(of, "_")
+					note(p.folder, name)
 					look(fn)
 				}
 			}
@@ -226,23 +259,35 @@ type ByExample struct{}
 type ByTest struct{}
 type NotFoundError struct{}
 
-var Kept, Called int
+var Kept, Called, Inside, Outside int
+
+const (
+	Together = "a"
+	Apart    = "b"
+)
+
+const Alone = "c"
 
 func (Used) Method(in Argument) {}
 
 type Argument struct{}
 `,
+		"registry/inside_test.go": "package registry\n" +
+			"func ExampleInside() { _ = Inside }\n" +
+			"func TestInside() { _ = Outside }\n",
 		"registry/example_test.go": "package registry_test\n" +
 			"import \"" + module + "/registry\"\n" +
 			"func Example() { _ = registry.ByExample{} }\n" +
 			"func TestX() { _ = registry.ByTest{} }\n",
 		"host/host.go": "package host\n" +
 			"import tools \"" + module + "/registry\"\n" +
-			"var _ = []any{tools.Used{}, tools.Options{}, tools.Called}\n",
+			"var _ = []any{tools.Used{}, tools.Options{}, tools.Called, tools.Apart}\n",
 	})
 	got := checkCallers(tr, map[string]string{"registry.Kept": "a reason", "registry.Called": "another"})
 	expect(t, got,
 		"registry.Hidden has no caller outside its package and no example",
+		"registry.Alone has no caller outside its package and no example",
+		"registry.Outside has no caller outside its package and no example",
 		"registry.ByTest has no caller outside its package and no example",
 		"registry.Called has a caller: it needs no exception any more",
 	)

@@ -19,9 +19,9 @@ const (
 	BareTool Scheme = "tool"
 )
 
-// DefaultMaxName is the default of [Names].MaxLength, and what the strictest
+// defaultMaxName is the default of [Names].MaxLength, and what the strictest
 // providers of models allow.
-const DefaultMaxName = 64
+const defaultMaxName = 64
 
 // longest is the most bytes of any name: what the protocol allows a tool, and as much
 // again for the name of its server.
@@ -47,7 +47,7 @@ type Names struct {
 	// for a scheme that does not exist.
 	Scheme Scheme
 	// MaxLength is the most bytes that a name has. Less than 32 counts as 32, more
-	// than 256 as 256. Default: [DefaultMaxName].
+	// than 256 as 256. Default: 64.
 	MaxLength int
 	// Custom, if set, makes the names instead of Scheme. What it returns is
 	// cleaned and cut like any name; for a tool for which it returns nothing, the name
@@ -95,7 +95,7 @@ func (n Names) Name(server, tool string) (name string, why Reason) {
 // limit is MaxLength as it holds.
 func (n Names) limit() int {
 	if n.MaxLength == 0 {
-		return DefaultMaxName
+		return defaultMaxName
 	}
 	return min(max(n.MaxLength, minMaxName), longest)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// MaxRules is how many rules a [Policy] has at most.
-const MaxRules = 1000
+// maxRules is how many rules a [Policy] has at most.
+const maxRules = 1000
 
 // A Policy is a [registry.Approver] that decides by rules. The first [Rule] that is for a
 // call decides it. It does not look at arguments, asks nobody and never fails.
@@ -38,8 +38,8 @@ func New(byDefault registry.Verdict, rules ...Rule) (*Policy, error) {
 	if !isVerdict(byDefault) {
 		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
 	}
-	if len(rules) > MaxRules {
-		errs = append(errs, &RuleError{MaxRules, "", fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), MaxRules)})
+	if len(rules) > maxRules {
+		errs = append(errs, &RuleError{maxRules, "", fmt.Errorf("there are %d rules, at most %d are allowed: join some by patterns", len(rules), maxRules)})
 		return nil, errors.Join(errs...)
 	}
 	p := &Policy{byDefault: byDefault}

@@ -33,10 +33,10 @@ func Parse(text []byte, opts *Options) (*rest.API, []Problem, error) {
 		d.opts = *opts
 	}
 	if d.opts.MaxBytes <= 0 {
-		d.opts.MaxBytes = DefaultMaxBytes
+		d.opts.MaxBytes = defaultMaxBytes
 	}
 	if d.opts.MaxEndpoints <= 0 {
-		d.opts.MaxEndpoints = DefaultMaxEndpoints
+		d.opts.MaxEndpoints = defaultMaxEndpoints
 	}
 	if name := d.opts.Name; name != nameOf(name, 128) {
 		return nil, nil, &OptionError{"Name", plain.Quote(name) + " has other characters than A-Z a-z 0-9 _ - and the dot, or more than 128"}

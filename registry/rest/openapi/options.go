@@ -8,8 +8,8 @@ import (
 
 // The defaults of [Options].
 const (
-	DefaultMaxBytes     = 16 << 20
-	DefaultMaxEndpoints = 1_000
+	defaultMaxBytes     = 16 << 20
+	defaultMaxEndpoints = 1_000
 )
 
 // Options are the options of [Parse]. Nil and the zero value mean the defaults.
@@ -37,9 +37,9 @@ type Options struct {
 	// Exclude leaves operations out that fit one of the filters.
 	Exclude []Filter
 	// MaxEndpoints is how many operations are taken over at most, in the order of the
-	// document. Default: [DefaultMaxEndpoints].
+	// document. Default: 1,000.
 	MaxEndpoints int
-	// MaxBytes is how long a document may be. Default: [DefaultMaxBytes]. YAML is
+	// MaxBytes is how long a document may be. Default: 16 MiB. YAML is
 	// bounded by the number of its values as well, at about half a million.
 	MaxBytes int
 }
