@@ -326,7 +326,7 @@ func TestRecordHeldBack(t *testing.T) {
 	}
 	offer(many...)
 	events := take()
-	if len(events) != 1 || events[0].Detail[activity.DetailCount] != "1000" || len(events[0].Detail[activity.DetailTools]) > activity.MaxText {
+	if len(events) != 1 || events[0].Detail[activity.DetailCount] != "1000" || len(events[0].Detail[activity.DetailTools]) > 512 {
 		t.Errorf("recorded %+v", events)
 	}
 	(&Host{}).recordHeldBack("s", told, &registry.Diff{})
