@@ -301,6 +301,9 @@ func (e *LoginRequiredError) StepUp() bool { return len(e.Scopes) > 0 }
 // The error is that of do, such as a LoginRequiredError without a URL if the user has
 // declined; or that of ctx, if it ends while the user is waited for.
 func AwaitLogin(ctx context.Context, do func(context.Context) error) error {
+	if do == nil {
+		return errors.New("auth: AwaitLogin: do is nil")
+	}
 	for {
 		err := do(ctx)
 		var required *LoginRequiredError

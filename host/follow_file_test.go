@@ -95,6 +95,7 @@ func TestFileChangesOfAFileThatIsNeverLeftAlone(t *testing.T) {
 	files, paths := newChangedFiles(t, "a")
 	synctest.Test(t, func(t *testing.T) {
 		got := told(t, paths, func() {
+			time.Sleep(time.Second / 2) // between two looks
 			for range 50 {
 				files[0].put()
 				time.Sleep(time.Second)

@@ -99,9 +99,12 @@ func (r *Record) clone() *Record {
 	return &c
 }
 
-// Of returns a server as a record. It is what was written if the server was read so, see
+// Of returns a server as a record, and nil for none. It is what was written if the server was read so, see
 // [config.Options].AsWritten; else references are replaced in it.
 func Of(s *config.Server) *Record {
+	if s == nil {
+		return nil
+	}
 	r := &Record{
 		Name: s.Title, Description: s.Description,
 		Transport: s.Transport, URL: s.URL, Headers: s.Headers,

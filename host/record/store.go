@@ -26,6 +26,8 @@ type Stored struct {
 	Deleted time.Time // zero but for what [Archive.Deleted] returns
 }
 
+func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.Name == name }
+
 // A Store keeps the records of servers. There are [NewMemoryStore], [edit.OpenFileStore] over
 // a config file, and that of package sqlstore; recordtest.Run checks others.
 //

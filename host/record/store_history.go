@@ -88,8 +88,12 @@ func (h *History) settle(all []Stored) {
 	}
 }
 
-// Removed notes that the record at an index of all, which are those before, was deleted.
+// Removed notes that the record at an index of all, which are those before, was deleted. It
+// does nothing if there is none.
 func (h *History) Removed(all []Stored, i int) {
+	if i < 0 || i >= len(all) {
+		return
+	}
 	h.settle(all)
 	s := all[i]
 	s.Deleted = time.Now().UTC().Truncate(time.Microsecond)

@@ -131,7 +131,7 @@ func PlaceOf(records []Stored, name, next string, old Revision) (int, error) {
 		}
 	}
 	for i, s := range records {
-		if i != at && s.Record.Name == next {
+		if i != at && s.isCalled(next) {
 			return 0, &Error{Code: CodeNameTaken, Name: next}
 		}
 	}
@@ -140,7 +140,7 @@ func PlaceOf(records []Stored, name, next string, old Revision) (int, error) {
 
 // IndexOf returns the index of the record of that name and revision.
 func IndexOf(records []Stored, name string, old Revision) (int, error) {
-	at := slices.IndexFunc(records, func(s Stored) bool { return s.Record.Name == name })
+	at := slices.IndexFunc(records, func(s Stored) bool { return s.isCalled(name) })
 	switch {
 	case at < 0:
 		return 0, &Error{Code: CodeNotFound, Name: name}
