@@ -1,5 +1,10 @@
 package profile
 
+import (
+	"maps"
+	"slices"
+)
+
 // A codec says how a value that the model writes is turned into one of the tool's
 // own schema. Nil means that it is one. Codecs may refer to each other in circles,
 // which always go deeper into the value.
@@ -27,31 +32,28 @@ type alternative struct {
 	codec  *codec
 }
 
-// acts reports whether a codec changes any value.
-func (k *codec) acts(seen map[*codec]bool) bool {
-	if k == nil || seen[k] {
+// acts reports whether a codec changes any value. It adds what it has looked at to seen,
+// and does not look at what is there or is known to be inert.
+func (k *codec) acts(seen, inert map[*codec]bool) bool {
+	if k == nil || seen[k] || inert[k] {
 		return false
 	}
 	seen[k] = true
-	if k.def != nil && k.def.codec.acts(seen) || k.items.acts(seen) {
+	if k.def != nil && k.def.codec.acts(seen, inert) || k.items.acts(seen, inert) {
 		return true
 	}
-	for name, f := range k.fields {
-		if f.optional || f.name != name || f.codec.acts(seen) {
+	for _, f := range k.fields {
+		if f.optional || f.codec.acts(seen, inert) {
 			return true
 		}
 	}
-	for _, a := range k.alts {
-		if a.codec.acts(seen) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.alts, func(a alternative) bool { return a.codec.acts(seen, inert) })
 }
 
 // settle gives the codecs of alternatives what acts on objects and on lists. It fails where
 // two alternatives are of one type: a value could be of either.
 func (s *stricter) settle() {
+	inert := map[*codec]bool{}
 	for _, k := range s.unions {
 		flat := flatten(k.alts, nil, map[*codec]bool{})
 		for _, t := range []typeSet{typeObject, typeArray} {
@@ -61,8 +63,11 @@ func (s *stricter) settle() {
 				if typesNamed(a.schema)&t == 0 {
 					continue
 				}
-				if count++; a.codec.acts(map[*codec]bool{}) {
+				count++
+				if seen := map[*codec]bool{}; a.codec.acts(seen, inert) {
 					acting = a.codec
+				} else {
+					maps.Copy(inert, seen)
 				}
 			}
 			switch {

@@ -56,7 +56,7 @@ func (c *compiler) strict(r *compiled) *compiled {
 	if len(defs.members) > 0 {
 		out.set("$defs", defs)
 	}
-	if !k.acts(map[*codec]bool{}) {
+	if !k.acts(map[*codec]bool{}, nil) {
 		k = nil
 	}
 	return &compiled{schema: out, codec: k, strict: true}
@@ -223,7 +223,9 @@ func (s *stricter) object(n *node, root bool) (*node, *codec) {
 			schema = withNull(schema)
 		}
 		delete(needed, m.name)
-		k.fields[m.name] = f
+		if f.optional || inner != nil {
+			k.fields[m.name] = f
+		}
 		made.members = append(made.members, member{m.name, schema})
 		names = append(names, m.name)
 	}
@@ -235,6 +237,9 @@ func (s *stricter) object(n *node, root bool) (*node, *codec) {
 	}
 	out := objectNode(member{"type", typesNode(typesNamed(n))}, member{"properties", made}, member{"required", textsNode(names)}, member{"additionalProperties", boolNode(false)})
 	s.keywords(out, n, typesNamed(n), map[string]bool{"type": true, "properties": true, "required": true, "additionalProperties": true})
+	if len(k.fields) == 0 {
+		k = nil
+	}
 	return out, k
 }
 
