@@ -64,9 +64,9 @@ func Cut(text string, most int) string {
 	return text[:end] + mark
 }
 
-// Quote returns text between quotes, on one line, visible as by [Text], and cut to
-// about 200 bytes.
+// Quote returns text between quotes as Go writes it, on one line, with everything made
+// visible that [Text] makes visible. A text of more than 200 bytes is cut first.
 func Quote(text string) string {
 	const most = 200
-	return strconv.Quote(Cut(Line(Cut(text, most)), most))
+	return Text(strconv.Quote(Cut(text, most)))
 }
