@@ -114,7 +114,7 @@ func TestSearchToolsFindsNothing(t *testing.T) {
 		{`{"query":"xyzzy"}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
 		{`{"query":""}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
 		{`{"query":"issue","server":"notes","read_only":true}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does, or leave out server and read_only."},
-		{`{"query":"issue","server":"x\ny"}`, `There is no server "x y". There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does.`},
+		{`{"query":"issue","server":"x\ny"}`, `There is no server "x\ny". There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does.`},
 	} {
 		res, err := r.Call(t.Context(), "search_tools", json.RawMessage(c.args))
 		if err != nil || res.IsError || textOf(t, res) != c.want || string(res.StructuredContent.(json.RawMessage)) != `{"tools":[]}` {

@@ -109,7 +109,7 @@ func TestUnknownToolErrorText(t *testing.T) {
 		{registry.UnknownToolError{Name: "x", Suggestions: []string{"y"}}, `unknown tool "x"; did you mean "y"?`},
 		{registry.UnknownToolError{Name: "x", Suggestions: []string{"y", "z"}}, `unknown tool "x"; did you mean "y" or "z"?`},
 		{registry.UnknownToolError{Name: "x", Suggestions: []string{"y", "z", "w"}}, `unknown tool "x"; did you mean "y", "z" or "w"?`},
-		{registry.UnknownToolError{Name: "a\nb"}, `unknown tool "a b"`},
+		{registry.UnknownToolError{Name: "a\nb"}, `unknown tool "a\nb"`},
 		{registry.UnknownToolError{Name: "x" + strings.Repeat("ä", 500)}, `unknown tool "x` + strings.Repeat("ä", 98) + `…"`},
 	} {
 		if got := test.err.Error(); got != test.want {

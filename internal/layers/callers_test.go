@@ -27,7 +27,6 @@ var uncalled = map[string]string{
 
 // A declaration is what a package exports at its top level.
 type declaration struct {
-	node     ast.Node
 	mentions map[string]bool // names of the same package in what users see of it
 }
 
