@@ -28,7 +28,7 @@ endif
 
 # Folders that the go command or npm filled hold no source of ours.
 SOURCES := find . \( -name node_modules -o -path ./bin -o -name '.?*' \) -prune -o -name '*.go' -print0
-QUIET   := { grep -v --line-buffered "no test files" || true; }
+QUIET   := { grep -a -v --line-buffered "no test files" || true; }
 
 help:
 	@echo 'make test         the core and its examples: gofmt, vet, staticcheck, tests with the race detector, fuzz seeds'

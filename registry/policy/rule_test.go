@@ -232,12 +232,12 @@ func TestRuleErrors(t *testing.T) {
 		{"0 Tool: the pattern \"{}\" has an alternative that is empty", []policy.Rule{{Tool: "{}"}}},
 		{"0 User: the pattern \"[b-a]\" has the range", []policy.Rule{{User: "[b-a]"}}},
 		{"0 Tool: the pattern \" get\" has white space", []policy.Rule{{Tool: " get"}}},
-		{"0 Server: the pattern \"a \" has white space", []policy.Rule{{Server: "a\n"}}},
-		{"0 Tool: the pattern \"a<U+0000>b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
+		{"0 Server: the pattern \"a\\n\" has white space", []policy.Rule{{Server: "a\n"}}},
+		{"0 Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
 		_, err := policy.New(registry.Ask, tt.rules...)
 		if got := fault(err); !strings.HasPrefix(got, tt.want) {
-			t.Errorf("%+v:\n%s, want\n%s", tt.rules, got, tt.want)
+			t.Errorf("%q: got the error %q, want it to begin with %q", fmt.Sprintf("%+v", tt.rules), got, tt.want)
 		}
 	}
 
