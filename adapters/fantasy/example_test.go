@@ -39,6 +39,9 @@ func show(_ context.Context, waiting *profile.WaitingError) error {
 	return nil
 }
 
+// The loop of a program, in a function.
+func Example() { _ = ask }
+
 // adding returns a registry with a tool.
 func adding() *registry.Registry {
 	reg := registry.New(nil)
