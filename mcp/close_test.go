@@ -307,6 +307,39 @@ func TestShutdownCutsOff(t *testing.T) {
 	})
 }
 
+// A stubbornCaller answers discover only when it is released, whatever its context, and
+// refuses initialize.
+type stubbornCaller struct {
+	mcp.Conn
+	release chan struct{}
+}
+
+func (c stubbornCaller) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+	if method == "server/discover" {
+		<-c.release
+	}
+	return nil, &mcp.JSONRPCError{Code: -32600, Message: "no"}
+}
+
+// A handshake ends in time though a data plane does not return when it is to.
+func TestHandshakeOfAStubbornCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, release := legacy(t), make(chan struct{})
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return stubbornCaller{conn, release}, err
+		}), nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := c.Ready(ctx)
+		close(release)
+		var unavailable *mcp.UnavailableError
+		if !errors.As(err, &unavailable) || ctx.Err() != nil {
+			t.Errorf("got the error %v, want an UnavailableError within the hour", err)
+		}
+	})
+}
+
 // initialized answers a request of the handshake as a server of revision 2025-11-25 does.
 func initialized(method string) (result json.RawMessage, err error, ok bool) {
 	switch method {

@@ -81,6 +81,7 @@ func (t *tap) handshake(ctx context.Context, version string, patience time.Durat
 		case <-discover.done: // what was answered before the answer to initialize is known
 			t.late = discover.err == nil
 		case <-t.ended:
+		case <-ctx.Done():
 		}
 	}
 	return info, err
