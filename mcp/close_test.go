@@ -166,7 +166,7 @@ func TestCloseWithDeafCaller(t *testing.T) {
 		server := legacy(t)
 		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			conn, err := server.Connect(ctx)
-			return deafCaller{conn}, err
+			return deafCaller{mcp.CallerOf(conn)}, err
 		}), nil)
 		ended := make(chan error, 1)
 		go func() {
@@ -206,7 +206,7 @@ func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
 }
 
 // A deafCaller answers no request after the handshake, and ends it only with its context.
-type deafCaller struct{ mcp.Conn }
+type deafCaller struct{ mcp.Caller }
 
 func (deafCaller) Call(ctx context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
 	if result, err, ok := initialized(method); ok {
@@ -310,7 +310,7 @@ func TestShutdownCutsOff(t *testing.T) {
 // A stubbornCaller answers discover only when it is released, whatever its context, and
 // refuses initialize.
 type stubbornCaller struct {
-	mcp.Conn
+	mcp.Caller
 	release chan struct{}
 }
 
@@ -327,7 +327,7 @@ func TestHandshakeOfAStubbornCaller(t *testing.T) {
 		server, release := legacy(t), make(chan struct{})
 		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			conn, err := server.Connect(ctx)
-			return stubbornCaller{conn, release}, err
+			return stubbornCaller{mcp.CallerOf(conn), release}, err
 		}), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

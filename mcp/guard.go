@@ -8,7 +8,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/mcpbelt/mcpbelt/internal/faces"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
@@ -16,7 +15,13 @@ import (
 // and may be those of the program's own transport. What panics there is an error of
 // the connection.
 type guard struct {
-	faces.Conn
+	Caller
+	client *Client
+}
+
+// A guardConn is a guard of a connection that is no Caller.
+type guardConn struct {
+	Conn
 	client *Client
 }
 
@@ -25,7 +30,13 @@ var (
 	errNoMessage = errors.New("the connection returned neither a message nor an error")
 )
 
-func (c *Client) guard(conn Conn) *guard { return &guard{faces.Conn{Connection: conn}, c} }
+func (c *Client) guard(conn Conn) *guard {
+	caller, ok := conn.(Caller)
+	if !ok {
+		caller = newForeignCaller(guardConn{conn, c}, c.opts.CloseTimeout)
+	}
+	return &guard{caller, c}
+}
 
 // open has the transport connect.
 func (c *Client) open(ctx context.Context) (conn Conn, err error) {
@@ -45,7 +56,33 @@ func (c *Client) caught(method string, err *error) {
 	}
 }
 
-func (g *guard) Read(ctx context.Context) (m jsonrpc.Message, err error) {
+func (g *guard) receive(message func(jsonrpc.Message, int64), ended func(error)) (err error) {
+	defer g.client.caught("Receive", &err)
+	g.Caller.Receive(message, ended)
+	return nil
+}
+
+func (g *guard) Write(ctx context.Context, m jsonrpc.Message) (err error) {
+	defer g.client.caught("Write", &err)
+	return g.Caller.Write(ctx, m)
+}
+
+func (g *guard) Close() (err error) {
+	defer g.client.caught("Close", &err)
+	return g.Caller.Close()
+}
+
+func (g *guard) SessionID() (id string) {
+	defer g.client.caught("SessionID", new(error))
+	return g.Caller.SessionID()
+}
+
+func (g *guard) Info() (info ConnInfo) {
+	defer g.client.caught("Info", &info.Err)
+	return g.Caller.Info()
+}
+
+func (g guardConn) Read(ctx context.Context) (m jsonrpc.Message, err error) {
 	defer g.client.caught("Read", &err)
 	m, err = g.Conn.Read(ctx)
 	if err == nil && nils.Is(m) {
@@ -54,57 +91,15 @@ func (g *guard) Read(ctx context.Context) (m jsonrpc.Message, err error) {
 	return m, err
 }
 
-func (g *guard) Write(ctx context.Context, m jsonrpc.Message) (err error) {
+func (g guardConn) Write(ctx context.Context, m jsonrpc.Message) (err error) {
 	defer g.client.caught("Write", &err)
 	return g.Conn.Write(ctx, m)
 }
 
-func (g *guard) Close() (err error) {
-	defer g.client.caught("Close", &err)
-	return g.Conn.Close()
-}
-
-func (g *guard) SessionID() (id string) {
-	defer g.client.caught("SessionID", new(error))
-	return g.Conn.SessionID()
-}
-
-func (g *guard) Err() (err error) {
-	defer g.client.caught("Err", &err)
-	return g.Conn.Err()
-}
-
-func (g *guard) PID() (pid int) {
-	defer g.client.caught("PID", new(error))
-	return g.Conn.PID()
-}
-
-func (g *guard) Degraded() (err error) {
-	defer g.client.caught("Degraded", &err)
-	return g.Conn.Degraded()
-}
-
-func (g *guard) Working() (working bool) {
-	defer g.client.caught("Working", new(error))
-	return g.Conn.Working()
-}
-
-func (g *guard) Stateless() (stateless bool) {
-	defer g.client.caught("Stateless", new(error))
-	return g.Conn.Stateless()
-}
-
-func (g *guard) Announced() (n int64) {
-	defer g.client.caught("Announced", new(error))
-	return g.Conn.Announced()
-}
-
-func (g *guard) LateProgress() (n int64) {
-	defer g.client.caught("LateProgress", new(error))
-	return g.Conn.LateProgress()
-}
-
-func (g *guard) Origin() (origin string) {
-	defer g.client.caught("Origin", new(error))
-	return g.Conn.Origin()
+func (g guardConn) Info() (info ConnInfo) {
+	defer g.client.caught("Info", &info.Err)
+	if known, ok := g.Conn.(interface{ Info() ConnInfo }); ok {
+		info = known.Info()
+	}
+	return info
 }

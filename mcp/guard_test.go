@@ -26,7 +26,7 @@ func TestForeignTransportFails(t *testing.T) {
 		"Write panics":      {conn: &foreignConn{panics: "Write"}},
 		"Close panics":      {conn: &foreignConn{panics: "Close"}},
 		"SessionID panics":  {conn: &foreignConn{panics: "SessionID"}},
-		"Err panics":        {conn: &foreignConn{panics: "Err"}},
+		"Info panics":       {conn: &foreignConn{panics: "Info"}},
 		"no message":        {conn: &foreignConn{}},
 		"a nil request":     {conn: &foreignConn{message: (*jsonrpc.Request)(nil)}},
 		"a nil answer":      {conn: &foreignConn{message: (*jsonrpc.Response)(nil)}},
@@ -136,7 +136,7 @@ func (f *foreignConn) Read(context.Context) (jsonrpc.Message, error) {
 func (f *foreignConn) Write(context.Context, jsonrpc.Message) error { f.at("Write"); return nil }
 func (f *foreignConn) Close() error                                 { f.at("Close"); return nil }
 func (f *foreignConn) SessionID() string                            { f.at("SessionID"); return "" }
-func (f *foreignConn) Err() error                                   { f.at("Err"); return nil }
+func (f *foreignConn) Info() mcp.ConnInfo                           { f.at("Info"); return mcp.ConnInfo{} }
 
 // A context that is nil panics where the call is made, and leaves the client as it was.
 func TestNilContext(t *testing.T) {

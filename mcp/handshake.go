@@ -22,6 +22,7 @@ const (
 	methodInitialize = "initialize"
 	noteInitialized  = "notifications/initialized"
 	noteCancelled    = "notifications/cancelled"
+	noteProgress     = "notifications/progress"
 )
 
 // A serverInfo is what a server says of itself in the handshake.
@@ -164,7 +165,7 @@ func (t *tap) begin(ctx context.Context, method string, params json.RawMessage) 
 		defer close(r.done)
 		defer func() { r.traced(r.result, r.err) }()
 		defer t.client.caught("Call", &r.err)
-		r.result, r.err = t.caller().Call(ctx, method, params, opts)
+		r.result, r.err = t.conn.Call(ctx, method, params, opts)
 	}
 	if !t.goes(send) {
 		r.err = WithOutcome(errEnded, NotSent)
@@ -174,8 +175,8 @@ func (t *tap) begin(ctx context.Context, method string, params json.RawMessage) 
 	return r
 }
 
-// notify sends a notification of the handshake, and does not wait longer than ctx for a
-// connection that does.
+// notify sends a notification, and does not wait longer than ctx for a connection that
+// does.
 func (t *tap) notify(ctx context.Context, m *jsonrpc.Request) error {
 	ctx, m, o := t.openWrite(ctx, m)
 	written := make(chan error, 1)

@@ -58,11 +58,11 @@ func (h *headerLog) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &headerConn{conn, h}, nil
+	return &headerConn{mcp.CallerOf(conn), h}, nil
 }
 
 type headerConn struct {
-	mcp.Conn
+	mcp.Caller
 	log *headerLog
 }
 
@@ -72,5 +72,5 @@ func (c *headerConn) Call(ctx context.Context, method string, params json.RawMes
 		c.log.calls = append(c.log.calls, opts.Header)
 		c.log.mu.Unlock()
 	}
-	return c.Conn.(mcp.Caller).Call(ctx, method, params, opts)
+	return c.Caller.Call(ctx, method, params, opts)
 }

@@ -90,6 +90,7 @@ func (c *Client) watchHealth(l *life) {
 	if interval < 0 || l.stateless() {
 		return
 	}
+	l.working() // the handshake was
 	misses := 0
 	var look func()
 	look = func() {
@@ -103,6 +104,7 @@ func (c *Client) watchHealth(l *life) {
 			asked := time.Now()
 			if c.pinged(l) {
 				misses = 0
+				l.working() // the answer is no other sign
 			} else if misses++; misses >= maxMisses && !l.occupied() {
 				l.fallSick(&UnresponsiveError{l.pulse.silence()})
 				return

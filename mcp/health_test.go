@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,15 +84,23 @@ type worker struct {
 
 func (w worker) Connect(ctx context.Context) (mcp.Conn, error) {
 	conn, err := w.to.Connect(ctx)
-	return workerConn{conn, w.works}, err
+	return &workerConn{Caller: mcp.CallerOf(conn), works: w.works}, err
 }
 
 type workerConn struct {
-	mcp.Conn
+	mcp.Caller
 	works func() bool
+	signs atomic.Uint64
 }
 
-func (w workerConn) Working() bool { return w.works() }
+func (w *workerConn) Info() mcp.ConnInfo {
+	info := w.Caller.Info()
+	if w.works() {
+		w.signs.Add(1)
+	}
+	info.Signs += w.signs.Load()
+	return info
+}
 
 func TestWorkingServerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -163,12 +172,12 @@ type stateless struct{ mcp.Transport }
 
 func (s stateless) Connect(ctx context.Context) (mcp.Conn, error) {
 	conn, err := s.Transport.Connect(ctx)
-	return statelessConn{conn}, err
+	return statelessConn{mcp.CallerOf(conn)}, err
 }
 
-type statelessConn struct{ mcp.Conn }
+type statelessConn struct{ mcp.Caller }
 
-func (statelessConn) Stateless() bool { return true }
+func (statelessConn) Info() mcp.ConnInfo { return mcp.ConnInfo{Stateless: true} }
 
 func TestStatelessIsNotPinged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

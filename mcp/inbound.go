@@ -34,13 +34,20 @@ func (t *tap) echoes(m jsonrpc.Message) bool {
 	return ok && id == t.handshaking.Load()
 }
 
-// take takes a message of the server.
-func (t *tap) take(m jsonrpc.Message) {
+// take takes a message of the server. It never blocks.
+func (t *tap) take(m jsonrpc.Message, _ int64) {
+	t.taking.Lock()
+	defer t.taking.Unlock()
+	if t.echoes(m) {
+		t.end(echoError{})
+		return
+	}
+	if l := t.life.Load(); l != nil {
+		l.pulse.beat()
+	}
 	switch m := m.(type) {
 	case *jsonrpc.Response:
-		if !t.takesAnswer(m) {
-			t.listened(m)
-		}
+		t.listened(m)
 	case *jsonrpc.Request:
 		if jsonscan.Valid(m.Params) != nil && len(m.Params) > 0 {
 			m.Params = nil // what is asked for will be missing
@@ -58,10 +65,8 @@ func (t *tap) take(m jsonrpc.Message) {
 // notice takes a notification. Those that mean nothing here are dropped.
 func (t *tap) notice(method string, params json.RawMessage) {
 	switch method {
-	case "notifications/progress":
-		if !t.table.Progress(params) {
-			t.taskProgress(params)
-		}
+	case noteProgress:
+		t.taskProgress(params)
 	case "notifications/cancelled":
 		t.cancelled(params)
 	case "notifications/message":

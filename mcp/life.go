@@ -28,6 +28,7 @@ type life struct {
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
 
 	pulse pulse
+	signs uint64 // of work, as seen last by working
 	watch sync.WaitGroup
 	sick  chan error      // receives why the server must be given up
 	alive context.Context // ends with the life
@@ -122,10 +123,15 @@ func (l *life) carries() bool {
 
 // stateless reports whether nothing is lost with the connection, nor gained by a
 // new one.
-func (l *life) stateless() bool { return l.tap.conn.Stateless() }
+func (l *life) stateless() bool { return l.tap.conn.Info().Stateless }
 
-// working reports whether the server is known to be at work.
-func (l *life) working() bool { return l.tap.conn.Working() }
+// working reports whether the server has shown that it is at work since the last time
+// it was asked. It is called by one goroutine at a time.
+func (l *life) working() bool {
+	before := l.signs
+	l.signs = l.tap.conn.Info().Signs
+	return l.signs != before
+}
 
 // end cancels all flights.
 func (l *life) end(cause error) {
@@ -207,7 +213,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 	}
 	l := &life{
 		tap:     t,
-		caller:  t.caller(),
+		caller:  t.conn,
 		info:    info,
 		born:    time.Now(),
 		roots:   roots,

@@ -380,8 +380,8 @@ func TestLoginFoundByPing(t *testing.T) {
 		server := legacy(t)
 		conn := &barredConn{}
 		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			var err error
-			conn.Conn, err = server.Connect(ctx)
+			made, err := server.Connect(ctx)
+			conn.Caller = mcp.CallerOf(made)
 			return conn, err
 		}), &mcp.ClientOptions{HealthInterval: time.Minute})
 		ready(t, c)
@@ -406,10 +406,10 @@ func TestLoginOnBrokenConnection(t *testing.T) {
 		first := &barredConn{}
 		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 			conn, err := server.Connect(ctx)
-			if first.Conn != nil {
-				return &barredConn{Conn: conn}, err
+			if first.Caller != nil {
+				return &barredConn{Caller: mcp.CallerOf(conn)}, err
 			}
-			first.Conn = conn
+			first.Caller = mcp.CallerOf(conn)
 			return first, err
 		}), &mcp.ClientOptions{HealthInterval: -1})
 		ready(t, c)
@@ -433,7 +433,7 @@ func TestLoginOnBrokenConnection(t *testing.T) {
 
 // A barredConn answers pings, if the user is not barred.
 type barredConn struct {
-	mcp.Conn
+	mcp.Caller
 	barred atomic.Bool
 	broken atomic.Bool // which nobody has told the reader yet
 }
@@ -444,16 +444,17 @@ func (c *barredConn) Call(_ context.Context, method string, _ json.RawMessage, _
 	}
 	switch {
 	case c.broken.Load():
-		return nil, mcp.WithOutcome(c.Err(), mcp.NotSent)
+		return nil, mcp.WithOutcome(c.Info().Err, mcp.NotSent)
 	case c.barred.Load():
 		return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "s"}, mcp.NotSent)
 	}
 	return json.RawMessage(`{}`), nil
 }
 
-func (c *barredConn) Err() error {
+func (c *barredConn) Info() mcp.ConnInfo {
+	info := c.Caller.Info()
 	if c.broken.Load() {
-		return errDown
+		info.Err = errDown
 	}
-	return nil
+	return info
 }

@@ -32,13 +32,13 @@ func tripping(server *mcptest.Server, n int32) mcp.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return &tripConn{Conn: conn, trips: func() bool { return tripped.Add(1) <= n }}, nil
+		return &tripConn{Caller: mcp.CallerOf(conn), trips: func() bool { return tripped.Add(1) <= n }}, nil
 	})
 }
 
 // A tripConn ends instead of calling a tool if trips says so.
 type tripConn struct {
-	mcp.Conn
+	mcp.Caller
 	trips func() bool
 }
 
@@ -47,10 +47,8 @@ func (c *tripConn) Call(ctx context.Context, method string, params json.RawMessa
 		_ = c.Close()
 		return nil, mcp.WithOutcome(io.ErrClosedPipe, mcp.NotSent)
 	}
-	return c.Conn.(mcp.Caller).Call(ctx, method, params, opts)
+	return c.Caller.Call(ctx, method, params, opts)
 }
-
-func (c *tripConn) Err() error { return c.Conn.(interface{ Err() error }).Err() }
 
 func TestNotSentIsSentOnce(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": text("done")})

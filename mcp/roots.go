@@ -99,10 +99,7 @@ func (c *Client) SetRoots(ctx context.Context, roots []*Root) error {
 
 // tellRoots tells the server that the roots have changed.
 func (l *life) tellRoots(ctx context.Context) error {
-	ctx, note, o := l.tap.openWrite(ctx, &jsonrpc.Request{Method: noticeRoots})
-	err := (*lentCaller)(l.tap).write(ctx, note)
-	o.end(nil, err)
-	return err
+	return l.tap.notify(ctx, &jsonrpc.Request{Method: noticeRoots})
 }
 
 // catchUpOnRoots tells a server whose connection has just been made that the

@@ -83,6 +83,7 @@ func (c *Client) began(l *life) {
 	default:
 	}
 	l.number = c.state.Connections + 1
+	info := l.tap.conn.Info()
 	s := State{
 		Phase:           Ready,
 		Connections:     l.number,
@@ -90,8 +91,8 @@ func (c *Client) began(l *life) {
 		ProtocolVersion: l.info.revision,
 		Instructions:    l.info.instructions,
 		Capabilities:    l.info.capabilities,
-		PID:             l.tap.conn.PID(),
-		Degraded:        l.tap.conn.Degraded(),
+		PID:             info.PID,
+		Degraded:        info.Degraded,
 	}
 	s.keepCounts(c.state)
 	s.count(listTools | listResources | listPrompts)

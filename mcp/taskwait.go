@@ -339,7 +339,7 @@ func (w *taskWait) fetch(ctx context.Context) (done bool, err error) {
 		return false, w.survive(ctx, err)
 	}
 	w.failures = 0
-	w.settle(ctx, l)
+	w.hear() // progress that came before the result
 	if err := w.take(raw, l.modern()); err != nil {
 		return false, w.call.client.explain(r, err)
 	}
@@ -354,25 +354,6 @@ func (w *taskWait) completed() Task {
 	task := w.task
 	task.Status, task.StatusMessage = TaskCompleted, ""
 	return task
-}
-
-// settle hands on the progress that came before the last answer, which may have
-// overtaken it on the way through the connection.
-func (w *taskWait) settle(ctx context.Context, l *life) {
-	if w.call.watch == nil {
-		return
-	}
-	for want := l.tap.conn.LateProgress(); l.tap.reported.Load() < want; {
-		select {
-		case <-w.call.watch.wake:
-			w.hear()
-			continue
-		case <-l.tap.ended:
-		case <-ctx.Done():
-		}
-		break
-	}
-	w.hear()
 }
 
 // respond gives a server of revision 2026-07-28 the input that it has not been

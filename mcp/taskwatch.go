@@ -21,7 +21,7 @@ type taskWatches struct {
 // A taskWatch hears what the server sends about one task, between answers. It is
 // made before there is a task: progress may overtake the caller.
 type taskWatch struct {
-	wake chan struct{} // capacity 1: something below changed, or progress of others came
+	wake chan struct{} // capacity 1: something below changed
 
 	// The following are guarded by the lock of taskWatches.
 	token    int64 // of the call's progress
@@ -83,15 +83,14 @@ func (t *tap) taskProgress(params json.RawMessage) {
 	token := inflight.Token(params)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.reported.Add(1)
 	for w := range s.set {
 		if w.token == token && token != 0 && len(params) <= inflight.MaxProgressBytes {
 			if len(w.progress) == maxTaskProgress {
 				w.progress = append(w.progress[:0], w.progress[1:]...)
 			}
 			w.progress = append(w.progress, params)
+			poke(w.wake)
 		}
-		poke(w.wake) // who looks at the number of reports wants to know as well
 	}
 }
 

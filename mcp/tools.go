@@ -91,14 +91,14 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		version, announced, mended := before.ToolsVersion, l.tap.announced(), l.tap.mended.Load()
+		version, announced, mended := before.ToolsVersion, l.tap.changes.Load(), l.tap.mended.Load()
 		c.tools.asked, c.tools.at, c.tools.heard = l, time.Now(), announced
 		reading := c.beginTools()
 		tasks, hints := make(map[string]taskSupport), make(map[*Tool]json.RawMessage)
 		pages := c.toolPages(l, tasks, hints)
 		tools, err := pages.whole(ctx, l)
 		// The version tells too late: announcements are passed on one by one.
-		changed := !c.carriedBy(l) || l.tap.announced() != announced || l.tap.mended.Load() != mended
+		changed := !c.carriedBy(l) || l.tap.changes.Load() != announced || l.tap.mended.Load() != mended
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
 			continue // or pages of two lists might be mixed
@@ -121,7 +121,7 @@ func (c *Client) spaceOut(ctx context.Context) error {
 		return err
 	}
 	wait := time.Until(c.tools.at.Add(announceEvery))
-	if l != c.tools.asked || l.tap.announced() == c.tools.heard || wait <= 0 {
+	if l != c.tools.asked || l.tap.changes.Load() == c.tools.heard || wait <= 0 {
 		return nil
 	}
 	timer := time.NewTimer(wait)

@@ -247,7 +247,8 @@ func (t *tap) handshakeError(err error) error {
 
 // connection returns what is known of the connection.
 func (t *tap) connection() ConnectionInfo {
-	info := ConnectionInfo{SessionID: t.conn.SessionID(), PID: t.conn.PID(), Origin: t.conn.Origin()}
+	known := t.conn.Info()
+	info := ConnectionInfo{SessionID: t.conn.SessionID(), PID: known.PID, Origin: known.Origin}
 	if version := t.spoken.Load(); version != nil {
 		info.ProtocolVersion = *version
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -18,54 +19,73 @@ import (
 type Transport = sdk.Transport
 
 // A Conn carries JSON-RPC messages to and from one server until it is closed or the
-// server ends. A Conn that also implements [Caller] sends the client's requests and
-// finds their answers by its method Call; Read then returns the server's requests and
-// notifications only, and Write takes answers, notifications and subscriptions/listen.
+// server ends. The client reads and writes one that is no more than that by [CallerOf].
 //
-// A Client also makes use of these methods, each of which a Conn may have:
-//
-//	Err() error       // why it ended, as soon as that is known; nil before
-//	PID() int         // of the server's process, for State
-//	Degraded() error  // what it lacks although it works, for State
-//	Working() bool    // the server has done work since the last question, or written anything
-//	Stateless() bool  // nothing is lost with it, so it is not pinged
-//	Announced() int64 // notifications of changed tools that came before the last answer
-//	LateProgress() int64 // progress that came before the last answer and went to Read
-//	Origin() string   // scheme, host and port of a server reached by HTTP, for Tracer
-//
-// A Conn that wraps another should have all that the other has, or the client assumes
-// that there is nothing to report. A result of Announced below zero means that it is
-// unknown.
-//
-// and of these, of an error in the chain of one that a Conn, a Caller or Connect
-// returns, if it has the first of them:
+// The client also makes use of these methods of an error in the chain of one that a
+// Conn, a Caller or Connect returns, if it has the first of them:
 //
 //	LoginURL() string          // where the user has to log in
 //	LoggedIn() <-chan struct{} // closed when the login is over; nil if that is not signalled
 //	StepUp() bool              // only that request needs more scopes
 //
-// and of these, of an error that a Caller returns:
+// and of this one, of an error that a Caller returns:
 //
 //	Refused() bool // by HTTP status 400, 404 or 405, whether or not there is a JSON-RPC error
 type Conn = sdk.Connection
 
-// A Caller is a [Conn] that carries requests: it numbers the request, sends it, and
-// returns the result exactly as the server wrote it.
+// A Caller is a [Conn] that carries requests. All connections of package transport are.
+// One that wraps another embeds the Caller, so that nothing of it is hidden.
 //
-// A request that the server answered with an error returns a [*JSONRPCError]. For any
-// other error [OutcomeOf] says whether the server can have seen the request. Call
-// returns when ctx ends, whatever the server does; it then cancels the request at the
-// server, without waiting, unless it is initialize or server/discover.
-//
-// The result of a list of tools, resources, resource templates or prompts may
-// hold items with a key twice, bad UTF-8 or nesting without end: the Client
-// leaves those out. All else of a result is JSON without any of that.
-//
-// One over HTTP adds the fields of [HTTPHeader] to what it sends.
-//
-// Call is safe for concurrent use.
+// All methods are safe for concurrent use.
 type Caller interface {
+	Conn
+
+	// Call numbers a request, sends it, and returns the result exactly as the server
+	// wrote it.
+	//
+	// A request that the server answered with an error returns a [*JSONRPCError]. For any
+	// other error [OutcomeOf] says whether the server can have seen the request. Call
+	// returns when ctx ends, whatever the server does; it then cancels the request at the
+	// server, without waiting, unless it is initialize or server/discover.
+	//
+	// The result of a list of tools, resources, resource templates or prompts may
+	// hold items with a key twice, bad UTF-8 or nesting without end: the Client
+	// leaves those out. All else of a result is JSON without any of that.
+	//
+	// One over HTTP adds the fields of [HTTPHeader] to what it sends.
 	Call(ctx context.Context, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error)
+
+	// Receive hands over what the server sends beside the answers to calls: its
+	// requests, notifications, and answers to what was written by Write. It is called
+	// once, before the first Call, and takes the place of Read.
+	//
+	// The connection calls message for each of them, on any goroutine and several at a
+	// time, before a Call returns the answer that the server sent later. It is told the
+	// id of the call on whose answer stream the message came, or 0 if the transport does
+	// not know. Message never blocks. Ended is called once, soon after the end of the
+	// connection, with the reason.
+	Receive(message func(m jsonrpc.Message, call int64), ended func(err error))
+
+	// Info returns what is known of the connection now.
+	Info() ConnInfo
+}
+
+// ConnInfo is what a connection tells of itself. The zero value says nothing.
+type ConnInfo struct {
+	// Err is why it ended, as soon as that is known; nil before.
+	Err error
+	// PID is the id of the server's process, or 0.
+	PID int
+	// Origin is the scheme, host and port of a server that is reached by HTTP.
+	Origin string
+	// Degraded is what the connection lacks although it works, or nil.
+	Degraded error
+	// Stateless says that nothing is lost with the connection, so that it is not pinged.
+	Stateless bool
+	// Signs grows whenever the server shows that it is at work: with all that it writes,
+	// also a part of a message, and as far as the transport can see it, with the
+	// processor time that it uses.
+	Signs uint64
 }
 
 // CallOptions are the options of one [Caller] call. Nil means none.

@@ -46,9 +46,8 @@ type Auto struct {
 // Connect prepares a connection over streamable HTTP, or opens the event stream
 // of a server that is known to want that.
 func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
-	in := newInbox()
 	if a.sse.Load() {
-		c, err := a.recipeSSE().connect(ctx, in)
+		c, err := a.recipeSSE().connect(ctx)
 		if err != nil {
 			var status *StatusError
 			if errors.As(err, &status) {
@@ -59,11 +58,13 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 		return c, nil
 	}
 	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage}
-	h, err := recipe.connect(in)
+	h, err := recipe.connect()
 	if err != nil {
 		return nil, err
 	}
-	return &autoConn{recipe: a, http: h}, nil
+	c := &autoConn{recipe: a, http: h}
+	c.start = func() { c.receiveFrom(h) }
+	return c, nil
 }
 
 func (a *Auto) recipeSSE() *SSE {
@@ -71,8 +72,9 @@ func (a *Auto) recipeSSE() *SSE {
 }
 
 // An autoConn is a connection over streamable HTTP that becomes one over
-// HTTP+SSE if the handshake shows that it must. Both share one inbox.
+// HTTP+SSE if the handshake shows that it must. Both share its mailbox.
 type autoConn struct {
+	mailbox
 	recipe *Auto
 	http   *httpConn
 
@@ -81,18 +83,12 @@ type autoConn struct {
 	closed bool
 }
 
-// face is what both kinds of connections offer.
-type face interface {
-	mcp.Conn
-	mcp.Caller
-	Err() error
-	Announced() int64
-	LateProgress() int64
-	Working() bool
-	Origin() string
+// receiveFrom has one of the two put what it receives into the mailbox.
+func (c *autoConn) receiveFrom(conn mcp.Caller) {
+	conn.Receive(func(m jsonrpc.Message, call int64) { c.deliver(context.Background(), m, call) }, c.end)
 }
 
-func (c *autoConn) present() face {
+func (c *autoConn) present() mcp.Caller {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sse != nil {
@@ -113,7 +109,7 @@ func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 	default:
 		return nil, err
 	}
-	sse, sseErr := c.recipe.recipeSSE().connect(ctx, c.http.inbox)
+	sse, sseErr := c.recipe.recipeSSE().connect(ctx)
 	if sseErr != nil {
 		return nil, fmt.Errorf("%w; the older HTTP+SSE transport failed too: %w", err, sseErr)
 	}
@@ -127,23 +123,23 @@ func (c *autoConn) fallBack(ctx context.Context, err error) (*sseConn, error) {
 		_ = sse.Close()
 		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
 	}
+	c.receiveFrom(sse)
 	c.recipe.sse.Store(true)
 	return sse, nil
 }
 
-// Read implements mcp.Conn.
-func (c *autoConn) Read(ctx context.Context) (jsonrpc.Message, error) { return c.http.inbox.read(ctx) }
-
 // Write implements mcp.Conn.
 func (c *autoConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	c.keep()
 	return c.present().Write(ctx, m)
 }
 
 // Call implements mcp.Caller.
 func (c *autoConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	c.keep()
 	present := c.present()
 	result, err := present.Call(ctx, method, params, opts)
-	if err == nil || method != methodInitialize || present != face(c.http) {
+	if err == nil || method != methodInitialize || present != mcp.Caller(c.http) {
 		return result, err
 	}
 	sse, err := c.fallBack(ctx, err)
@@ -156,27 +152,8 @@ func (c *autoConn) Call(ctx context.Context, method string, params json.RawMessa
 // SessionID implements mcp.Conn.
 func (c *autoConn) SessionID() string { return c.present().SessionID() }
 
-// Err returns why the connection ended, or nil while it lives.
-func (c *autoConn) Err() error { return c.present().Err() }
-
-// Stateless reports whether the server keeps nothing for this connection.
-func (c *autoConn) Stateless() bool {
-	h, ok := c.present().(*httpConn)
-	return ok && h.Stateless()
-}
-
-// Announced returns how many notifications of changed tools came before the last answer.
-func (c *autoConn) Announced() int64 { return c.present().Announced() }
-
-// LateProgress returns how much progress came before the last answer, and went to Read.
-func (c *autoConn) LateProgress() int64 { return c.present().LateProgress() }
-
-// Working reports whether the server has written anything since the last time it was
-// asked.
-func (c *autoConn) Working() bool { return c.present().Working() }
-
-// Origin returns the scheme, host and port of the server.
-func (c *autoConn) Origin() string { return c.http.Origin() }
+// Info implements mcp.Caller.
+func (c *autoConn) Info() mcp.ConnInfo { return c.present().Info() }
 
 // Close implements mcp.Conn.
 func (c *autoConn) Close() error {

@@ -122,7 +122,7 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 		if err := handshake(t, l); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if l.Err() == nil {
+		if l.Info().Err == nil {
 			t.Errorf("%s: the connection lives", name)
 		}
 	}
@@ -139,8 +139,8 @@ func TestAutoBothFail(t *testing.T) {
 	if !errors.As(err, &status) {
 		t.Errorf("no StatusError in %v", err)
 	}
-	if l.Err() != nil {
-		t.Errorf("the connection ended: %v", l.Err())
+	if l.Info().Err != nil {
+		t.Errorf("the connection ended: %v", l.Info().Err)
 	}
 }
 

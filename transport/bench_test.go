@@ -27,7 +27,7 @@ func benchmark(b *testing.B, tr mcp.Transport) {
 	params := json.RawMessage(`{"name":"echo","arguments":{"text":"hello"}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := conn.(link).Call(context.Background(), "tools/call", params, nil); err != nil {
+		if _, err := conn.(mcp.Caller).Call(context.Background(), "tools/call", params, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

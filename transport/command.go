@@ -201,19 +201,12 @@ type commandConn struct {
 	closeOnce sync.Once
 }
 
-// PID returns the id of the server's process.
-func (c *commandConn) PID() int { return c.cmd.Process.Pid }
-
-// Degraded returns a [WatchdogError] if the server may outlive this process, and
-// nil if not. The server works in both cases.
-func (c *commandConn) Degraded() error { return c.watchdog.keeper.degraded() }
-
-// Working reports whether the server's process, or one that descends from it, has used
-// the processor since the last time it was asked, or the server has written anything.
-// Where the system does not report processor time only the latter counts.
-func (c *commandConn) Working() bool {
-	wrote := c.stream.Working()
-	return c.vitals.worked() || wrote
+// Info implements mcp.Caller. The connection is degraded by a [WatchdogError] if the
+// server may outlive this process.
+func (c *commandConn) Info() mcp.ConnInfo {
+	info := c.stream.Info()
+	info.PID, info.Degraded = c.cmd.Process.Pid, c.watchdog.keeper.degraded()
+	return info
 }
 
 // await waits for the process, and then ends whatever it left behind.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -254,7 +255,7 @@ func TestCommandOpenFiles(t *testing.T) {
 	first := dial(t, transporttest.Child("serve"))
 	second := dial(t, transporttest.Child("read", "fds", "serve"))
 	foreign := map[string]bool{}
-	for _, l := range []link{first, second} {
+	for _, l := range []mcp.Caller{first, second} {
 		for _, fd := range []string{"0", "1", "2"} {
 			name, err := os.Readlink("/proc/" + strconv.Itoa(pid(t, l)) + "/fd/" + fd)
 			if err != nil || !strings.HasPrefix(name, "pipe:") {

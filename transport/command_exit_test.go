@@ -53,8 +53,8 @@ func TestCommandExitIsAnEvent(t *testing.T) {
 	if !errors.As(err, &exit) || exit.Code != 3 {
 		t.Errorf("Read: got %v, want an ExitError with code 3", err)
 	}
-	if !errors.As(l.Err(), &exit) {
-		t.Errorf("Err: got %v", l.Err())
+	if !errors.As(l.Info().Err, &exit) {
+		t.Errorf("Err: got %v", l.Info().Err)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestCommandAnswerBeforeExit(t *testing.T) {
 // A killed server that had been quiet has not run what is written after, even
 // if nobody has seen its exit yet. It has been quiet while another was started.
 func TestCommandCallAfterKillIsNotSent(t *testing.T) {
-	meet := func() link {
+	meet := func() mcp.Caller {
 		l := dial(t, transporttest.Child("serve"))
 		if _, err := ask(t, l); err != nil {
 			t.Fatal(err)
@@ -104,13 +104,13 @@ func TestCommandCallAfterKillIsNotSent(t *testing.T) {
 	}
 }
 
-func pid(t *testing.T, l link) int {
+func pid(t *testing.T, l mcp.Caller) int {
 	t.Helper()
-	p, ok := l.(interface{ PID() int })
-	if !ok {
-		t.Fatalf("%T has no PID", l)
+	id := l.Info().PID
+	if id == 0 {
+		t.Fatal("got no id of the process")
 	}
-	return p.PID()
+	return id
 }
 
 // Calls that a stopped server has not read from its stdin are taken back.

@@ -149,8 +149,8 @@ func TestCommandNoiseEndsTheConnection(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "100 lines") {
 		t.Errorf("got %v", err)
 	}
-	if _, readErr := l.Read(bounded(t)); readErr == nil || l.Err() == nil {
-		t.Errorf("the connection lives: Read %v, Err %v", readErr, l.Err())
+	if _, readErr := l.Read(bounded(t)); readErr == nil || l.Info().Err == nil {
+		t.Errorf("the connection lives: Read %v, Err %v", readErr, l.Info().Err)
 	}
 	_, err = ask(t, l)
 	wantOutcome(t, err, mcp.NotSent)

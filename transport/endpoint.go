@@ -232,8 +232,8 @@ func addFields(full, fields http.Header) {
 	}
 }
 
-// Origin returns the scheme, host and port of the server.
-func (e *endpoint) Origin() string { return e.url.Scheme + "://" + e.url.Host }
+// origin returns the scheme, host and port of the server.
+func (e *endpoint) origin() string { return e.url.Scheme + "://" + e.url.Host }
 
 // A fate says whether the server can have got a request.
 type fate struct {

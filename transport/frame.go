@@ -56,45 +56,26 @@ func cancelledFrame(id int64) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":"the caller gave up"}}`, id)
 }
 
-// A router sends each message that a server wrote to the request it answers, or
-// to whoever reads the connection.
+// A router sends each message that a server wrote to the request it answers, or else to
+// the mailbox.
 type router struct {
-	table   inflight.Table
-	inbox   *inbox
-	changes atomic.Int64
-	late    atomic.Int64
-	heard   atomic.Bool // since Working was called
+	mailbox
+	table inflight.Table
+	signs atomic.Uint64 // how often the server has written something
 }
 
-// Working reports whether the server has written anything since the last time it was
-// asked: also a part of a message, or an answer without a caller.
-func (r *router) Working() bool { return r.heard.Swap(false) }
-
-// hear notes that the server has written something.
-func (r *router) hear() {
-	if !r.heard.Load() {
-		r.heard.Store(true)
-	}
-}
-
-// Announced returns how many notifications of changed tools have been read. An
-// answer was read after what the server sent before it, so this says whether the
-// tools changed before the answer.
-func (r *router) Announced() int64 { return r.changes.Load() }
-
-// LateProgress returns how many notifications of progress were handed to the
-// session because no open request had asked for them, as far as the server's
-// messages have been read.
-func (r *router) LateProgress() int64 { return r.late.Load() }
+// hear notes that the server has written something: also a part of a message, or an
+// answer without a caller.
+func (r *router) hear() { r.signs.Add(1) }
 
 // route takes one message, or with a batch of revision 2025-03-26 several, and
-// hands them on. toSession is called for the messages of the control plane. It
-// returns an error if data is no JSON-RPC; what was well formed is handed on.
-func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error {
+// hands them on. deliver is called for those that belong to no call. It returns an
+// error if data is no JSON-RPC; what was well formed is handed on.
+func (r *router) route(data []byte, deliver func(jsonrpc.Message)) error {
 	r.hear()
 	m, err := jsonscan.Scan(data)
 	if errors.Is(err, jsonscan.ErrNotObject) {
-		return r.routeBatch(data, toSession)
+		return r.routeBatch(data, deliver)
 	}
 	if err != nil {
 		m, ok := jsonscan.ScanLists(data)
@@ -116,26 +97,22 @@ func (r *router) route(data []byte, toSession func(jsonrpc.Message) bool) error 
 		if r.table.Progress(m.Params) {
 			return nil
 		}
-	case m.Method == noteToolsChanged:
-		r.changes.Add(1)
 	}
 	message, err := jsonrpc.DecodeMessage(data)
 	if err != nil {
 		return err
 	}
-	if toSession(message) && m.Method == "notifications/progress" {
-		r.late.Add(1)
-	}
+	deliver(message)
 	return nil
 }
 
-func (r *router) routeBatch(data []byte, toSession func(jsonrpc.Message) bool) error {
+func (r *router) routeBatch(data []byte, deliver func(jsonrpc.Message)) error {
 	err := errNotJSONRPC
 	for element := range jsonscan.Elements(data) {
 		if len(element) == 0 || element[0] != '{' {
 			return errNotJSONRPC
 		}
-		if err = r.route(element, toSession); err != nil {
+		if err = r.route(element, deliver); err != nil {
 			return err
 		}
 	}

@@ -55,15 +55,15 @@ type HTTP struct {
 // Connect prepares a connection. It sends nothing: the handshake is the
 // session's first message.
 func (h *HTTP) Connect(ctx context.Context) (mcp.Conn, error) {
-	c, err := h.connect(newInbox())
+	c, err := h.connect()
 	if err != nil {
 		return nil, err // and no interface that holds a nil pointer
 	}
 	return c, nil
 }
 
-func (h *HTTP) connect(in *inbox) (*httpConn, error) {
-	c, err := newWebConn(endpointOptions{"HTTP", h.URL, h.Header, h.OAuth, h.RoundTripper, h.TLS, h.Proxy, h.MaxMessage}, in)
+func (h *HTTP) connect() (*httpConn, error) {
+	c, err := newWebConn(endpointOptions{"HTTP", h.URL, h.Header, h.OAuth, h.RoundTripper, h.TLS, h.Proxy, h.MaxMessage})
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +97,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	if opts == nil {
 		opts = &mcp.CallOptions{}
 	}
+	c.keep()
 	call, err := c.table.Begin(opts.ProgressToken)
 	if err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
@@ -119,10 +120,9 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 		return ended && failed == nil
 	}
 	var asked questions
-	// The session may read slowly, or not at all; the call does not wait for it longer than ctx.
-	deliver := func(m jsonrpc.Message) bool {
+	deliver := func(m jsonrpc.Message) {
 		asked.note(m)
-		return c.inbox.put(ctx, m)
+		c.mailbox.deliver(ctx, m, call.ID)
 	}
 	err = c.exchange(ctx, requestFrame(call.ID, method, params), header, deliver, done)
 	answer, ended, failed := call.Poll(opts.Progress)
@@ -167,7 +167,7 @@ func (c *httpConn) withdraw(asked questions) {
 	for _, id := range asked {
 		params, err := json.Marshal(map[string]any{"requestId": id.Raw(), "reason": "the call has ended"})
 		if err == nil {
-			c.toSession(&jsonrpc.Request{Method: noteCancelled, Params: params})
+			c.deliver(&jsonrpc.Request{Method: noteCancelled, Params: params})
 		}
 	}
 }
@@ -180,8 +180,8 @@ func (c *httpConn) sendCancelled(id int64) {
 
 // exchange posts one request and routes what the server answers until done
 // reports the answer, resuming a broken stream where the protocol allows it.
-// Messages of the control plane go to deliver.
-func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Header, deliver func(jsonrpc.Message) bool, done func() bool) error {
+// What belongs to no call goes to deliver.
+func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Header, deliver func(jsonrpc.Message), done func() bool) error {
 	if err := ctx.Err(); err != nil {
 		return mcp.WithOutcome(err, mcp.NotSent)
 	}
@@ -398,12 +398,14 @@ func sessionGone(status int, isRPC bool, id []byte, answer error) bool {
 	return !isRPC || id == nil || string(id) == "null" || errors.As(answer, &rpc) && rpc.Code == serverError
 }
 
-// Stateless reports whether the server keeps nothing for this connection, so
-// that nothing can be learnt by asking whether it still lives.
-func (c *httpConn) Stateless() bool {
+// Info implements mcp.Caller. The connection is stateless if the server keeps nothing for
+// it, so that nothing can be learnt by asking whether it still lives.
+func (c *httpConn) Info() mcp.ConnInfo {
+	info := c.webConn.Info()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.modern
+	info.Stateless = c.modern
+	return info
 }
 
 // SessionID implements mcp.Conn.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -70,10 +71,10 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // streams are what listens to a server, of both kinds.
-func streams() map[string]func(*testing.T, *transport.HTTP) link {
-	return map[string]func(*testing.T, *transport.HTTP) link{
+func streams() map[string]func(*testing.T, *transport.HTTP) mcp.Caller {
+	return map[string]func(*testing.T, *transport.HTTP) mcp.Caller{
 		"GET": shake,
-		"subscriptions": func(t *testing.T, recipe *transport.HTTP) link {
+		"subscriptions": func(t *testing.T, recipe *transport.HTTP) mcp.Caller {
 			l := dial(t, recipe)
 			control(t, l, "subscriptions/listen", modernMeta)
 			return l

@@ -93,7 +93,7 @@ func (n needsLogin) StepUp() bool   { return n.rights }
 func (n needsLogin) LoggedIn() <-chan struct{} { return n.done }
 
 // control sends a request of the control plane.
-func control(t *testing.T, l link, method, params string) {
+func control(t *testing.T, l mcp.Caller, method, params string) {
 	t.Helper()
 	id, err := jsonrpc.MakeID("control")
 	if err != nil {

@@ -98,8 +98,8 @@ func TestHTTPSessionLost(t *testing.T) {
 		}})})
 		_, err := ask(t, l)
 		wantOutcome(t, err, mcp.Answered)
-		if l.Err() != nil {
-			t.Errorf("the connection ended: %v", l.Err())
+		if l.Info().Err != nil {
+			t.Errorf("the connection ended: %v", l.Info().Err)
 		}
 	})
 }
@@ -120,7 +120,7 @@ func TestHTTPSessionLostForAll(t *testing.T) {
 		calls.Go(func() {
 			_, err := ask(t, l)
 			wantOutcome(t, err, mcp.NotSent)
-			if l.Err() == nil {
+			if l.Info().Err == nil {
 				t.Error("the call returned before the connection ended")
 			}
 		})
@@ -192,7 +192,7 @@ func TestHTTPDialRefused(t *testing.T) {
 	if strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("the error shows the query: %v", err)
 	}
-	if l.Err() == nil {
+	if l.Info().Err == nil {
 		t.Error("the connection lives")
 	}
 }
@@ -211,8 +211,8 @@ func TestHTTPRoundTripperFails(t *testing.T) {
 		})})
 		_, err := ask(t, l)
 		wantOutcome(t, err, test.want)
-		if l.Err() != nil {
-			t.Errorf("the connection ended: %v", l.Err())
+		if l.Info().Err != nil {
+			t.Errorf("the connection ended: %v", l.Info().Err)
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestHTTPModernHeaders(t *testing.T) {
 	opts = &mcp.CallOptions{Header: map[string]string{"X: Y": "a"}}
 	_, err := l.Call(bounded(t), "tools/call", []byte(`{`+meta+`}`), opts)
 	wantOutcome(t, err, mcp.NotSent)
-	if l.Err() != nil {
-		t.Errorf("the connection ended: %v", l.Err())
+	if l.Info().Err != nil {
+		t.Errorf("the connection ended: %v", l.Info().Err)
 	}
 }

@@ -31,6 +31,7 @@ func isHandshake(method string) bool { return method == methodInitialize || meth
 // Write implements mcp.Conn. Requests are posted in the background and fail
 // through Read, as an answer with an error would.
 func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	c.keep()
 	frame, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (c *httpConn) request(req *jsonrpc.Request, frame []byte, fields http.Heade
 	case needsLogin(err) && !(req.Method == methodListen && needsRights(err)):
 		c.fail(err)
 	default:
-		c.toSession(&jsonrpc.Response{ID: req.ID, Error: err})
+		c.deliver(&jsonrpc.Response{ID: req.ID, Error: err})
 	}
 }
 
@@ -134,11 +135,11 @@ func needsLogin(err error) bool {
 // control exchanges one request.
 func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
 	answered := false
-	deliver := func(m jsonrpc.Message) bool {
+	deliver := func(m jsonrpc.Message) {
 		if resp, ok := m.(*jsonrpc.Response); ok && resp.ID == req.ID {
 			answered = true
 		}
-		return c.toSession(m)
+		c.deliver(m)
 	}
 	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), deliver, func() bool { return answered })
 }
@@ -181,5 +182,5 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 // listChanged makes the client read its tools again, since a notification may have
 // been lost while no stream was open.
 func (c *httpConn) listChanged() {
-	c.toSession(&jsonrpc.Request{Method: noteToolsChanged})
+	c.deliver(&jsonrpc.Request{Method: noteToolsChanged})
 }

@@ -69,7 +69,7 @@ func (c *cursor) note(ev *event) {
 // resumable routes the events of an answering stream until done reports that the
 // answer has come. A stream of a legacy session whose events have ids is
 // resumed when it breaks. It returns the response that it read last.
-func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bool, deliver func(jsonrpc.Message) bool, done func() bool) (*http.Response, error) {
+func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bool, deliver func(jsonrpc.Message), done func() bool) (*http.Response, error) {
 	var at cursor
 	for attempt := 0; ; {
 		seen := at.lastID
@@ -100,7 +100,7 @@ func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bo
 // events routes the events of one response until done, and returns nil then. The
 // caller's handler of progress runs in it, and may panic: nothing else would then
 // end the response.
-func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message) bool, done func() bool) error {
+func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
 	panics := true
 	defer func() {
 		if panics {
@@ -112,7 +112,7 @@ func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.
 	return err
 }
 
-func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message) bool, done func() bool) error {
+func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
 	events := newEventReader(resp.Body, c.limit)
 	for {
 		ev, err := events.next()
@@ -216,7 +216,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 			}
 			attempt = 0
 			// An event that is no JSON-RPC ends this stream, not the session.
-			_ = c.events(resp, &at, c.toSession, never)
+			_ = c.events(resp, &at, c.deliver, never)
 			_ = resp.Body.Close()
 		case errors.As(err, &unreachable):
 			c.fail(err)

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 )
 
@@ -33,19 +31,17 @@ type interruptible interface {
 // before it reads on, to let such a caller begin.
 type intake struct {
 	duplex    duplex
-	interrupt func()                     // ends a Read that waits; does nothing if that is not possible
-	turn      chan struct{}              // holds a token while a goroutine reads
-	wanted    chan struct{}              // capacity 1: the goroutine shall read
-	served    atomic.Int64               // answers that their callers read
-	apart     bool                       // callers may read
-	lull      time.Duration              // how long the goroutine leaves the reading to callers
-	toSession func(jsonrpc.Message) bool // never waits; for them
+	interrupt func()        // ends a Read that waits; does nothing if that is not possible
+	turn      chan struct{} // holds a token while a goroutine reads
+	wanted    chan struct{} // capacity 1: the goroutine shall read
+	served    atomic.Int64  // answers that their callers read
+	apart     bool          // callers may read
+	lull      time.Duration // how long the goroutine leaves the reading to callers
 
 	// The following belong to the goroutine that reads.
 	lines lineReader
-	noise int               // lines in a row that were not JSON-RPC
-	held  []jsonrpc.Message // for which the session had no room when a caller read them
-	err   error             // why reading has ended
+	noise int   // lines in a row that were not JSON-RPC
+	err   error // why reading has ended
 }
 
 // lull is how long the goroutine leaves the reading to callers after an answer.
@@ -67,12 +63,6 @@ func (s *stream) newIntake() {
 	if i, ok := d.(interruptible); ok {
 		in.apart, in.interrupt = true, i.InterruptRead
 	}
-	in.toSession = func(m jsonrpc.Message) bool {
-		if len(in.held) > 0 || !s.inbox.offer(m) {
-			in.held = append(in.held, m)
-		}
-		return true
-	}
 }
 
 // want tells the goroutine to read.
@@ -92,16 +82,10 @@ func (in *intake) resume(err error) bool {
 // readAll is the goroutine that reads the stream to its end.
 func (s *stream) readAll() {
 	in := &s.intake
-	toSession := func(m jsonrpc.Message) bool { return s.inbox.put(s.ended, m) }
 	defer in.lines.stall.stop()
 	in.turn <- struct{}{}
 	for in.err == nil && s.ended.Err() == nil {
-		for _, m := range in.held {
-			in.lines.stall.stop() // no goroutine reads meanwhile
-			toSession(m)
-		}
-		in.held = nil
-		answered := s.readLine(toSession)
+		answered := s.readLine()
 		if answered && in.apart && s.table.Idle() {
 			<-in.turn
 			s.pauseReading()
@@ -143,7 +127,7 @@ func (s *stream) pauseReading() {
 // It does nothing if another goroutine reads already.
 func (s *stream) readFor(ctx context.Context, call *inflight.Call) {
 	in := &s.intake
-	if !in.apart {
+	if !in.apart || s.inbox != nil { // a mailbox that nobody empties would hold up the caller
 		return
 	}
 	select {
@@ -157,11 +141,11 @@ func (s *stream) readFor(ctx context.Context, call *inflight.Call) {
 	} else {
 		defer context.AfterFunc(ctx, in.interrupt)()
 	}
-	for in.held == nil && in.err == nil && !call.Told() && ctx.Err() == nil && s.ended.Err() == nil {
-		s.readLine(in.toSession)
+	for in.err == nil && !call.Told() && ctx.Err() == nil && s.ended.Err() == nil {
+		s.readLine()
 	}
 	in.served.Add(1)
-	more := in.held != nil || in.err != nil || !s.table.Idle()
+	more := in.err != nil || !s.table.Idle()
 	<-in.turn
 	if more {
 		in.want()
@@ -178,7 +162,7 @@ type hooked interface {
 // readLine reads one line and hands it on, and reports whether it was a message.
 // The goroutine that has the turn calls it. An error that ends the reading is left in the
 // intake.
-func (s *stream) readLine(toSession func(jsonrpc.Message) bool) bool {
+func (s *stream) readLine() bool {
 	in := &s.intake
 	line, err := in.lines.next()
 	switch {
@@ -197,7 +181,7 @@ func (s *stream) readLine(toSession func(jsonrpc.Message) bool) bool {
 	}
 	err = errNotJSONRPC
 	if text[0] == '{' || text[0] == '[' {
-		err = s.route(text, toSession)
+		err = s.route(text, s.deliver)
 	}
 	if err == nil {
 		in.noise = 0

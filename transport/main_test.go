@@ -33,29 +33,22 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// A link is a connection with both faces and the extras of this package.
-type link interface {
-	mcp.Conn
-	mcp.Caller
-	Err() error
-}
-
-func dial(t *testing.T, tr mcp.Transport) link {
+func dial(t *testing.T, tr mcp.Transport) mcp.Caller {
 	t.Helper()
 	conn, err := tr.Connect(bounded(t))
 	if err != nil {
 		t.Fatalf("Connect: %v", err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	l, ok := conn.(link)
+	l, ok := conn.(mcp.Caller)
 	if !ok {
-		t.Fatalf("%T has not both planes", conn)
+		t.Fatalf("got a %T, want a Caller", conn)
 	}
 	return l
 }
 
 // ask sends one request without parameters and returns its result.
-func ask(t *testing.T, l link) (string, error) {
+func ask(t *testing.T, l mcp.Caller) (string, error) {
 	t.Helper()
 	raw, err := l.Call(bounded(t), "tools/list", nil, nil)
 	return string(raw), err
@@ -72,7 +65,7 @@ func wantOutcome(t *testing.T, err error, want mcp.Outcome) {
 }
 
 // closeWithin fails the test if Close hangs.
-func closeWithin(t *testing.T, l link) {
+func closeWithin(t *testing.T, l mcp.Caller) {
 	t.Helper()
 	closed := make(chan error, 1)
 	go func() { closed <- l.Close() }()

@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // A far end is the other side of a stream over real pipes.
 type farEnd struct {
 	*stream
-	in  *bufio.Reader // what the stream has written
-	out *os.File
+	in    *bufio.Reader // what the stream has written
+	out   *os.File
+	heard chan jsonrpc.Message // what belongs to no call
 }
 
 func overPipes(t *testing.T) *farEnd {
@@ -43,7 +45,9 @@ func overPipes(t *testing.T) *farEnd {
 	if err := theirIn.SetReadDeadline(time.Now().Add(watchdog)); err != nil {
 		t.Fatal(err)
 	}
-	return &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut}
+	f := &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut, heard: make(chan jsonrpc.Message, 1<<10)}
+	s.Receive(func(m jsonrpc.Message, _ int64) { f.heard <- m }, func(error) {})
+	return f
 }
 
 // watchdog bounds waits that a correct stream never has.

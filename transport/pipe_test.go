@@ -80,7 +80,7 @@ func TestPipeCallKeepsItsDeadline(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		begin := time.Now()
-		_, err = conn.(link).Call(ctx, "tools/list", nil, nil)
+		_, err = conn.(mcp.Caller).Call(ctx, "tools/list", nil, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begin))
 		}

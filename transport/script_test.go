@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -137,7 +138,7 @@ func (s *script) notes(method string) int {
 }
 
 // shake shakes hands over a new connection to a server of streamable HTTP.
-func shake(t *testing.T, recipe *transport.HTTP) link {
+func shake(t *testing.T, recipe *transport.HTTP) mcp.Caller {
 	t.Helper()
 	l := dial(t, recipe)
 	if err := handshake(t, l); err != nil {
@@ -146,7 +147,7 @@ func shake(t *testing.T, recipe *transport.HTTP) link {
 	return l
 }
 
-func handshake(t *testing.T, l link) error {
+func handshake(t *testing.T, l mcp.Caller) error {
 	t.Helper()
 	ctx := bounded(t)
 	params := `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`

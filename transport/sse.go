@@ -43,15 +43,15 @@ type SSE struct {
 // Connect opens the event stream and waits until it has named the address for
 // messages, or ctx ends.
 func (s *SSE) Connect(ctx context.Context) (mcp.Conn, error) {
-	c, err := s.connect(ctx, newInbox())
+	c, err := s.connect(ctx)
 	if err != nil {
 		return nil, err // and no interface that holds a nil pointer
 	}
 	return c, nil
 }
 
-func (s *SSE) connect(ctx context.Context, in *inbox) (*sseConn, error) {
-	w, err := newWebConn(endpointOptions{"SSE", s.URL, s.Header, s.OAuth, s.RoundTripper, s.TLS, s.Proxy, s.MaxMessage}, in)
+func (s *SSE) connect(ctx context.Context) (*sseConn, error) {
+	w, err := newWebConn(endpointOptions{"SSE", s.URL, s.Header, s.OAuth, s.RoundTripper, s.TLS, s.Proxy, s.MaxMessage})
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +93,12 @@ func (c *sseConn) open(ctx context.Context) error {
 		}
 		return err
 	}
-	c.goes(func() {
-		defer func() { _ = resp.Body.Close() }()
-		c.fail(c.readStream(events))
-	})
+	c.start = func() {
+		c.goes(func() {
+			defer func() { _ = resp.Body.Close() }()
+			c.fail(c.readStream(events))
+		})
+	}
 	return nil
 }
 
@@ -135,7 +137,7 @@ func (c *sseConn) readStream(events *eventReader) error {
 			c.failAnswer(ev.data, tooLarge(c.limit))
 			continue
 		}
-		if err = c.route(ev.data, c.toSession); err == nil {
+		if err = c.route(ev.data, c.deliver); err == nil {
 			noise = 0
 			continue
 		}
@@ -183,6 +185,7 @@ func (c *sseConn) Call(ctx context.Context, method string, params json.RawMessag
 	if opts == nil {
 		opts = &mcp.CallOptions{}
 	}
+	c.keep()
 	call, err := c.table.Begin(opts.ProgressToken)
 	if err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
@@ -243,6 +246,7 @@ func (c *sseConn) Close() error {
 			c.cancel(id)
 		}
 		c.notes.wait()
+		c.keep() // for the stream to be closed, if nothing has read it
 		c.fail(errClosed)
 		c.wait()
 		c.endpoint.close()

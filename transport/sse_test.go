@@ -161,7 +161,7 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 			l := dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: 1000})
 			_, err := ask(t, l)
 			wantOutcome(t, err, mcp.Unknown)
-			if _, err := l.Read(bounded(t)); err == nil || l.Err() == nil {
+			if _, err := l.Read(bounded(t)); err == nil || l.Info().Err == nil {
 				t.Errorf("the connection lives: %v", err)
 			}
 			_, err = ask(t, l)

@@ -58,7 +58,7 @@ func TestHalfAMessageEndsTheConnection(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := dialInBubble(t, newWriter(0, text))
 					begin := time.Now()
-					for calling > 0 && l.Err() == nil && time.Since(begin) < time.Hour {
+					for calling > 0 && l.Info().Err == nil && time.Since(begin) < time.Hour {
 						ctx, stop := context.WithTimeout(t.Context(), calling)
 						if _, err := l.Call(ctx, "tools/call", nil, nil); err == nil {
 							t.Error("got an answer, want none")
@@ -78,7 +78,7 @@ func TestHalfAMessageEndsTheConnection(t *testing.T) {
 					if got := time.Since(begin); got < 20*time.Second || got > 40*time.Second {
 						t.Errorf("got the end after %v, want about 30 s", got)
 					}
-					if err := l.Err(); err == nil || !strings.Contains(err.Error(), "nothing more for 30s") {
+					if err := l.Info().Err; err == nil || !strings.Contains(err.Error(), "nothing more for 30s") {
 						t.Errorf("got %v, want what the server did", err)
 					}
 				})
@@ -88,14 +88,14 @@ func TestHalfAMessageEndsTheConnection(t *testing.T) {
 }
 
 // dialInBubble is dial where time is virtual.
-func dialInBubble(t *testing.T, tr mcp.Transport) link {
+func dialInBubble(t *testing.T, tr mcp.Transport) mcp.Caller {
 	t.Helper()
 	conn, err := tr.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return conn.(link)
+	return conn.(mcp.Caller)
 }
 
 // What goes on, however slowly, or has not begun, ends nothing.
@@ -121,7 +121,7 @@ func TestSlowMessageIsWaitedFor(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Hour)
-				if err := l.Err(); err != nil {
+				if err := l.Info().Err; err != nil {
 					t.Errorf("got %v, want a connection that lives", err)
 				}
 			})

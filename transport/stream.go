@@ -49,7 +49,6 @@ type stream struct {
 func newStream(d duplex, limit int64, cause func(error) error, doomed func() bool) *stream {
 	ended, end := context.WithCancelCause(context.Background())
 	s := &stream{
-		router: router{inbox: newInbox()},
 		duplex: d,
 		limit:  maxMessage(limit),
 		ended:  ended,
@@ -59,7 +58,7 @@ func newStream(d duplex, limit int64, cause func(error) error, doomed func() boo
 	}
 	s.outbox = newOutbox(d, s.goes, s.broke)
 	s.newIntake()
-	s.goes(s.readAll)
+	s.start = func() { s.goes(s.readAll) }
 	return s
 }
 
@@ -94,13 +93,18 @@ func (s *stream) fail(err error) {
 			}
 			return mcp.WithOutcome(cause, mcp.Unknown)
 		})
-		s.inbox.end(cause) // last: the reader of this end gives up the requests in flight
+		s.mailbox.end(cause) // last: who hears of this end gives up the requests in flight
 		s.intake.interrupt()
 	})
 }
 
-// Err returns why the stream ended, or nil until then.
-func (s *stream) Err() error { return context.Cause(s.ended) }
+// Info implements mcp.Caller.
+func (s *stream) Info() mcp.ConnInfo {
+	return mcp.ConnInfo{Err: context.Cause(s.ended), Signs: s.signs.Load()}
+}
+
+// deliver puts a message into the mailbox.
+func (s *stream) deliver(m jsonrpc.Message) { s.mailbox.deliver(s.ended, m, 0) }
 
 // mayWrite returns an error if a frame could not reach the peer any more.
 func (s *stream) mayWrite(ctx context.Context) error {
@@ -154,6 +158,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	if opts == nil {
 		opts = &mcp.CallOptions{}
 	}
+	s.keep()
 	if err := s.mayWrite(ctx); err != nil {
 		return nil, err
 	}
@@ -195,11 +200,9 @@ func (s *stream) cancel(id int64) {
 	})
 }
 
-// Read implements mcp.Conn.
-func (s *stream) Read(ctx context.Context) (jsonrpc.Message, error) { return s.inbox.read(ctx) }
-
 // Write implements mcp.Conn.
 func (s *stream) Write(ctx context.Context, m jsonrpc.Message) error {
+	s.keep()
 	frame, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ type vitals struct {
 	mu   sync.Mutex // guards the following
 	stat *os.File   // nil if the system does not say
 	buf  [1 << 10]byte
-	work uint64 // processor time of it and what it started at the last look, in ticks
 }
 
 func watchVitals(pid int) *vitals {
@@ -40,7 +39,6 @@ func (v *vitals) close() {
 const (
 	statState  = 0
 	statFlags  = 6
-	statWork   = 11 // utime, and then stime, cutime and cstime
 	statEnd    = 49 // exit code, known as soon as a deadly signal is sent
 	statFields = 50
 )
@@ -72,14 +70,6 @@ func statOf(line []byte) (fields [statFields][]byte) {
 	return fields
 }
 
-// workOf returns the processor time of a process and of its children that have ended.
-func workOf(fields *[statFields][]byte) (ticks uint64) {
-	for i := range 4 {
-		ticks += decimal(fields[statWork+i])
-	}
-	return ticks
-}
-
 // doomed reports whether the process has ended, or is about to: it has been sent
 // a signal of which it has only not died yet.
 func (v *vitals) doomed() bool {
@@ -98,47 +88,6 @@ func (v *vitals) doomed() bool {
 		return decimal(fields[statFlags])&exiting != 0 // those only stop it
 	}
 	return true
-}
-
-// worked reports whether the process, or one that descends from it, has used the
-// processor since the last look.
-func (v *vitals) worked() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	fields, exists := v.read()
-	if !exists || v.stat == nil {
-		return false
-	}
-	work := workOf(&fields) + workOfChildren(v.pid)
-	worked := work != v.work
-	v.work = work
-	return worked
-}
-
-// workOfChildren returns the processor time of the processes that descend from one,
-// or less where the system does not list its children.
-func workOfChildren(pid int) (ticks uint64) {
-	family := []int{pid}
-	known := map[int]bool{pid: true}
-	for i := 0; i < len(family); i++ {
-		if i > 0 {
-			stat, _ := os.ReadFile("/proc/" + strconv.Itoa(family[i]) + "/stat") // it may have ended
-			fields := statOf(stat)
-			ticks += workOf(&fields)
-		}
-		tasks := "/proc/" + strconv.Itoa(family[i]) + "/task"
-		threads, _ := os.ReadDir(tasks)
-		for _, thread := range threads {
-			children, _ := os.ReadFile(tasks + "/" + thread.Name() + "/children")
-			for child := range bytes.FieldsSeq(children) {
-				if id := int(decimal(child)); id > 0 && !known[id] {
-					known[id] = true
-					family = append(family, id)
-				}
-			}
-		}
-	}
-	return ticks
 }
 
 func decimal(digits []byte) (n uint64) {

@@ -22,7 +22,7 @@ const markVariable = "MCPBELT_PROCESS"
 // [Command] puts into the environment of its server. For the latter it needs
 // grep, and /proc. If the shell is killed itself it is started again. Where it
 // cannot work the servers run all the same, and their connections say what is
-// missing by a method Degraded() error, with a [WatchdogError].
+// missing by Degraded of their Info, a [WatchdogError].
 //
 // On systems without /proc, such as macOS, a server that was just being started
 // when this process was killed may be missed. On Windows a Watchdog does

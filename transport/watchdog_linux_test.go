@@ -10,18 +10,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
-
-func degraded(t *testing.T, l link) error {
-	t.Helper()
-	d, ok := l.(interface{ Degraded() error })
-	if !ok {
-		t.Fatalf("%T has no Degraded", l)
-	}
-	return d.Degraded()
-}
 
 func watched(w *transport.Watchdog, steps ...string) *transport.Command {
 	recipe := transporttest.Child(steps...)
@@ -44,8 +36,8 @@ func TestWatchdogIsShared(t *testing.T) {
 	if n := w.Groups(); n != 2 {
 		t.Errorf("%d groups, want 2", n)
 	}
-	for _, l := range []link{first, second} {
-		if err := degraded(t, l); err != nil {
+	for _, l := range []mcp.Caller{first, second} {
+		if err := l.Info().Degraded; err != nil {
 			t.Error(err)
 		}
 		closeWithin(t, l)
@@ -66,7 +58,7 @@ func TestWatchdogIsShared(t *testing.T) {
 	}
 	late := dial(t, watched(w, "serve"))
 	var missing *transport.WatchdogError
-	if err := degraded(t, late); !errors.As(err, &missing) {
+	if err := late.Info().Degraded; !errors.As(err, &missing) {
 		t.Errorf("a connection after Close is degraded by %v", err)
 	}
 }
@@ -78,9 +70,9 @@ func TestWatchdogDegraded(t *testing.T) {
 		w := new(transport.Watchdog)
 		w.SetShell(shell)
 		l := dial(t, watched(w, "detach:hang", "serve"))
-		await(t, shell+" to be found useless", func() bool { return degraded(t, l) != nil })
+		await(t, shell+" to be found useless", func() bool { return l.Info().Degraded != nil })
 		var missing *transport.WatchdogError
-		if err := degraded(t, l); !errors.As(err, &missing) || missing.Program != shell {
+		if err := l.Info().Degraded; !errors.As(err, &missing) || missing.Program != shell {
 			t.Errorf("degraded by %v", err)
 		}
 		if _, err := ask(t, l); err != nil {
@@ -99,7 +91,7 @@ func TestWatchdogWithoutGrep(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	l := dial(t, recipe)
 	var missing *transport.WatchdogError
-	if err := degraded(t, l); !errors.As(err, &missing) || missing.Program != "grep" {
+	if err := l.Info().Degraded; !errors.As(err, &missing) || missing.Program != "grep" {
 		t.Errorf("degraded by %v", err)
 	}
 }
@@ -114,7 +106,7 @@ func TestWatchdogShellIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "another shell", func() bool { now := w.PID(); return now != 0 && now != shell })
-	if err := degraded(t, l); err != nil {
+	if err := l.Info().Degraded; err != nil {
 		t.Error(err)
 	}
 	if _, err := ask(t, l); err != nil {
@@ -137,7 +129,7 @@ func TestWatchdogFullPipe(t *testing.T) {
 		return gone(shell)
 	})
 	await(t, "another shell", func() bool { now := w.PID(); return now != 0 && now != shell })
-	if err := degraded(t, l); err != nil {
+	if err := l.Info().Degraded; err != nil {
 		t.Error(err)
 	}
 }

@@ -20,13 +20,13 @@ type webConn struct {
 	end   context.CancelCauseFunc
 }
 
-func newWebConn(o endpointOptions, in *inbox) (*webConn, error) {
+func newWebConn(o endpointOptions) (*webConn, error) {
 	e, err := newEndpoint(o)
 	if err != nil {
 		return nil, err
 	}
 	ended, end := context.WithCancelCause(context.Background())
-	return &webConn{endpoint: e, router: router{inbox: in}, ended: ended, end: end}, nil
+	return &webConn{endpoint: e, ended: ended, end: end}, nil
 }
 
 // fail ends the connection. Only the first call counts. What was posted may run
@@ -35,13 +35,13 @@ func (c *webConn) fail(err error) {
 	c.end(err)
 	err = context.Cause(c.ended)
 	c.table.Fail(err, func(int64) error { return mcp.WithOutcome(err, mcp.Unknown) })
-	c.inbox.end(err)
+	c.mailbox.end(err)
 }
 
-// Err returns why the connection ended, or nil until then.
-func (c *webConn) Err() error { return context.Cause(c.ended) }
+// Info implements mcp.Caller.
+func (c *webConn) Info() mcp.ConnInfo {
+	return mcp.ConnInfo{Err: context.Cause(c.ended), Origin: c.origin(), Signs: c.signs.Load()}
+}
 
-// Read implements mcp.Conn.
-func (c *webConn) Read(ctx context.Context) (jsonrpc.Message, error) { return c.inbox.read(ctx) }
-
-func (c *webConn) toSession(m jsonrpc.Message) bool { return c.inbox.put(c.ended, m) }
+// deliver puts a message that the server sent by itself into the mailbox.
+func (c *webConn) deliver(m jsonrpc.Message) { c.mailbox.deliver(c.ended, m, 0) }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/internal/faces"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -182,44 +181,34 @@ func (t *probeTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &probeConn{faces.Conn{Connection: conn}, t.probe}
-	if c.PID() != 0 {
+	c := &probeConn{mcp.CallerOf(conn), t.probe}
+	if c.Info().PID != 0 {
 		t.probe.reach(TestSpawned)
-	}
-	if caller, ok := conn.(mcp.Caller); ok {
-		return &probeCaller{c, caller}, nil
 	}
 	return c, nil
 }
 
-// A probeConn lets the probe hear the messages that are read.
+// A probeConn lets the probe hear what the server sends.
 type probeConn struct {
-	faces.Conn
+	mcp.Caller
 	probe *probe
 }
 
-// Read implements mcp.Conn.
-func (c *probeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Conn.Read(ctx)
-	if err == nil {
+// Receive implements mcp.Caller.
+func (c *probeConn) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
+	c.Caller.Receive(func(m jsonrpc.Message, call int64) {
 		var result json.RawMessage
 		if answer, ok := m.(*jsonrpc.Response); ok {
 			result = answer.Result
 		}
 		c.probe.heard(result)
-	}
-	return m, err
-}
-
-// A probeCaller is a probeConn that also lets the probe hear the answers to calls.
-type probeCaller struct {
-	*probeConn
-	caller mcp.Caller
+		message(m, call)
+	}, ended)
 }
 
 // Call implements mcp.Caller.
-func (c *probeCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	result, err := c.caller.Call(ctx, method, params, opts)
+func (c *probeConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	result, err := c.Caller.Call(ctx, method, params, opts)
 	if mcp.OutcomeOf(err) == mcp.Answered {
 		c.probe.heard(result)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/mcpbelt/mcpbelt/internal/faces"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -120,7 +119,7 @@ func (r *recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 		return nil, err
 	}
 	c := &recordedConn{
-		Conn:     faces.Conn{Connection: conn},
+		Caller:   mcp.CallerOf(conn),
 		recorder: r,
 		track:    t,
 		open:     map[jsonrpc.ID]*turn{},
@@ -128,9 +127,6 @@ func (r *recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 		tokens:   map[string]*turn{},
 	}
 	c.last = &t.opening
-	if caller, ok := conn.(mcp.Caller); ok {
-		return &recordedCaller{c, caller}, nil
-	}
 	return c, nil
 }
 
@@ -179,7 +175,7 @@ func (r *recorder) reason(text string) string {
 // A recordedConn keeps what passes over one connection. Its fields are guarded
 // by the recorder.
 type recordedConn struct {
-	faces.Conn
+	mcp.Caller
 	recorder *recorder
 	track    *track
 
@@ -191,9 +187,22 @@ type recordedConn struct {
 	ended  bool             // not by the client, and noted
 }
 
-// Read implements mcp.Conn.
-func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Conn.Read(ctx)
+// Receive implements mcp.Caller.
+func (c *recordedConn) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
+	c.Caller.Receive(func(m jsonrpc.Message, call int64) {
+		c.received(m)
+		message(m, call)
+	}, func(err error) {
+		c.recorder.mu.Lock()
+		if !c.closed && !c.ended {
+			c.end(c.last, err)
+		}
+		c.recorder.mu.Unlock()
+		ended(err)
+	})
+}
+
+func (c *recordedConn) received(m jsonrpc.Message) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	switch m := m.(type) {
@@ -205,10 +214,6 @@ func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	case *jsonrpc.Request:
 		c.heard(m)
 	}
-	if err != nil && ctx.Err() == nil && !c.closed && !c.ended {
-		c.end(c.last, err)
-	}
-	return m, err
 }
 
 // end notes in list that the connection ended.
@@ -281,7 +286,7 @@ func (c *recordedConn) failed(ctx context.Context, t *turn, err error) {
 		}
 		return
 	}
-	if over := c.Err(); over != nil && !c.ended {
+	if over := c.Info().Err; over != nil && !c.ended {
 		c.end(&t.during, over)
 	}
 	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && !hasEnd(t.during) {
@@ -317,7 +322,7 @@ func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			c.recorder.mu.Unlock()
 		}
 	}
-	err := c.Conn.Write(ctx, m)
+	err := c.Caller.Write(ctx, m)
 	if err != nil && t != nil && t.request {
 		c.failed(ctx, t, err)
 	}
@@ -345,17 +350,11 @@ func (c *recordedConn) Close() error {
 	c.recorder.mu.Lock()
 	c.closed = true
 	c.recorder.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// A recordedCaller is a recordedConn with a data plane.
-type recordedCaller struct {
-	*recordedConn
-	caller mcp.Caller
+	return c.Caller.Close()
 }
 
 // Call implements mcp.Caller.
-func (c *recordedCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+func (c *recordedConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
 	t := c.begin(true, method, params)
 	var o mcp.CallOptions
 	if opts != nil {
@@ -369,7 +368,7 @@ func (c *recordedCaller) Call(ctx context.Context, method string, params json.Ra
 			opts.Progress(params)
 		}
 	}
-	result, err := c.caller.Call(ctx, method, params, &o)
+	result, err := c.Caller.Call(ctx, method, params, &o)
 	if err != nil {
 		c.failed(ctx, t, err)
 		return nil, err

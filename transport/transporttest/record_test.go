@@ -355,7 +355,6 @@ func TestReplayComparesAnswers(t *testing.T) {
 
 // A cutCaller is a data plane whose calls of tools fail with err.
 type cutCaller struct {
-	mcp.Conn
 	mcp.Caller
 	err error
 }
@@ -378,7 +377,7 @@ func (c *cutTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cutCaller{conn, conn.(mcp.Caller), c.err}, nil
+	return &cutCaller{conn.(mcp.Caller), c.err}, nil
 }
 
 // An error reads as it was recorded, and callers learn the same from it.

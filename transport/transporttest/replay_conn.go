@@ -26,12 +26,14 @@ type replayedConn struct {
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu    sync.Mutex        // guards the following
-	queue []jsonrpc.Message // to be read
-	more  chan struct{}     // closed and replaced when there is something to read
-	ended error             // why; set before ctx ends
-	asked map[jsonrpc.ID]chan *jsonrpc.Response
-	asks  int
+	mu      sync.Mutex                   // guards the following
+	message func(jsonrpc.Message, int64) // of Receive; nil: Read is used
+	over    func(error)
+	queue   []jsonrpc.Message // to be read
+	more    chan struct{}     // closed and replaced when there is something to read
+	ended   error             // why; set before ctx ends
+	asked   map[jsonrpc.ID]chan *jsonrpc.Response
+	asks    int
 }
 
 func newReplayedConn(p *player) *replayedConn {
@@ -72,11 +74,31 @@ func (c *replayedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
+// Receive implements mcp.Caller.
+func (c *replayedConn) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
+	c.mu.Lock()
+	queue, err := c.queue, c.ended
+	c.message, c.over, c.queue = message, ended, nil
+	c.mu.Unlock()
+	for _, m := range queue {
+		message(m, 0)
+	}
+	if err != nil {
+		ended(err)
+	}
+}
+
 func (c *replayedConn) post(m jsonrpc.Message) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.queue = append(c.queue, m)
-	c.wake()
+	message := c.message
+	if message == nil {
+		c.queue = append(c.queue, m)
+		c.wake()
+	}
+	c.mu.Unlock()
+	if message != nil {
+		message(m, 0)
+	}
 }
 
 func (c *replayedConn) wake() {
@@ -87,27 +109,28 @@ func (c *replayedConn) wake() {
 // end ends the connection. Only the first reason counts.
 func (c *replayedConn) end(err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended == nil {
+	first, over := c.ended == nil, c.over
+	if first {
 		c.ended = err
 		c.wake()
 		c.stop()
 	}
+	c.mu.Unlock()
+	if first && over != nil {
+		over(err)
+	}
 }
 
-// Err returns why the connection ended, or nil while it lives.
-func (c *replayedConn) Err() error {
+// Info implements mcp.Caller. The client need not look after the server's health: a
+// recording has no more pings than were recorded.
+func (c *replayedConn) Info() mcp.ConnInfo {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ended
+	return mcp.ConnInfo{Err: c.ended, Stateless: true}
 }
 
 // SessionID implements mcp.Conn: a recording has none.
 func (c *replayedConn) SessionID() string { return "" }
-
-// Stateless reports that the client need not look after the server's health: a
-// recording has no more pings than were recorded.
-func (c *replayedConn) Stateless() bool { return true }
 
 // Close implements mcp.Conn.
 func (c *replayedConn) Close() error {
@@ -127,7 +150,7 @@ func (c *replayedConn) goes(f func()) {
 
 // Write implements mcp.Conn.
 func (c *replayedConn) Write(ctx context.Context, m jsonrpc.Message) error {
-	if err := cmp.Or(ctx.Err(), c.Err()); err != nil {
+	if err := cmp.Or(ctx.Err(), c.Info().Err); err != nil {
 		return mcp.WithOutcome(err, mcp.NotSent)
 	}
 	switch m := m.(type) {
@@ -171,7 +194,7 @@ func (c *replayedConn) request(m *jsonrpc.Request) error {
 
 // Call implements mcp.Caller.
 func (c *replayedConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	if err := cmp.Or(ctx.Err(), c.Err()); err != nil {
+	if err := cmp.Or(ctx.Err(), c.Info().Err); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	t, err := c.player.request(method, params)
@@ -216,17 +239,17 @@ func (c *replayedConn) play(ctx context.Context, t *turn, token string, progress
 	case t.result != nil:
 		return t.result, nil
 	}
-	return nil, c.over(ctx, ctx.Done())
+	return nil, c.lost(ctx, ctx.Done())
 }
 
-// over waits for the end of the connection, or for done, and returns what a
+// lost waits for the end of the connection, or for done, and returns what a
 // request without an answer ends with.
-func (c *replayedConn) over(ctx context.Context, done <-chan struct{}) error {
+func (c *replayedConn) lost(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-c.ctx.Done():
 	case <-done:
 	}
-	if err := c.Err(); err != nil {
+	if err := c.Info().Err; err != nil {
 		return mcp.WithOutcome(err, mcp.Unknown)
 	}
 	return mcp.WithOutcome(ctx.Err(), mcp.Unknown)
@@ -242,9 +265,9 @@ func (c *replayedConn) await(ctx context.Context, a *aside, answered <-chan *jso
 	select {
 	case m = <-answered:
 	case <-ctx.Done():
-		return c.over(ctx, ctx.Done())
+		return c.lost(ctx, ctx.Done())
 	case <-c.ctx.Done():
-		return c.over(ctx, ctx.Done())
+		return c.lost(ctx, ctx.Done())
 	}
 	got := m.Result
 	if m.Error != nil {

@@ -1,0 +1,205 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+const (
+	// cancelTimeout bounds the telling of a server that a request is cancelled.
+	cancelTimeout = 5 * time.Second
+	// foreignTimeout bounds the wait for a connection of others that is closed.
+	foreignTimeout = 5 * time.Second
+)
+
+// CallerOf returns conn if it is a [Caller], and else one over its messages, such as for
+// the connections of the official SDK's transports. Its Info is that of a method Info()
+// [ConnInfo] of conn, if there is one.
+func CallerOf(conn Conn) Caller {
+	if c, ok := conn.(Caller); ok {
+		return c
+	}
+	return newForeignCaller(conn, foreignTimeout)
+}
+
+// A foreignCaller is a Caller over the messages of a connection that is none. It owns a
+// goroutine that reads from Receive to the end, and those that write.
+type foreignCaller struct {
+	Conn
+	patience time.Duration // of Close, with goroutines that do not end
+	table    inflight.Table
+	reading  context.Context
+	stop     context.CancelFunc
+	signs    atomic.Uint64 // messages read
+
+	mu     sync.Mutex // guards the following, and orders wg.Add before wg.Wait
+	wg     sync.WaitGroup
+	closed bool
+	err    error // why reading has ended
+}
+
+func newForeignCaller(conn Conn, patience time.Duration) *foreignCaller {
+	c := &foreignCaller{Conn: conn, patience: patience}
+	c.reading, c.stop = context.WithCancel(context.Background())
+	return c
+}
+
+// goes runs f on a goroutine, unless the connection was closed.
+func (c *foreignCaller) goes(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.wg.Go(f)
+	return true
+}
+
+// Receive implements [Caller].
+func (c *foreignCaller) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
+	read := func() {
+		for {
+			m, err := c.Conn.Read(c.reading)
+			if err != nil {
+				c.mu.Lock()
+				c.err = err
+				c.mu.Unlock()
+				ended(err)
+				c.table.Fail(err, func(int64) error { return WithOutcome(err, Unknown) })
+				return
+			}
+			c.signs.Add(1)
+			if !c.takes(m) {
+				message(m, 0)
+			}
+		}
+	}
+	if !c.goes(read) {
+		ended(errEnded)
+	}
+}
+
+// takes reports whether a message belongs to a call.
+func (c *foreignCaller) takes(m jsonrpc.Message) bool {
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		id, err := json.Marshal(m.ID.Raw())
+		if err != nil {
+			return false
+		}
+		if m.Error == nil {
+			return c.table.Answer(id, inflight.Answer{Result: m.Result})
+		}
+		answer, err := json.Marshal(m.Error)
+		return err == nil && c.table.Answer(id, inflight.Answer{Error: answer})
+	case *jsonrpc.Request:
+		return m.Method == noteProgress && !m.IsCall() && jsonscan.Valid(m.Params) == nil && c.table.Progress(m.Params)
+	}
+	return false
+}
+
+// Info implements [Caller].
+func (c *foreignCaller) Info() ConnInfo {
+	var info ConnInfo
+	if known, ok := c.Conn.(interface{ Info() ConnInfo }); ok {
+		info = known.Info()
+	}
+	info.Signs += c.signs.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if info.Err == nil {
+		info.Err = c.err
+	}
+	return info
+}
+
+// Call implements [Caller].
+func (c *foreignCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
+	if opts == nil {
+		opts = &CallOptions{}
+	}
+	call, err := c.table.Begin(opts.ProgressToken)
+	if err != nil {
+		return nil, WithOutcome(err, NotSent)
+	}
+	defer call.Drop()
+	if opts.Numbered != nil {
+		opts.Numbered(call.ID)
+	}
+	id, err := jsonrpc.MakeID(float64(call.ID))
+	if err != nil {
+		return nil, WithOutcome(err, NotSent)
+	}
+	if err := c.send(ctx, &jsonrpc.Request{ID: id, Method: method, Params: params}); err != nil {
+		if ctx.Err() != nil && !SafeToRetry(err) {
+			c.cancel(method, call.ID)
+		}
+		return nil, err
+	}
+	answer, err := call.Wait(ctx, opts.Progress)
+	if err != nil {
+		if ctx.Err() != nil {
+			c.cancel(method, call.ID)
+		}
+		return nil, err
+	}
+	if answer.Error == nil {
+		// These bytes were not looked at as closely as what decodes them expects.
+		if err := jsonscan.Valid(answer.Result); err != nil && !(listsItems(method) && jsonscan.ValidLists(answer.Result)) {
+			return nil, &ProtocolError{Path: "result", Err: err}
+		}
+		return answer.Result, nil
+	}
+	var refused JSONRPCError
+	if err := json.Unmarshal(answer.Error, &refused); err != nil {
+		return nil, &ProtocolError{Path: "error", Err: err}
+	}
+	return nil, &refused
+}
+
+// send does not wait for a connection that goes on writing after ctx has ended.
+func (c *foreignCaller) send(ctx context.Context, m *jsonrpc.Request) error {
+	written := make(chan error, 1)
+	if !c.goes(func() { written <- c.Conn.Write(ctx, m) }) {
+		return WithOutcome(errEnded, NotSent)
+	}
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// cancel tells the server that a request has no caller any more. One of the handshake
+// must not be cancelled.
+func (c *foreignCaller) cancel(method string, id int64) {
+	if method == methodInitialize || method == methodDiscover {
+		return
+	}
+	params, _ := json.Marshal(map[string]any{"requestId": id, "reason": "the caller gave up"})
+	c.goes(func() {
+		ctx, stop := context.WithTimeout(c.reading, cancelTimeout)
+		defer stop()
+		_ = c.Conn.Write(ctx, &jsonrpc.Request{Method: noteCancelled, Params: params})
+	})
+}
+
+// Close closes the connection and waits for the goroutines, for a while.
+func (c *foreignCaller) Close() error {
+	err := c.Conn.Close()
+	c.stop()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	within(c.patience, c.wg.Wait)
+	return err
+}
