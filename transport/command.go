@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/proc"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -143,7 +144,7 @@ func (c *Command) start() (*commandConn, error) {
 		start = (*exec.Cmd).Start
 	}
 	group, err := startGroup(cmd, watchdog, func(cmd *exec.Cmd) error {
-		if err := closeInherited(); err != nil {
+		if err := proc.CloseInherited(); err != nil {
 			return err
 		}
 		return start(cmd)
@@ -156,6 +157,7 @@ func (c *Command) start() (*commandConn, error) {
 		}
 		return nil, err
 	}
+	cmd.Args, cmd.Env = nil, nil // a server may live for months, and these are of no use
 	closeTimeout := c.CloseTimeout
 	if closeTimeout <= 0 {
 		closeTimeout = defaultCloseTimeout
@@ -168,26 +170,29 @@ func (c *Command) start() (*commandConn, error) {
 		watchdog:     watchdog,
 		borrowed:     c.Watchdog == nil,
 		closeTimeout: closeTimeout,
-		vitals:       watchVitals(cmd.Process.Pid),
+		vitals:       proc.WatchVitals(cmd.Process.Pid),
 		stderr:       newRing(stderrKept, forgiven(c.Stderr)),
 		ended:        c.Ended,
 		exited:       make(chan struct{}),
 	}
-	conn.wg.Go(conn.readStderr)
-	conn.wg.Go(conn.await)
 	conn.stream = newStream(pipes, c.MaxMessage, conn.cause, conn.doomed)
+	conn.wg.Add(1)
+	if !conn.watch() {
+		go conn.readStderr()
+		go conn.await()
+	}
 	return conn, nil
 }
 
-// A commandConn is one process and the stream over its pipes. It owns three
-// goroutines: the stream's reader, the reader of stderr, and one that awaits
-// the process. All end with the process.
+// A commandConn is one process and the stream over its pipes. It owns the stream's
+// reader and, while there is something on stderr or the process has just ended, a goroutine
+// for each of the two; where the system cannot tell these, they wait for it.
 type commandConn struct {
 	*stream
 	path         string
 	cmd          *exec.Cmd
 	group        *group
-	vitals       *vitals
+	vitals       *proc.Vitals
 	pipes        *pipes
 	watchdog     *Watchdog
 	borrowed     bool // the watchdog is that of the process
@@ -195,9 +200,13 @@ type commandConn struct {
 	stderr       *ring
 	ended        func() // nil: nothing to clear up
 
+	alive    *os.File    // can be read when the process has ended; nil without watches
+	ending   *proc.Watch // of it
+	speaking *proc.Watch // of stderr
+
 	exited    chan struct{} // closed when exit is set
 	exit      *ExitError
-	wg        sync.WaitGroup
+	wg        sync.WaitGroup // await
 	closeOnce sync.Once
 }
 
@@ -209,19 +218,70 @@ func (c *commandConn) Info() mcp.ConnInfo {
 	return info
 }
 
+// watch has the process's end and its stderr watched, and reports whether the system can.
+func (c *commandConn) watch() bool {
+	raw, err := c.pipes.stderr.SyscallConn()
+	if err != nil {
+		return false
+	}
+	if c.alive = proc.OpenEnd(c.cmd.Process.Pid); c.alive == nil {
+		return false
+	}
+	var set sync.WaitGroup // before the functions run
+	set.Add(1)
+	defer set.Done()
+	c.speaking = proc.WatchReadable(c.pipes.stderr, func() {
+		set.Wait()
+		if c.stderr.readFrom(func(b []byte) (int, error) { return proc.ReadNow(raw, b) }) {
+			c.speaking.Again()
+		}
+	})
+	c.ending = proc.WatchReadable(c.alive, func() {
+		set.Wait()
+		if proc.HasEnded(c.cmd.Process.Pid) {
+			c.await()
+		} else {
+			c.ending.Again()
+		}
+	})
+	if c.speaking != nil && c.ending != nil {
+		return true
+	}
+	c.unwatch()
+	c.alive = nil
+	return false
+}
+
+// unwatch ends the watches.
+func (c *commandConn) unwatch() {
+	for _, w := range []*proc.Watch{c.speaking, c.ending} {
+		if w != nil {
+			w.End()
+		}
+	}
+	if c.alive != nil {
+		_ = c.alive.Close()
+	}
+}
+
 // await waits for the process, and then ends whatever it left behind.
 func (c *commandConn) await() {
+	defer c.wg.Done()
 	err := c.group.await(c.cmd)
 	// A process outside the group may hold the pipes open.
 	c.pipes.drainUntil(time.Now().Add(drainTimeout))
-	c.stderr.waitEOF()
+	c.readStderr()
 	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
 	close(c.exited)
+	c.unwatch()
 	if c.ended != nil {
 		defer caught("Ended", new(error))
 		c.ended()
 	}
 }
+
+// readStderr reads stderr to its end, unless that is done.
+func (c *commandConn) readStderr() { c.stderr.readFrom(c.pipes.stderr.Read) }
 
 func newExitError(path string, state *os.ProcessState, err error, stderr string) *ExitError {
 	e := &ExitError{Path: path, Code: -1, Stderr: stderr}
@@ -234,8 +294,6 @@ func newExitError(path string, state *os.ProcessState, err error, stderr string)
 	return e
 }
 
-func (c *commandConn) readStderr() { c.stderr.readFrom(c.pipes.stderr) }
-
 // doomed reports whether the process has ended or been killed, even if that is
 // not known from its exit yet. What is written to such a process may still be
 // read by it, but is never answered.
@@ -244,7 +302,7 @@ func (c *commandConn) doomed() bool {
 	case <-c.exited:
 		return true
 	default:
-		return c.vitals.doomed()
+		return c.vitals.Doomed()
 	}
 }
 
@@ -280,7 +338,7 @@ func (c *commandConn) Close() error {
 			c.group.awaitEmpty(orphanTimeout)
 		}
 		c.group.release()
-		c.vitals.close()
+		c.vitals.Close()
 		if c.borrowed {
 			returnWatchdog()
 		}

@@ -113,31 +113,7 @@ func pid(t *testing.T, l mcp.Caller) int {
 	return id
 }
 
-// Calls that a stopped server has not read from its stdin are taken back.
-func TestCommandUnreadCallsAreNotSent(t *testing.T) {
-	l := dial(t, transporttest.Child("serve"))
-	if _, err := ask(t, l); err != nil {
-		t.Fatal(err)
-	}
-	stop(t, pid(t, l))
-	const n = 5
-	failed := make(chan error, n)
-	for range n {
-		go func() {
-			_, err := l.Call(context.Background(), "tools/list", nil, nil)
-			failed <- err
-		}()
-	}
-	awaitUnread(t, pid(t, l), n*len(`{"jsonrpc":"2.0","id":1000000001,"method":"tools/list"}`+"\n"))
-	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for range n {
-		wantOutcome(t, <-failed, mcp.NotSent)
-	}
-}
-
-// A call that the server did read is unknown, next to one that it did not.
+// A call that the server has read is unknown.
 func TestCommandReadCallIsUnknown(t *testing.T) {
 	recipe := transporttest.Child("read", "ready", "hang")
 	ready := make(chan struct{})
@@ -149,18 +125,10 @@ func TestCommandReadCallIsUnknown(t *testing.T) {
 		read <- err
 	}()
 	<-ready
-	unread := make(chan error, 1)
-	go func() {
-		// More than the child's reader can have taken ahead.
-		_, err := l.Call(context.Background(), "tools/call", []byte(`"`+strings.Repeat("x", 20_000)+`"`), nil)
-		unread <- err
-	}()
-	awaitUnread(t, pid(t, l), 20_000)
 	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	wantOutcome(t, <-read, mcp.Unknown)
-	wantOutcome(t, <-unread, mcp.NotSent)
 }
 
 func TestStartError(t *testing.T) {

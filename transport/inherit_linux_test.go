@@ -2,7 +2,6 @@ package transport_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -57,24 +56,5 @@ func TestCommandInheritsNothing(t *testing.T) {
 	closeWithin(t, l)
 	if holds(t, w.PID(), path) {
 		t.Errorf("watchdog: got %s open, want it closed", path)
-	}
-}
-
-// Where the kernel cannot mark all at once, each is marked.
-func TestCloseListed(t *testing.T) {
-	path := openInheritable(t)
-	if err := transport.CloseListed(); err != nil {
-		t.Fatal(err)
-	}
-	child := exec.Command("sleep", "600")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = child.Process.Kill()
-		_ = child.Wait()
-	}()
-	if holds(t, child.Process.Pid, path) {
-		t.Errorf("child: got %s open, want it closed", path)
 	}
 }

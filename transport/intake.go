@@ -55,7 +55,7 @@ func (s *stream) newIntake() {
 		turn:      make(chan struct{}, 1),
 		wanted:    make(chan struct{}, 1),
 		lull:      lull,
-		lines: lineReader{r: d, limit: s.limit, heard: s.hear, stall: &stall{over: func() {
+		lines: lineReader{r: d, lazy: newLazyReader(d), limit: s.limit, heard: s.hear, stall: &stall{over: func() {
 			s.goes(func() { s.fail(errStalled) })
 		}}},
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"sync"
 )
 
 // keptOfOversize is how much of the beginning and of the end of an oversize
@@ -22,17 +23,43 @@ const (
 // since parts of it live on in results.
 type lineReader struct {
 	r     io.Reader
+	lazy  lazyReader // r, if it can read lazily
 	limit int64
 	heard func() // called when something is read; may be nil
 	stall *stall // waits for the rest of a message; may be nil
 
-	buf      []byte // unread bytes are buf[start:end]
+	buf      []byte // unread bytes are buf[start:end]; nil while a lazy reader waits
 	start    int
 	end      int
 	searched int // unread bytes without a newline
 
 	long []byte // the beginning of a line that the buffer is too small for
 	skip bool   // long is the ends of one that is too long
+}
+
+// A lazyReader takes memory for what it reads when there is something to read: an idle
+// connection holds none.
+type lazyReader interface {
+	// ReadLazily reads once, into m.take(). It calls m.giveBack before it waits.
+	ReadLazily(m *lineReader) (int, error)
+}
+
+// rooms are buffers of lineRoom bytes, as pointers to arrays.
+var rooms = sync.Pool{New: func() any { return new([lineRoom]byte) }}
+
+func (l *lineReader) take() []byte {
+	if l.buf == nil {
+		room, _ := rooms.Get().(*[lineRoom]byte)
+		l.buf = room[:]
+	}
+	return l.buf
+}
+
+func (l *lineReader) giveBack() {
+	if len(l.buf) == lineRoom {
+		rooms.Put((*[lineRoom]byte)(l.buf))
+	}
+	l.buf = nil
 }
 
 // A line is what came before a newline, or the ends of it if it was too long.
@@ -46,7 +73,7 @@ type line struct {
 // whole. After an error that was only an interruption it may be
 // called again, and goes on where it was.
 func (l *lineReader) next() (line, error) {
-	if l.buf == nil {
+	if l.buf == nil && l.lazy == nil {
 		l.buf = make([]byte, lineRoom)
 	}
 	for l.long == nil {
@@ -56,14 +83,23 @@ func (l *lineReader) next() (line, error) {
 			l.start, l.searched = l.start+i+1, 0
 			return l.limited(bytes.Clone(rest[:i])), nil
 		}
-		if len(rest) == len(l.buf) {
+		if len(rest) == len(l.buf) && l.buf != nil {
 			l.long = append(make([]byte, 0, 4*len(rest)), rest...)
 			l.keep(nil)
 			break
 		}
 		l.keep(rest)
 		l.searched = len(rest)
-		n, err := l.read(l.buf[l.end:], rest)
+		var n int
+		var err error
+		if len(rest) == 0 && l.lazy != nil {
+			n, err = l.lazy.ReadLazily(l)
+			if l.heard != nil && n > 0 {
+				l.heard()
+			}
+		} else {
+			n, err = l.read(l.buf[l.end:], rest)
+		}
 		if n == 0 && err != nil {
 			return line{}, err
 		}

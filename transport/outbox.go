@@ -20,10 +20,6 @@ type duplex interface {
 	SetWriteDeadline(time.Time) error
 	// CloseWrite signals to the peer that nothing more comes.
 	CloseWrite() error
-	// TakeBack takes what was written last and not read by the peer out of the
-	// duplex, so that it cannot be read any more, and returns its size. It
-	// returns 0 if that is not possible. No Write is under way.
-	TakeBack() int64
 }
 
 // A tryWriter writes to a duplex without ever waiting.

@@ -96,6 +96,3 @@ type pipeEnd struct{ net.Conn }
 
 // CloseWrite closes both directions: an in-memory pipe has no half-close.
 func (p pipeEnd) CloseWrite() error { return p.Close() }
-
-// TakeBack returns 0: what was written to an in-memory pipe has been read.
-func (p pipeEnd) TakeBack() int64 { return 0 }

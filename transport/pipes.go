@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -14,11 +13,8 @@ import (
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
-	// unread is the child's end of its stdin, kept to take back from it what
-	// the child has not read.
-	unread     *os.File
-	closeStdin sync.Once
-	noise      func(line string) // may be nil
+	closeStdin            sync.Once
+	noise                 func(line string) // may be nil
 
 	mu    sync.Mutex // guards the following, and orders deadlines for stdout
 	drain time.Time  // when nothing more is waited for; zero while the process lives
@@ -37,7 +33,6 @@ func newPipes(cmd *exec.Cmd) (*pipes, error) {
 			return nil, err
 		}
 	}
-	p.unread = keepReadable(p.theirs[0])
 	widen(p.stdout)
 	return p, nil
 }
@@ -74,7 +69,7 @@ func (p *pipes) closeOurs() {
 	if p.stdin != nil {
 		_ = p.CloseWrite()
 	}
-	for _, f := range []*os.File{p.stdout, p.stderr, p.unread} {
+	for _, f := range []*os.File{p.stdout, p.stderr} {
 		if f != nil {
 			_ = f.Close()
 		}
@@ -99,105 +94,4 @@ func (p *pipes) SetWriteDeadline(t time.Time) error { return p.stdin.SetWriteDea
 func (p *pipes) CloseWrite() (err error) {
 	p.closeStdin.Do(func() { err = p.stdin.Close() })
 	return err
-}
-
-// TakeBack implements duplex.
-func (p *pipes) TakeBack() int64 {
-	if p.unread == nil {
-		return 0
-	}
-	return takeBack(p.unread)
-}
-
-// A ring keeps the last bytes of what it reads.
-type ring struct {
-	onLine func(string)
-	done   chan struct{} // closed at the end of input
-
-	mu   sync.Mutex
-	buf  []byte
-	size int
-}
-
-// longestLine is where a line is cut for the callback.
-const longestLine = 4 << 10
-
-func newRing(size int, onLine func(string)) *ring {
-	return &ring{onLine: onLine, done: make(chan struct{}), size: size}
-}
-
-// readFrom reads r to its end. It never stops reading before, or the child
-// would block on a full pipe.
-func (r *ring) readFrom(src io.Reader) {
-	defer close(r.done)
-	buf := make([]byte, 4<<10)
-	var line []byte
-	for {
-		n, err := src.Read(buf)
-		r.keep(buf[:n])
-		if r.onLine != nil {
-			line = r.lines(append(line, buf[:n]...))
-		}
-		if err != nil {
-			if len(line) > 0 {
-				r.onLine(string(line))
-			}
-			return
-		}
-	}
-}
-
-func (r *ring) keep(b []byte) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.buf = append(r.buf, b...)
-	if over := len(r.buf) - r.size; over > 0 {
-		r.buf = append(r.buf[:0], r.buf[over:]...)
-	}
-}
-
-// lines reports the whole lines in text and returns what is left.
-func (r *ring) lines(text []byte) []byte {
-	start := 0
-	for i, c := range text {
-		if c == '\n' || i-start == longestLine {
-			r.onLine(string(text[start:i]))
-			start = i
-			if c == '\n' {
-				start++
-			}
-		}
-	}
-	return append([]byte(nil), text[start:]...)
-}
-
-// waitEOF waits for the end of input, which the reader's deadline bounds.
-func (r *ring) waitEOF() { <-r.done }
-
-// tail returns the last n bytes, from the beginning of a line if there is one.
-func (r *ring) tail(n int) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	text := r.buf
-	if len(text) > n {
-		text = text[len(text)-n:]
-		for i, c := range text {
-			if c == '\n' {
-				text = text[i+1:]
-				break
-			}
-		}
-	}
-	return printable(text)
-}
-
-// printable replaces control characters, which could steer a terminal.
-func printable(text []byte) string {
-	out := []rune(string(text))
-	for i, r := range out {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			out[i] = '\uFFFD'
-		}
-	}
-	return string(out)
 }

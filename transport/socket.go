@@ -54,6 +54,3 @@ func (c *socketConn) Close() error {
 }
 
 type socketEnd struct{ *net.UnixConn }
-
-// TakeBack returns 0: what was written to a socket cannot be taken back.
-func (socketEnd) TakeBack() int64 { return 0 }

@@ -76,19 +76,15 @@ func (s *stream) broke(err error) {
 }
 
 // fail ends the stream: no request is sent any more, and those in flight fail.
-// What the peer has not read to its end is taken back, and so was certainly not
-// sent; of all else the outcome is unknown. Only the first call counts.
+// Of a request that was written to its end the outcome is unknown. Only the first call
+// counts.
 func (s *stream) fail(err error) {
 	s.end(err)
 	s.settled.Do(func() {
 		cause := context.Cause(s.ended)
 		written, certain := s.outbox.stop()
-		read := written
-		if certain {
-			read -= s.duplex.TakeBack()
-		}
 		s.table.Fail(cause, func(end int64) error {
-			if end == 0 || certain && end > read {
+			if end == 0 || certain && end > written {
 				return mcp.WithOutcome(cause, mcp.NotSent)
 			}
 			return mcp.WithOutcome(cause, mcp.Unknown)

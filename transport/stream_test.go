@@ -46,7 +46,6 @@ func (s *stuck) Write([]byte) (int, error) {
 }
 
 func (s *stuck) CloseWrite() error { return nil }
-func (s *stuck) TakeBack() int64   { return 0 }
 
 // The stream ends at the moment in which a writer resets the deadline: neither
 // may wait for the other.

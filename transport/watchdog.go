@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-)
 
-// markVariable is the environment variable by which a child and what it starts
-// are recognized. Its value is the id of the watchdog, a dot, and a number.
-const markVariable = "MCPBELT_PROCESS"
+	"github.com/mcpbelt/mcpbelt/internal/proc"
+)
 
 // A Watchdog ends the servers of this process when it can no longer do so
 // itself, because it was killed. The zero value is ready to use, by any number
@@ -50,7 +48,7 @@ func (w *Watchdog) enroll() string {
 		w.id = rand.Text()
 	}
 	w.count++
-	all := markVariable + "=" + w.id + "."
+	all := proc.MarkVariable + "=" + w.id + "."
 	mark := all + strconv.Itoa(w.count)
 	w.mu.Unlock()
 	w.keeper.start(all)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/proc"
 )
 
 const (
@@ -124,7 +126,7 @@ func startShell(path, mark string) (s *shell, lack, err error) {
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	s.raw, err = ours.SyscallConn()
 	if err == nil {
-		err = closeInherited()
+		err = proc.CloseInherited()
 	}
 	if err == nil {
 		err = s.cmd.Start()

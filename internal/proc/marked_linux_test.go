@@ -1,4 +1,4 @@
-package transport
+package proc
 
 import (
 	"crypto/rand"
@@ -38,20 +38,20 @@ func runs(t *testing.T, cmd *exec.Cmd) bool {
 
 // Only processes with the very mark are ended, and wherever it stands.
 func TestEndMarkedEndsNoOther(t *testing.T) {
-	mark := markVariable + "=" + rand.Text() + ".1"
+	mark := MarkVariable + "=" + rand.Text() + ".1"
 	const wait = "while :; do sleep 600; done"
 	other := begin(t, wait, mark+"0")
-	foreign := begin(t, wait, markVariable+"="+rand.Text()+".1")
+	foreign := begin(t, wait, MarkVariable+"="+rand.Text()+".1")
 	long := begin(t, wait, "FILLER="+strings.Repeat("x", 100_000), mark, "LAST=1")
 	first := begin(t, wait, mark)
-	endMarked(mark, time.Minute)
+	EndMarked(mark, time.Minute)
 	if runs(t, long) || runs(t, first) {
 		t.Error("a marked process lives")
 	}
 	if !runs(t, other) || !runs(t, foreign) {
 		t.Error("a process with another mark was ended")
 	}
-	endMarked(mark+"0", time.Minute)
+	EndMarked(mark+"0", time.Minute)
 	if runs(t, other) {
 		t.Error("the other lives, too")
 	}
@@ -61,9 +61,9 @@ func TestEndMarkedEndsNoOther(t *testing.T) {
 // of the times that it is looked at.
 func TestEndMarkedWhileExecuting(t *testing.T) {
 	for range 50 {
-		mark := markVariable + "=" + rand.Text() + ".1"
+		mark := MarkVariable + "=" + rand.Text() + ".1"
 		cmd := begin(t, `eval "$SELF"`, mark, `SELF=exec /bin/sh -c "$SELF"`)
-		endMarked(mark, time.Minute)
+		EndMarked(mark, time.Minute)
 		if runs(t, cmd) {
 			t.Fatal("it lives")
 		}
@@ -72,7 +72,7 @@ func TestEndMarkedWhileExecuting(t *testing.T) {
 
 func BenchmarkEndMarked(b *testing.B) {
 	for b.Loop() {
-		endMarked(markVariable+"=none.1", time.Second)
+		EndMarked(MarkVariable+"=none.1", time.Second)
 	}
 	b.ReportMetric(float64(len(new(look).processes())), "processes")
 }

@@ -1,4 +1,4 @@
-package transport
+package proc
 
 import (
 	"os/exec"
@@ -9,18 +9,18 @@ import (
 )
 
 // run starts a command that ends with the test.
-func run(t *testing.T, name string, args ...string) (*exec.Cmd, *vitals) {
+func run(t *testing.T, name string, args ...string) (*exec.Cmd, *Vitals) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Skip(err)
 	}
-	v := watchVitals(cmd.Process.Pid)
+	v := WatchVitals(cmd.Process.Pid)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		v.close()
+		v.Close()
 	})
 	return cmd, v
 }
@@ -30,23 +30,23 @@ func run(t *testing.T, name string, args ...string) (*exec.Cmd, *vitals) {
 func TestVitalsDoomed(t *testing.T) {
 	for range 50 {
 		cmd, v := run(t, "sleep", "60")
-		if v.doomed() {
+		if v.Doomed() {
 			t.Fatal("a living process is doomed")
 		}
 		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		if !v.doomed() {
+		if !v.Doomed() {
 			t.Error("a killed process is not")
 		}
 		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
 			t.Fatal(err)
 		}
-		if !v.doomed() {
+		if !v.Doomed() {
 			t.Error("a zombie is not")
 		}
 		_ = cmd.Wait()
-		if !v.doomed() {
+		if !v.Doomed() {
 			t.Error("a process that is gone is not")
 		}
 	}
@@ -60,7 +60,7 @@ func TestVitalsStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 100 {
-			if v.doomed() {
+			if v.Doomed() {
 				t.Fatalf("doomed after %v", signal)
 			}
 		}
@@ -68,9 +68,9 @@ func TestVitalsStopped(t *testing.T) {
 }
 
 func TestVitalsUnknown(t *testing.T) {
-	v := watchVitals(-1)
-	defer v.close()
-	if v.doomed() {
+	v := WatchVitals(-1)
+	defer v.Close()
+	if v.Doomed() {
 		t.Error("something is said of a process of which nothing is known")
 	}
 }
@@ -80,15 +80,15 @@ func BenchmarkDoomed(b *testing.B) {
 	if err := cmd.Start(); err != nil {
 		b.Skip(err)
 	}
-	v := watchVitals(cmd.Process.Pid)
+	v := WatchVitals(cmd.Process.Pid)
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		v.close()
+		v.Close()
 	}()
 	b.ReportAllocs()
 	for b.Loop() {
-		if v.doomed() {
+		if v.Doomed() {
 			b.Fatal("doomed")
 		}
 	}

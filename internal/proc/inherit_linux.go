@@ -1,4 +1,4 @@
-package transport
+package proc
 
 import (
 	"fmt"
@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// closeInherited sees to it that the processes started from now on get none of the
+// CloseInherited sees to it that the processes started from now on get none of the
 // descriptors that this process has open, but those that are given to them. Go opens
 // all its files so, but C libraries do not always, and what this process has inherited
 // itself is open, too.
-func closeInherited() error {
+func CloseInherited() error {
 	if unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil
 	}
 	return closeListed() // before Linux 5.11, or in a sandbox
 }
 
-// closeListed does what closeInherited does, by the list of descriptors in /proc.
+// closeListed does what CloseInherited does, by the list of descriptors in /proc.
 func closeListed() error {
 	const list = "/proc/self/fd"
 	open, err := os.ReadDir(list)

@@ -1,4 +1,4 @@
-package transport
+package proc
 
 import (
 	"bytes"
@@ -8,24 +8,25 @@ import (
 	"syscall"
 )
 
-// vitals say how a process is, from its line in /proc. They stay true when its
+// Vitals say how a process is, from its line in /proc. They stay true when its
 // id passes to another process.
-type vitals struct {
+type Vitals struct {
 	pid  int
 	mu   sync.Mutex // guards the following
 	stat *os.File   // nil if the system does not say
-	buf  [1 << 10]byte
 }
 
-func watchVitals(pid int) *vitals {
+// WatchVitals returns the vitals of a process. Close must follow.
+func WatchVitals(pid int) *Vitals {
 	stat, err := os.Open("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return &vitals{}
+		return &Vitals{}
 	}
-	return &vitals{pid: pid, stat: stat}
+	return &Vitals{pid: pid, stat: stat}
 }
 
-func (v *vitals) close() {
+// Close ends the look at the process.
+func (v *Vitals) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.stat != nil {
@@ -43,17 +44,20 @@ const (
 	statFields = 50
 )
 
-// read returns the fields, and whether the process exists. It is called with the
-// lock held, and what it returns is valid that long.
-func (v *vitals) read() (fields [statFields][]byte, exists bool) {
+// statRoom are buffers for a line of /proc/PID/stat.
+var statRoom = sync.Pool{New: func() any { return new([1 << 10]byte) }}
+
+// read returns the fields, as parts of buf, and whether the process exists. It is called
+// with the lock held.
+func (v *Vitals) read(buf []byte) (fields [statFields][]byte, exists bool) {
 	if v.stat == nil {
 		return fields, true
 	}
-	n, err := v.stat.ReadAt(v.buf[:], 0)
+	n, err := v.stat.ReadAt(buf, 0)
 	if n == 0 && err != nil {
 		return fields, false
 	}
-	return statOf(v.buf[:n]), true
+	return statOf(buf[:n]), true
 }
 
 // statOf returns the fields of a line of /proc/PID/stat.
@@ -70,12 +74,14 @@ func statOf(line []byte) (fields [statFields][]byte) {
 	return fields
 }
 
-// doomed reports whether the process has ended, or is about to: it has been sent
+// Doomed reports whether the process has ended, or is about to: it has been sent
 // a signal of which it has only not died yet.
-func (v *vitals) doomed() bool {
+func (v *Vitals) Doomed() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	fields, exists := v.read()
+	buf, _ := statRoom.Get().(*[1 << 10]byte)
+	defer statRoom.Put(buf)
+	fields, exists := v.read(buf[:])
 	if !exists {
 		return true
 	}

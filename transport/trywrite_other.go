@@ -1,6 +1,0 @@
-//go:build !unix
-
-package transport
-
-// newTryWriter returns nil: here a write to a pipe waits for its reader.
-func newTryWriter(duplex) tryWriter { return nil }
