@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // await polls until ok, or fails the test.
@@ -51,25 +49,4 @@ func stop(t *testing.T, pid int) {
 		t.Fatal(err)
 	}
 	await(t, "SIGSTOP", func() bool { return processState(pid) == "T" })
-}
-
-// awaitUnread waits until n bytes wait in the stdin of a process.
-func awaitUnread(t *testing.T, pid, n int) {
-	t.Helper()
-	stdin, err := os.Open("/proc/" + strconv.Itoa(pid) + "/fd/0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = stdin.Close() }()
-	raw, err := stdin.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	await(t, "unread bytes", func() bool {
-		waiting := 0
-		if err := raw.Control(func(fd uintptr) { waiting, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }); err != nil {
-			t.Fatal(err)
-		}
-		return waiting >= n
-	})
 }
