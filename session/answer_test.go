@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A timedDisk notes how long the first save may take.
 type timedDisk struct {
-	driver.Store
+	storage.Store
 	patience time.Duration
 }
 
-func (d *timedDisk) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+func (d *timedDisk) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	if deadline, ok := ctx.Deadline(); ok && d.patience == 0 {
 		d.patience = time.Until(deadline)
 	}
@@ -27,7 +27,7 @@ func (d *timedDisk) Save(ctx context.Context, name string, data []byte, old driv
 // must not be old when that is sent.
 func TestJournalIsWrittenSoon(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	disk := &timedDisk{Store: driver.NewMemory()}
+	disk := &timedDisk{Store: storage.NewMemory()}
 	w.keepIn(disk)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 	"github.com/mcpbelt/mcpbelt/internal/secret"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // CallbackOptions configure [Manager.CallbackHandler].
@@ -202,7 +202,7 @@ func (e *entry) complete(flow *auth.Flow, p *pending, at seal.Version, callback 
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
 	if err := e.manager.store.Delete(ctx, loginName(p.Login), at); err != nil {
-		if errors.Is(err, driver.ErrConflict) || errors.Is(err, driver.ErrNotFound) {
+		if errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrNotFound) {
 			return &auth.StateError{Server: e.key.Server, Problem: "the login was completed before"}
 		}
 		return &StoreError{Key: e.key, Op: "remove", Err: err}
@@ -232,7 +232,7 @@ func (m *Manager) putPending(ctx context.Context, p *pending) error {
 
 func (m *Manager) loadPending(ctx context.Context, name string) (*pending, seal.Version, error) {
 	data, at, err := m.store.Load(ctx, name)
-	if errors.Is(err, driver.ErrNotFound) {
+	if errors.Is(err, storage.ErrNotFound) {
 		return nil, at, &auth.StateError{Problem: "its state is not known; it was completed before, or has expired"}
 	}
 	var p *pending

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // Places in a sealed record, and the record of the keys; see package seal.
@@ -22,7 +22,7 @@ const (
 // spoil alters the record of a session in the driver.
 func (w *world) spoil(d *brokenDisk, key Key, at int) {
 	w.t.Helper()
-	r, err := d.Load(w.ctx, recordName(key))
+	r, err := d.Load(w.ctx, recordName(key), "")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestForgetTakesWhatCannotBeRead(t *testing.T) {
 			if err := m.Forget(w.ctx, alice); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := disk.Load(w.ctx, recordName(alice)); !errors.Is(err, driver.ErrNotFound) {
+			if _, err := disk.Load(w.ctx, recordName(alice), ""); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%v", err)
 			}
 			w.mustLogIn(m, alice)

@@ -9,20 +9,20 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A brokenDisk is a driver that fails to save when it is told to.
 type brokenDisk struct {
-	driver.Store
+	storage.Store
 	fail atomic.Int32 // saves to fail; negative: all
 	skip atomic.Int32 // saves that succeed before
 }
 
 var errDisk = errors.New("no space left")
 
-func (d *brokenDisk) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+func (d *brokenDisk) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	if d.skip.Load() > 0 {
 		d.skip.Add(-1)
 		return d.Store.Save(ctx, name, data, old)
@@ -37,11 +37,11 @@ func (d *brokenDisk) Save(ctx context.Context, name string, data []byte, old dri
 }
 
 func (d *brokenDisk) Lock(ctx context.Context, name string) (func(), error) {
-	return d.Store.(driver.Locker).Lock(ctx, name)
+	return d.Store.(storage.Locker).Lock(ctx, name)
 }
 
 // keepIn makes d the driver of the world's store.
-func (w *world) keepIn(d driver.Store) {
+func (w *world) keepIn(d storage.Store) {
 	w.t.Helper()
 	s, err := seal.NewStore(w.ctx, d, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *world) keepIn(d driver.Store) {
 
 func (w *world) breakable() *brokenDisk {
 	w.t.Helper()
-	d := &brokenDisk{Store: driver.NewMemory()}
+	d := &brokenDisk{Store: storage.NewMemory()}
 	w.keepIn(d)
 	return d
 }

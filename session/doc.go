@@ -54,7 +54,7 @@
 // # Where sessions are kept
 //
 // A [seal.Store] seals each record, with a sealing key from a [seal.KeySource], before a
-// driver keeps it: files ([filestore]), or anything that implements driver.Store.
+// driver keeps it: files ([filestore]), or anything that implements storage.Store.
 // An attacker who has the store and not the key can read nothing and forge nothing, but can
 // delete records and bring older ones back. [Memory] returns a store that ends with the
 // program. A record that was damaged or altered counts as no login: the user logs in

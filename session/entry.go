@@ -9,8 +9,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // An entry is what this process knows of one session.
@@ -148,9 +148,9 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, seal
 	data, at, err := m.store.Load(ctx, name)
 	var corrupt *seal.CorruptError
 	switch {
-	case errors.Is(err, driver.ErrNotFound):
+	case errors.Is(err, storage.ErrNotFound):
 		return newRecord(key), seal.Version{}, nil
-	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, driver.ErrDamaged):
+	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
 		m.opts.Logger.Error("session: lost", "user", key.User, "server", key.Server, "error", err)
 		r := newRecord(key)
 		r.Ended = "what was kept of the session cannot be read"
@@ -258,7 +258,7 @@ func (e *entry) change(ctx context.Context, f func(*record) *record) (*record, e
 			return r, nil
 		}
 		_, err = e.save(ctx, next, at)
-		if err == nil || !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
+		if err == nil || !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil {
 			return next, err
 		}
 	}

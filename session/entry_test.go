@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // lastSent returns the Authorization field of the last request to the server.
@@ -42,7 +42,7 @@ func TestLogoutElsewhere(t *testing.T) {
 func TestStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, nil)
-	disk := &tiredDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
+	disk := &tiredDisk{brokenDisk: brokenDisk{Store: storage.NewMemory()}}
 	w.keepIn(disk)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)

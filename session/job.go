@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -137,7 +137,7 @@ func (j *job) work(ctx context.Context) (err error) {
 	}
 	for {
 		err := j.attempt(ctx, really)
-		if !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
+		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil {
 			return err
 		}
 		// A process has changed the session that does not hold its lock.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // age makes the token of a session one that is due for renewal, for a server at
@@ -36,12 +36,12 @@ type tiredDisk struct {
 
 const tooMany = 200
 
-func (d *tiredDisk) Load(ctx context.Context, name string) (driver.Record, error) {
+func (d *tiredDisk) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
 	if d.loads.Add(1) > tooMany {
 		<-ctx.Done()
-		return driver.Record{}, ctx.Err()
+		return storage.Record{}, ctx.Err()
 	}
-	return d.brokenDisk.Load(ctx, name)
+	return d.brokenDisk.Load(ctx, name, known)
 }
 
 // What is due and cannot be done is tried again after a while, not at once.
@@ -59,7 +59,7 @@ func TestKeeperDoesNotSpin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				disk := &tiredDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
+				disk := &tiredDisk{brokenDisk: brokenDisk{Store: storage.NewMemory()}}
 				s, err := seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 				if err != nil {
 					t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // loggedOut is why a user who has logged out is not asked to log in.
@@ -70,11 +70,11 @@ func (m *Manager) Forget(ctx context.Context, key Key) error {
 				pending = r.Login.Name
 			}
 			err = m.store.Delete(ctx, e.name, at) // also what cannot be read
-			if err == nil || errors.Is(err, driver.ErrNotFound) {
+			if err == nil || errors.Is(err, storage.ErrNotFound) {
 				_, _, err = e.load(ctx)
 				return err
 			}
-			if !errors.Is(err, driver.ErrConflict) {
+			if !errors.Is(err, storage.ErrConflict) {
 				return &StoreError{Key: key, Op: "remove", Err: err}
 			}
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -180,8 +180,8 @@ func Open(ctx context.Context, dir string, o *Options, servers ...*auth.Config) 
 // Memory returns a store that keeps sessions no longer than the program runs.
 func Memory() *seal.Store {
 	key := make([]byte, seal.KeySize)
-	_, _ = rand.Read(key)                                                                             // never fails
-	s, _ := seal.NewStore(context.Background(), driver.NewMemory(), seal.StaticKey(auth.Secret(key))) // neither can fail
+	_, _ = rand.Read(key)                                                                              // never fails
+	s, _ := seal.NewStore(context.Background(), storage.NewMemory(), seal.StaticKey(auth.Secret(key))) // neither can fail
 	return s
 }
 

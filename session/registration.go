@@ -8,8 +8,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/secret"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A registration is what the program has registered itself as at an authorization
@@ -33,9 +33,9 @@ func (m *Manager) loadRegistration(ctx context.Context, name string) (*registrat
 	data, at, err := m.store.Load(ctx, name)
 	var corrupt *seal.CorruptError
 	switch {
-	case errors.Is(err, driver.ErrNotFound):
+	case errors.Is(err, storage.ErrNotFound):
 		return r, seal.Version{}, nil
-	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, driver.ErrDamaged):
+	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
 		return r, at, nil // the next one replaces it
 	case err != nil:
 		return nil, at, err
@@ -92,7 +92,7 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 		if err == nil {
 			return c, nil
 		}
-		if !errors.Is(err, driver.ErrConflict) || ctx.Err() != nil {
+		if !errors.Is(err, storage.ErrConflict) || ctx.Err() != nil {
 			return nil, &StoreError{Key: j.key, Op: "save", Err: err}
 		}
 		// Another process was faster: its client is that of all.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func (w *world) checkRegistrations(when string, want int) {
@@ -53,18 +53,18 @@ func (w *world) logInTogether(keys []Key, managers ...*Manager) {
 }
 
 // A driver that cannot lock.
-type lockless struct{ driver.Store }
+type lockless struct{ storage.Store }
 
 func TestUsersShareOneRegistration(t *testing.T) {
 	tests := map[string]struct {
-		driver   driver.Store
+		driver   storage.Store
 		managers int
 		most     int // registrations
 	}{
-		"one manager":                        {driver.NewMemory(), 1, 1},
-		"one manager, a store without lock":  {lockless{driver.NewMemory()}, 1, 1},
-		"two managers":                       {driver.NewMemory(), 2, 1},
-		"two managers, a store without lock": {lockless{driver.NewMemory()}, 2, 2},
+		"one manager":                        {storage.NewMemory(), 1, 1},
+		"one manager, a store without lock":  {lockless{storage.NewMemory()}, 1, 1},
+		"two managers":                       {storage.NewMemory(), 2, 1},
+		"two managers, a store without lock": {lockless{storage.NewMemory()}, 2, 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestRegistrationThatCannotBeRead(t *testing.T) {
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	name := registrationName(w.config, w.as.Issuer, callbackURL)
-	kept, err := disk.Load(w.ctx, name)
+	kept, err := disk.Load(w.ctx, name, "")
 	if err != nil {
 		t.Fatal(err)
 	}

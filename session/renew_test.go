@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // grantOf returns the grant that is stored.
@@ -451,11 +451,11 @@ func TestTokenEndpointMoves(t *testing.T) {
 }
 
 // noLocks hides that a driver can lock.
-type noLocks struct{ driver.Store }
+type noLocks struct{ storage.Store }
 
 func TestStoreWithoutLocks(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	w.keepIn(noLocks{driver.NewMemory()})
+	w.keepIn(noLocks{storage.NewMemory()})
 	managers := []*Manager{w.manager(nil), w.manager(nil), w.manager(nil)}
 	w.mustLogIn(managers[0], alice)
 	for round := range 5 {
@@ -479,7 +479,7 @@ func TestStoreWithoutLocks(t *testing.T) {
 // meanwhile, though nothing has locked the session.
 func TestLoginDuringARenewal(t *testing.T) {
 	w := newWorld(t, nil, nil)
-	w.keepIn(noLocks{driver.NewMemory()})
+	w.keepIn(noLocks{storage.NewMemory()})
 	here, there := w.manager(nil), w.manager(nil)
 	w.mustLogIn(here, alice)
 	w.mustCall(here, alice)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A Phase says how far a session is.
@@ -184,7 +184,7 @@ func (m *Manager) Keys(ctx context.Context) iter.Seq2[Key, error] {
 				return
 			}
 			data, _, err := m.store.Load(ctx, name)
-			if errors.Is(err, driver.ErrNotFound) {
+			if errors.Is(err, storage.ErrNotFound) {
 				continue // it was removed meanwhile
 			}
 			var key Key

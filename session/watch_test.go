@@ -12,8 +12,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A deafDisk cannot be read when it is told so.
@@ -22,18 +22,18 @@ type deafDisk struct {
 	deaf atomic.Bool
 }
 
-func (d *deafDisk) Load(ctx context.Context, name string) (driver.Record, error) {
+func (d *deafDisk) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
 	if d.deaf.Load() {
-		return driver.Record{}, errDisk
+		return storage.Record{}, errDisk
 	}
-	return d.brokenDisk.Load(ctx, name)
+	return d.brokenDisk.Load(ctx, name, known)
 }
 
 // watching runs f in a bubble, with what Watch yields of alice's session, which
 // is r at first. A deaf disk is so from then on.
 func watching(t *testing.T, deaf bool, r func(*record), f func(disk *deafDisk, next func() (Status, bool))) {
 	synctest.Test(t, func(t *testing.T) {
-		disk := &deafDisk{brokenDisk: brokenDisk{Store: driver.NewMemory()}}
+		disk := &deafDisk{brokenDisk: brokenDisk{Store: storage.NewMemory()}}
 		s, err := seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestWatchGetsOverAnError(t *testing.T) {
 // time of a request, not until their clocks are there.
 func TestJournalOfTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := seal.NewStore(t.Context(), noLocks{driver.NewMemory()}, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
+		s, err := seal.NewStore(t.Context(), noLocks{storage.NewMemory()}, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
 		if err != nil {
 			t.Fatal(err)
 		}

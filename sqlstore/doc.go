@@ -25,13 +25,13 @@
 //
 // # Keep logins
 //
-// [Database.Sessions] is a driver for seal.NewStore, which seals what it keeps: the
+// A [Database.Store] is what seal.NewStore takes, which seals what it keeps: the
 // database holds no token in clear, only names, sizes and times. It cannot lock; of
 // several processes that renew one login, the session's journal lets one do it.
 //
 // # Names
 //
-// Ledgers, consents and catalogues of servers have names: any text of at most 1 KB, in
+// Namespaces, ledgers, consents and catalogues of servers have names: any text of at most 1 KB, in
 // UTF-8 and without NUL, which is an error in PostgreSQL.
 //
 // # Keep decisions

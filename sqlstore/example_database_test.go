@@ -99,7 +99,7 @@ func ExampleDatabase_Ledger() {
 	// Output: 0
 }
 
-func ExampleDatabase_Sessions() {
+func ExampleDatabase_Store() {
 	ctx := context.Background()
 	d, done, err := exampleDatabase(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func ExampleDatabase_Sessions() {
 		return
 	}
 	defer done()
-	sessions := d.Sessions() // goes into seal.NewStore, which seals what it keeps
+	sessions := d.Store("sessions") // goes into seal.NewStore, which seals what it keeps
 	_, err = sessions.Save(ctx, "ann.github", []byte("sealed"), "")
 	fmt.Println(err)
 	for name := range sessions.Names(ctx, "ann.") {

@@ -110,7 +110,7 @@ func countUp(path string) {
 		if err := d.Migrate(ctx); err != nil {
 			return err
 		}
-		return count(ctx, d.Sessions(), childRuns)
+		return count(ctx, d.Store("sessions"), childRuns)
 	}()
 	if err != nil {
 		fmt.Println(err)

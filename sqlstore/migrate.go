@@ -81,6 +81,16 @@ func migrations() [][]string {
 		`ALTER TABLE {p}servers ADD COLUMN created_ns BIGINT NOT NULL DEFAULT 0`,
 		`ALTER TABLE {p}servers ADD COLUMN updated_ns BIGINT NOT NULL DEFAULT 0`,
 		`ALTER TABLE {p}servers ADD COLUMN deleted_ns BIGINT NOT NULL DEFAULT 0`,
+	}, {
+		`CREATE TABLE {p}records (
+			namespace {name} NOT NULL,
+			name {name} NOT NULL,
+			data {bytes} NOT NULL,
+			revision TEXT NOT NULL,
+			PRIMARY KEY (namespace, name)
+		)`,
+		`INSERT INTO {p}records (namespace, name, data, revision) SELECT 'sessions', name, data, revision FROM {p}sessions`,
+		`DROP TABLE {p}sessions`,
 	}}
 }
 
@@ -99,7 +109,7 @@ func (d *Database) Migrate(ctx context.Context) error {
 			}
 		}
 	}
-	return fail(ctx, op, d.retry(ctx, func() error { return d.migrate(ctx) }))
+	return fail(ctx, op, d.retry(ctx, func() error { return d.migrate(ctx, len(migrations())) }))
 }
 
 func versionTable() []string {
@@ -109,7 +119,8 @@ func versionTable() []string {
 	}
 }
 
-func (d *Database) migrate(ctx context.Context) error {
+// migrate brings the tables to a version.
+func (d *Database) migrate(ctx context.Context, to int) error {
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -122,11 +133,10 @@ func (d *Database) migrate(ctx context.Context) error {
 	if err := tx.QueryRowContext(ctx, d.sql(`SELECT version FROM {p}version WHERE id = 1`)).Scan(&version); err != nil {
 		return err
 	}
-	steps := migrations()
-	if version > len(steps) {
-		return &VersionError{Found: version, Known: len(steps)}
+	if version > to {
+		return &VersionError{Found: version, Known: to}
 	}
-	for _, step := range steps[version:] {
+	for _, step := range migrations()[version:to] {
 		for _, ddl := range step {
 			ddl = strings.ReplaceAll(d.dialect.types(ddl), "{i}", d.bare())
 			if _, err := tx.ExecContext(ctx, d.sql(ddl)); err != nil {
@@ -134,7 +144,7 @@ func (d *Database) migrate(ctx context.Context) error {
 			}
 		}
 	}
-	if _, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = ? WHERE id = 1`), len(steps)); err != nil {
+	if _, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = ? WHERE id = 1`), to); err != nil {
 		return err
 	}
 	return tx.Commit()

@@ -30,13 +30,13 @@ func TestMigrateAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, err := all[0].Sessions().Save(t.Context(), "a", nil, ""); err != nil {
+		if _, err := all[0].Store("sessions").Save(t.Context(), "a", nil, ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := all[1].Migrate(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if _, err := all[1].Sessions().Load(t.Context(), "a"); err != nil {
+		if _, err := all[1].Store("sessions").Load(t.Context(), "a", ""); err != nil {
 			t.Errorf("what was kept is gone: %v", err)
 		}
 	})
@@ -78,7 +78,7 @@ func TestMigrateIsAllOrNothing(t *testing.T) {
 		if err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "make the tables") {
 			t.Errorf("Migrate: %v", err)
 		}
-		if _, err := d.Sessions().Save(t.Context(), "a", nil, ""); err == nil {
+		if _, err := d.Store("sessions").Save(t.Context(), "a", nil, ""); err == nil {
 			t.Error("a table was left behind")
 		}
 		if _, err := db.Exec("DROP TABLE " + prefix + "activity"); err != nil {
@@ -101,7 +101,7 @@ func TestPrefixes(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { dropTables(t, db, prefix+"a_", prefix+"b_") })
-			if _, err := d.Sessions().Save(t.Context(), "n", nil, ""); err != nil {
+			if _, err := d.Store("sessions").Save(t.Context(), "n", nil, ""); err != nil {
 				t.Error(err)
 			}
 		}
@@ -110,7 +110,7 @@ func TestPrefixes(t *testing.T) {
 
 func dropTables(t *testing.T, db *sql.DB, prefixes ...string) {
 	for _, prefix := range prefixes {
-		for _, table := range []string{"version", "sessions", "documents", "servers", "statuses", "activity"} {
+		for _, table := range []string{"version", "records", "documents", "servers", "statuses", "activity"} {
 			if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
 				t.Error(err)
 			}
@@ -146,16 +146,16 @@ func TestErrors(t *testing.T) {
 		db, prefix, _ := p.fresh(t)
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 		calls := map[string]func(context.Context) error{
-			"load a session":   func(ctx context.Context) error { _, err := d.Sessions().Load(ctx, "a"); return err },
-			"save a session":   func(ctx context.Context) error { _, err := d.Sessions().Save(ctx, "a", nil, ""); return err },
-			"delete a session": func(ctx context.Context) error { return d.Sessions().Delete(ctx, "a", "x") },
+			"load a record":    func(ctx context.Context) error { _, err := d.Store("sessions").Load(ctx, "a", ""); return err },
+			"save a record":    func(ctx context.Context) error { _, err := d.Store("sessions").Save(ctx, "a", nil, ""); return err },
+			"delete a record":  func(ctx context.Context) error { return d.Store("sessions").Delete(ctx, "a", "x") },
 			"load the ledger":  func(ctx context.Context) error { _, _, err := d.Ledger("").Load(ctx, ""); return err },
 			"save the consent": func(ctx context.Context) error { _, err := d.Consents("").Save(ctx, nil, ""); return err },
 			"write events":     func(ctx context.Context) error { return d.Activity(nil).Write(ctx, someEvents(1)) },
 			"read events":      func(ctx context.Context) error { return lastError(d.Activity(nil), ctx) },
 			"delete old":       func(ctx context.Context) error { _, err := d.Activity(nil).Prune(ctx, 1, 0); return err },
 			"list the": func(ctx context.Context) (err error) {
-				for _, err = range d.Sessions().Names(ctx, "") {
+				for _, err = range d.Store("sessions").Names(ctx, "") {
 					break
 				}
 				return err
@@ -176,44 +176,47 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// The servers of an earlier release get IDs, and can be deleted and restored.
-func TestMigrateServersOfVersion1(t *testing.T) {
+// What earlier releases have kept is kept on.
+func TestMigrateEarlierVersions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		db, prefix, _ := p.fresh(t)
-		if prefix == "" {
-			prefix = "mcpbelt_"
-		}
-		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for _, query := range []string{
-			"ALTER TABLE " + prefix + "servers DROP COLUMN created_ns",
-			"ALTER TABLE " + prefix + "servers DROP COLUMN updated_ns",
-			"ALTER TABLE " + prefix + "servers DROP COLUMN deleted_ns",
-			"UPDATE " + prefix + "version SET version = 1",
-			"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r')`,
-		} {
-			if _, err := db.Exec(query); err != nil {
+		for _, version := range []int{1, 2} {
+			db, prefix, _ := p.fresh(t)
+			if prefix == "" {
+				prefix = "mcpbelt_"
+			}
+			d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+			if err := sqlstore.MigrateTo(t.Context(), d, version); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		store := d.Servers("c")
-		before, err := record.Find(t.Context(), store, "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if before.ID == "" || !before.Created.IsZero() {
-			t.Errorf("got the ID %q and the time %v, want an ID and no time", before.ID, before.Created)
-		}
-		if _, err := record.Remove(t.Context(), store, before.ID); err != nil {
-			t.Fatal(err)
-		}
-		if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
-			t.Errorf("got the restored record %+v and %v, want that of the ID %q", after, err, before.ID)
+			for _, query := range []string{
+				"INSERT INTO " + prefix + `sessions (name, data, revision) VALUES ('store.keys', 'k', 'r1'), ('ann.github', 'sealed', 'r2')`,
+				"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r')`,
+			} {
+				if _, err := db.Exec(query); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := d.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r, err := d.Store("sessions").Load(t.Context(), "ann.github", "")
+			if err != nil || string(r.Data) != "sealed" || r.Revision != "r2" {
+				t.Errorf("version %d: got the session %s, %q, %v, want what was kept", version, r.Data, r.Revision, err)
+			}
+			store := d.Servers("c")
+			before, err := record.Find(t.Context(), store, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before.ID == "" || !before.Created.IsZero() {
+				t.Errorf("version %d: got the ID %q and the time %v, want an ID and no time", version, before.ID, before.Created)
+			}
+			if _, err := record.Remove(t.Context(), store, before.ID); err != nil {
+				t.Fatal(err)
+			}
+			if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
+				t.Errorf("version %d: got the restored record %+v and %v, want that of the ID %q", version, after, err, before.ID)
+			}
 		}
 	})
 }

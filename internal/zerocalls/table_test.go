@@ -27,9 +27,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -146,8 +146,8 @@ var functions = []function{
 	{"registry.WithCallID", registry.WithCallID},
 	{"registry.WithConversation", registry.WithConversation},
 	{"registry.WithProgress", registry.WithProgress},
-	{"driver.CheckName", driver.CheckName},
-	{"driver.NewMemory", driver.NewMemory},
+	{"storage.CheckName", storage.CheckName},
+	{"storage.NewMemory", storage.NewMemory},
 	{"filestore.Open", filestore.Open},
 	{"seal.KeyEnv", seal.KeyEnv},
 	{"seal.KeyFile", seal.KeyFile},
@@ -470,9 +470,9 @@ var types = []any{
 	(*registry.UnknownApprovalError)(nil),
 	(*registry.UnknownToolError)(nil),
 	(*registry.Verdict)(nil),
-	(*driver.Memory)(nil),
-	(*driver.Record)(nil),
-	(*driver.Revision)(nil),
+	(*storage.Memory)(nil),
+	(*storage.Record)(nil),
+	(*storage.Revision)(nil),
 	(*filestore.Error)(nil),
 	(*filestore.Options)(nil),
 	(*seal.CorruptError)(nil),

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // hurt overwrites a file, as no writer of the store does.
@@ -47,8 +47,8 @@ func TestDamageIsNoticedInEveryByte(t *testing.T) {
 	broken = append(broken, append(bytes.Clone(sound), 0), bytes.Repeat([]byte{0}, len(sound)), make([]byte, maxFile+1))
 	for i, b := range broken {
 		hurt(t, path, b)
-		if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrDamaged) {
-			t.Errorf("case %d: Load: got %v, want %v", i, err, driver.ErrDamaged)
+		if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, storage.ErrDamaged) {
+			t.Errorf("case %d: Load: got %v, want %v", i, err, storage.ErrDamaged)
 		}
 	}
 	var aside [][]byte
@@ -74,15 +74,15 @@ func TestNoRecordAfterDamage(t *testing.T) {
 	f := openTest(t, dir)
 	at := save(t, f, "a", "one", "")
 	hurt(t, onDisk(f, "a"), []byte("x"))
-	if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrDamaged) {
-		t.Errorf("first Load: got %v, want %v", err, driver.ErrDamaged)
+	if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, storage.ErrDamaged) {
+		t.Errorf("first Load: got %v, want %v", err, storage.ErrDamaged)
 	}
 	for which, f := range map[string]*folder{"the store": f, "another store": openTest(t, dir)} {
-		if _, err := f.Load(t.Context(), "a"); !errors.Is(err, driver.ErrNotFound) {
-			t.Errorf("second Load of %s: got %v, want %v", which, err, driver.ErrNotFound)
+		if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("second Load of %s: got %v, want %v", which, err, storage.ErrNotFound)
 		}
-		if _, err := f.Save(t.Context(), "a", []byte("z"), at); !errors.Is(err, driver.ErrConflict) {
-			t.Errorf("Save of %s over what was lost: got %v, want %v", which, err, driver.ErrConflict)
+		if _, err := f.Save(t.Context(), "a", []byte("z"), at); !errors.Is(err, storage.ErrConflict) {
+			t.Errorf("Save of %s over what was lost: got %v, want %v", which, err, storage.ErrConflict)
 		}
 	}
 	for name, err := range f.Names(t.Context(), "") {
@@ -109,7 +109,7 @@ func TestSwappedFiles(t *testing.T) {
 	save(t, f, "alice", "of alice", "")
 	save(t, f, "bob", "of bob", "")
 	hurt(t, onDisk(f, "bob"), readFile(t, onDisk(f, "alice")))
-	if r, err := f.Load(t.Context(), "bob"); !errors.Is(err, driver.ErrDamaged) {
+	if r, err := f.Load(t.Context(), "bob", ""); !errors.Is(err, storage.ErrDamaged) {
 		t.Errorf("bob's record is %q, %v", r.Data, err)
 	}
 	expect(t, f, "alice", "of alice")
@@ -124,7 +124,7 @@ func TestFileOfLaterVersion(t *testing.T) {
 	raw = sum(raw[:len(raw)-32])
 	hurt(t, path, raw)
 	var e *Error
-	if _, err := f.Load(t.Context(), "a"); !errors.Is(err, errNewer) || !errors.As(err, &e) || e.Cure == "" {
+	if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, errNewer) || !errors.As(err, &e) || e.Cure == "" {
 		t.Errorf("Load: %v", err)
 	}
 	if _, err := f.Save(t.Context(), "a", nil, ""); !errors.Is(err, errNewer) {

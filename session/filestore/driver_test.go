@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
-	"github.com/mcpbelt/mcpbelt/session/drivertest"
+	"github.com/mcpbelt/mcpbelt/storage"
+	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
 
 // A journal is the log of a store, for many writers.
@@ -49,7 +49,7 @@ func openTest(t testing.TB, dir string) *folder {
 	return f
 }
 
-func save(t testing.TB, f *folder, name, data string, old driver.Revision) driver.Revision {
+func save(t testing.TB, f *folder, name, data string, old storage.Revision) storage.Revision {
 	t.Helper()
 	at, err := f.Save(t.Context(), name, []byte(data), old)
 	if err != nil {
@@ -59,9 +59,9 @@ func save(t testing.TB, f *folder, name, data string, old driver.Revision) drive
 }
 
 // expect loads a record.
-func expect(t testing.TB, f *folder, name, data string) driver.Revision {
+func expect(t testing.TB, f *folder, name, data string) storage.Revision {
 	t.Helper()
-	r, err := f.Load(t.Context(), name)
+	r, err := f.Load(t.Context(), name, "")
 	if err != nil || string(r.Data) != data {
 		t.Errorf("Load(%q): got %.40q, %v, want %.40q", name, r.Data, err, data)
 	}
@@ -89,14 +89,14 @@ func onDisk(f *folder, name string) string {
 }
 
 func TestDriver(t *testing.T) {
-	drivertest.Run(t,
-		func(t testing.TB) driver.Store { return openTest(t, t.TempDir()) },
-		&drivertest.Options{Reopen: func(t testing.TB, s driver.Store) driver.Store { return openTest(t, s.(*folder).dir) }})
+	storagetest.Run(t,
+		func(t testing.TB) storage.Store { return openTest(t, t.TempDir()) },
+		&storagetest.Options{Reopen: func(t testing.TB, s storage.Store) storage.Store { return openTest(t, s.(*folder).dir) }})
 }
 
 func TestOneFileARecord(t *testing.T) {
 	f := openTest(t, t.TempDir())
-	var at driver.Revision
+	var at storage.Revision
 	for _, data := range []string{"one", "two", "three"} {
 		at = save(t, f, "a", data, at)
 	}
@@ -124,7 +124,7 @@ func FuzzNoNameBecomesAPath(fuzz *testing.F) {
 	fuzz.Fuzz(func(t *testing.T, name string) {
 		at, err := f.Save(t.Context(), name, []byte(name), "")
 		if err != nil {
-			if !errors.Is(err, driver.ErrName) {
+			if !errors.Is(err, storage.ErrName) {
 				t.Errorf("Save(%q): %v", name, err)
 			}
 		} else {

@@ -8,12 +8,12 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // An Error reports what the file system did not do, and its cure. What was kept
 // before is kept still. Errors that package driver has names for, such as
-// driver.ErrConflict, and the end of a context are not wrapped in it.
+// storage.ErrConflict, and the end of a context are not wrapped in it.
 type Error struct {
 	// Op is what was to be done: "open", "load", "save", "delete", "list" or
 	// "lock".
@@ -49,7 +49,7 @@ func (f *folder) fail(op, record string, err error) error {
 	case err == nil || plain(err):
 		return err
 	case errors.Is(err, os.ErrClosed) && f.closed.Load():
-		return driver.ErrClosed
+		return storage.ErrClosed
 	}
 	var made *Error
 	if errors.As(err, &made) {
@@ -61,7 +61,7 @@ func (f *folder) fail(op, record string, err error) error {
 // plain reports whether an error is not about the file system.
 func plain(err error) bool {
 	for _, target := range []error{
-		driver.ErrNotFound, driver.ErrConflict, driver.ErrDamaged, driver.ErrClosed, driver.ErrName, driver.ErrTooLarge,
+		storage.ErrNotFound, storage.ErrConflict, storage.ErrDamaged, storage.ErrClosed, storage.ErrName, storage.ErrTooLarge,
 		context.Canceled, context.DeadlineExceeded,
 	} {
 		if errors.Is(err, target) {

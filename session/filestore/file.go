@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A file holds one record:
@@ -33,7 +33,7 @@ const (
 
 	revisionSize = 16
 	minFile      = atName + 1 + 4 + sha256.Size
-	maxFile      = minFile + driver.MaxName + driver.MaxData
+	maxFile      = minFile + storage.MaxName + storage.MaxData
 )
 
 // errNewer reports a sound file that this version of the package cannot read.
@@ -45,7 +45,7 @@ type damage string
 func (d damage) Error() string { return string(d) }
 
 // encode returns the file of a record, with a new revision.
-func encode(name string, data []byte) (file []byte, at driver.Revision) {
+func encode(name string, data []byte) (file []byte, at storage.Revision) {
 	file = make([]byte, atName, minFile+len(name)+len(data))
 	copy(file, fileMagic)
 	file[atVersion] = fileVersion
@@ -64,33 +64,33 @@ func sum(body []byte) []byte {
 	return append(body, s[:]...)
 }
 
-func revisionOf(file []byte) driver.Revision {
-	return driver.Revision(hex.EncodeToString(file[atRevision:atName]))
+func revisionOf(file []byte) storage.Revision {
+	return storage.Revision(hex.EncodeToString(file[atRevision:atName]))
 }
 
 // decode returns the record that a file holds. The error is a damage, or errNewer.
-func decode(name string, file []byte) (driver.Record, error) {
+func decode(name string, file []byte) (storage.Record, error) {
 	if len(file) < minFile {
-		return driver.Record{}, damage(fmt.Sprintf("it has only %d bytes", len(file)))
+		return storage.Record{}, damage(fmt.Sprintf("it has only %d bytes", len(file)))
 	}
 	body := file[:len(file)-sha256.Size]
 	switch s := sha256.Sum256(body); {
 	case !bytes.Equal(s[:], file[len(body):]):
-		return driver.Record{}, damage("its checksum does not match")
+		return storage.Record{}, damage("its checksum does not match")
 	case !bytes.HasPrefix(body, []byte(fileMagic)):
-		return driver.Record{}, damage("it is not the file of a record")
+		return storage.Record{}, damage("it is not the file of a record")
 	case body[atVersion] != fileVersion:
-		return driver.Record{}, errNewer
+		return storage.Record{}, errNewer
 	}
 	n := int(body[atName])
 	rest := body[atName+1:]
 	if len(rest) < n+4 || string(rest[:n]) != name {
-		return driver.Record{}, damage("it is the file of another record")
+		return storage.Record{}, damage("it is the file of another record")
 	}
 	size := binary.BigEndian.Uint32(rest[n:])
 	data := rest[n+4:]
 	if uint64(len(data)) != uint64(size) {
-		return driver.Record{}, damage("its length does not match")
+		return storage.Record{}, damage("its length does not match")
 	}
-	return driver.Record{Data: data[:len(data):len(data)], Revision: revisionOf(file)}, nil
+	return storage.Record{Data: data[:len(data):len(data)], Revision: revisionOf(file)}, nil
 }

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 	recordPrefix = "0,"
 )
 
-// A folder is a driver.Store and driver.Locker in a folder. It owns no goroutine.
+// A folder is a storage.Store and storage.Locker in a folder. It owns no goroutine.
 type folder struct {
 	dir    string // absolute
 	root   *os.Root
@@ -37,8 +37,8 @@ type folder struct {
 }
 
 var (
-	_ driver.Store  = (*folder)(nil)
-	_ driver.Locker = (*folder)(nil)
+	_ storage.Store  = (*folder)(nil)
+	_ storage.Locker = (*folder)(nil)
 )
 
 // shard returns the folder of a record below recordsDir. There are 256 of them, so
@@ -60,17 +60,17 @@ func (f *folder) begin(ctx context.Context, name string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case f.closed.Load():
-		return driver.ErrClosed
+		return storage.ErrClosed
 	}
-	return driver.CheckName(name)
+	return storage.CheckName(name)
 }
 
 // read returns a record. The error wraps fs.ErrNotExist, or is a damage, or errNewer,
 // or another one of the file system.
-func (f *folder) read(name string) (driver.Record, error) {
+func (f *folder) read(name string) (storage.Record, error) {
 	raw, err := f.readFile(file(name))
 	if err != nil {
-		return driver.Record{}, err
+		return storage.Record{}, err
 	}
 	return decode(name, raw)
 }
@@ -110,48 +110,56 @@ func (f *folder) readFile(path string) ([]byte, error) {
 	return raw, nil
 }
 
-// Load implements driver.Store. As long as the record is sound, it does not
+// Load implements storage.Store. As long as the record is sound, it does not
 // wait: files are replaced as a whole.
-func (f *folder) Load(ctx context.Context, name string) (driver.Record, error) {
+func (f *folder) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	r, err := f.load(ctx, name)
+	if err == nil && r.Revision == known {
+		r.Data = nil
+	}
+	return r, err
+}
+
+func (f *folder) load(ctx context.Context, name string) (storage.Record, error) {
 	if err := f.begin(ctx, name); err != nil {
-		return driver.Record{}, err
+		return storage.Record{}, err
 	}
 	r, err := f.read(name)
 	switch {
 	case err == nil:
 		return r, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return driver.Record{}, notFound(name)
+		return storage.Record{}, notFound(name)
 	case !errors.As(err, new(damage)):
-		return driver.Record{}, f.fail("load", name, err)
+		return storage.Record{}, f.fail("load", name, err)
 	}
 	unlock, err := f.lockShard(ctx, name)
 	if err != nil {
-		return driver.Record{}, f.fail("load", name, err)
+		return storage.Record{}, f.fail("load", name, err)
 	}
 	defer unlock()
 	r, err = f.current(name)
 	return r, f.fail("load", name, err)
 }
 
-func notFound(name string) error { return fmt.Errorf("%w: %q", driver.ErrNotFound, name) }
+func notFound(name string) error { return fmt.Errorf("%w: %q", storage.ErrNotFound, name) }
 
-func conflict(name string) error { return fmt.Errorf("%w: %q", driver.ErrConflict, name) }
+func conflict(name string) error { return fmt.Errorf("%w: %q", storage.ErrConflict, name) }
 
 // current returns a record, and moves its file aside if that is damaged. The caller has
-// locked its shard. The error is driver.ErrNotFound, driver.ErrDamaged or one of
+// locked its shard. The error is storage.ErrNotFound, storage.ErrDamaged or one of
 // the file system.
-func (f *folder) current(name string) (driver.Record, error) {
+func (f *folder) current(name string) (storage.Record, error) {
 	r, err := f.read(name)
 	var problem damage
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return driver.Record{}, notFound(name)
+		return storage.Record{}, notFound(name)
 	case errors.As(err, &problem):
 		if err := f.setAside(name, problem); err != nil {
-			return driver.Record{}, err
+			return storage.Record{}, err
 		}
-		return driver.Record{}, fmt.Errorf("%w: %q", driver.ErrDamaged, name)
+		return storage.Record{}, fmt.Errorf("%w: %q", storage.ErrDamaged, name)
 	}
 	return r, err
 }
@@ -168,7 +176,7 @@ func (f *folder) setAside(name string, problem damage) error {
 	return errors.Join(syncFolder(f.root, damagedDir), syncFolder(f.root, path.Dir(from)))
 }
 
-// Close implements driver.Store.
+// Close implements storage.Store.
 func (f *folder) Close() error {
 	if f.closed.Swap(true) {
 		return nil

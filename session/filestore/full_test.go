@@ -14,7 +14,7 @@ import (
 
 	"context"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // mount mounts a small file system, or skips the test where that is not allowed.
@@ -125,7 +125,7 @@ func writeTooMuch(f *folder) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 		return err
 	}
-	r, err := f.Load(context.Background(), "a")
+	r, err := f.Load(context.Background(), "a", "")
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func TestWriteFailsHalfway(t *testing.T) {
 	if got := expect(t, f, "a", "one"); got != at {
 		t.Errorf("the revision is %q, want %q", got, at)
 	}
-	if _, err := f.Load(t.Context(), "b"); !errors.Is(err, driver.ErrNotFound) {
+	if _, err := f.Load(t.Context(), "b", ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Load of what was not saved: %v", err)
 	}
 	if got := files(t, f, tmpDir); got != nil {

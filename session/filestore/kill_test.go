@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // start starts a process of this test binary. It is killed when the test ends.
@@ -54,8 +54,8 @@ func writeOn(f *folder) error {
 	ctx := context.Background()
 	for {
 		name := "r" + strconv.Itoa(rand.IntN(killRecords))
-		r, err := f.Load(ctx, name)
-		if err != nil && !errors.Is(err, driver.ErrNotFound) {
+		r, err := f.Load(ctx, name, "")
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
 		n, err := countOf(r)
@@ -65,7 +65,7 @@ func writeOn(f *folder) error {
 		// Of very different lengths, so that a torn file would show.
 		data := fmt.Sprintf("%d %s", n+1, strings.Repeat("x", rand.IntN(20000)))
 		_, err = f.Save(ctx, name, []byte(data), r.Revision)
-		if errors.Is(err, driver.ErrConflict) {
+		if errors.Is(err, storage.ErrConflict) {
 			continue
 		}
 		if err != nil {
@@ -78,7 +78,7 @@ func writeOn(f *folder) error {
 }
 
 // countOf returns the number in a record that writeOn has saved.
-func countOf(r driver.Record) (int, error) {
+func countOf(r storage.Record) (int, error) {
 	if r.Revision == "" {
 		return 0, nil
 	}
@@ -161,7 +161,7 @@ func TestKilledWriters(t *testing.T) {
 		}
 		reap(*w)
 		for name, n := range newest {
-			r, err := f.Load(t.Context(), name)
+			r, err := f.Load(t.Context(), name, "")
 			kept, bad := countOf(r)
 			if err != nil || bad != nil || kept < n {
 				t.Fatalf("after %d kills %s is %d, %v, %v; acknowledged was %d", cycle+1, name, kept, err, bad, n)

@@ -38,7 +38,7 @@ func (f *folder) lockShard(ctx context.Context, name string) (unlock func(), err
 	}, nil
 }
 
-// Lock implements driver.Locker. Of many callers in this process, one at a time
+// Lock implements storage.Locker. Of many callers in this process, one at a time
 // asks the others.
 func (f *folder) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := f.begin(ctx, name); err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -168,7 +168,7 @@ func TestWaitForAShardIsBounded(t *testing.T) {
 	if err := f.Delete(ctx, "a", at); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Delete: %v", err)
 	}
-	if _, err := f.Save(t.Context(), "a", nil, "another"); !errors.Is(err, driver.ErrConflict) {
+	if _, err := f.Save(t.Context(), "a", nil, "another"); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("a conflict that is seen without the lock: %v", err)
 	}
 	expect(t, f, "a", "one") // reads without the lock

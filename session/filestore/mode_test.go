@@ -74,7 +74,7 @@ func TestFilesOfOtherKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		var e *Error
-		if _, err := f.Load(t.Context(), "a"); !errors.As(err, &e) || e.Record != "a" {
+		if _, err := f.Load(t.Context(), "a", ""); !errors.As(err, &e) || e.Record != "a" {
 			t.Errorf("Load of a %s: %v", kind, err)
 		}
 		if _, err := f.Save(t.Context(), "a", []byte("y"), at); !errors.As(err, &e) {

@@ -10,10 +10,10 @@ import (
 	"path"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// Names implements driver.Store. It holds the names of one of the 256 folders at
+// Names implements storage.Store. It holds the names of one of the 256 folders at
 // a time, and no file is open while it yields.
 func (f *folder) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
@@ -42,11 +42,11 @@ func (f *folder) namesIn(ctx context.Context, dir, prefix string) (names []strin
 		return nil, err
 	}
 	if f.closed.Load() {
-		return nil, driver.ErrClosed
+		return nil, storage.ErrClosed
 	}
 	err = f.each(path.Join(recordsDir, dir), func(file string) {
 		name, ok := strings.CutPrefix(file, recordPrefix)
-		if ok && shard(name) == dir && strings.HasPrefix(name, prefix) && driver.CheckName(name) == nil {
+		if ok && shard(name) == dir && strings.HasPrefix(name, prefix) && storage.CheckName(name) == nil {
 			names = append(names, name)
 		}
 	})

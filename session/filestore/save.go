@@ -9,16 +9,16 @@ import (
 	"os"
 	"path"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// Save implements driver.Store.
-func (f *folder) Save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+// Save implements storage.Store.
+func (f *folder) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	if err := f.begin(ctx, name); err != nil {
 		return "", err
 	}
-	if len(data) > driver.MaxData {
-		return "", fmt.Errorf("%w: %q: %d bytes", driver.ErrTooLarge, name, len(data))
+	if len(data) > storage.MaxData {
+		return "", fmt.Errorf("%w: %q: %d bytes", storage.ErrTooLarge, name, len(data))
 	}
 	if r, err := f.read(name); err == nil && r.Revision != old {
 		return "", conflict(name) // without writing and locking for nothing
@@ -31,7 +31,7 @@ func (f *folder) Save(ctx context.Context, name string, data []byte, old driver.
 }
 
 // save writes the record beside and puts it in its place.
-func (f *folder) save(ctx context.Context, name string, data []byte, old driver.Revision) (driver.Revision, error) {
+func (f *folder) save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	raw, at := encode(name, data)
 	tmp, err := f.writeTemp(raw)
 	if err != nil {
@@ -49,14 +49,14 @@ func (f *folder) save(ctx context.Context, name string, data []byte, old driver.
 }
 
 // replace puts tmp in the place of a record, if its revision is old.
-func (f *folder) replace(ctx context.Context, name, tmp string, old driver.Revision) error {
+func (f *folder) replace(ctx context.Context, name, tmp string, old storage.Revision) error {
 	unlock, err := f.lockShard(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	r, err := f.current(name)
-	if err != nil && !errors.Is(err, driver.ErrNotFound) && !errors.Is(err, driver.ErrDamaged) {
+	if err != nil && !errors.Is(err, storage.ErrNotFound) && !errors.Is(err, storage.ErrDamaged) {
 		return err
 	}
 	if r.Revision != old {
@@ -68,15 +68,15 @@ func (f *folder) replace(ctx context.Context, name, tmp string, old driver.Revis
 	return f.root.Rename(tmp, file(name))
 }
 
-// Delete implements driver.Store.
-func (f *folder) Delete(ctx context.Context, name string, old driver.Revision) error {
+// Delete implements storage.Store.
+func (f *folder) Delete(ctx context.Context, name string, old storage.Revision) error {
 	if err := f.begin(ctx, name); err != nil {
 		return err
 	}
 	return f.fail("delete", name, f.delete(ctx, name, old))
 }
 
-func (f *folder) delete(ctx context.Context, name string, old driver.Revision) error {
+func (f *folder) delete(ctx context.Context, name string, old storage.Revision) error {
 	unlock, err := f.lockShard(ctx, name)
 	if err != nil {
 		return err

@@ -20,8 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // roleVar tells a process that a test started what it is for.
@@ -310,7 +310,7 @@ func ExampleOpen() {
 
 func ExampleKey() {
 	// Any driver can have its key in the keyring.
-	store, err := seal.NewStore(context.Background(), driver.NewMemory(), Key("my agent"))
+	store, err := seal.NewStore(context.Background(), storage.NewMemory(), Key("my agent"))
 	if err != nil {
 		fmt.Println(err)
 		return

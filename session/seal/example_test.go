@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
 	"github.com/mcpbelt/mcpbelt/session/seal"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func ExampleNewStore() {
 	// The driver may be one of your own, over a database for example.
-	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyEnv("MY_AGENT_KEY"))
+	store, err := seal.NewStore(context.Background(), storage.NewMemory(), seal.KeyEnv("MY_AGENT_KEY"))
 	var key *seal.KeyError
 	if errors.As(err, &key) {
 		fmt.Println("no key from", key.Source)
@@ -28,7 +28,7 @@ func ExampleKeyEnv() {
 	// As `openssl rand -base64 32` prints it. The second key is the one before.
 	os.Setenv("MY_AGENT_KEYS", "eHpDtjZP8yYpHs2RrE0Cz1gVEZ/NYaOzlkNCYFsdZ0A=,tFZp6pBzXSbPjUbxA8oJ9jHm+eDNJoyFnQtPXm8Q7YE=")
 	defer os.Unsetenv("MY_AGENT_KEYS")
-	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyEnv("MY_AGENT_KEYS"))
+	store, err := seal.NewStore(context.Background(), storage.NewMemory(), seal.KeyEnv("MY_AGENT_KEYS"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +37,7 @@ func ExampleKeyEnv() {
 }
 
 func ExampleKeyFile() {
-	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyFile("/run/secrets/my-agent/key"))
+	store, err := seal.NewStore(context.Background(), storage.NewMemory(), seal.KeyFile("/run/secrets/my-agent/key"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -47,7 +47,7 @@ func ExampleKeyFile() {
 
 func ExampleKeyPassphrase() {
 	pass := auth.Secret("asked for at the start, and kept nowhere")
-	store, err := seal.NewStore(context.Background(), driver.NewMemory(), seal.KeyPassphrase(pass))
+	store, err := seal.NewStore(context.Background(), storage.NewMemory(), seal.KeyPassphrase(pass))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -67,7 +67,7 @@ func ExampleParseKeys() {
 		}
 		return seal.ParseKeys(auth.Secret(text))
 	}
-	store, err := seal.NewStore(context.Background(), driver.NewMemory(), source)
+	store, err := seal.NewStore(context.Background(), storage.NewMemory(), source)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -76,7 +76,7 @@ func ExampleParseKeys() {
 }
 
 func ExampleStore_Rotate() {
-	ctx, place := context.Background(), driver.NewMemory()
+	ctx, place := context.Background(), storage.NewMemory()
 	older, newer := auth.Secret(strings.Repeat("o", seal.KeySize)), auth.Secret(strings.Repeat("n", seal.KeySize))
 	store, err := seal.NewStore(ctx, place, seal.StaticKey(older))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // keysRecord is the name of the record that says which keys a store has. It is
@@ -40,11 +40,11 @@ func (s *Store) unlock(ctx context.Context) error {
 			_, err = s.takeKeys(ctx, info)
 			return err
 		}
-		if !errors.Is(err, driver.ErrNotFound) {
+		if !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
 		err = s.create(ctx)
-		if !errors.Is(err, driver.ErrConflict) {
+		if !errors.Is(err, storage.ErrConflict) {
 			return err
 		}
 		// Another process was faster.
@@ -52,11 +52,11 @@ func (s *Store) unlock(ctx context.Context) error {
 }
 
 // loadInfo returns what keysRecord holds.
-func (s *Store) loadInfo(ctx context.Context) (*keyInfo, driver.Revision, error) {
+func (s *Store) loadInfo(ctx context.Context) (*keyInfo, storage.Revision, error) {
 	if err := s.Check(); err != nil {
 		return nil, "", err
 	}
-	r, err := s.driver.Load(ctx, keysRecord)
+	r, err := s.driver.Load(ctx, keysRecord, "")
 	if err != nil {
 		return nil, "", wrap(keysRecord, err)
 	}
@@ -95,7 +95,7 @@ func (s *Store) takeKeys(ctx context.Context, info *keyInfo) (*keyset, error) {
 // what would be sealed with them could be lost.
 func (s *Store) askAgain(ctx context.Context) (*keyset, error) {
 	info, _, err := s.loadInfo(ctx)
-	if errors.Is(err, driver.ErrNotFound) {
+	if errors.Is(err, storage.ErrNotFound) {
 		return nil, &KeyError{Problem: "the record that tells which keys the store has is missing"}
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Store) create(ctx context.Context) error {
 	s.keys.Store(keys)
 	if err := s.tryRecord(ctx); err != nil {
 		if _, _, now := s.loadInfo(ctx); now == nil {
-			return driver.ErrConflict // it was made meanwhile
+			return storage.ErrConflict // it was made meanwhile
 		}
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Store) tryRecord(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r, err := s.driver.Load(ctx, name)
+		r, err := s.driver.Load(ctx, name, "")
 		if err == nil {
 			_, err = s.keys.Load().open(forRecord, name, r.Data)
 		}
@@ -144,7 +144,7 @@ func (s *Store) tryRecord(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) saveInfo(ctx context.Context, keys *keyset, old driver.Revision) error {
+func (s *Store) saveInfo(ctx context.Context, keys *keyset, old storage.Revision) error {
 	data, err := json.Marshal(&keyInfo{
 		Format: keysFormat, Salt: s.salt, Check: keys.seal(forCheck, keysRecord, opened{data: []byte(checkText)}),
 	})
@@ -193,8 +193,8 @@ func (s *Store) Rotate(ctx context.Context) (resealed int, err error) {
 // reseal seals a record with the current key, unless it is already, or is gone.
 func (s *Store) reseal(ctx context.Context, keys *keyset, name string) (done bool, err error) {
 	for {
-		r, err := s.driver.Load(ctx, name)
-		if errors.Is(err, driver.ErrNotFound) {
+		r, err := s.driver.Load(ctx, name, "")
+		if errors.Is(err, storage.ErrNotFound) {
 			return false, nil
 		}
 		if err != nil {
@@ -212,7 +212,7 @@ func (s *Store) reseal(ctx context.Context, keys *keyset, name string) (done boo
 		if err == nil {
 			return true, nil
 		}
-		if !errors.Is(err, driver.ErrConflict) {
+		if !errors.Is(err, storage.ErrConflict) {
 			return false, wrap(name, err)
 		}
 	}
@@ -229,7 +229,7 @@ func (s *Store) recheck(ctx context.Context, keys *keyset) error {
 			return err
 		}
 		err = s.saveInfo(ctx, keys, at)
-		if !errors.Is(err, driver.ErrConflict) {
+		if !errors.Is(err, storage.ErrConflict) {
 			return err
 		}
 	}

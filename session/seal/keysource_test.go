@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // key64 returns a testKey in base64.
@@ -171,7 +171,7 @@ func TestKeyFileRefused(t *testing.T) {
 // A key is replaced in a file, and the store follows without being opened anew.
 func TestKeyFileRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, KeyFile(path))
 	mustSave(t, s, "a", "1", Version{})
 	old, err := os.ReadFile(path)
@@ -191,7 +191,7 @@ func TestKeyFileRotation(t *testing.T) {
 }
 
 func TestKeyPassphrase(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	first := openStore(t, d, KeyPassphrase("correct horse"))
 	mustSave(t, first, "a", "1", Version{})
 	var key *KeyError

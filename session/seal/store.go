@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A Store keeps records in a driver's place, sealed. Make one with [NewStore], or with
@@ -20,7 +20,7 @@ import (
 // A program opens and closes it, and calls Rotate; the other methods are those that a
 // session.Manager calls.
 type Store struct {
-	driver driver.Store
+	driver storage.Store
 	source KeySource
 	salt   []byte
 	keys   atomic.Pointer[keyset] // a pointer, so that printing a Store shows no key
@@ -34,7 +34,7 @@ const reserved = "store."
 // A Version tells one state of a record from all others. The zero value means that there
 // is no record. Versions can be compared.
 type Version struct {
-	revision   driver.Revision
+	revision   storage.Revision
 	generation uint64 // counts the states of the record; sealed with it, and kept by Rotate
 }
 
@@ -46,7 +46,7 @@ type Version struct {
 // generation: one that was altered, or put in the place of another, is not read.
 // An attacker who can write to the driver's place can still bring back an older state, or
 // delete it. Names, sizes and times are not hidden.
-func NewStore(ctx context.Context, d driver.Store, source KeySource) (*Store, error) {
+func NewStore(ctx context.Context, d storage.Store, source KeySource) (*Store, error) {
 	if source == nil {
 		return nil, &KeyError{Problem: "there is no key source"}
 	}
@@ -86,12 +86,12 @@ func (s *Store) check(name string) error {
 		return err
 	}
 	if strings.HasPrefix(name, reserved) {
-		return fmt.Errorf("seal: record %q: %w: reserved", name, driver.ErrName)
+		return fmt.Errorf("seal: record %q: %w: reserved", name, storage.ErrName)
 	}
 	return nil
 }
 
-// Load returns the record of a name. The error wraps driver.ErrNotFound if there is none,
+// Load returns the record of a name. The error wraps storage.ErrNotFound if there is none,
 // and is a *CorruptError if it cannot be opened, or a *KeyError if its key is unknown.
 // With these two, the version is that of the record if the driver still has it, so that
 // it can be replaced or removed.
@@ -99,7 +99,7 @@ func (s *Store) Load(ctx context.Context, name string) (data []byte, at Version,
 	if err := s.check(name); err != nil {
 		return nil, Version{}, err
 	}
-	r, err := s.driver.Load(ctx, name)
+	r, err := s.driver.Load(ctx, name, "")
 	if err != nil {
 		return nil, Version{}, wrap(name, err)
 	}
@@ -127,7 +127,7 @@ func (s *Store) open(ctx context.Context, name string, sealed []byte) (opened, e
 }
 
 // Save seals data and replaces the version old of a record by it; the error wraps
-// driver.ErrConflict if the record has another version. The zero Version means that there
+// storage.ErrConflict if the record has another version. The zero Version means that there
 // must be no record.
 func (s *Store) Save(ctx context.Context, name string, data []byte, old Version) (Version, error) {
 	if err := s.check(name); err != nil {
@@ -143,8 +143,8 @@ func (s *Store) Save(ctx context.Context, name string, data []byte, old Version)
 	return next, nil
 }
 
-// Delete deletes the version old of a record. The error wraps driver.ErrConflict if it has
-// another version, and driver.ErrNotFound if there is none.
+// Delete deletes the version old of a record. The error wraps storage.ErrConflict if it has
+// another version, and storage.ErrNotFound if there is none.
 func (s *Store) Delete(ctx context.Context, name string, old Version) error {
 	if err := s.check(name); err != nil {
 		return err
@@ -173,12 +173,12 @@ func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 }
 
 // Lock locks a name across processes, until unlock is called. If the driver is no
-// driver.Locker, locked is false and unlock does nothing.
+// storage.Locker, locked is false and unlock does nothing.
 func (s *Store) Lock(ctx context.Context, name string) (unlock func(), locked bool, err error) {
 	if err := s.check(name); err != nil {
 		return nil, false, err
 	}
-	l, ok := s.driver.(driver.Locker)
+	l, ok := s.driver.(storage.Locker)
 	if !ok {
 		return func() {}, false, nil
 	}
@@ -194,7 +194,7 @@ func wrap(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, driver.ErrDamaged):
+	case errors.Is(err, storage.ErrDamaged):
 		return &CorruptError{Name: name, Problem: "it is damaged", Err: err}
 	}
 	return fmt.Errorf("seal: record %q: %w", name, err)

@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A testKey is 32 times the same letter.
 func testKey(letter string) auth.Secret { return auth.Secret(strings.Repeat(letter, KeySize)) }
 
-func openStore(t testing.TB, d driver.Store, source KeySource) *Store {
+func openStore(t testing.TB, d storage.Store, source KeySource) *Store {
 	t.Helper()
 	s, err := NewStore(t.Context(), d, source)
 	if err != nil {
@@ -27,7 +27,7 @@ func openStore(t testing.TB, d driver.Store, source KeySource) *Store {
 }
 
 // memory returns a Store over memory.
-func memory(t testing.TB) *Store { return openStore(t, driver.NewMemory(), StaticKey(testKey("m"))) }
+func memory(t testing.TB) *Store { return openStore(t, storage.NewMemory(), StaticKey(testKey("m"))) }
 
 func mustSave(t testing.TB, s *Store, name, data string, old Version) Version {
 	t.Helper()
@@ -55,11 +55,11 @@ func TestStoreKeepsStates(t *testing.T) {
 	ctx := t.Context()
 	s := memory(t)
 	defer s.Close()
-	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
+	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("load of nothing: %v", err)
 	}
 	first := mustSave(t, s, "a", "one", Version{})
-	if _, err := s.Save(ctx, "a", []byte("two"), Version{}); !errors.Is(err, driver.ErrConflict) {
+	if _, err := s.Save(ctx, "a", []byte("two"), Version{}); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("save over an unknown state: %v", err)
 	}
 	second := mustSave(t, s, "a", "two", first)
@@ -69,19 +69,19 @@ func TestStoreKeepsStates(t *testing.T) {
 	if got := expectData(t, s, "a", "two"); got != second {
 		t.Errorf("loaded version %v, saved as %v", got, second)
 	}
-	if err := s.Delete(ctx, "a", first); !errors.Is(err, driver.ErrConflict) {
+	if err := s.Delete(ctx, "a", first); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("remove of an earlier state: %v", err)
 	}
 	if err := s.Delete(ctx, "a", second); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, driver.ErrNotFound) {
+	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("load of a removed record: %v", err)
 	}
 }
 
 func TestStoreNames(t *testing.T) {
-	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k")))
+	s := openStore(t, storage.NewMemory(), StaticKey(testKey("k")))
 	defer s.Close()
 	for _, name := range []string{"a.1", "a.2", "b.1"} {
 		mustSave(t, s, name, name, Version{})
@@ -105,13 +105,13 @@ func TestStoreNames(t *testing.T) {
 	if got := list(reserved); got != nil {
 		t.Errorf("the store's own names are shown: %q", got)
 	}
-	if _, _, err := s.Load(t.Context(), keysRecord); !errors.Is(err, driver.ErrName) {
+	if _, _, err := s.Load(t.Context(), keysRecord); !errors.Is(err, storage.ErrName) {
 		t.Errorf("load of a reserved name: %v", err)
 	}
-	if _, err := s.Save(t.Context(), keysRecord, nil, Version{}); !errors.Is(err, driver.ErrName) {
+	if _, err := s.Save(t.Context(), keysRecord, nil, Version{}); !errors.Is(err, storage.ErrName) {
 		t.Errorf("save under a reserved name: %v", err)
 	}
-	if err := s.Delete(t.Context(), keysRecord, Version{}); !errors.Is(err, driver.ErrName) {
+	if err := s.Delete(t.Context(), keysRecord, Version{}); !errors.Is(err, storage.ErrName) {
 		t.Errorf("remove of a reserved name: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestStoreLock(t *testing.T) {
 	}
 	unlock()
 
-	plain := openStore(t, struct{ driver.Store }{driver.NewMemory()}, StaticKey(testKey("k")))
+	plain := openStore(t, struct{ storage.Store }{storage.NewMemory()}, StaticKey(testKey("k")))
 	defer plain.Close()
 	unlock, locked, err = plain.Lock(t.Context(), "a")
 	if err != nil || locked {
@@ -140,19 +140,19 @@ func TestStoreLock(t *testing.T) {
 }
 
 // sealedRecord returns the bytes that the driver has.
-func sealedRecord(t testing.TB, d driver.Store, name string) driver.Record {
+func sealedRecord(t testing.TB, d storage.Store, name string) storage.Record {
 	t.Helper()
-	r, err := d.Load(t.Context(), name)
+	r, err := d.Load(t.Context(), name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func replace(t testing.TB, d driver.Store, name string, data []byte) {
+func replace(t testing.TB, d storage.Store, name string, data []byte) {
 	t.Helper()
-	var old driver.Revision
-	if r, err := d.Load(t.Context(), name); err == nil {
+	var old storage.Revision
+	if r, err := d.Load(t.Context(), name, ""); err == nil {
 		old = r.Revision
 	}
 	if _, err := d.Save(t.Context(), name, data, old); err != nil {
@@ -161,7 +161,7 @@ func replace(t testing.TB, d driver.Store, name string, data []byte) {
 }
 
 func TestStoreNoticesEveryAlteredByte(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	defer s.Close()
 	mustSave(t, s, "a", "canary-7Qx", Version{})
@@ -195,7 +195,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 }
 
 func TestStoreNoticesSwappedRecords(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	defer s.Close()
 	mustSave(t, s, "alice", "of alice", Version{})
@@ -214,7 +214,7 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 }
 
 func TestStoreWrongKey(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	mustSave(t, s, "a", "x", Version{})
 	_, err := NewStore(t.Context(), d, StaticKey(testKey("l")))
@@ -243,7 +243,7 @@ func TestStoreWrongKey(t *testing.T) {
 }
 
 func TestStoreCreatedByMany(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	// As with a passphrase, the key depends on the salt.
 	salted := func(_ context.Context, salt []byte) (*Keys, error) {
 		return &Keys{Current: auth.Secret(salt)}, nil
@@ -268,7 +268,7 @@ func TestStoreCreatedByMany(t *testing.T) {
 }
 
 func TestRotate(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	at := mustSave(t, s, "a", "1", Version{})
 	mustSave(t, s, "b", "2", Version{})
@@ -305,7 +305,7 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 		defer mu.Unlock()
 		return now(ctx, salt)
 	}
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s, other := openStore(t, d, source), openStore(t, d, source)
 	mustSave(t, s, "a", "1", Version{})
 	mu.Lock()
@@ -322,7 +322,7 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	now := StaticKey(testKey("k"))
 	source := func(ctx context.Context, salt []byte) (*Keys, error) { return now(ctx, salt) }
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, source)
 	mustSave(t, s, "a", "1", Version{})
 	now = StaticKey(testKey("l")) // without the old one
@@ -339,7 +339,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	}
 	other := newKeyset(&Keys{Current: testKey("m")})
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
-	if _, _, err := s.Load(t.Context(), "a"); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, driver.ErrNotFound) {
+	if _, _, err := s.Load(t.Context(), "a"); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("load without the record of the keys: %v, want a *KeyError", err)
 	}
 }
@@ -347,7 +347,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 // One record that nobody can read keeps no other from being sealed anew, and no old
 // key from being taken away.
 func TestRotatePassesOverCorruptRecords(t *testing.T) {
-	d := driver.NewMemory()
+	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	for _, name := range []string{"a", "b", "c"} {
 		mustSave(t, s, name, "of "+name, Version{})
@@ -385,7 +385,7 @@ func TestRotateMemory(t *testing.T) {
 }
 
 func TestPrintingShowsNoKey(t *testing.T) {
-	s := openStore(t, driver.NewMemory(), StaticKey(testKey("k"), testKey("o")))
+	s := openStore(t, storage.NewMemory(), StaticKey(testKey("k"), testKey("o")))
 	keys := &Keys{Current: testKey("k"), Old: []auth.Secret{testKey("o")}}
 	k, o := testKey("k").Reveal(), testKey("o").Reveal()
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {

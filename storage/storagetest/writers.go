@@ -1,4 +1,4 @@
-package drivertest
+package storagetest
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -19,13 +19,13 @@ const (
 func checkWriters(p *pair) {
 	p.save(p.first, "n", "0", "")
 	var mu sync.Mutex
-	seen := map[driver.Revision]bool{}
+	seen := map[storage.Revision]bool{}
 	done := make(chan struct{})
 	var wg, reading sync.WaitGroup
-	for _, s := range []driver.Store{p.first, p.second} {
+	for _, s := range []storage.Store{p.first, p.second} {
 		reading.Go(func() {
 			for last := 0; ; {
-				r, err := s.Load(p.Context(), "n")
+				r, err := s.Load(p.Context(), "n", "")
 				n, bad := strconv.Atoi(string(r.Data))
 				if err != nil || bad != nil || n < last {
 					p.Errorf("Load after %d, while others save: %q, %v", last, r.Data, err)
@@ -48,14 +48,14 @@ func checkWriters(p *pair) {
 		}
 		wg.Go(func() {
 			for won := 0; won < rounds; {
-				r, err := s.Load(p.Context(), "n")
+				r, err := s.Load(p.Context(), "n", "")
 				if err != nil {
 					p.Errorf("Load: %v", err)
 					return
 				}
 				n, _ := strconv.Atoi(string(r.Data))
 				at, err := s.Save(p.Context(), "n", []byte(strconv.Itoa(n+1)), r.Revision)
-				if errors.Is(err, driver.ErrConflict) {
+				if errors.Is(err, storage.ErrConflict) {
 					continue
 				}
 				if err != nil {
@@ -75,7 +75,7 @@ func checkWriters(p *pair) {
 	wg.Wait()
 	close(done)
 	reading.Wait()
-	r, err := p.second.Load(p.Context(), "n")
+	r, err := p.second.Load(p.Context(), "n", "")
 	if want := strconv.Itoa(writers * rounds); err != nil || string(r.Data) != want {
 		p.Errorf("after %s saves without conflict the record is %q, %v", want, r.Data, err)
 	}
@@ -85,7 +85,7 @@ func checkWriters(p *pair) {
 func checkCreators(p *pair) {
 	for range rounds {
 		type result struct {
-			at  driver.Revision
+			at  storage.Revision
 			err error
 		}
 		results := make(chan result, writers)
@@ -102,14 +102,14 @@ func checkCreators(p *pair) {
 		}
 		wg.Wait()
 		close(results)
-		var at driver.Revision
+		var at storage.Revision
 		created := 0
 		for r := range results {
 			if r.err == nil {
 				created++
 				at = r.at
 			} else {
-				p.expectError("Save of a new record by many", r.err, driver.ErrConflict)
+				p.expectError("Save of a new record by many", r.err, storage.ErrConflict)
 			}
 		}
 		if created != 1 {
@@ -130,7 +130,7 @@ func checkCreators(p *pair) {
 			if err == nil {
 				deleted++
 			} else {
-				p.expectError("Delete by many", err, driver.ErrNotFound)
+				p.expectError("Delete by many", err, storage.ErrNotFound)
 			}
 		}
 		if deleted != 1 {

@@ -1,4 +1,4 @@
-package drivertest
+package storagetest
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // lock takes a lock and expects to get it.
-func (p *pair) lock(l driver.Locker, name string) (unlock func()) {
+func (p *pair) lock(l storage.Locker, name string) (unlock func()) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), p.patience)
 	defer cancel()
@@ -31,7 +31,7 @@ func (p *pair) lock(l driver.Locker, name string) (unlock func()) {
 }
 
 // expectHeld asks for a lock that is held.
-func (p *pair) expectHeld(l driver.Locker, name string) {
+func (p *pair) expectHeld(l storage.Locker, name string) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), heldFor)
 	defer cancel()
@@ -69,7 +69,7 @@ func checkLockWaits(p *pair) {
 	ctx, cancel := context.WithTimeout(p.Context(), p.patience)
 	defer cancel()
 	var wg sync.WaitGroup
-	for _, l := range []driver.Locker{first, second} {
+	for _, l := range []storage.Locker{first, second} {
 		wg.Go(func() {
 			unlock, err := l.Lock(ctx, "a")
 			if err != nil {

@@ -1,4 +1,4 @@
-package drivertest
+package storagetest
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // Options say what else there is to test. Nil is fine.
@@ -15,13 +15,13 @@ type Options struct {
 	// process would, and closes the second store when the test ends. With it,
 	// Run checks what holds between two processes, and that records survive a
 	// Close. Nil means that this cannot be.
-	Reopen func(t testing.TB, s driver.Store) driver.Store
+	Reopen func(t testing.TB, s storage.Store) storage.Store
 }
 
 // Run checks a driver. The function open returns a store without records, another
 // one each time; it has to close it when the test ends. If the stores are
-// driver.Lockers, Run checks their locks, too.
-func Run(t *testing.T, open func(t testing.TB) driver.Store, opts *Options) {
+// storage.Lockers, Run checks their locks, too.
+func Run(t *testing.T, open func(t testing.TB) storage.Store, opts *Options) {
 	var o Options
 	if opts != nil {
 		o = *opts
@@ -43,6 +43,7 @@ func checks() []check {
 	return []check{
 		{"load", checkLoad},
 		{"save", checkSave},
+		{"known revision", checkKnown},
 		{"save conflict", checkSaveConflict},
 		{"revisions", checkRevisions},
 		{"delete", checkDelete},
@@ -68,12 +69,12 @@ func checks() []check {
 // open only once.
 type pair struct {
 	testing.TB
-	first, second driver.Store
+	first, second storage.Store
 	reopened      bool
 	patience      time.Duration // for a lock that must be free, or become free
 }
 
-func newPair(t testing.TB, open func(t testing.TB) driver.Store, reopen func(testing.TB, driver.Store) driver.Store) *pair {
+func newPair(t testing.TB, open func(t testing.TB) storage.Store, reopen func(testing.TB, storage.Store) storage.Store) *pair {
 	t.Helper()
 	p := &pair{TB: t, first: open(t), patience: patience}
 	p.second = p.first
@@ -84,21 +85,21 @@ func newPair(t testing.TB, open func(t testing.TB) driver.Store, reopen func(tes
 }
 
 // lockers returns the stores as Lockers, or skips the test.
-func (p *pair) lockers() (first, second driver.Locker) {
+func (p *pair) lockers() (first, second storage.Locker) {
 	p.Helper()
-	first, ok := p.first.(driver.Locker)
+	first, ok := p.first.(storage.Locker)
 	if !ok {
-		p.Skip("the store is no driver.Locker")
+		p.Skip("the store is no storage.Locker")
 	}
-	second, ok = p.second.(driver.Locker)
+	second, ok = p.second.(storage.Locker)
 	if !ok {
-		p.Fatal("the store that was opened again is no driver.Locker")
+		p.Fatal("the store that was opened again is no storage.Locker")
 	}
 	return first, second
 }
 
 // save saves and expects success.
-func (p *pair) save(s driver.Store, name, data string, old driver.Revision) driver.Revision {
+func (p *pair) save(s storage.Store, name, data string, old storage.Revision) storage.Revision {
 	p.Helper()
 	at, err := s.Save(p.Context(), name, []byte(data), old)
 	if err != nil {
@@ -111,10 +112,10 @@ func (p *pair) save(s driver.Store, name, data string, old driver.Revision) driv
 }
 
 // expect loads from both stores.
-func (p *pair) expect(name, data string, at driver.Revision) {
+func (p *pair) expect(name, data string, at storage.Revision) {
 	p.Helper()
-	for _, s := range []driver.Store{p.first, p.second} {
-		r, err := s.Load(p.Context(), name)
+	for _, s := range []storage.Store{p.first, p.second} {
+		r, err := s.Load(p.Context(), name, "")
 		if err != nil {
 			p.Fatalf("Load(%q): %v", name, err)
 		}
@@ -130,9 +131,9 @@ func (p *pair) expect(name, data string, at driver.Revision) {
 // expectNone loads from both stores what is not there.
 func (p *pair) expectNone(name string) {
 	p.Helper()
-	for _, s := range []driver.Store{p.first, p.second} {
-		_, err := s.Load(p.Context(), name)
-		p.expectError("Load of no record", err, driver.ErrNotFound)
+	for _, s := range []storage.Store{p.first, p.second} {
+		_, err := s.Load(p.Context(), name, "")
+		p.expectError("Load of no record", err, storage.ErrNotFound)
 	}
 }
 

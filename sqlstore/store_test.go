@@ -11,40 +11,40 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/driver"
-	"github.com/mcpbelt/mcpbelt/session/drivertest"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
+	"github.com/mcpbelt/mcpbelt/storage"
+	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
 
-// sessionsOf is a driver that knows its twin.
-type sessionsOf struct {
-	driver.Store
+// A storeOf is a store that knows its twin.
+type storeOf struct {
+	storage.Store
 	twin twin
 }
 
-// Every promise of a driver, between two connections to one database.
-func TestSessions(t *testing.T) {
+// Every promise of a store, between two connections to one database.
+func TestStore(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		drivertest.Run(t, func(t testing.TB) driver.Store {
+		storagetest.Run(t, func(t testing.TB) storage.Store {
 			w := p.open(t)
-			return sessionsOf{w.one.Sessions(), w}
-		}, &drivertest.Options{Reopen: func(_ testing.TB, s driver.Store) driver.Store {
-			return s.(sessionsOf).twin.two.Sessions()
+			return storeOf{w.one.Store("sessions"), w}
+		}, &storagetest.Options{Reopen: func(_ testing.TB, s storage.Store) storage.Store {
+			return s.(storeOf).twin.two.Store("sessions")
 		}})
 	})
 }
 
-// count counts up the session "n" a number of times.
-func count(ctx context.Context, s driver.Store, times int) error {
+// count counts up the record "n" a number of times.
+func count(ctx context.Context, s storage.Store, times int) error {
 	for done := 0; done < times; {
-		r, err := s.Load(ctx, "n")
-		if err != nil && !errors.Is(err, driver.ErrNotFound) {
+		r, err := s.Load(ctx, "n", "")
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
 			return err
 		}
 		n, _ := strconv.Atoi(string(r.Data))
 		_, err = s.Save(ctx, "n", []byte(strconv.Itoa(n+1)), r.Revision)
-		if errors.Is(err, driver.ErrConflict) {
+		if errors.Is(err, storage.ErrConflict) {
 			continue
 		}
 		if err != nil {
@@ -76,7 +76,7 @@ func TestProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	d := mustNew(t, openSQLite(t, path), sqlstore.SQLite, nil)
-	r, err := d.Sessions().Load(t.Context(), "n")
+	r, err := d.Store("sessions").Load(t.Context(), "n", "")
 	if err != nil || string(r.Data) != strconv.Itoa(processes*childRuns) {
 		t.Errorf("counted to %s, %v", r.Data, err)
 	}
@@ -85,7 +85,7 @@ func TestProcesses(t *testing.T) {
 // More names than one query returns are all listed, once.
 func TestManyNames(t *testing.T) {
 	w := sqlitePlace().open(t)
-	s := w.one.Sessions()
+	s := w.one.Store("sessions")
 	const many = 1001
 	for i := range many {
 		if _, err := s.Save(t.Context(), "n"+strconv.Itoa(i), nil, ""); err != nil {
@@ -109,14 +109,14 @@ func TestSealedSessions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		key := make([]byte, seal.KeySize)
-		one, err := seal.NewStore(t.Context(), w.one.Sessions(), seal.StaticKey(auth.Secret(key)))
+		one, err := seal.NewStore(t.Context(), w.one.Store("sessions"), seal.StaticKey(auth.Secret(key)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := one.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := seal.NewStore(t.Context(), w.two.Sessions(), seal.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
+		if _, err := seal.NewStore(t.Context(), w.two.Store("sessions"), seal.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
 			t.Error("another key opens the store")
 		}
 	})

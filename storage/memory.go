@@ -1,4 +1,4 @@
-package driver
+package storage
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func (m *Memory) begin(ctx context.Context, name string) error {
 }
 
 // Load implements [Store].
-func (m *Memory) Load(ctx context.Context, name string) (Record, error) {
+func (m *Memory) Load(ctx context.Context, name string, known Revision) (Record, error) {
 	if err := m.begin(ctx, name); err != nil {
 		return Record{}, err
 	}
@@ -57,7 +57,10 @@ func (m *Memory) Load(ctx context.Context, name string) (Record, error) {
 	if !ok {
 		return Record{}, fmt.Errorf("%w: %q", ErrNotFound, name)
 	}
-	r.Data = bytes.Clone(r.Data)
+	if r.Revision == known {
+		return Record{Revision: known}, nil
+	}
+	r.Data = append([]byte{}, r.Data...)
 	return r, nil
 }
 

@@ -1,4 +1,4 @@
-package drivertest
+package storagetest
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/session/driver"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // goodNames are names that trip file systems and databases.
@@ -14,19 +14,19 @@ func goodNames() []string {
 	return []string{
 		"a", "0", "a.b", "a_b", "a-b", "axb", "a..b", "a.-_b", "ab", "abc",
 		"con", "aux.1", "nul", "com1.txt", "a.tmp", "a.lock", "a.1", "null", "select",
-		strings.Repeat("n", driver.MaxName), strings.Repeat("n", driver.MaxName-1),
+		strings.Repeat("n", storage.MaxName), strings.Repeat("n", storage.MaxName-1),
 	}
 }
 
 func badNames() []string {
 	return []string{
 		"", ".", "..", "a/b", "../a", "/a", `a\b`, "a:b", "a b", "a\x00", "a\n", "A", "é", "a,b", "a~1", "a%", "a*",
-		".a", "a.", "-a", "a-", "_a", "a_", strings.Repeat("n", driver.MaxName+1), "\xff",
+		".a", "a.", "-a", "a-", "_a", "a_", strings.Repeat("n", storage.MaxName+1), "\xff",
 	}
 }
 
 func checkNames(p *pair) {
-	at := map[string]driver.Revision{}
+	at := map[string]storage.Revision{}
 	for _, name := range goodNames() {
 		at[name] = p.save(p.first, name, "of "+name, "")
 	}
@@ -38,20 +38,20 @@ func checkNames(p *pair) {
 
 func checkBadNames(p *pair) {
 	for _, name := range badNames() {
-		if driver.CheckName(name) == nil {
+		if storage.CheckName(name) == nil {
 			p.Errorf("CheckName(%q) allows it", name)
 		}
-		_, err := p.first.Load(p.Context(), name)
-		p.expectError(fmt.Sprintf("Load(%q)", name), err, driver.ErrName)
+		_, err := p.first.Load(p.Context(), name, "")
+		p.expectError(fmt.Sprintf("Load(%q)", name), err, storage.ErrName)
 		_, err = p.first.Save(p.Context(), name, []byte("x"), "")
-		p.expectError(fmt.Sprintf("Save(%q)", name), err, driver.ErrName)
-		p.expectError(fmt.Sprintf("Delete(%q)", name), p.first.Delete(p.Context(), name, ""), driver.ErrName)
-		if l, ok := p.first.(driver.Locker); ok {
+		p.expectError(fmt.Sprintf("Save(%q)", name), err, storage.ErrName)
+		p.expectError(fmt.Sprintf("Delete(%q)", name), p.first.Delete(p.Context(), name, ""), storage.ErrName)
+		if l, ok := p.first.(storage.Locker); ok {
 			unlock, err := l.Lock(p.Context(), name)
 			if err == nil {
 				unlock()
 			}
-			p.expectError(fmt.Sprintf("Lock(%q)", name), err, driver.ErrName)
+			p.expectError(fmt.Sprintf("Lock(%q)", name), err, storage.ErrName)
 		}
 	}
 	p.expectList(p.first, "", nil)
@@ -79,7 +79,7 @@ func checkList(p *pair) {
 	}
 }
 
-func (p *pair) expectList(s driver.Store, prefix string, want []string) {
+func (p *pair) expectList(s storage.Store, prefix string, want []string) {
 	p.Helper()
 	var got []string
 	for name, err := range s.Names(p.Context(), prefix) {
@@ -96,7 +96,7 @@ func (p *pair) expectList(s driver.Store, prefix string, want []string) {
 }
 
 func checkListInUse(p *pair) {
-	at := map[string]driver.Revision{}
+	at := map[string]storage.Revision{}
 	for _, name := range goodNames() {
 		at[name] = p.save(p.first, name, "x", "")
 	}

@@ -1,4 +1,4 @@
-package driver
+package storage
 
 import (
 	"context"
@@ -20,6 +20,9 @@ var ErrDamaged = errors.New("the record is damaged")
 // ErrName reports a name that no record can have.
 var ErrName = errors.New("not a name of a record")
 
+// ErrReadOnly reports a place that cannot be written to, now or later.
+var ErrReadOnly = errors.New("the store cannot be written")
+
 // ErrTooLarge reports more than MaxData bytes.
 var ErrTooLarge = errors.New("the record is too large")
 
@@ -29,8 +32,9 @@ var ErrClosed = errors.New("the store is closed")
 const (
 	// MaxName bounds the name of a record, in bytes.
 	MaxName = 128
-	// MaxData bounds what is kept under one name, in bytes.
-	MaxData = 1 << 20
+	// MaxData bounds what is kept under one name, in bytes: a ledger of 10,000 tools has
+	// 20 MB.
+	MaxData = 128 << 20
 )
 
 // A Revision is one state of one record. The zero value means that there is no
@@ -39,7 +43,7 @@ type Revision string
 
 // A Record is what is kept under one name.
 type Record struct {
-	// Data are the bytes. They belong to the caller.
+	// Data are the bytes. They belong to the caller. See [Store].Load about nil.
 	Data []byte
 	// Revision tells them from all other bytes that were ever kept there, also
 	// before the record was deleted.
@@ -51,8 +55,10 @@ type Record struct {
 // return soon after ctx ends, and do nothing if it has ended before. Their errors
 // wrap ctx's error or those above, where these fit.
 type Store interface {
-	// Load returns the record of a name, or ErrNotFound, or ErrDamaged.
-	Load(ctx context.Context, name string) (Record, error)
+	// Load returns the record of a name, or ErrNotFound, or ErrDamaged. If the record
+	// has the revision known, its Data are nil: the caller has them. An empty known
+	// asks for the data in any case.
+	Load(ctx context.Context, name string, known Revision) (Record, error)
 	// Save replaces the record if its revision is still old, and returns the
 	// new revision; otherwise it changes nothing and returns ErrConflict. When
 	// it returns, the record would survive a loss of power, as far as the medium

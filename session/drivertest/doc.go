@@ -1,3 +1,0 @@
-// Package drivertest checks implementations of driver.Store: [Run] tests each
-// promise in its comment.
-package drivertest
