@@ -7,14 +7,14 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // applyFrom has a host run an entry of the project as if it stood in that file, in
@@ -65,54 +65,32 @@ func TestApprovalFollowsTheFile(t *testing.T) {
 
 // A flakyStore lives in memory, and cannot be read while it is down.
 type flakyStore struct {
-	mu   sync.Mutex
-	down bool
-	data []byte
-	n    int
+	*storage.Memory
+	down atomic.Bool
 }
 
 var errStoreDown = errors.New("the store is down")
 
-func (f *flakyStore) setDown(down bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.down = down
-}
-
-func (f *flakyStore) Load(ctx context.Context, _ string) ([]byte, string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case ctx.Err() != nil:
-		return nil, "", ctx.Err()
-	case f.down:
-		return nil, "", errStoreDown
-	case f.n == 0:
-		return nil, "", nil
+func (f *flakyStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	if f.down.Load() {
+		return storage.Record{}, errStoreDown
 	}
-	return slices.Clone(f.data), strconv.Itoa(f.n), nil
-}
-
-func (f *flakyStore) Save(_ context.Context, data []byte, _ string) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.data, f.n = slices.Clone(data), f.n+1
-	return strconv.Itoa(f.n), nil
+	return f.Memory.Load(ctx, name, known)
 }
 
 // While nobody knows what is approved a changed entry does not start, and what runs
 // goes on.
 func TestApplyWhileBookIsDown(t *testing.T) {
 	p := newProject(t)
-	store := &flakyStore{}
-	book, err := consent.Load(t.Context(), store, nil)
+	store := &flakyStore{Memory: storage.NewMemory()}
+	book, err := consent.Load(t.Context(), store, "consents", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := newApprovalHost(t, book)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	approvePending(t, h)
-	store.setDown(true)
+	store.down.Store(true)
 	r, err := h.Apply(t.Context(), p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
 	if err != nil || !errors.Is(r.Failed["notes"], errStoreDown) || len(r.Stopped) != 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -123,7 +101,7 @@ func TestApplyWhileBookIsDown(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	store.setDown(false)
+	store.down.Store(false)
 	_, _ = h.Apply(ctx, p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
 	if status := h.Servers()[0]; status.Stage != host.StageReady {
 		t.Errorf("an Apply that was given up has stopped what ran: %v", status.Err)

@@ -36,8 +36,7 @@
 //
 // # Keep decisions
 //
-// [Database.Ledger] is for ledger.Load, [Database.Consents] for
-// consent.Load.
+// [Database.Ledger] is for ledger.Load, a [Database.Store] for consent.Load.
 //
 // # Keep servers
 //

@@ -7,26 +7,15 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
-// The kinds of documents.
-const (
-	ledgerKind  = "ledger"
-	consentKind = "consent"
-)
+const ledgerKind = "ledger"
 
 // Ledger returns the store of the ledger of that name, for ledger.Load.
 // Programs that have the same servers can share one; see the package on names.
 func (d *Database) Ledger(name string) ledger.Store {
 	return &document{db: d, kind: ledgerKind, name: name, conflict: ledger.ErrConflict}
-}
-
-// Consents returns the store of the consents of that name, for consent.Load. The
-// name is as for [Database.Ledger].
-func (d *Database) Consents(name string) consent.Store {
-	return &document{db: d, kind: consentKind, name: name, conflict: consent.ErrConflict}
 }
 
 // A document is a row that is replaced as a whole.
@@ -36,7 +25,7 @@ type document struct {
 	conflict   error
 }
 
-// Load implements ledger.Store and consent.Store. Of a revision that is known
+// Load implements ledger.Store. Of a revision that is known
 // it does not read the data.
 func (d *document) Load(ctx context.Context, known string) ([]byte, string, error) {
 	var data []byte
@@ -52,7 +41,7 @@ func (d *document) Load(ctx context.Context, known string) ([]byte, string, erro
 	return data, revision, nil
 }
 
-// Save implements ledger.Store and consent.Store.
+// Save implements ledger.Store.
 func (d *document) Save(ctx context.Context, data []byte, old string) (string, error) {
 	op := "save the " + d.kind
 	if data == nil {

@@ -8,74 +8,65 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
-	"github.com/mcpbelt/mcpbelt/host/consent/consenttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
-type consentsOf struct {
-	consent.Store
-	twin twin
-}
-
+// Two processes decide about launches in one database.
 func TestConsents(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		consenttest.Run(t, func(t testing.TB) consent.Store {
-			w := p.open(t)
-			return consentsOf{w.one.Consents("agent"), w}
-		}, func(_ testing.TB, s consent.Store) consent.Store {
-			return s.(consentsOf).twin.two.Consents("agent")
-		})
+		w := p.open(t)
+		var books []*consent.Book
+		for _, d := range []*sqlstore.Database{w.one, w.two} {
+			b, err := consent.Load(t.Context(), d.Store("agent"), "consents", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			books = append(books, b)
+		}
+		l := &consent.Launch{Server: "s", Project: "/p", Transport: "stdio", Path: "/bin/s"}
+		for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected} {
+			if err := books[i].Decide(t.Context(), "ann", l, verdict); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range books {
+				if got, err := b.Verdict(t.Context(), l); err != nil || got != verdict {
+					t.Errorf("got the verdict %q, %v, want %q", got, err, verdict)
+				}
+			}
+		}
 	})
 }
 
-// ledgerAsConsents is a ledger's store with the error of the other: the two promise
-// the same.
-type ledgerAsConsents struct {
-	ledger.Store
-	twin twin
-}
-
-func (l ledgerAsConsents) Save(ctx context.Context, data []byte, old string) (string, error) {
-	revision, err := l.Store.Save(ctx, data, old)
-	if errors.Is(err, ledger.ErrConflict) {
-		err = errors.Join(err, consent.ErrConflict)
-	}
-	return revision, err
-}
-
-func TestLedgerStore(t *testing.T) {
-	everywhere(t, func(t *testing.T, p place) {
-		consenttest.Run(t, func(t testing.TB) consent.Store {
-			w := p.open(t)
-			return ledgerAsConsents{w.one.Ledger("agent"), w}
-		}, func(_ testing.TB, s consent.Store) consent.Store {
-			w := s.(ledgerAsConsents).twin
-			return ledgerAsConsents{w.two.Ledger("agent"), w}
-		})
-	})
-}
-
-// Ledgers and consents of other names, and of the same, do not mix.
-func TestNamesOfDocuments(t *testing.T) {
+// Records of other namespaces, and of other names, do not mix.
+func TestNamespaces(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		ctx := t.Context()
-		names := []string{"", "a", "A", "a'; DROP TABLE x; --", "ä", "%"}
-		for _, name := range names {
-			if _, err := w.one.Ledger(name).Save(ctx, []byte("ledger "+name), ""); err != nil {
-				t.Errorf("%q: %v", name, err)
-			}
-			if _, err := w.one.Consents(name).Save(ctx, []byte("consents "+name), ""); err != nil {
-				t.Errorf("%q: %v", name, err)
+		namespaces, names := []string{"", "a", "A", "a'; DROP TABLE x; --", "ä", "%"}, []string{"ledger", "consents"}
+		for _, namespace := range namespaces {
+			for _, name := range names {
+				if _, err := w.one.Store(namespace).Save(ctx, name, []byte(name+" of "+namespace), ""); err != nil {
+					t.Errorf("%q: %v", namespace, err)
+				}
 			}
 		}
-		for _, name := range names {
-			accepted, _, err := w.two.Ledger(name).Load(ctx, "")
-			consents, _, err2 := w.two.Consents(name).Load(ctx, "")
-			if string(accepted) != "ledger "+name || string(consents) != "consents "+name || errors.Join(err, err2) != nil {
-				t.Errorf("%q: %s, %s, %v, %v", name, accepted, consents, err, err2)
+		for _, namespace := range namespaces {
+			found := 0
+			for name, err := range w.two.Store(namespace).Names(ctx, "") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				found++
+				r, err := w.two.Store(namespace).Load(ctx, name, "")
+				if want := name + " of " + namespace; err != nil || string(r.Data) != want {
+					t.Errorf("%q: got %s, %v, want %s", namespace, r.Data, err, want)
+				}
+			}
+			if found != len(names) {
+				t.Errorf("%q: got %d names, want %d", namespace, found, len(names))
 			}
 		}
 	})

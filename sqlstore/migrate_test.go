@@ -146,14 +146,13 @@ func TestErrors(t *testing.T) {
 		db, prefix, _ := p.fresh(t)
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 		calls := map[string]func(context.Context) error{
-			"load a record":    func(ctx context.Context) error { _, err := d.Store("sessions").Load(ctx, "a", ""); return err },
-			"save a record":    func(ctx context.Context) error { _, err := d.Store("sessions").Save(ctx, "a", nil, ""); return err },
-			"delete a record":  func(ctx context.Context) error { return d.Store("sessions").Delete(ctx, "a", "x") },
-			"load the ledger":  func(ctx context.Context) error { _, _, err := d.Ledger("").Load(ctx, ""); return err },
-			"save the consent": func(ctx context.Context) error { _, err := d.Consents("").Save(ctx, nil, ""); return err },
-			"write events":     func(ctx context.Context) error { return d.Activity(nil).Write(ctx, someEvents(1)) },
-			"read events":      func(ctx context.Context) error { return lastError(d.Activity(nil), ctx) },
-			"delete old":       func(ctx context.Context) error { _, err := d.Activity(nil).Prune(ctx, 1, 0); return err },
+			"load a record":   func(ctx context.Context) error { _, err := d.Store("sessions").Load(ctx, "a", ""); return err },
+			"save a record":   func(ctx context.Context) error { _, err := d.Store("sessions").Save(ctx, "a", nil, ""); return err },
+			"delete a record": func(ctx context.Context) error { return d.Store("sessions").Delete(ctx, "a", "x") },
+			"load the ledger": func(ctx context.Context) error { _, _, err := d.Ledger("").Load(ctx, ""); return err },
+			"write events":    func(ctx context.Context) error { return d.Activity(nil).Write(ctx, someEvents(1)) },
+			"read events":     func(ctx context.Context) error { return lastError(d.Activity(nil), ctx) },
+			"delete old":      func(ctx context.Context) error { _, err := d.Activity(nil).Prune(ctx, 1, 0); return err },
 			"list the": func(ctx context.Context) (err error) {
 				for _, err = range d.Store("sessions").Names(ctx, "") {
 					break
@@ -190,6 +189,7 @@ func TestMigrateEarlierVersions(t *testing.T) {
 			}
 			for _, query := range []string{
 				"INSERT INTO " + prefix + `sessions (name, data, revision) VALUES ('store.keys', 'k', 'r1'), ('ann.github', 'sealed', 'r2')`,
+				"INSERT INTO " + prefix + `documents (kind, name, data, revision) VALUES ('ledger', 'agent A', 'l', 'r3'), ('consent', 'agent A', 'c', 'r4')`,
 				"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r')`,
 			} {
 				if _, err := db.Exec(query); err != nil {
@@ -199,9 +199,15 @@ func TestMigrateEarlierVersions(t *testing.T) {
 			if err := d.Migrate(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			r, err := d.Store("sessions").Load(t.Context(), "ann.github", "")
-			if err != nil || string(r.Data) != "sealed" || r.Revision != "r2" {
-				t.Errorf("version %d: got the session %s, %q, %v, want what was kept", version, r.Data, r.Revision, err)
+			for _, want := range []struct{ namespace, name, data, revision string }{
+				{"sessions", "store.keys", "k", "r1"},
+				{"sessions", "ann.github", "sealed", "r2"},
+				{"agent A", "consents", "c", "r4"},
+			} {
+				r, err := d.Store(want.namespace).Load(t.Context(), want.name, "")
+				if err != nil || string(r.Data) != want.data || string(r.Revision) != want.revision {
+					t.Errorf("version %d: got %s, %q, %v, want %v", version, r.Data, r.Revision, err, want)
+				}
 			}
 			store := d.Servers("c")
 			before, err := record.Find(t.Context(), store, "a")

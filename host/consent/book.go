@@ -10,6 +10,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // defaultInterval is how often [Book.Watch] looks when Interval is zero.
@@ -23,21 +27,19 @@ type Options struct {
 }
 
 // A Book holds what was decided. Make one with [Open], [Load] or [New]. All methods
-// are safe for concurrent use, also by several processes that share a file, and
+// are safe for concurrent use, also by several processes that share a file or a store, and
 // return soon after their context ends.
 type Book struct {
-	store    Store
-	file     string // for errors; empty if it is none
+	kept     *document.Value[map[string]Record] // by fingerprint; nil: the zero Book
+	file     string                             // for errors; empty if it is none
 	interval time.Duration
 
-	mu       sync.Mutex // guards what follows; nothing slow happens under it
-	revision string     // of records; empty: nothing is kept
-	records  map[string]Record
-	changed  chan struct{} // closed when this process has changed the book
+	mu      sync.Mutex    // guards what follows
+	changed chan struct{} // closed when this process has changed the book
 }
 
 // New returns a book that lives in memory only.
-func New() *Book { return newBook(&memoryStore{}, nil) }
+func New() *Book { return newBook(storage.NewMemory(), "consents", nil) }
 
 // Open returns the book that is kept in the file at path. The file is made, for its
 // owner alone, when something is decided; a symbolic link is followed. One that is
@@ -45,29 +47,34 @@ func New() *Book { return newBook(&memoryStore{}, nil) }
 // that others may write to or replace, where modes say so (on Windows they do not). A
 // missing file has no decisions.
 func Open(path string, opts *Options) (*Book, error) {
-	b := newBook(&fileStore{path: path}, opts)
+	b := newBook(newFile(path), "", opts)
 	b.file = path
-	if _, err := b.refresh(context.Background()); err != nil {
-		return nil, err
-	}
-	return b, nil
+	return b.opened(context.Background())
 }
 
-// Load is [Open] for another store.
-func Load(ctx context.Context, store Store, opts *Options) (*Book, error) {
-	b := newBook(store, opts)
-	if _, err := b.refresh(ctx); err != nil {
-		return nil, err
+// Load returns the book that is kept in a store under a name, see [storage.CheckName], such
+// as "consents". One that is not sound fails with an [*Error].
+func Load(ctx context.Context, store storage.Store, name string, opts *Options) (*Book, error) {
+	if nils.Is(store) {
+		return nil, &Error{Err: errNoStore}
 	}
-	return b, nil
+	return newBook(store, name, opts).opened(ctx)
 }
 
-func newBook(store Store, opts *Options) *Book {
-	b := &Book{store: store, interval: defaultInterval, changed: make(chan struct{})}
+func newBook(keeper document.Keeper, name string, opts *Options) *Book {
+	b := &Book{interval: defaultInterval, changed: make(chan struct{})}
+	b.kept = document.New(keeper, name, parse, func(records map[string]Record) ([]byte, error) { return render(sorted(records)) })
 	if opts != nil && opts.Interval > 0 {
 		b.interval = opts.Interval
 	}
 	return b
+}
+
+func (b *Book) opened(ctx context.Context) (*Book, error) {
+	if _, err := b.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // Verdict returns what counts for a launch now, also if another process decided it
@@ -182,88 +189,44 @@ func (g *glance) same(last *glance) bool {
 	return maps.Equal(g.records, last.records)
 }
 
-// refresh returns what is kept now. The map must not be changed.
-func (b *Book) refresh(ctx context.Context) (map[string]Record, error) {
-	b.mu.Lock()
-	known, records := b.revision, b.records
-	b.mu.Unlock()
-	records, _, err := b.load(ctx, known, records)
-	return records, err
-}
-
 var (
 	errNoStore  = errors.New("there is no store: make the book with New, Open, or Load and a store")
 	errNoLaunch = errors.New("the launch is nil")
 )
 
-// load returns what is kept, with its revision, given what is known of it.
-func (b *Book) load(ctx context.Context, known string, records map[string]Record) (map[string]Record, string, error) {
-	if b.store == nil {
-		return nil, "", b.fail(errNoStore)
+// refresh returns what is kept now. The map must not be changed.
+func (b *Book) refresh(ctx context.Context) (map[string]Record, error) {
+	if b.kept == nil {
+		return nil, b.fail(errNoStore)
 	}
-	data, revision, err := b.store.Load(ctx, known)
+	records, err := b.kept.Load(ctx)
 	if err != nil {
-		return nil, "", b.fail(err)
+		return nil, b.fail(err)
 	}
-	if revision == known {
-		return records, revision, nil
-	}
-	records = nil
-	if revision != "" {
-		list, err := parse(data)
-		if err != nil {
-			return nil, "", b.fail(err)
-		}
-		records = make(map[string]Record, len(list))
-		for _, r := range list {
-			records[r.Fingerprint] = r
-		}
-	}
-	b.become(records, revision)
-	return records, revision, nil
+	return records, nil
 }
-
-func (b *Book) become(records map[string]Record, revision string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.records, b.revision = records, revision
-}
-
-// maxTries bounds how often another process may have been faster. That many conflicts
-// in a row are the fault of a store that breaks its contract.
-const maxTries = 1000
 
 // commit changes what is kept, again if another process was faster.
 func (b *Book) commit(ctx context.Context, edit func(map[string]Record) bool) error {
-	b.mu.Lock()
-	known, records := b.revision, b.records
-	b.mu.Unlock()
-	for try := 1; ; try++ {
-		var err error
-		if records, known, err = b.load(ctx, known, records); err != nil {
-			return err
-		}
-		next := maps.Clone(records)
+	if b.kept == nil {
+		return b.fail(errNoStore)
+	}
+	edited := false
+	err := b.kept.Change(ctx, func(now map[string]Record) (map[string]Record, bool, error) {
+		next := maps.Clone(now)
 		if next == nil {
 			next = map[string]Record{}
 		}
-		if !edit(next) {
-			return nil
-		}
-		data, err := render(sorted(next))
-		if err != nil {
-			return b.fail(err)
-		}
-		revision, err := b.store.Save(ctx, data, known)
-		switch {
-		case err == nil:
-			b.become(next, revision)
-			b.tell()
-			return nil
-		case !errors.Is(err, ErrConflict) || try == maxTries:
-			return b.fail(err)
-		}
+		edited = edit(next)
+		return next, edited, nil
+	})
+	if err != nil {
+		return b.fail(err)
 	}
+	if edited {
+		b.tell()
+	}
+	return nil
 }
 
 // tell wakes all calls of Watch.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func launch(arg string) *consent.Launch {
@@ -81,6 +82,49 @@ func TestBook(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantVerdict(t, again, one, consent.Pending)
+}
+
+// Two books of one place see what the other decides.
+func TestBooksOfOnePlace(t *testing.T) {
+	path, store := filepath.Join(t.TempDir(), "consents.json"), storage.NewMemory()
+	for name, openBook := range map[string]func() (*consent.Book, error){
+		"file":  func() (*consent.Book, error) { return consent.Open(path, nil) },
+		"store": func() (*consent.Book, error) { return consent.Load(t.Context(), store, "consents", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var books []*consent.Book
+			for range 2 {
+				b, err := openBook()
+				if err != nil {
+					t.Fatal(err)
+				}
+				books = append(books, b)
+			}
+			for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected, consent.Approved, consent.Approved} {
+				l := launch(fmt.Sprint(i / 2))
+				if err := books[i%2].Decide(t.Context(), "ann", l, verdict); err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range books {
+					wantVerdict(t, b, l, verdict)
+				}
+			}
+			records, err := books[0].Records(t.Context())
+			if err != nil || len(records) != 2 {
+				t.Errorf("got %d records, %v, want 2", len(records), err)
+			}
+		})
+	}
+}
+
+func TestLoadNeedsStore(t *testing.T) {
+	var wrong *consent.Error
+	if _, err := consent.Load(t.Context(), nil, "consents", nil); !errors.As(err, &wrong) {
+		t.Errorf("got %v for no store, want a *consent.Error", err)
+	}
+	if _, err := consent.Load(t.Context(), storage.NewMemory(), "no name", nil); !errors.As(err, &wrong) || !errors.Is(err, storage.ErrName) {
+		t.Errorf("got %v for no name, want %v", err, storage.ErrName)
+	}
 }
 
 func TestDecideRefuses(t *testing.T) {

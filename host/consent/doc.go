@@ -38,7 +38,7 @@
 //
 // # What is kept
 //
-// The file, or the [Store], holds the fingerprint of each decision, the name of the
+// The file, or the record of a [storage.Store], holds the fingerprint of each decision, the name of the
 // person, the time, and the name of the server. It does not hold arguments, or more of a
 // URL than its host: they may hold secrets. Several processes may share it. A damaged
 // file is an error, and allows nothing; it is never taken for empty.

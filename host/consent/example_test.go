@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func exampleLaunch() *consent.Launch {
@@ -48,15 +49,20 @@ func ExampleOpen() {
 
 func ExampleLoad() {
 	ctx := context.Background()
-	var rows consent.Store // a row of a database, for instance
-	if rows == nil {
-		return
-	}
-	book, err := consent.Load(ctx, rows, nil)
+	store := storage.NewMemory() // or that of a database, see package sqlstore
+	ann, err := consent.Load(ctx, store, "consents", nil)
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(book.Records(ctx))
+	if err := ann.Decide(ctx, "ann", exampleLaunch(), consent.Approved); err != nil {
+		panic(err)
+	}
+	bob, err := consent.Load(ctx, store, "consents", nil) // another process, perhaps
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(bob.Verdict(ctx, exampleLaunch()))
+	// Output: approved <nil>
 }
 
 func ExampleBook_Records() {

@@ -41,7 +41,7 @@ type Record struct {
 // known.
 const formatVersion = 1
 
-type document struct {
+type wireBook struct {
 	Version  int      `json:"version"`
 	Consents []Record `json:"consents"`
 }
@@ -52,12 +52,12 @@ func render(records []Record) ([]byte, error) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err := enc.Encode(document{formatVersion, records})
+	err := enc.Encode(wireBook{formatVersion, records})
 	return b.Bytes(), err
 }
 
-// parse reads what render has written, and nothing else.
-func parse(data []byte) ([]Record, error) {
+// parse reads what render has written, and nothing else, by fingerprint.
+func parse(data []byte) (map[string]Record, error) {
 	const cure = "restore it, or remove it to be asked again about each server"
 	if err := jsonscan.Valid(data); err != nil {
 		return nil, fmt.Errorf("it is not sound: %w; %s", err, cure)
@@ -71,21 +71,21 @@ func parse(data []byte) ([]Record, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	var doc document
+	var doc wireBook
 	if err := dec.Decode(&doc); err != nil {
 		return nil, fmt.Errorf("it is not sound: %w; %s", err, cure)
 	}
-	seen := map[string]bool{}
+	records := make(map[string]Record, len(doc.Consents))
 	for i, r := range doc.Consents {
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("it is not sound: decision %d: %w; %s", i+1, err, cure)
 		}
-		if seen[r.Fingerprint] {
+		if _, twice := records[r.Fingerprint]; twice {
 			return nil, fmt.Errorf("it is not sound: decision %d: there is another with its fingerprint; %s", i+1, cure)
 		}
-		seen[r.Fingerprint] = true
+		records[r.Fingerprint] = r
 	}
-	return doc.Consents, nil
+	return records, nil
 }
 
 func (r *Record) check() error {

@@ -1,4 +1,4 @@
-package consenttest_test
+package document
 
 import (
 	"testing"

@@ -1,2 +1,0 @@
-// Package consenttest checks implementations of [consent.Store]: [Run] tests each promise of it.
-package consenttest

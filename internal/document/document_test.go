@@ -1,0 +1,134 @@
+package document
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+var errUnsound = errors.New("it is not sound")
+
+// newValue returns a document of bytes; "?" is not sound.
+func newValue(k Keeper) *Value[string] {
+	return New(k, "a", func(data []byte) (string, error) {
+		if string(data) == "?" {
+			return "", errUnsound
+		}
+		return string(data), nil
+	}, func(text string) ([]byte, error) { return []byte(text), nil })
+}
+
+func set(text string) func(string) (string, bool, error) {
+	return func(string) (string, bool, error) { return text, true, nil }
+}
+
+// Many add a byte each, and none is lost.
+func TestChangesAtOnce(t *testing.T) {
+	const writers, each = 4, 10
+	file := newFile(t)
+	memory := storage.NewMemory()
+	for name, two := range map[string][2]Keeper{
+		"file":     {file, &File{Path: file.Path, Most: file.Most}},
+		"store":    {memory, memory},
+		"unlocked": {unlocked{memory}, unlocked{memory}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			values := [2]*Value[string]{newValue(two[0]), newValue(two[1])}
+			if err := values[0].Change(t.Context(), set("")); err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for i := range writers {
+				wg.Go(func() {
+					for range each {
+						if err := values[i%2].Change(t.Context(), func(now string) (string, bool, error) { return now + string(rune('a'+i)), true, nil }); err != nil {
+							t.Errorf("writer %d: %v", i, err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			for _, v := range values {
+				text, err := v.Load(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range writers {
+					if n := bytes.Count([]byte(text), []byte{byte('a' + i)}); n != each {
+						t.Errorf("got %d changes of writer %d, want %d", n, i, each)
+					}
+				}
+			}
+		})
+	}
+}
+
+// An unlocked keeper is no Locker.
+type unlocked struct{ k Keeper }
+
+func (u unlocked) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	return u.k.Load(ctx, name, known)
+}
+
+func (u unlocked) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	return u.k.Save(ctx, name, data, old)
+}
+
+func TestChange(t *testing.T) {
+	store := storage.NewMemory()
+	v := newValue(store)
+	expect := func(want string) {
+		t.Helper()
+		if got, err := v.Load(t.Context()); err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	expect("")
+	if err := v.Change(t.Context(), set("one")); err != nil {
+		t.Fatal(err)
+	}
+	expect("one")
+	if err := v.Change(t.Context(), func(string) (string, bool, error) { return "two", false, nil }); err != nil {
+		t.Errorf("got %v for no change, want none", err)
+	}
+	if err := v.Change(t.Context(), func(string) (string, bool, error) { return "two", true, errUnsound }); !errors.Is(err, errUnsound) {
+		t.Errorf("got %v, want the error of edit", err)
+	}
+	expect("one")
+	r, err := store.Load(t.Context(), "a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := store.Save(t.Context(), "a", []byte("theirs"), r.Revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect("theirs")
+	if err := store.Delete(t.Context(), "a", at); err != nil {
+		t.Fatal(err)
+	}
+	expect("")
+}
+
+// What is not sound is an error, and is not replaced.
+func TestUnsound(t *testing.T) {
+	store := storage.NewMemory()
+	if _, err := store.Save(t.Context(), "a", []byte("?"), ""); err != nil {
+		t.Fatal(err)
+	}
+	v := newValue(store)
+	if _, err := v.Load(t.Context()); !errors.Is(err, errUnsound) {
+		t.Errorf("got %v, want %v", err, errUnsound)
+	}
+	if err := v.Change(t.Context(), set("one")); !errors.Is(err, errUnsound) {
+		t.Errorf("got %v, want %v", err, errUnsound)
+	}
+	if r, err := store.Load(t.Context(), "a", ""); err != nil || string(r.Data) != "?" {
+		t.Errorf("got %q, %v, want what was kept", r.Data, err)
+	}
+}
