@@ -31,12 +31,12 @@
 //
 // # Names
 //
-// Namespaces, ledgers, consents and catalogues of servers have names: any text of at most 1 KB, in
+// Namespaces and catalogues of servers have names: any text of at most 1 KB, in
 // UTF-8 and without NUL, which is an error in PostgreSQL.
 //
 // # Keep decisions
 //
-// [Database.Ledger] is for ledger.Load, a [Database.Store] for consent.Load.
+// A [Database.Store] is what ledger.Load and consent.Load take.
 //
 // # Keep servers
 //

@@ -3,8 +3,6 @@ package sqlstore_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -84,8 +82,8 @@ func (n nothing) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, er
 func TestLedger(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
-		list := func(store ledger.Store, description string) (quarantined int, accepted *ledger.Ledger) {
-			accepted, err := ledger.Load(t.Context(), store, nil)
+		list := func(d *sqlstore.Database, description string) (quarantined int, accepted *ledger.Ledger) {
+			accepted, err := ledger.Load(t.Context(), d.Store("x"), "ledger", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,49 +94,14 @@ func TestLedger(t *testing.T) {
 			}
 			return len(r.Snapshot().Quarantined()), accepted
 		}
-		if n, _ := list(w.one.Ledger("x"), "first"); n != 0 {
+		if n, _ := list(w.one, "first"); n != 0 {
 			t.Errorf("%d are held back at first", n)
 		}
-		if n, _ := list(w.two.Ledger("x"), "first"); n != 0 {
+		if n, _ := list(w.two, "first"); n != 0 {
 			t.Errorf("%d are held back though nothing has changed", n)
 		}
-		if n, _ := list(w.two.Ledger("x"), "second"); n != 1 {
+		if n, _ := list(w.two, "second"); n != 1 {
 			t.Errorf("%d are held back after a change", n)
-		}
-	})
-}
-
-// Of many who save over one revision one wins.
-func TestOneWins(t *testing.T) {
-	everywhere(t, func(t *testing.T, p place) {
-		w := p.open(t)
-		old := ""
-		for range 5 {
-			var mu sync.Mutex
-			var won []string
-			var wg sync.WaitGroup
-			for i := range 8 {
-				store := w.one.Ledger("x")
-				if i%2 == 1 {
-					store = w.two.Ledger("x")
-				}
-				wg.Go(func() {
-					revision, err := store.Save(t.Context(), []byte{byte(i)}, old)
-					if err != nil && !errors.Is(err, ledger.ErrConflict) {
-						t.Error(err)
-					}
-					if err == nil {
-						mu.Lock()
-						won = append(won, revision)
-						mu.Unlock()
-					}
-				})
-			}
-			wg.Wait()
-			if len(won) != 1 {
-				t.Fatalf("%d have won", len(won))
-			}
-			old = won[0]
 		}
 	})
 }

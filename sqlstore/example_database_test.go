@@ -81,7 +81,7 @@ func ExampleActivity_Prune() {
 	// Output: 2 <nil>
 }
 
-func ExampleDatabase_Ledger() {
+func ExampleDatabase_Store_ledger() {
 	ctx := context.Background()
 	d, done, err := exampleDatabase(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func ExampleDatabase_Ledger() {
 		return
 	}
 	defer done()
-	accepted, err := ledger.Load(ctx, d.Ledger("agent"), nil)
+	accepted, err := ledger.Load(ctx, d.Store("agent"), "ledger", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -92,7 +92,8 @@ func migrations() [][]string {
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT 'sessions', name, data, revision FROM {p}sessions`,
 		`DROP TABLE {p}sessions`,
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT name, 'consents', data, revision FROM {p}documents WHERE kind = 'consent'`,
-		`DELETE FROM {p}documents WHERE kind = 'consent'`,
+		`INSERT INTO {p}records (namespace, name, data, revision) SELECT name, 'ledger', data, revision FROM {p}documents WHERE kind = 'ledger'`,
+		`DROP TABLE {p}documents`,
 	}}
 }
 

@@ -110,7 +110,7 @@ func TestPrefixes(t *testing.T) {
 
 func dropTables(t *testing.T, db *sql.DB, prefixes ...string) {
 	for _, prefix := range prefixes {
-		for _, table := range []string{"version", "records", "documents", "servers", "statuses", "activity"} {
+		for _, table := range []string{"version", "records", "servers", "statuses", "activity"} {
 			if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
 				t.Error(err)
 			}
@@ -149,7 +149,6 @@ func TestErrors(t *testing.T) {
 			"load a record":   func(ctx context.Context) error { _, err := d.Store("sessions").Load(ctx, "a", ""); return err },
 			"save a record":   func(ctx context.Context) error { _, err := d.Store("sessions").Save(ctx, "a", nil, ""); return err },
 			"delete a record": func(ctx context.Context) error { return d.Store("sessions").Delete(ctx, "a", "x") },
-			"load the ledger": func(ctx context.Context) error { _, _, err := d.Ledger("").Load(ctx, ""); return err },
 			"write events":    func(ctx context.Context) error { return d.Activity(nil).Write(ctx, someEvents(1)) },
 			"read events":     func(ctx context.Context) error { return lastError(d.Activity(nil), ctx) },
 			"delete old":      func(ctx context.Context) error { _, err := d.Activity(nil).Prune(ctx, 1, 0); return err },
@@ -202,6 +201,7 @@ func TestMigrateEarlierVersions(t *testing.T) {
 			for _, want := range []struct{ namespace, name, data, revision string }{
 				{"sessions", "store.keys", "k", "r1"},
 				{"sessions", "ann.github", "sealed", "r2"},
+				{"agent A", "ledger", "l", "r3"},
 				{"agent A", "consents", "c", "r4"},
 			} {
 				r, err := d.Store(want.namespace).Load(t.Context(), want.name, "")

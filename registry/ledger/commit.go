@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A ledgerOp is something that happened. It is applied to what the store has at
@@ -83,26 +85,26 @@ func (l *Ledger) refresh(ctx context.Context) error {
 	if l.store == nil {
 		return nil
 	}
-	data, revision, err := l.store.Load(ctx, l.revision)
+	kept, err := l.store.Load(ctx, l.name, l.revision)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil:
-		return l.fail(err)
-	case revision == l.revision:
-		return nil
-	case revision == "":
+	case errors.Is(err, storage.ErrNotFound):
 		l.revision = ""
 		return nil
+	case err != nil:
+		return l.fail(err)
+	case kept.Revision == l.revision:
+		return nil
 	}
-	state, err := parseLedger(l.file, data, l.kept)
+	state, err := parseLedger(l.file, kept.Data, l.kept)
 	if err != nil {
 		return err
 	}
 	if l.trouble.Load() != nil {
 		state = state.over(l.kept)
 	}
-	l.kept, l.revision = state, revision
+	l.kept, l.revision = state, kept.Revision
 	return nil
 }
 
@@ -159,22 +161,18 @@ func (l *Ledger) replay() *ledgerEdit {
 	return e
 }
 
-// A ledgerLocker is a Store that can be kept from others for a while. Its
-// Save is called under the lock, unless locking failed with ErrReadOnly.
-type ledgerLocker interface {
-	lock(ctx context.Context) (unlock func(), err error)
-}
-
-// commit makes things happen, and returns when they are kept. It needs the turn.
+// commit makes things happen, and returns when they are kept. It needs the turn. If the
+// store is a storage.Locker it writes under the lock: a large ledger takes so long that
+// others would be faster again and again.
 func (l *Ledger) commit(ctx context.Context, op ledgerOp) error {
-	if store, ok := l.store.(ledgerLocker); ok {
-		unlock, err := store.lock(ctx)
+	if store, ok := l.store.(storage.Locker); ok {
+		unlock, err := store.Lock(ctx, l.name)
 		switch {
 		case err == nil:
 			defer unlock()
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !errors.Is(err, ErrReadOnly):
+		case !errors.Is(err, storage.ErrReadOnly):
 			return l.fail(err)
 		}
 	}
@@ -197,14 +195,14 @@ func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
 			l.become(e.state, "")
 			return nil
 		}
-		revision, err := l.store.Save(ctx, e.state.render(), l.revision)
+		revision, err := l.store.Save(ctx, l.name, e.state.render(), l.revision)
 		switch {
 		case err == nil:
 			l.trouble.Store(nil)
 			l.become(e.state, revision)
 			return nil
-		case errors.Is(err, ErrConflict) && try < maxTries:
-		case errors.Is(err, ErrReadOnly):
+		case errors.Is(err, storage.ErrConflict) && try < maxTries:
+		case errors.Is(err, storage.ErrReadOnly):
 			err = l.fail(err)
 			l.trouble.Store(&err)
 			l.become(e.state, l.revision)
@@ -223,7 +221,7 @@ func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
 const maxTries = 1000
 
 // become takes a state for what is kept.
-func (l *Ledger) become(state *ledgerState, revision string) {
+func (l *Ledger) become(state *ledgerState, revision storage.Revision) {
 	l.kept, l.revision, l.journal = state, revision, nil
 	l.publish(state)
 }

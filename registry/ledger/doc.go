@@ -14,7 +14,7 @@
 //
 // # Keep
 //
-// [Open] keeps a ledger in a file that git can merge, [Load] in any [Store], [New] in
+// [Open] keeps a ledger in a file that git can merge, [Load] in any [storage.Store], [New] in
 // memory.
 //
 // # Ask

@@ -1,18 +1,16 @@
 package ledger_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A ledger stands beside the configuration and is committed with it.
@@ -45,48 +43,17 @@ func ExampleNew() {
 	// the ledger was made to live in memory
 }
 
-// A rowStore keeps a ledger as a database might, in a row with a number that each
-// update compares and counts up.
-type rowStore struct {
-	mu   sync.Mutex
-	data []byte
-	n    int
-}
-
-func (s *rowStore) Load(_ context.Context, _ string) ([]byte, string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return bytes.Clone(s.data), s.revision(), nil
-}
-
-func (s *rowStore) Save(_ context.Context, data []byte, old string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.revision() != old {
-		return "", ledger.ErrConflict
-	}
-	s.data, s.n = bytes.Clone(data), s.n+1
-	return s.revision(), nil
-}
-
-func (s *rowStore) revision() string {
-	if s.n == 0 {
-		return ""
-	}
-	return strconv.Itoa(s.n)
-}
-
 func ExampleLoad() {
 	ctx := context.Background()
-	store := &rowStore{}
-	accepted, err := ledger.Load(ctx, store, nil)
+	store := storage.NewMemory() // or that of a database, see package sqlstore
+	accepted, err := ledger.Load(ctx, store, "ledger", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	changedNotes(accepted)
 
-	accepted, err = ledger.Load(ctx, store, nil) // after a restart
+	accepted, err = ledger.Load(ctx, store, "ledger", nil) // after a restart
 	if err != nil {
 		fmt.Println(err)
 		return

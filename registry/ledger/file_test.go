@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // Several ledgers in one process, and several goroutines of each.
@@ -127,8 +128,8 @@ func TestFileGoesAway(t *testing.T) {
 // long nor written all the time, and what it does last gets there.
 func TestChangingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &countingStore{}
-		l, err := Load(t.Context(), store, nil)
+		store := newCountingStore()
+		l, err := Load(t.Context(), store, "ledger", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +175,7 @@ func TestChangingServer(t *testing.T) {
 			mustRecord(t, l, server, surfaceTool("a", func(d *Tool) { d.Title = fmt.Sprint(i) }))
 		}
 		mustApprove(t, l, l.Pending()...)
-		other, err := Load(t.Context(), store, nil)
+		other, err := Load(t.Context(), store, "ledger", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,39 +185,35 @@ func TestChangingServer(t *testing.T) {
 	})
 }
 
-// A countingStore is a Store in memory that can fail.
+// A countingStore is a store in memory that can fail.
 type countingStore struct {
-	data   []byte
-	n      int
+	*storage.Memory
+	data   []byte // that were saved last
 	saves  int
 	before func() error // called by Save
 }
 
-func (s *countingStore) Load(_ context.Context, known string) ([]byte, string, error) {
-	if s.n == 0 {
-		return nil, "", nil
-	}
-	return slices.Clone(s.data), strconv.Itoa(s.n), nil
-}
+func newCountingStore() *countingStore { return &countingStore{Memory: storage.NewMemory()} }
 
-func (s *countingStore) Save(_ context.Context, data []byte, old string) (string, error) {
+func (s *countingStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	if s.before != nil {
 		if err := s.before(); err != nil {
 			return "", err
 		}
 	}
-	if old != "" && old != strconv.Itoa(s.n) || old == "" && s.n > 0 {
-		return "", ErrConflict
+	at, err := s.Memory.Save(ctx, name, data, old)
+	if err == nil {
+		s.data, s.saves = slices.Clone(data), s.saves+1
 	}
-	s.data, s.n, s.saves = slices.Clone(data), s.n+1, s.saves+1
-	return strconv.Itoa(s.n), nil
+	return at, err
 }
 
 // A first list that cannot be kept is not approved.
 func TestFirstUseNeedsStore(t *testing.T) {
 	full := errors.New("no room")
-	store := &countingStore{before: func() error { return full }}
-	l, err := Load(t.Context(), store, nil)
+	store := newCountingStore()
+	store.before = func() error { return full }
+	l, err := Load(t.Context(), store, "ledger", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,8 +222,8 @@ func TestFirstUseNeedsStore(t *testing.T) {
 		t.Errorf("record: %v", err)
 	}
 	wantKind(t, l, server, surfaceTool("a"), ToolNew)
-	store.before = func() error { return ErrConflict } // a store that does not keep its word
-	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, ErrConflict) {
+	store.before = func() error { return storage.ErrConflict } // a store that does not keep its word
+	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("record: %v", err)
 	}
 	store.before = nil
@@ -242,8 +239,8 @@ func TestFirstUseNeedsStore(t *testing.T) {
 // TestReadOnly: where nothing can be written all goes on in memory, says so, and
 // what somebody else writes there is seen.
 func TestReadOnly(t *testing.T) {
-	store := &countingStore{}
-	writer, err := Load(t.Context(), store, nil)
+	store := newCountingStore()
+	writer, err := Load(t.Context(), store, "ledger", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +249,12 @@ func TestReadOnly(t *testing.T) {
 	mustRecord(t, writer, one, a)
 
 	readOnly := &readOnlyStore{store}
-	l, err := Load(t.Context(), readOnly, nil)
+	l, err := Load(t.Context(), readOnly, "ledger", nil)
 	if err != nil || l.Persistent() != nil {
 		t.Fatal(err, l.Persistent())
 	}
 	mustRecord(t, l, two, a)
-	if err := l.Persistent(); !errors.Is(err, ErrReadOnly) {
+	if err := l.Persistent(); !errors.Is(err, storage.ErrReadOnly) {
 		t.Errorf("persistent: %v", err)
 	}
 	mustRecord(t, l, two, changed)
@@ -310,7 +307,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Persistent(); err != nil {
 		t.Error(err)
 	}
-	again, err := Load(t.Context(), store, nil)
+	again, err := Load(t.Context(), store, "ledger", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,8 +317,8 @@ func TestReadOnly(t *testing.T) {
 
 type readOnlyStore struct{ *countingStore }
 
-func (s *readOnlyStore) Save(context.Context, []byte, string) (string, error) {
-	return "", &readOnlyError{fs.ErrPermission}
+func (s *readOnlyStore) Save(context.Context, string, []byte, storage.Revision) (storage.Revision, error) {
+	return "", storage.ErrReadOnly
 }
 
 // A folder into which nothing can be written, as the system sees it.
@@ -335,7 +332,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 	l := openLedger(t, path, Pin)
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
-	if err := l.Persistent(); !errors.Is(err, ErrReadOnly) || !strings.Contains(err.Error(), path) {
+	if err := l.Persistent(); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), path) {
 		t.Errorf("persistent: %v", err)
 	}
 }
@@ -364,5 +361,32 @@ func TestWhereTheFileIs(t *testing.T) {
 	files, err := os.ReadDir(filepath.Dir(target))
 	if err != nil || len(files) != 1 {
 		t.Errorf("files: %v, %v", files, err)
+	}
+}
+
+// What cannot be a ledger at all is an error, not an empty ledger.
+func TestOddFiles(t *testing.T) {
+	dir := t.TempDir()
+	var bad *Error
+	if _, err := Open(dir, nil); !errors.As(err, &bad) || bad.File != dir {
+		t.Errorf("a folder: %v", err)
+	}
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink("loop", loop); err == nil {
+		if _, err := Open(loop, nil); !errors.As(err, &bad) {
+			t.Errorf("a link to itself: %v", err)
+		}
+	}
+	if _, err := Open(ledgerPath(t), &Options{Mode: "lax"}); err == nil || !strings.Contains(err.Error(), "trust, pin or review") {
+		t.Errorf("an unknown mode: %v", err)
+	}
+	below := filepath.Join(dir, "file", "mcp.lock.json")
+	if err := os.WriteFile(filepath.Dir(below), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open(below, nil); err == nil {
+		if err := l.Record(context.Background(), Server{Name: "s"}, nil); !errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a file for a folder: %v", err)
+		}
 	}
 }

@@ -8,7 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A Mode says what the ledger does about tools that are new or changed.
@@ -51,17 +54,18 @@ type Options struct {
 // file. A ledger has no goroutines and holds nothing open.
 type Ledger struct {
 	mode  Mode
-	store Store  // nil: memory
-	file  string // for errors; empty if it is none
+	store document.Keeper // nil: memory
+	name  string          // of the record in the store
+	file  string          // for errors; empty if it is none
 
 	view    atomic.Pointer[ledgerView]
 	trouble atomic.Pointer[error] // why nothing is kept
 
 	turn chan struct{} // holds one token while somebody writes; guards what follows
 
-	kept     *ledgerState // what the store has
-	revision string       // of kept; empty: the store has nothing
-	journal  []ledgerOp   // notes of what servers list, to be written with what is written next
+	kept     *ledgerState     // what the store has
+	revision storage.Revision // of kept; empty: the store has nothing
+	journal  []ledgerOp       // notes of what servers list, to be written with what is written next
 	writes   map[string]*ledgerRate
 }
 
@@ -114,20 +118,29 @@ var errInMemory = errors.New("the ledger was made to live in memory")
 // Where nothing can be written the ledger lives in memory, on the ground of what
 // the file says, see [Ledger.Persistent].
 func Open(path string, opts *Options) (*Ledger, error) {
-	store := &ledgerFile{path: path, patience: lockPatience}
-	ctx := context.Background()
-	store.clean(ctx)
-	return loadLedger(ctx, store, path, opts)
-}
-
-// Load is [Open] for another store.
-func Load(ctx context.Context, store Store, opts *Options) (*Ledger, error) {
-	return loadLedger(ctx, store, "", opts)
-}
-
-func loadLedger(ctx context.Context, store Store, file string, opts *Options) (*Ledger, error) {
 	l := New(opts)
-	l.store, l.file = store, file
+	l.file = path
+	file := newFile(path)
+	ctx := context.Background()
+	file.Clean(ctx)
+	return l.open(ctx, file, "")
+}
+
+// Load returns the ledger that is kept in a store under a name, see [storage.CheckName],
+// such as "ledger". It has the form of the file, and at most storage.MaxData bytes. One that
+// is not sound fails with a [*Error]. If the store cannot be written to the ledger lives in
+// memory, as with [Open].
+func Load(ctx context.Context, store storage.Store, name string, opts *Options) (*Ledger, error) {
+	l := New(opts)
+	if nils.Is(store) {
+		return nil, l.fail(errors.New("there is no store"))
+	}
+	return l.open(ctx, store, name)
+}
+
+// open makes l, which is empty, the ledger that a store keeps.
+func (l *Ledger) open(ctx context.Context, store document.Keeper, name string) (*Ledger, error) {
+	l.store, l.name = store, name
 	l.trouble.Store(nil)
 	if !l.mode.known() {
 		return nil, l.fail(fmt.Errorf("the mode %s is not known: it is trust, pin or review", plain.Quote(string(l.mode))))

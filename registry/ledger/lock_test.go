@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/document"
 )
 
 // Whoever holds the lock of the ledger's folder, for as long as he likes, keeps
@@ -32,8 +33,8 @@ func TestLockHeld(t *testing.T) {
 	if err := l.Forget(ctx, "github"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("waiting with a deadline: %v", err)
 	}
-	l.store.(*ledgerFile).patience = 50 * time.Millisecond
-	if err := l.Record(t.Context(), Server{Name: "other"}, surfacesIn(surfaceTool("a"))); !errors.Is(err, errLockHeld) {
+	l.store.(*document.File).Patience = 50 * time.Millisecond
+	if err := l.Record(t.Context(), Server{Name: "other"}, surfacesIn(surfaceTool("a"))); !errors.Is(err, document.ErrLocked) {
 		t.Errorf("waiting without one: %v", err)
 	}
 	unlock()
