@@ -86,8 +86,7 @@ func (h *Host) stayQuarantined(name string, p *record.Patch) *record.Patch {
 // RemoveServer removes the record of that name from the host's store, and its server.
 // Calls under way finish in the background. A record that belongs to the program is not
 // removed: the error is of [record.CodeBuiltinReadOnly] then. The name is as for
-// [Host.UpdateServer]. If the store is a [record.Archive], [Host.RestoreServer] takes it
-// back.
+// [Host.UpdateServer]. [Host.RestoreServer] takes it back.
 func (h *Host) RemoveServer(ctx context.Context, name string) (Report, error) {
 	store, err := h.managedStore()
 	if err != nil {
@@ -378,17 +377,13 @@ func (h *Host) ManagedServer(ctx context.Context, name string) (Managed, error) 
 }
 
 // RemovedServers returns the records that were removed from the host's store and can be
-// restored, the last one at the end. There are none if the store is no [record.Archive].
+// restored, the last one at the end.
 func (h *Host) RemovedServers(ctx context.Context) ([]Managed, error) {
 	store, err := h.managedStore()
 	if err != nil {
 		return nil, err
 	}
-	archive, ok := store.(record.Archive)
-	if !ok {
-		return nil, nil
-	}
-	all, err := archive.Deleted(ctx)
+	all, err := store.Deleted(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -222,12 +222,12 @@ func TestManageByMany(t *testing.T) {
 
 // slowStore saves, and ends the context of who asked.
 type slowStore struct {
-	*record.MemoryStore
+	record.Store
 	saved func()
 }
 
 func (s *slowStore) Save(ctx context.Context, name string, r *record.Record, old record.Revision) (record.Revision, error) {
-	rev, err := s.MemoryStore.Save(ctx, name, r, old)
+	rev, err := s.Store.Save(ctx, name, r, old)
 	s.saved()
 	return rev, err
 }

@@ -23,26 +23,20 @@
 // synchronous=FULL in SQLite, synchronous_commit=on in PostgreSQL, which are the
 // defaults.
 //
-// # Keep logins
+// # Keep records
 //
-// A [Database.Store] is what seal.NewStore takes, which seals what it keeps: the
-// database holds no token in clear, only names, sizes and times. It cannot lock; of
-// several processes that renew one login, the session's journal lets one do it.
+// [Database.Store] is a storage.Store for each namespace:
 //
-// # Names
+//	sessions, err := seal.NewStore(ctx, d.Store("sessions"), keys)
+//	accepted, err := ledger.Load(ctx, d.Store("agent"), "ledger", nil)
+//	book, err := consent.Load(ctx, d.Store("agent"), "consents", nil)
+//	servers := record.NewStore(d.Store("agent"), "servers")
+//	statuses := record.NewStatuses(d.Store("agent"), "statuses")
 //
-// Namespaces and catalogues of servers have names: any text of at most 1 KB, in
-// UTF-8 and without NUL, which is an error in PostgreSQL.
-//
-// # Keep decisions
-//
-// A [Database.Store] is what ledger.Load and consent.Load take.
-//
-// # Keep servers
-//
-// [Database.Servers] keeps the records of servers, and [Database.Statuses] their last
-// status. Records are kept as they were written: write ${keyring:name} or ${env:NAME} in
-// place of a secret that the database must not hold.
+// Of logins the database holds no token in clear, only names, sizes and times. It cannot
+// lock; of several processes that renew one login, the session's journal lets one do it.
+// The records of servers are kept as they were written: write ${keyring:name} or
+// ${env:NAME} in place of a secret that the database must not hold.
 //
 // # Keep the log
 //

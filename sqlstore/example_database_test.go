@@ -118,7 +118,7 @@ func ExampleDatabase_Store() {
 	// ann.github
 }
 
-func ExampleDatabase_Servers() {
+func ExampleDatabase_Store_servers() {
 	ctx := context.Background()
 	d, done, err := exampleDatabase(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func ExampleDatabase_Servers() {
 		return
 	}
 	defer done()
-	servers := d.Servers("agent")
+	servers := record.NewStore(d.Store("agent"), "servers")
 	if _, err := servers.Save(ctx, "", &record.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
 		fmt.Println(err)
 	}

@@ -22,10 +22,17 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the tables have version %d, and this program knows no later one than %d: use a newer release of it", e.Found, e.Known)
 }
 
-// migrations returns the statements that lead to version 1, 2 and so on. Those that
-// were released are never changed.
-func migrations() [][]string {
-	return [][]string{{
+// A migration leads from one version to the next.
+type migration struct {
+	statements []string
+	move       func(ctx context.Context, d *Database, tx *sql.Tx) error // nil: nothing to do; called behind the statements
+	drop       []string                                                 // tables that go then
+}
+
+// migrations returns what leads to version 1, 2 and so on. Those that were released are
+// never changed.
+func migrations() []migration {
+	return []migration{{statements: []string{
 		`CREATE TABLE {p}sessions (
 			name {name} NOT NULL PRIMARY KEY,
 			data {bytes} NOT NULL,
@@ -77,11 +84,11 @@ func migrations() [][]string {
 		`CREATE INDEX {i}activity_event ON {p}activity (event_id)`,
 		`CREATE INDEX {i}activity_user ON {p}activity (user_name, seq)`,
 		`CREATE INDEX {i}activity_server ON {p}activity (server, seq)`,
-	}, {
+	}}, {statements: []string{
 		`ALTER TABLE {p}servers ADD COLUMN created_ns BIGINT NOT NULL DEFAULT 0`,
 		`ALTER TABLE {p}servers ADD COLUMN updated_ns BIGINT NOT NULL DEFAULT 0`,
 		`ALTER TABLE {p}servers ADD COLUMN deleted_ns BIGINT NOT NULL DEFAULT 0`,
-	}, {
+	}}, {statements: []string{
 		`CREATE TABLE {p}records (
 			namespace {name} NOT NULL,
 			name {name} NOT NULL,
@@ -90,11 +97,9 @@ func migrations() [][]string {
 			PRIMARY KEY (namespace, name)
 		)`,
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT 'sessions', name, data, revision FROM {p}sessions`,
-		`DROP TABLE {p}sessions`,
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT name, 'consents', data, revision FROM {p}documents WHERE kind = 'consent'`,
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT name, 'ledger', data, revision FROM {p}documents WHERE kind = 'ledger'`,
-		`DROP TABLE {p}documents`,
-	}}
+	}, move: moveServers, drop: []string{"sessions", "documents", "servers", "statuses"}}}
 }
 
 // Migrate makes the tables, or brings those of an older release up to date, in one
@@ -139,18 +144,35 @@ func (d *Database) migrate(ctx context.Context, to int) error {
 	if version > to {
 		return &VersionError{Found: version, Known: to}
 	}
-	for _, step := range migrations()[version:to] {
-		for _, ddl := range step {
-			ddl = strings.ReplaceAll(d.dialect.types(ddl), "{i}", d.bare())
-			if _, err := tx.ExecContext(ctx, d.sql(ddl)); err != nil {
-				return err
-			}
+	for _, m := range migrations()[version:to] {
+		if err := d.apply(ctx, tx, m); err != nil {
+			return err
 		}
 	}
 	if _, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = ? WHERE id = 1`), to); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+func (d *Database) apply(ctx context.Context, tx *sql.Tx, m migration) error {
+	for _, ddl := range m.statements {
+		ddl = strings.ReplaceAll(d.dialect.types(ddl), "{i}", d.bare())
+		if _, err := tx.ExecContext(ctx, d.sql(ddl)); err != nil {
+			return err
+		}
+	}
+	if m.move != nil {
+		if err := m.move(ctx, d, tx); err != nil {
+			return err
+		}
+	}
+	for _, table := range m.drop {
+		if _, err := tx.ExecContext(ctx, d.sql("DROP TABLE {p}"+table)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockVersion keeps others from migrating until the transaction ends. It is the first

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
@@ -110,7 +112,7 @@ func TestPrefixes(t *testing.T) {
 
 func dropTables(t *testing.T, db *sql.DB, prefixes ...string) {
 	for _, prefix := range prefixes {
-		for _, table := range []string{"version", "records", "servers", "statuses", "activity"} {
+		for _, table := range []string{"version", "records", "activity"} {
 			if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
 				t.Error(err)
 			}
@@ -189,10 +191,21 @@ func TestMigrateEarlierVersions(t *testing.T) {
 			for _, query := range []string{
 				"INSERT INTO " + prefix + `sessions (name, data, revision) VALUES ('store.keys', 'k', 'r1'), ('ann.github', 'sealed', 'r2')`,
 				"INSERT INTO " + prefix + `documents (kind, name, data, revision) VALUES ('ledger', 'agent A', 'l', 'r3'), ('consent', 'agent A', 'c', 'r4')`,
-				"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r')`,
+				"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r'), ('d', 'a', '{"name":"a","command":"y"}', 'r')`,
+				"INSERT INTO " + prefix + `statuses (catalogue, name, status, error, connected_ns, tools) VALUES ('c', 'a', 'connected', '', 1767225600000000000, 3), ('c', 'b', 'error', 'it is gone', 0, 0)`,
 			} {
 				if _, err := db.Exec(query); err != nil {
 					t.Fatal(err)
+				}
+			}
+			if version == 2 {
+				for _, query := range []string{
+					"UPDATE " + prefix + `servers SET created_ns = 1767225600000000000, updated_ns = 1767225601000000000`,
+					"INSERT INTO " + prefix + `servers (catalogue, name, data, revision, deleted_ns) VALUES ('c', 'x', '{"name":"gone","command":"z","env":{"KEY":"<s>"}}', 'r', 1767225602000000000)`,
+				} {
+					if _, err := db.Exec(query); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}
 			if err := d.Migrate(t.Context()); err != nil {
@@ -209,20 +222,59 @@ func TestMigrateEarlierVersions(t *testing.T) {
 					t.Errorf("version %d: got %s, %q, %v, want %v", version, r.Data, r.Revision, err, want)
 				}
 			}
-			store := d.Servers("c")
-			before, err := record.Find(t.Context(), store, "a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if before.ID == "" || !before.Created.IsZero() {
-				t.Errorf("version %d: got the ID %q and the time %v, want an ID and no time", version, before.ID, before.Created)
-			}
-			if _, err := record.Remove(t.Context(), store, before.ID); err != nil {
-				t.Fatal(err)
-			}
-			if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
-				t.Errorf("version %d: got the restored record %+v and %v, want that of the ID %q", version, after, err, before.ID)
+			checkMigratedServers(t, d, version)
+			var left int
+			if err := db.QueryRow("SELECT COUNT(*) FROM " + prefix + "sessions").Scan(&left); err == nil {
+				t.Errorf("version %d: got a table of sessions, want none", version)
 			}
 		}
 	})
+}
+
+func checkMigratedServers(t *testing.T, d *sqlstore.Database, version int) {
+	t.Helper()
+	made := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	store := record.NewStore(d.Store("c"), "servers")
+	all, err := store.Records(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatalf("version %d: got %v, %v, want one record", version, all, err)
+	}
+	before := all[0]
+	if before.ID != "~1" || before.Revision != "r" || before.Record.Command != "x" {
+		t.Errorf("version %d: got %+v, want that of the ID ~1", version, before)
+	}
+	deleted, err := store.Deleted(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch version {
+	case 1:
+		if !before.Created.IsZero() {
+			t.Errorf("got the time %v, want none", before.Created)
+		}
+	case 2:
+		if !before.Created.Equal(made) || !before.Updated.Equal(made.Add(time.Second)) {
+			t.Errorf("got the times %v and %v, want %v and a second later", before.Created, before.Updated, made)
+		}
+		if len(deleted) != 1 || deleted[0].Record.Name != "gone" || deleted[0].Record.Env["KEY"].Reveal() != "<s>" || !deleted[0].Deleted.Equal(made.Add(2*time.Second)) {
+			t.Errorf("got the deleted records %+v, want the one that was deleted", deleted)
+		}
+	}
+	if _, err := record.Remove(t.Context(), store, before.ID); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
+		t.Errorf("version %d: got the restored record %+v and %v, want that of the ID %q", version, after, err, before.ID)
+	}
+	if other, err := record.Find(t.Context(), record.NewStore(d.Store("d"), "servers"), "a"); err != nil || other.Record.Command != "y" {
+		t.Errorf("version %d: got %v, %v, want the server of the other catalogue", version, other, err)
+	}
+	statuses, err := record.NewStatuses(d.Store("c"), "statuses").Statuses(t.Context())
+	want := map[string]record.LastStatus{
+		"a": {Status: record.StatusConnected, Connected: made, Tools: 3},
+		"b": {Status: record.StatusError, Error: "it is gone"},
+	}
+	if err != nil || !maps.Equal(statuses, want) {
+		t.Errorf("version %d: got the statuses %v, %v, want %v", version, statuses, err, want)
+	}
 }

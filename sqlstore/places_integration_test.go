@@ -33,7 +33,7 @@ func places(t *testing.T) []place {
 		db := openPostgres(t, dsn)
 		prefix := fmt.Sprintf("t%x_%d_", time.Now().UnixNano(), tables.Add(1))
 		t.Cleanup(func() {
-			for _, table := range []string{"version", "records", "servers", "statuses", "activity"} {
+			for _, table := range []string{"version", "records", "activity"} {
 				if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
 					t.Error(err)
 				}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/document"
-	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -55,9 +54,6 @@ func Open(path string, opts *Options) (*Book, error) {
 // Load returns the book that is kept in a store under a name, see [storage.CheckName], such
 // as "consents". One that is not sound fails with an [*Error].
 func Load(ctx context.Context, store storage.Store, name string, opts *Options) (*Book, error) {
-	if nils.Is(store) {
-		return nil, &Error{Err: errNoStore}
-	}
 	return newBook(store, name, opts).opened(ctx)
 }
 

@@ -9,13 +9,13 @@
 //
 // # Stores
 //
-// A [Store] keeps records: [NewMemoryStore], host/config/edit.OpenFileStore over a config
-// file, and package sqlstore. [Add], [Update], [Remove] and [Restore] check what they are
+// A [Store] keeps records: [NewStore] in any storage.Store, such as that of package sqlstore,
+// [NewMemoryStore] in memory, and host/config/edit.OpenFileStore in a config file. [Add], [Update], [Remove] and [Restore] check what they are
 // told before they change it, and repeat the change if somebody else was faster. [Read]
 // makes a configuration of a store.
 //
 // # Status
 //
-// A [StatusStore] keeps what became of servers between the runs of a program;
-// [OpenStatusFile] is one.
+// A [StatusStore] keeps what became of servers between the runs of a program:
+// [OpenStatusFile] in a file, [NewStatuses] in any storage.Store.
 package record

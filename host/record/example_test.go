@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func ExampleRecord() {
@@ -95,4 +96,21 @@ func ExampleOpenStatusFile() {
 	// Output:
 	// <nil>
 	// connected 7 <nil>
+}
+
+func ExampleNewStore() {
+	ctx := context.Background()
+	kept := storage.NewMemory() // or that of a database, see package sqlstore
+	servers, statuses := record.NewStore(kept, "servers"), record.NewStatuses(kept, "statuses")
+	if _, err := record.Add(ctx, servers, &record.Record{Name: "files", Command: "npx"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := statuses.SaveStatuses(ctx, map[string]record.LastStatus{"files": {Status: record.StatusConnected, Tools: 7}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	all, err := record.NewStore(kept, "servers").Records(ctx) // after a restart
+	fmt.Println(len(all), all[0].Record, err)
+	// Output: 1 files (stdio: npx) <nil>
 }

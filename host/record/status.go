@@ -1,18 +1,14 @@
 package record
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // Values of [LastStatus.Status].
@@ -32,8 +28,8 @@ type LastStatus struct {
 }
 
 // A StatusStore keeps the last status of servers by their names. It is safe for
-// concurrent use, also by several processes, and returns soon after ctx ends. There is
-// [OpenStatusFile].
+// concurrent use, also by several processes, and returns soon after ctx ends. There are
+// [OpenStatusFile] and [NewStatuses].
 type StatusStore interface {
 	// Statuses returns what is known of all servers. The caller may change the map.
 	Statuses(ctx context.Context) (map[string]LastStatus, error)
@@ -42,18 +38,67 @@ type StatusStore interface {
 	SaveStatuses(ctx context.Context, changes map[string]LastStatus) error
 }
 
-// maxStatusFile bounds a status file, in bytes.
-const maxStatusFile = 16 << 20
+const maxStatusFile = 16 << 20 // bytes
 
-// A StatusFile is a [StatusStore] in a file. What it keeps can be lost: a file that is
-// damaged counts as empty and is replaced.
-type StatusFile struct{ path string }
+// A statuses is a [StatusStore] of one document.
+type statuses struct {
+	kept  *document.Value[map[string]LastStatus]
+	where string // for errors
+}
 
-// OpenStatusFile returns the store in the file at path. The file, and its folder, are
-// made when something is saved, for their owner alone.
-func OpenStatusFile(path string) *StatusFile { return &StatusFile{path} }
+// NewStatuses returns the statuses that are kept in a store under a name, see
+// [storage.CheckName], such as "statuses". What they say can be lost: if it is damaged it
+// counts as empty and is replaced.
+func NewStatuses(store storage.Store, name string) StatusStore {
+	return newStatuses(store, name, "the kept status of servers")
+}
 
-// wireStatuses is a status file.
+// OpenStatusFile returns the statuses in the file at path, as [NewStatuses] does. The file,
+// and its folder, are made when something is saved, for their owner alone.
+func OpenStatusFile(path string) StatusStore {
+	return newStatuses(&document.File{Path: path, Most: maxStatusFile}, "", "the status file "+path)
+}
+
+func newStatuses(keeper document.Keeper, name, where string) *statuses {
+	return &statuses{document.New(keeper, name, decodeStatuses, encodeStatuses), where}
+}
+
+// Statuses implements [StatusStore].
+func (s *statuses) Statuses(ctx context.Context) (map[string]LastStatus, error) {
+	kept, err := s.kept.Load(ctx)
+	if err != nil {
+		return nil, s.fail(err)
+	}
+	all := make(map[string]LastStatus, len(kept))
+	maps.Copy(all, kept)
+	return all, nil
+}
+
+// SaveStatuses implements [StatusStore].
+func (s *statuses) SaveStatuses(ctx context.Context, changes map[string]LastStatus) error {
+	return s.fail(s.kept.Change(ctx, func(before map[string]LastStatus) (map[string]LastStatus, bool, error) {
+		all := make(map[string]LastStatus, len(before)+len(changes))
+		maps.Copy(all, before)
+		for name, last := range changes {
+			last.Connected = last.Connected.Round(0).UTC()
+			if last == (LastStatus{}) {
+				delete(all, name)
+			} else {
+				all[name] = last
+			}
+		}
+		return all, !maps.Equal(before, all), nil
+	}))
+}
+
+func (s *statuses) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", s.where, err)
+}
+
+// wireStatuses is what is kept.
 type wireStatuses struct {
 	Version int                   `json:"version"` // statusVersion
 	Servers map[string]wireStatus `json:"servers"`
@@ -62,99 +107,29 @@ type wireStatuses struct {
 const statusVersion = 1
 
 type wireStatus struct {
-	Status    string     `json:"status"`
-	Error     string     `json:"error,omitempty"`
-	Connected *time.Time `json:"connected,omitempty"`
-	Tools     int        `json:"tools"`
+	Status    string    `json:"status"`
+	Error     string    `json:"error,omitempty"`
+	Connected time.Time `json:"connected,omitzero"`
+	Tools     int       `json:"tools"`
 }
 
-// Statuses implements [StatusStore].
-func (f *StatusFile) Statuses(ctx context.Context) (map[string]LastStatus, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	path, err := atomicfile.Resolve(f.path)
-	if err != nil {
-		return nil, f.fail(err)
-	}
-	return f.read(path)
-}
-
-func (f *StatusFile) read(path string) (map[string]LastStatus, error) {
-	all := map[string]LastStatus{}
-	data, _, err := atomicfile.Read(path, maxStatusFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, f.fail(err)
-	}
+func decodeStatuses(data []byte) (map[string]LastStatus, error) {
 	var w wireStatuses
 	if err := json.Unmarshal(data, &w); err != nil || w.Version != statusVersion {
-		return all, nil
+		return nil, nil
 	}
+	all := make(map[string]LastStatus, len(w.Servers))
 	for name, s := range w.Servers {
-		status := LastStatus{Status: s.Status, Error: s.Error, Tools: s.Tools}
-		if s.Connected != nil {
-			status.Connected = *s.Connected
-		}
-		all[name] = status
+		all[name] = LastStatus{Status: s.Status, Error: s.Error, Connected: s.Connected, Tools: s.Tools}
 	}
 	return all, nil
 }
 
-// SaveStatuses implements [StatusStore].
-func (f *StatusFile) SaveStatuses(ctx context.Context, changes map[string]LastStatus) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return f.fail(err)
-	}
-	path, err := atomicfile.Resolve(f.path)
-	if err != nil {
-		return f.fail(err)
-	}
-	unlock, err := atomicfile.Lock(ctx, path)
-	if err != nil {
-		return f.fail(err)
-	}
-	defer unlock()
-	all, err := f.read(path)
-	if err != nil {
-		return err
-	}
-	before := maps.Clone(all)
-	for name, s := range changes {
-		s.Connected = s.Connected.Round(0).UTC()
-		if s == (LastStatus{}) {
-			delete(all, name)
-		} else {
-			all[name] = s
-		}
-	}
-	if maps.Equal(before, all) {
-		return nil
-	}
+func encodeStatuses(all map[string]LastStatus) ([]byte, error) {
 	w := wireStatuses{Version: statusVersion, Servers: make(map[string]wireStatus, len(all))}
 	for name, s := range all {
-		wire := wireStatus{Status: s.Status, Error: s.Error, Tools: s.Tools}
-		if !s.Connected.IsZero() {
-			at := s.Connected.UTC()
-			wire.Connected = &at
-		}
-		w.Servers[name] = wire
+		w.Servers[name] = wireStatus{Status: s.Status, Error: s.Error, Connected: s.Connected, Tools: s.Tools}
 	}
 	data, err := json.MarshalIndent(w, "", "  ")
-	if err != nil {
-		return f.fail(err)
-	}
-	if err := atomicfile.Replace(ctx, path, append(bytes.TrimSpace(data), '\n'), 0o600); err != nil {
-		return f.fail(err)
-	}
-	return nil
-}
-
-func (f *StatusFile) fail(err error) error {
-	return fmt.Errorf("the status file %s: %w", f.path, err)
+	return append(data, '\n'), err
 }

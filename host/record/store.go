@@ -18,18 +18,18 @@ type Stored struct {
 	Revision Revision // not empty
 
 	// ID begins with "~" and stays the same when the record is changed or renamed; no
-	// other record of the store has it, or has had it. It is empty, and so are the times
-	// zero, if the store is no [Archive].
+	// other record of the store has it, or has had it.
 	ID      string
 	Created time.Time // zero if it is not known, as that of what stood in a file before
 	Updated time.Time // when it was saved last; zero likewise
-	Deleted time.Time // zero but for what [Archive.Deleted] returns
+	Deleted time.Time // zero but for what [Store.Deleted] returns
 }
 
 func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.Name == name }
 
-// A Store keeps the records of servers. There are [NewMemoryStore], [edit.OpenFileStore] over
-// a config file, and that of package sqlstore; recordtest.Run checks others.
+// A Store keeps the records of servers, and for some time those that were deleted. There
+// are [NewStore] over a storage.Store, [NewMemoryStore], and [edit.OpenFileStore] over a config
+// file; recordtest.Run checks others.
 //
 // All methods are safe for concurrent use, also by several processes, and return soon
 // after ctx ends; they do nothing if it has ended before. Their errors wrap ctx's error
@@ -51,6 +51,13 @@ type Store interface {
 	// Delete removes the record that is called name, if it has the revision old. Its
 	// errors are those of Save.
 	Delete(ctx context.Context, name string, old Revision) error
+	// Deleted returns the records that were deleted and not restored, the last one at the
+	// end, with their secrets. There may be a bound to how many are kept.
+	Deleted(ctx context.Context) ([]Stored, error)
+	// Restore takes back that the record of an ID was deleted: it is as it was then, with
+	// the same ID. If there is none, or it is not deleted, the error is of
+	// [CodeNotFound]; if another record has its name, of [CodeNameTaken].
+	Restore(ctx context.Context, id string) error
 }
 
 // A ConfigStore is a [Store] that reads its records as servers itself: with
@@ -73,10 +80,12 @@ func Find(ctx context.Context, store Store, name string) (Stored, error) {
 	return Stored{}, &Error{Code: CodeNotFound, Name: name}
 }
 
+var errNoStore = errors.New("record: the store is nil")
+
 // recordsOf returns the records of a store.
 func recordsOf(ctx context.Context, store Store) ([]Stored, error) {
 	if store == nil {
-		return nil, errors.New("record: the store is nil")
+		return nil, errNoStore
 	}
 	all, err := store.Records(ctx)
 	if err != nil {

@@ -3,6 +3,8 @@ package record
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
@@ -150,3 +152,34 @@ func sameRecord(a, b *Record) (bool, error) {
 	after, err := b.Encode()
 	return string(before) == string(after), err
 }
+
+// Restore takes back that the record of an ID was deleted, and returns it. Its name
+// must not become that of another server, see [Record.ServerName]. The error is of
+// [*Error]s, or of the store.
+func Restore(ctx context.Context, store Store, id string) (Stored, error) {
+	if store == nil {
+		return Stored{}, errNoStore
+	}
+	deleted, err := store.Deleted(ctx)
+	if err != nil {
+		return Stored{}, err
+	}
+	i := slices.IndexFunc(deleted, func(s Stored) bool { return s.ID == id })
+	if i < 0 {
+		return Stored{}, &Error{Code: CodeNotFound, Name: id}
+	}
+	all, err := recordsOf(ctx, store)
+	if err != nil {
+		return Stored{}, err
+	}
+	if err := nameFree(all, deleted[i].Record, ""); err != nil {
+		return Stored{}, err
+	}
+	if err := store.Restore(ctx, id); err != nil {
+		return Stored{}, err
+	}
+	return Find(ctx, store, id)
+}
+
+// isID reports whether text has the form of an ID, which no new record's name has.
+func isID(text string) bool { return strings.HasPrefix(text, "~") }

@@ -52,23 +52,23 @@ func TestUpdateRecord(t *testing.T) {
 
 // racing is a store in which somebody else changes what is about to be saved.
 type racing struct {
-	*record.MemoryStore
+	record.Store
 	times int
 }
 
 func (r *racing) Save(ctx context.Context, name string, next *record.Record, old record.Revision) (record.Revision, error) {
 	if r.times > 0 {
 		r.times--
-		other, err := record.Find(ctx, r.MemoryStore, name)
+		other, err := record.Find(ctx, r.Store, name)
 		if err != nil {
 			return "", err
 		}
 		other.Record.Args = append(other.Record.Args, "theirs")
-		if _, err := r.MemoryStore.Save(ctx, name, other.Record, other.Revision); err != nil {
+		if _, err := r.Store.Save(ctx, name, other.Record, other.Revision); err != nil {
 			return "", err
 		}
 	}
-	return r.MemoryStore.Save(ctx, name, next, old)
+	return r.Store.Save(ctx, name, next, old)
 }
 
 func TestUpdateRecordUnderWay(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -20,6 +21,8 @@ type Keeper interface {
 // maxTries bounds how often another process may have been faster. That many conflicts
 // in a row are the fault of a keeper that breaks its contract.
 const maxTries = 1000
+
+var errNoKeeper = errors.New("there is no store")
 
 // A Value is a document. Make one with [New]. It is safe for concurrent use; the values
 // that it gives away are shared and must not be changed.
@@ -36,6 +39,9 @@ type Value[T any] struct {
 
 // New returns the document that is kept under a name. If nothing is, it is the zero T.
 func New[T any](k Keeper, name string, decode func([]byte) (T, error), encode func(T) ([]byte, error)) *Value[T] {
+	if nils.Is(k) {
+		k = nil
+	}
 	return &Value[T]{keeper: k, name: name, decode: decode, encode: encode}
 }
 
@@ -50,6 +56,9 @@ func (v *Value[T]) load(ctx context.Context) (T, storage.Revision, error) {
 	known, at := v.known, v.at
 	v.mu.Unlock()
 	var zero T
+	if v.keeper == nil {
+		return zero, "", errNoKeeper
+	}
 	r, err := v.keeper.Load(ctx, v.name, at)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):

@@ -79,6 +79,18 @@ func (u unlocked) Save(ctx context.Context, name string, data []byte, old storag
 	return u.k.Save(ctx, name, data, old)
 }
 
+func TestNoKeeper(t *testing.T) {
+	for _, k := range []Keeper{nil, (*storage.Memory)(nil)} {
+		v := newValue(k)
+		if _, err := v.Load(t.Context()); !errors.Is(err, errNoKeeper) {
+			t.Errorf("got %v, want %v", err, errNoKeeper)
+		}
+		if err := v.Change(t.Context(), set("one")); !errors.Is(err, errNoKeeper) {
+			t.Errorf("got %v for a change, want %v", err, errNoKeeper)
+		}
+	}
+}
+
 func TestChange(t *testing.T) {
 	store := storage.NewMemory()
 	v := newValue(store)

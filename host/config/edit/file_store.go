@@ -20,8 +20,8 @@ import (
 // A FileStore is a [record.Store] over a config file, in any format that is read. Who edits
 // the file meanwhile, by hand or by another program, loses nothing: what is saved is one
 // entry, in the file as it is at that moment, and comments, order and keys that are not
-// known stay. It is a [record.ConfigStore], and an [record.Archive] of what is changed through it, see
-// [FileStore.Keep].
+// known stay. It is a [record.ConfigStore]. What it knows beside the file is kept as
+// [FileStore.Keep] says.
 //
 // Revisions are those of one FileStore: another one, of the same file too, has others.
 type FileStore struct {
@@ -96,9 +96,9 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	}
 	past, err := f.past.read()
 	if err != nil {
-		past = &record.History{} // the servers matter more; a change fails
+		past = &history{} // the servers matter more; a change fails
 	}
-	return past.Identify(all), nil
+	return past.identify(all), nil
 }
 
 // stored returns what a file says as records with revisions.
@@ -150,8 +150,8 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 			}
 		}
 		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
-	}, func(past *record.History, all []record.Stored) (first bool) {
-		past.Saved(all, name, r.Name)
+	}, func(past *history, all []record.Stored) (first bool) {
+		past.saved(all, name, r.Name)
 		return false
 	})
 	if err != nil {
@@ -164,17 +164,20 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision) error {
 	at := 0
 	return f.change(ctx, func(d *draft, all []record.Stored) (err error) {
-		if at, err = record.IndexOf(all, name, old); err != nil {
+		if at, err = record.PlaceOf(all, name, name, old); err == nil && at < 0 {
+			err = &record.Error{Code: record.CodeNotFound, Name: name}
+		}
+		if err != nil {
 			return err
 		}
 		return d.remove(name)
-	}, func(past *record.History, all []record.Stored) (first bool) {
-		past.Removed(all, at)
+	}, func(past *history, all []record.Stored) (first bool) {
+		past.removed(all, at)
 		return true // it must not be lost
 	})
 }
 
-// Deleted implements [record.Archive]. The last 100 are kept.
+// Deleted implements [record.Store]. The last 100 are kept.
 func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 	all, err := f.Records(ctx)
 	if err != nil {
@@ -184,21 +187,21 @@ func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return past.Deleted(all), nil
+	return past.gone(all), nil
 }
 
-// Restore implements [record.Archive]. The record comes last in the file.
+// Restore implements [record.Store]. The record comes last in the file.
 func (f *FileStore) Restore(ctx context.Context, id string) error {
 	return f.change(ctx, func(d *draft, all []record.Stored) error {
 		past, err := f.past.read()
 		if err != nil {
 			return err
 		}
-		r, err := past.Find(id)
+		r, err := past.find(id)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(past.Identify(all), func(s record.Stored) bool { return s.ID == id }) {
+		if slices.ContainsFunc(past.identify(all), func(s record.Stored) bool { return s.ID == id }) {
 			return &record.Error{Code: record.CodeNotFound, Name: id} // it was not deleted
 		}
 		if _, err := record.PlaceOf(all, "", r.Name, ""); err != nil {
@@ -209,8 +212,8 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 			return err
 		}
 		return d.put("", r.Name, entry)
-	}, func(past *record.History, all []record.Stored) (first bool) {
-		past.Restored(id)
+	}, func(past *history, all []record.Stored) (first bool) {
+		past.restored(id)
 		return false
 	})
 }
@@ -224,12 +227,12 @@ func (f *FileStore) Keep(path string) { f.past.path = path }
 // change changes the file as [Change] does; all are the records that stand in it. While no
 // other program of this library changes it, note notes that in the history, which is
 // written first if it says so.
-func (f *FileStore) change(ctx context.Context, change func(d *draft, all []record.Stored) error, note func(past *record.History, all []record.Stored) (first bool)) error {
+func (f *FileStore) change(ctx context.Context, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) (first bool)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var all []record.Stored
-	var past *record.History
+	var past *history
 	return replaceFile(ctx, f.path, &f.opts, func(d *draft) (err error) {
 		said, err := d.content()
 		if err != nil {
@@ -241,7 +244,7 @@ func (f *FileStore) change(ctx context.Context, change func(d *draft, all []reco
 		return change(d, all)
 	}, &locked{
 		before: func() (err error) {
-			if past, err = f.past.read(); err == nil && note(past, past.Identify(all)) {
+			if past, err = f.past.read(); err == nil && note(past, past.identify(all)) {
 				err, past = f.past.write(ctx, past), nil
 			}
 			return err

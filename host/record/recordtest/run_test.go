@@ -1,13 +1,13 @@
 package recordtest_test
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/record/recordtest"
+	"github.com/mcpbelt/mcpbelt/storage"
 	"go.uber.org/goleak"
 )
 
@@ -27,11 +27,15 @@ func TestFile(t *testing.T) {
 	}})
 }
 
-// bare hides the methods that are optional.
-type bare struct{ record.Store }
-
-func (b bare) Records(ctx context.Context) ([]record.Stored, error) { return b.Store.Records(ctx) }
-
-func TestWithoutOptions(t *testing.T) {
-	recordtest.Run(t, func(testing.TB) record.Store { return bare{record.NewMemoryStore()} }, nil)
+func TestStore(t *testing.T) {
+	type twin struct {
+		record.Store
+		kept storage.Store
+	}
+	recordtest.Run(t, func(testing.TB) record.Store {
+		kept := storage.NewMemory()
+		return twin{record.NewStore(kept, "servers"), kept}
+	}, &recordtest.Options{Reopen: func(_ testing.TB, s record.Store) record.Store {
+		return record.NewStore(s.(twin).kept, "servers")
+	}})
 }

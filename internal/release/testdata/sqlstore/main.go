@@ -28,7 +28,7 @@ func main() {
 	if err := d.Migrate(ctx); err != nil {
 		log.Fatal(err)
 	}
-	servers := d.Servers("agent")
+	servers := record.NewStore(d.Store("agent"), "servers")
 	if _, err := servers.Save(ctx, "", &record.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,130 @@
+package record_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// What is not sound is an error, never an empty catalogue, and is not replaced. The error
+// shows no secret.
+func TestDamagedStore(t *testing.T) {
+	for _, damaged := range []string{
+		"", "{", "[]", "{}", `{"version": 2, "servers": []}`,
+		`{"version": 1, "servers": [{"id": "~1", "revision": "r", "record": {"name": "a", "env": "` + longSecret + `"}}]}`,
+	} {
+		kept := storage.NewMemory()
+		if _, err := kept.Save(t.Context(), "servers", []byte(damaged), ""); err != nil {
+			t.Fatal(err)
+		}
+		s := record.NewStore(kept, "servers")
+		_, err := s.Records(t.Context())
+		if err == nil || strings.Contains(err.Error(), longSecret) {
+			t.Errorf("%s: got %v, want an error without the secret", damaged, err)
+		}
+		if _, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""); err == nil {
+			t.Errorf("%s: got no error of Save, want one", damaged)
+		}
+		if r, err := kept.Load(t.Context(), "servers", ""); err != nil || string(r.Data) != damaged {
+			t.Errorf("got %s, %v, want %s as it was", r.Data, err, damaged)
+		}
+	}
+}
+
+// Of what was deleted the last 100 are kept, and no ID is given twice.
+func TestDeletedAreBounded(t *testing.T) {
+	s := record.NewMemoryStore()
+	ids := map[string]bool{}
+	for range 110 {
+		added, err := record.Add(t.Context(), s, &record.Record{Name: "a", Command: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ids[added.ID] {
+			t.Fatalf("got the ID %q twice", added.ID)
+		}
+		ids[added.ID] = true
+		if _, err := record.Remove(t.Context(), s, added.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if deleted, err := s.Deleted(t.Context()); err != nil || len(deleted) != 100 {
+		t.Errorf("got %d deleted records, %v, want 100", len(deleted), err)
+	}
+}
+
+// Of two who take one name at once, one gets it, and the other learns why not.
+func TestRenameAtOnce(t *testing.T) {
+	kept := storage.NewMemory()
+	for range 5 {
+		var wg sync.WaitGroup
+		errs := make([]error, 2)
+		for i, name := range []string{"a", "b"} {
+			s := record.NewStore(kept, "servers")
+			revision, err := s.Save(t.Context(), "", &record.Record{Name: name, Command: "run"}, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() { _, errs[i] = s.Save(t.Context(), name, &record.Record{Name: "c", Command: "run"}, revision) })
+		}
+		wg.Wait()
+		taken := &record.Error{Code: record.CodeNameTaken}
+		if a, b := errors.Is(errs[0], taken), errors.Is(errs[1], taken); a == b {
+			t.Fatalf("got %v and %v, want one of them to have the name", errs[0], errs[1])
+		}
+		s := record.NewStore(kept, "servers")
+		all, err := s.Records(t.Context())
+		if err != nil || len(all) != 2 {
+			t.Fatalf("got %v, %v, want two records", all, err)
+		}
+		for _, r := range all {
+			if err := s.Delete(t.Context(), r.Record.Name, r.Revision); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// No secret of a record is in an error of its store.
+func TestStoreErrorsShowNoSecret(t *testing.T) {
+	kept := storage.NewMemory()
+	s := record.NewStore(kept, "servers")
+	if err := kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": longSecret}}
+	_, err := s.Save(t.Context(), "", r, "")
+	if !errors.Is(err, storage.ErrClosed) || strings.Contains(fmt.Sprint(err), longSecret) {
+		t.Errorf("got %v, want %v without the secret", err, storage.ErrClosed)
+	}
+	if _, err := record.NewStore(nil, "servers").Records(t.Context()); err == nil {
+		t.Error("got no error of no store, want one")
+	}
+}
+
+// Many save the statuses of their own servers, and none is lost.
+func TestStatusesAtOnce(t *testing.T) {
+	kept := storage.NewMemory()
+	var wg sync.WaitGroup
+	for i := range 4 {
+		s := record.NewStatuses(kept, "statuses")
+		wg.Go(func() {
+			for n := range 5 {
+				name := fmt.Sprint(i, "-", n)
+				if err := s.SaveStatuses(t.Context(), map[string]record.LastStatus{name: {Status: record.StatusConnected}}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if all, err := record.NewStatuses(kept, "statuses").Statuses(t.Context()); err != nil || len(all) != 20 {
+		t.Errorf("got %d statuses, %v, want 20", len(all), err)
+	}
+}
