@@ -3,27 +3,39 @@ package sqlstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/host/record/recordtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
-type serversOf struct {
-	record.Store
-	twin twin
-}
-
-// Every promise of a store of records, between two connections to one database.
+// Two processes add to one catalogue at the same time, and find what the other has added.
 func TestServers(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		recordtest.Run(t, func(t testing.TB) record.Store {
-			w := p.open(t)
-			return serversOf{record.NewStore(w.one.Store("host"), "servers"), w}
-		}, &recordtest.Options{Reopen: func(_ testing.TB, s record.Store) record.Store {
-			return record.NewStore(s.(serversOf).twin.two.Store("host"), "servers")
-		}})
+		w := p.open(t)
+		var wg sync.WaitGroup
+		for i, d := range []*sqlstore.Database{w.one, w.two, w.one, w.two} {
+			s := record.NewStore(d.Store("host"), "servers")
+			wg.Go(func() {
+				for n := range 5 {
+					if _, err := record.Add(t.Context(), s, &record.Record{Name: fmt.Sprint("s", i, n), Command: "run"}); err != nil {
+						t.Error(err)
+					}
+				}
+				if _, err := s.Save(t.Context(), "", &record.Record{Name: "taken", Command: "run"}, ""); err != nil && !errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for _, d := range []*sqlstore.Database{w.one, w.two} {
+			all, err := record.NewStore(d.Store("host"), "servers").Records(t.Context())
+			if err != nil || len(all) != 21 {
+				t.Errorf("got %d records, %v, want 21", len(all), err)
+			}
+		}
 	})
 }
 

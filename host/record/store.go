@@ -29,7 +29,7 @@ func (s Stored) isCalled(name string) bool { return s.Record != nil && s.Record.
 
 // A Store keeps the records of servers, and for some time those that were deleted. There
 // are [NewStore] over a storage.Store, [NewMemoryStore], and [edit.OpenFileStore] over a config
-// file; recordtest.Run checks others.
+// file.
 //
 // All methods are safe for concurrent use, also by several processes, and return soon
 // after ctx ends; they do nothing if it has ended before. Their errors wrap ctx's error

@@ -1,47 +1,54 @@
-package recordtest
+package edit_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// Options say what else there is to test. Nil is fine.
-type Options struct {
-	// Reopen opens a second time the place that a store has open, as another process
-	// would. With it, Run checks what holds between two processes, and that records
-	// are there afterwards. Nil means that this cannot be.
-	Reopen func(t testing.TB, s record.Store) record.Store
-}
-
-// Run checks a store. The function open returns one without records, another one each
-// time; it has to close it when the test ends, if it needs that.
-func Run(t *testing.T, open func(t testing.TB) record.Store, opts *Options) {
-	var o Options
-	if opts != nil {
-		o = *opts
+// TestStores holds all stores of this library to each promise of record.Store, between two
+// of them over one place.
+func TestStores(t *testing.T) {
+	type kept struct {
+		record.Store
+		in storage.Store
 	}
-	for _, c := range checks() {
-		t.Run(c.name, func(t *testing.T) {
-			p := &place{TB: t, first: open(t)}
-			p.second = p.first
-			if o.Reopen != nil {
-				p.second = o.Reopen(t, p.first)
-			}
-			c.run(p)
-		})
+	for _, c := range []struct {
+		name   string
+		open   func(t testing.TB) record.Store
+		reopen func(s record.Store) record.Store
+	}{
+		{"file", func(t testing.TB) record.Store {
+			return edit.OpenFileStore(filepath.Join(t.TempDir(), "mcp.json"), nil)
+		}, func(s record.Store) record.Store { return edit.OpenFileStore(s.(*edit.FileStore).Path(), nil) }},
+		{"storage", func(testing.TB) record.Store {
+			in := storage.NewMemory()
+			return kept{record.NewStore(in, "servers"), in}
+		}, func(s record.Store) record.Store { return record.NewStore(s.(kept).in, "servers") }},
+		{"memory", func(testing.TB) record.Store { return record.NewMemoryStore() },
+			func(s record.Store) record.Store { return s }},
+	} {
+		for _, check := range checks() {
+			t.Run(c.name+"/"+check.name, func(t *testing.T) {
+				first := c.open(t)
+				check.run(&twoStores{TB: t, first: first, second: c.reopen(first)})
+			})
+		}
 	}
 }
 
 // A check is one promise.
 type check struct {
 	name string
-	run  func(p *place)
+	run  func(p *twoStores)
 }
 
 func checks() []check {
@@ -62,14 +69,14 @@ func checks() []check {
 	}
 }
 
-// A place is two stores over it, or one store twice.
-type place struct {
+// A twoStores is two stores over it, or one store twice.
+type twoStores struct {
 	testing.TB
 	first, second record.Store
 }
 
 // add adds records and expects success.
-func (p *place) add(records ...*record.Record) {
+func (p *twoStores) add(records ...*record.Record) {
 	p.Helper()
 	for _, r := range records {
 		rev, err := p.first.Save(p.Context(), "", r, "")
@@ -83,7 +90,7 @@ func (p *place) add(records ...*record.Record) {
 }
 
 // get returns the record of that name as a store has it.
-func (p *place) get(s record.Store, name string) record.Stored {
+func (p *twoStores) get(s record.Store, name string) record.Stored {
 	p.Helper()
 	got, err := record.Find(p.Context(), s, name)
 	if err != nil {
@@ -96,7 +103,7 @@ func (p *place) get(s record.Store, name string) record.Stored {
 }
 
 // expect compares what both stores have with records, in order.
-func (p *place) expect(records ...*record.Record) {
+func (p *twoStores) expect(records ...*record.Record) {
 	p.Helper()
 	for _, s := range []record.Store{p.first, p.second} {
 		all, err := s.Records(p.Context())
@@ -115,7 +122,7 @@ func (p *place) expect(records ...*record.Record) {
 }
 
 // text is a record in clear.
-func (p *place) text(r *record.Record) string {
+func (p *twoStores) text(r *record.Record) string {
 	p.Helper()
 	data, err := r.Encode()
 	if err != nil {
@@ -124,7 +131,7 @@ func (p *place) text(r *record.Record) string {
 	return string(data)
 }
 
-func (p *place) expectCode(what string, err error, code record.Code) {
+func (p *twoStores) expectCode(what string, err error, code record.Code) {
 	p.Helper()
 	if !errors.Is(err, &record.Error{Code: code}) {
 		p.Errorf("%s: %v, want a *record.Error of %s", what, err, code)
@@ -165,7 +172,7 @@ func records() []*record.Record {
 	}
 }
 
-func ended(p *place) context.Context {
+func ended(p *twoStores) context.Context {
 	ctx, cancel := context.WithCancel(p.Context())
 	cancel()
 	return ctx

@@ -1,11 +1,11 @@
-package recordtest
+package edit_test
 
 import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // checkArchive checks IDs, times and deleted records of a store.
-func checkArchive(p *place) {
+func checkArchive(p *twoStores) {
 	archive := p.first
 	p.add(local("a", "1"), local("b", "2"), local("c", "3"))
 	before := p.get(archive, "a")

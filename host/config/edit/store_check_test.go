@@ -1,4 +1,4 @@
-package recordtest
+package edit_test
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
-func checkEmpty(p *place) {
+func checkEmpty(p *twoStores) {
 	p.expect()
 	_, err := record.Find(p.Context(), p.first, "a")
 	p.expectCode("FindRecord of none", err, record.CodeNotFound)
 }
 
-func checkFields(p *place) {
+func checkFields(p *twoStores) {
 	all := records()
 	p.add(all...)
 	p.expect(all...)
@@ -38,7 +38,7 @@ func checkFields(p *place) {
 	p.expect(local(all[0].Name, ""), local(all[1].Name, ""))
 }
 
-func checkOrder(p *place) {
+func checkOrder(p *twoStores) {
 	p.add(local("b", "1"), local("a", "2"), local("c", "3"))
 	got := p.get(p.first, "b")
 	if _, err := p.first.Save(p.Context(), "b", local("b", "changed"), got.Revision); err != nil {
@@ -47,14 +47,14 @@ func checkOrder(p *place) {
 	p.expect(local("b", "changed"), local("a", "2"), local("c", "3"))
 }
 
-func checkNames(p *place) {
+func checkNames(p *twoStores) {
 	p.add(local("a", ""), local("A", ""), local("a.b", ""))
 	_, err := p.first.Save(p.Context(), "", local("a", "other"), "")
 	p.expectCode("Save of a new record with the name of another", err, record.CodeNameTaken)
 	p.expect(local("a", ""), local("A", ""), local("a.b", ""))
 }
 
-func checkRevisions(p *place) {
+func checkRevisions(p *twoStores) {
 	p.add(local("a", "1"))
 	first := p.get(p.first, "a")
 	second, err := p.first.Save(p.Context(), "a", local("a", "2"), first.Revision)
@@ -85,7 +85,7 @@ func checkRevisions(p *place) {
 	p.expect(local("a", "theirs"))
 }
 
-func checkRename(p *place) {
+func checkRename(p *twoStores) {
 	p.add(local("a", "1"), local("b", "2"))
 	got := p.get(p.first, "a")
 	_, err := p.first.Save(p.Context(), "a", local("b", "1"), got.Revision)
@@ -101,7 +101,7 @@ func checkRename(p *place) {
 	}
 }
 
-func checkDelete(p *place) {
+func checkDelete(p *twoStores) {
 	p.add(local("a", "1"), local("b", "2"), local("c", "3"))
 	got := p.get(p.first, "b")
 	p.expectCode("Delete of another revision", p.first.Delete(p.Context(), "b", "none"), record.CodeConflict)
@@ -121,7 +121,7 @@ func checkDelete(p *place) {
 	p.expect()
 }
 
-func checkOwnership(p *place) {
+func checkOwnership(p *twoStores) {
 	r := records()[0]
 	p.add(r)
 	r.Args[0], r.Env["B"], r.Description = "changed", "changed", "changed"
@@ -136,7 +136,7 @@ func checkOwnership(p *place) {
 	p.expect(records()[0])
 }
 
-func checkEnded(p *place) {
+func checkEnded(p *twoStores) {
 	p.add(local("a", "1"))
 	rev := p.get(p.first, "a").Revision
 	ctx := ended(p)
@@ -153,7 +153,7 @@ func checkEnded(p *place) {
 }
 
 // checkWriters lets many change one record: no change is lost.
-func checkWriters(p *place) {
+func checkWriters(p *twoStores) {
 	const writers, changes = 4, 5
 	p.add(local("count", "0"))
 	var wg sync.WaitGroup
@@ -187,7 +187,7 @@ func checkWriters(p *place) {
 }
 
 // checkCreators lets many add a record of one name: one of them does.
-func checkCreators(p *place) {
+func checkCreators(p *twoStores) {
 	var made atomic.Int32
 	var wg sync.WaitGroup
 	for w := range 6 {
@@ -215,7 +215,7 @@ func checkCreators(p *place) {
 }
 
 // checkServers reads the records as a host does.
-func checkServers(p *place) {
+func checkServers(p *twoStores) {
 	p.add(records()...)
 	p.add(local("broken", ""))
 	got := p.get(p.first, "broken")
