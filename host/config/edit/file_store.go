@@ -15,6 +15,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A FileStore is a [record.Store] over a config file, in any format that is read. Who edits
@@ -27,8 +29,8 @@ import (
 type FileStore struct {
 	path string
 	opts config.Options
-	key  []byte // of revisions, which must not tell short secrets
-	past pastFile
+	key  []byte          // of revisions, which must not tell short secrets
+	past document.Keeper // of the history; written while the file is locked
 }
 
 // OpenFileStore returns the store over the file at path, which need not exist: the
@@ -36,7 +38,7 @@ type FileStore struct {
 // format it has and how values are read; the defaults are those of [config.Load]. Nothing is
 // read yet.
 func OpenFileStore(path string, opts *config.Options) *FileStore {
-	f := &FileStore{path: path, key: make([]byte, sha256.Size)}
+	f := &FileStore{path: path, key: make([]byte, sha256.Size), past: storage.NewMemory()}
 	_, _ = rand.Read(f.key) // never fails
 	if opts != nil {
 		f.opts = *opts
@@ -94,9 +96,9 @@ func (f *FileStore) Records(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := f.past.read()
+	past, err := f.readHistory(ctx)
 	if err != nil {
-		past = &history{} // the servers matter more; a change fails
+		past = newHistory() // the servers matter more; a change fails
 	}
 	return past.identify(all), nil
 }
@@ -150,9 +152,9 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 			}
 		}
 		return fmt.Errorf("server %q cannot be found in the file that would be written", r.Name)
-	}, func(past *history, all []record.Stored) (first bool) {
+	}, func(past *history, all []record.Stored) (first bool, err error) {
 		past.saved(all, name, r.Name)
-		return false
+		return false, nil
 	})
 	if err != nil {
 		return "", err
@@ -162,7 +164,7 @@ func (f *FileStore) Save(ctx context.Context, name string, r *record.Record, old
 
 // Delete implements [record.Store].
 func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision) error {
-	at := 0
+	var at int
 	return f.change(ctx, func(d *draft, all []record.Stored) (err error) {
 		if at, err = record.PlaceOf(all, name, name, old); err == nil && at < 0 {
 			err = &record.Error{Code: record.CodeNotFound, Name: name}
@@ -171,9 +173,8 @@ func (f *FileStore) Delete(ctx context.Context, name string, old record.Revision
 			return err
 		}
 		return d.remove(name)
-	}, func(past *history, all []record.Stored) (first bool) {
-		past.removed(all, at)
-		return true // it must not be lost
+	}, func(past *history, all []record.Stored) (first bool, err error) {
+		return true, past.removed(all, all[at]) // it must not be lost
 	})
 }
 
@@ -183,27 +184,30 @@ func (f *FileStore) Deleted(ctx context.Context) ([]record.Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := f.past.read()
+	past, err := f.readHistory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return past.gone(all), nil
+	return past.gone(all)
 }
 
 // Restore implements [record.Store]. The record comes last in the file.
 func (f *FileStore) Restore(ctx context.Context, id string) error {
+	var r *record.Record
 	return f.change(ctx, func(d *draft, all []record.Stored) error {
-		past, err := f.past.read()
+		past, err := f.readHistory(ctx)
 		if err != nil {
 			return err
 		}
-		r, err := past.find(id)
+		gone, err := past.gone(past.identify(all))
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(past.identify(all), func(s record.Stored) bool { return s.ID == id }) {
-			return &record.Error{Code: record.CodeNotFound, Name: id} // it was not deleted
+		at := slices.IndexFunc(gone, func(s record.Stored) bool { return s.ID == id })
+		if at < 0 {
+			return &record.Error{Code: record.CodeNotFound, Name: id}
 		}
+		r = gone[at].Record
 		if _, err := record.PlaceOf(all, "", r.Name, ""); err != nil {
 			return err
 		}
@@ -212,9 +216,9 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 			return err
 		}
 		return d.put("", r.Name, entry)
-	}, func(past *history, all []record.Stored) (first bool) {
-		past.restored(id)
-		return false
+	}, func(past *history, _ []record.Stored) (first bool, err error) {
+		past.restored(id, r.Name)
+		return false, nil
 	})
 }
 
@@ -222,12 +226,12 @@ func (f *FileStore) Restore(ctx context.Context, id string) error {
 // file at path, which is made for its owner alone. Without it they last as long as the
 // store does. Two stores over one config file have to keep them in the same file. Call
 // it before anything else.
-func (f *FileStore) Keep(path string) { f.past.path = path }
+func (f *FileStore) Keep(path string) { f.past = &document.File{Path: path, Most: maxHistory} }
 
 // change changes the file as [Change] does; all are the records that stand in it. While no
 // other program of this library changes it, note notes that in the history, which is
 // written first if it says so.
-func (f *FileStore) change(ctx context.Context, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) (first bool)) error {
+func (f *FileStore) change(ctx context.Context, change func(d *draft, all []record.Stored) error, note func(past *history, all []record.Stored) (first bool, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -244,8 +248,12 @@ func (f *FileStore) change(ctx context.Context, change func(d *draft, all []reco
 		return change(d, all)
 	}, &locked{
 		before: func() (err error) {
-			if past, err = f.past.read(); err == nil && note(past, past.identify(all)) {
-				err, past = f.past.write(ctx, past), nil
+			if past, err = f.readHistory(ctx); err != nil {
+				return err
+			}
+			first, err := note(past, past.identify(all))
+			if err == nil && first {
+				err, past = f.writeHistory(ctx, past), nil
 			}
 			return err
 		},
@@ -253,7 +261,7 @@ func (f *FileStore) change(ctx context.Context, change func(d *draft, all []reco
 			if past == nil {
 				return nil
 			}
-			return f.past.write(ctx, past)
+			return f.writeHistory(ctx, past)
 		},
 	})
 }

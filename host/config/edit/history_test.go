@@ -60,13 +60,15 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	}
 
 	// Damaged, it changes nothing about the servers.
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := find("web").ID; got != web {
-		t.Errorf("got the ID %q where the past is damaged, want %q", got, web)
-	}
-	if _, err := record.Remove(t.Context(), again(), "web"); err == nil {
-		t.Error("got no error of a removal that cannot be taken back, want one")
+	for _, damaged := range []string{"", "{", "{}", `{"version": 2, "known": {}}`} {
+		if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := find("web").ID; got != web {
+			t.Errorf("%s: got the ID %q where the past is damaged, want %q", damaged, got, web)
+		}
+		if _, err := record.Remove(t.Context(), again(), "web"); err == nil {
+			t.Errorf("%s: got no error of a removal that cannot be taken back, want one", damaged)
+		}
 	}
 }
