@@ -13,8 +13,8 @@ var ErrNotFound = errors.New("no such record")
 // ErrConflict reports that a record has another revision than the caller knows.
 var ErrConflict = errors.New("the record was changed meanwhile")
 
-// ErrDamaged reports bytes that are not those that were saved. A driver that can tell moves them aside, so
-// that they can be examined; from then on there is no such record.
+// ErrDamaged reports bytes that are not those that were saved. A store that can tell moves
+// them aside, so that they can be examined; from then on there is no such record.
 var ErrDamaged = errors.New("the record is damaged")
 
 // ErrName reports a name that no record can have.
