@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -77,7 +78,7 @@ func (h *Host) book() (*consent.Book, error) {
 		return h.consents.book, nil
 	}
 	book := consent.New()
-	if dir := stateFolder(h.opts.StateDir); dir != "" {
+	if dir := statedir.Folder(h.opts.StateDir); dir != "" {
 		var err error
 		if book, err = consent.Open(filepath.Join(dir, "consents.json"), nil); err != nil {
 			return nil, err

@@ -117,15 +117,6 @@ func approvePending(t testing.TB, h *host.Host) *consent.Launch {
 	return pending[0]
 }
 
-func wantStage(t testing.TB, h *host.Host, want host.Stage) host.Status {
-	t.Helper()
-	status := h.Servers()[0]
-	if status.Stage != want {
-		t.Errorf("stage %q (%v), want %q", status.Stage, status.Err, want)
-	}
-	return status
-}
-
 func TestApproval(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())

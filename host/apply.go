@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -112,6 +113,147 @@ func sound(c *config.Config) error {
 		named[entry.Name] = true
 	}
 	return nil
+}
+
+// ApplyServers makes single servers as load says, and does not touch the others: each of
+// the entries that it returns is applied as by [Host.Apply], by its name, and a server whose
+// entry is nil is removed when the others are ready or have failed their first attempt.
+//
+// The names are those of the servers that load may return. Calls with a name in common call
+// load one after the other, and the last of them has the say: what load has saved last is
+// also what runs at last. They do not wait for each other's servers. The verb says in
+// [Options].Activity what is done, such as "add".
+//
+// The context of load ends when the host is closed, and not with ctx: if ctx ends before
+// all is done, ApplyServers returns its error, and what load has returned is applied all the
+// same. Else the error is that of load, [ErrClosed], or a [*ServersError].
+func (h *Host) ApplyServers(ctx context.Context, verb string, names []string, load func(context.Context) (map[string]*config.Server, error)) (Report, error) {
+	need(ctx)
+	if err := h.made(); err != nil {
+		return Report{}, err
+	}
+	if len(names) == 0 || load == nil {
+		return Report{}, errors.New("host: ApplyServers: there are no names, or load is nil")
+	}
+	unlock, err := h.lockServers(ctx, names)
+	if err != nil {
+		return Report{}, err
+	}
+	var report Report
+	done := make(chan struct{})
+	leave, err := h.visit()
+	if err != nil {
+		unlock()
+		return Report{}, err
+	}
+	go func() {
+		defer leave()
+		defer close(done)
+		report, err = h.applyServers(ctx, verb, names, load, unlock)
+	}()
+	select {
+	case <-done:
+		return report, err
+	case <-ctx.Done():
+		return Report{}, fmt.Errorf("server %q: what of it is saved already is carried out all the same: %w", names[0], ctx.Err())
+	}
+}
+
+// lockServers waits for the right to load those servers.
+func (h *Host) lockServers(ctx context.Context, names []string) (unlock func(), err error) {
+	var unlocks []func()
+	unlock = func() {
+		for _, f := range unlocks {
+			f()
+		}
+	}
+	names = slices.Compact(slices.Sorted(slices.Values(names))) // all in one order
+	for _, name := range names {
+		f, err := h.loading.Lock(ctx, name)
+		if err != nil {
+			unlock()
+			return nil, fmt.Errorf("server %q: waiting for another change of it: %w", name, err)
+		}
+		unlocks = append(unlocks, f)
+	}
+	return unlock, nil
+}
+
+// applyServers loads servers and applies them. It unlocks when it is clear who has the say
+// about them.
+func (h *Host) applyServers(ctx context.Context, verb string, names []string, load func(context.Context) (map[string]*config.Server, error), unlock func()) (Report, error) {
+	following, cancel := h.whileOpen(context.WithoutCancel(ctx))
+	defer cancel()
+	entries, err := h.loadServers(following, load)
+	steps := h.planServers(entries)
+	unlock()
+	name := names[0]
+	for _, st := range steps[:min(1, len(steps))] {
+		name = st.slot.name
+	}
+	h.recordFor(ctx, configEvent(verb, name, err))
+	if err != nil {
+		return Report{}, err
+	}
+	for i := range steps {
+		if st := &steps[i]; !st.done {
+			st.outcome, st.err = h.take(following, st)
+		}
+	}
+	report, required := h.report(steps)
+	return report, required.orNil()
+}
+
+// loadServers calls load, and logs the warnings of what it returns.
+func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[string]*config.Server, error)) (entries map[string]*config.Server, err error) {
+	defer h.caught("what loads servers", &err)
+	if entries, err = load(ctx); err != nil {
+		return nil, err
+	}
+	for name, entry := range entries {
+		if entry == nil {
+			continue
+		}
+		if entry.Name != name {
+			return nil, fmt.Errorf("host: ApplyServers: load returned the server %q as %q", entry.Name, name)
+		}
+		h.warn(&config.Config{Servers: []*config.Server{entry}, Warnings: entry.Warnings})
+	}
+	return entries, nil
+}
+
+// planServers gives the callers the say about the servers of entries, and returns what there
+// is to do: first what starts, so that no tool of a renamed server is missing.
+func (h *Host) planServers(entries map[string]*config.Server) []step {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil
+	}
+	var steps, removals []step
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		entry, hash, sl := entries[name], "", h.slots[name]
+		switch {
+		case sl == nil && entry == nil:
+			continue
+		case sl == nil:
+			sl = h.newSlot(name)
+			h.slots[name] = sl
+			h.order = append(slices.Clone(h.order), name)
+		}
+		if entry != nil {
+			entry = h.scopes.keep(entry)
+			hash = hashOf(entry)
+		}
+		h.generation++
+		st := step{slot: sl, entry: entry, generation: h.generation, done: sl.claim(h.generation, entry, hash, nil)}
+		if entry == nil {
+			removals = append(removals, st)
+		} else {
+			steps = append(steps, st)
+		}
+	}
+	return append(steps, removals...)
 }
 
 // A step is what an Apply does with one server.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
+	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -55,7 +56,7 @@ const (
 
 // newCatalogs returns the catalogs in the folder of states.
 func newCatalogs(stateDir string) *catalogs {
-	dir := stateFolder(stateDir)
+	dir := statedir.Folder(stateDir)
 	if dir == "" {
 		return &catalogs{}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -28,6 +29,7 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := watchdog(t)
+	m := manage.New(h, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), nil)
 	methods := map[string]func(server string) error{
 		"Apply":       func(string) error { _, err := h.Apply(ctx, &config.Config{}); return err },
 		"Enable":      func(s string) error { return h.Enable(ctx, s) },
@@ -46,12 +48,17 @@ func TestMethodsOfAClosedHost(t *testing.T) {
 			return err
 		},
 		"GetPrompt": func(s string) error { _, err := content.New(h).GetPrompt(ctx, s+"__x", nil, nil); return err },
-		"AddServer": func(s string) error {
-			_, err := h.AddServer(ctx, &record.Record{Name: s + "2", Command: "x"})
+		"ApplyServers": func(s string) error {
+			_, err := h.ApplyServers(ctx, "remove", []string{s}, func(context.Context) (map[string]*config.Server, error) { return nil, nil })
 			return err
 		},
-		"UpdateServer": func(s string) error { _, err := h.UpdateServer(ctx, s, patch(t, `{}`)); return err },
-		"RemoveServer": func(s string) error { _, err := h.RemoveServer(ctx, s); return err },
+		"Add": func(s string) error {
+			_, err := m.Add(ctx, &record.Record{Name: s + "2", Command: "x"})
+			return err
+		},
+		"Update":  func(s string) error { _, err := m.Update(ctx, s, patch(t, `{}`)); return err },
+		"Remove":  func(s string) error { _, err := m.Remove(ctx, s); return err },
+		"Restore": func(s string) error { _, err := m.Restore(ctx, s); return err },
 		"Test": func(s string) error {
 			_, err := doctor.Test(ctx, h, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil)
 			return err

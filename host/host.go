@@ -47,12 +47,11 @@ type Host struct {
 	ending      sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	watchdog    transport.Watchdog
 	consents    consents
-	detach      func()        // ends the recording of calls
-	explanation *explanation  // of what is not in the registry
-	untrace     func()        // the same, for the tracer
-	unfollow    func()        // has nobody tell of logins any more; nil without Logins
-	managing    keylock.Set   // by the names of servers whose records are changed
-	keeper      *statusKeeper // nil if nothing is kept
+	detach      func()       // ends the recording of calls
+	explanation *explanation // of what is not in the registry
+	untrace     func()       // the same, for the tracer
+	unfollow    func()       // has nobody tell of logins any more; nil without Logins
+	loading     keylock.Set  // by the names of servers that ApplyServers loads
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -102,10 +101,6 @@ func New(opts *Options) *Host {
 		h.unfollow = o.Logins.OnLogin(h.loggedIn)
 	}
 	h.explanation = h.explains()
-	if o.Statuses != nil {
-		h.keeper = &statusKeeper{host: h, store: o.Statuses}
-		h.ending.Go(h.keeper.run)
-	}
 	return h
 }
 
@@ -200,7 +195,6 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	if h.made() != nil {
 		return nil // there is nothing to close
 	}
-	h.keeper.close() // before anything ends
 	h.mu.Lock()
 	first := !h.closed
 	h.closed = true

@@ -68,13 +68,6 @@ func TestToolsFollowTheServer(t *testing.T) {
 	}
 }
 
-// inProcess makes every server of the config s.
-func inProcess(s *sdk.Server) *host.Options {
-	return &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: s.Run}, nil
-	}}
-}
-
 func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 	path := write(t, "s", `{"command": "x"}`)
 	synctest.Test(t, func(t *testing.T) {
@@ -255,18 +248,6 @@ func TestCloseWhileOpening(t *testing.T) {
 	}
 	if err := <-applied; err != nil && !errors.Is(err, host.ErrClosed) {
 		t.Errorf("Apply: %v", err)
-	}
-}
-
-// kill ends a process as rudely as the system allows.
-func kill(t *testing.T, pid int) {
-	t.Helper()
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Kill(); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -31,13 +33,13 @@ func TestServerThatCannotListWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		down := mcptest.Error(-32603, "the index is locked")
 		opts := scriptedHost(t, mcptest.Script{"tools/list": mcptest.Sequence(down, down, down, mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`))})
-		kept := &memoryStatuses{all: map[string]record.LastStatus{"s": {Status: record.StatusConnected, Tools: 3}}}
-		opts.Statuses = kept
-		h, err := host.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), patient(opts))
+		kept := hosttest.NewStatuses(map[string]record.LastStatus{"s": {Status: record.StatusConnected, Tools: 3}})
+		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), &manage.Options{Host: *patient(opts), Statuses: kept})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = h.Close() }()
+		defer func() { _ = m.Close() }()
+		h := m.Host()
 		time.Sleep(300 * time.Millisecond)
 		synctest.Wait()
 		s := status(t, h, "s")
@@ -47,7 +49,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		if s.Err == nil || !strings.Contains(s.Err.Error(), "the index is locked") {
 			t.Errorf("got the error %v, want that of the list", s.Err)
 		}
-		if got := kept.at("s"); got.Status != record.StatusError || !strings.Contains(got.Error, "the index is locked") {
+		if got := kept.At("s"); got.Status != record.StatusError || !strings.Contains(got.Error, "the index is locked") {
 			t.Errorf("got the kept status %+v, want an error with that of the list", got)
 		}
 		health, err := doctor.HealthOf(h, "s")
@@ -69,7 +71,7 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		if got := status(t, h, "s"); got.Stage != host.StageReady || got.Err != nil {
 			t.Errorf("after a minute: got the stage %s and the error %v, want %s and none", got.Stage, got.Err, host.StageReady)
 		}
-		if got := kept.at("s"); got.Status != record.StatusConnected || got.Tools != 1 || got.Error != "" {
+		if got := kept.At("s"); got.Status != record.StatusConnected || got.Tools != 1 || got.Error != "" {
 			t.Errorf("after a minute: got the kept status %+v, want that it is connected with one tool", got)
 		}
 	})

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -45,13 +43,6 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Store == nil {
-		store := edit.OpenFileStore(path, o.Config)
-		if dir := stateFolder(o.StateDir); dir != "" {
-			store.Keep(filepath.Join(dir, "records", statusName(path)))
-		}
-		o.Store = store
-	}
 	h, err := open(ctx, c, o)
 	if err == nil && o.Follow {
 		h.followFile(path, seen)
@@ -59,15 +50,14 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	return h, err
 }
 
-// OpenStore is [Open] for the records of a store: it returns a host that runs them, and
-// that [Host.AddServer], [Host.UpdateServer] and [Host.RemoveServer] change together
-// with the store. The store stays open when the host is closed.
+// OpenStore is [Open] for the records of a store: it returns a host that runs them. The
+// store stays open when the host is closed. Package host/manage changes records and servers
+// together.
 func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Host, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
-	o.Store = store
 	c, err := record.Read(ctx, store, o.Config)
 	if err != nil {
 		return nil, err
@@ -83,11 +73,6 @@ func open(ctx context.Context, c *config.Config, o Options) (*Host, error) {
 			return nil, err
 		}
 		o.Registry = registry.New(&registry.Options{Ledger: accepted})
-	}
-	// What is no file has no name of its own to keep statuses by.
-	named := c.Path != "" && c.Path != record.StoreFile
-	if dir := stateFolder(o.StateDir); o.Statuses == nil && named && dir != "" {
-		o.Statuses = record.OpenStatusFile(filepath.Join(dir, "status", statusName(c.Path)))
 	}
 	h := New(&o)
 	if err := h.bring(ctx, c); err != nil {

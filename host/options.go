@@ -9,7 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/login"
-	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -28,7 +28,7 @@ const (
 	DefaultMaxUserClients = 64
 
 	// NoState as Options.StateDir keeps nothing on disk.
-	NoState = "-"
+	NoState = statedir.None
 )
 
 // Options configure a [Host]. The zero value, and nil, mean the defaults. Where one of
@@ -60,13 +60,6 @@ type Options struct {
 	// changed and was left alone for a second or two, until the host is closed. It is looked at
 	// once a second. For other files there is [FileChanges]. OpenStore does not use it.
 	Follow bool
-	// Store keeps the records that AddServer, UpdateServer and RemoveServer change, and
-	// is not closed with the host. Default: what Open or OpenStore was given; New: none.
-	Store record.Store
-	// Statuses keeps what became of the servers, for the next run. It is told of changes
-	// in the background, some of them at a time. Default: for Open, and for OpenStore
-	// with the store of a file, a file in StateDir; else nothing is kept.
-	Statuses record.StatusStore
 	// Logins, if set, logs users in at the servers, as the configuration says. It is for one
 	// host only, and the host does not close it. Another way to log in belongs to a transport
 	// of Transport.
@@ -101,8 +94,8 @@ type Options struct {
 	// which does not answer keeps nobody from the others. Default: 64.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
-	// servers, what became of them, which ones may be started, and for Open the IDs of
-	// records and those that were removed, with their secrets. Several hosts and
+	// servers and which ones may be started. Package host/manage keeps there what became of
+	// servers, the IDs of records, and those that were removed, with their secrets. Several hosts and
 	// processes may share it. Default: mcpbelt in the user's state folder, which is
 	// $XDG_STATE_HOME or the system's own, such as ~/.local/state/mcpbelt; it is made
 	// when there is something to keep. [NoState]: nothing is written there.

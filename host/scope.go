@@ -40,24 +40,12 @@ func (s scopes) keep(e *config.Server) *config.Server {
 	return e
 }
 
-// storeOptions are those by which a record of the host's store is read once more: they
-// say its scope before anybody is asked for a secret of it. The names are those that it
-// has and had.
-func (h *Host) storeOptions(names ...string) *config.Options {
-	var o config.Options
-	if h.opts.Config != nil {
-		o = *h.opts.Config
-	}
-	file := record.StoreFile
-	if store, ok := h.opts.Store.(interface{ Path() string }); ok {
-		file = store.Path()
-	}
+// KnownScope returns the scope, one that has to be allowed, of which the host was told that
+// entries of a file are; empty if it was told of none. Of entries that are kept in no file
+// each has its own, by its name. Who reads the file again says the scope to config, so that
+// no secret is asked for before it is allowed.
+func (h *Host) KnownScope(file, name string) config.Scope {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, name := range names {
-		if known := h.scopes[scopeKey(file, name)]; known != "" && !o.Scope.NeedsApproval() {
-			o.Scope = known
-		}
-	}
-	return &o
+	return h.scopes[scopeKey(file, name)]
 }

@@ -14,8 +14,10 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -97,7 +99,7 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_, _ = h.Login(ctx, key)
 		_, _ = doctor.Diagnose(ctx, h, s.Name)
 		_, _ = h.Registry().Call(session.WithUser(ctx, "ann"), s.Name+"__echo", nil)
-		_, _ = h.UpdateServer(ctx, s.Name, &record.Patch{Description: record.Some("another")})
+		_, _ = manage.New(h, edit.OpenFileStore(path, nil), &manage.Options{Host: host.Options{Config: opts.Config}}).Update(ctx, s.Name, &record.Patch{Description: record.Some("another")})
 	}
 	for _, e := range c.Servers {
 		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e, nil)

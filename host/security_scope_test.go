@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
@@ -44,15 +45,13 @@ func (p *project) open(path string, config *config.Options) *host.Host {
 	return p.opened(h, err)
 }
 
-// applied makes a host over a store, and applies what the file says.
-func (p *project) applied(store record.Store, c *config.Config, err error) *host.Host {
+// applied makes a host, and applies what the file says.
+func (p *project) applied(c *config.Config, err error) *host.Host {
 	p.Helper()
 	if err != nil {
 		p.Fatal(err)
 	}
-	o := p.options(lax())
-	o.Store = store
-	h := p.opened(host.New(o), nil)
+	h := p.opened(host.New(p.options(lax())), nil)
 	p.reported(h.Apply(p.Context(), c))
 	return h
 }
@@ -81,10 +80,34 @@ func (p *project) reported(_ host.Report, err error) {
 	}
 }
 
+// manager manages records of a host that are read without scope.
+func (p *project) manager(h *host.Host, store record.Store) *manage.Manager {
+	return manage.New(h, store, &manage.Options{Host: host.Options{Config: lax()}})
+}
+
 // update changes what no one is asked for.
-func (p *project) update(h *host.Host, name string) *host.Host {
+func (p *project) update(h *host.Host, store record.Store) *host.Host {
 	p.Helper()
-	p.reported(h.UpdateServer(p.Context(), name, &record.Patch{Description: record.Some("another")}))
+	p.reported(p.manager(h, store).Update(p.Context(), "notes", &record.Patch{Description: record.Some("another")}))
+	return h
+}
+
+// updated is update with a manager of its own.
+func (p *project) updated(m *manage.Manager, err error) *host.Host {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.reported(m.Update(p.Context(), "notes", &record.Patch{Description: record.Some("another")}))
+	return p.opened(m.Host(), nil)
+}
+
+// again removes the record of a server and adds it.
+func (p *project) again(h *host.Host, store record.Store) *host.Host {
+	p.Helper()
+	m := p.manager(h, store)
+	p.reported(m.Remove(p.Context(), "notes"))
+	p.reported(m.Add(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
 	return h
 }
 
@@ -123,11 +146,14 @@ func readings() []reading {
 	return []reading{
 		{"`Open` of `.mcp.json` without options", func(p *project, path string) *host.Host { return p.open(named(p, path), nil) }},
 		{"`OpenStore` of `.mcp.json` without options", func(p *project, path string) *host.Host { return p.openStoreOf(named(p, path)) }},
-		{"`UpdateServer` after `Open` of `.mcp.json`", func(p *project, path string) *host.Host { return p.update(p.open(named(p, path), nil), "notes") }},
+		{"`Manager.Update` after `Open` of `.mcp.json`", func(p *project, path string) *host.Host {
+			path = named(p, path)
+			return p.update(p.open(path, nil), edit.OpenFileStore(path, nil))
+		}},
 		{"`Apply` of `LoadAll` of what `Find` finds", func(p *project, path string) *host.Host {
 			named(p, path)
 			configs, err := config.LoadAll(context.Background(), config.Find(&config.FindOptions{Project: p.dir, Home: p.dir + "/home", Lookup: func(string) (string, bool) { return "", false }}), lax())
-			return p.applied(nil, config.Merge(configs...), err)
+			return p.applied(config.Merge(configs...), err)
 		}},
 		{"`Open` with `Options.Config.Scope`", func(p *project, path string) *host.Host { return p.open(path, asProject()) }},
 		{"`OpenStore` with a `FileStore` that has the scope", func(p *project, path string) *host.Host { return p.openStore(path) }},
@@ -135,39 +161,40 @@ func readings() []reading {
 			h, err := host.OpenStore(p.Context(), edit.OpenFileStore(path, nil), p.options(asProject()))
 			return p.opened(h, err)
 		}},
-		{"`New` with a `Store`, `Apply` of `ReadStore`", func(p *project, path string) *host.Host {
+		{"`New`, `Apply` of `record.Read`", func(p *project, path string) *host.Host {
 			store := edit.OpenFileStore(path, asProject())
 			c, err := record.Read(p.Context(), store, lax())
-			return p.applied(store, c, err)
+			return p.applied(c, err)
 		}},
-		{"`UpdateServer` after `Open`", func(p *project, path string) *host.Host { return p.update(p.open(path, asProject()), "notes") }},
-		{"`UpdateServer` after `OpenStore`", func(p *project, path string) *host.Host { return p.update(p.openStore(path), "notes") }},
-		{"`UpdateServer` in a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
+		{"`manage.Open`, then `Update`", func(p *project, path string) *host.Host {
+			m, err := manage.Open(p.Context(), path, &manage.Options{Host: *p.options(asProject())})
+			return p.updated(m, err)
+		}},
+		{"`manage.OpenStore`, then `Update`", func(p *project, path string) *host.Host {
+			m, err := manage.OpenStore(p.Context(), edit.OpenFileStore(path, asProject()), &manage.Options{Host: *p.options(lax())})
+			return p.updated(m, err)
+		}},
+		{"`Manager.Update` in a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
 			c, err := config.Load(context.Background(), path, asProject())
-			return p.update(p.applied(edit.OpenFileStore(path, nil), c, err), "notes")
+			return p.update(p.applied(c, err), edit.OpenFileStore(path, nil))
 		}},
-		{"`UpdateServer` with a new name", func(p *project, path string) *host.Host {
+		{"`Manager.Update` with a new name", func(p *project, path string) *host.Host {
 			h := p.openStore(path)
-			p.reported(h.UpdateServer(p.Context(), "notes", &record.Patch{Name: record.Some("renamed")}))
+			m := p.manager(h, edit.OpenFileStore(path, asProject()))
+			p.reported(m.Update(p.Context(), "notes", &record.Patch{Name: record.Some("renamed")}))
 			return h
 		}},
-		{"`UpdateServer` of records in memory", func(p *project, path string) *host.Host {
+		{"`Manager.Update` of records in memory", func(p *project, path string) *host.Host {
 			store := record.NewMemoryStore(&record.Record{Name: "notes", Command: filepath.Join(p.dir, "bin/notes"), Cwd: p.dir})
 			c, err := record.Read(p.Context(), store, asProject())
-			return p.update(p.applied(store, c, err), "notes")
+			return p.update(p.applied(c, err), store)
 		}},
-		{"`AddServer` to the file", func(p *project, path string) *host.Host {
-			h := p.openStore(path)
-			p.reported(h.RemoveServer(p.Context(), "notes"))
-			p.reported(h.AddServer(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
-			return h
+		{"`Manager.Add` to the file", func(p *project, path string) *host.Host {
+			return p.again(p.openStore(path), edit.OpenFileStore(path, asProject()))
 		}},
-		{"`AddServer` to a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
+		{"`Manager.Add` to a `Store` without scope, after `Apply`", func(p *project, path string) *host.Host {
 			c, err := config.Load(context.Background(), path, asProject())
-			h := p.applied(edit.OpenFileStore(path, nil), c, err)
-			p.reported(h.RemoveServer(p.Context(), "notes"))
-			p.reported(h.AddServer(p.Context(), &record.Record{Name: "notes", Command: "./bin/notes", Cwd: "."}))
-			return h
+			return p.again(p.applied(c, err), edit.OpenFileStore(path, nil))
 		}},
 		{"`Apply` of the file, read without scope", func(p *project, path string) *host.Host {
 			h := p.open(path, asProject())
@@ -204,7 +231,7 @@ func readings() []reading {
 		}},
 		{"`Apply` of `Merge`", func(p *project, path string) *host.Host {
 			c, err := config.Load(p.Context(), path, asProject())
-			return p.applied(nil, config.Merge(c), err)
+			return p.applied(config.Merge(c), err)
 		}},
 		{"`Import.Apply` into the file, and `Apply` of it", func(p *project, path string) *host.Host {
 			h := p.openStore(path)

@@ -18,8 +18,6 @@ type slot struct {
 	name  string
 	meter *callMeter
 
-	former string // under which its status was kept before; guarded by the mutex of the host
-
 	// changing holds a token while the server is started, stopped or replaced.
 	changing chan struct{}
 

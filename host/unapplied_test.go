@@ -9,37 +9,39 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
 // unappliedHost opens a host whose only server, "s", was to be replaced by what does not
 // connect: the town is down for connections that are made from then on.
-func unappliedHost(t *testing.T, town *frailTown, kept *memoryStatuses) *host.Host {
+func unappliedHost(t *testing.T, town *frailTown, kept *hosttest.Statuses) *manage.Manager {
 	t.Helper()
-	opts := town.options()
-	opts.Statuses = kept
-	h, err := host.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), patient(opts))
+	opts := &manage.Options{Host: *patient(town.options()), Statuses: kept}
+	m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	town.down.Store(true)
-	report, err := h.UpdateServer(t.Context(), "s", patch(t, `{"args": ["2"], "env": {"KEY": "`+managedSecret+`"}}`))
+	report, err := m.Update(t.Context(), "s", patch(t, `{"args": ["2"], "env": {"KEY": "`+hosttest.Secret+`"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !errors.Is(report.Failed["s"], errFrail) {
 		t.Fatalf("got the report %+v, want that the replacement failed", report)
 	}
-	return h
+	return m
 }
 
 // What runs is not what is configured: everybody who looks is told so.
 func TestFailedReplacementIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kept := &memoryStatuses{}
+		kept := hosttest.NewStatuses(nil)
 		began := time.Now()
-		h := unappliedHost(t, &frailTown{}, kept)
-		defer func() { _ = h.Close() }()
+		m := unappliedHost(t, &frailTown{}, kept)
+		defer func() { _ = m.Close() }()
+		h := m.Host()
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		s := status(t, h, "s")
@@ -66,7 +68,7 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		if health.Level != doctor.LevelDegraded || health.Action != doctor.ActionWait || !strings.Contains(health.Error, errFrail.Error()) {
 			t.Errorf("got the health %s, %s and the error %q, want degraded, wait and %v", health.Level, health.Action, health.Error, errFrail)
 		}
-		if got := kept.at("s"); got.Status != record.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
+		if got := kept.At("s"); got.Status != record.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
 			t.Errorf("got the kept status %+v, want connected with the error %v", got, errFrail)
 		}
 		d, err := doctor.Diagnose(t.Context(), h, "s")
@@ -83,8 +85,9 @@ func TestFailedReplacementIsShown(t *testing.T) {
 func TestFailedReplacementIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		town := &frailTown{}
-		h := unappliedHost(t, town, &memoryStatuses{})
-		defer func() { _ = h.Close() }()
+		m := unappliedHost(t, town, hosttest.NewStatuses(nil))
+		defer func() { _ = m.Close() }()
+		h := m.Host()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		u := status(t, h, "s").Unapplied
@@ -111,29 +114,30 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 	for _, c := range []struct {
 		name, args string
-		do         func(*testing.T, *host.Host) error
+		do         func(*testing.T, *manage.Manager) error
 	}{
-		{"Restart", "2", func(t *testing.T, h *host.Host) error { return h.Restart(t.Context(), "s") }},
-		{"Refresh", "2", func(t *testing.T, h *host.Host) error { return h.Refresh(t.Context()) }},
-		{"Disable and Enable", "2", func(t *testing.T, h *host.Host) error {
-			return errors.Join(h.Disable(t.Context(), "s"), h.Enable(t.Context(), "s"))
+		{"Restart", "2", func(t *testing.T, m *manage.Manager) error { return m.Host().Restart(t.Context(), "s") }},
+		{"Refresh", "2", func(t *testing.T, m *manage.Manager) error { return m.Host().Refresh(t.Context()) }},
+		{"Disable and Enable", "2", func(t *testing.T, m *manage.Manager) error {
+			return errors.Join(m.Host().Disable(t.Context(), "s"), m.Host().Enable(t.Context(), "s"))
 		}},
-		{"the same again", "2", func(t *testing.T, h *host.Host) error {
-			_, err := h.UpdateServer(t.Context(), "s", patch(t, `{}`))
+		{"the same again", "2", func(t *testing.T, m *manage.Manager) error {
+			_, err := m.Update(t.Context(), "s", patch(t, `{}`))
 			return err
 		}},
-		{"the former entry", "", func(t *testing.T, h *host.Host) error {
-			_, err := h.UpdateServer(t.Context(), "s", patch(t, `{"args": null, "env": null}`))
+		{"the former entry", "", func(t *testing.T, m *manage.Manager) error {
+			_, err := m.Update(t.Context(), "s", patch(t, `{"args": null, "env": null}`))
 			return err
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				town := &frailTown{}
-				h := unappliedHost(t, town, &memoryStatuses{})
-				defer func() { _ = h.Close() }()
+				m := unappliedHost(t, town, hosttest.NewStatuses(nil))
+				defer func() { _ = m.Close() }()
+				h := m.Host()
 				if c.name == "Restart" || c.name == "Refresh" {
-					if err := c.do(t, h); !errors.Is(err, errFrail) {
+					if err := c.do(t, m); !errors.Is(err, errFrail) {
 						t.Errorf("while it fails: got %v, want %v", err, errFrail)
 					}
 					if got := status(t, h, "s"); got.Stage != host.StageReady {
@@ -141,7 +145,7 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 					}
 				}
 				town.down.Store(false)
-				if err := c.do(t, h); err != nil {
+				if err := c.do(t, m); err != nil {
 					t.Fatal(err)
 				}
 				if s := status(t, h, "s"); s.Unapplied != nil || s.Stage != host.StageReady {

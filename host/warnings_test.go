@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
@@ -58,8 +59,15 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 		return func(yield func([]string) bool) { yield([]string{path}) }
 	}
 	for name, start := range map[string]func(t *testing.T) *host.Host{
-		"Open":      func(t *testing.T) *host.Host { return open(t, path, options()) },
-		"OpenStore": func(t *testing.T) *host.Host { return openStore(t, stored(t), options()) },
+		"Open": func(t *testing.T) *host.Host { return open(t, path, options()) },
+		"OpenStore": func(t *testing.T) *host.Host {
+			h, err := host.OpenStore(watchdog(t), stored(t), patient(options()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = h.Close() })
+			return h
+		},
 		"Apply": func(t *testing.T) *host.Host {
 			h := host.New(options())
 			c, err := load(t.Context())
@@ -145,7 +153,7 @@ func TestWarningsOfRecordsAreTold(t *testing.T) {
 	opts := fakes(&host.Options{})
 	opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	h := open(t, write(t, "a", `{"command": "x"}`), opts)
-	_, err := h.AddServer(watchdog(t), &record.Record{Name: "b", Command: "x y"})
+	_, err := manage.New(h, record.NewMemoryStore(), nil).Add(watchdog(t), &record.Record{Name: "b", Command: "x y"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -56,21 +57,29 @@ func TestZeroHost(t *testing.T) {
 // What the host cannot work with is refused when it is given, not when it is used.
 func TestNilRefused(t *testing.T) {
 	ctx := watchdog(t)
-	h := host.New(&host.Options{StateDir: host.NoState, Store: record.NewMemoryStore()})
+	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
 	_, loginsErr := login.New(nil, nil)
 	_, zeroErr := login.New(&seal.Store{}, nil)
 	_, storeErr := host.OpenStore(ctx, nil, &host.Options{StateDir: host.NoState})
-	_, addErr := h.AddServer(ctx, nil)
+	_, addErr := manage.New(h, record.NewMemoryStore(), nil).Add(ctx, nil)
+	_, noStoreErr := manage.New(h, nil, nil).Servers(ctx)
+	_, zeroManagerErr := new(manage.Manager).Remove(ctx, "s")
+	_, zeroHostErr := manage.New(new(host.Host), record.NewMemoryStore(), nil).Servers(ctx)
+	_, noLoadErr := h.ApplyServers(ctx, "add", []string{"s"}, nil)
 	load := func(context.Context) (*config.Config, error) { return nil, errors.New("no config") }
 	none := func(context.Context) iter.Seq[[]string] { return nil }
 	for want, err := range map[string]error{
-		"session: NewManager: the store is nil":                                          loginsErr,
-		"session: NewManager: seal: the zero Store is not usable: make it with NewStore": zeroErr,
-		"record: the store is nil":                                                       storeErr,
-		"host: AddServer: the record is nil":                                             addErr,
-		"host: Follow: changes and load must not be nil":                                 h.Follow(ctx, none, nil, nil),
-		"host: Follow: changes returns nil":                                              h.Follow(ctx, none, load, nil),
+		"session: NewManager: the store is nil":                                                   loginsErr,
+		"session: NewManager: seal: the zero Store is not usable: make it with NewStore":          zeroErr,
+		"record: the store is nil":                                                                storeErr,
+		"manage: Add: the record is nil":                                                          addErr,
+		"manage: the store is nil":                                                                noStoreErr,
+		"manage: the zero Manager is not usable: make it with New, Open or OpenStore":             zeroManagerErr,
+		"manage: the zero Host is not usable: make it with host.New, host.Open or host.OpenStore": zeroHostErr,
+		"host: ApplyServers: there are no names, or load is nil":                                  noLoadErr,
+		"host: Follow: changes and load must not be nil":                                          h.Follow(ctx, none, nil, nil),
+		"host: Follow: changes returns nil":                                                       h.Follow(ctx, none, load, nil),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -136,7 +145,6 @@ func TestNilContext(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)})
 	h := host.New(&host.Options{
 		StateDir:  host.NoState,
-		Store:     record.NewMemoryStore(),
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) { return server, nil },
 	})
 	defer func() { _ = h.Close() }()
@@ -150,15 +158,17 @@ func TestNilContext(t *testing.T) {
 		"Apply": func(ctx context.Context) {
 			_, _ = h.Apply(ctx, &config.Config{Servers: []*config.Server{{Name: "other"}}})
 		},
-		"AddServer": func(ctx context.Context) { _, _ = h.AddServer(ctx, &record.Record{Name: "r", Command: "x"}) },
-		"Enable":    func(ctx context.Context) { _ = h.Enable(ctx, "s") },
-		"Disable":   func(ctx context.Context) { _ = h.Disable(ctx, "s") },
-		"Restart":   func(ctx context.Context) { _ = h.Restart(ctx, "s") },
-		"Refresh":   func(ctx context.Context) { _ = h.Refresh(ctx) },
-		"Try":       func(ctx context.Context) { _ = h.Try(ctx, entry, nil, nil) },
-		"Approve":   func(ctx context.Context) { _ = h.AllowLaunch(ctx, "me", "x") },
-		"Reject":    func(ctx context.Context) { _ = h.DenyLaunch(ctx, "me", "x") },
-		"Shutdown":  func(ctx context.Context) { _ = h.Shutdown(ctx) },
+		"ApplyServers": func(ctx context.Context) {
+			_, _ = h.ApplyServers(ctx, "add", []string{"s"}, func(context.Context) (map[string]*config.Server, error) { return nil, nil })
+		},
+		"Enable":   func(ctx context.Context) { _ = h.Enable(ctx, "s") },
+		"Disable":  func(ctx context.Context) { _ = h.Disable(ctx, "s") },
+		"Restart":  func(ctx context.Context) { _ = h.Restart(ctx, "s") },
+		"Refresh":  func(ctx context.Context) { _ = h.Refresh(ctx) },
+		"Try":      func(ctx context.Context) { _ = h.Try(ctx, entry, nil, nil) },
+		"Approve":  func(ctx context.Context) { _ = h.AllowLaunch(ctx, "me", "x") },
+		"Reject":   func(ctx context.Context) { _ = h.DenyLaunch(ctx, "me", "x") },
+		"Shutdown": func(ctx context.Context) { _ = h.Shutdown(ctx) },
 	} {
 		func() {
 			defer func() {

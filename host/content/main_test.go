@@ -3,11 +3,8 @@ package content_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -138,90 +136,16 @@ func refuse(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
+var (
+	open     = hosttest.Open
+	status   = hosttest.Status
+	until    = hosttest.Until
+	watchdog = hosttest.Watchdog
+	write    = hosttest.Write
+)
+
 func TestMain(m *testing.M) {
-	// What hosts keep between runs must not come from the user's own, or stay there.
-	state, err := os.MkdirTemp("", "content-test-*")
-	if err == nil {
-		err = os.Setenv("XDG_STATE_HOME", state)
+	if end := hosttest.Begin(nil); end != nil {
+		goleak.VerifyTestMain(m, goleak.Cleanup(end))
 	}
-	if err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(state)
-		os.Exit(code)
-	}))
-}
-
-// write writes a config file with the given entries: name, entry, name, entry.
-func write(t *testing.T, entries ...string) string {
-	t.Helper()
-	var members []string
-	for i := 0; i+1 < len(entries); i += 2 {
-		members = append(members, fmt.Sprintf("    %q: %s", entries[i], entries[i+1]))
-	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	text := "{\n  \"mcpServers\": {\n" + strings.Join(members, ",\n") + "\n  }\n}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// watchdog bounds a test that hangs.
-func watchdog(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// patient returns options with which opening waits for all servers, however slow the
-// machine is.
-func patient(opts *host.Options) *host.Options {
-	o := host.Options{OpenWait: -1}
-	if opts != nil {
-		o = *opts
-		if o.OpenWait == 0 {
-			o.OpenWait = -1
-		}
-	}
-	return &o
-}
-
-func open(t *testing.T, path string, opts *host.Options) *host.Host {
-	t.Helper()
-	h, err := host.Open(watchdog(t), path, patient(opts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return h
-}
-
-// status returns the named server's status.
-func status(t *testing.T, h *host.Host, name string) host.Status {
-	t.Helper()
-	for _, s := range h.Servers() {
-		if s.Name == name {
-			return s
-		}
-	}
-	t.Fatalf("no server %q", name)
-	return host.Status{}
-}
-
-// until waits until the named server's status is as wanted.
-func until(t *testing.T, h *host.Host, name, what string, wanted func(host.Status) bool) {
-	t.Helper()
-	for range h.Watch(watchdog(t)) {
-		if wanted(status(t, h, name)) {
-			return
-		}
-	}
-	t.Fatalf("server %q never was %s: %+v", name, what, status(t, h, name))
 }

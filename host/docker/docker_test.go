@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -134,7 +135,7 @@ func TestDocker(t *testing.T) {
 	})
 	e.Cwd = filepath.Join(data, "sub")
 	h := runDockered(t, e)
-	wantStage(t, h, host.StageReady)
+	hosttest.WantStage(t, h, host.StageReady)
 	args := w.lines("arguments")
 	name := strings.TrimPrefix(args[1], "--name=")
 	if !strings.HasPrefix(name, "mcpbelt-") {
@@ -192,7 +193,7 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	e := dockered(t, config.Isolation{})
 	e.Command = "only-in-the-image"
 	h := runDockered(t, e)
-	wantStage(t, h, host.StageReady)
+	hosttest.WantStage(t, h, host.StageReady)
 	if r, err := doctor.Test(t.Context(), h, e, nil); err != nil || !r.Success {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -290,7 +291,7 @@ func TestDockerHasTheBaseEnvironment(t *testing.T) {
 	for _, name := range []string{"DOCKER_HOST", "LD_PRELOAD_TEST", "GIT_SSH_COMMAND", "http_proxy", "SECRET_HELPER"} {
 		e.Env[name] = "value"
 	}
-	wantStage(t, runDockered(t, e), host.StageReady)
+	hosttest.WantStage(t, runDockered(t, e), host.StageReady)
 	known := append(transport.BaseEnvNames(), "MCPBELT_PROCESS", "PWD", "OLDPWD", "SHLVL", "_")
 	for _, line := range w.lines("environment") {
 		if name, _, _ := strings.Cut(line, "="); !slices.Contains(known, name) || strings.HasSuffix(line, "=value") {

@@ -75,6 +75,8 @@ var house = []room{
 
 	{path: "host/content", floor: 5, wing: joint},
 	{path: "host/doctor", floor: 5, wing: joint},
+	{path: "host/manage", floor: 5, wing: joint},
+	{path: "internal/hosttest", floor: 5, wing: joint, kit: true},
 	{path: "host/gateway", floor: 5, wing: joint},
 	{path: "host/admin", floor: 5, wing: joint},
 	{path: "sqlstore", floor: 5, wing: joint},

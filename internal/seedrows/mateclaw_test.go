@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -99,15 +100,16 @@ func mateclawRecord(t *testing.T, request string) *record.Record {
 }
 
 // mateclawHost runs the servers of requests, of which one may be at another address.
-func mateclawHost(t *testing.T, opts *host.Options, requests ...string) *host.Host {
+func mateclawHost(t *testing.T, opts *host.Options, requests ...string) *manage.Manager {
 	t.Helper()
-	h := openStore(t, record.NewMemoryStore(), opts)
+	store := record.NewMemoryStore()
+	m := manage.New(openStore(t, store, opts), store, nil)
 	for _, r := range requests {
-		if _, err := h.AddServer(patience(t), mateclawRecord(t, r)); err != nil {
+		if _, err := m.Add(patience(t), mateclawRecord(t, r)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return h
+	return m
 }
 
 func mateclawPatch(t *testing.T, text string) *record.Patch {
@@ -121,8 +123,9 @@ func TestMateClaw(t *testing.T) { t.Parallel(); run(t, mateclaw) }
 var mateclaw = []row{
 	{1, func(t *testing.T) {
 		at := remote(t, "Authorization").URL
-		h := mateclawHost(t, nil, mateclawFilesystem,
+		m := mateclawHost(t, nil, mateclawFilesystem,
 			strings.ReplaceAll(mateclawRemote, "https://mcp.example.com", at), strings.ReplaceAll(mateclawLegacy, "http://192.168.1.100:3001", at))
+		h := m.Host()
 		for name, want := range map[string]string{"filesystem": "stdio", "remote-tools": "http", "legacy-mcp-server": "sse"} {
 			s := status(t, h, name)
 			equal(t, name, string(s.Stage)+" over "+s.Transport, "ready over "+want)
@@ -137,13 +140,14 @@ var mateclaw = []row{
 			equal(t, "the name "+name, (&record.Record{Name: name, Command: "npx"}).Validate() == nil, ok)
 		}
 		equal(t, "enabled by default", mateclawRecord(t, `{"name":"a","command":"npx"}`).Disabled, false)
-		h := openStore(t, record.NewMemoryStore(&record.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true}), nil)
-		_, err := h.RemoveServer(patience(t), "own")
+		store := record.NewMemoryStore(&record.Record{Name: "own", Command: "npx", Builtin: true, Disabled: true})
+		m := manage.New(openStore(t, store, nil), store, nil)
+		_, err := m.Remove(patience(t), "own")
 		equal(t, "a builtin server is not deleted", errors.Is(err, &record.Error{Code: record.CodeBuiltinReadOnly}), true)
 		t.Run("id, times and logical delete", func(t *testing.T) {
-			h := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
-			shown := func() (m struct{ Name, ID, CreateTime, UpdateTime string }) {
-				all, err := h.ManagedServers(patience(t))
+			m := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled": true`, `"enabled": false`, 1))
+			shown := func() struct{ Name, ID, CreateTime, UpdateTime string } {
+				all, err := m.Servers(patience(t))
 				if err != nil || len(all) != 1 {
 					t.Fatalf("got %d records and the error %v, want 1", len(all), err)
 				}
@@ -153,25 +157,26 @@ var mateclaw = []row{
 			if before.ID == "" || before.CreateTime == "" || before.UpdateTime == "" {
 				t.Errorf("got %+v, want an id and times", before)
 			}
-			if _, err := h.UpdateServer(patience(t), before.ID, mateclawPatch(t, `{"name":"files"}`)); err != nil {
+			if _, err := m.Update(patience(t), before.ID, mateclawPatch(t, `{"name":"files"}`)); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "the id of a server with another name", shown().Name+" "+shown().ID, "files "+before.ID)
-			if _, err := h.RemoveServer(patience(t), before.ID); err != nil {
+			if _, err := m.Remove(patience(t), before.ID); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.RestoreServer(patience(t), before.ID); err != nil {
+			if _, err := m.Restore(patience(t), before.ID); err != nil {
 				t.Fatal(err)
 			}
 			equal(t, "the id after the deletion was undone", shown().ID, before.ID)
 		})
 	}},
 	{11, func(t *testing.T) {
-		h := mateclawHost(t, nil, mateclawTavily)
+		m := mateclawHost(t, nil, mateclawTavily)
+		h := m.Host()
 		equal(t, "the variable", call(t, h, "tavily-search__TAVILY_API_KEY", ``), "tvly-made-up{}")
 		at := remote(t, "Authorization").URL
 		request := strings.NewReplacer("https://mcp.example.com", at, "Bearer your-api-key", "Bearer ${MCP_API_KEY}").Replace(mateclawRemote)
-		equal(t, "the header", call(t, mateclawHost(t, nil, request), "remote-tools__Authorization", ``), "Bearer made-up-key{}")
+		equal(t, "the header", call(t, mateclawHost(t, nil, request).Host(), "remote-tools__Authorization", ``), "Bearer made-up-key{}")
 		// The document has $VAR, too. Here it is read in the files of programs that do so.
 		c, err := config.Parse(t.Context(), ".gemini/settings.json", []byte(`{"mcpServers":{"s":{"command":"npx","env":{"K":"$MCP_API_KEY $MCP_API_KEY_ID"}}}}`), nil)
 		if err != nil {
@@ -211,13 +216,15 @@ var mateclaw = []row{
 		r := mateclawRecord(t, mateclawInternal)
 		equal(t, "the limits", r.ConnectTimeout.String()+" "+r.ReadTimeout.String(), "10s 2m0s")
 		hung := script(t, mcptest.Script{"tools/list": tools(plain("look")), "tools/call": mcptest.Hang})
-		h := mateclawHost(t, fakes(fakeServers{"slow": hung}), `{"name":"slow","command":"x","readTimeoutSeconds":0.05}`)
+		m := mateclawHost(t, fakes(fakeServers{"slow": hung}), `{"name":"slow","command":"x","readTimeoutSeconds":0.05}`)
+		h := m.Host()
 		_, err := h.Registry().Call(patience(t), "slow__look", nil)
 		var timeout *mcp.TimeoutError
 		equal(t, "a call that takes too long ends by the limit", errors.As(err, &timeout), true)
 	}},
 	{16, func(t *testing.T) {
-		h := mateclawHost(t, nil, mateclawFilesystem)
+		m := mateclawHost(t, nil, mateclawFilesystem)
+		h := m.Host()
 		before := status(t, h, "filesystem").State
 		entry, err := record.ReadServer(patience(t), record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem)), "filesystem", nil)
 		if err != nil {
@@ -241,16 +248,17 @@ var mateclaw = []row{
 		equal(t, "its connections", after.Connections, before.Connections)
 	}},
 	{17, func(t *testing.T) {
-		h := mateclawHost(t, nil, mateclawFilesystem)
+		m := mateclawHost(t, nil, mateclawFilesystem)
+		h := m.Host()
 		before := status(t, h, "filesystem").State.PID
-		report, err := h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, `{"args":["-y","@anthropic/mcp-filesystem","/elsewhere"]}`))
+		report, err := m.Update(patience(t), "filesystem", mateclawPatch(t, `{"args":["-y","@anthropic/mcp-filesystem","/elsewhere"]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "replaced", strings.Join(report.Replaced, " "), "filesystem")
 		now := status(t, h, "filesystem").State.PID
 		equal(t, "the same process", now == before, false)
-		report, err = h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, `{"command":"/no/such/program"}`))
+		report, err = m.Update(patience(t), "filesystem", mateclawPatch(t, `{"command":"/no/such/program"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +276,8 @@ var mateclaw = []row{
 		})
 	}},
 	{18, func(t *testing.T) {
-		h := mateclawHost(t, nil, mateclawFilesystem, mateclawTavily)
+		m := mateclawHost(t, nil, mateclawFilesystem, mateclawTavily)
+		h := m.Host()
 		before := status(t, h, "filesystem").State.PID
 		if err := h.Restart(patience(t), "filesystem"); err != nil {
 			t.Fatal(err)
@@ -290,8 +299,9 @@ var mateclaw = []row{
 	}},
 	{20, func(t *testing.T) {
 		statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
-		h := mateclawHost(t, &host.Options{Statuses: statuses}, mateclawFilesystem, `{"name":"broken","command":"/no/such/program"}`)
-		if err := h.Close(); err != nil {
+		store := record.NewMemoryStore(mateclawRecord(t, mateclawFilesystem), mateclawRecord(t, `{"name":"broken","command":"/no/such/program"}`))
+		m := manage.New(openStore(t, store, nil), store, &manage.Options{Statuses: statuses})
+		if err := m.Close(); err != nil {
 			t.Fatal(err)
 		}
 		kept, err := statuses.Statuses(patience(t))
@@ -306,10 +316,11 @@ var mateclaw = []row{
 		t.Run("of a server that cannot list", func(t *testing.T) {
 			statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 			opts := fakes(fakeServers{"s": script(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "the index is locked")})})
-			opts.Statuses, opts.OpenWait = statuses, time.Millisecond
-			h := openStore(t, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts)
-			until(t, h, "s", func(s host.Status) bool { return s.Stage == host.StageWaiting && s.Err != nil })
-			if err := h.Close(); err != nil {
+			opts.OpenWait = time.Millisecond
+			store := record.NewMemoryStore(&record.Record{Name: "s", Command: "x"})
+			m := manage.New(openStore(t, store, opts), store, &manage.Options{Statuses: statuses})
+			until(t, m.Host(), "s", func(s host.Status) bool { return s.Stage == host.StageWaiting && s.Err != nil })
+			if err := m.Close(); err != nil {
 				t.Fatal(err)
 			}
 			kept, err := statuses.Statuses(patience(t))
@@ -320,9 +331,10 @@ var mateclaw = []row{
 		})
 	}},
 	{21, func(t *testing.T) {
-		h := mateclawHost(t, nil, mateclawFilesystem)
+		m := mateclawHost(t, nil, mateclawFilesystem)
+		h := m.Host()
 		state := func() string {
-			all, err := h.ManagedServers(patience(t))
+			all, err := m.Servers(patience(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -340,22 +352,22 @@ var mateclaw = []row{
 		equal(t, "connected again", names(h.Registry()), mateclawTools)
 	}},
 	{23, func(t *testing.T) {
-		for how, end := range map[string]func(h *host.Host) error{
-			"disabled": func(h *host.Host) error { return h.Disable(patience(t), "filesystem") },
-			"deleted":  func(h *host.Host) error { _, err := h.RemoveServer(patience(t), "filesystem"); return err },
-			"replaced": func(h *host.Host) error { return h.Restart(patience(t), "filesystem") },
-			"shutdown": func(h *host.Host) error { return h.Close() },
+		for how, end := range map[string]func(m *manage.Manager) error{
+			"disabled": func(m *manage.Manager) error { return m.Host().Disable(patience(t), "filesystem") },
+			"deleted":  func(m *manage.Manager) error { _, err := m.Remove(patience(t), "filesystem"); return err },
+			"replaced": func(m *manage.Manager) error { return m.Host().Restart(patience(t), "filesystem") },
+			"shutdown": func(m *manage.Manager) error { return m.Close() },
 		} {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
-			h := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled"`, `"envJson": "{\"LIFELINE\": \"`+l.Addr().String()+`\"}", "enabled"`, 1))
+			m := mateclawHost(t, nil, strings.Replace(mateclawFilesystem, `"enabled"`, `"envJson": "{\"LIFELINE\": \"`+l.Addr().String()+`\"}", "enabled"`, 1))
 			process, err := l.Accept()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := end(h); err != nil {
+			if err := end(m); err != nil {
 				t.Fatal(err)
 			}
 			_ = process.SetDeadline(time.Now().Add(time.Minute)) // of a test that hangs
@@ -368,15 +380,18 @@ var mateclaw = []row{
 	{24, func(t *testing.T) {
 		opts := fakes(fakeServers{"hung": mcptest.NewServer(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": mcptest.Hang})})
 		opts.OpenWait = time.Millisecond
-		h := openStore(t, record.NewMemoryStore(&record.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem)), opts)
-		if _, err := h.UpdateServer(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)); err != nil {
+		store := record.NewMemoryStore(&record.Record{Name: "hung", Command: "x"}, mateclawRecord(t, mateclawFilesystem))
+		h := openStore(t, store, opts)
+		m := manage.New(h, store, nil)
+		if _, err := m.Update(patience(t), "filesystem", mateclawPatch(t, mateclawUpdate)); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "another server is worked on meanwhile", status(t, h, "hung").Stage, host.StageStarting)
 	}},
 	{33, func(t *testing.T) {
 		opts := &host.Options{Registry: registry.New(&registry.Options{Names: regnames.Names{Scheme: regnames.BareTool}})}
-		h := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
+		m := mateclawHost(t, opts, mateclawFilesystem, strings.Replace(mateclawFilesystem, `"filesystem"`, `"second"`, 1))
+		h := m.Host()
 		all := strings.Fields(names(h.Registry()))
 		equal(t, "two servers with the same tools: names", len(slices.Compact(all)), 5)
 		rejected := append(status(t, h, "filesystem").Rejected, status(t, h, "second").Rejected...)
@@ -390,13 +405,14 @@ var mateclaw = []row{
 		equal(t, "a name that is taken is refused", errors.As(h.Registry().Add(native), &duplicate), true)
 	}},
 	{34, func(t *testing.T) {
-		h := mateclawHost(t, nil)
+		m := mateclawHost(t, nil)
+		h := m.Host()
 		native := registry.MustFunc("native", "A tool of the program", func(context.Context, struct{}) (string, error) { return "done", nil })
 		if err := h.Registry().Add(native); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "before", names(h.Registry()), "native")
-		if _, err := h.AddServer(patience(t), mateclawRecord(t, mateclawFilesystem)); err != nil {
+		if _, err := m.Add(patience(t), mateclawRecord(t, mateclawFilesystem)); err != nil {
 			t.Fatal(err)
 		}
 		equal(t, "after", names(h.Registry()), mateclawTools+" native")
@@ -434,7 +450,8 @@ var mateclaw = []row{
 		secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 		secure.StartTLS()
 		t.Cleanup(secure.Close)
-		h := mateclawHost(t, nil)
+		m := mateclawHost(t, nil)
+		h := m.Host()
 		for request, want := range map[string]doctor.HintCode{
 			`{"name":"a","command":"no-such-npx"}`:            doctor.HintCommandNotFound,
 			`{"name":"a","url":"` + secure.URL + `/mcp"}`:     doctor.HintTLS,
@@ -454,7 +471,8 @@ var mateclaw = []row{
 	}},
 	{57, func(t *testing.T) {
 		deny := allowing(t, policy.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
-		h := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
+		m := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
+		h := m.Host()
 		equal(t, "what one agent may call", len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5)
 		equal(t, "what another may", len(h.Registry().Callable(session.WithUser(patience(t), "agent-2"))), 0)
 	}},

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
@@ -70,6 +71,9 @@ var functions = []function{
 	{"doctor.Test", doctor.Test},
 	{"login.New", login.New},
 	{"login.Unavailable", login.Unavailable},
+	{"manage.New", manage.New},
+	{"manage.Open", manage.Open},
+	{"manage.OpenStore", manage.OpenStore},
 	{"record.Add", record.Add},
 	{"record.Decode", record.Decode},
 	{"record.Find", record.Find},
@@ -275,6 +279,9 @@ var types = []any{
 	(*login.Error)(nil),
 	(*login.Logins)(nil),
 	(*login.Options)(nil),
+	(*manage.Manager)(nil),
+	(*manage.Options)(nil),
+	(*manage.Server)(nil),
 	(*record.Code)(nil),
 	(*record.Error)(nil),
 	(*record.LastStatus)(nil),
@@ -293,7 +300,6 @@ var types = []any{
 	(*host.IsolationError)(nil),
 	(*host.Latency)(nil),
 	(*host.LaunchNotAllowedError)(nil),
-	(*host.Managed)(nil),
 	(*host.NoUserError)(nil),
 	(*host.Options)(nil),
 	(*host.Report)(nil),

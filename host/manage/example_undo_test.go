@@ -1,4 +1,4 @@
-package host_test
+package manage_test
 
 import (
 	"context"
@@ -6,30 +6,30 @@ import (
 )
 
 // A page that shows servers by their IDs takes back that one was removed.
-func ExampleHost_RestoreServer() {
+func ExampleManager_Restore() {
 	ctx := context.Background()
-	h, err := managed(ctx)
+	m, err := managed(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer h.Close()
-	notes, err := h.ManagedServer(ctx, "notes")
+	defer m.Close()
+	notes, err := m.Server(ctx, "notes")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := h.RemoveServer(ctx, notes.ID); err != nil {
+	if _, err := m.Remove(ctx, notes.ID); err != nil {
 		fmt.Println(err)
 		return
 	}
-	removed, err := h.RemovedServers(ctx)
+	removed, err := m.Removed(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d removed, tools left: %q\n", len(removed), names(h))
-	report, err := h.RestoreServer(ctx, notes.ID)
+	fmt.Printf("%d removed, tools left: %q\n", len(removed), names(m.Host()))
+	report, err := m.Restore(ctx, notes.ID)
 	fmt.Println(report.Started, err)
 	// Output:
 	// 1 removed, tools left: ""

@@ -1,4 +1,4 @@
-package host_test
+package manage_test
 
 import (
 	"context"
@@ -12,9 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -25,51 +26,51 @@ import (
 // A page that knows a server by its ID lists, reads, changes, removes and restores it.
 func TestManageByID(t *testing.T) {
 	path := write(t, "a", `{"command": "x", "id": "theirs"}`)
-	opts := fakes(&host.Options{})
-	opts.StateDir = filepath.Join(t.TempDir(), "state")
-	h := open(t, path, opts)
-	if _, err := h.AddServer(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}); err != nil {
+	opts := fakes()
+	opts.Host.StateDir = filepath.Join(t.TempDir(), "state")
+	m := open(t, path, opts)
+	if _, err := m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}); err != nil {
 		t.Fatal(err)
 	}
-	get := func(name string) host.Managed {
+	get := func(name string) manage.Server {
 		t.Helper()
-		m, err := h.ManagedServer(t.Context(), name)
+		s, err := m.Server(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m
+		return s
 	}
 	a, b := get("a"), get("b")
 	if a.ID == "" || a.ID == b.ID || b.Created.IsZero() {
 		t.Errorf("got the IDs %q and %q, the latter made %v; want two, and a time", a.ID, b.ID, b.Created)
 	}
-	report, err := h.UpdateServer(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`))
+	report, err := m.Update(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`))
 	expectReport(t, "rename", report, err, "started [c] stopped [b] replaced [] kept [] failed 0")
 	if c := get(b.ID); c.Record.Name != "c" || !c.Created.Equal(b.Created) || c.Updated.Before(b.Updated) {
 		t.Errorf("got %+v under the ID, want the renamed record", c)
 	}
-	report, err = h.RemoveServer(watchdog(t), b.ID)
+	report, err = m.Remove(watchdog(t), b.ID)
 	expectReport(t, "remove", report, err, "started [] stopped [c] replaced [] kept [] failed 0")
-	removed, err := h.RemovedServers(t.Context())
+	removed, err := m.Removed(t.Context())
 	if err != nil || len(removed) != 1 || removed[0].ID != b.ID || removed[0].Deleted.IsZero() {
 		t.Fatalf("got the removed servers %+v and %v, want the one", removed, err)
 	}
 	if text := fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()); strings.Contains(text, managedSecret) {
 		t.Errorf("got the secret %q of a removed server, want it masked", text)
 	}
-	if _, err := h.ManagedServer(t.Context(), b.ID); !isCode(err, record.CodeNotFound) {
+	if _, err := m.Server(t.Context(), b.ID); !isCode(err, record.CodeNotFound) {
 		t.Errorf("got %v for a removed server, want %s", err, record.CodeNotFound)
 	}
-	report, err = h.RestoreServer(watchdog(t), b.ID)
+	report, err = m.Restore(watchdog(t), b.ID)
 	expectReport(t, "restore", report, err, "started [c] stopped [] replaced [] kept [] failed 0")
-	if _, err := h.RestoreServer(watchdog(t), b.ID); !isCode(err, record.CodeNotFound) {
+	if _, err := m.Restore(watchdog(t), b.ID); !isCode(err, record.CodeNotFound) {
 		t.Errorf("got %v of a second undo, want %s", err, record.CodeNotFound)
 	}
-	if got, want := names(h), "a__echo c__echo"; got != want {
+	if got, want := names(m.Host()), "a__echo c__echo"; got != want {
 		t.Errorf("got the tools %q, want %q", got, want)
 	}
 	// The next host knows the same IDs, and what another program calls so is left alone.
-	h = open(t, path, opts)
+	m = open(t, path, opts)
 	if got := get("c").ID; got != b.ID {
 		t.Errorf("got the ID %q in the next run, want %q", got, b.ID)
 	}
@@ -80,7 +81,7 @@ func TestManageByID(t *testing.T) {
 	if n := strings.Count(string(data), `"id":`); n != 1 || strings.Contains(string(data), "theirs") {
 		t.Errorf("got %s, want the one ID", data)
 	}
-	if _, err := h.UpdateServer(watchdog(t), a.ID, patch(t, `{"description": "new"}`)); err != nil {
+	if _, err := m.Update(watchdog(t), a.ID, patch(t, `{"description": "new"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if data, err = os.ReadFile(path); err != nil || !strings.Contains(string(data), `"id": "theirs"`) {
@@ -91,7 +92,7 @@ func TestManageByID(t *testing.T) {
 // A record as JSON has what the columns of MateClaw's table have.
 func TestManagedHasTheSeedsFields(t *testing.T) {
 	now := time.Now()
-	data, err := json.Marshal([]host.Managed{
+	data, err := json.Marshal([]manage.Server{
 		{ID: "~1", Record: &record.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
 			Cwd: "/", Builtin: true, ConnectTimeout: time.Second, ReadTimeout: time.Second, Transport: config.TransportStdio},
 			Created: now, Updated: now, Deleted: now, Last: record.LastStatus{Status: record.StatusError, Error: "e", Connected: now, Tools: 1}},
@@ -121,8 +122,9 @@ func TestManagedHasTheSeedsFields(t *testing.T) {
 func TestRenameLeavesNoGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		starting, goOn := make(chan struct{}), make(chan struct{})
-		kept := &memoryStatuses{}
-		opts := &host.Options{StateDir: host.NoState, Statuses: kept, Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+		kept := hosttest.NewStatuses(nil)
+		opts := withStatuses(kept)
+		opts.Host.Transport = func(_ session.Key, e *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
 				if e.Name == "new" {
 					close(starting)
@@ -130,33 +132,33 @@ func TestRenameLeavesNoGap(t *testing.T) {
 				}
 				return newServer(e.Name).Run(ctx, tr)
 			}}, nil
-		}}
-		h, err := host.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), patient(opts))
+		}
+		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = h.Close() }()
+		defer func() { _ = m.Close() }()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		renamed := make(chan error)
 		go func() {
-			_, err := h.UpdateServer(t.Context(), "old", patch(t, `{"name": "new"}`))
+			_, err := m.Update(t.Context(), "old", patch(t, `{"name": "new"}`))
 			renamed <- err
 		}()
 		<-starting
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if _, err := call(t, h, "old__echo", `{"text": "x"}`); err != nil {
+		if _, err := call(t, m.Host(), "old__echo", `{"text": "x"}`); err != nil {
 			t.Errorf("while the new one starts: got %v, want that the former one serves", err)
 		}
-		if got := kept.at("new"); got.Tools != 1 || got.Connected.IsZero() {
+		if got := kept.At("new"); got.Tools != 1 || got.Connected.IsZero() {
 			t.Errorf("got the kept status %+v under the new name, want that of the former one", got)
 		}
 		close(goOn)
 		if err := <-renamed; err != nil {
 			t.Fatal(err)
 		}
-		if got, want := names(h), "new__echo"; got != want {
+		if got, want := names(m.Host()), "new__echo"; got != want {
 			t.Errorf("got the tools %q, want %q", got, want)
 		}
 	})
@@ -164,13 +166,14 @@ func TestRenameLeavesNoGap(t *testing.T) {
 
 // Another name ends no quarantine.
 func TestRenameEndsNoQuarantine(t *testing.T) {
-	opts := fakes(&host.Options{Registry: registry.New(&registry.Options{Ledger: ledger.New(nil)})})
-	h := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Quarantined: true}), opts)
+	opts := fakes()
+	opts.Host.Registry = registry.New(&registry.Options{Ledger: ledger.New(nil)})
+	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Quarantined: true}), opts)
 	for _, change := range []string{`{"quarantined": false}`, `{"name": "b"}`} {
-		if _, err := h.UpdateServer(watchdog(t), "a", patch(t, change)); err != nil {
+		if _, err := m.Update(watchdog(t), "a", patch(t, change)); err != nil {
 			t.Fatal(err)
 		}
-		if got := names(h); got != "" {
+		if got := names(m.Host()); got != "" {
 			t.Errorf("after %s: got the tools %q, want none", change, got)
 		}
 	}

@@ -1,13 +1,17 @@
-package host
+package statedir
 
 import (
 	"errors"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
-// TestStateFolderIsTheUsers: variables that are no absolute path do not make the folder
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestFolderIsTheUsers: variables that are no absolute path do not make the folder
 // that the program runs in the one that says what was allowed.
-func TestStateFolderIsTheUsers(t *testing.T) {
+func TestFolderIsTheUsers(t *testing.T) {
 	for _, test := range []struct{ name, state, home, want string }{
 		{"home", "", "/home/ann", "/home/ann/.local/state/mcpbelt"},
 		{"moved", "/x", "/home/ann", "/x/mcpbelt"},
@@ -23,7 +27,7 @@ func TestStateFolderIsTheUsers(t *testing.T) {
 			return test.home, nil
 		}
 		getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": test.state}[name] }
-		if got := defaultStateFolder("linux", getenv, home); got != test.want {
+		if got := defaultFolder("linux", getenv, home); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
 		}
 	}

@@ -1,0 +1,170 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+)
+
+// Add adds a record to the store and starts its server, unless it is disabled. It returns
+// when the server is ready or has failed its first attempt, which the report says: it is
+// kept all the same, and tried again.
+//
+// The error is a [*record.Error], or several joined, if the record is not one that
+// can be kept; that of the store; or that of a required server that failed. If ctx ends
+// before, the server goes on to be started.
+func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error) {
+	if r == nil {
+		return host.Report{}, errors.New("manage: Add: the record is nil")
+	}
+	return m.change(ctx, "add", []string{r.ServerName()}, func(ctx context.Context) (before, after *record.Record, err error) {
+		added, err := record.Add(ctx, m.store, r)
+		return nil, added.Record, err
+	})
+}
+
+// Update applies a patch to the record of that name, and has its server run as that says, as
+// [host.Host.Apply] does: a changed server is replaced when its successor is ready, and if
+// that fails the old one goes on, as the report says. A masked secret in the patch stays what
+// it is, see [record.Record.Apply]. The name is that of the record or of its server, or the
+// record's ID.
+//
+// With another name the server is started under that beside the former one, which is
+// removed when the new one is ready or has failed its first attempt. What was kept of its
+// status stays; what was approved or who is logged in under the former name does not, and
+// a quarantine goes on.
+//
+// The error is as for [Manager.Add], and of [record.CodeNotFound] if there is no such
+// record.
+func (m *Manager) Update(ctx context.Context, name string, p *record.Patch) (host.Report, error) {
+	old, err := m.find(ctx, name)
+	if err != nil {
+		return host.Report{}, err
+	}
+	names := []string{old.Record.ServerName()}
+	if p != nil && p.Name.Set {
+		renamed := record.Record{Name: p.Name.Value}
+		names = append(names, renamed.ServerName())
+		p = m.stayQuarantined(names[0], p)
+	}
+	return m.change(ctx, "update", names, func(ctx context.Context) (before, after *record.Record, err error) {
+		was, is, err := record.Update(ctx, m.store, cmp.Or(old.ID, old.Record.Name), p)
+		return was.Record, is.Record, err
+	})
+}
+
+// stayQuarantined returns a patch that gives a server another name, and does not end its
+// quarantine by that.
+func (m *Manager) stayQuarantined(name string, p *record.Patch) *record.Patch {
+	is, err := m.host.Inspect(name)
+	if err != nil {
+		return p
+	}
+	e := is.Entry
+	if m.host.Registry().Quarantines(registry.Server{
+		Name: e.Name, Trusted: e.Trust, Fingerprint: e.Fingerprint(), Mode: ledger.Mode(e.Ledger), Quarantined: e.Quarantined,
+	}) {
+		quarantined := *p
+		quarantined.Quarantined = record.Some(true)
+		return &quarantined
+	}
+	return p
+}
+
+// Remove removes the record of that name from the store, and its server. Calls under way
+// finish in the background. A record that belongs to the program is not removed: the error
+// is of [record.CodeBuiltinReadOnly] then. The name is as for [Manager.Update].
+// [Manager.Restore] takes the record back.
+func (m *Manager) Remove(ctx context.Context, name string) (host.Report, error) {
+	old, err := m.find(ctx, name)
+	if err != nil {
+		return host.Report{}, err
+	}
+	return m.change(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context) (before, after *record.Record, err error) {
+		removed, err := record.Remove(ctx, m.store, cmp.Or(old.ID, old.Record.Name))
+		return removed.Record, nil, err
+	})
+}
+
+// Restore takes back that the record of an ID was removed from the store, and starts its
+// server as [Manager.Add] does. The error is as there, of [record.CodeNotFound] if no such
+// record was removed, and of [record.CodeNameTaken] if another one has its name now.
+func (m *Manager) Restore(ctx context.Context, id string) (host.Report, error) {
+	removed, err := m.Removed(ctx)
+	if err != nil {
+		return host.Report{}, err
+	}
+	for _, s := range removed {
+		if s.ID != id {
+			continue
+		}
+		return m.change(ctx, "restore", []string{s.Record.ServerName()}, func(ctx context.Context) (before, after *record.Record, err error) {
+			restored, err := record.Restore(ctx, m.store, id)
+			return nil, restored.Record, err
+		})
+	}
+	return host.Report{}, &record.Error{Code: record.CodeNotFound, Name: id}
+}
+
+// find returns a record of the store. A host that is closed changes none.
+func (m *Manager) find(ctx context.Context, name string) (record.Stored, error) {
+	if err := m.open(); err != nil {
+		return record.Stored{}, err
+	}
+	return record.Find(ctx, m.store, name)
+}
+
+// A storeChange changes the store, and returns the record before and after it, nil if
+// there is none.
+type storeChange func(context.Context) (before, after *record.Record, err error)
+
+// change changes the store, and then the servers of those names. First the store: what
+// is in it is what a host runs that is opened after this one was killed.
+func (m *Manager) change(ctx context.Context, what string, names []string, change storeChange) (host.Report, error) {
+	if err := m.made(); err != nil {
+		return host.Report{}, err
+	}
+	return m.host.ApplyServers(ctx, what, names, func(following context.Context) (map[string]*config.Server, error) {
+		before, after, err := change(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return m.entries(following, before, after)
+	})
+}
+
+// entries returns what a change of the store means for the servers: one is to be as its
+// record says, and one of which the name has gone is to be removed.
+func (m *Manager) entries(ctx context.Context, before, after *record.Record) (map[string]*config.Server, error) {
+	entries := map[string]*config.Server{}
+	if before != nil {
+		entries[before.ServerName()] = nil
+	}
+	if after == nil {
+		return entries, nil
+	}
+	names := []string{after.ServerName()}
+	if before != nil {
+		names = append(names, before.ServerName())
+	}
+	entry, err := record.ReadServer(ctx, m.store, after.Name, m.readOptions(names...))
+	switch {
+	case errors.Is(err, &record.Error{Code: record.CodeNotFound}): // another program has removed it already
+		entries[after.ServerName()] = nil
+		return entries, nil
+	case err != nil:
+		return nil, fmt.Errorf("server %q is saved, but cannot be read to be started: %w", after.Name, err)
+	}
+	entries[entry.Name] = entry
+	if before != nil && before.ServerName() != entry.Name {
+		m.keeper.rename(before.ServerName(), entry.Name)
+	}
+	return entries, nil
+}

@@ -1,0 +1,132 @@
+package manage_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+)
+
+// managed is a host over a store in memory whose servers are in this process.
+func managed(ctx context.Context) (*manage.Manager, error) {
+	store := record.NewMemoryStore(&record.Record{Name: "notes", Command: "notes", Env: map[string]config.Secret{"KEY": "sk-0123456789abcd"}})
+	return manage.OpenStore(ctx, store, fakes())
+}
+
+func ExampleOpen() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "servers")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {}}`), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, err := manage.Open(ctx, path, fakes())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	if _, err := m.Add(ctx, &record.Record{Name: "notes", Command: "notes"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	data, err := os.ReadFile(path)
+	fmt.Println(string(data), err)
+	fmt.Println(names(m.Host()))
+	// Output:
+	// {"mcpServers": {"notes": {"command": "notes"}}} <nil>
+	// notes__echo
+}
+
+// A host that the program has configured itself gets a manager for one of its stores.
+func ExampleNew() {
+	ctx := context.Background()
+	h := host.New(hosttest.Fakes(&host.Options{}))
+	m := manage.New(h, record.NewMemoryStore(), nil)
+	defer m.Close()
+	report, err := m.Add(ctx, &record.Record{Name: "notes", Command: "notes"})
+	fmt.Println(report.Started, err)
+	// Output: [notes] <nil>
+}
+
+func ExampleOpenStore() {
+	ctx := context.Background()
+	m, err := managed(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	fmt.Println(names(m.Host()))
+	// Output: notes__echo
+}
+
+func ExampleManager_Add() {
+	ctx := context.Background()
+	m, err := managed(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	report, err := m.Add(ctx, &record.Record{Name: "files", Command: "files"})
+	fmt.Println(report.Started, err)
+	fmt.Println(names(m.Host()))
+	// Output:
+	// [files] <nil>
+	// files__echo notes__echo
+}
+
+func ExampleManager_Update() {
+	ctx := context.Background()
+	m, err := managed(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	var p record.Patch
+	_ = json.Unmarshal([]byte(`{"description": "my notes", "env": {"KEY": "sk-****abcd"}}`), &p)
+	report, err := m.Update(ctx, "notes", &p)
+	fmt.Println(report.Replaced, err)
+	// Output: [notes] <nil>
+}
+
+func ExampleManager_Remove() {
+	ctx := context.Background()
+	m, err := managed(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	report, err := m.Remove(ctx, "notes")
+	fmt.Println(report.Stopped, err)
+	// Output: [notes] <nil>
+}
+
+func ExampleManager_Servers() {
+	ctx := context.Background()
+	m, err := managed(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	servers, err := m.Servers(ctx)
+	fmt.Println(servers[0].Record, servers[0].Status.Stage, err)
+	// Output: notes (stdio: notes; env KEY=sk-****abcd) ready <nil>
+}

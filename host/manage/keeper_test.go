@@ -1,0 +1,170 @@
+package manage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+)
+
+func records(n int) []*record.Record {
+	var all []*record.Record
+	for i := range n {
+		all = append(all, &record.Record{Name: fmt.Sprint("s", i), Command: "x"})
+	}
+	return all
+}
+
+func TestStatusIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := hosttest.NewStatuses(map[string]record.LastStatus{"gone": {Status: record.StatusConnected}, "s1": {Status: record.StatusError, Error: "old", Tools: 9}})
+		store := record.NewMemoryStore(append(records(20), &record.Record{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
+			&record.Record{Name: "off", Command: "x", Disabled: true})...)
+		m, err := manage.OpenStore(t.Context(), store, withStatuses(kept))
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := time.Now()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if kept.Saves() > 3 {
+			t.Errorf("the start of 22 servers was saved %d times", kept.Saves())
+		}
+		for _, name := range []string{"s0", "s1", "s19"} {
+			if s := kept.At(name); s.Status != record.StatusConnected || s.Tools != 1 || s.Error != "" || s.Connected.After(opened) || s.Connected.IsZero() {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		if s := kept.At("bad"); s.Status != record.StatusError || s.Error != "it is broken by ****" || !s.Connected.IsZero() {
+			t.Errorf("bad: %+v", s)
+		}
+		if s := kept.At("off"); s.Status != record.StatusDisconnected {
+			t.Errorf("off: %+v", s)
+		}
+		if s := kept.At("gone"); s.Status != "" {
+			t.Errorf("a server that is not configured: %+v", s)
+		}
+
+		connected := kept.At("s0").Connected
+		if _, err := m.Update(t.Context(), "s0", patch(t, `{"enabled": false}`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Remove(t.Context(), "s1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if s := kept.At("s0"); s.Status != record.StatusDisconnected || !s.Connected.Equal(connected) || s.Tools != 1 {
+			t.Errorf("switched off: %+v", s)
+		}
+		if s := kept.At("s1"); s.Status != "" {
+			t.Errorf("removed: %+v", s)
+		}
+		saves := kept.Saves()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if kept.Saves() != saves {
+			t.Errorf("while nothing changed it was saved %d times", kept.Saves()-saves)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if s := kept.At("s2"); s.Status != record.StatusDisconnected || s.Tools != 1 {
+			t.Errorf("after Close: %+v", s)
+		}
+		if s := kept.At("bad"); s.Status != record.StatusError {
+			t.Errorf("after Close: %+v", s)
+		}
+	})
+}
+
+// A program that ends at once has kept what it saw.
+func TestStatusOfAShortRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := hosttest.NewStatuses(nil)
+		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if s := kept.At("s1"); s.Status != record.StatusDisconnected || s.Tools != 1 || s.Connected.IsZero() {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestStatusStoreThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := hosttest.NewStatuses(nil)
+		kept.OnSave(func(context.Context) error { return errors.New("the disk is full") })
+		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		kept.OnSave(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		began := time.Now()
+		if err := m.Host().Restart(t.Context(), "s0"); err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(began); waited > 10*time.Second {
+			t.Errorf("Close waited %v for a store that does not answer", waited)
+		}
+	})
+}
+
+// TestStatusesOfOtherStores: stores that are no files have no name by which what became
+// of their servers could be told from that of others' in the same folder.
+func TestStatusesOfOtherStores(t *testing.T) {
+	dir := t.TempDir()
+	inFolder := func() *manage.Options {
+		o := fakes()
+		o.Host.StateDir = dir
+		return o
+	}
+	open := func(name string) {
+		t.Helper()
+		store := record.NewMemoryStore(&record.Record{Name: name, Command: "x"})
+		m, err := manage.OpenStore(t.Context(), store, inFolder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	open("a")
+	open("b")
+	if files, err := filepath.Glob(filepath.Join(dir, "status", "*")); err != nil || len(files) > 0 {
+		t.Errorf("%q, %v", files, err)
+	}
+	path := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := manage.OpenStore(t.Context(), edit.OpenFileStore(path, nil), inFolder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if files, err := filepath.Glob(filepath.Join(dir, "status", "*.json")); err != nil || len(files) != 1 {
+		t.Errorf("of a file: %q, %v", files, err)
+	}
+}
