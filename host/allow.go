@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -368,7 +369,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 		return nil, nil, &StaleLaunchError{Fingerprint: fingerprint}
 	}
 	err = book.Decide(ctx, by, launch, v)
-	h.recordFor(ctx, consentEvent(by, launch.Server, fingerprint, v == consent.Approved, err))
+	h.events.Record(ctx, events.OfConsent(by, launch.Server, fingerprint, v == consent.Approved, err))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 )
 
 // A Report says what [Host.Apply] did, by the names of servers, in the order of
@@ -66,7 +67,7 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	}
 	wg.Wait()
 	report, required := h.report(steps)
-	h.recordFor(ctx, configEvent("apply", "", required.orNil()))
+	h.events.Record(ctx, events.OfConfig("apply", "", required.orNil()))
 	if ctx.Err() != nil {
 		required.cutOff(ctx, &report)
 	}
@@ -191,7 +192,7 @@ func (h *Host) applyServers(ctx context.Context, verb string, names []string, lo
 	for _, st := range steps[:min(1, len(steps))] {
 		name = st.slot.name
 	}
-	h.recordFor(ctx, configEvent(verb, name, err))
+	h.events.Record(ctx, events.OfConfig(verb, name, err))
 	if err != nil {
 		return Report{}, err
 	}
@@ -334,7 +335,7 @@ func (h *Host) take(ctx context.Context, st *step) (outcome, error) {
 		return overtaken, nil
 	}
 	if kind := did.kind(); kind != "" && entry != nil {
-		h.recordFor(ctx, eventOf(kind, entry, began, err))
+		h.events.Record(ctx, events.OfServer(kind, entry, began, err))
 	}
 	return did, err
 }

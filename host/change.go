@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 )
 
 // ErrOvertaken is returned by a change of a server that waited for it to be ready when
@@ -204,7 +206,7 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 	if err == nil && until != nil {
 		err = until(ctx)
 	}
-	h.recordFor(ctx, configEvent(what, name, err))
+	h.events.Record(ctx, events.OfConfig(what, name, err))
 	if err != nil && h.isClosing() {
 		return ErrClosed
 	}

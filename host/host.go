@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -47,6 +48,7 @@ type Host struct {
 	ending      sync.WaitGroup // replaced, removed and idle servers that finish their calls
 	watchdog    transport.Watchdog
 	consents    consents
+	events      *events.Recorder
 	detach      func()       // ends the recording of calls
 	explanation *explanation // of what is not in the registry
 	untrace     func()       // the same, for the tracer
@@ -95,7 +97,8 @@ func New(opts *Options) *Host {
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
-	h.detach = h.recordCalls()
+	h.events = events.NewRecorder(o.Activity, h.masked)
+	h.detach = h.events.Calls(h.registry)
 	h.untrace = h.traceCalls()
 	if o.Logins != nil {
 		h.unfollow = o.Logins.OnLogin(h.loggedIn)
@@ -268,4 +271,26 @@ func (h *Host) Close() error {
 	cut, cancel := context.WithCancel(context.Background())
 	cancel()
 	return withoutCuts(h.Shutdown(cut))
+}
+
+// traceCalls has the tracer of the clients record the calls of tools, if it can.
+func (h *Host) traceCalls() (stop func()) {
+	t, ok := h.opts.Client.Tracer.(interface {
+		Registry(*registry.Registry) (stop func())
+	})
+	if !ok {
+		return func() {}
+	}
+	return t.Registry(h.registry)
+}
+
+// masked returns the text of an error without the secrets of a server's entry, which
+// have no form by which the log could tell them.
+func (h *Host) masked(server, text string) string {
+	if sl, err := h.slot(server); err == nil {
+		if s := sl.now(); s != nil {
+			return s.entry.MaskError(errors.New(text))
+		}
+	}
+	return text
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -31,7 +32,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 	told := func() {
 		s.host.broadcast()
 		if now := s.status(); now.Stage != stage {
-			s.host.record(stateEvent(s.entry.Name, stage, now.Stage, now.Err))
+			s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(stage), string(now.Stage), now.Err))
 			stage = now.Stage
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -40,7 +41,7 @@ func (h *Host) Login(ctx context.Context, key session.Key) (*session.Login, erro
 	}
 	begun, err := h.opts.Logins.Sessions().Login(ctx, key)
 	if err != nil {
-		h.recordFor(ctx, loginEvent(activity.KindLogin, key, err))
+		h.events.Record(ctx, events.OfLogin(activity.KindLogin, key, err))
 	}
 	return begun, err
 }
@@ -56,7 +57,7 @@ func (h *Host) Complete(ctx context.Context, callback string, opts *session.Comp
 	}
 	key, err := h.opts.Logins.Sessions().Complete(ctx, callback, opts)
 	if key.Server != "" { // it is the callback of a login
-		h.recordFor(ctx, loginEvent(activity.KindLogin, key, err))
+		h.events.Record(ctx, events.OfLogin(activity.KindLogin, key, err))
 	}
 	return key, err
 }
@@ -69,7 +70,7 @@ func (h *Host) Logout(ctx context.Context, key session.Key) error {
 		return err
 	}
 	err = h.opts.Logins.Sessions().Logout(ctx, key)
-	h.recordFor(ctx, loginEvent(activity.KindLogout, key, err))
+	h.events.Record(ctx, events.OfLogin(activity.KindLogout, key, err))
 	return err
 }
 

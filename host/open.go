@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -113,7 +114,7 @@ func (h *Host) bring(ctx context.Context, c *config.Config) error {
 		}
 		wg.Wait()
 		_, required := h.report(steps)
-		h.recordFor(ctx, configEvent("apply", "", required.orNil()))
+		h.events.Record(ctx, events.OfConfig("apply", "", required.orNil()))
 	}()
 	return h.await(ctx, steps, ended)
 }

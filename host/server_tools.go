@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -16,7 +17,7 @@ type serverTools struct {
 	// publishing is held while the registry takes over the tools or the catalogue
 	// cache saves them, which may wait for a disk. It is locked before mu.
 	publishing sync.Mutex
-	told       heldBack // what the log knows; guarded by publishing
+	recorded   events.HeldBack // guarded by publishing
 
 	mu          sync.Mutex // guards the following
 	public      bool       // the tools belong into the registry
@@ -213,7 +214,7 @@ func (st *serverTools) update() bool {
 	}
 	diff, err := st.server.host.listTools(st.server.facts(), tools)
 	diff.Rejected = append(diff.Rejected, unread...)
-	st.told = st.server.host.recordHeldBack(st.server.entry.Name, st.told, &diff)
+	st.recorded = st.server.host.events.HeldBack(st.server.entry.Name, st.recorded, &diff)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.rejected = diff.Rejected

@@ -1,9 +1,11 @@
 package host
 
 import (
+	"context"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 )
 
@@ -99,6 +101,6 @@ func (sl *slot) tryAgain(u *Unapplied) {
 	began := time.Now()
 	did, _, err := sl.become(own, u.Entry)
 	if kind := did.kind(); kind != "" {
-		h.record(eventOf(kind, u.Entry, began, err))
+		h.events.Record(context.Background(), events.OfServer(kind, u.Entry, began, err))
 	}
 }

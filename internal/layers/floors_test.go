@@ -72,6 +72,7 @@ var house = []room{
 	{path: "host/landlock", floor: 4, wing: joint},
 	{path: "host/login", floor: 4, wing: who},
 	{path: "host", floor: 4, wing: joint},
+	{path: "host/internal/events", floor: 4, wing: joint},
 
 	{path: "host/content", floor: 5, wing: joint},
 	{path: "host/doctor", floor: 5, wing: joint},
@@ -116,6 +117,8 @@ var sideways = map[[2]string]string{
 	{"host/config/codex", "host/config"}:          "it is a format of config files",
 	{"host/config/goose", "host/config"}:          "it is a format of config files",
 	{"host/docker", "host/config"}:                "it reads what the entry wants",
+	{"host/internal/events", "host/activity"}:     "it makes the events of that log",
+	{"host/internal/events", "host/config"}:       "events are about entries",
 	{"host/landlock", "host"}:                     "it is an isolator of a host",
 	{"host/landlock", "host/config"}:              "it reads what the entry wants",
 	{"host/login", "host/config"}:                 "it reads how to log in at a server",

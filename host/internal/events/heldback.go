@@ -1,6 +1,7 @@
-package host
+package events
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,16 +13,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
-// A heldBack is which tools of a server the log was told to be held back. The texts
-// are compared, and not shown.
-type heldBack struct{ quarantined, rejected string }
+// A HeldBack says which tools of a server were recorded as held back. The texts are
+// compared, and not shown.
+type HeldBack struct{ quarantined, rejected string }
 
-// recordHeldBack records which tools of a server are held back, if these are others
-// than before: two events at most, however many tools a server invents. It returns
-// what the log knows then.
-func (h *Host) recordHeldBack(server string, told heldBack, diff *registry.Diff) heldBack {
-	if h.opts.Activity == nil {
-		return told
+// HeldBack records which tools of a server are held back, if these are others than those
+// that were recorded: two events at most, however many tools a server invents. It returns
+// what is recorded then.
+func (r *Recorder) HeldBack(server string, recorded HeldBack, diff *registry.Diff) HeldBack {
+	if r.log == nil {
+		return recorded
 	}
 	var quarantined, rejected, hashes, reasons []string
 	for _, q := range diff.Quarantined {
@@ -32,21 +33,21 @@ func (h *Host) recordHeldBack(server string, told heldBack, diff *registry.Diff)
 		quarantined = append(quarantined, fmt.Sprintf("%s (%s)", name, kind))
 		hashes = append(hashes, name+" "+hash)
 	}
-	for _, r := range diff.Rejected {
-		rejected = append(rejected, fmt.Sprintf("%s (%s)", r.Name, rejectionOf(r.Err)))
-		reasons = append(reasons, r.Name+" "+r.Err.Error())
+	for _, tool := range diff.Rejected {
+		rejected = append(rejected, fmt.Sprintf("%s (%s)", tool.Name, rejectionOf(tool.Err)))
+		reasons = append(reasons, tool.Name+" "+tool.Err.Error())
 	}
-	now := heldBack{joined(hashes), joined(reasons)}
-	if len(quarantined) > 0 && now.quarantined != told.quarantined {
-		h.record(heldBackEvent(activity.KindQuarantined, activity.Quarantined, server, quarantined))
+	now := HeldBack{joined(hashes), joined(reasons)}
+	if len(quarantined) > 0 && now.quarantined != recorded.quarantined {
+		r.Record(context.Background(), ofHeldBack(activity.KindQuarantined, activity.Quarantined, server, quarantined))
 	}
-	if len(rejected) > 0 && now.rejected != told.rejected {
-		h.record(heldBackEvent(activity.KindRejected, activity.Denied, server, rejected))
+	if len(rejected) > 0 && now.rejected != recorded.rejected {
+		r.Record(context.Background(), ofHeldBack(activity.KindRejected, activity.Denied, server, rejected))
 	}
 	return now
 }
 
-func heldBackEvent(kind activity.Kind, outcome activity.Outcome, server string, tools []string) activity.Event {
+func ofHeldBack(kind activity.Kind, outcome activity.Outcome, server string, tools []string) activity.Event {
 	slices.Sort(tools)
 	return activity.Event{Kind: kind, Server: server, Outcome: outcome, Detail: map[string]string{
 		activity.DetailTools: strings.Join(tools, ", "),

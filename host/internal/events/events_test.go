@@ -1,4 +1,4 @@
-package host
+package events
 
 import (
 	"context"
@@ -17,21 +17,27 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
+	"go.uber.org/goleak"
 )
 
-// recorded is a host whose events can be read.
-func recorded(t *testing.T, o *registry.Options) (h *Host, take func() []activity.Event) {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// unmasked leaves errors as they are.
+func unmasked(_, text string) string { return text }
+
+// recorded returns a registry and a recorder of its calls, whose events can be read.
+func recorded(t *testing.T, o *registry.Options) (reg *registry.Registry, rec *Recorder, take func() []activity.Event) {
 	t.Helper()
 	m := activity.NewMemory(0)
 	log := activity.New(nil, m)
-	h = &Host{opts: Options{Activity: log}, registry: registry.New(o)}
-	detach := h.recordCalls()
+	reg, rec = registry.New(o), NewRecorder(log, unmasked)
+	detach := rec.Calls(reg)
 	t.Cleanup(func() {
 		detach()
 		_ = log.Close(context.Background())
 	})
 	seen := 0
-	return h, func() []activity.Event {
+	return reg, rec, func() []activity.Event {
 		t.Helper()
 		if err := log.Flush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -85,7 +91,7 @@ func static(name string, err error) *staticTool {
 
 // Every outcome of a call has its own name in the log.
 func TestRecordedCalls(t *testing.T) {
-	h, take := recorded(t, &registry.Options{
+	reg, _, take := recorded(t, &registry.Options{
 		Ledger: ledger.New(nil),
 		Search: &registry.SearchOptions{},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
@@ -108,12 +114,12 @@ func TestRecordedCalls(t *testing.T) {
 		static("closed", fmt.Errorf("authorize: %w", &auth.LoginRequiredError{Server: "s", URL: "https://login.example/?state=hidden"})),
 		static("changed", nil),
 	}
-	if _, err := h.registry.Replace("s", tools); err != nil {
+	if _, err := reg.Replace("s", tools); err != nil {
 		t.Fatal(err)
 	}
 	changed := static("changed", nil)
 	changed.def.Description = "Otherwise."
-	if _, err := h.registry.Replace("s", append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
+	if _, err := reg.Replace("s", append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
 		t.Fatal(err)
 	}
 	ctx := registry.WithConversation(session.WithUser(registry.WithCallID(t.Context(), "c1"), "ann"), "talk")
@@ -134,7 +140,7 @@ func TestRecordedCalls(t *testing.T) {
 		{"s__busy", `{}`, `call s/busy: busy by "ann", name s__busy, ran no`},
 		{"s__closed", `{}`, `call s/closed: login_required by "ann", name s__closed, ran perhaps`},
 	} {
-		_, err := h.registry.Call(ctx, test.tool, json.RawMessage(test.args))
+		_, err := reg.Call(ctx, test.tool, json.RawMessage(test.args))
 		got := take()
 		if want := test.want + ", conversation talk"; lines(got) != want {
 			t.Errorf("%s %s:\n%s\nwant\n%s", test.tool, test.args, lines(got), want)
@@ -153,17 +159,17 @@ func TestRecordedCalls(t *testing.T) {
 // Who asked, who answered and what came of it can be put together, and the log gives
 // nobody the means to approve.
 func TestRecordedApprovals(t *testing.T) {
-	h, take := recorded(t, &registry.Options{
+	reg, _, take := recorded(t, &registry.Options{
 		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
 			return registry.Decision{Verdict: registry.Ask}, nil
 		}),
 	})
-	if _, err := h.registry.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
+	if _, err := reg.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(ctx context.Context) string {
 		t.Helper()
-		_, err := h.registry.Call(ctx, "s__fine", nil)
+		_, err := reg.Call(ctx, "s__fine", nil)
 		var asks *registry.ApprovalRequiredError
 		if !errors.As(err, &asks) {
 			t.Fatal(err)
@@ -171,14 +177,14 @@ func TestRecordedApprovals(t *testing.T) {
 		return asks.Request.ID
 	}
 	nobodys := ask(t.Context())
-	if _, err := h.registry.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
+	if _, err := reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
 		t.Fatal("bob resumed what is not his")
 	}
-	if _, err := h.registry.Approve(t.Context(), nobodys, nil); err != nil {
+	if _, err := reg.Approve(t.Context(), nobodys, nil); err != nil {
 		t.Fatal(err)
 	}
 	anns := ask(session.WithUser(t.Context(), "ann"))
-	if err := h.registry.Deny(session.WithUser(t.Context(), "ann"), anns, "no"); err != nil {
+	if err := reg.Deny(session.WithUser(t.Context(), "ann"), anns, "no"); err != nil {
 		t.Fatal(err)
 	}
 	events := take()
@@ -205,20 +211,20 @@ approval s/fine: refused by "ann", name s__fine`
 
 // All events about a call have its id and parent, whoever answers the approval.
 func TestRecordedCallID(t *testing.T) {
-	h, take := recorded(t, &registry.Options{
+	reg, _, take := recorded(t, &registry.Options{
 		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
 			return registry.Decision{Verdict: registry.Ask}, nil
 		}),
 	})
-	if _, err := h.registry.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
+	if _, err := reg.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
 		t.Fatal(err)
 	}
 	turn, click := registry.WithCallID(t.Context(), "turn 7"), registry.WithCallID(t.Context(), "click 9")
 	for _, answer := range []func(id string) error{
-		func(id string) error { _, err := h.registry.Approve(click, id, nil); return err },
-		func(id string) error { return h.registry.Deny(click, id, "no") },
+		func(id string) error { _, err := reg.Approve(click, id, nil); return err },
+		func(id string) error { return reg.Deny(click, id, "no") },
 	} {
-		_, err := h.registry.Call(registry.WithCallID(turn, "call_1"), "s__fine", nil)
+		_, err := reg.Call(registry.WithCallID(turn, "call_1"), "s__fine", nil)
 		var asks *registry.ApprovalRequiredError
 		if !errors.As(err, &asks) {
 			t.Fatal(err)
@@ -242,29 +248,29 @@ func TestRecordedCallID(t *testing.T) {
 func TestDetach(t *testing.T) {
 	m := activity.NewMemory(0)
 	log := activity.New(nil, m)
-	h := &Host{opts: Options{Activity: log}, registry: registry.New(nil)}
-	detach := h.recordCalls()
-	_, _ = h.registry.Call(t.Context(), "none", nil)
+	reg := registry.New(nil)
+	detach := NewRecorder(log, unmasked).Calls(reg)
+	_, _ = reg.Call(t.Context(), "none", nil)
 	detach()
-	_, _ = h.registry.Call(t.Context(), "none", nil)
+	_, _ = reg.Call(t.Context(), "none", nil)
 	if err := log.Close(t.Context()); err != nil || len(m.Recent(nil, 0)) != 1 {
 		t.Errorf("%d events, %v", len(m.Recent(nil, 0)), err)
 	}
-	(&Host{registry: registry.New(nil)}).recordCalls()()
+	NewRecorder(nil, unmasked).Calls(reg)()
 }
 
 // What the host itself does is recorded without a wait.
 func TestRecordedEvents(t *testing.T) {
-	h, take := recorded(t, nil)
+	_, rec, take := recorded(t, nil)
 	entry := &config.Server{Name: "s", Source: config.Source{File: "a.json", Line: 3}, Env: map[string]config.Secret{"PASSWORD": "correct horse"}}
 	ctx := registry.WithCallID(session.WithUser(t.Context(), "ann"), "c1")
-	h.record(eventOf(activity.KindStart, entry, time.Now().Add(-time.Second), nil))
-	h.record(eventOf(activity.KindReplace, entry, time.Time{}, errors.New("no such program as correct horse")))
-	h.record(stateEvent("s", StageStarting, StageReady, nil))
-	h.record(loginEvent(activity.KindLogin, session.Key{User: "ann", Server: "s"}, nil))
-	h.recordFor(ctx, configEvent("set", "s", nil))
-	h.record(consentEvent("ann", "s", "abc", true, nil))
-	h.record(consentEvent("ann", "s", "abc", false, nil))
+	rec.Record(t.Context(), OfServer(activity.KindStart, entry, time.Now().Add(-time.Second), nil))
+	rec.Record(t.Context(), OfServer(activity.KindReplace, entry, time.Time{}, errors.New("no such program as correct horse")))
+	rec.Record(t.Context(), OfStage("s", "starting", "ready", nil))
+	rec.Record(t.Context(), OfLogin(activity.KindLogin, session.Key{User: "ann", Server: "s"}, nil))
+	rec.Record(ctx, OfConfig("set", "s", nil))
+	rec.Record(t.Context(), OfConsent("ann", "s", "abc", true, nil))
+	rec.Record(t.Context(), OfConsent("ann", "s", "abc", false, nil))
 	events := take()
 	want := `start s/: ok by ""
 replace s/: error by ""
@@ -280,21 +286,21 @@ consent s/: refused by "ann"`
 		events[0].Detail[activity.DetailSource] != "a.json:3" || events[2].Detail[activity.DetailTo] != "ready" {
 		t.Errorf("recorded %+v", events)
 	}
-	(&Host{}).record(activity.Event{}) // has no log
+	NewRecorder(nil, nil).Record(t.Context(), activity.Event{}) // has no log
 }
 
 // What a server's list holds and is held back is recorded when it is news, in few
 // words however much it is.
 func TestRecordHeldBack(t *testing.T) {
-	h, take := recorded(t, &registry.Options{Ledger: ledger.New(nil)})
-	var told heldBack
+	reg, rec, take := recorded(t, &registry.Options{Ledger: ledger.New(nil)})
+	var told HeldBack
 	offer := func(tools ...registry.Tool) {
 		t.Helper()
-		diff, err := h.registry.Replace("s", tools)
+		diff, err := reg.Replace("s", tools)
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = h.recordHeldBack("s", told, &diff)
+		told = rec.HeldBack("s", told, &diff)
 	}
 	changed := func(description string) registry.Tool {
 		tool := static("a", nil)
@@ -329,16 +335,16 @@ func TestRecordHeldBack(t *testing.T) {
 	if len(events) != 1 || events[0].Detail[activity.DetailCount] != "1000" || len(events[0].Detail[activity.DetailTools]) > 512 {
 		t.Errorf("recorded %+v", events)
 	}
-	(&Host{}).recordHeldBack("s", told, &registry.Diff{})
+	NewRecorder(nil, nil).HeldBack("s", told, &registry.Diff{})
 }
 
 // A log whose sink hangs does not make the host wait.
 func TestRecordDoesNotWait(t *testing.T) {
 	stuck := make(stuckSink)
 	log := activity.New(&activity.Options{MaxQueued: 1}, stuck)
-	h := &Host{opts: Options{Activity: log}}
+	rec := NewRecorder(log, unmasked)
 	for range 3 {
-		h.record(activity.Event{Kind: activity.KindStart})
+		rec.Record(t.Context(), activity.Event{Kind: activity.KindStart})
 	}
 	if got := log.Status().Dropped; got != 2 {
 		t.Errorf("got %d events dropped, want 2", got)

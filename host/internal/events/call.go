@@ -1,4 +1,4 @@
-package host
+package events
 
 import (
 	"context"
@@ -13,20 +13,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// recordCall records what a registry has told of a call.
-func recordCall(ctx context.Context, o *registry.Observation, record func(context.Context, activity.Event)) {
+// call records what a registry has observed of a call.
+func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 	by, _ := session.UserOf(ctx)
-	// The event is the user's for whom the call is, also if that is nobody.
+	// The event is that of the user for whom the call is, also if there is none.
 	ctx = session.WithUser(ctx, o.User)
-	e := recordedCall(o)
+	e := ofCall(o)
 	if by != "" && by != o.User {
 		e.Detail[activity.DetailBy] = by
 	}
-	if o.Kind != registry.Approved || unknownApproval(o.Err) {
-		record(ctx, e)
+	if o.Kind != registry.Approved || isUnknownApproval(o.Err) {
+		r.Record(ctx, e)
 		return
 	}
-	// Somebody said yes, and then the call was made, or not.
+	// The call was approved, and then made or not.
 	if registry.CallIDOf(ctx) == "" {
 		e.ID = rand.Text()
 	}
@@ -39,22 +39,22 @@ func recordCall(ctx context.Context, o *registry.Observation, record func(contex
 			yes.Detail[key] = value
 		}
 	}
-	record(ctx, yes)
+	r.Record(ctx, yes)
 	delete(e.Detail, activity.DetailBy)
-	record(ctx, e)
+	r.Record(ctx, e)
 }
 
-func unknownApproval(err error) bool {
+func isUnknownApproval(err error) bool {
 	var unknown *registry.UnknownApprovalError
 	return errors.As(err, &unknown)
 }
 
-// recordedCall returns the event for an observation.
-func recordedCall(o *registry.Observation) activity.Event {
+// ofCall returns the event for an observation.
+func ofCall(o *registry.Observation) activity.Event {
 	e := activity.Event{
 		Time:        o.Began.Add(o.Duration),
 		Tool:        o.Name,
-		Outcome:     recordedOutcome(o.Err),
+		Outcome:     outcomeOf(o.Err),
 		Duration:    o.Duration,
 		ResultBytes: int64(o.ResultBytes),
 		Arguments:   o.Arguments,
@@ -88,12 +88,12 @@ func recordedCall(o *registry.Observation) activity.Event {
 	} else if o.IsError {
 		e.Outcome = activity.ToolError
 	}
-	e.Kind = recordedKind(o, e.Outcome)
+	e.Kind = kindOf(o, e.Outcome)
 	if e.Kind == activity.KindCall && o.Err != nil {
-		e.Detail[activity.DetailRan] = whetherRun(o.Err)
+		e.Detail[activity.DetailRan] = ranOf(o.Err)
 	}
 	switch {
-	case unknownApproval(o.Err):
+	case isUnknownApproval(o.Err):
 		e.Outcome = activity.Failed
 	case o.Kind == registry.Denied:
 		e.Outcome = activity.Refused
@@ -101,9 +101,9 @@ func recordedCall(o *registry.Observation) activity.Event {
 	return e
 }
 
-func recordedKind(o *registry.Observation, outcome activity.Outcome) activity.Kind {
+func kindOf(o *registry.Observation, outcome activity.Outcome) activity.Kind {
 	switch {
-	case o.Kind == registry.Denied, outcome == activity.Asked, unknownApproval(o.Err):
+	case o.Kind == registry.Denied, outcome == activity.Asked, isUnknownApproval(o.Err):
 		return activity.KindApproval
 	case outcome == activity.Denied:
 		return activity.KindDenied
@@ -113,13 +113,13 @@ func recordedKind(o *registry.Observation, outcome activity.Outcome) activity.Ki
 	return activity.KindCall
 }
 
-// shortHash returns what tells ids apart and does not tell what they are.
+// shortHash returns a hash that tells IDs apart and does not reveal them.
 func shortHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
 }
 
-func whetherRun(err error) string {
+func ranOf(err error) string {
 	switch mcp.OutcomeOf(err) {
 	case mcp.NotSent:
 		return "no"
@@ -129,8 +129,8 @@ func whetherRun(err error) string {
 	return "perhaps"
 }
 
-// recordedOutcome returns what an error says became of something.
-func recordedOutcome(err error) activity.Outcome {
+// outcomeOf returns the outcome that an error means.
+func outcomeOf(err error) activity.Outcome {
 	var (
 		unknownTool *registry.UnknownToolError
 		arguments   *registry.ArgumentsError

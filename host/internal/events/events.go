@@ -1,0 +1,116 @@
+// Package events makes the events of an activity log of what a host, its servers and their
+// callers do.
+package events
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A Recorder records events in a log, if there is one.
+type Recorder struct {
+	log  *activity.Log // may be nil
+	mask func(server, text string) string
+}
+
+// NewRecorder returns a recorder for a log, which may be nil. Mask returns the text of an
+// error without the secrets of a server's entry, which have no form by which the log could
+// tell them.
+func NewRecorder(log *activity.Log, mask func(server, text string) string) *Recorder {
+	return &Recorder{log, mask}
+}
+
+// Record records an event; the caller of ctx has done it: the user and the call ID are
+// theirs. It never waits, so that it may be called anywhere but under a lock that calls
+// need.
+func (r *Recorder) Record(ctx context.Context, e activity.Event) {
+	if r.log == nil {
+		return
+	}
+	if e.Server != "" && e.Error != "" {
+		e.Error = r.mask(e.Server, e.Error)
+	}
+	r.log.Record(ctx, e)
+}
+
+// Calls records all calls of a registry until detach is called.
+func (r *Recorder) Calls(reg *registry.Registry) (detach func()) {
+	if r.log == nil {
+		return func() {}
+	}
+	return reg.Observe(r.call)
+}
+
+// OfServer returns an event about a server that began at a time; err says how it went.
+func OfServer(kind activity.Kind, entry *config.Server, began time.Time, err error) activity.Event {
+	e := activity.Event{
+		Kind:   kind,
+		Server: entry.Name,
+		Detail: map[string]string{activity.DetailSource: entry.Source.String()},
+	}
+	if !began.IsZero() {
+		e.Duration = time.Since(began)
+	}
+	e = withOutcome(e, err)
+	e.Error = entry.MaskError(err) // it may be no server of the host, or not any more
+	return e
+}
+
+// OfStage returns the event that a server has come from one stage to another.
+func OfStage(server, from, to string, err error) activity.Event {
+	return withOutcome(activity.Event{
+		Kind:   activity.KindState,
+		Server: server,
+		Detail: map[string]string{activity.DetailFrom: from, activity.DetailTo: to},
+	}, err)
+}
+
+// OfLogin returns the event that a user has logged in or out, or is to.
+func OfLogin(kind activity.Kind, key session.Key, err error) activity.Event {
+	return withOutcome(activity.Event{Kind: kind, User: key.User, Server: key.Server}, err)
+}
+
+// OfConfig returns the event that the entry of a server was changed, or all entries if
+// server is empty.
+func OfConfig(change, server string, err error) activity.Event {
+	return withOutcome(activity.Event{
+		Kind:   activity.KindConfig,
+		Server: server,
+		Detail: map[string]string{activity.DetailChange: change},
+	}, err)
+}
+
+// OfConsent returns the event that a user has decided whether a server may be started.
+func OfConsent(by, server, fingerprint string, approved bool, err error) activity.Event {
+	e := activity.Event{
+		Kind:    activity.KindConsent,
+		User:    by,
+		Server:  server,
+		Outcome: activity.Refused,
+		Detail:  map[string]string{"fingerprint": fingerprint},
+	}
+	if approved {
+		e.Outcome = activity.Approved
+	}
+	if err != nil {
+		e = withOutcome(e, err)
+	}
+	return e
+}
+
+// withOutcome returns an event with the outcome that an error means; nil is success.
+func withOutcome(e activity.Event, err error) activity.Event {
+	e.Outcome = outcomeOf(err)
+	if e.Outcome == activity.Unknown || e.Outcome == activity.NotSent { // which calls are
+		e.Outcome = activity.Failed
+	}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	return e
+}
