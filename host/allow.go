@@ -11,7 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
-	"github.com/mcpbelt/mcpbelt/internal/statedir"
+	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -79,9 +79,9 @@ func (h *Host) book() (*consent.Book, error) {
 		return h.consents.book, nil
 	}
 	book := consent.New()
-	if dir := statedir.Folder(h.opts.StateDir); dir != "" {
+	if h.state != "" {
 		var err error
-		if book, err = consent.Open(filepath.Join(dir, "consents.json"), nil); err != nil {
+		if book, err = consent.Open(filepath.Join(h.state, "consents.json"), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +105,7 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 	if !e.Source.Scope.NeedsApproval() {
 		return nil, nil
 	}
-	l, err := launchOf(e)
+	l, err := launch.Of(e)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 		verdict, err = book.Verdict(ctx, l)
 	}
 	if err != nil || verdict != consent.Approved {
-		l.Accepted = acceptedTools(h.registry.Ledger(), e.Name)
+		l.Accepted = launch.AcceptedTools(h.registry.Ledger(), e.Name)
 		return nil, &LaunchNotAllowedError{Launch: l, Verdict: verdict, Err: err}
 	}
 	return l, nil
@@ -187,7 +187,7 @@ func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server,
 // Connect starts what was allowed, and nothing that has taken its place since: the
 // path that was looked at is the one that is run.
 func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
-	entry := withRealMounts(g.entry) // once, so that no link is turned after the check
+	entry := launch.RealMounts(g.entry) // once, so that no link is turned after the check
 	l, err := g.host.allowedLaunch(ctx, entry)
 	if err != nil {
 		return nil, err
@@ -346,13 +346,13 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	if err != nil {
 		return nil, nil, err
 	}
-	var launch *consent.Launch
+	var decided *consent.Launch
 	meant := func(e *config.Server) bool {
-		l, err := launchOf(e)
+		l, err := launch.Of(e)
 		if err != nil || l.Fingerprint() != fingerprint {
 			return false
 		}
-		launch = l
+		decided = l
 		return true
 	}
 	for _, s := range h.guardedServers() {
@@ -365,11 +365,11 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 			slots = append(slots, sl)
 		}
 	}
-	if launch == nil {
+	if decided == nil {
 		return nil, nil, &StaleLaunchError{Fingerprint: fingerprint}
 	}
-	err = book.Decide(ctx, by, launch, v)
-	h.events.Record(ctx, events.OfConsent(by, launch.Server, fingerprint, v == consent.Approved, err))
+	err = book.Decide(ctx, by, decided, v)
+	h.events.Record(ctx, events.OfConsent(by, decided.Server, fingerprint, v == consent.Approved, err))
 	if err != nil {
 		return nil, nil, err
 	}

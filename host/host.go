@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -36,8 +39,9 @@ func (e *UnknownServerError) Error() string {
 // concurrent use, and wait for each other only where they change the same server.
 type Host struct {
 	opts        Options
+	state       string // folder for what is kept between runs; empty: nothing is
 	registry    *registry.Registry
-	catalogs    *catalogs
+	catalogs    *catalog.Folder
 	pool        *pool
 	ctx         context.Context // ends with Close, and cuts off what is under way
 	cancel      context.CancelFunc
@@ -93,7 +97,12 @@ func New(opts *Options) *Host {
 	if h.registry == nil {
 		h.registry = registry.New(nil)
 	}
-	h.catalogs = newCatalogs(o.StateDir)
+	h.state = statedir.Folder(o.StateDir)
+	if h.state == "" {
+		h.catalogs = catalog.Open("")
+	} else {
+		h.catalogs = catalog.Open(filepath.Join(h.state, "catalogs"))
+	}
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/filewatch"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -39,7 +40,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	if opts != nil {
 		o = *opts
 	}
-	seen := lookAt(path) // before it is read: what changes meanwhile is seen later
+	seen := filewatch.Look(path) // before it is read: what changes meanwhile is seen later
 	c, err := config.Load(ctx, path, o.Config)
 	if err != nil {
 		return nil, err

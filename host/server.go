@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -179,46 +180,11 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 	if t, err := h.ownTransport(key, e); t != nil || err != nil {
 		return t, err
 	}
-	if e.Transport == config.TransportStdio {
-		env := make([]string, 0, len(e.Env))
-		for name, value := range e.Env {
-			env = append(env, name+"="+value.Reveal())
-		}
-		return &transport.Command{
-			Path: e.Command, Args: e.Args, Dir: e.Cwd, Env: env,
-			MaxMessage: e.Limits.MaxMessage, Watchdog: &h.watchdog,
-		}, nil
-	}
-	if e.Transport == config.TransportUnix {
-		return &transport.Socket{Path: e.Socket(), MaxMessage: e.Limits.MaxMessage}, nil
-	}
-	all := header.Clone()
-	if all == nil {
-		all = http.Header{}
-	}
-	for name, value := range e.Headers {
-		if len(all.Values(name)) == 0 {
-			all.Set(name, value.Reveal())
-		}
-	}
 	var handler auth.OAuthHandler
-	if l := h.opts.Logins; l != nil {
+	if l := h.opts.Logins; l != nil && e.Transport != config.TransportStdio && e.Transport != config.TransportUnix {
 		handler = l.Handler(key, e)
 	}
-	settings, err := e.TLSConfig(false)
-	if err != nil {
-		return nil, err
-	}
-	proxy := e.ProxyFunc()
-	switch e.Transport {
-	case config.TransportHTTP:
-		return &transport.HTTP{URL: e.URL, Header: all, OAuth: handler, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
-	case config.TransportSSE:
-		return &transport.SSE{URL: e.URL, Header: all, OAuth: handler, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
-	case config.TransportAuto:
-		return &transport.Auto{URL: e.URL, Header: all, OAuth: handler, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
-	}
-	return nil, fmt.Errorf("unknown transport %q", e.Transport)
+	return launch.Transport(e, &launch.Options{Header: header, OAuth: handler, Watchdog: &h.watchdog})
 }
 
 // logStderr returns what logs the lines of a server's standard error, or nil if

@@ -45,9 +45,13 @@ func (st *serverTools) open(public bool) {
 // ledger has heard of them, and reports whether these are all.
 func (st *serverTools) restore() bool {
 	s := st.server
-	list, ok := s.host.catalogs.load(s.entry)
+	kept, ok := s.host.catalogs.Load(s.entry)
 	if !ok {
 		return false
+	}
+	list := make([]*listedTool, len(kept))
+	for i, t := range kept {
+		list[i] = newListedTool(t.Tool, t.RawAnnotations)
 	}
 	all := s.registryTools(list)
 	tools := s.heardOf(all)
@@ -308,7 +312,11 @@ func (st *serverTools) save() {
 		st.dirty = false
 	}
 	st.mu.Unlock()
-	if write {
-		st.server.host.catalogs.save(st.server.entry, list)
+	if write && st.server.host.state != "" {
+		definitions := make([]*registry.Definition, len(list))
+		for i, o := range list {
+			definitions[i] = o.definition(st.server.entry.Name)
+		}
+		st.server.host.catalogs.Save(st.server.entry, definitions)
 	}
 }

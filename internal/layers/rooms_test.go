@@ -24,7 +24,6 @@ type size struct {
 
 // large lists the packages that may have more.
 var large = map[string]size{
-	"host":        {lines: 7250, reason: "what starts, replaces and pools servers shares one order of locks"},
 	"host/doctor": {names: 65, reason: "each hint is a name"},
 	"mcp":         {lines: 12_200, names: 136, reason: "the types of the protocol are in it, and the client that speaks it"},
 	"registry":    {lines: 7450, names: 80, reason: "the search for tools and the calls that wait read its catalogue"},

@@ -1,4 +1,6 @@
-package host
+// Package launch makes what the entry of a server starts: its command, and the transport to
+// it.
+package launch
 
 import (
 	"os"
@@ -13,16 +15,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// launchOf returns what starting the server would mean at this moment. It fails with
-// a [*transport.StartError] if there is no such program.
-func launchOf(e *config.Server) (*consent.Launch, error) {
-	l := withRealMounts(e).Launch()
+// Of returns what starting the server would mean at this moment. It fails with a
+// [*transport.StartError] if there is no such program.
+func Of(e *config.Server) (*consent.Launch, error) {
+	l := RealMounts(e).Launch()
 	if e.Transport != config.TransportStdio || inContainer(e) {
 		return l, nil // the container has command and folder
 	}
 	var err error
 	if l.Dir, err = filepath.Abs(e.Cwd); err == nil {
-		l.Path, err = launchProgram(e.Command, l.Dir)
+		l.Path, err = program(e.Command, l.Dir)
 	}
 	if err != nil {
 		return nil, &transport.StartError{Path: e.Command, Err: err}
@@ -36,10 +38,10 @@ func inContainer(e *config.Server) bool {
 	return e.Isolation != nil && e.Isolation.Kind == config.IsolationDocker
 }
 
-// launchProgram returns the absolute path of what os/exec would run as command in
+// program returns the absolute path of what os/exec would run as command in
 // dir: what has no separator is looked up in the PATH of this process, all else from
 // dir.
-func launchProgram(command, dir string) (string, error) {
+func program(command, dir string) (string, error) {
 	if filepath.Base(command) == command {
 		found, err := exec.LookPath(command)
 		if err != nil {
@@ -66,9 +68,9 @@ func launchProgram(command, dir string) (string, error) {
 	return filepath.Join(dir, command), nil
 }
 
-// withRealMounts returns the entry with the folders that its mounts really are, so
+// RealMounts returns the entry with the folders that its mounts really are, so
 // that a link of a project that leads to another folder now does not open that one.
-func withRealMounts(e *config.Server) *config.Server {
+func RealMounts(e *config.Server) *config.Server {
 	if e.Isolation == nil || len(e.Isolation.Mounts) == 0 {
 		return e
 	}

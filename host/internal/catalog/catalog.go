@@ -1,4 +1,5 @@
-package host
+// Package catalog keeps the tools of servers between runs.
+package catalog
 
 import (
 	"crypto/sha256"
@@ -13,29 +14,36 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
-	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// catalogs keeps what servers offered, one file for each, so that their tools can be
+// A Folder keeps what servers offered, one file for each, so that their tools can be
 // listed before they are started. It is a cache: what cannot be read is not there, and
-// what cannot be written is not kept. The ledger decides what may be called.
-type catalogs struct {
+// what cannot be written is not kept. The ledger decides what may be called. A Folder is
+// safe for concurrent use, also by several processes.
+type Folder struct {
 	dir   string // empty: nothing is kept
 	prune sync.Once
 }
 
-// A catalog is the content of such a file.
-type catalog struct {
+// A Tool is a tool as a server described it.
+type Tool struct {
+	Tool           *mcp.Tool
+	RawAnnotations json.RawMessage // its annotations as the server sent them
+}
+
+// contents is the content of such a file.
+type contents struct {
 	Version     int
 	Server      string // configured name
 	Fingerprint string // see config.Server
-	Tools       []catalogTool
+	Tools       []keptTool
 }
 
-// A catalogTool is a tool of a catalog. What is JSON is kept as text, so that it stays
+// A keptTool is a tool in a file. What is JSON is kept as text, so that it stays
 // the same byte for byte.
-type catalogTool struct {
+type keptTool struct {
 	Name           string
 	Title          string               `json:",omitempty"`
 	Description    string               `json:",omitempty"`
@@ -46,53 +54,48 @@ type catalogTool struct {
 }
 
 const (
-	catalogVersion = 1
-	maxCatalog     = 64 << 20 // bytes of a file
-	// A file that was not used for catalogAge is removed. Its time is renewed when it is
-	// used, if it is older than catalogRenewal.
-	catalogAge     = 90 * 24 * time.Hour
-	catalogRenewal = 24 * time.Hour
+	version = 1
+	maxSize = 64 << 20 // bytes of a file
+	// A file that was not used for maxAge is removed. Its time is renewed when it is
+	// used, if it is older than renewal.
+	maxAge  = 90 * 24 * time.Hour
+	renewal = 24 * time.Hour
 )
 
-// newCatalogs returns the catalogs in the folder of states.
-func newCatalogs(stateDir string) *catalogs {
-	dir := statedir.Folder(stateDir)
-	if dir == "" {
-		return &catalogs{}
-	}
-	return &catalogs{dir: filepath.Join(dir, "catalogs")}
-}
+// Open returns the catalogs in a folder, which is made when there is something to keep; if
+// dir is empty nothing is kept.
+func Open(dir string) *Folder { return &Folder{dir: dir} }
 
 // file returns where the catalog of a server is, and what it has to be of.
-func (c *catalogs) file(e *config.Server) (path, fingerprint string) {
+func (c *Folder) file(e *config.Server) (path, fingerprint string) {
 	fingerprint = fingerprintOf(e)
 	sum := sha256.Sum256([]byte(e.Name + "\x00" + fingerprint))
 	return filepath.Join(c.dir, hex.EncodeToString(sum[:16])+".json"), fingerprint
 }
 
-// load returns what a server offered, and whether that is known. A file is its SHA-256
+// Load returns what a server offered, and whether that is known. A file is its SHA-256
 // in hexadecimal, a line break, and JSON.
-func (c *catalogs) load(e *config.Server) ([]*listedTool, bool) {
+func (c *Folder) Load(e *config.Server) ([]Tool, bool) {
 	if c.dir == "" {
 		return nil, false
 	}
 	path, fingerprint := c.file(e)
-	data, info, err := atomicfile.Read(path, maxCatalog)
+	data, info, err := atomicfile.Read(path, maxSize)
 	if err != nil || len(data) < sha256.Size*2+1 {
 		return nil, false
 	}
-	if now := time.Now(); now.Sub(info.ModTime()) > catalogRenewal {
+	if now := time.Now(); now.Sub(info.ModTime()) > renewal {
 		_ = os.Chtimes(path, now, now)
 	}
 	body := data[sha256.Size*2+1:]
 	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != string(data[:sha256.Size*2]) {
 		return nil, false
 	}
-	var kept catalog
-	if json.Unmarshal(body, &kept) != nil || kept.Version != catalogVersion || kept.Server != e.Name || kept.Fingerprint != fingerprint {
+	var kept contents
+	if json.Unmarshal(body, &kept) != nil || kept.Version != version || kept.Server != e.Name || kept.Fingerprint != fingerprint {
 		return nil, false
 	}
-	list := make([]*listedTool, 0, len(kept.Tools))
+	list := make([]Tool, 0, len(kept.Tools))
 	for _, t := range kept.Tools {
 		tool := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations}
 		if t.InputSchema != "" {
@@ -105,22 +108,21 @@ func (c *catalogs) load(e *config.Server) ([]*listedTool, bool) {
 		if t.RawAnnotations != "" {
 			raw = json.RawMessage(t.RawAnnotations)
 		}
-		list = append(list, newListedTool(tool, raw))
+		list = append(list, Tool{tool, raw})
 	}
 	return list, true
 }
 
-// save keeps what a server lists.
-func (c *catalogs) save(e *config.Server, list []*listedTool) {
+// Save keeps what a server lists.
+func (c *Folder) Save(e *config.Server, list []*registry.Definition) {
 	if c.dir == "" {
 		return
 	}
 	path, fingerprint := c.file(e)
-	kept := catalog{Version: catalogVersion, Server: e.Name, Fingerprint: fingerprint, Tools: make([]catalogTool, 0, len(list))}
-	for _, o := range list {
-		def := o.definition(e.Name)
-		kept.Tools = append(kept.Tools, catalogTool{
-			Name: o.tool.Name, Title: def.Title, Description: def.Description,
+	kept := contents{Version: version, Server: e.Name, Fingerprint: fingerprint, Tools: make([]keptTool, 0, len(list))}
+	for _, def := range list {
+		kept.Tools = append(kept.Tools, keptTool{
+			Name: def.Origin.Tool, Title: def.Title, Description: def.Description,
 			InputSchema: string(def.InputSchema), OutputSchema: string(def.OutputSchema),
 			Annotations: def.Annotations, RawAnnotations: string(def.RawAnnotations),
 		})
@@ -132,29 +134,29 @@ func (c *catalogs) save(e *config.Server, list []*listedTool) {
 	sum := sha256.Sum256(body)
 	data := append(hex.AppendEncode(make([]byte, 0, len(body)+sha256.Size*2+1), sum[:]), '\n')
 	data = append(data, body...)
-	if old, _, err := atomicfile.Read(path, maxCatalog); err == nil && string(old) == string(data) {
+	if old, _, err := atomicfile.Read(path, maxSize); err == nil && string(old) == string(data) {
 		return
 	}
-	replaceCache(path, data)
+	replace(path, data)
 	c.prune.Do(c.removeOld)
 }
 
 // removeOld removes the catalogs of servers that are not configured any more.
-func (c *catalogs) removeOld() {
+func (c *Folder) removeOld() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return
 	}
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > catalogAge {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > maxAge {
 			_ = os.Remove(filepath.Join(c.dir, entry.Name()))
 		}
 	}
 }
 
-// replaceCache replaces a file whole, without waiting for the disk: after a loss of
+// replace replaces a file whole, without waiting for the disk: after a loss of
 // power the file may be torn, which its hash tells.
-func replaceCache(path string, data []byte) {
+func replace(path string, data []byte) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return
 	}

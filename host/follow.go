@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"os"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/filewatch"
 )
 
 // FollowOptions configure [Host.Follow]. The zero value, and nil, mean the defaults.
@@ -101,4 +103,31 @@ func (h *Host) reload(ctx context.Context, names []string, load func(context.Con
 			"replaced", report.Replaced, "notAllowed", report.NotAllowed, "kept", len(report.Kept))
 	}
 	return report, nil
+}
+
+// followFile applies the config file at path again when it has changed since it was seen,
+// in a goroutine of the host.
+func (h *Host) followFile(path string, seen os.FileInfo) {
+	leave, err := h.visit()
+	if err != nil {
+		return // it is closed already
+	}
+	load := func(ctx context.Context) (*config.Config, error) {
+		return config.Load(ctx, path, h.opts.Config)
+	}
+	go func() {
+		defer leave()
+		_ = h.Follow(h.intake, filewatch.Changes([]string{path}, []os.FileInfo{seen}), load, nil) // until the host is closed
+	}()
+}
+
+// FileChanges returns changes for [Host.Follow]: it yields the paths of files that have
+// changed, as they were given; first all of them, since they may have changed before.
+// The files are looked at once a second, and told when they were left alone from one look
+// to the next, or have changed for 20 seconds. Files need not exist: one that comes or
+// goes has changed. Symbolic links are followed. What changes while the consumer is busy is
+// told when it asks again. Each range looks on its own, in its own goroutine, and ends with
+// its context.
+func FileChanges(paths ...string) func(context.Context) iter.Seq[[]string] {
+	return filewatch.Changes(paths, nil)
 }

@@ -1,4 +1,4 @@
-package host
+package launch
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ const (
 	acceptedName = 64 // characters of one's name
 )
 
-// acceptedTools says, in one line, how many tools of a server the ledger counts as accepted,
+// AcceptedTools says, in one line, how many tools of a server the ledger counts as accepted,
 // by whom and until when: it may have come with a project. It is empty if there are none.
-func acceptedTools(accepted *ledger.Ledger, server string) string {
+func AcceptedTools(accepted *ledger.Ledger, server string) string {
 	type decider struct {
 		by    string
 		tools int
