@@ -12,8 +12,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A LaunchNotAllowedError reports a server that was not started or connected to, because
@@ -119,99 +119,6 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 		return nil, &LaunchNotAllowedError{Launch: l, Verdict: verdict, Err: err}
 	}
 	return l, nil
-}
-
-// guard returns a transport that connects as t does, if what would be started is
-// allowed at that moment, and confined as the entry says.
-//
-// It is that which make returns for the entry, which is called when that is allowed and
-// not before: the program's own functions may be behind it. If the user has to answer
-// something, make is called once more with the answers, which are looked up after
-// that.
-func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
-	g := &guarded{host: h, entry: e, make: make, answered: e}
-	if _, err := h.allowedLaunch(h.ctx, e); err != nil {
-		return g, nil // Connect says so, and makes it when it can be started
-	}
-	var err error
-	if g.inner, err = make(e); err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
-// A guarded transport asks before each connection.
-type guarded struct {
-	host  *Host
-	entry *config.Server // what is allowed
-	make  func(*config.Server) (mcp.Transport, error)
-
-	mu       sync.Mutex     // guards the following
-	answered *config.Server // what inner was made for
-	inner    mcp.Transport  // nil: not made yet
-	refused  error          // what he did not answer: no retry asks him again, Restart does
-}
-
-// transport returns the transport for the entry with what the user has answered.
-func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server, error) {
-	g.mu.Lock()
-	refused := g.refused
-	g.mu.Unlock()
-	if refused != nil {
-		return nil, nil, refused
-	}
-	e, err := g.entry.Answered(ctx)
-	if errors.Is(err, config.ErrNotAnswered) {
-		g.mu.Lock()
-		g.refused = err
-		g.mu.Unlock()
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	g.mu.Lock()
-	t, same := g.inner, g.inner != nil && (e == g.entry || e.Hash() == g.answered.Hash())
-	g.mu.Unlock()
-	if same {
-		return t, e, nil
-	}
-	if t, err = g.make(e); err != nil {
-		return nil, nil, err
-	}
-	g.mu.Lock()
-	g.answered, g.inner = e, t
-	g.mu.Unlock()
-	return t, e, nil
-}
-
-// Connect starts what was allowed, and nothing that has taken its place since: the
-// path that was looked at is the one that is run.
-func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
-	entry := launch.RealMounts(g.entry) // once, so that no link is turned after the check
-	l, err := g.host.allowedLaunch(ctx, entry)
-	if err != nil {
-		return nil, err
-	}
-	inner, e, err := g.transport(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, local := inner.(*transport.Command)
-	if !local {
-		if isolated(g.entry) {
-			return nil, isolationError(g.entry, errNoProcess)
-		}
-		return inner.Connect(ctx)
-	}
-	if l != nil && c.Path == e.Command && c.Dir == e.Cwd && slices.Equal(c.Args, e.Args) {
-		exact := *c
-		exact.Path, exact.Dir = l.Path, l.Dir
-		c = &exact
-	}
-	if c, err = g.host.isolate(ctx, entry, c); err != nil {
-		return nil, err
-	}
-	return c.Connect(ctx)
 }
 
 // PendingLaunches returns what waits to be allowed: of each enabled server from a file that
@@ -393,4 +300,47 @@ func (h *Host) withhold(ctx context.Context, name string) error {
 		sl.set(s)
 		return old.finish(), nil
 	})
+}
+
+// scopes are those of the files and stores that a host was told are of a scope that
+// has to be allowed, by scopeKey. What was once said of a file counts for the life of the
+// host: who reads it again and does not say it, because of an edit or of a file that was
+// replaced, starts nothing by that.
+type scopes map[string]config.Scope
+
+// scopeKey names the file of an entry, or of what is kept in no file the entry.
+func scopeKey(file, name string) string {
+	if file == record.StoreFile || file == "" {
+		return file + "\x00" + name
+	}
+	if path, err := filepath.Abs(file); err == nil {
+		return path
+	}
+	return file
+}
+
+// keep returns the entry in the stricter one of its scope and that which was known, and
+// keeps that.
+func (s scopes) keep(e *config.Server) *config.Server {
+	key := scopeKey(e.Source.File, e.Name)
+	known := s[key]
+	switch {
+	case e.Source.Scope.NeedsApproval():
+		s[key] = e.Source.Scope
+	case known != "":
+		strict := *e
+		strict.Source.Scope = known
+		return &strict
+	}
+	return e
+}
+
+// KnownScope returns the scope, one that has to be allowed, of which the host was told that
+// entries of a file are; empty if it was told of none. Of entries that are kept in no file
+// each has its own, by its name. Who reads the file again says the scope to config, so that
+// no secret is asked for before it is allowed.
+func (h *Host) KnownScope(file, name string) config.Scope {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.scopes[scopeKey(file, name)]
 }

@@ -303,3 +303,17 @@ func (h *Host) masked(server, text string) string {
 	}
 	return text
 }
+
+// visit begins something that the end of the host waits for, until leave is called.
+func (h *Host) visit() (leave func(), err error) {
+	if err := h.made(); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, ErrClosed
+	}
+	h.ending.Add(1) // before the host is closed, so before somebody waits
+	return h.ending.Done, nil
+}

@@ -165,3 +165,8 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 	}
 	return slices.Clip(rejected)
 }
+
+// allows reports whether an entry uses the tool of that name.
+func allows(f config.ToolFilter, name string) bool {
+	return (f.Allow == nil || slices.Contains(f.Allow, name)) && !slices.Contains(f.Deny, name)
+}

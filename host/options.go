@@ -2,7 +2,10 @@ package host
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
@@ -109,4 +112,66 @@ type Options struct {
 	// Activity is told of calls, refusals, logins and changes. Default: nobody is.
 	// The host does not close it.
 	Activity *activity.Log
+}
+
+// The functions of [Options] run on goroutines of the host. Where one panics, or
+// returns a pointer to nothing, it has failed for its server.
+
+// caught turns a panic of the program's function into an error.
+func (h *Host) caught(name string, err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%s panics: %v", name, v)
+		if logger := h.opts.Client.Logger; logger != nil {
+			logger.Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
+		}
+	}
+}
+
+// need panics if there is no context: on a goroutine of the host that could not be
+// recovered.
+func need(ctx context.Context) {
+	if ctx == nil {
+		panic("host: the context is nil")
+	}
+}
+
+// ownHeaders returns what the program makes for the requests of a user.
+func (h *Host) ownHeaders(ctx context.Context, key session.Key, e *config.Server) (header http.Header, err error) {
+	if h.opts.UserHeaders == nil {
+		return nil, nil
+	}
+	defer h.caught("Options.UserHeaders", &err)
+	return h.opts.UserHeaders(ctx, key, e)
+}
+
+// listTools has the registry list the tools of a server. Its options have functions,
+// too.
+func (h *Host) listTools(server registry.Server, tools []registry.Tool) (diff registry.Diff, err error) {
+	defer h.caught("a function of the registry's options", &err)
+	return h.registry.ReplaceServer(server, tools)
+}
+
+// logger returns the host's logger, which may discard everything.
+func (h *Host) logger() *slog.Logger {
+	if l := h.opts.Client.Logger; l != nil {
+		return l
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
+// warn tells the logger what looks like a mistake in a config.
+func (h *Host) warn(c *config.Config) {
+	of := map[*config.Error]string{}
+	for _, entry := range c.Servers {
+		for _, warning := range entry.Warnings {
+			of[warning] = entry.Name
+		}
+	}
+	for _, warning := range c.Warnings {
+		if server := of[warning]; server != "" {
+			h.logger().Warn("host: configuration", "server", server, "warning", warning)
+		} else {
+			h.logger().Warn("host: configuration", "warning", warning)
+		}
+	}
 }

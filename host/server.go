@@ -1,22 +1,18 @@
+//lint:file-ignore SA1019 Sampling and roots are deprecated since revision 2026-07-28, and work.
+
 package host
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A server is one entry of the configuration, from when it is started to when it is
@@ -157,44 +153,6 @@ func (s *server) idleTimeout() time.Duration {
 		return s.entry.IdleTimeout
 	}
 	return s.host.opts.IdleTimeout
-}
-
-// connectable makes the transport for the user of a key, or for all, with further
-// headers. What it starts is looked up each time.
-func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
-	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
-		t, err := s.host.recipe(key, e, header)
-		if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
-			c.Stderr = s.logStderr()
-		}
-		return t, err
-	})
-}
-
-// recipe makes the transport for the user of a key, or for all, as an entry or the
-// program says, with further headers.
-func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mcp.Transport, error) {
-	if e.Err != nil {
-		return nil, e.Err
-	}
-	if t, err := h.ownTransport(key, e); t != nil || err != nil {
-		return t, err
-	}
-	var handler auth.OAuthHandler
-	if l := h.opts.Logins; l != nil && e.Transport != config.TransportStdio && e.Transport != config.TransportUnix {
-		handler = l.Handler(key, e)
-	}
-	return launch.Transport(e, &launch.Options{Header: header, OAuth: handler, Watchdog: &h.watchdog})
-}
-
-// logStderr returns what logs the lines of a server's standard error, or nil if
-// nobody would see them.
-func (s *server) logStderr() func(string) {
-	logger := s.host.opts.Client.Logger
-	if logger == nil || !logger.Enabled(s.host.ctx, slog.LevelDebug) {
-		return nil
-	}
-	return func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
 }
 
 // open returns the link for all users, taken, and makes it if there is none.
@@ -381,4 +339,56 @@ func (s *server) move(to *config.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.source, s.warnings = to.Source, to.Warnings
+}
+
+// ErrQuarantined is returned for what would use a server in quarantine, see
+// [StageQuarantined]. A call of one of its tools fails with a
+// [registry.QuarantinedError].
+var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, and accept what Ledger.Pending has of the server")
+
+// errNoLedger is why a server in quarantine cannot be started where nobody could end that.
+var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Ledger", ErrQuarantined)
+
+// quarantined reports whether nothing of the server may be used before somebody accepts
+// it.
+func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts()) }
+
+// cannotExamine returns why a server in quarantine is not started, or nil.
+func (s *server) cannotExamine() error {
+	if s.host.registry.Ledger() == nil && s.quarantined() {
+		return errNoLedger
+	}
+	return nil
+}
+
+// mute has a server ask nobody for anything as long as it is in quarantine, and tells it
+// of no folders if it is when it is started.
+func (s *server) mute(o *mcp.ClientOptions) {
+	if s.quarantined() {
+		o.Roots = nil
+	}
+	if elicit := o.Elicit; elicit != nil {
+		o.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if s.quarantined() {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}
+			return elicit(ctx, r)
+		}
+	}
+	if elicit := o.ElicitURL; elicit != nil {
+		o.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			if s.quarantined() {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}
+			return elicit(ctx, r)
+		}
+	}
+	if sample := o.Sample; sample != nil {
+		o.Sample = func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			if s.quarantined() {
+				return nil, ErrQuarantined
+			}
+			return sample(ctx, r)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
@@ -91,23 +90,4 @@ func (h *Host) tryTransport(ctx context.Context, e *config.Server, observe func(
 		}
 		return t, err
 	})
-}
-
-// visit begins something that the end of the host waits for, until leave is called.
-func (h *Host) visit() (leave func(), err error) {
-	if err := h.made(); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return nil, ErrClosed
-	}
-	h.ending.Add(1) // before the host is closed, so before somebody waits
-	return h.ending.Done, nil
-}
-
-// allows reports whether an entry uses the tool of that name.
-func allows(f config.ToolFilter, name string) bool {
-	return (f.Allow == nil || slices.Contains(f.Allow, name)) && !slices.Contains(f.Deny, name)
 }

@@ -1,0 +1,234 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/docker"
+	"github.com/mcpbelt/mcpbelt/host/internal/launch"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// connectable makes the transport for the user of a key, or for all, with further
+// headers. What it starts is looked up each time.
+func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
+	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
+		t, err := s.host.recipe(key, e, header)
+		if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
+			c.Stderr = s.logStderr()
+		}
+		return t, err
+	})
+}
+
+// recipe makes the transport for the user of a key, or for all, as an entry or the
+// program says, with further headers.
+func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mcp.Transport, error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	if t, err := h.ownTransport(key, e); t != nil || err != nil {
+		return t, err
+	}
+	var handler auth.OAuthHandler
+	if l := h.opts.Logins; l != nil && e.Transport != config.TransportStdio && e.Transport != config.TransportUnix {
+		handler = l.Handler(key, e)
+	}
+	return launch.Transport(e, &launch.Options{Header: header, OAuth: handler, Watchdog: &h.watchdog})
+}
+
+// ownTransport returns what the program makes for an entry, or nil.
+func (h *Host) ownTransport(key session.Key, e *config.Server) (t mcp.Transport, err error) {
+	if h.opts.Transport == nil {
+		return nil, nil
+	}
+	const name = "Options.Transport"
+	defer h.caught(name, &err)
+	t, err = h.opts.Transport(key, e)
+	if err == nil && t != nil && nils.Is(t) {
+		return nil, fmt.Errorf("%s returns a nil %T", name, t)
+	}
+	return t, err
+}
+
+// logStderr returns what logs the lines of a server's standard error, or nil if
+// nobody would see them.
+func (s *server) logStderr() func(string) {
+	logger := s.host.opts.Client.Logger
+	if logger == nil || !logger.Enabled(s.host.ctx, slog.LevelDebug) {
+		return nil
+	}
+	return func(line string) { logger.Debug("mcp: stderr", "server", s.entry.Name, "line", line) }
+}
+
+// guard returns a transport that connects as t does, if what would be started is
+// allowed at that moment, and confined as the entry says.
+//
+// It is that which make returns for the entry, which is called when that is allowed and
+// not before: the program's own functions may be behind it. If the user has to answer
+// something, make is called once more with the answers, which are looked up after
+// that.
+func (h *Host) guard(e *config.Server, make func(*config.Server) (mcp.Transport, error)) (mcp.Transport, error) {
+	g := &guarded{host: h, entry: e, make: make, answered: e}
+	if _, err := h.allowedLaunch(h.ctx, e); err != nil {
+		return g, nil // Connect says so, and makes it when it can be started
+	}
+	var err error
+	if g.inner, err = make(e); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// A guarded transport asks before each connection.
+type guarded struct {
+	host  *Host
+	entry *config.Server // what is allowed
+	make  func(*config.Server) (mcp.Transport, error)
+
+	mu       sync.Mutex     // guards the following
+	answered *config.Server // what inner was made for
+	inner    mcp.Transport  // nil: not made yet
+	refused  error          // what he did not answer: no retry asks him again, Restart does
+}
+
+// transport returns the transport for the entry with what the user has answered.
+func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server, error) {
+	g.mu.Lock()
+	refused := g.refused
+	g.mu.Unlock()
+	if refused != nil {
+		return nil, nil, refused
+	}
+	e, err := g.entry.Answered(ctx)
+	if errors.Is(err, config.ErrNotAnswered) {
+		g.mu.Lock()
+		g.refused = err
+		g.mu.Unlock()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	g.mu.Lock()
+	t, same := g.inner, g.inner != nil && (e == g.entry || e.Hash() == g.answered.Hash())
+	g.mu.Unlock()
+	if same {
+		return t, e, nil
+	}
+	if t, err = g.make(e); err != nil {
+		return nil, nil, err
+	}
+	g.mu.Lock()
+	g.answered, g.inner = e, t
+	g.mu.Unlock()
+	return t, e, nil
+}
+
+// Connect starts what was allowed, and nothing that has taken its place since: the
+// path that was looked at is the one that is run.
+func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
+	entry := launch.RealMounts(g.entry) // once, so that no link is turned after the check
+	l, err := g.host.allowedLaunch(ctx, entry)
+	if err != nil {
+		return nil, err
+	}
+	inner, e, err := g.transport(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, local := inner.(*transport.Command)
+	if !local {
+		if isolated(g.entry) {
+			return nil, isolationError(g.entry, errNoProcess)
+		}
+		return inner.Connect(ctx)
+	}
+	if l != nil && c.Path == e.Command && c.Dir == e.Cwd && slices.Equal(c.Args, e.Args) {
+		exact := *c
+		exact.Path, exact.Dir = l.Path, l.Dir
+		c = &exact
+	}
+	if c, err = g.host.isolate(ctx, entry, c); err != nil {
+		return nil, err
+	}
+	return c.Connect(ctx)
+}
+
+// An Isolator confines the process of a local server.
+type Isolator interface {
+	// Isolate returns how the server is started confined as the entry says. It is
+	// asked anew for each start, and does not change c. If it cannot confine it, it
+	// fails: a server that is to be confined is never started otherwise. It returns
+	// soon after ctx ends, which bounds the start only. The host makes its errors an
+	// [*IsolationError].
+	Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error)
+}
+
+// An IsolationError reports a server that was not started, because it could not be
+// confined as its entry says.
+type IsolationError struct {
+	Server string // configured name
+	Source string // where the entry stands, as file:line
+	Kind   string // of the isolation
+	Err    error  // what is missing, and how to put it right
+}
+
+// Error names server, place and kind.
+func (e *IsolationError) Error() string {
+	return fmt.Sprintf("server %q (%s): isolation %q: %v; it was not started", e.Server, e.Source, e.Kind, e.Err)
+}
+
+func (e *IsolationError) Unwrap() error { return e.Err }
+
+// Outcome returns [mcp.NotSent].
+func (e *IsolationError) Outcome() mcp.Outcome { return mcp.NotSent }
+
+var errNoProcess = errors.New("only a local server, with a command, can be confined: remove the key")
+
+// isolated reports whether an entry wants to be confined.
+func isolated(e *config.Server) bool {
+	return e.Isolation != nil && e.Isolation.Kind != "" && e.Isolation.Kind != config.IsolationNone
+}
+
+// isolate returns c confined as the entry says, for one start.
+func (h *Host) isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
+	if !isolated(e) {
+		return c, nil
+	}
+	isolator := h.opts.Isolators[e.Isolation.Kind]
+	if isolator == nil && e.Isolation.Kind == config.IsolationDocker {
+		isolator = &docker.Isolator{}
+	}
+	if isolator == nil {
+		kinds := slices.Sorted(maps.Keys(h.opts.Isolators))
+		return nil, isolationError(e, fmt.Errorf("this program has no such isolation, only %q: it would have to be in Options.Isolators", append(kinds, config.IsolationDocker)))
+	}
+	confined, err := isolator.Isolate(ctx, e, c)
+	switch {
+	case err != nil:
+		var known *IsolationError
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, isolationError(e, err)
+	case confined == nil || confined == c:
+		return nil, isolationError(e, errors.New("its Isolator has returned what it was given"))
+	}
+	return confined, nil
+}
+
+func isolationError(e *config.Server, err error) error {
+	return &IsolationError{Server: e.Name, Source: e.Source.String(), Kind: e.Isolation.Kind, Err: err}
+}
