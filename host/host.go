@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -90,8 +91,11 @@ func New(opts *Options) *Host {
 	if o.OpenWait == 0 {
 		o.OpenWait = defaultOpenWait
 	}
-	if o.MaxUserClients <= 0 {
+	switch {
+	case o.MaxUserClients == 0:
 		o.MaxUserClients = DefaultMaxUserClients
+	case o.MaxUserClients < 0:
+		o.MaxUserClients = math.MaxInt
 	}
 	h.registry = o.Registry
 	if h.registry == nil {

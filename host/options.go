@@ -94,7 +94,8 @@ type Options struct {
 	// MaxUserClients bounds the clients of users, at all servers together, that exist
 	// at one time. Who needs one more waits until another has no call under way. Of
 	// several such servers each has three quarters of the clients at most, so that one
-	// which does not answer keeps nobody from the others. Default: 64.
+	// which does not answer keeps nobody from the others. Default: 64. Negative: no
+	// limit.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
 	// servers and which ones may be started. Package host/manage keeps there what became of

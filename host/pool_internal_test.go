@@ -106,3 +106,19 @@ func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A negative MaxUserClients is no limit.
+func TestPoolWithoutLimit(t *testing.T) {
+	h := New(&Options{StateDir: NoState, MaxUserClients: -1})
+	defer func() { _ = h.Close() }()
+	server := h.pool.serverRoom()
+	for range DefaultMaxUserClients + 1 {
+		for name, r := range map[string]*room{"all servers": h.pool.all, "one server": server} {
+			select {
+			case r.places <- struct{}{}:
+			default:
+				t.Fatalf("%s: got no place beyond %d, want no limit", name, len(r.places))
+			}
+		}
+	}
+}

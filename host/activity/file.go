@@ -27,6 +27,7 @@ const (
 type FileOptions struct {
 	// MaxBytes is how large the file may become. Before it would be larger it is
 	// renamed and a new one begun; one Write is not divided. Default: 16 MB.
+	// Negative: no limit.
 	MaxBytes int64
 	// KeepFiles is how many renamed files stay; the oldest are deleted. Default: 20.
 	// Negative: all.
@@ -57,7 +58,7 @@ func OpenFile(path string, opts *FileOptions) (*File, error) {
 	if opts != nil {
 		f.opts = *opts
 	}
-	if f.opts.MaxBytes <= 0 {
+	if f.opts.MaxBytes == 0 {
 		f.opts.MaxBytes = defaultMaxBytes
 	}
 	if f.opts.KeepFiles == 0 {
@@ -119,7 +120,7 @@ func (f *File) append(lines []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	if size > 0 && size+int64(len(lines)) > f.opts.MaxBytes {
+	if most := f.opts.MaxBytes; most > 0 && size > 0 && size+int64(len(lines)) > most {
 		if err := file.Close(); err != nil { // Windows renames nothing that is open
 			return err
 		}

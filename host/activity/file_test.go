@@ -150,6 +150,17 @@ func TestRotation(t *testing.T) {
 	}
 }
 
+// A negative MaxBytes is no limit.
+func TestFileWithoutLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f := openFile(t, path, &activity.FileOptions{MaxBytes: -1})
+	put(t, f, activity.Event{ID: "0", Error: strings.Repeat("x", 17<<20)})
+	put(t, f, numbered(1))
+	if got := len(filesIn(t, filepath.Dir(path))); got != 1 {
+		t.Errorf("got %d files, want 1", got)
+	}
+}
+
 // A clock that was set back changes nothing in the order.
 func TestClockSetBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")

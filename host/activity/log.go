@@ -42,7 +42,7 @@ type Options struct {
 	// Record returns, so let them be cheap.
 	Secrets map[string]*regexp.Regexp
 	// MaxQueued bounds the events that wait to be written. Most take about 1 KB, none
-	// more than 40 KB. Default: 4096.
+	// more than 40 KB. Default: 4096. Negative: no limit.
 	MaxQueued int
 	// Logger is told when a sink begins to fail, when it works again, and when events
 	// are missing. Default: nothing is logged; [Log.Status] tells in any case.
@@ -90,7 +90,7 @@ func New(opts *Options, sinks ...Sink) *Log {
 		l.opts = *opts
 	}
 	o := &l.opts
-	if o.MaxQueued <= 0 {
+	if o.MaxQueued == 0 {
 		o.MaxQueued = defaultMaxQueued
 	}
 	if o.Logger == nil {
@@ -135,7 +135,7 @@ func (l *Log) Record(ctx context.Context, e Event) {
 	switch {
 	case l.closed:
 		l.status.Dropped++
-	case len(l.queue)+l.writing >= l.opts.MaxQueued:
+	case l.opts.MaxQueued > 0 && len(l.queue)+l.writing >= l.opts.MaxQueued:
 		l.status.Dropped++
 		l.untold++
 	default:

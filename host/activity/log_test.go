@@ -87,6 +87,20 @@ func TestSlowSink(t *testing.T) {
 	}
 }
 
+// A negative MaxQueued is no limit.
+func TestQueueWithoutLimit(t *testing.T) {
+	slow := newGate()
+	l := closing(t, activity.New(&activity.Options{MaxQueued: -1}, slow))
+	for i := range 5000 {
+		l.Record(t.Context(), numbered(i))
+	}
+	if got := l.Status().Dropped; got != 0 {
+		t.Errorf("got %d events dropped, want none", got)
+	}
+	close(slow.open)
+	mustFlush(t, l)
+}
+
 // A sink that fails or panics is told of once, and the events that it lost later.
 func TestFailingSink(t *testing.T) {
 	var out bytes.Buffer

@@ -52,7 +52,7 @@ type ListOptions struct {
 	// Negative: as long as ctx allows.
 	Timeout time.Duration
 	// MaxItems bounds what is taken of one server's list, whose bytes are bounded by
-	// the options of its client. Default: 10,000.
+	// the options of its client. Default: 10,000. Negative: no limit.
 	MaxItems int
 }
 
@@ -155,7 +155,7 @@ func listAll[S, T any](ctx context.Context, h *host.Host, opts *ListOptions, wha
 	if o.Timeout == 0 {
 		o.Timeout = defaultListTimeout
 	}
-	if o.MaxItems <= 0 {
+	if o.MaxItems == 0 {
 		o.MaxItems = defaultMaxItems
 	}
 	servers, notAsked := askedServers(ctx, h, &o)
@@ -206,7 +206,7 @@ func listOne[S, T any](ctx context.Context, h *host.Host, o *ListOptions, server
 			if err != nil {
 				return err
 			}
-			if n++; n > o.MaxItems {
+			if n++; o.MaxItems > 0 && n > o.MaxItems {
 				return fmt.Errorf("content: server %q: %w", server, &mcp.LimitError{Limit: what + " of a server", Max: int64(o.MaxItems)})
 			}
 			key, t := item(server, s)

@@ -172,6 +172,24 @@ func TestMoreItemsThanAllowed(t *testing.T) {
 	}
 }
 
+// A negative MaxItems is no limit.
+func TestItemsWithoutLimit(t *testing.T) {
+	const most = 10_001 // one more than by default
+	many := func(s *sdk.Server) {
+		for i := range most {
+			resource(fmt.Sprintf("x:%05d", i))(s)
+		}
+	}
+	h := openContents(t, contents{"many": many}, nil, "many")
+	l := content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: -1, Timeout: -1})
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+	if got := len(l.Items); got != most {
+		t.Errorf("got %d items, want %d", got, most)
+	}
+}
+
 func TestResourceTemplatesOfAllServers(t *testing.T) {
 	h := openContents(t, contents{"a": template("file:///{path}"), "b": template("file:///{path}")}, nil, "a", "b")
 	l := content.New(h).ResourceTemplates(watchdog(t), nil)

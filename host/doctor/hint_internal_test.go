@@ -253,6 +253,9 @@ func TestTestTimeout(t *testing.T) {
 	if got := testTimeout(&config.Server{}, &TestOptions{Timeout: 5}); got != 5 {
 		t.Errorf("as asked: %v", got)
 	}
+	if got := testTimeout(&config.Server{}, &TestOptions{Timeout: -1}); got > 0 {
+		t.Errorf("got the timeout %v for a negative one, want none", got)
+	}
 }
 
 // Who is used to the environment of a terminal learns that a server does not get it.

@@ -24,6 +24,7 @@ const (
 type TestOptions struct {
 	// Timeout bounds the test as a whole. Default: what the entry allows for
 	// connecting and for one answer, which is a minute and a half if it says nothing.
+	// Negative: each for itself, and no bound for the whole.
 	Timeout time.Duration
 }
 
@@ -44,8 +45,12 @@ func Test(ctx context.Context, h *host.Host, e *config.Server, opts *TestOptions
 	if e == nil {
 		return nil, errors.New("doctor: no server to test: the entry is nil")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, testTimeout(e, opts), errTestTime)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if limit := testTimeout(e, opts); limit > 0 {
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTestTime)
+		defer cancel()
+	}
 	p := &probe{host: h, entry: e, begun: time.Now(), seen: sightings{times: map[TestStage]time.Time{}}}
 	err := h.Try(ctx, e, func(t mcp.Transport) (mcp.Transport, error) { return p.observed(ctx, t) }, p.run)
 	if errors.Is(err, host.ErrClosed) {
@@ -61,8 +66,9 @@ func Test(ctx context.Context, h *host.Host, e *config.Server, opts *TestOptions
 // errTestTime ends a test that takes too long.
 var errTestTime = errors.New("the time for the test is over")
 
+// testTimeout returns how long a test may take; no limit if it is negative.
 func testTimeout(e *config.Server, opts *TestOptions) time.Duration {
-	if opts != nil && opts.Timeout > 0 {
+	if opts != nil && opts.Timeout != 0 {
 		return opts.Timeout
 	}
 	connect, read := e.ConnectTimeout, e.ReadTimeout
