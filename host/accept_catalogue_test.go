@@ -239,7 +239,7 @@ func TestAcceptDamagedStateIsHarmless(t *testing.T) {
 		"a folder": func(name string, _ []byte) error {
 			return errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "x"), 0o700))
 		},
-		"a link to nowhere": func(name string, _ []byte) error {
+		"a conn to nowhere": func(name string, _ []byte) error {
 			return errors.Join(os.Remove(name), os.Symlink("nowhere", name))
 		},
 		"no JSON":  func(name string, _ []byte) error { return os.WriteFile(name, []byte("\x00\xff{"), 0o600) },

@@ -17,8 +17,8 @@ import (
 )
 
 // A LaunchNotAllowedError reports a server that was not started or connected to, because
-// its entry comes from a file that somebody else may have written, and nobody here
-// has allowed it as it is now.
+// its entry comes from a file that others may have written, and it was not allowed here
+// as it is now.
 type LaunchNotAllowedError struct {
 	// Launch is what would be started. Its String is the exact command, and is not
 	// part of the error's text, since it may hold secrets.
@@ -64,7 +64,7 @@ type consents struct {
 	book *consent.Book
 
 	following sync.Mutex      // guards the following
-	followed  bool            // somebody looks what others decide
+	followed  bool            // a goroutine looks what others decide
 	obeying   map[string]bool // names of the servers that are being started or stopped for it
 }
 
@@ -122,10 +122,10 @@ func (h *Host) allowedLaunch(ctx context.Context, e *config.Server) (*consent.La
 }
 
 // PendingLaunches returns what waits to be allowed: of each enabled server from a file that
-// somebody else may have written, and that nobody has allowed or denied, what
-// would be started now. Show its String, which is the exact command. If the book
-// cannot be read all of them wait. A server of that name that the user has already runs
-// meanwhile. Who trusts all that a file says allows it with:
+// others may have written, and that was neither allowed nor denied, what would be started
+// now. Show its String, which is the exact command. If the book cannot be read all of them
+// wait. A server of that name that the user has already runs meanwhile. A program that
+// trusts all that a file says allows it with:
 //
 //	for _, l := range h.PendingLaunches() {
 //		err = errors.Join(err, h.AllowLaunch(ctx, by, l.Fingerprint()))
@@ -162,8 +162,8 @@ func (h *Host) guardedServers() []*server {
 	})
 }
 
-// AllowLaunch keeps that somebody allows the launch with a fingerprint, as [Host.PendingLaunches]
-// has shown it, and starts its server at once unless that is disabled. It returns as
+// AllowLaunch records that a user, by, allows the launch with a fingerprint, as
+// [Host.PendingLaunches] has shown it, and starts its server at once unless that is disabled. It returns as
 // [Host.Enable] does; if the start fails, the launch stays allowed. What was denied can be
 // allowed after all. If the launch has changed since it was shown it fails with a [*StaleLaunchError].
 func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
@@ -175,7 +175,7 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 	var wg sync.WaitGroup
 	for i, sl := range slots {
 		wg.Go(func() {
-			// As below, the user is asked while nobody waits for the start.
+			// As below, the user is asked before the start, which has a limit of time.
 			ch := sl.choices()
 			if ch == nil || !sl.enabled() {
 				return
@@ -192,7 +192,7 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 			continue
 		}
 		wg.Go(func() {
-			// The user is asked what the server needs, while nobody waits for its start.
+			// The user is asked what the server needs before its start, which has a limit of time.
 			if _, errs[i] = s.entry.Answered(ctx); errs[i] == nil {
 				s.askAgain()
 				errs[i] = h.Enable(ctx, s.entry.Name)
@@ -203,7 +203,7 @@ func (h *Host) AllowLaunch(ctx context.Context, by, fingerprint string) error {
 	return errors.Join(errs...)
 }
 
-// askAgain lets the user be asked again what he did not answer.
+// askAgain has the user asked again what was not answered.
 func (s *server) askAgain() {
 	s.mu.Lock()
 	made := s.transport
@@ -219,8 +219,8 @@ func (s *server) askAgain() {
 	}
 }
 
-// DenyLaunch keeps that somebody forbids the launch with a fingerprint, so that nobody is
-// asked again, and stops its server if that runs, here at once and in other processes
+// DenyLaunch records that a user, by, denies the launch with a fingerprint, so that it is
+// not asked about again, and stops its server if that runs, here at once and in other processes
 // that share the book within seconds. Calls under way may finish until ctx ends. A server
 // of its name that the user has already runs then. It fails as [Host.AllowLaunch] does.
 func (h *Host) DenyLaunch(ctx context.Context, by, fingerprint string) error {
@@ -283,8 +283,7 @@ func (h *Host) decide(ctx context.Context, by, fingerprint string, v consent.Ver
 	return servers, slots, nil
 }
 
-// withhold stops a server that must not run any more, unless somebody has allowed it
-// meanwhile. Calls under way may finish until ctx ends.
+// withhold stops a server that must not run any more, unless it was allowed meanwhile. Calls under way may finish until ctx ends.
 func (h *Host) withhold(ctx context.Context, name string) error {
 	if sl, err := h.slot(name); err == nil {
 		sl.interrupt(false)
@@ -296,7 +295,7 @@ func (h *Host) withhold(ctx context.Context, name string) error {
 		}
 		s := sl.newServer(old.entry)
 		s.enabled, s.err = true, err
-		old.tools.clear() // who sees that it stands still finds none of its tools
+		old.tools.clear() // before the status says that it does not run
 		sl.set(s)
 		return old.finish(), nil
 	})
@@ -304,8 +303,8 @@ func (h *Host) withhold(ctx context.Context, name string) error {
 
 // scopes are those of the files and stores that a host was told are of a scope that
 // has to be allowed, by scopeKey. What was once said of a file counts for the life of the
-// host: who reads it again and does not say it, because of an edit or of a file that was
-// replaced, starts nothing by that.
+// host: to read it again without a scope, because of an edit or of a file that was
+// replaced, starts nothing.
 type scopes map[string]config.Scope
 
 // scopeKey names the file of an entry, or of what is kept in no file the entry.
@@ -337,8 +336,8 @@ func (s scopes) keep(e *config.Server) *config.Server {
 
 // KnownScope returns the scope, one that has to be allowed, of which the host was told that
 // entries of a file are; empty if it was told of none. Of entries that are kept in no file
-// each has its own, by its name. Who reads the file again says the scope to config, so that
-// no secret is asked for before it is allowed.
+// each has its own, by its name. A program that reads the file again passes the scope to
+// package config, so that no secret is asked for before it is allowed.
 func (h *Host) KnownScope(file, name string) config.Scope {
 	h.mu.Lock()
 	defer h.mu.Unlock()

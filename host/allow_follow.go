@@ -8,7 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 )
 
-// consentInterval is how often is looked whether another process, or the program
+// consentInterval is how often the host looks whether another process, or the program
 // itself by its book, has decided something.
 const consentInterval = time.Second
 
@@ -91,7 +91,7 @@ func (h *Host) obey(name string, do func() error) {
 }
 
 // followed returns the servers that have to be allowed and are enabled, and the slots that
-// have a choice. If there are none nobody follows them any more.
+// have a choice. If there are none they are followed no more.
 func (h *Host) followed() (list []*server, slots []*slot) {
 	h.consents.following.Lock()
 	defer h.consents.following.Unlock()
@@ -112,7 +112,7 @@ func (s *server) needsConsent() bool {
 	return s.enabled && !s.stopped && s.entry.Source.Scope.NeedsApproval()
 }
 
-// notAllowed reports whether the server does not run since nobody has allowed it.
+// notAllowed reports whether the server does not run since it was not allowed.
 func (s *server) notAllowed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

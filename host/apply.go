@@ -21,11 +21,11 @@ type Report struct {
 	Stopped  []string // gone, or disabled now
 	Replaced []string // changed, and running as configured now
 	Kept     []string // not changed
-	// NotAllowed are servers that were not started since somebody has to allow that first,
+	// NotAllowed are servers that were not started since their launch has to be allowed first,
 	// see [Host.PendingLaunches]. Failed has their [*LaunchNotAllowedError].
 	NotAllowed []string
-	// Overtaken are servers that a later Apply has a say about: they become what that
-	// one wants.
+	// Overtaken are servers about which a later Apply decides: they become what that one
+	// wants.
 	Overtaken []string
 	// Failed holds the reasons for which servers could not be started, or for
 	// which a changed entry does not work. A server that worked before Apply
@@ -39,12 +39,12 @@ type Report struct {
 // ready and its tools are in the registry, and is then left to finish its calls in the
 // background; if the new one fails, the old one stays, unless all that the new one
 // wants is a login. [Status.Unapplied] tells of that, and the new one is tried again.
-// What has to be allowed is not replaced: a server of which the changed entry nobody has
-// allowed is stopped at once, and started when somebody does. Apply returns when every server that it started is ready or has
-// failed its first attempt; it does not wait for lazy ones.
+// What has to be allowed is not replaced: a server whose changed entry was not allowed is
+// stopped at once, and started when it is. Apply returns when every server that it started
+// is ready or has failed its first attempt; it does not wait for lazy ones.
 //
 // Several Apply may run at a time, and each server goes its own way: where they differ
-// about it the one that began last has the say.
+// about it the one that began last decides.
 //
 // The error is a [*ServersError] if a required server failed, or if ctx ended before all
 // servers were ready: these go on to be started. It is [ErrClosed] if the host is closed,
@@ -74,7 +74,7 @@ func (h *Host) Apply(ctx context.Context, c *config.Config) (Report, error) {
 	return report, required.orNil()
 }
 
-// prepare gives the Apply of a config the say about all servers, and finds out what there
+// prepare has the Apply of a config decide about all servers, and finds out what there
 // is to do.
 func (h *Host) prepare(c *config.Config) ([]step, error) {
 	if err := sound(c); err != nil {
@@ -121,8 +121,8 @@ func sound(c *config.Config) error {
 // entry is nil is removed when the others are ready or have failed their first attempt.
 //
 // The names are those of the servers that load may return. Calls with a name in common call
-// load one after the other, and the last of them has the say: what load has saved last is
-// also what runs at last. They do not wait for each other's servers. The verb says in
+// load one after the other, and the last of them decides: what load has saved last is also
+// what runs at last. They do not wait for each other's servers. The verb says in
 // [Options].Activity what is done, such as "add".
 //
 // The context of load ends when the host is closed, and not with ctx: if ctx ends before
@@ -180,8 +180,7 @@ func (h *Host) lockServers(ctx context.Context, names []string) (unlock func(), 
 	return unlock, nil
 }
 
-// applyServers loads servers and applies them. It unlocks when it is clear who has the say
-// about them.
+// applyServers loads servers and applies them. It unlocks when their order is settled.
 func (h *Host) applyServers(ctx context.Context, verb string, names []string, load func(context.Context) (map[string]*config.Server, error), unlock func()) (Report, error) {
 	following, cancel := h.whileOpen(context.WithoutCancel(ctx))
 	defer cancel()
@@ -223,8 +222,8 @@ func (h *Host) loadServers(ctx context.Context, load func(context.Context) (map[
 	return entries, nil
 }
 
-// planServers gives the callers the say about the servers of entries, and returns what there
-// is to do: first what starts, so that no tool of a renamed server is missing.
+// planServers has the call decide about the servers of entries, and returns what there is
+// to do: first what starts, so that no tool of a renamed server is missing.
 func (h *Host) planServers(entries map[string]*config.Server) []step {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -268,7 +267,7 @@ type step struct {
 	begun      chan struct{} // closed when what can be done at once is done; may be nil
 }
 
-// plan gives the Apply the say about all servers, and finds out what there is to do.
+// plan has the Apply decide about all servers, and finds out what there is to do.
 func (h *Host) plan(c *config.Config) ([]step, error) {
 	entries, hashes := slices.Clone(c.Servers), make([]string, len(c.Servers))
 	choices := choicesOf(c)
@@ -352,7 +351,7 @@ func (h *Host) begin(ctx context.Context, st *step) (outcome, wait, error) {
 		return failed, nil, err
 	}
 	defer leave()
-	if !st.slot.holds(st.generation) {
+	if !st.slot.decides(st.generation) {
 		return overtaken, nil, nil
 	}
 	did, until, err := st.slot.become(own, st.entry)
@@ -382,7 +381,7 @@ func (o outcome) kind() activity.Kind {
 func (h *Host) remove(sl *slot, generation uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !sl.holds(generation) {
+	if !sl.decides(generation) {
 		return
 	}
 	delete(h.slots, sl.name)

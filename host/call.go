@@ -41,7 +41,7 @@ func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, op
 	if err != nil {
 		return nil, false, err
 	}
-	ctx, l, drop, err := s.linkFor(ctx)
+	ctx, l, drop, err := s.connFor(ctx)
 	if err != nil {
 		return nil, errors.Is(err, errEnded), mcp.WithOutcome(err, mcp.NotSent)
 	}
@@ -61,9 +61,9 @@ func (sl *slot) try(ctx context.Context, o *listedTool, args json.RawMessage, op
 	return res, moved && mcp.OutcomeOf(err) == mcp.NotSent, err
 }
 
-// linkFor returns the link for calls of ctx's user, taken, and the context to make
+// connFor returns the conn for calls of ctx's user, taken, and the context to make
 // them with.
-func (s *server) linkFor(ctx context.Context) (context.Context, *link, func(), error) {
+func (s *server) connFor(ctx context.Context) (context.Context, *conn, func(), error) {
 	if s.perUser() {
 		user, ok := session.UserOf(ctx)
 		if !ok || user == "" {
@@ -79,13 +79,13 @@ func (s *server) linkFor(ctx context.Context) (context.Context, *link, func(), e
 	if err != nil {
 		return ctx, nil, nil, err
 	}
-	// The connection is everybody's: nobody's login goes over it.
+	// All users share the connection: no user's login goes over it.
 	return session.WithUser(ctx, ""), l, func() { l.drop() }, nil
 }
 
-// verify returns the tools of the link's present connection, and fails if o is not
+// verify returns the tools of the conn's present connection, and fails if o is not
 // one of them.
-func (s *server) verify(ctx context.Context, l *link, o *listedTool) (*listing, error) {
+func (s *server) verify(ctx context.Context, l *conn, o *listedTool) (*listing, error) {
 	known := l.known.Load()
 	state := l.client.State()
 	var err error
@@ -111,7 +111,7 @@ func (s *server) verify(ctx context.Context, l *link, o *listedTool) (*listing, 
 	return nil, err
 }
 
-// A NoUserError reports a call of a server where each user has a connection of his own,
+// A NoUserError reports a call of a server where each user has a connection of their own,
 // under a context that does not say who the user is.
 type NoUserError struct {
 	Server string // configured name

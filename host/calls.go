@@ -177,13 +177,13 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 // unsentOutcome tells why a call was not sent, or was refused unread.
 func unsentOutcome(err error) meter.Outcome {
 	class := mcp.ClassOf(err)
-	var nobody *NoUserError
+	var noUser *NoUserError
 	var denied *LaunchNotAllowedError
 	var quarantined *registry.QuarantinedError
 	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case class == mcp.ClassBusy, class == mcp.ClassLoginRequired, errors.As(err, &nobody), errors.As(err, &denied),
+	case class == mcp.ClassBusy, class == mcp.ClassLoginRequired, errors.As(err, &noUser), errors.As(err, &denied),
 		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return meter.Refused
 	case errors.As(err, &status):

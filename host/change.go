@@ -10,7 +10,7 @@ import (
 )
 
 // ErrOvertaken is returned by a change of a server that waited for it to be ready when
-// somebody else stopped or replaced it.
+// another change stopped or replaced it.
 var ErrOvertaken = errors.New("host: another change of the server has overtaken this one")
 
 // Enable starts a server and returns when it is ready, or with the error of its
@@ -50,7 +50,7 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 	return h.change(ctx, "disable", name, func(_ context.Context, sl *slot, old *server) (wait, error) {
 		s := sl.newServer(sl.configured(old))
 		s.enabled, s.err = false, nil
-		old.tools.clear() // who sees that it is disabled finds none of its tools
+		old.tools.clear() // before the status says that it is disabled
 		sl.set(s)
 		sl.forget()
 		return old.finish(), nil
@@ -60,14 +60,14 @@ func (h *Host) Disable(ctx context.Context, name string) error {
 // finish stops the server, and returns what waits for its calls, until a context ends.
 func (s *server) finish() wait {
 	l := s.halt(true)
-	links := s.host.pool.halt(s)
+	conns := s.host.pool.halt(s)
 	if l != nil {
-		links = append(links, l)
+		conns = append(conns, l)
 	}
 	return func(ctx context.Context) error {
-		errs := make([]error, len(links))
+		errs := make([]error, len(conns))
 		var wg sync.WaitGroup
-		for i, l := range links {
+		for i, l := range conns {
 			wg.Go(func() { errs[i] = l.close(ctx) })
 		}
 		wg.Wait()
@@ -188,9 +188,9 @@ func (sl *slot) refresh(ctx context.Context, s *server) error {
 // wait has nothing to wait for.
 type wait func(context.Context) error
 
-// change has f change the named server, while nobody else does. The context that f gets
-// ends when the host is closed, or when somebody else has the say. What is the verb for it
-// in the log.
+// change has f change the named server, and no other change with it. The context that f
+// gets ends when the host is closed, or when another change takes its place. What is the
+// verb for it in the log.
 func (h *Host) change(ctx context.Context, what, name string, f func(context.Context, *slot, *server) (wait, error)) error {
 	need(ctx)
 	leave, err := h.visit()
@@ -213,7 +213,7 @@ func (h *Host) change(ctx context.Context, what, name string, f func(context.Con
 	return err
 }
 
-// hold runs f while nobody else changes the server.
+// hold runs f while no other change of the server runs.
 func (sl *slot) hold(ctx context.Context, what string, f func(context.Context, *slot, *server) (wait, error)) (wait, error) {
 	own, leave, err := sl.enter(ctx, true)
 	if err != nil {

@@ -42,7 +42,7 @@ func choicesOf(c *config.Config) map[string]*choice {
 }
 
 // choose returns the entry that is to run now. Without any that may be started it is the
-// first, which waits; and while nobody knows what was allowed that which runs.
+// first, which waits; and while it is not known what was allowed that which runs.
 func (h *Host) choose(sl *slot, ch *choice) *config.Server {
 	running := ""
 	if sl != nil {
@@ -126,7 +126,7 @@ func (sl *slot) waiting() []*config.Server {
 	return nil
 }
 
-// enabled reports whether a server stands in the slot that nobody has switched off.
+// enabled reports whether a server stands in the slot that is not switched off.
 func (sl *slot) enabled() bool {
 	s := sl.now()
 	if s == nil {

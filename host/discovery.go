@@ -29,13 +29,13 @@ const (
 
 // A discovery reads the tools of a server where users have connections of their own, in
 // the background, with the login of one of them. It runs until the tools are known or
-// nobody's login is any good, and begins anew with the next login.
+// no login is accepted, and begins anew with the next login.
 type discovery struct {
 	server *server
 
 	mu    sync.Mutex         // guards the following
-	users []string           // who have logged in since the last attempt
-	wake  chan struct{}      // capacity 1: somebody has logged in; nil if it does not run
+	users []string           // that have logged in since the last attempt
+	wake  chan struct{}      // capacity 1: a user has logged in; nil if it does not run
 	stop  context.CancelFunc // nil if it does not run
 	ended bool
 }
@@ -119,7 +119,7 @@ func (d *discovery) run(ctx context.Context, wake <-chan struct{}) {
 	}
 }
 
-// rest ends run, unless somebody has logged in meanwhile.
+// rest ends run, unless a user has logged in meanwhile.
 func (d *discovery) rest(ctx context.Context) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -131,7 +131,7 @@ func (d *discovery) rest(ctx context.Context) bool {
 }
 
 // try reads the tools with the login of those who have just logged in, then of others
-// whose login is kept. It returns why none was any good, or nil if there is none.
+// whose login is kept. It returns why none was accepted, or nil if there is none.
 func (d *discovery) try(ctx context.Context) error {
 	d.mu.Lock()
 	users := d.users

@@ -31,8 +31,8 @@
 //
 // Before the first call on a new connection the tools are read anew. A tool that is
 // another one than was called fails with a [*ChangedError], and one that the
-// registry's ledger holds back with a [*registry.QuarantinedError]: what nobody has
-// seen is not called.
+// registry's ledger holds back with a [*registry.QuarantinedError]: what was not
+// accepted is not called.
 //
 // # Lazy servers
 //
@@ -64,8 +64,8 @@
 //	h := host.New(nil)
 //	report, err := h.Apply(ctx, config.Merge(configs...))
 //
-// A file in a project may come from anybody. Its servers are not started before
-// somebody has allowed exactly what would be run: [Host.PendingLaunches] shows it, and
+// A file in a project may come from strangers. Its servers are not started before a
+// user has allowed exactly what would be run: [Host.PendingLaunches] shows it, and
 // [Host.AllowLaunch] starts it. So it is with a file that Open is given and that has the name
 // of a project's file, such as .mcp.json, unless the Scope of [Options].Config says that
 // it is the program's own or the user's. A server of the user that has the name of one
@@ -74,11 +74,11 @@
 // # Many users
 //
 // By default all users share a server's connection. With "identity": "user" each has
-// one of his own, with his own login, and with "identity": "header" one with headers
-// that name him. The user is that of [session.WithUser] in the context of a call. The
+// one of their own, with their own login, and with "identity": "header" one with headers
+// that name them. The user is that of [session.WithUser] in the context of a call. The
 // clients of users are bounded in number ([Options].MaxUserClients), and end when they
 // are not used. A tool that a server shows a single user in another form than the
-// catalogue of all has it, is not called for him.
+// catalogue of all has it, is not called for them.
 //
 // # Looking
 //
@@ -90,6 +90,11 @@
 // # Resources and prompts
 //
 // Package host/content has those of all servers, beside their tools in the registry.
+//
+// # Records
+//
+// Package host/manage adds, changes and removes servers while the host runs, and keeps them
+// as records in the config file or another store.
 //
 // # Ending
 //

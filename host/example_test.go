@@ -202,3 +202,23 @@ func ExampleHost_Shutdown() {
 	fmt.Println(h.Shutdown(ctx))
 	// Output: <nil>
 }
+
+// A program that keeps the entries of its servers itself applies one of them, and the
+// others go on.
+func ExampleHost_ApplyServers() {
+	ctx := context.Background()
+	h := host.New(fakes(&host.Options{}))
+	defer h.Close()
+	report, err := h.ApplyServers(ctx, "add", []string{"notes"}, func(ctx context.Context) (map[string]*config.Server, error) {
+		c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes"}}}`), nil)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]*config.Server{"notes": c.Servers[0]}, nil
+	})
+	fmt.Println(report.Started, err)
+	fmt.Println(names(h))
+	// Output:
+	// [notes] <nil>
+	// notes__echo
+}

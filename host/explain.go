@@ -40,7 +40,7 @@ const longestExplained = 512
 // open it knows where its servers stand, and then that it is closed.
 type explanation struct {
 	say  atomic.Pointer[func(context.Context, string) error]
-	stop func() // has nobody ask any more
+	stop func() // ends the asking
 }
 
 // explains has the host explain to its registry what is not there.
@@ -196,8 +196,8 @@ func unreached(err error) string {
 	return reasonWaiting
 }
 
-// findOut reads the tools of a server that does not run and of which nobody knows them, if
-// a call may start it. It returns as notReady does.
+// findOut reads the tools of a server that does not run and whose tools are not known, if a
+// call may start it. It returns as notReady does.
 func (s *server) findOut(ctx context.Context) (reason string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, explainTime)
 	defer cancel()

@@ -26,7 +26,7 @@ type FollowOptions struct {
 // Changes tells when: whenever it yields, load is called and what that returns is
 // applied as by [Host.Apply], one after the other. [FileChanges] makes such
 // changes of config files; a program that keeps its servers elsewhere makes its own.
-// Its context ends with Follow, upon which it must return. What it yields are names
+// Its context ends with Follow; it must return then. What it yields are names
 // for the log.
 //
 // If load fails, because the file is not there, or not as it should be in the midst

@@ -39,26 +39,26 @@ func (e *UnknownServerError) Error() string {
 // [OpenStore]. Its methods are safe for
 // concurrent use, and wait for each other only where they change the same server.
 type Host struct {
-	opts        Options
-	state       string // folder for what is kept between runs; empty: nothing is
-	registry    *registry.Registry
-	catalogs    *catalog.Folder
-	pool        *pool
-	ctx         context.Context // ends with Close, and cuts off what is under way
-	cancel      context.CancelFunc
-	intake      context.Context // ends when nothing new is begun any more
-	refuse      context.CancelFunc
-	withdrawn   chan struct{}  // closed when, after Close, no tool is left in the registry
-	gone        chan struct{}  // closed when nothing is left
-	ending      sync.WaitGroup // replaced, removed and idle servers that finish their calls
-	watchdog    transport.Watchdog
-	consents    consents
-	events      *events.Recorder
-	detach      func()       // ends the recording of calls
-	explanation *explanation // of what is not in the registry
-	untrace     func()       // the same, for the tracer
-	unfollow    func()       // has nobody tell of logins any more; nil without Logins
-	loading     keylock.Set  // by the names of servers that ApplyServers loads
+	opts          Options
+	state         string // folder for what is kept between runs; empty: nothing is
+	registry      *registry.Registry
+	catalogs      *catalog.Folder
+	pool          *pool
+	ctx           context.Context // ends with Close, and cuts off what is under way
+	cancel        context.CancelFunc
+	intake        context.Context // ends when nothing new is begun any more
+	refuse        context.CancelFunc
+	withdrawn     chan struct{}  // closed when, after Close, no tool is left in the registry
+	gone          chan struct{}  // closed when nothing is left
+	ending        sync.WaitGroup // replaced, removed and idle servers that finish their calls
+	watchdog      transport.Watchdog
+	consents      consents
+	events        *events.Recorder
+	detach        func()       // ends the recording of calls
+	explanation   *explanation // of what is not in the registry
+	untrace       func()       // the same, for the tracer
+	stopFollowing func()       // ends the news of logins; nil without Logins
+	loading       keylock.Set  // by the names of servers that ApplyServers loads
 
 	mu         sync.Mutex // guards the following
 	slots      map[string]*slot
@@ -114,7 +114,7 @@ func New(opts *Options) *Host {
 	h.detach = h.events.Calls(h.registry)
 	h.untrace = h.traceCalls()
 	if o.Logins != nil {
-		h.unfollow = o.Logins.OnLogin(h.loggedIn)
+		h.stopFollowing = o.Logins.OnLogin(h.loggedIn)
 	}
 	h.explanation = h.explains()
 	return h
@@ -225,8 +225,8 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer close(h.gone)
-	if h.unfollow != nil {
-		h.unfollow()
+	if h.stopFollowing != nil {
+		h.stopFollowing()
 	}
 	h.mu.Lock()
 	slots := slices.Collect(maps.Values(h.slots))
@@ -235,7 +235,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for i, sl := range slots {
 		wg.Go(func() {
-			sl.changing <- struct{}{} // who holds it ends soon, since the host is closing
+			sl.changing <- struct{}{} // its holder ends soon, since the host is closing
 			defer func() { <-sl.changing }()
 			sl.forget()
 			if s := sl.now(); s != nil {
@@ -318,6 +318,6 @@ func (h *Host) visit() (leave func(), err error) {
 	if h.closed {
 		return nil, ErrClosed
 	}
-	h.ending.Add(1) // before the host is closed, so before somebody waits
+	h.ending.Add(1) // before the host is closed, so before it waits
 	return h.ending.Done, nil
 }

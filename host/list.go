@@ -26,7 +26,7 @@ const (
 
 // follow keeps the tools listed as the state of the client for all users wants it, until ctx
 // ends.
-func (s *server) follow(ctx context.Context, l *link) {
+func (s *server) follow(ctx context.Context, l *conn) {
 	defer s.settle()
 	stage := Stage("")
 	told := func() {
@@ -54,7 +54,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 			s.settle()
 			l.begun()
 		case mcp.Authenticating:
-			// The tools stay: who calls one is told to log in.
+			// The tools stay: a call of one fails with the login that it wants.
 			s.tools.keep()
 			s.settle()
 			l.begun()
@@ -65,7 +65,7 @@ func (s *server) follow(ctx context.Context, l *link) {
 
 // keepListed reads the tools of the server and takes them over. If that fails while
 // the connection lasts it is tried again, with growing waits, and told is called.
-func (s *server) keepListed(ctx context.Context, l *link, told func()) {
+func (s *server) keepListed(ctx context.Context, l *conn, told func()) {
 	for attempt := 0; ; attempt++ {
 		done := s.listOnce(ctx, l, listTime<<min(attempt, 6))
 		s.settle()
@@ -87,7 +87,7 @@ func (s *server) keepListed(ctx context.Context, l *link, told func()) {
 
 // listOnce reports whether there is nothing more to read for the present connection.
 // Limit bounds the reading of what the server has announced.
-func (s *server) listOnce(ctx context.Context, l *link, limit time.Duration) bool {
+func (s *server) listOnce(ctx context.Context, l *conn, limit time.Duration) bool {
 	state := l.client.State()
 	if state.Phase != mcp.Ready {
 		return true
@@ -108,16 +108,16 @@ type readFail struct {
 	err error
 }
 
-// list reads the tools by a link, and takes them over if the link is the one for
-// all users. Tools that were read already are not read again, and who waits while
-// somebody else fails to read them fails with him.
-func (s *server) list(ctx context.Context, l *link) (*listing, error) {
+// list reads the tools by a conn, and takes them over if the conn is the one for
+// all users. Tools that were read already are not read again, and a call that waits while
+// another fails to read them fails with it.
+func (s *server) list(ctx context.Context, l *conn) (*listing, error) {
 	return s.listWithin(ctx, l, 0)
 }
 
 // listWithin is list, with a limit for the reading of tools in the place of others that
 // the connection had; 0: none but that of any request.
-func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (*listing, error) {
+func (s *server) listWithin(ctx context.Context, l *conn, limit time.Duration) (*listing, error) {
 	came := time.Now()
 	if err := l.client.Ready(ctx); err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (
 		s.tools.put(known)
 	}
 	l.known.Store(known)
-	if l.stop == nil { // nobody else tells that it is connected
+	if l.stop == nil { // no goroutine follows it and tells that it is connected
 		s.host.broadcast()
 	}
 	return known, nil
@@ -169,7 +169,7 @@ func (s *server) listWithin(ctx context.Context, l *link, limit time.Duration) (
 
 // listAnnounced returns the tools that the server has announced in the place of those in
 // before, as far as they can be read soon. Otherwise tool o is held back.
-func (s *server) listAnnounced(ctx context.Context, l *link, before *listing, o *listedTool) (*listing, error) {
+func (s *server) listAnnounced(ctx context.Context, l *conn, before *listing, o *listedTool) (*listing, error) {
 	waiting, stop := context.WithTimeout(ctx, listPatience)
 	defer stop()
 	known, err := s.list(waiting, l)

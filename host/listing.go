@@ -91,9 +91,8 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 type ChangedError struct {
 	Server string // configured name
 	Tool   string // name of the tool there
-	// User is set if the tool is another one for this user alone, or is none for
-	// him. It is held back for him until [Host.Discover] has made what he sees the
-	// catalogue of all.
+	// User is set if the tool is another one for this user alone, or none. It is held
+	// back for them until [Host.Discover] has made what they see the catalogue of all.
 	User string
 	// Change is what changed; nil if there is no such tool.
 	Change *ledger.Change

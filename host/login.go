@@ -18,16 +18,16 @@ func (h *Host) useLogin(e *config.Server) {
 	}
 }
 
-// forgetLogin has nobody log in any more at a server that is not configured now.
+// forgetLogin ends logins at a server that is not configured any more.
 func (h *Host) forgetLogin(server string) {
 	if h.opts.Logins != nil {
 		h.opts.Logins.Forget(server)
 	}
 }
 
-// Login begins the login of a user at a server, or joins the one that waits for him, as
+// Login begins the login of a user at a server, or joins the one that waits for them, as
 // [session.Manager.Login] does. Without a user in the key it is the user of ctx where
-// each has a connection of his own, and the login of all where they share one.
+// each has a connection of their own, and the login of all where they share one.
 //
 // The error is an [*UnknownServerError], a [*LaunchNotAllowedError] or a [*login.Error], or that
 // of the manager.

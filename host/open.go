@@ -31,7 +31,7 @@ import (
 // server failed, or if ctx ends before Open is done. Then there is no host: what was
 // started is ended, in the background as far as ctx leaves no time for it. A ctx that is
 // to leave the servers that are ready must not end before Options.OpenWait. ctx bounds the
-// opening, not the life of the host.
+// opening, and not how long the host lives.
 //
 // Unless Options.StateDir says otherwise the host keeps files in the user's state folder,
 // also if opts is nil.
@@ -156,7 +156,7 @@ func (h *Host) await(ctx context.Context, steps []step, ended []chan struct{}) e
 }
 
 // abandon closes a host that could not be opened. It returns when its tools are out of the
-// registry, which somebody may use for the next attempt, and all is closed or ctx has
+// registry, which may be used for the next attempt, and all is closed or ctx has
 // ended; what is left is closed in the background.
 func (h *Host) abandon(ctx context.Context) error {
 	closed := make(chan error, 1)

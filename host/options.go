@@ -72,7 +72,7 @@ type Options struct {
 	// has answered 401, so that it may return tokens that end some time. Each header
 	// needs a value. It must end with its context. It is asked only about entries that may
 	// be started now, and must not change them. A name of a server is whatever the config
-	// says: who sends a token looks at the entry's URL.
+	// says: to send a token, look at the entry's URL.
 	UserHeaders func(context.Context, session.Key, *config.Server) (http.Header, error)
 	// Transport, if set, makes the transport for a server, and for the user of the
 	// key if users have connections of their own there. It is not to wait for anything:
@@ -92,9 +92,9 @@ type Options struct {
 	// before it is ended. Default: 10 minutes. Negative: for ever.
 	IdleTimeout time.Duration
 	// MaxUserClients bounds the clients of users, at all servers together, that exist
-	// at one time. Who needs one more waits until another has no call under way. Of
+	// at one time. A call that needs one more waits until another has no call under way. Of
 	// several such servers each has three quarters of the clients at most, so that one
-	// which does not answer keeps nobody from the others. Default: 64. Negative: no
+	// which does not answer keeps no user from the others. Default: 64. Negative: no
 	// limit.
 	MaxUserClients int
 	// StateDir is the folder in which the host keeps, between runs, the catalogues of
@@ -104,13 +104,13 @@ type Options struct {
 	// $XDG_STATE_HOME or the system's own, such as ~/.local/state/mcpbelt; it is made
 	// when there is something to keep. [NoState]: nothing is written there.
 	StateDir string
-	// Consents says which servers of files that somebody else may have written may be started.
+	// Consents says which servers of files that others may have written may be started.
 	// Default: a file in StateDir.
 	Consents *consent.Book
 	// Isolators confine local servers, by the kind that an entry asks for. Default: a
 	// [*docker.Isolator] for [config.IsolationDocker].
 	Isolators map[string]Isolator
-	// Activity is told of calls, refusals, logins and changes. Default: nobody is.
+	// Activity is told of calls, refusals, logins and changes. Default: nothing is recorded.
 	// The host does not close it.
 	Activity *activity.Log
 }

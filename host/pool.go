@@ -11,50 +11,50 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A pool holds the links of users. There are never more than it has places, those that
-// are being closed included; who needs a place waits, in turn, until a link that nobody
-// has is ended. Of several servers each has three quarters of the places at most: one
+// A pool holds the conns of users. There are never more than it has places, those that
+// are being closed included; a call that needs a place waits, in turn, until a conn that
+// is not taken is ended. Of several servers each has three quarters of the places at most: one
 // that does not answer leaves some to the users of the others.
 type pool struct {
 	host   *Host
-	all    *room       // all places
-	making keylock.Set // by key: held while a link is made
+	all    *quota      // all places
+	making keylock.Set // by key: held while a conn is made
 
-	mu    sync.Mutex // guards the following, and the rooms
-	links map[session.Key]*link
+	mu    sync.Mutex // guards the following, and the quotas
+	conns map[session.Key]*conn
 }
 
-// A room is a number of places for links: all, or those that one server may have. A
-// link of one of several servers takes a place in two rooms.
-type room struct {
-	places chan struct{} // a token for each link
+// A quota is a number of places for conns: all, or those that one server may have. A
+// conn of one of several servers takes a place in two quotas.
+type quota struct {
+	places chan struct{} // a token for each conn
 
 	waiting int // for a place
-	leaving int // links that are being closed for those who wait here
+	leaving int // conns that are being closed for calls that wait here
 }
 
-func newRoom(places int) *room { return &room{places: make(chan struct{}, places)} }
+func newQuota(places int) *quota { return &quota{places: make(chan struct{}, places)} }
 
 func newPool(h *Host, places int) *pool {
-	return &pool{host: h, all: newRoom(places), links: map[session.Key]*link{}}
+	return &pool{host: h, all: newQuota(places), conns: map[session.Key]*conn{}}
 }
 
-// serverRoom returns a room for the links of one server.
-func (p *pool) serverRoom() *room { return newRoom(cap(p.all.places) - cap(p.all.places)/4) }
+// serverQuota returns a quota for the conns of one server.
+func (p *pool) serverQuota() *quota { return newQuota(cap(p.all.places) - cap(p.all.places)/4) }
 
-// rooms returns where a new link of a server needs places, in the order in which they
+// quotas returns where a new conn of a server needs places, in the order in which they
 // are to be taken.
-func (p *pool) rooms(s *server) []*room {
+func (p *pool) quotas(s *server) []*quota {
 	for _, other := range p.host.current() {
 		if other.perUser() && other.slot != s.slot {
-			return []*room{s.room, p.all}
+			return []*quota{s.quota, p.all}
 		}
 	}
-	return []*room{p.all}
+	return []*quota{p.all}
 }
 
-// take returns the link of a user at a server, taken, and makes it if there is none.
-func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, error) {
+// take returns the conn of a user at a server, taken, and makes it if there is none.
+func (p *pool) take(ctx context.Context, s *server, key session.Key) (*conn, error) {
 	if l := p.find(s, key); l != nil {
 		return l, nil
 	}
@@ -66,7 +66,7 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 	if l := p.find(s, key); l != nil {
 		return l, nil
 	}
-	var in []*room
+	var in []*quota
 	placed := false
 	defer func() {
 		if !placed { // also if a callback panics
@@ -75,13 +75,13 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 			}
 		}
 	}()
-	for _, r := range p.rooms(s) {
+	for _, r := range p.quotas(s) {
 		if err := p.place(ctx, r, key); err != nil {
 			return nil, err
 		}
 		in = append(in, r)
 	}
-	l, err := s.userLink(ctx, key)
+	l, err := s.userConn(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -90,46 +90,46 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*link, err
 	s.mu.Lock()
 	stopped := s.stopped
 	s.mu.Unlock()
-	if stopped { // and its links were ended before this one was among them
+	if stopped { // and its conns were ended before this one was among them
 		return nil, errEnded
 	}
-	if old := p.links[key]; old != nil { // of a predecessor, whose links are about to be ended
+	if old := p.conns[key]; old != nil { // of a predecessor, whose conns are about to be ended
 		old.end()
 		p.closeLocked(old)
 	}
 	l.take()
-	l.rooms = in
+	l.quotas = in
 	l.gone = func() { p.freed(l) }
-	p.links[key] = l
+	p.conns[key] = l
 	placed = true
 	p.host.broadcast()
 	return l, nil
 }
 
-// find returns the link of a user at a server, taken, if there is one.
-func (p *pool) find(s *server, key session.Key) *link {
+// find returns the conn of a user at a server, taken, if there is one.
+func (p *pool) find(s *server, key session.Key) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l := p.links[key]; l != nil && l.server == s && l.take() {
+	if l := p.conns[key]; l != nil && l.server == s && l.take() {
 		return l
 	}
 	return nil
 }
 
-// drop gives a link back.
-func (p *pool) drop(l *link) {
+// drop gives a conn back.
+func (p *pool) drop(l *conn) {
 	if !l.drop() {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range l.rooms {
-		p.expelLocked(r)
+	for _, r := range l.quotas {
+		p.evictLocked(r)
 	}
 }
 
-// place waits for a place in a room.
-func (p *pool) place(ctx context.Context, r *room, key session.Key) error {
+// place waits for a place in a quota.
+func (p *pool) place(ctx context.Context, r *quota, key session.Key) error {
 	select {
 	case r.places <- struct{}{}:
 		return nil
@@ -137,7 +137,7 @@ func (p *pool) place(ctx context.Context, r *room, key session.Key) error {
 	}
 	p.mu.Lock()
 	r.waiting++
-	p.expelLocked(r)
+	p.evictLocked(r)
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
@@ -158,14 +158,14 @@ func waited(key session.Key, err error) error {
 	return fmt.Errorf("server %q: all places for the clients of users are taken: %w", key.Server, err)
 }
 
-// expelLocked ends the link in a room that was unused longest, if there is one and
-// somebody waits there.
-func (p *pool) expelLocked(r *room) {
+// evictLocked ends the conn in a quota that was unused longest, if there is one and a
+// call waits there.
+func (p *pool) evictLocked(r *quota) {
 	for r.waiting > r.leaving {
-		var oldest *link
+		var oldest *conn
 		var last time.Time
-		for _, l := range p.links {
-			if !slices.Contains(l.rooms, r) {
+		for _, l := range p.conns {
+			if !slices.Contains(l.quotas, r) {
 				continue
 			}
 			if used, ok := l.unused(); ok && (oldest == nil || used.Before(last)) {
@@ -177,14 +177,14 @@ func (p *pool) expelLocked(r *room) {
 		}
 		if oldest.endIfIdle() {
 			r.leaving++
-			oldest.expelled = r
+			oldest.evicted = r
 			p.closeLocked(oldest)
 		}
 	}
 }
 
-// rest ends an idle link.
-func (p *pool) rest(l *link) {
+// rest ends an idle conn.
+func (p *pool) rest(l *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.endIfIdle() {
@@ -192,11 +192,11 @@ func (p *pool) rest(l *link) {
 	}
 }
 
-// retire ends the links at a server when their calls have finished.
+// retire ends the conns at a server when their calls have finished.
 func (p *pool) retire(s *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range p.links {
+	for _, l := range p.conns {
 		if l.server == s {
 			l.end()
 			p.closeLocked(l)
@@ -204,62 +204,62 @@ func (p *pool) retire(s *server) {
 	}
 }
 
-// closeLocked closes an ended link in the background.
-func (p *pool) closeLocked(l *link) {
-	if p.links[l.key] == l {
-		delete(p.links, l.key)
+// closeLocked closes an ended conn in the background.
+func (p *pool) closeLocked(l *conn) {
+	if p.conns[l.key] == l {
+		delete(p.conns, l.key)
 		p.host.broadcast()
 	}
 	p.host.ending.Go(func() { _ = l.close(p.host.ctx) })
 }
 
-// freed gives the places of a closed link to who waits. In the same step it is said not
-// to be leaving any more, so that nobody else counts on it.
-func (p *pool) freed(l *link) {
+// freed gives the places of a closed conn to calls that wait. In the same step it is said not
+// to be leaving any more, so that no other call counts on it.
+func (p *pool) freed(l *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range l.rooms {
+	for _, r := range l.quotas {
 		<-r.places
 	}
-	if l.expelled != nil {
-		l.expelled.leaving--
+	if l.evicted != nil {
+		l.evicted.leaving--
 	}
 }
 
-// abandon ends a link when its calls have finished.
-func (p *pool) abandon(l *link) {
+// abandon ends a conn when its calls have finished.
+func (p *pool) abandon(l *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.links[l.key] == l {
+	if p.conns[l.key] == l {
 		l.end()
 		p.closeLocked(l)
 	}
 }
 
-// halt keeps the links at a server from being taken, and returns them to be closed.
-func (p *pool) halt(s *server) []*link {
+// halt keeps the conns at a server from being taken, and returns them to be closed.
+func (p *pool) halt(s *server) []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var links []*link
-	for key, l := range p.links {
+	var conns []*conn
+	for key, l := range p.conns {
 		if l.server == s {
 			l.end()
-			delete(p.links, key)
-			links = append(links, l)
+			delete(p.conns, key)
+			conns = append(conns, l)
 		}
 	}
-	return links
+	return conns
 }
 
-// at returns the links at a server.
-func (p *pool) at(s *server) []*link {
+// at returns the conns at a server.
+func (p *pool) at(s *server) []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var links []*link
-	for _, l := range p.links {
+	var conns []*conn
+	for _, l := range p.conns {
 		if l.server == s {
-			links = append(links, l)
+			conns = append(conns, l)
 		}
 	}
-	return links
+	return conns
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // TestPoolCounts: whatever becomes of those who want a place, each place is that of one
-// link, and nobody is thought to wait or to leave when all have done so.
+// conn, and nobody is thought to wait or to leave when all have done so.
 func TestPoolCounts(t *testing.T) {
 	t.Run("one server", func(t *testing.T) { testPoolCounts(t, 3, false) })
 	t.Run("one of several servers", func(t *testing.T) { testPoolCounts(t, 4, true) })
@@ -40,11 +40,11 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 		},
 	})
 	sl := h.newSlot("s")
-	var rooms []*room
+	var quotas []*quota
 	serve := func() *server {
 		s := sl.newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityHeader, Enabled: true})
 		s.start(true)
-		rooms = append(rooms, s.room)
+		quotas = append(quotas, s.quota)
 		return s
 	}
 	sl.set(serve())
@@ -103,10 +103,10 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 	p := h.pool
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.all.places) != 0 || len(p.links) != 0 || p.all.waiting != 0 || p.all.leaving != 0 {
-		t.Errorf("%d places, %d links, %d waiting, %d leaving", len(p.all.places), len(p.links), p.all.waiting, p.all.leaving)
+	if len(p.all.places) != 0 || len(p.conns) != 0 || p.all.waiting != 0 || p.all.leaving != 0 {
+		t.Errorf("%d places, %d conns, %d waiting, %d leaving", len(p.all.places), len(p.conns), p.all.waiting, p.all.leaving)
 	}
-	for _, r := range rooms {
+	for _, r := range quotas {
 		if len(r.places) != 0 || r.waiting != 0 || r.leaving != 0 {
 			t.Errorf("of one server: %d places, %d waiting, %d leaving", len(r.places), r.waiting, r.leaving)
 		}
@@ -114,7 +114,7 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 	h.cancel()
 }
 
-// TestPoolHasLeftWhenAPlaceIsTaken: who comes next must not count on a link that is gone.
+// TestPoolHasLeftWhenAPlaceIsTaken: who comes next must not count on a conn that is gone.
 func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil

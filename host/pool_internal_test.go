@@ -14,10 +14,10 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// TestPoolGivesUpTheLinkOfAPredecessor: a user of the new server may come when that is
-// in its place and the links of the old one are not ended yet. The old one's must not
+// TestPoolGivesUpTheConnOfAPredecessor: a user of the new server may come when that is
+// in its place and the conns of the old one are not ended yet. The old one's must not
 // be lost sight of: it has a place, and a connection.
-func TestPoolGivesUpTheLinkOfAPredecessor(t *testing.T) {
+func TestPoolGivesUpTheConnOfAPredecessor(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 2, IdleTimeout: -1, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return ctx.Err() }}, nil
 	}})
@@ -38,13 +38,13 @@ func TestPoolGivesUpTheLinkOfAPredecessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if was.take() {
-		t.Fatal("the predecessor's link can be taken")
+		t.Fatal("the predecessor's conn can be taken")
 	}
 	old.retire(false)
 	h.pool.drop(was)
 	<-was.quiet
 	if got := h.pool.at(next); len(got) != 1 || got[0] != is {
-		t.Errorf("links of the successor: %v", got)
+		t.Errorf("conns of the successor: %v", got)
 	}
 	h.pool.drop(is)
 	next.retire(true)
@@ -57,9 +57,9 @@ func TestPoolGivesUpTheLinkOfAPredecessor(t *testing.T) {
 	}
 }
 
-// TestPoolMakesNoLinkOfAStoppedServer: a server may be stopped while the headers of its
-// user are asked for. Nobody would end that link.
-func TestPoolMakesNoLinkOfAStoppedServer(t *testing.T) {
+// TestPoolMakesNoConnOfAStoppedServer: a server may be stopped while the headers of its
+// user are asked for. Nobody would end that conn.
+func TestPoolMakesNoConnOfAStoppedServer(t *testing.T) {
 	var s *server
 	h := New(&Options{StateDir: NoState, MaxUserClients: 1, IdleTimeout: -1, UserHeaders: func(context.Context, session.Key, *config.Server) (http.Header, error) {
 		s.retire(true)
@@ -70,8 +70,8 @@ func TestPoolMakesNoLinkOfAStoppedServer(t *testing.T) {
 	if l, err := h.pool.take(t.Context(), s, session.Key{User: "anna", Server: "s"}); !errors.Is(err, errEnded) {
 		t.Errorf("%v, %v", l, err)
 	}
-	if places, links := len(h.pool.all.places), len(h.pool.at(s)); places != 0 || links != 0 {
-		t.Errorf("%d places, %d links", places, links)
+	if places, conns := len(h.pool.all.places), len(h.pool.at(s)); places != 0 || conns != 0 {
+		t.Errorf("%d places, %d conns", places, conns)
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
@@ -111,9 +111,9 @@ func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
 func TestPoolWithoutLimit(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: -1})
 	defer func() { _ = h.Close() }()
-	server := h.pool.serverRoom()
+	server := h.pool.serverQuota()
 	for range DefaultMaxUserClients + 1 {
-		for name, r := range map[string]*room{"all servers": h.pool.all, "one server": server} {
+		for name, r := range map[string]*quota{"all servers": h.pool.all, "one server": server} {
 			select {
 			case r.places <- struct{}{}:
 			default:

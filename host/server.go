@@ -30,7 +30,7 @@ type server struct {
 	tools       serverTools
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
-	room        *room // for the links of its users
+	quota       *quota // for the conns of its users
 
 	mu        sync.Mutex // guards the following
 	source    config.Source
@@ -38,8 +38,8 @@ type server struct {
 	enabled   bool
 	err       error                         // why it cannot run
 	transport func() (mcp.Transport, error) // of the clients for all users, made once; nil unless started
-	link      *link                         // for all users; nil if there is none now
-	stopped   bool                          // no link is made any more
+	conn      *conn                         // for all users; nil if there is none now
+	stopped   bool                          // no conn is made any more
 }
 
 // errEnded is met by a call that came to a server when it was replaced or stopped. The
@@ -55,7 +55,7 @@ func (sl *slot) newServer(entry *config.Server) *server {
 		settled: make(chan struct{}),
 
 		discovering: make(chan struct{}, 1),
-		room:        sl.host.pool.serverRoom(),
+		quota:       sl.host.pool.serverQuota(),
 		source:      entry.Source,
 		warnings:    entry.Warnings,
 		enabled:     entry.Enabled && entry.Err == nil,
@@ -108,11 +108,11 @@ func (s *server) start(public bool) {
 		s.host.followConsents()
 	}
 	known := err == nil && (s.entry.Lazy || s.perUser()) && s.tools.restore()
-	if err == nil && !known && !s.perUser() { // a lazy one too, since nobody knows its tools
-		var l *link
+	if err == nil && !known && !s.perUser() { // a lazy one too, since its tools are not known
+		var l *conn
 		if l, err = s.open(); err == nil {
 			l.drop()
-			return // who follows the link settles
+			return // the goroutine that follows the conn settles
 		}
 	}
 	if err == nil && s.perUser() {
@@ -155,8 +155,8 @@ func (s *server) idleTimeout() time.Duration {
 	return s.host.opts.IdleTimeout
 }
 
-// open returns the link for all users, taken, and makes it if there is none.
-func (s *server) open() (*link, error) {
+// open returns the conn for all users, taken, and makes it if there is none.
+func (s *server) open() (*conn, error) {
 	s.mu.Lock()
 	made := s.transport
 	s.mu.Unlock()
@@ -174,23 +174,23 @@ func (s *server) open() (*link, error) {
 		fallthrough
 	case s.err != nil:
 		return nil, s.unusableLocked()
-	case s.link != nil && s.link.take():
-		return s.link, nil
+	case s.conn != nil && s.conn.take():
+		return s.conn, nil
 	}
 	ctx, stop := context.WithCancel(s.host.ctx)
-	l := newLink(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
+	l := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
 	l.stop = stop
 	if s.entry.Lazy {
 		l.idleAfter, l.idle, l.starting = s.idleTimeout(), s.rest, true
 	}
 	l.take()
 	l.client.Connect()
-	s.link = l
+	s.conn = l
 	l.follow.Go(func() { s.follow(ctx, l) })
 	return l, nil
 }
 
-// unusable says why there can be no link.
+// unusable says why there can be no conn.
 func (s *server) unusable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,48 +214,48 @@ func (s *server) unusableLocked() error {
 
 var errDisabled = errors.New("it is disabled")
 
-// rest ends an idle link of a lazy server. The tools stay listed.
-func (s *server) rest(l *link) {
+// rest ends an idle conn of a lazy server. The tools stay listed.
+func (s *server) rest(l *conn) {
 	s.mu.Lock()
-	if s.link != l || !l.endIfIdle() {
+	if s.conn != l || !l.endIfIdle() {
 		s.mu.Unlock()
 		return
 	}
-	s.link = nil
-	s.host.ending.Add(1) // before who stops the server can wait for it
+	s.conn = nil
+	s.host.ending.Add(1) // before the server can be stopped and waited for
 	s.mu.Unlock()
 	defer s.host.ending.Done()
 	s.host.broadcast()
 	_ = l.close(s.host.ctx)
 }
 
-// withhold ends a link that must not be connected again, since nobody allows it any more, and takes
-// the tools out of the registry.
-func (s *server) withhold(l *link, denied *LaunchNotAllowedError) {
+// withhold ends a conn that must not be connected again, since it is not allowed any more,
+// and takes the tools out of the registry.
+func (s *server) withhold(l *conn, denied *LaunchNotAllowedError) {
 	if s.running() != l {
 		return
 	}
-	s.tools.clear() // who sees that it stands still finds none of its tools
+	s.tools.clear() // before the status says that it does not run
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.link != l {
+	if s.conn != l {
 		return
 	}
-	s.link, s.transport, s.err = nil, nil, denied
+	s.conn, s.transport, s.err = nil, nil, denied
 	s.host.ending.Go(func() { _ = l.close(s.host.ctx) })
 }
 
-// running returns the link for all users, or nil if there is none now.
-func (s *server) running() *link {
+// running returns the conn for all users, or nil if there is none now.
+func (s *server) running() *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.link
+	return s.conn
 }
 
 // serves reports whether tools can be called now, or will be started by a call.
 func (s *server) serves() bool {
 	s.mu.Lock()
-	l, usable := s.link, s.enabled && s.err == nil && !s.stopped
+	l, usable := s.conn, s.enabled && s.err == nil && !s.stopped
 	s.mu.Unlock()
 	if l != nil && l.client.State().Phase == mcp.Ready {
 		return true
@@ -263,13 +263,13 @@ func (s *server) serves() bool {
 	return usable && (s.entry.Lazy || s.perUser()) && s.tools.known()
 }
 
-// halt keeps links from being made, takes the tools out of the registry unless a
-// successor puts its own in their place, and returns the link that is to be closed,
+// halt keeps conns from being made, takes the tools out of the registry unless a
+// successor puts its own in their place, and returns the conn that is to be closed,
 // or nil.
-func (s *server) halt(removeTools bool) *link {
+func (s *server) halt(removeTools bool) *conn {
 	s.mu.Lock()
-	l := s.link
-	s.stopped, s.link = true, nil
+	l := s.conn
+	s.stopped, s.conn = true, nil
 	s.mu.Unlock()
 	if l != nil {
 		l.end()
@@ -346,11 +346,11 @@ func (s *server) move(to *config.Server) {
 // [registry.QuarantinedError].
 var ErrQuarantined = errors.New("host: it is in quarantine: look at its tools, and accept what Ledger.Pending has of the server")
 
-// errNoLedger is why a server in quarantine cannot be started where nobody could end that.
+// errNoLedger is why a server in quarantine cannot be started where its tools cannot be
+// accepted.
 var errNoLedger = fmt.Errorf("%w; there is no ledger for that: set Options.Ledger", ErrQuarantined)
 
-// quarantined reports whether nothing of the server may be used before somebody accepts
-// it.
+// quarantined reports whether nothing of the server may be used before it is accepted.
 func (s *server) quarantined() bool { return s.host.registry.Quarantines(s.facts()) }
 
 // cannotExamine returns why a server in quarantine is not started, or nil.
@@ -361,7 +361,7 @@ func (s *server) cannotExamine() error {
 	return nil
 }
 
-// mute has a server ask nobody for anything as long as it is in quarantine, and tells it
+// mute has a server ask no user for anything as long as it is in quarantine, and tells it
 // of no folders if it is when it is started.
 func (s *server) mute(o *mcp.ClientOptions) {
 	if s.quarantined() {

@@ -98,7 +98,7 @@ func (st *serverTools) adopt(from *server) {
 }
 
 // heardOf returns those of the tools about which the ledger has decided, or that wait
-// there for somebody to decide, or that no registry would list: what was kept on a disk
+// there for a decision, or that no registry would list: what was kept on a disk
 // makes nothing known to a ledger.
 func (s *server) heardOf(tools []registry.Tool) []registry.Tool {
 	accepted := s.host.registry.Ledger()
@@ -163,8 +163,8 @@ func (st *serverTools) put(l *listing) {
 	st.complete()
 }
 
-// complete says that the registry has the list, if there is one: who sees that the server
-// is ready finds its tools.
+// complete says that the registry has the list, if there is one: a server that is ready has
+// its tools there.
 func (st *serverTools) complete() {
 	st.mu.Lock()
 	defer st.mu.Unlock()

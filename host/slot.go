@@ -23,11 +23,11 @@ type slot struct {
 
 	mu     sync.Mutex              // guards the following
 	server *server                 // nil before the first and after the last
-	wanted uint64                  // number of the Apply that has the say
+	wanted uint64                  // number of the Apply that decides
 	choice *choice                 // that it has left; nil: none
 	steps  int                     // of those that are about to change the entry
-	giveUp context.CancelCauseFunc // interrupts who holds the token of changing; may be nil
-	yields bool                    // he is interrupted by others than an Apply
+	giveUp context.CancelCauseFunc // interrupts the change that holds the token of changing; may be nil
+	yields bool                    // it is interrupted by others than an Apply
 
 	unapplied *Unapplied  // what the server was to become and has not; nil: nothing
 	retry     *time.Timer // of that; may be nil
@@ -39,7 +39,7 @@ func (h *Host) newSlot(name string) *slot {
 
 // enter waits for the right to start, stop or replace the server. The context that it
 // returns ends with ctx, when the host is closed, and when the holder of the right is
-// interrupted; who yields is at once if an Apply waits.
+// interrupted; one that yields is at once if an Apply waits.
 func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, leave func(), err error) {
 	select {
 	case sl.changing <- struct{}{}:
@@ -75,8 +75,7 @@ func (sl *slot) enter(ctx context.Context, yields bool) (own context.Context, le
 	return own, leave, nil
 }
 
-// interrupt has the holder of the right to change the server wait no longer for
-// anything, if it yields or, for an Apply, in any case.
+// interrupt has the change that holds the right wait no longer for anything, if it yields or, for an Apply, in any case.
 func (sl *slot) interrupt(apply bool) {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
@@ -123,8 +122,8 @@ func (sl *slot) set(s *server) {
 	}
 }
 
-// claim gives an Apply the say, and reports whether nothing is to be done: the server
-// that it wants, known by its hash, stands there, and nobody is about to change that. The
+// claim has an Apply decide about the server, and reports whether nothing is to be done: the server
+// that it wants, known by its hash, stands there, and no step is about to change that. The
 // choice is nil if there is none.
 func (sl *slot) claim(generation uint64, entry *config.Server, hash string, ch *choice) (done bool) {
 	sl.mu.Lock()
@@ -146,8 +145,8 @@ func (sl *slot) stepped() {
 	sl.steps--
 }
 
-// holds reports whether an Apply has the say.
-func (sl *slot) holds(generation uint64) bool {
+// decides reports whether an Apply is the one that decides.
+func (sl *slot) decides(generation uint64) bool {
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
 	return sl.wanted == generation
@@ -163,7 +162,7 @@ const (
 	replaced
 	failed    // what was there before, if anything, is there still
 	noted     // it does not run, and did not
-	overtaken // a later Apply has the say
+	overtaken // a later Apply decides
 )
 
 // become makes the slot run an entry, or nothing if it is nil, and returns what is to be
@@ -223,7 +222,7 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 	}
 	var denied *LaunchNotAllowedError
 	if err := sl.host.notAllowed(ctx, entry); errors.As(err, &denied) {
-		if denied.Err != nil { // nobody knows whether it may start: what was allowed goes on
+		if denied.Err != nil { // it is not known whether it may start: what was allowed goes on
 			return failed, nil, err
 		}
 		old.tools.clear()
@@ -246,7 +245,7 @@ func (sl *slot) turn(ctx context.Context, entry *config.Server) (outcome, wait, 
 // replace starts next beside old, which serves until next is ready and then finishes
 // its calls in the background. If next fails and old works, old stays; if both fail,
 // next does, and the tools stay listed as those of a lost server do. So they do if next
-// wants a login, which nobody could give it as long as old stood there.
+// wants a login, which is not possible as long as old stands there.
 func (sl *slot) replace(ctx context.Context, old, next *server) (outcome, error) {
 	next.tools.inherit(old)
 	next.start(false)
@@ -286,7 +285,7 @@ func (sl *slot) swap(old, next *server) {
 func (s *server) active() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.enabled && !s.stopped && (s.err == nil || s.link != nil)
+	return s.enabled && !s.stopped && (s.err == nil || s.conn != nil)
 }
 
 func (h *Host) isClosing() bool { return h.intake.Err() != nil }

@@ -34,13 +34,13 @@ type Status struct {
 	// Tools is the number of the server's tools that the registry lists.
 	Tools int
 	// Quarantined is the number of its tools that the registry's ledger holds
-	// back, because nobody accepted them as they are.
+	// back, because they were not accepted as they are.
 	Quarantined int
 	// Rejected are tools that are not in the registry, because others have
 	// their names or the gate does not let them in.
 	Rejected []registry.Rejection
-	// Warnings are what looks like a mistake in its config entry. They put it out of no
-	// use. Do not change them.
+	// Warnings are what looks like a mistake in its config entry. It can be used all
+	// the same. Do not change them.
 	Warnings []*config.Error
 	// Err is what is wrong with the server now: its config entry, its
 	// connection, or its list of tools. It is nil if nothing is.
@@ -95,8 +95,8 @@ func (s *server) status() Status {
 		Err:         errors.Join(s.err, listErr),
 		Unapplied:   unapplied,
 	}
-	if s.link != nil {
-		status.State = s.link.client.State()
+	if s.conn != nil {
+		status.State = s.conn.client.State()
 		status.Err = errors.Join(status.Err, status.State.Err)
 		if status.State.Server != nil || status.State.Instructions != "" { // it is connected
 			status.State.Instructions = instructions
@@ -157,9 +157,9 @@ type Stage string
 const (
 	StageDisabled    Stage = "disabled"    // switched off
 	StageInvalid     Stage = "invalid"     // its entry cannot be used
-	StageNotAllowed  Stage = "not_allowed" // nobody has allowed its launch, or somebody has denied it
-	StageQuarantined Stage = "quarantined" // its tools are known, or would be, and none is called before somebody accepts them
-	StageConfigured  Stage = "configured"  // not started, and its tools are not known: perhaps nobody has logged in yet
+	StageNotAllowed  Stage = "not_allowed" // its launch was not allowed, or was denied
+	StageQuarantined Stage = "quarantined" // its tools are known, or would be, and none is called before they are accepted
+	StageConfigured  Stage = "configured"  // not started, and its tools are not known: perhaps no user has logged in yet
 	StageCached      Stage = "cached"      // not started; its tools are known from an earlier time, and a call starts it
 	StageStarting    Stage = "starting"    // being started or connected
 	StageReady       Stage = "ready"       // connected, and its tools are listed

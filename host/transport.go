@@ -64,7 +64,7 @@ func (h *Host) ownTransport(key session.Key, e *config.Server) (t mcp.Transport,
 }
 
 // logStderr returns what logs the lines of a server's standard error, or nil if
-// nobody would see them.
+// they would not be logged.
 func (s *server) logStderr() func(string) {
 	logger := s.host.opts.Client.Logger
 	if logger == nil || !logger.Enabled(s.host.ctx, slog.LevelDebug) {
@@ -101,7 +101,7 @@ type guarded struct {
 	mu       sync.Mutex     // guards the following
 	answered *config.Server // what inner was made for
 	inner    mcp.Transport  // nil: not made yet
-	refused  error          // what he did not answer: no retry asks him again, Restart does
+	refused  error          // that the user has not answered: no retry asks again, Restart does
 }
 
 // transport returns the transport for the entry with what the user has answered.
@@ -139,7 +139,7 @@ func (g *guarded) transport(ctx context.Context) (mcp.Transport, *config.Server,
 // Connect starts what was allowed, and nothing that has taken its place since: the
 // path that was looked at is the one that is run.
 func (g *guarded) Connect(ctx context.Context) (mcp.Conn, error) {
-	entry := launch.RealMounts(g.entry) // once, so that no link is turned after the check
+	entry := launch.RealMounts(g.entry) // once, so that no symbolic link changes after the check
 	l, err := g.host.allowedLaunch(ctx, entry)
 	if err != nil {
 		return nil, err

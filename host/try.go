@@ -54,8 +54,8 @@ func (h *Host) Try(ctx context.Context, e *config.Server, observe func(mcp.Trans
 	return err
 }
 
-// tryOptions are those of the host's clients, but nobody is asked or told anything: neither
-// the user, nor a model, nor the log.
+// tryOptions returns the options of the host's clients without all that asks the user or a
+// model, or writes to the log.
 func (h *Host) tryOptions(e *config.Server) *mcp.ClientOptions {
 	o := h.newSlot(e.Name).newServer(e).options() // of a server that is never started
 	o.Logger, o.Elicit, o.ElicitURL = nil, nil, nil

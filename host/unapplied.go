@@ -81,8 +81,8 @@ func (sl *slot) configured(s *server) *config.Server {
 	return s.entry
 }
 
-// tryAgain replaces the server by what is configured, unless somebody has done something
-// about it meanwhile. It is called by a timer.
+// tryAgain replaces the server by what is configured, unless another change was made
+// meanwhile. It is called by a timer.
 func (sl *slot) tryAgain(u *Unapplied) {
 	h := sl.host
 	leave, err := h.visit()

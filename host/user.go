@@ -23,7 +23,7 @@ import (
 // Do not close it, and do not keep it; [Host.WithClient] keeps it for as long as it is
 // needed: the client of a user, and that of a lazy server,
 // is closed some time after it was got here or made a call of a tool, that of a user at
-// once if somebody waits for its place, and that of a replaced server when its calls
+// once if another user waits for its place, and that of a replaced server when its calls
 // have finished. Ask for it again then.
 func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error) {
 	sl, err := h.slot(key.Server)
@@ -41,7 +41,7 @@ func (h *Host) Client(ctx context.Context, key session.Key) (*mcp.Client, error)
 		if key.User != "" {
 			ctx = session.WithUser(ctx, key.User)
 		}
-		_, l, drop, err := s.linkFor(ctx)
+		_, l, drop, err := s.connFor(ctx)
 		switch {
 		case err == nil:
 			if s.perUser() {
@@ -76,7 +76,7 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 			err = fmt.Errorf("server %q: %w", key.Server, ErrQuarantined)
 			break
 		}
-		own, l, drop, failed := s.linkFor(ctx)
+		own, l, drop, failed := s.connFor(ctx)
 		if failed == nil {
 			defer drop()
 			err = f(own, l.client)
@@ -90,14 +90,14 @@ func (h *Host) WithClient(ctx context.Context, key session.Key, f func(context.C
 	return mcp.WithOutcome(err, mcp.NotSent)
 }
 
-// Discover reads the tools of a server where each user has a connection of his own, with
-// the login of the key's user or, without one, the user of ctx. What he sees becomes the
+// Discover reads the tools of a server where each user has a connection of their own, with
+// the login of the key's user or, without one, the user of ctx. What they see becomes the
 // catalogue of all, as far as the ledger of the registry lets it: other users whose
 // server shows them another tool of a name cannot call that.
 //
 // Without it the catalogue is that of the first user who has logged in by Options.Logins,
 // also in an earlier run, or for whom [Host.Client] was asked. The tools are read by
-// themselves when somebody logs in, and when the server is started and somebody is
+// themselves when a user logs in, and when the server is started and a user is
 // logged in; if that fails it is tried again.
 func (h *Host) Discover(ctx context.Context, key session.Key) error {
 	sl, err := h.slot(key.Server)
@@ -127,7 +127,7 @@ func (h *Host) discoverFor(ctx context.Context, s *server) error {
 
 // discover makes what the user of ctx sees the catalogue of all.
 func (s *server) discover(ctx context.Context) error {
-	ctx, l, drop, err := s.linkFor(ctx)
+	ctx, l, drop, err := s.connFor(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (s *server) discoverFirst(ctx context.Context) error {
 	return s.discover(ctx)
 }
 
-// userLink makes the link of a user.
-func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
+// userConn makes the conn of a user.
+func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	s.mu.Lock()
 	usable := s.enabled && s.err == nil && !s.stopped
 	s.mu.Unlock()
@@ -181,12 +181,13 @@ func (s *server) userLink(ctx context.Context, key session.Key) (*link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
-	l := newLink(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
+	l := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
 	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
 	return l, nil
 }
 
-// userOptions are the options of a user's client: whom its server asks is known.
+// userOptions returns the options of a user's client: what its server asks, it asks this
+// user.
 func (s *server) userOptions(user string) *mcp.ClientOptions {
 	o := s.options()
 	o.Elicit = asked(user, o.Elicit)
@@ -206,10 +207,10 @@ func asked[Request, Result any](user string, handle func(context.Context, Reques
 	}
 }
 
-// disown ends the link of a user if the server does not accept the headers any more that
-// the program made for him, and reports whether it did: for the next link the program is
+// disown ends the conn of a user if the server does not accept the headers any more that
+// the program made for the user, and reports whether it did: for the next conn the program is
 // asked again.
-func (s *server) disown(l *link, err error) bool {
+func (s *server) disown(l *conn, err error) bool {
 	var status *transport.StatusError
 	if !errors.As(err, &status) || status.Code != http.StatusUnauthorized ||
 		s.host.opts.UserHeaders == nil || s.entry.Identity != config.IdentityHeader {

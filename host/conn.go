@@ -10,43 +10,43 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A link is a client of a server while it is in use: that of all users, or that of
-// one. Who makes calls takes it before and drops it afterwards; when it was not taken
-// for some time it is idle, and its owner may end it.
-type link struct {
+// A conn is a client of a server while it is in use: that of all users, or that of
+// one. A call takes it before and drops it afterwards; when it was not taken for some
+// time it is idle, and its owner may end it.
+type conn struct {
 	server *server
 	key    session.Key
 	client *mcp.Client
 
 	idleAfter time.Duration // 0 or less: it never is
-	idle      func(*link)   // called then, on a goroutine of its own
+	idle      func(*conn)   // called then, on a goroutine of its own
 
 	reading chan struct{}            // holds a token while the tools are read
 	known   atomic.Pointer[listing]  // as read last; nil: never
 	unread  atomic.Pointer[readFail] // how reading failed last; nil: never
 
-	gone     func()  // called when it is closed; may be nil
-	rooms    []*room // where it has places; set once
-	expelled *room   // where somebody waits for its place; nil: nowhere. Guarded by the pool
+	gone    func()   // called when it is closed; may be nil
+	quotas  []*quota // where it has places; set once
+	evicted *quota   // where another waits for its place; nil: nowhere. Guarded by the pool
 
-	stop   context.CancelFunc // ends who follows the client; nil if nobody does
+	stop   context.CancelFunc // ends the goroutine that follows the client; nil if there is none
 	follow sync.WaitGroup
 
 	mu       sync.Mutex // guards the following
 	taken    int
-	starting bool      // nobody knows yet what its server offers: it is not idle
+	starting bool      // it is not known yet what its server offers: it is not idle
 	used     time.Time // when it was taken or dropped last
-	ended    bool      // it is not taken any more
+	ended    bool      // it can be taken no more
 	quiet    chan struct{}
 	expiry   *time.Timer
 }
 
-func newLink(s *server, key session.Key, c *mcp.Client) *link {
-	return &link{server: s, key: key, client: c, reading: make(chan struct{}, 1), quiet: make(chan struct{}), used: time.Now()}
+func newConn(s *server, key session.Key, c *mcp.Client) *conn {
+	return &conn{server: s, key: key, client: c, reading: make(chan struct{}, 1), quiet: make(chan struct{}), used: time.Now()}
 }
 
-// take reports whether the link can be used; the caller drops it then.
-func (l *link) take() bool {
+// take reports whether the conn can be used; the caller drops it then.
+func (l *conn) take() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
@@ -60,8 +60,8 @@ func (l *link) take() bool {
 	return true
 }
 
-// drop gives the link back, and reports whether nobody has it now.
-func (l *link) drop() bool {
+// drop gives the conn back, and reports whether it is taken no more.
+func (l *conn) drop() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.taken--
@@ -77,8 +77,8 @@ func (l *link) drop() bool {
 	return true
 }
 
-// expireLocked has the link be idle some time from now, if it is not taken before.
-func (l *link) expireLocked() {
+// expireLocked has the conn be idle some time from now, if it is not taken before.
+func (l *conn) expireLocked() {
 	switch {
 	case l.idleAfter <= 0 || l.starting:
 	case l.expiry == nil:
@@ -89,7 +89,7 @@ func (l *link) expireLocked() {
 }
 
 // begun says that the first attempt to learn what the server offers has ended.
-func (l *link) begun() {
+func (l *conn) begun() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.starting {
@@ -101,22 +101,22 @@ func (l *link) begun() {
 	}
 }
 
-// end keeps the link from being taken again.
-func (l *link) end() {
+// end keeps the conn from being taken again.
+func (l *conn) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endLocked()
 }
 
-// endIfIdle is end, unless somebody has the link. It reports whether the caller is to
+// endIfIdle is end, unless the conn is taken. It reports whether the caller is to
 // close it.
-func (l *link) endIfIdle() bool {
+func (l *conn) endIfIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.taken == 0 && !l.starting && l.endLocked()
 }
 
-func (l *link) endLocked() bool {
+func (l *conn) endLocked() bool {
 	if l.ended {
 		return false
 	}
@@ -130,24 +130,24 @@ func (l *link) endLocked() bool {
 	return true
 }
 
-// unused returns since when nobody has the link, and whether nobody has.
-func (l *link) unused() (since time.Time, ok bool) {
+// unused returns since when the conn is not taken, and whether that is so.
+func (l *conn) unused() (since time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.used, l.taken == 0 && !l.ended
 }
 
-// unfollow ends who follows the client.
-func (l *link) unfollow() {
+// stopFollowing ends the goroutine that follows the client.
+func (l *conn) stopFollowing() {
 	if l.stop != nil {
 		l.stop()
 	}
 	l.follow.Wait()
 }
 
-// close ends the link when nobody has it any more, or when ctx ends. It returns ctx's
+// close ends the conn when it is taken no more, or when ctx ends. It returns ctx's
 // error if calls were cut off.
-func (l *link) close(ctx context.Context) error {
+func (l *conn) close(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.server.host.ctx, cancel)()
@@ -156,7 +156,7 @@ func (l *link) close(ctx context.Context) error {
 	case <-l.quiet:
 	case <-ctx.Done():
 	}
-	l.unfollow()
+	l.stopFollowing()
 	err := l.client.Shutdown(ctx)
 	if l.gone != nil {
 		l.gone()
