@@ -28,7 +28,7 @@
 // # What is not in it
 //
 // Arguments are left out, unless [Options].KeepArguments wants them, and results
-// always. Their hash has a key, so that nobody finds short arguments by trying.
+// always. Their hash has a key, so that short arguments cannot be found by trying.
 // Secrets of known forms are taken out of errors, details, names of tools and the
 // arguments that are kept.
 package activity

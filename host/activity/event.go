@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Kind says what somebody did, or what happened.
+// A Kind says what was done, or what happened.
 type Kind string
 
 // The kinds. They are stable: programs may compare them for years. Others may come,
@@ -13,7 +13,7 @@ type Kind string
 const (
 	KindCall        Kind = "call"        // a tool was called, with whatever outcome
 	KindDenied      Kind = "denied"      // a call was not allowed
-	KindApproval    Kind = "approval"    // somebody was asked about a call, or answered
+	KindApproval    Kind = "approval"    // a user was asked about a call, or answered
 	KindQuarantined Kind = "quarantined" // tools of a server that wait for approval, or a call of one
 	KindRejected    Kind = "rejected"    // tools of a server that are not listed, as they could do harm
 	KindLogin       Kind = "login"       // a user logged in at a server, or is to
@@ -23,7 +23,7 @@ const (
 	KindStop        Kind = "stop"        // a server was stopped
 	KindReplace     Kind = "replace"     // a server was replaced by one that is configured otherwise
 	KindState       Kind = "state"       // a server became something else, such as ready
-	KindConsent     Kind = "consent"     // somebody decided whether a server may be started
+	KindConsent     Kind = "consent"     // a user decided whether a server may be started
 	KindDropped     Kind = "dropped"     // events are missing here, see [DetailEvents]
 )
 
@@ -37,12 +37,12 @@ const (
 	Failed        Outcome = "error"          // any other failure
 	UnknownTool   Outcome = "unknown_tool"   // no tool has that name
 	BadArguments  Outcome = "bad_arguments"  // the tool does not take these arguments
-	Denied        Outcome = "denied"         // not allowed, by policy or because nobody could decide
-	Asked         Outcome = "asked"          // it waits for somebody's approval
-	Approved      Outcome = "approved"       // somebody said yes
-	Refused       Outcome = "refused"        // somebody said no
+	Denied        Outcome = "denied"         // not allowed, by policy or because no one could decide
+	Asked         Outcome = "asked"          // it waits for approval
+	Approved      Outcome = "approved"       // a user said yes
+	Refused       Outcome = "refused"        // a user said no
 	Quarantined   Outcome = "quarantined"    // the tool is new or has changed, and waits for approval
-	Unknown       Outcome = "unknown"        // nobody knows whether it was done
+	Unknown       Outcome = "unknown"        // it is not known whether it was done
 	NotSent       Outcome = "not_sent"       // the server was not reached
 	Cancelled     Outcome = "cancelled"      // who wanted it has given up
 	TimedOut      Outcome = "timeout"        // it took too long
@@ -61,7 +61,7 @@ const (
 	// DetailConversation is that of registry.WithConversation.
 	DetailConversation = "conversation"
 	// DetailApproval is equal for the events about one call that waited for approval.
-	// It is a hash of the id: whoever reads the log cannot approve with it.
+	// It is a hash of the id: a reader of the log cannot approve with it.
 	DetailApproval = "approval"
 	// DetailBy is who did it, where it was not Event.User.
 	DetailBy = "by"
@@ -104,11 +104,11 @@ type Event struct {
 	// ID tells it from others. For a call it is that of registry.WithCallID, which is the
 	// same for all events of the call and is as unique as its giver made it.
 	ID string `json:"id"`
-	// Parent is the ID of what it is a part of; empty if nobody said so.
+	// Parent is the ID of what it is a part of; empty if that was not said.
 	Parent string `json:"parent,omitempty"`
 	// Kind says what it is.
 	Kind Kind `json:"kind"`
-	// User is on whose behalf; empty: the program's, or nobody knows.
+	// User is on whose behalf; empty: the program's, or not known.
 	User string `json:"user,omitempty"`
 	// Server is the name under which the server is configured; empty for what the
 	// program has of itself, and for tools that do not exist.
@@ -128,9 +128,9 @@ type Event struct {
 	ResultBytes int64 `json:"resultBytes,omitempty"`
 	// ArgumentHash is equal for equal arguments, however they are written, in one log
 	// or under one [Options].HashKey: "hmac-sha256:" and 64 hexadecimal digits. Empty:
-	// there were no arguments, or nobody gave them to the log.
+	// there were no arguments, or they were not given to the log.
 	ArgumentHash string `json:"argumentHash,omitempty"`
-	// Arguments are the arguments. Whoever records an event gives all of them; those
+	// Arguments are the arguments. The recorder of an event gives all of them; those
 	// that come out are JSON without secrets of known forms, and only there if
 	// [Options].KeepArguments says so.
 	Arguments json.RawMessage `json:"arguments,omitempty"`

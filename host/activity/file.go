@@ -133,7 +133,7 @@ func (f *File) append(lines []byte) (err error) {
 		lines = append([]byte{'\n'}, lines...)
 	}
 	if _, err = file.Write(lines); err != nil {
-		_ = file.Truncate(size) // nobody else has written meanwhile
+		_ = file.Truncate(size) // no other process has written meanwhile
 	}
 	if closed := file.Close(); err == nil {
 		err = closed

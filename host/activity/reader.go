@@ -75,7 +75,7 @@ func readEvents(path string, filter *Filter, yield func(Event, error) bool) erro
 }
 
 // readRotated reads a renamed file unless it is the one that was read already, or
-// somebody has deleted it meanwhile.
+// it was deleted meanwhile.
 func readRotated(path string, seen fs.FileInfo, filter *Filter, yield func(Event, error) bool) (more bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ type Sink interface {
 // defaultMemory is how many events a [Memory] keeps if it is not told.
 const defaultMemory = 1000
 
-// A Memory is a [Sink] that keeps the newest events, for whoever looks at a running
+// A Memory is a [Sink] that keeps the newest events, for those who look at a running
 // program. It is safe for concurrent use.
 type Memory struct {
 	mu   sync.Mutex

@@ -14,7 +14,7 @@ var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring
 
 // unanswered is what is needed to read an entry once more, with the answers.
 type unanswered struct {
-	turn    chan struct{} // holds a token while somebody reads
+	turn    chan struct{} // holds a token while a caller reads
 	parser  *parser
 	found   dialect.Entry
 	name    claim
@@ -30,13 +30,13 @@ type resolved struct {
 
 // Answered returns the entry with what ${input:id} and ${keyring:name} stand for. In
 // entries of a scope that needs approval these stay as written when the file is read,
-// so that nobody is asked, and no secret is looked up, for what nobody has approved:
+// so that no user is asked, and no secret is looked up, for what was not approved:
 // call it after the approval, before the server is started. For all other entries it
 // returns s itself.
 //
 // The user is asked as [Options].Input says, each time but for what was answered. All
 // other references stand for what they did when the file was read. The error is
-// [Server.Err] of the answered entry, or that of ctx while somebody else is asked.
+// [Server.Err] of the answered entry, or that of ctx while another is asked.
 // Answered is safe for concurrent use.
 func (s *Server) Answered(ctx context.Context) (*Server, error) {
 	u := s.unanswered

@@ -31,12 +31,12 @@ func (e *InputError) Error() string {
 // Unwrap returns e.Err.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// ErrNoAnswer is wrapped by an [*InputError] if nobody is there to ask and no answer
+// ErrNoAnswer is wrapped by an [*InputError] if there is no user to ask and no answer
 // is remembered.
 var ErrNoAnswer = errors.New("has no answer: give Options.Input, which asks the user, or put the answer into Options.Secrets under the name that InputSecret returns")
 
 // ErrNotAnswered is wrapped by an [*InputError] if the user was asked and did not answer:
-// a host asks him again when the server is restarted or approved, not when it retries.
+// a host asks again when the server is restarted or approved, not when it retries.
 var ErrNotAnswered = errors.New("was not answered")
 
 // A MissingSecretError says that ${keyring:name} stands for nothing.
@@ -81,7 +81,7 @@ type asker struct {
 	inputs  []Input
 	known   map[string]answer // by kind and name
 
-	// later says that nobody is asked yet: only what can be seen from the file is
+	// later says that no user is asked yet: only what can be seen from the file is
 	// checked, and every answer is empty.
 	later bool
 }

@@ -68,9 +68,9 @@ type Options struct {
 	// Input asks the user what ${input:id} stands for. It is asked once for each input
 	// of a file, when an enabled server needs it and Secrets remembers no answer, or for
 	// a server that needs approval when [Server.Answered] is called, and
-	// must end with its context. Who shows the question hides what is typed if it is a
+	// must end with its context. The form that shows the question hides what is typed if it is a
 	// Password; what is asked comes from the file, and so may not be true. Default:
-	// nobody is asked, and a server that needs an answer cannot be used.
+	// no user is asked, and a server that needs an answer cannot be used.
 	Input func(context.Context, Input) (Secret, error)
 
 	// Secrets answers ${keyring:name} and remembers the answers to inputs. It is read
@@ -108,11 +108,11 @@ func (o *Options) scope(file string) Scope {
 // [*Error]; if there is no such file, it wraps [fs.ErrNotExist]. A nil opts
 // means the defaults.
 //
-// When ctx ends, nobody waits for the user who is asked and the keyring any more: the
+// When ctx ends, Load waits no longer for the user who is asked and the keyring: the
 // servers that need these have errors that wrap its error.
 func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
 	// What the program names may be a pipe. What only lies in a usual place may be
-	// there to block whoever opens it.
+	// there to block what opens it.
 	regular := opts.scope(path) != ScopeProgram
 	data, err := read(path, regular)
 	if err != nil {

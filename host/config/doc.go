@@ -43,7 +43,7 @@
 //	configs, err := config.LoadAll(ctx, config.Find(&config.FindOptions{Project: "."}), nil)
 //	all := config.Merge(configs...)
 //
-// The files of a project may be somebody else's. Their servers wait for approval, see
+// The files of a project may come from others. Their servers wait for approval, see
 // [Scope.NeedsApproval], and what they say of their own trust and builtin is ignored. A
 // file that is read by the name of a project's file is one, unless [Options].Scope says
 // otherwise.
@@ -125,7 +125,7 @@
 //
 // In files of a scope that needs approval ${input:id} and ${keyring:name} are looked up
 // after that, see [Server.Answered]; they stand in args, env, headers and url only.
-// [Server.References] says for whoever approves what else a server gets to see.
+// [Server.References] says for those who approve what else a server gets to see.
 //
 // In the format opencode {env:VAR}, which is empty if VAR is not set, and {file:path} take
 // the place of all these. In the format crush $(command) is a fault: it is never run.

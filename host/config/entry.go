@@ -27,7 +27,7 @@ type entry struct {
 }
 
 // maxFaults bounds the faults of one entry that are told, and the warnings of a file:
-// nobody reads more, and a hostile file has a million.
+// no user reads more, and a hostile file has a million.
 const maxFaults = 100
 
 // fail notes a fault of the entry at offset; at is the path it is about.
@@ -237,7 +237,7 @@ func (e *entry) ledger(s *Server) {
 	}
 }
 
-// ownWord returns a switch that a file of somebody else must not set.
+// ownWord returns a switch that a file of others must not set.
 func (e *entry) ownWord(key string) bool {
 	on := e.boolean(key, false)
 	if on && e.scope.NeedsApproval() && !e.expand.written {

@@ -34,7 +34,7 @@ type expander struct {
 	forms dialect.References
 
 	asker *asker // of inputs and the keyring
-	// off says that the entry is disabled: nobody is asked for it.
+	// off says that the entry is disabled: no user is asked for it.
 	off bool
 	// written says that values are wanted as written: nothing is looked up.
 	written bool

@@ -177,7 +177,7 @@ func (f *finder) folders() []string {
 		}
 		folder = above
 	}
-	return list[:1] // no repository: what lies above is somebody else's
+	return list[:1] // no repository: what lies above belongs to others
 }
 
 // above returns the folder around a folder, or itself at the top.

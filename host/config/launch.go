@@ -56,7 +56,7 @@ func launchProject(file string) string {
 }
 
 // launchValues notes the variables and headers of an entry as written. What stands there
-// as ${file:path} may be changed by whoever writes the entry, so its content counts, too.
+// as ${file:path} may be changed by those who write the entry, so its content counts, too.
 func launchValues(l *consent.Launch, s *Server) {
 	env, headers, clientSecret := s.Written()
 	l.Masked = map[string]string{}

@@ -55,7 +55,7 @@ func claimNames(members []dialect.Entry) []claim {
 }
 
 // nameFaulty gives the entries that got no name one with a number, so that
-// they too can be told apart. It comes last: a bad entry takes nobody's name.
+// they too can be told apart. It comes last: a bad entry takes no other's name.
 func nameFaulty(claims []claim, members []dialect.Entry, taken map[string]string) {
 	last := make(map[string]int) // name to the last number put behind it
 	for i := range claims {

@@ -19,7 +19,7 @@ type TLS struct {
 	CAFile   string // certificates of authorities, PEM, trusted besides those of the machine
 	CertFile string // certificate that is shown to the server, PEM; with KeyFile
 	KeyFile  string // its private key, PEM
-	// Insecure says that the server's certificate is not checked: whoever is on the way
+	// Insecure says that the server's certificate is not checked: any machine on the way
 	// reads and changes everything. It is not so for logins, and an entry with it has a
 	// warning.
 	Insecure bool
@@ -56,7 +56,7 @@ func (e *entry) route(s *Server) {
 			t.KeyFile = e.certificateFile(n, at)
 		case "insecure":
 			if t.Insecure = e.boolOf(n, at); t.Insecure {
-				e.warn(m.Offset, at, "is on: the server's certificate is not checked, so that anybody on the way can read and change all that is sent; name its authority in \"caFile\" instead")
+				e.warn(m.Offset, at, "is on: the server's certificate is not checked, so that any machine on the way can read and change all that is sent; name its authority in \"caFile\" instead")
 			}
 		}
 	})

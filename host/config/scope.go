@@ -19,7 +19,7 @@ const (
 	// takes its name, and it needs no approval. As Options.Scope it is that section of
 	// the file alone, for Options.Project, which must be set.
 	ScopeLocal Scope = "local"
-	// ScopeProject is a file in a project's folder, which somebody else may have
+	// ScopeProject is a file in a project's folder, which others may have
 	// written. A host starts its servers only when the user has approved them. One of
 	// the name of a server of the user hides that, as [Config.Shadowed] says; a host
 	// runs the user's own until the other one is approved.
@@ -32,7 +32,7 @@ const (
 )
 
 // NeedsApproval reports whether the servers of the scope must not be started before
-// somebody has approved them.
+// they were approved.
 func (s Scope) NeedsApproval() bool {
 	return s != ScopeLocal && s != ScopeUser && s != ScopeProgram && s != ""
 }

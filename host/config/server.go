@@ -30,9 +30,9 @@ const (
 const (
 	// IdentityShared is one connection for all users, with no identity of theirs.
 	IdentityShared = "shared"
-	// IdentityUser is a connection for each user, with his own login.
+	// IdentityUser is a connection for each user, with their own login.
 	IdentityUser = "user"
-	// IdentityHeader is a connection for each user, with headers that name him.
+	// IdentityHeader is a connection for each user, with headers that name them.
 	IdentityHeader = "header"
 )
 
@@ -88,7 +88,7 @@ type Server struct {
 	Builtin     bool   // it belongs to the program: it can be changed, but not removed
 	Lazy        bool   // start on first use
 	Trust       bool   // what the server says of its tools is believed
-	Quarantined bool   // none of its tools is to be called before somebody approves the server
+	Quarantined bool   // none of its tools is to be called before the server is approved
 	Description string // in the file's own words
 
 	ConnectTimeout time.Duration // for start and handshake; 0 means the default of the user of this package

@@ -28,7 +28,7 @@ func (s *Server) clone() *Server {
 
 // Masked returns the server as it may be shown: what is written with references, as
 // arguments, URL, variables and headers may be, is shown so, and not what these stand for;
-// of the rest secrets are masked. Nobody connects with it.
+// of the rest secrets are masked. No connection is made with it.
 func (s *Server) Masked() *Server {
 	m, c := mask.New(), s.clone()
 	shown := func(value string) string {

@@ -53,7 +53,7 @@ func (n naming) beginning(name string) string {
 }
 
 // endsInHash reports whether a name can be one that names.Names has made with a
-// hash. Any other that is not plain is nobody's.
+// hash. Any other that is not plain is that of no server.
 func (n naming) endsInHash(name string) bool {
 	const (
 		length = 10

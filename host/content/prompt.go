@@ -98,7 +98,7 @@ func (c *Content) serverNames() []string {
 }
 
 // tellApartPrompts leaves out prompts whose names are the same though they are different,
-// which takes somebody who sought such names: their hashes are equal.
+// which takes a search for such names: their hashes are equal.
 func tellApartPrompts(l *Listing[Prompt]) {
 	count := map[string]int{}
 	for _, p := range l.Items {

@@ -44,7 +44,7 @@ const (
 //
 // A container ends with its server, with Close, and, since its standard input ends,
 // when this process is killed; but a server that goes on without input stays then
-// until somebody removes its container, whose name begins with "mcpbelt-".
+// until its container is removed, whose name begins with "mcpbelt-".
 type Isolator struct {
 	// Program is the docker program, or one that takes the same arguments, such as
 	// podman; looked up in PATH if it has no path separator. Default: docker.

@@ -234,9 +234,9 @@ func doing(s *host.Status, n int) string {
 	case host.StageInvalid:
 		return "Its entry cannot be used, so it is not started."
 	case host.StageNotAllowed:
-		return "It is not started before somebody allows that."
+		return "It is not started before its launch is allowed."
 	case host.StageQuarantined:
-		return "It is in quarantine: none of its tools is called before somebody accepts them." + users
+		return "It is in quarantine: none of its tools is called before they are accepted." + users
 	case host.StageConfigured:
 		return "It does not run, and its tools are not known yet." + users
 	case host.StageCached:

@@ -23,7 +23,7 @@ type HintCode string
 const (
 	HintInvalidEntry         HintCode = "invalid_entry"         // the entry cannot be used, or has what looks like a mistake
 	HintUnsetVariable        HintCode = "unset_variable"        // it uses a variable that is not set, or its server may lack one
-	HintLaunchNotAllowed     HintCode = "launch_not_allowed"    // nobody has allowed the launch, or somebody has denied it
+	HintLaunchNotAllowed     HintCode = "launch_not_allowed"    // the launch was not allowed, or was denied
 	HintIsolationUnavailable HintCode = "isolation_unavailable" // the server is to be confined, and cannot be
 	HintLoginRequired        HintCode = "login_required"        // the user has to log in, or it is not said which user
 )
@@ -169,9 +169,9 @@ func (t *trouble) ofEntry() bool {
 	}
 	var denied *host.LaunchNotAllowedError
 	var isolation *host.IsolationError
-	var nobody *host.NoUserError
+	var noUser *host.NoUserError
 	switch {
-	case errors.As(t.err, &nobody):
+	case errors.As(t.err, &noUser):
 		t.hint(HintLoginRequired, "Each user has their own connection to this server, and the context names no user. Ask under a context of session.WithUser.")
 	case errors.As(t.err, &denied):
 		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")

@@ -155,7 +155,7 @@ func (t *trouble) ofExit(exit *transport.ExitError) {
 	case exit.Code == exitMissing:
 		t.hint(HintCommandNotFound, fmt.Sprintf("%q ended with code 127: something that it wanted to run was not found. The PATH that the server gets is %s.%s", t.entry.Command, t.childPath(), t.lastWords()))
 	case exit.Signal != "":
-		t.hint(HintExited, fmt.Sprintf("%q was ended by a signal (%s) before it had answered: by somebody, for want of memory, or because the system does not allow what it did.%s", t.entry.Command, exit.Signal, t.lastWords()))
+		t.hint(HintExited, fmt.Sprintf("%q was ended by a signal (%s) before it had answered: by another process, for want of memory, or because the system does not allow what it did.%s", t.entry.Command, exit.Signal, t.lastWords()))
 	case exit.Code == 0 && t.reached != TestInitialized:
 		t.hint(HintExited, fmt.Sprintf("%q did something, and ended without an error and without having answered: it is not a server, or becomes one only with an argument such as \"mcp\", \"serve\" or \"stdio\". Look it up in its manual, and add it to \"args\".%s", t.entry.Command, t.lastWords()))
 	default:

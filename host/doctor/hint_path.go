@@ -164,8 +164,8 @@ const (
 	nearMost    = 3      // names that are told
 )
 
-// nearNames returns the names of files in folders that somebody may have meant who
-// wrote name, in quotes.
+// nearNames returns the names of files in folders that may have been meant by name, in
+// quotes.
 func nearNames(name string, dirs []string) []string {
 	type near struct {
 		name  string

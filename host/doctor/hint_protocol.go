@@ -35,7 +35,7 @@ func (t *trouble) ofProtocol() {
 		t.hint(HintProtocol, fmt.Sprintf("The server answers in a way that the protocol does not know: %v. It may be no MCP server, or a faulty one; look for a newer version.", protocol.Err))
 	case errors.As(t.err, &echo),
 		refused && answer.Code == jsonrpc.CodeMethodNotFound && t.reached != TestInitialized && t.reached != TestListed:
-		t.hint(HintProtocol, "Who answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")
+		t.hint(HintProtocol, "What answers speaks JSON-RPC, but does not know how an MCP connection begins: it is no MCP server, or a program that repeats what it is sent. Look at \"command\" and \"args\", or \"url\", of the entry.")
 	case refused:
 		t.hint(HintServerError, fmt.Sprintf("The server answered with an error of its own, code %d. Its log may tell more.", answer.Code))
 	case errors.As(t.err, &unresponsive):

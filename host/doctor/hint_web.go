@@ -73,17 +73,17 @@ func (t *trouble) ofProxy(u *url.URL) bool {
 	return false
 }
 
-// ofLogin tells of somebody who is not let in.
+// ofLogin tells of a user who is not let in.
 func (t *trouble) ofLogin() {
 	var status *transport.StatusError
 	switch {
 	case wantsLogin(t.err):
-		t.hint(HintLoginRequired, "The server wants the user to log in. Begin a login, and have him open its address in a browser.")
+		t.hint(HintLoginRequired, "The server wants the user to log in. Begin a login, and have them open its address in a browser.")
 	case !errors.As(t.err, &status):
 	case status.Code == http.StatusUnauthorized && t.sendsCredentials():
 		t.hint(HintCredentialsRefused, "The server does not accept the credentials in the headers of the entry (HTTP status 401): they may have ended, be those of another server, or lack the word Bearer. Set new ones.")
 	case status.Code == http.StatusUnauthorized:
-		t.hint(HintLoginRequired, "The server lets nobody in without credentials (HTTP status 401). Log in, if the server has a login for that, or add a header such as Authorization to \"headers\" of the entry.")
+		t.hint(HintLoginRequired, "The server lets no one in without credentials (HTTP status 401). Log in, if the server has a login for that, or add a header such as Authorization to \"headers\" of the entry.")
 	case status.Code == http.StatusForbidden:
 		t.hint(HintForbidden, "The server knows who asks, or asks from where, and does not allow it (HTTP status 403). Its owner has to give the user more rights, or the credentials more scopes; some servers also refuse the host.Host or Origin of requests that come through a tunnel.")
 	}
@@ -108,7 +108,7 @@ func (t *trouble) ofRoad(u *url.URL) {
 	case errors.As(t.err, &dns) && dns.IsNotFound:
 		t.hint(HintDNS, fmt.Sprintf("The name %q has no address. Correct \"url\" in the entry; if it is a name of an inner network, connect to that first.", u.Hostname()))
 	case errors.As(t.err, &dns):
-		t.hint(HintDNS, fmt.Sprintf("Nobody could be asked for the address of %q. Look at the network, and at the DNS servers of this machine.", u.Hostname()))
+		t.hint(HintDNS, fmt.Sprintf("No DNS server could be asked for the address of %q. Look at the network, and at the DNS servers of this machine.", u.Hostname()))
 	case errors.Is(t.err, syscall.ECONNREFUSED):
 		text := fmt.Sprintf("Nothing listens at %s.", u.Host)
 		if isLoopback(u.Hostname()) {
@@ -121,7 +121,7 @@ func (t *trouble) ofRoad(u *url.URL) {
 	case strings.Contains(t.err.Error(), "malformed HTTP"): // of net/http, which has no type for it
 		t.hint(HintWrongPath, fmt.Sprintf("What listens at %s does not speak HTTP. Correct \"url\" in the entry: the port may be that of another program.", u.Host))
 	case errors.Is(t.err, syscall.ECONNRESET), errors.Is(t.err, syscall.EPIPE):
-		t.hint(HintServerError, fmt.Sprintf("Who listens at %s has cut the connection without an answer. Look at the log of the server, and at what stands between.", u.Host))
+		t.hint(HintServerError, fmt.Sprintf("The server at %s has cut the connection without an answer. Look at the log of the server, and at what stands between.", u.Host))
 	}
 }
 
@@ -141,13 +141,13 @@ func (t *trouble) ofTLS(ctx context.Context, u *url.URL) {
 	host := u.Hostname()
 	switch {
 	case errors.As(t.err, &authority):
-		t.hint(HintTLS, fmt.Sprintf("The certificate of %s is signed by nobody that this machine trusts. If it is that of a company or your own, add its authority to the certificates of this machine, or name its file in SSL_CERT_FILE; if not, somebody may stand between.", host))
+		t.hint(HintTLS, fmt.Sprintf("The certificate of %s is signed by no authority that this machine trusts. If it is that of a company or your own, add its authority to the certificates of this machine, or name its file in SSL_CERT_FILE; if not, another machine may stand between.", host))
 	case errors.As(t.err, &invalid) && invalid.Reason == x509.Expired:
 		t.hint(HintTLS, fmt.Sprintf("The certificate of %s is not valid today. Look whether the clock of this machine is right; if it is, the server's owner has to renew the certificate.", host))
 	case errors.As(t.err, &name):
 		t.hint(HintTLS, fmt.Sprintf("The certificate is not for %s, but for %s. Write the name that it is for in \"url\" of the entry.", host, certificateNames(name.Certificate)))
 	case errors.As(t.err, &record) && string(record.RecordHeader[:]) == "HTTP/", errors.Is(t.err, http.ErrSchemeMismatch):
-		t.hint(HintTLS, fmt.Sprintf("The server at %s does not speak TLS. Write \"http://\" in \"url\" of the entry if nobody else can see its network, or the port at which it speaks TLS.", u.Host))
+		t.hint(HintTLS, fmt.Sprintf("The server at %s does not speak TLS. Write \"http://\" in \"url\" of the entry if no one else can see its network, or the port at which it speaks TLS.", u.Host))
 	case errors.As(t.err, &record), errors.As(t.err, &alert), errors.As(t.err, &verify), errors.As(t.err, &invalid):
 		t.hint(HintTLS, fmt.Sprintf("There is no agreement on TLS with %s: it may be no TLS server, want a certificate of the client, or speak only old versions.", u.Host))
 	case u.Scheme == "http" && t.speaksTLS(ctx, u):
@@ -170,8 +170,8 @@ func certificateNames(c *x509.Certificate) string {
 	return strings.Join(names[:min(len(names), most)], ", ")
 }
 
-// speaksTLS asks who listens at the address of a plain URL whether he speaks TLS. Who
-// does answers plain requests with an error, or with nothing that can be read.
+// speaksTLS asks the server at the address of a plain URL whether it speaks TLS. A server
+// that does answers plain requests with an error, or with nothing that can be read.
 func (t *trouble) speaksTLS(ctx context.Context, u *url.URL) bool {
 	if !slices.ContainsFunc(t.answers, func(a webAnswer) bool { return a.status == http.StatusBadRequest }) && len(t.answers) > 0 ||
 		errors.Is(t.err, syscall.ECONNREFUSED) || ctx.Err() != nil || usesProxy(t.entry) != nil {
@@ -201,7 +201,7 @@ func (t *trouble) speaksTLS(ctx context.Context, u *url.URL) bool {
 func (t *trouble) ofRedirect() {
 	var redirect *transport.RedirectError
 	if errors.As(t.err, &redirect) {
-		t.hint(HintWrongPath, fmt.Sprintf("The server sends whoever asks to %s (HTTP status %d), which is not followed, since the credentials are for the configured address alone. Write the new address in \"url\" of the entry, if it is right. An address that is redirected to a login page wants a login in another way.", redirect.To, redirect.Code))
+		t.hint(HintWrongPath, fmt.Sprintf("The server sends all requests to %s (HTTP status %d), which is not followed, since the credentials are for the configured address alone. Write the new address in \"url\" of the entry, if it is right. An address that is redirected to a login page wants a login in another way.", redirect.To, redirect.Code))
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 // A probe is one test of an entry, and what it has seen. Its connection may call it
-// from several goroutines; when that has ended, nobody does.
+// from several goroutines; when that has ended, none does.
 type probe struct {
 	host  *host.Host
 	entry *config.Server

@@ -16,7 +16,7 @@
 // registered by hand (clientId, clientSecret, and with them issuer, which has
 // registered it), the scopes to ask for, the issuer, how users log in (grant,
 // loginParams, askConsent), and the endpoints of an authorization server that publishes
-// no metadata (authorizationUrl, tokenUrl, deviceUrl). Nobody logs in at a server whose
+// no metadata (authorizationUrl, tokenUrl, deviceUrl). No user logs in at a server whose
 // entry has an Authorization header; see [Unavailable].
 //
 // # Users

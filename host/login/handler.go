@@ -75,7 +75,7 @@ func (h *loginHandler) over() error {
 	return &Error{h.server, "its entry has changed, and this connection is of the one before"}
 }
 
-// TokenSource implements the OAuthHandler of the official SDK. Whoever asks the source
+// TokenSource implements the OAuthHandler of the official SDK. The caller of the source
 // does not say where the token goes, so it gives none when the entry has changed.
 func (h *loginHandler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	if h.outdated() {

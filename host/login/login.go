@@ -28,7 +28,7 @@ type Options struct {
 	Configure func(*config.Server, *auth.Config) error
 }
 
-// An Error reports a server at which nobody can log in.
+// An Error reports a server at which no user can log in.
 type Error struct {
 	// Server is the name of the server.
 	Server string
@@ -181,7 +181,7 @@ func (l *Logins) now(server string) *loginServer {
 	return l.servers[server]
 }
 
-// Forget has nobody log in any more at a server that is not configured now. A host calls it.
+// Forget ends logins at a server that is not configured any more. A host calls it.
 func (l *Logins) Forget(server string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,7 +242,7 @@ func (l *Logins) server(e *config.Server, facts loginFacts) *loginServer {
 }
 
 // Handler returns what logs the user of a key in at the server of an entry, for
-// transports that a program makes itself; or nil if nobody logs in there. The host uses
+// transports that a program makes itself; or nil if no user logs in there. The host uses
 // it for those it makes.
 func (l *Logins) Handler(key session.Key, e *config.Server) sdkauth.OAuthHandler {
 	if Unavailable(e) != "" {
@@ -287,7 +287,7 @@ func configureNetwork(e *config.Server, c *auth.Config) error {
 	return err
 }
 
-// Unavailable says why nobody logs in at the server of an entry, or "" if that can be done.
+// Unavailable says why no user logs in at the server of an entry, or "" if that can be done.
 func Unavailable(e *config.Server) string {
 	if e == nil {
 		return "there is no entry"
