@@ -10,9 +10,10 @@
 // # Stores
 //
 // A [Store] keeps records: [NewStore] in any storage.Store, such as that of package sqlstore,
-// [NewMemoryStore] in memory, and host/config/edit.OpenFileStore in a config file. [Add], [Update], [Remove] and [Restore] check what they are
-// told before they change it, and repeat the change if somebody else was faster. [Read]
-// makes a configuration of a store.
+// [NewMemoryStore] in memory, and host/config/edit.OpenFileStore in a config file. [Add],
+// [Update], [Remove] and [Restore] check what they are told before they change it, and repeat
+// the change if another program was faster. [Read] makes a configuration of a store. Package
+// host/manage changes a store together with the servers of a host.
 //
 // # Status
 //
