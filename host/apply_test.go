@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -214,5 +215,55 @@ func TestApplyAndCallAtTheSameTime(t *testing.T) {
 	wg.Wait()
 	if got := names(h); got != "s__b t__b" {
 		t.Errorf("tools in the end: %s", got)
+	}
+}
+
+// What goes wrong while servers are loaded changes none, and is an error.
+func TestApplyServersFails(t *testing.T) {
+	h := host.New(fakes(&host.Options{}))
+	defer func() { _ = h.Close() }()
+	entry := &config.Server{Name: "a", Command: "x", Transport: config.TransportStdio, Enabled: true}
+	for want, load := range map[string]func(context.Context) (map[string]*config.Server, error){
+		"it is not there": func(context.Context) (map[string]*config.Server, error) { return nil, errors.New("it is not there") },
+		`load returned the server "a" as "b"`: func(context.Context) (map[string]*config.Server, error) {
+			return map[string]*config.Server{"b": entry}, nil
+		},
+		"what loads servers panics: out of order": func(context.Context) (map[string]*config.Server, error) { panic("out of order") },
+	} {
+		_, err := h.ApplyServers(watchdog(t), "add", []string{"a", "b"}, load)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got the error %v, want %q in it", err, want)
+		}
+		if got := len(h.Servers()); got != 0 {
+			t.Errorf("%s: got %d servers, want none", want, got)
+		}
+	}
+}
+
+// ApplyServers leaves the servers alone that load does not return.
+func TestApplyServersTouchesNoOther(t *testing.T) {
+	h := open(t, write(t, "a", `{"command": "x"}`, "b", `{"command": "x"}`), fakes(&host.Options{}))
+	before, err := h.Client(watchdog(t), session.Key{Server: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := h.ApplyServers(watchdog(t), "remove", []string{"a"}, func(context.Context) (map[string]*config.Server, error) {
+		return map[string]*config.Server{"a": nil}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(report.Stopped, " "); got != "a" {
+		t.Errorf("got %q stopped, want a", got)
+	}
+	after, err := h.Client(watchdog(t), session.Key{Server: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after != before {
+		t.Error("got another client of the other server, want the same")
+	}
+	if got, want := names(h), "b__echo"; got != want {
+		t.Errorf("got the tools %q, want %q", got, want)
 	}
 }

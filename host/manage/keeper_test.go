@@ -1,11 +1,14 @@
 package manage_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +106,54 @@ func TestStatusOfAShortRun(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	})
+}
+
+// A host that is shut down before its manager leaves what is kept.
+func TestStatusOfAHostThatIsShutDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := hosttest.NewStatuses(nil)
+		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(records(1)...), withStatuses(kept))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if err := m.Host().Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		got := kept.At("s0")
+		if got.Status != record.StatusDisconnected {
+			t.Errorf("got the kept status %q, want %q", got.Status, record.StatusDisconnected)
+		}
+		if got.Tools != 1 || got.Connected.IsZero() {
+			t.Errorf("got %d tools since %v, want 1 and a time", got.Tools, got.Connected)
+		}
+	})
+}
+
+// A store of statuses that panics fails no server, and is logged.
+func TestStatusStoreThatPanics(t *testing.T) {
+	kept := hosttest.NewStatuses(nil)
+	kept.OnSave(func(context.Context) error { panic("out of order") })
+	var log bytes.Buffer
+	opts := withStatuses(kept)
+	opts.Host.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	m, err := manage.OpenStore(watchdog(t), record.NewMemoryStore(records(1)...), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := names(m.Host()); got != "" {
+		t.Errorf("got the tools %q after Close, want none", got)
+	}
+	if got := log.String(); !strings.Contains(got, "a store panics") {
+		t.Errorf("got the log %q, want that a store panics", got)
+	}
 }
 
 func TestStatusStoreThatFails(t *testing.T) {

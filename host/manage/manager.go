@@ -128,22 +128,14 @@ func (m *Manager) open() error {
 // Host returns the host that runs the servers.
 func (m *Manager) Host() *host.Host { return m.host }
 
-// Shutdown ends the keeping of statuses, and shuts the host down, see [host.Host.Shutdown].
-func (m *Manager) Shutdown(ctx context.Context) error {
+// Close keeps how the servers stand, and closes the host, see [host.Host.Close]. To let calls
+// under way finish, call [host.Host.Shutdown] before. Close waits up to a few seconds for the
+// store of statuses. Later calls do nothing.
+func (m *Manager) Close() error {
 	if m == nil || m.host == nil {
 		return nil // there is nothing to close
 	}
 	m.keeper.close() // before any server ends
-	return m.host.Shutdown(ctx)
-}
-
-// Close ends the keeping of statuses, and closes the host, see [host.Host.Close]. Later
-// calls do nothing.
-func (m *Manager) Close() error {
-	if m == nil || m.host == nil {
-		return nil
-	}
-	m.keeper.close()
 	return m.host.Close()
 }
 
