@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -21,10 +22,17 @@ type entry struct {
 	checked  []gate.Finding  // of the gate, about the tool by itself
 	findings []gate.Finding  // of the gate, about its place among others too
 	input    checks          // how arguments are checked
+	memory   *memory         // shared by all entries of tools that say the same
 
 	change *ledger.Change // why it is quarantined; nil: it is listed, unless it is hidden
 	hidden bool           // it can be called, and is not listed
 	offer  *offer         // what it was made of
+}
+
+// A memory is what was found out about a definition, and made of it.
+type memory struct {
+	cell     memo.Cell
+	examined bool // the gate let its schemas pass as they are listed
 }
 
 // trusted reports whether the tool's claims are believed.
@@ -74,11 +82,12 @@ func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
 func (o *offer) complete(server *Server, like *offer) {
 	o.server = server
 	if o.as(like) {
-		o.hints, o.surface, o.input = like.hints, like.surface, like.input
+		o.hints, o.surface, o.input, o.memory = like.hints, like.surface, like.input, like.memory
 		return
 	}
 	o.hints = o.def.Hints()
 	o.input = checksOf(o.tool, o.def)
+	o.memory = &memory{}
 	if server != nil {
 		o.surface = surfaceOf(o.def.asServed())
 	}

@@ -294,6 +294,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 			diff.reject(o.def.Name, err)
 			continue
 		}
+		offered := o.def
 		if server != nil && !server.Trusted {
 			o.tool, o.def = describedPlainly(o.tool, o.def)
 		}
@@ -308,6 +309,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 					o.checked = like.checked
 				} else {
 					o.checked = r.gate.Check(said[i])
+					o.memory.examined = o.def == offered
 				}
 				if f, ok := looks[said[i]]; ok {
 					o.findings = append([]gate.Finding{f}, o.findings...)

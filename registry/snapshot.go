@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 )
 
@@ -65,6 +66,20 @@ func (s *Snapshot) Findings(name string) []gate.Finding {
 // with each change, so equal versions list equal definitions. Equal versions do not
 // promise the same [Tool] values, see [Registry.Replace].
 func (s *Snapshot) Version() uint64 { return s.version }
+
+// Memory returns where the packages of this module keep what they make of the definition
+// of a tool in the snapshot, and whether the gate let its schemas pass as they are. The
+// cell is nil for any other definition. It lasts as long as the tool says the same.
+func (s *Snapshot) Memory(def *Definition) (cell *memo.Cell, examined bool) {
+	if def == nil {
+		return nil, false
+	}
+	e := s.find(def.Name)
+	if e == nil || e.def != def {
+		return nil, false
+	}
+	return &e.memory.cell, e.memory.examined
+}
 
 // definitions returns those of the tools that are listed.
 func (s *Snapshot) definitions() []*Definition {

@@ -5,10 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 
-	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -28,6 +25,12 @@ type Set struct {
 // A tool that cannot be told to the provider is not in the set; see [Set.Rejected].
 // The error is an [*UnknownProviderError].
 func Compile(p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
+	return compileFrom(nil, p, tools, opts)
+}
+
+// compileFrom is Compile, and remembers what it makes of the tools of a snapshot, which
+// may be nil.
+func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
 	d, ok := dietOf(p)
 	if !ok {
 		return nil, &UnknownProviderError{p}
@@ -39,79 +42,43 @@ func Compile(p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
 	if o.MaxSchemaBytes <= 0 {
 		o.MaxSchemaBytes = defaultSchemaBytes
 	}
-	s := &Set{byName: make(map[string]*Tool, len(tools))}
-	held := make(map[string]registry.Origin, len(tools))
+	s := &Set{tools: make([]*Tool, 0, len(tools)), byName: make(map[string]*Tool, len(tools))}
+	made := make([]Tool, 0, len(tools)) // in one piece: most of the work of a turn is to make them
+	shaper := newShaper(snapshot, d, &o)
 	for _, t := range tools {
 		var def *registry.Definition
 		if t != nil {
 			def = t.Definition()
 		}
-		if err := usable(def, held); err != nil {
+		if err := s.usable(def); err != nil {
 			s.rejected = append(s.rejected, Rejection{def, err})
 			continue
 		}
-		compiled, err := compileTool(d, def, &o)
+		compiled, err := shaper.tool(def)
 		if err != nil {
 			s.rejected = append(s.rejected, Rejection{def, err})
 			continue
 		}
-		held[def.Name] = def.Origin
-		s.tools = append(s.tools, compiled)
+		made = append(made, compiled)
+		s.tools = append(s.tools, &made[len(made)-1])
+		s.byName[def.Name] = s.tools[len(s.tools)-1]
 	}
 	s.name(d)
 	return s, nil
 }
 
 // usable refuses what no provider can be told, and what nobody could call.
-func usable(def *registry.Definition, held map[string]registry.Origin) error {
+func (s *Set) usable(def *registry.Definition) error {
 	if def == nil {
 		return &registry.DefinitionError{Err: errors.New("the tool has no definition")}
 	}
 	if def.Name == "" {
 		return &registry.DefinitionError{Field: "Name", Err: errors.New("is empty")}
 	}
-	if holder, ok := held[def.Name]; ok {
-		return &registry.DuplicateError{Name: def.Name, Holder: holder, Refused: def.Origin}
-	}
-	if err := schemagate.Check(def.InputSchema, schemagate.Limits{}); err != nil {
-		return &registry.DefinitionError{Tool: def.Name, Field: "InputSchema", Err: fmt.Errorf("cannot be used: %w", err)}
+	if holder, ok := s.byName[def.Name]; ok {
+		return &registry.DuplicateError{Name: def.Name, Holder: holder.Definition.Origin, Refused: def.Origin}
 	}
 	return nil
-}
-
-// compileTool makes all of a tool but its name.
-func compileTool(d *diet, def *registry.Definition, o *Options) (*Tool, error) {
-	t := &Tool{Name: def.Name, Definition: def, provider: d.provider}
-	t.Deferred = d.deferral && o.Deferred != nil && o.Deferred(def)
-	c := newCompiler(d, readNode(def.InputSchema), o.MaxSchemaBytes)
-	if t.Description = description(def.Description); t.Description != "" && d.chatDescription > 0 && t.Description != cutText(t.Description, d.chatDescription) {
-		c.losses.add(DescriptionCut, Unsaid, nil, "the description has more than %d characters; Chat Completions takes no more, so ChatDeclaration cuts it", d.chatDescription)
-	}
-	out, err := c.compile()
-	if err != nil {
-		return nil, &registry.DefinitionError{Tool: def.Name, Field: "InputSchema", Err: err}
-	}
-	if d.strict {
-		out = c.strict(out)
-	}
-	t.Schema, t.Strict, t.codec = out.schema.append(nil), out.strict, out.codec
-	if d.callers {
-		t.AllowedCallers = callersOf(def, o)
-	}
-	if d.output && t.Programs() {
-		t.OutputSchema = outputOf(def, o, &c.losses)
-	}
-	t.Losses = c.losses.list()
-	return t, nil
-}
-
-// description returns a description that every provider takes: UTF-8 without NUL,
-// and empty if there is nothing to read.
-func description(text string) string {
-	if strings.TrimFunc(text, unicode.IsSpace) == "" {
-		return ""
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
 // name gives the tools their names.
@@ -121,13 +88,14 @@ func (s *Set) name(d *diet) {
 		names[i] = t.Name
 	}
 	for i, name := range assignNames(names, func(i int) nameRule { return d.nameOf(s.tools[i].Deferred) }) {
-		t := s.tools[i]
-		if t.Name = name; name != names[i] {
-			loss := Loss{Kind: NameChanged, Effect: Recoded, Detail: fmt.Sprintf("the provider does not take the name %s; it is called %s", quoted(names[i]), name)}
-			t.Losses = append([]Loss{loss}, t.Losses...)
+		if name == names[i] {
+			continue
 		}
-		s.byName[name] = t
-		s.byName[names[i]] = t // one that the provider takes is nobody else's
+		t := s.tools[i]
+		t.Name = name
+		loss := Loss{Kind: NameChanged, Effect: Recoded, Detail: fmt.Sprintf("the provider does not take the name %s; it is called %s", quoted(names[i]), name)}
+		t.Losses = append([]Loss{loss}, t.Losses...)
+		s.byName[name] = t // its own name stays: one that the provider takes is nobody else's
 	}
 }
 

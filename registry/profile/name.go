@@ -3,6 +3,7 @@ package profile
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,7 +17,26 @@ type nameRule struct {
 }
 
 func (r nameRule) takes(name string) bool {
-	return name != "" && len(name) <= r.most && r.clean(name) == name
+	if name == "" || len(name) > r.most {
+		return false
+	}
+	for i := range len(name) {
+		if !r.allows(name[i], i == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// allows reports whether a name may have c, at its beginning or further on.
+func (r nameRule) allows(c byte, first bool) bool {
+	switch {
+	case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_':
+		return true
+	case first && r.letterFirst:
+		return false
+	}
+	return '0' <= c && c <= '9' || c == '-' || strings.IndexByte(r.also, c) >= 0
 }
 
 // clean returns name with each run of what the rule does not take replaced by an
@@ -26,11 +46,11 @@ func (r nameRule) clean(name string) string {
 	replaced := false
 	for i := 0; i < len(name) && out.Len() <= r.most; i++ {
 		c := name[i]
-		if out.Len() == 0 && r.letterFirst && !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_') {
+		if out.Len() == 0 && !r.allows(c, true) && r.letterFirst {
 			out.WriteByte('_')
 		}
 		switch {
-		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || strings.IndexByte(r.also, c) >= 0:
+		case r.allows(c, false):
 			out.WriteByte(c)
 			replaced = false
 		case !replaced:
@@ -66,19 +86,22 @@ func (r nameRule) changed(name string, round int) string {
 // a rule takes stay, so that a tool keeps its name whatever others are called. The
 // names that come in must be different.
 func assignNames(names []string, rule func(i int) nameRule) []string {
-	taken := make(map[string]bool, len(names))
+	var others []int // whose names are not taken
 	for i, name := range names {
-		if rule(i).takes(name) {
-			taken[name] = true
+		if !rule(i).takes(name) {
+			others = append(others, i)
 		}
 	}
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = name
-		r := rule(i)
-		if r.takes(name) {
-			continue
-		}
+	if others == nil {
+		return names
+	}
+	taken := make(map[string]bool, len(names))
+	for _, name := range names {
+		taken[name] = true // also those that are not: they differ from all that are made
+	}
+	all := slices.Clone(names)
+	for _, i := range others {
+		name, r := names[i], rule(i)
 		for round := 0; all[i] == name || taken[all[i]]; round++ {
 			all[i] = r.changed(name, round)
 		}

@@ -67,7 +67,9 @@ type Turn struct {
 }
 
 // NewTurn returns the tools of a registry for the user of ctx, as a provider takes
-// them. The error is an [*UnknownProviderError].
+// them. The registry remembers the compiled form of a tool until the tool changes, in at
+// most 8 forms: one for each provider, [Options].MaxSchemaBytes, and use by programs. The error is an
+// [*UnknownProviderError].
 func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOptions) (*Turn, error) {
 	var o TurnOptions
 	if opts != nil {
@@ -83,11 +85,12 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if o.MaxParallel <= 0 {
 		o.MaxParallel = defaultParallel
 	}
+	snapshot := r.Snapshot()
 	tools := o.offered(ctx, r, o.ProviderSearch && d.deferral)
 	if o.Keep != nil {
 		tools = kept(tools, o.Keep)
 	}
-	set, err := Compile(p, tools, &o.Options)
+	set, err := compileFrom(snapshot, p, tools, &o.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,162 @@
+package profile_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A served is a tool of a server that is never called.
+type served struct{ def *registry.Definition }
+
+func (t served) Definition() *registry.Definition { return t.def }
+
+func (served) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return nil, errors.New("got a call, want none")
+}
+
+// serve makes n tools with one schema all the tools of a server.
+func serve(tb testing.TB, r *registry.Registry, server string, n int, schema string) {
+	tb.Helper()
+	tools := make([]registry.Tool, n)
+	for i := range tools {
+		tools[i] = served{&registry.Definition{
+			Origin: registry.Origin{Server: server, Tool: fmt.Sprintf("tool_%d", i)}, Description: "Makes an issue.",
+			InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`),
+		}}
+	}
+	diff, err := r.Replace(server, tools)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if len(diff.Rejected) > 0 {
+		tb.Fatal(diff.Rejected[0].Err)
+	}
+}
+
+// thousand returns a registry of 20 servers with 50 tools each.
+func thousand(tb testing.TB) *registry.Registry {
+	tb.Helper()
+	r := registry.New(nil)
+	for i := range 20 {
+		serve(tb, r, fmt.Sprintf("server%d", i), 50, issueSchema)
+	}
+	return r
+}
+
+// toolsOf returns the tools of a turn with all tools of a registry.
+func toolsOf(tb testing.TB, r *registry.Registry, p profile.Provider, opts profile.Options) []*profile.Tool {
+	tb.Helper()
+	turn, err := profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &registry.ToolsetOptions{Share: 1}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return turn.Set().Tools()
+}
+
+// TestTurnIsTheSameAgain compares turns of one registry, which remembers, with what is
+// compiled without a memory.
+func TestTurnIsTheSameAgain(t *testing.T) {
+	r := registry.New(nil)
+	serve(t, r, "server", 3, issueSchema)
+	serve(t, r, "a server with a name", 1, `{"type":"object","properties":{"a":{"$ref":"#"}}}`)
+	if err := r.Add(tool("native", `{"type":"object"}`), tool("unusable", `{"$ref":"#"}`)); err != nil {
+		t.Fatal(err)
+	}
+	programs := func(*registry.Definition) []string { return []string{"programmatic"} }
+	later := func(d *registry.Definition) bool { return d.Origin.Server != "" }
+	for _, p := range everyProvider() {
+		for _, opts := range []profile.Options{{}, {MaxSchemaBytes: 100}, {AllowedCallers: programs}, {Deferred: later}, {}} {
+			set, err := profile.Compile(p, r.Snapshot().Tools(), &opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if got, want := toolsOf(t, r, p, opts), set.Tools(); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, %+v: got %d tools that differ from %d compiled ones, want the same", p, opts, len(got), len(want))
+				}
+			}
+		}
+	}
+}
+
+func TestTurnFollowsTheServer(t *testing.T) {
+	r := registry.New(nil)
+	for _, schema := range []string{`{"type":"object","properties":{"a":{}}}`, `{"type":"object","properties":{"b":{}}}`, `{"type":"object","properties":{"b":{}}}`} {
+		serve(t, r, "server", 1, schema)
+		for range 2 {
+			got := toolsOf(t, r, profile.Anthropic, profile.Options{})[0]
+			if string(got.Schema) != schema {
+				t.Errorf("got the schema %s, want %s", got.Schema, schema)
+			}
+			if want := r.Snapshot().Tools()[0].Definition(); got.Definition != want {
+				t.Errorf("got the definition %p, want that of the newest tool, %p", got.Definition, want)
+			}
+		}
+	}
+}
+
+func TestTurnsInParallel(t *testing.T) {
+	r := registry.New(nil)
+	serve(t, r, "server", 20, issueSchema)
+	want := toolsOf(t, r, profile.OpenAIStrict, profile.Options{})
+	r = registry.New(nil)
+	serve(t, r, "server", 20, issueSchema)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i, got := range toolsOf(t, r, profile.OpenAIStrict, profile.Options{}) {
+				if string(got.Schema) != string(want[i].Schema) {
+					t.Errorf("got the schema %s, want %s", got.Schema, want[i].Schema)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestKnownToolsDoNotAllocate guards the cost of a turn: a tool that was compiled
+// before must not be compiled again.
+func TestKnownToolsDoNotAllocate(t *testing.T) {
+	if raced {
+		t.Skip("the race detector allocates on its own account")
+	}
+	r := thousand(t)
+	for _, p := range everyProvider() {
+		toolsOf(t, r, p, profile.Options{})
+		const most = 100 // for all of the turn
+		if got := testing.AllocsPerRun(5, func() { toolsOf(t, r, p, profile.Options{}) }); got > most {
+			t.Errorf("%s: got %v allocations for 1000 known tools, want at most %d", p, got, most)
+		}
+	}
+}
+
+func BenchmarkTurn(b *testing.B) {
+	for _, p := range everyProvider() {
+		b.Run(string(p)+"/first/1000", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				r := thousand(b)
+				b.StartTimer()
+				toolsOf(b, r, p, profile.Options{})
+			}
+		})
+		b.Run(string(p)+"/again/1000", func(b *testing.B) {
+			r := thousand(b)
+			toolsOf(b, r, p, profile.Options{})
+			b.ReportAllocs()
+			for b.Loop() {
+				toolsOf(b, r, p, profile.Options{})
+			}
+		})
+	}
+}

@@ -1,0 +1,125 @@
+package profile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/internal/memo"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A shape is what a provider is told of a definition, whatever the other tools are. It
+// is never changed.
+type shape struct {
+	description string
+	schema      json.RawMessage
+	strict      bool
+	codec       *codec
+	output      json.RawMessage
+	losses      []Loss
+	err         error // why the provider cannot be told
+}
+
+// A shapeKey is what a shape depends on beside the definition.
+type shapeKey struct {
+	provider Provider
+	limit    int  // [Options].MaxSchemaBytes
+	output   bool // with the schema of the results
+}
+
+// A shaper makes the tools of one set.
+type shaper struct {
+	snapshot *registry.Snapshot // nil: nothing is remembered
+	diet     *diet
+	opts     *Options
+
+	plain, output any // the two keys, each a shapeKey: an interface is made once
+}
+
+func newShaper(snapshot *registry.Snapshot, d *diet, o *Options) *shaper {
+	return &shaper{
+		snapshot: snapshot, diet: d, opts: o,
+		plain:  shapeKey{d.provider, o.MaxSchemaBytes, false},
+		output: shapeKey{d.provider, o.MaxSchemaBytes, true},
+	}
+}
+
+// tool makes all of a tool but its name.
+func (s *shaper) tool(def *registry.Definition) (Tool, error) {
+	t := Tool{Name: def.Name, Definition: def, provider: s.diet.provider}
+	if s.diet.callers {
+		t.AllowedCallers = callersOf(def, s.opts)
+	}
+	sh := s.shape(def, s.diet.output && t.Programs())
+	if sh.err != nil {
+		return Tool{}, sh.err
+	}
+	t.Deferred = s.diet.deferral && s.opts.Deferred != nil && s.opts.Deferred(def)
+	t.Description, t.Schema, t.Strict, t.codec = sh.description, sh.schema, sh.strict, sh.codec
+	t.OutputSchema, t.Losses = sh.output, sh.losses
+	return t, nil
+}
+
+// shape returns the shape of a definition, which is made once for each tool that says
+// the same in the registry.
+func (s *shaper) shape(def *registry.Definition, output bool) *shape {
+	var cell *memo.Cell
+	examined := false
+	if s.snapshot != nil {
+		cell, examined = s.snapshot.Memory(def)
+	}
+	key := s.plain
+	if output {
+		key = s.output
+	}
+	if sh, ok := cell.Get(key).(*shape); ok {
+		return sh
+	}
+	sh := s.newShape(def, output, examined)
+	cell.Put(key, sh)
+	return sh
+}
+
+// newShape makes a shape. The schemas are checked unless they were examined before.
+func (s *shaper) newShape(def *registry.Definition, output, examined bool) *shape {
+	if !examined {
+		if err := schemagate.Check(def.InputSchema, schemagate.Limits{}); err != nil {
+			return refusedShape(def, fmt.Errorf("cannot be used: %w", err))
+		}
+	}
+	c := newCompiler(s.diet, readNode(def.InputSchema), s.opts.MaxSchemaBytes)
+	sh := &shape{description: description(def.Description)}
+	if most := s.diet.chatDescription; most > 0 && sh.description != cutText(sh.description, most) {
+		c.losses.add(DescriptionCut, Unsaid, nil, "the description has more than %d characters; Chat Completions takes no more, so ChatDeclaration cuts it", most)
+	}
+	out, err := c.compile()
+	if err != nil {
+		return refusedShape(def, err)
+	}
+	if s.diet.strict {
+		out = c.strict(out)
+	}
+	sh.schema, sh.strict, sh.codec = out.schema.append(nil), out.strict, out.codec
+	if output {
+		sh.output = outputOf(def, s.opts, &c.losses)
+	}
+	sh.losses = slices.Clip(c.losses.list())
+	return sh
+}
+
+func refusedShape(def *registry.Definition, err error) *shape {
+	return &shape{err: &registry.DefinitionError{Tool: def.Name, Field: "InputSchema", Err: err}}
+}
+
+// description returns a description that every provider takes: UTF-8 without NUL,
+// and empty if there is nothing to read.
+func description(text string) string {
+	if strings.TrimFunc(text, unicode.IsSpace) == "" {
+		return ""
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
