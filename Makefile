@@ -20,7 +20,7 @@ SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
 .PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers conformance integration \
-	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench gobench
+	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench growth gobench
 
 ifeq ($(strip $(MODULES)),)
 $(error the file allmodules lists no module)
@@ -54,7 +54,8 @@ help:
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
 	@echo 'make cover        coverage, into bin/'
-	@echo 'make bench        our client beside others, into bench/RESULTS.md and bench/SEARCH.md'
+	@echo 'make bench        our client beside others, into bench/RESULTS.md and bench/SEARCH.md, and make growth'
+	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md'
 	@echo 'make gobench      benchmarks'
 
 test: fmt-check unit staticcheck
@@ -100,7 +101,7 @@ systems:
 cross:
 	@for system in windows darwin; do \
 		echo "== build and vet for $$system"; \
-		GOOS=$$system .ci/each $(patsubst %,'cd % && $(GO) build -o /dev/null ./... && $(GO) vet -tags $(TAGS) ./...',$(filter-out $(ADAPTERS) bench,$(MODULES))); \
+		GOOS=$$system .ci/each $(patsubst %,'cd % && $(GO) build -o /dev/null ./... && $(GO) vet -tags $(TAGS) ./...',$(filter-out $(ADAPTERS) bench bench/growth,$(MODULES))); \
 	done
 
 # The race detector allocates on its own account, and takes ten times as long. What
@@ -197,6 +198,11 @@ cover:
 # Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
 	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md
+	@$(MAKE) growth
+
+# At most ten minutes. Its flags go into GROWTH: make growth GROWTH="-match '^users'".
+growth:
+	@cd bench/growth && $(GO) run . -out ../GROWTH.md $(GROWTH)
 
 gobench:
 	@JOBS=1 .ci/each $(patsubst %,'cd % && $(GO) test -run "^$$" -bench . -benchmem ./...',$(MODULES))

@@ -24,7 +24,7 @@ func TestSystems(t *testing.T) {
 			t.Parallel()
 			c := checkerFor(goos)
 			for _, folder := range loadedModules(t) {
-				if !strings.HasPrefix(folder, "adapters/") && folder != "bench" {
+				if !strings.HasPrefix(folder, "adapters/") && folder != "bench" && folder != "bench/growth" {
 					c.check(t, folder, "-test", "-tags", tags, "./...")
 				}
 			}

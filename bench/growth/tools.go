@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// tools fills a registry with N tools.
+func tools() axis {
+	return axis{
+		name: "tools", counts: "tools",
+		about: "N tools with schemas of 600 bytes, at most 1,000 of one server, fill a registry without connections. " +
+			"Then 20 of them change, somebody searches, a model is told of all of them, and one is called.",
+		subjects: []string{"registry"}, sizes: []int{10, 100, 1_000, 10_000},
+		plots:   []string{"fill, ms", "second turn, ms", "unknown name, µs"},
+		measure: measureTools,
+	}
+}
+
+// accepted fills a registry with N tools and a ledger.
+func accepted() axis {
+	return axis{
+		name: "ledger", counts: "tools",
+		about: "N tools, 10 of each server, fill a registry one server after the other, with a ledger in a file and without. " +
+			"Then 5 of them change.",
+		subjects: []string{"with a ledger", "without"}, sizes: []int{10, 100, 500, 1_500},
+		plots:   []string{"fill, ms", "replace 5, ms"},
+		measure: measureLedger,
+	}
+}
+
+// A fixed is a tool that answers at once.
+type fixed struct{ def *registry.Definition }
+
+func (t fixed) Definition() *registry.Definition { return t.def }
+
+func (fixed) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+}
+
+// toolSchema is as large as those of real servers are on average.
+const toolSchema = `{"type":"object","properties":{
+	"owner":{"type":"string","description":"The account that the repository belongs to, without case"},
+	"repo":{"type":"string","description":"The name of the repository without the extension .git"},
+	"title":{"type":"string","minLength":1,"maxLength":256,"description":"The title of the issue"},
+	"body":{"type":"string","description":"The text of the issue, in Markdown"},
+	"labels":{"type":"array","items":{"type":"string"},"description":"The labels of the issue"},
+	"state":{"type":"string","enum":["open","closed"],"default":"open"}},
+	"required":["owner","repo","title"],"additionalProperties":false}`
+
+// toolsOf returns tools of a server, of which the first ones say that they have changed.
+func toolsOf(server string, n, changed int) []registry.Tool {
+	list := make([]registry.Tool, n)
+	for i := range list {
+		def := &registry.Definition{
+			Origin:      registry.Origin{Server: server, Tool: fmt.Sprintf("tool_%d_of_repository", i)},
+			Description: fmt.Sprintf("Does thing %d with an issue of a repository.", i),
+			InputSchema: json.RawMessage(toolSchema),
+		}
+		if i < changed {
+			def.Description += " In another way than before."
+		}
+		list[i] = fixed{def}
+	}
+	return list
+}
+
+// fill makes a registry list n tools, so many of each server.
+func fill(r *registry.Registry, n, perServer int) error {
+	for first := 0; first < n; first += perServer {
+		if err := replace(r, first/perServer, min(perServer, n-first), 0); err != nil {
+			return err
+		}
+	}
+	if got := len(r.Snapshot().Tools()); got != n {
+		return fmt.Errorf("got %d tools, want %d", got, n)
+	}
+	return nil
+}
+
+func replace(r *registry.Registry, server, n, changed int) error {
+	name := fmt.Sprintf("server%d", server)
+	diff, err := r.Replace(name, toolsOf(name, n, changed))
+	if err == nil && len(diff.Rejected) > 0 {
+		err = diff.Rejected[0].Err
+	}
+	return err
+}
+
+func measureTools(ctx context.Context, p point) (f figures, err error) {
+	f = figures{}
+	before := weigh()
+	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	search := func() error {
+		_, err := r.Search(ctx, registry.Query{Text: "issue thing 7"})
+		return err
+	}
+	turn := func() error {
+		turn, err := profile.NewTurn(ctx, r, profile.OpenAI, &profile.TurnOptions{Toolset: &registry.ToolsetOptions{Share: 1}})
+		if err == nil && len(turn.Set().Tools()) != p.N {
+			err = fmt.Errorf("got %d tools, want %d", len(turn.Set().Tools()), p.N)
+		}
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"fill, ms", func() error { return fill(r, p.N, 1_000) }},
+		{"replace 20, ms", func() error { return replace(r, 0, min(p.N, 1_000), 20) }},
+		{"first search, ms", search},
+		{"first turn, ms", turn},
+		{"second turn, ms", turn},
+	} {
+		if f[step.name], err = timed(step.run); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+		if step.name == "fill, ms" {
+			f["heap, MB"] = max(0, weigh().heap-before.heap)
+		}
+	}
+	if f["search, µs"], err = each(search); err != nil {
+		return nil, err
+	}
+	args := json.RawMessage(`{"owner":"a","repo":"b","title":"c"}`)
+	if f["call, µs"], err = each(func() error {
+		_, err := r.Call(ctx, "server0__tool_1_of_repository", args)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	f["unknown name, µs"], err = each(func() error {
+		if _, err := r.Call(ctx, "somewhere__make_a_cup_of_tea", args); err == nil {
+			return errors.New("got no error for a name that no tool has")
+		}
+		return nil
+	})
+	return f, err
+}
+
+func measureLedger(_ context.Context, p point) (f figures, err error) {
+	opts := &registry.Options{}
+	if p.Subject == "with a ledger" {
+		var dir string
+		if dir, err = os.MkdirTemp("", "growth"); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		if opts.Ledger, err = ledger.Open(filepath.Join(dir, "mcp.lock.json"), nil); err != nil {
+			return nil, err
+		}
+	}
+	f = figures{}
+	before := weigh()
+	r := registry.New(opts)
+	if f["fill, ms"], err = timed(func() error { return fill(r, p.N, 10) }); err != nil {
+		return nil, err
+	}
+	f["heap, MB"] = max(0, weigh().heap-before.heap)
+	f["replace 5, ms"], err = timed(func() error { return replace(r, 0, 10, 5) })
+	return f, err
+}
