@@ -34,15 +34,14 @@ type conn struct {
 
 	mu       sync.Mutex // guards the following
 	taken    int
-	starting bool      // it is not known yet what its server offers: it is not idle
-	used     time.Time // when it was taken or dropped last
-	ended    bool      // it can be taken no more
+	starting bool // nobody knows yet what its server offers: it is not idle
+	ended    bool // it is not taken any more
 	quiet    chan struct{}
 	expiry   *time.Timer
 }
 
 func newConn(s *server, key session.Key, c *mcp.Client) *conn {
-	return &conn{server: s, key: key, client: c, reading: make(chan struct{}, 1), quiet: make(chan struct{}), used: time.Now()}
+	return &conn{server: s, key: key, client: c, reading: make(chan struct{}, 1), quiet: make(chan struct{})}
 }
 
 // take reports whether the conn can be used; the caller drops it then.
@@ -53,7 +52,6 @@ func (l *conn) take() bool {
 		return false
 	}
 	l.taken++
-	l.used = time.Now()
 	if l.expiry != nil {
 		l.expiry.Stop()
 	}
@@ -68,7 +66,6 @@ func (l *conn) drop() bool {
 	if l.taken > 0 {
 		return false
 	}
-	l.used = time.Now()
 	if l.ended {
 		close(l.quiet)
 	} else {
@@ -130,11 +127,18 @@ func (l *conn) endLocked() bool {
 	return true
 }
 
-// unused returns since when the conn is not taken, and whether that is so.
-func (l *conn) unused() (since time.Time, ok bool) {
+// isIdle reports whether nobody has the conn, and somebody can take it.
+func (l *conn) isIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.used, l.taken == 0 && !l.ended
+	return l.taken == 0 && !l.ended
+}
+
+// busyLocked takes the link out of what its rooms have idle. It needs the pool's lock.
+func (l *conn) busyLocked() {
+	for _, r := range l.quotas {
+		r.idle.Delete(l)
+	}
 }
 
 // stopFollowing ends the goroutine that follows the client.

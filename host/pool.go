@@ -3,11 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
+	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -29,8 +28,10 @@ type pool struct {
 type quota struct {
 	places chan struct{} // a token for each conn
 
-	waiting int // for a place
-	leaving int // conns that are being closed for calls that wait here
+	// The rest is guarded by the pool.
+	waiting int                      // for a place
+	leaving int                      // conns that are being closed for those who wait here
+	idle    lru.Map[*conn, struct{}] // those that nobody has, the longest idle first
 }
 
 func newQuota(places int) *quota { return &quota{places: make(chan struct{}, places)} }
@@ -111,6 +112,7 @@ func (p *pool) find(s *server, key session.Key) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.conns[key]; l != nil && l.server == s && l.take() {
+		l.busyLocked()
 		return l
 	}
 	return nil
@@ -123,8 +125,14 @@ func (p *pool) drop(l *conn) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.conns[l.key] != l || !l.isIdle() { // it was ended, or taken in the meantime
+		return
+	}
 	for _, r := range l.quotas {
-		p.evictLocked(r)
+		r.idle.Put(l, struct{}{})
+	}
+	for _, r := range l.quotas {
+		p.expelLocked(r)
 	}
 }
 
@@ -137,7 +145,7 @@ func (p *pool) place(ctx context.Context, r *quota, key session.Key) error {
 	}
 	p.mu.Lock()
 	r.waiting++
-	p.evictLocked(r)
+	p.expelLocked(r)
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
@@ -158,27 +166,18 @@ func waited(key session.Key, err error) error {
 	return fmt.Errorf("server %q: all places for the clients of users are taken: %w", key.Server, err)
 }
 
-// evictLocked ends the conn in a quota that was unused longest, if there is one and a
-// call waits there.
-func (p *pool) evictLocked(r *quota) {
-	for r.waiting > r.leaving {
-		var oldest *conn
-		var last time.Time
-		for _, l := range p.conns {
-			if !slices.Contains(l.quotas, r) {
-				continue
-			}
-			if used, ok := l.unused(); ok && (oldest == nil || used.Before(last)) {
-				oldest, last = l, used
-			}
-		}
-		if oldest == nil {
+// expelLocked ends the conns in a quota that were idle longest, as many as somebody waits
+// for there.
+func (p *pool) expelLocked(r *quota) {
+	for l := range r.idle.Oldest() {
+		if r.waiting <= r.leaving {
 			return
 		}
-		if oldest.endIfIdle() {
+		l.busyLocked()
+		if l.endIfIdle() {
 			r.leaving++
-			oldest.evicted = r
-			p.closeLocked(oldest)
+			l.evicted = r
+			p.closeLocked(l)
 		}
 	}
 }
@@ -206,6 +205,7 @@ func (p *pool) retire(s *server) {
 
 // closeLocked closes an ended conn in the background.
 func (p *pool) closeLocked(l *conn) {
+	l.busyLocked()
 	if p.conns[l.key] == l {
 		delete(p.conns, l.key)
 		p.host.broadcast()
@@ -244,6 +244,7 @@ func (p *pool) halt(s *server) []*conn {
 	for key, l := range p.conns {
 		if l.server == s {
 			l.end()
+			l.busyLocked()
 			delete(p.conns, key)
 			conns = append(conns, l)
 		}

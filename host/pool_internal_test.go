@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -83,15 +82,12 @@ func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
 	h := New(&Options{StateDir: NoState, MaxUserClients: 3, IdleTimeout: -1})
 	s := h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser, Enabled: true})
 	s.start(true)
-	for i, user := range []string{"anna", "berta", "clara", "dora"} {
+	for _, user := range []string{"anna", "berta", "clara", "anna", "dora"} {
 		l, err := h.pool.take(t.Context(), s, session.Key{User: user, Server: "s"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.pool.drop(l)
-		l.mu.Lock()
-		l.used = time.Unix(int64(1000-i%2*500+i), 0) // berta's is the oldest
-		l.mu.Unlock()
 	}
 	var users []string
 	for _, l := range h.pool.at(s) {
