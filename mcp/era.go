@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,6 +26,13 @@ type era struct {
 	// patient is set when the server answered the probe after its time: the
 	// next attempts wait for it as long as there is time at all.
 	patient bool
+	// shared is what all clients of the server know of legacy; nil: there are no others.
+	shared *atomic.Bool
+}
+
+// newEra returns what is known before the first connection.
+func newEra(shared *atomic.Bool) *era {
+	return &era{legacy: shared != nil && shared.Load(), shared: shared}
 }
 
 // version returns the revision with which to begin the next attempt.
@@ -38,11 +46,22 @@ func (e *era) version() string {
 // succeeded learns from a handshake that ended with the given revision.
 func (e *era) succeeded(version string) {
 	legacy := version < Revision20260728
-	*e = era{legacy: legacy, patient: e.patient && !legacy}
+	*e = era{legacy: legacy, patient: e.patient && !legacy, shared: e.shared}
+	e.share()
+}
+
+// share tells the other clients.
+func (e *era) share() {
+	if e.shared != nil {
+		e.shared.Store(e.legacy)
+	}
 }
 
 // forget is for a server that was replaced by another one.
-func (e *era) forget() { *e = era{} }
+func (e *era) forget() {
+	*e = era{shared: e.shared}
+	e.share()
+}
 
 // failed learns from a handshake that was begun with the given revision and failed
 // with err. It reports whether another attempt makes sense at once, on a new

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,6 +178,35 @@ func TestEraForgotten(t *testing.T) {
 		ready(t, c)
 		wantCount(t, server, "server/discover", 2)
 	})
+}
+
+// TestInitializeFirstIsShared: what one client has learned spares the others the probe,
+// until the server turns out to be another one.
+func TestInitializeFirstIsShared(t *testing.T) {
+	shared := new(atomic.Bool)
+	opts := func() *mcp.ClientOptions { return &mcp.ClientOptions{InitializeFirst: shared} }
+	a := newAddress(t, newOldSite(t, rpcError(400, -32000, "")))
+	wantText(t, newClient(t, &a.HTTP, opts()), "old")
+	if !shared.Load() {
+		t.Error("got no news of a server that was initialized")
+	}
+	var probes atomic.Int32
+	spared := newOldSite(t, func(v *visit) {
+		if v.Method == "server/discover" {
+			probes.Add(1)
+		}
+		rpcError(400, -32000, "")(v)
+	})
+	a.server.Store(spared)
+	wantText(t, newClient(t, &a.HTTP, opts()), "old")
+	if got := probes.Load(); got != 0 {
+		t.Errorf("got %d probes of a second client, want none", got)
+	}
+	a.server.Store(newNewSite(t, rpcError(404, methodNotFound, "")))
+	wantText(t, newClient(t, &a.HTTP, opts()), "new")
+	if shared.Load() {
+		t.Error("got no news of a server that was replaced")
+	}
 }
 
 func TestUnknownRevision(t *testing.T) {

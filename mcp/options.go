@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 )
 
@@ -102,6 +103,11 @@ type ClientOptions struct {
 	// revision 2026-07-28 begins, before initialize is tried. Default: a third of
 	// ConnectTimeout.
 	ProbeTimeout time.Duration
+	// InitializeFirst, if set, is what the clients of one server know of it together:
+	// that it wants initialize, with which the revisions before 2026-07-28 begin, and is
+	// not to be sent discover. A client learns from it before its first connection, sets
+	// it after each, and may share it. Default: each client finds out by itself.
+	InitializeFirst *atomic.Bool
 	// IdleTimeout is how long a call may go without an answer or progress.
 	// Default: 60 s.
 	IdleTimeout time.Duration

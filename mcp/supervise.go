@@ -28,7 +28,7 @@ var errRenewed = errors.New("connection renewed on request")
 // supervise makes one connection after the other until Close. It alone writes
 // the state after the first.
 func (c *Client) supervise() {
-	era := &era{}
+	era := newEra(c.opts.InitializeFirst)
 	failures := 0
 	for {
 		l, err := c.connect(era)
