@@ -39,6 +39,9 @@ type Auto struct {
 	// MaxMessage limits a message of the server, in bytes after decompression.
 	// Default: 16 MiB.
 	MaxMessage int64
+	// NoStream, if set, is what the connections with one server know of it together, as
+	// for [HTTP].
+	NoStream *atomic.Bool
 
 	sse atomic.Bool // the server speaks HTTP+SSE
 }
@@ -57,7 +60,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 		}
 		return c, nil
 	}
-	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage}
+	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream}
 	h, err := recipe.connect()
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -50,6 +51,10 @@ type HTTP struct {
 	// MaxMessage limits a message of the server, in bytes after decompression.
 	// Default: 16 MiB.
 	MaxMessage int64
+	// NoStream, if set, is what the connections with one server know of it together:
+	// that it has no listening stream (HTTP status 405), so that the others do not ask
+	// for one. It is set by a connection, and may be shared. Default: each asks.
+	NoStream *atomic.Bool
 }
 
 // Connect prepares a connection. It sends nothing: the handshake is the
@@ -67,7 +72,7 @@ func (h *HTTP) connect() (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpConn{webConn: c, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
+	return &httpConn{webConn: c, noStream: h.NoStream, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
 }
 
 // An httpConn is one connection over streamable HTTP. It owns a goroutine for
@@ -76,6 +81,7 @@ func (h *HTTP) connect() (*httpConn, error) {
 // data plane run on their callers' goroutines.
 type httpConn struct {
 	*webConn
+	noStream *atomic.Bool // shared with others; may be nil
 
 	mu        sync.Mutex
 	session   string      // session id of a legacy session

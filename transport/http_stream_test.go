@@ -100,6 +100,29 @@ func TestHTTPListeningStream(t *testing.T) {
 	}
 }
 
+// TestHTTPNoStreamIsShared: one connection learns for all that there is no listening
+// stream, and from nothing but status 405.
+func TestHTTPNoStreamIsShared(t *testing.T) {
+	for status, want := range map[int]int32{http.StatusMethodNotAllowed: 1, http.StatusNotFound: 3} {
+		var gets atomic.Int32
+		s := &script{
+			get:  func(w http.ResponseWriter, _ *http.Request) { gets.Add(1); w.WriteHeader(status) },
+			call: func(p *post) { p.json(200, answer) },
+		}
+		url, none := listen(t, s), new(atomic.Bool)
+		for range 3 {
+			l := shake(t, &transport.HTTP{URL: url, NoStream: none})
+			if got, err := ask(t, l); err != nil || got != `{"ok":true}` {
+				t.Errorf("status %d: got %s, %v", status, got, err)
+			}
+			closeWithin(t, l)
+		}
+		if got := gets.Load(); got != want {
+			t.Errorf("status %d: got %d requests for a stream on 3 connections, want %d", status, got, want)
+		}
+	}
+}
+
 // A listening stream that drops is opened again where it was, and the session
 // is told that it may have missed a change.
 func TestHTTPListeningStreamReopens(t *testing.T) {

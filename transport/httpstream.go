@@ -198,17 +198,24 @@ func (c *httpConn) listen() {
 // the connection ends. A server without one is fine. opened is closed after the
 // first attempt.
 func (c *httpConn) keepStream(opened chan struct{}) {
+	if c.noStream != nil && c.noStream.Load() {
+		close(opened)
+		return
+	}
 	var at cursor
 	never := func() bool { return false }
 	for attempt := 0; ; attempt++ {
 		c.enter()
 		resp, err := c.get(c.ended, at.lastID)
 		c.leave()
+		var unreachable *unreachableError
+		var status *StatusError
+		if c.noStream != nil && errors.As(err, &status) && status.Code == http.StatusMethodNotAllowed {
+			c.noStream.Store(true)
+		}
 		if attempt == 0 {
 			close(opened)
 		}
-		var unreachable *unreachableError
-		var status *StatusError
 		switch {
 		case err == nil:
 			if attempt > 0 {
