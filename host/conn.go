@@ -162,6 +162,7 @@ func (l *conn) close(ctx context.Context) error {
 	}
 	l.stopFollowing()
 	err := l.client.Shutdown(ctx)
+	l.server.origin.Rest()
 	if l.gone != nil {
 		l.gone()
 	}

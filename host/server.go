@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -31,6 +32,8 @@ type server struct {
 	discovering chan struct{} // holds a token while the first user's tools are read
 	discovery   discovery
 	quota       *quota // for the conns of its users
+
+	origin origin.Origin // what these have in common
 
 	mu        sync.Mutex // guards the following
 	source    config.Source
@@ -125,7 +128,7 @@ func (s *server) start(public bool) {
 // options returns the options of the server's clients.
 func (s *server) options() *mcp.ClientOptions {
 	o := s.host.opts.Client
-	o.Cache = nil // what one server or user was told is no news of another
+	o.Cache, o.InitializeFirst = nil, nil // what one server or user was told is no news of another
 	e := s.entry
 	if e.ConnectTimeout > 0 {
 		o.ConnectTimeout = e.ConnectTimeout
@@ -275,6 +278,7 @@ func (s *server) halt(removeTools bool) *conn {
 		l.end()
 	}
 	s.discovery.end()
+	s.origin.End()
 	if removeTools {
 		s.tools.clear()
 		s.host.broadcast()

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/internal/launch"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -25,7 +26,11 @@ import (
 // headers. What it starts is looked up each time.
 func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport, error) {
 	return s.host.guard(s.entry, func(e *config.Server) (mcp.Transport, error) {
-		t, err := s.host.recipe(key, e, header)
+		var shared *origin.Origin
+		if s.perUser() {
+			shared = &s.origin
+		}
+		t, err := s.host.recipe(key, e, header, shared)
 		if c, ok := t.(*transport.Command); ok && c.Stderr == nil {
 			c.Stderr = s.logStderr()
 		}
@@ -34,8 +39,9 @@ func (s *server) connectable(key session.Key, header http.Header) (mcp.Transport
 }
 
 // recipe makes the transport for the user of a key, or for all, as an entry or the
-// program says, with further headers.
-func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mcp.Transport, error) {
+// program says, with further headers. Shared is what it has in common with others; nil:
+// nothing.
+func (h *Host) recipe(key session.Key, e *config.Server, header http.Header, shared *origin.Origin) (mcp.Transport, error) {
 	if e.Err != nil {
 		return nil, e.Err
 	}
@@ -46,7 +52,9 @@ func (h *Host) recipe(key session.Key, e *config.Server, header http.Header) (mc
 	if l := h.opts.Logins; l != nil && e.Transport != config.TransportStdio && e.Transport != config.TransportUnix {
 		handler = l.Handler(key, e)
 	}
-	return launch.Transport(e, &launch.Options{Header: header, OAuth: handler, Watchdog: &h.watchdog})
+	return launch.Transport(e, &launch.Options{
+		Header: header, OAuth: handler, Watchdog: &h.watchdog, Shared: shared, Users: h.opts.MaxUserClients,
+	})
 }
 
 // ownTransport returns what the program makes for an entry, or nil.

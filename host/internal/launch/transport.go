@@ -7,6 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -16,6 +17,8 @@ type Options struct {
 	Header   http.Header         // of requests; those of the entry are added where there is none
 	OAuth    auth.OAuthHandler   // may be nil
 	Watchdog *transport.Watchdog // of the process of a local server
+	Shared   *origin.Origin      // by the transports of one server's users; nil: nothing
+	Users    int                 // at a time; less than zero: any number
 }
 
 // Transport returns the transport that an entry says.
@@ -47,13 +50,22 @@ func Transport(e *config.Server, o *Options) (mcp.Transport, error) {
 		return nil, err
 	}
 	proxy := e.ProxyFunc()
+	sockets := o.Shared.Sockets(e.Proxy, settings, func() *http.Transport {
+		made := transport.NewRoundTripper()
+		made.MaxIdleConnsPerHost = max(made.MaxIdleConnsPerHost, o.Users)
+		made.TLSClientConfig = settings.Clone()
+		if proxy != nil {
+			made.Proxy = proxy
+		}
+		return made
+	})
 	switch e.Transport {
 	case config.TransportHTTP:
-		return &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream()}, nil
 	case config.TransportSSE:
-		return &transport.SSE{URL: e.URL, Header: all, OAuth: o.OAuth, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.SSE{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	case config.TransportAuto:
-		return &transport.Auto{URL: e.URL, Header: all, OAuth: o.OAuth, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
+		return &transport.Auto{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream()}, nil
 	}
 	return nil, fmt.Errorf("unknown transport %q", e.Transport)
 }

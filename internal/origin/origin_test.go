@@ -1,0 +1,110 @@
+package origin
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestSocketsFollowTheSettings: sockets are shared as long as the settings, and the files
+// that these were read from, say the same.
+func TestSocketsFollowTheSettings(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	trusting := func() *tls.Config { // as it is read anew for each client
+		pool := x509.NewCertPool()
+		pool.AddCert(server.Certificate())
+		return &tls.Config{RootCAs: pool}
+	}
+	own := func() *tls.Config {
+		settings := trusting()
+		settings.Certificates = server.TLS.Certificates
+		return settings
+	}
+	var o Origin
+	open := func() *http.Transport { return &http.Transport{} }
+	before := o.Sockets("", nil, open)
+	for _, c := range []struct {
+		name     string
+		proxy    string
+		settings *tls.Config
+		same     bool
+	}{
+		{"again", "", nil, true},
+		{"an authority", "", trusting(), false},
+		{"the same authority", "", trusting(), true},
+		{"a certificate", "", own(), false},
+		{"the same certificate", "", own(), true},
+		{"no check", "", &tls.Config{InsecureSkipVerify: true}, false},
+		{"a proxy", "http://127.0.0.1:1", &tls.Config{InsecureSkipVerify: true}, false},
+		{"the same proxy", "http://127.0.0.1:1", &tls.Config{InsecureSkipVerify: true}, true},
+		{"neither", "", nil, false},
+	} {
+		now := o.Sockets(c.proxy, c.settings, open)
+		if got := now == before; got != c.same {
+			t.Errorf("%s: got the same sockets %v, want %v", c.name, got, c.same)
+		}
+		before = now
+	}
+	o.End()
+	if got := o.Sockets("", nil, open); got != nil {
+		t.Errorf("got %v after the end, want none", got)
+	}
+}
+
+// TestEndClosesSockets leaves connections open that were used with former settings.
+func TestEndClosesSockets(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	var o Origin
+	for _, proxy := range []string{"", "of another name"} {
+		client := http.Client{Transport: o.Sockets(proxy, nil, func() *http.Transport { return &http.Transport{} })}
+		res, err := client.Get(server.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	o.End() // or goleak finds them
+}
+
+func TestOriginForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var o Origin
+		o.NoStream().Store(true)
+		o.InitializeFirst().Store(true)
+		if !o.NoStream().Load() || !o.InitializeFirst().Load() {
+			t.Error("got nothing of what was learned just now")
+		}
+		time.Sleep(learnedFor + 1)
+		if o.NoStream().Load() {
+			t.Error("got that there is no stream, want it forgotten")
+		}
+		if o.InitializeFirst().Load() {
+			t.Error("got that initialize comes first, want it forgotten")
+		}
+	})
+}
+
+func TestNilOriginSharesNothing(t *testing.T) {
+	var o *Origin
+	if got := o.Sockets("", nil, nil); got != nil {
+		t.Errorf("got the sockets %v, want none", got)
+	}
+	if got := o.NoStream(); got != nil {
+		t.Errorf("got %v of streams, want nil", got)
+	}
+	if got := o.InitializeFirst(); got != nil {
+		t.Errorf("got %v of initialize, want nil", got)
+	}
+}
