@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
+	"github.com/mcpbelt/mcpbelt/internal/turnover"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -19,8 +20,9 @@ type pool struct {
 	all    *quota      // all places
 	making keylock.Set // by key: held while a conn is made
 
-	mu    sync.Mutex // guards the following, and the quotas
-	conns map[session.Key]*conn
+	mu       sync.Mutex // guards the following, and the quotas
+	conns    map[session.Key]*conn
+	turnover turnover.Turnover[session.Key]
 }
 
 // A quota is a number of places for conns: all, or those that one server may have. A
@@ -102,6 +104,7 @@ func (p *pool) take(ctx context.Context, s *server, key session.Key) (*conn, err
 	l.quotas = in
 	l.gone = func() { p.freed(l) }
 	p.conns[key] = l
+	p.turnover.Got(key)
 	placed = true
 	p.host.broadcast()
 	return l, nil
@@ -177,9 +180,27 @@ func (p *pool) expelLocked(r *quota) {
 		if l.endIfIdle() {
 			r.leaving++
 			l.evicted = r
+			p.turnover.Lost(l.key)
 			p.closeLocked(l)
 		}
 	}
+}
+
+// wanted returns how many places would do for the users of a server and of the others,
+// if they take each other's; else 0.
+func (p *pool) wanted(s *server) int {
+	several := len(p.quotas(s)) > 1
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	places := cap(p.all.places)
+	if several {
+		places = cap(s.quota.places)
+	}
+	n := p.turnover.Wanted(places, len(p.conns))
+	if several {
+		n += (n + 2) / 3 // a server has three quarters
+	}
+	return n
 }
 
 // rest ends an idle conn.

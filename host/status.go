@@ -178,6 +178,9 @@ type Inspection struct {
 	// Users are the clients of users, by user, as far as there are any now. The same holds
 	// for them.
 	Users map[string]*mcp.Client
+	// WantedUserClients is how large [Options].MaxUserClients should be, if so many users
+	// take each other's places that all places changed hands within a minute; else 0.
+	WantedUserClients int
 	// AwaitsLogin says that the tools of the server are not known, and are read with the
 	// first login of a user.
 	AwaitsLogin bool
@@ -217,6 +220,9 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 	}
 	if l := s.running(); l != nil {
 		i.Client = l.client
+	}
+	if s.perUser() {
+		i.WantedUserClients = h.pool.wanted(s)
 	}
 	for _, l := range s.host.pool.at(s) {
 		if i.Users == nil {

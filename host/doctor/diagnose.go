@@ -169,7 +169,9 @@ func (d *Diagnosis) hints(ctx context.Context, i *host.Inspection, clean *cleane
 	if stage == host.StageConfigured && perUser(i.Entry) && (d.Err == nil || wantsLogin(d.Err)) {
 		t.ofUsers(i.AwaitsLogin)
 	}
-	return t.diagnose(ctx)
+	t.diagnose(ctx)
+	t.ofPlaces(i.WantedUserClients)
+	return t.list
 }
 
 // listedTools returns what has become of the tools of a server in the registry.

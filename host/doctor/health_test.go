@@ -167,6 +167,43 @@ func TestHealthOfUsers(t *testing.T) {
 	}
 }
 
+// TestDiagnoseFewUserClients: users that take each other's connections are a reason for
+// calls to be slow, and no error.
+func TestDiagnoseFewUserClients(t *testing.T) {
+	opts := &host.Options{MaxUserClients: 2, Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+		return &transport.Pipe{Serve: newServer("s").Run}, nil
+	}}
+	h := open(t, write(t, "s", `{"command": "x", "identity": "user"}`), opts)
+	hints := func() []doctor.Hint {
+		t.Helper()
+		d, err := doctor.Diagnose(watchdog(t), h, "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Hints
+	}
+	come := func(users ...string) {
+		t.Helper()
+		for _, user := range users {
+			if err := h.Discover(watchdog(t), session.Key{User: user, Server: "s"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	come("ann", "bob", "cid", "dan")
+	if got := hints(); len(got) != 0 {
+		t.Errorf("got %v after each user came once, want no hint", got)
+	}
+	come("ann", "bob", "cid", "dan")
+	got := hints()
+	if len(got) != 1 || got[0].Code != doctor.HintFewUserClients {
+		t.Fatalf("got %v, want a hint %s", got, doctor.HintFewUserClients)
+	}
+	if want := "to 4 or more"; !strings.Contains(got[0].Text, want) {
+		t.Errorf("got %q, want %q in it", got[0].Text, want)
+	}
+}
+
 // A diagnosis of what works, of what does not, and of what rests.
 func TestDiagnose(t *testing.T) {
 	h := open(t, write(t,

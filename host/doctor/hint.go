@@ -57,6 +57,7 @@ const (
 	HintNoTools          HintCode = "no_tools"          // it has no tools
 	HintToolsQuarantined HintCode = "tools_quarantined" // some tools are held back
 	HintToolsRejected    HintCode = "tools_rejected"    // some tools are not let in
+	HintFewUserClients   HintCode = "few_user_clients"  // users take each other's connections
 )
 
 // A Hint is what is probably the matter with a server, and how to cure it.
@@ -179,6 +180,13 @@ func (t *trouble) ofEntry() bool {
 		t.hint(HintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}
 	return len(t.list) > before
+}
+
+// ofPlaces tells that there are too few clients for the users, and how many would do.
+func (t *trouble) ofPlaces(wanted int) {
+	if wanted > 0 {
+		t.hint(HintFewUserClients, fmt.Sprintf("More users call at the same time than there may be connections for, so that they take each other's: calls wait until one has ended and another has begun. Set MaxUserClients of host.Options to %d or more. A connection to a remote server takes about 100 KB, and one to a local server is a process.", wanted))
+	}
 }
 
 // ofUsers tells why the tools are not known of a server where users have connections of

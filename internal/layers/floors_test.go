@@ -111,6 +111,7 @@ var sideways = map[[2]string]string{
 	{"internal/schemagate", "internal/plain"}:     "what it quotes of a schema is shown to people",
 	{"internal/schemagate", "internal/lru"}:       "it keeps the schemas that were used last",
 	{"internal/bm25", "internal/nearest"}:         "it counts slips as all do",
+	{"internal/turnover", "internal/lru"}:         "it forgets the oldest first",
 	{"host/config", "host/consent"}:               "an entry says what its launch is",
 	{"host/record", "host/config"}:                "a record is an entry as written",
 	{"host/config/edit", "host/config"}:           "it changes the files that are read there",
