@@ -46,9 +46,8 @@ func decodeInteger(key, value []byte) (int64, error) {
 	if string(value) == "null" {
 		return 0, nil
 	}
-	const exact = 1 << 53
 	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > exact {
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
 		return 0, at(string(key), errors.New("not a whole number"))
 	}
 	return int64(f), nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // An ElicitRequest is a request of a server that the user fill in a form.
@@ -16,10 +17,32 @@ type ElicitRequest struct {
 	// [json.RawMessage].
 	Params *ElicitParams
 	// Fields are the fields of the schema, in its order.
-	Fields []FormField
+	Fields []form.Field
 	// Warnings are reasons to look twice, such as fields that ask for a secret. They
 	// are sentences for the user, without text of the server.
 	Warnings []string
+}
+
+// Fill returns content as it will be sent if it is accepted, as [form.Form.Fill] does.
+// It returns a [*form.FieldError] if the form does not allow the content, and a
+// [*form.SchemaError] if the schema in Params is not that of a form.
+//
+// The client does the same with what a handler returns. A handler that asks
+// again needs to know before.
+func (r *ElicitRequest) Fill(content map[string]any) (map[string]any, error) {
+	var schema json.RawMessage
+	if r.Params != nil && r.Params.RequestedSchema != nil {
+		raw, err := json.Marshal(r.Params.RequestedSchema)
+		if err != nil {
+			return nil, &form.SchemaError{Problem: "is not JSON"}
+		}
+		schema = raw
+	}
+	f, err := form.Parse(schema)
+	if err != nil {
+		return nil, err
+	}
+	return f.Fill(content)
 }
 
 // elicit asks the user, and checks the question before and the answer after.
@@ -45,18 +68,18 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool) (j
 
 func (c *Client) elicitForm(ctx context.Context, params *ElicitParams) (*ElicitResult, error) {
 	schema, _ := params.RequestedSchema.(json.RawMessage)
-	form, err := newForm(schema)
+	f, err := form.Parse(schema)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.opts.Elicit(ctx, &ElicitRequest{Server: c.name, Params: params, Fields: form.fields, Warnings: form.warnings()})
+	res, err := c.opts.Elicit(ctx, &ElicitRequest{Server: c.name, Params: params, Fields: f.Fields, Warnings: f.Warnings()})
 	if err != nil {
 		return nil, err
 	}
 	if res = settled(res); res.Action != "accept" {
 		return res, nil
 	}
-	res.Content, err = form.fill(res.Content)
+	res.Content, err = f.Fill(res.Content)
 	return res, err
 }
 

@@ -163,3 +163,72 @@ func TestElicitFlood(t *testing.T) {
 		}
 	})
 }
+
+// A form comes through unchanged in both eras, and its answer goes back filled.
+func TestFormEverywhere(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		got, err := granted(t, revision, p, &mcp.ClientOptions{
+			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				value, err := r.Fields[1].Parse("2")
+				return accept(map[string]any{r.Fields[1].Name: value}), err
+			},
+		}, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean","default":true},"a":{"type":"string","enum":["x","y"]}}}}`)
+		if want := `{"action":"accept","content":{"a":"y","b":true}}`; err != nil || got != want {
+			t.Errorf("the server got %s, %v", got, err)
+		}
+	})
+}
+
+// A form that no user could be shown is refused before anybody is asked, and one that
+// asks for a secret is marked.
+func TestFormRefused(t *testing.T) {
+	ask := func(schema string) (asked *mcp.ElicitRequest, err error) {
+		_, err = granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
+			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked = r
+				return nil, nil
+			},
+		}, "elicitation/create", `{"message":"","requestedSchema":`+schema+`}`)
+		return asked, err
+	}
+	for _, test := range []struct{ schema, want string }{
+		{`{"type":"array"}`, "must be object"},
+		{`{"$ref":"https://a.example/schema"}`, "$ref"},
+		{`{"properties":{"f":{"type":"string","$ref":"#/x"}}}`, `field "f" must have a simple type, not a $ref`},
+	} {
+		asked, err := ask(test.schema)
+		var refused *mcp.JSONRPCError
+		switch {
+		case asked != nil:
+			t.Errorf("%s: the user was asked", test.schema)
+		case !errors.As(err, &refused):
+			t.Errorf("%s: got %v, want an error for the server", test.schema, err)
+		case refused.Code != -32602:
+			t.Errorf("%s: got code %d, want -32602", test.schema, refused.Code)
+		case !strings.Contains(refused.Message, test.want):
+			t.Errorf("%s: got %q, want %q", test.schema, refused.Message, test.want)
+		}
+	}
+	asked, err := ask(`{"properties":{"password":{"type":"string"}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !asked.Fields[0].Secret || len(asked.Warnings) != 1 {
+		t.Errorf("got secret %t and the warnings %q, want a secret and one warning", asked.Fields[0].Secret, asked.Warnings)
+	}
+}
+
+func TestFillInvalidForm(t *testing.T) {
+	if _, err := (&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(`{"properties":{"f":{"type":"object"}}}`)}}).Fill(nil); err == nil {
+		t.Error("no error")
+	}
+	for _, params := range []*mcp.ElicitParams{nil, {}} {
+		got, err := (&mcp.ElicitRequest{Params: params}).Fill(map[string]any{"a": 1})
+		if err != nil || len(got) != 1 {
+			t.Errorf("filled %v, %v", got, err)
+		}
+	}
+	if _, err := (&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: func() {}}}).Fill(nil); err == nil {
+		t.Error("no error")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // FuzzDecodeCallResult: no answer makes the decoder panic, and every error says
@@ -107,11 +108,11 @@ func FuzzDecodeElicit(f *testing.F) {
 			return
 		}
 		schema, _ := params.RequestedSchema.(json.RawMessage)
-		form, err := newForm(schema)
+		parsed, err := form.Parse(schema)
 		if err != nil {
 			return
 		}
-		if content, err := form.fill(nil); err == nil {
+		if content, err := parsed.Fill(nil); err == nil {
 			if _, err := json.Marshal(content); err != nil {
 				t.Errorf("the answer does not encode: %v", err)
 			}

@@ -21,7 +21,7 @@ func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 		case "messages":
 			params.Messages, err = decodeSampleMessages(value)
 		case "maxTokens":
-			params.MaxTokens, err = decodeWhole(key, value)
+			params.MaxTokens, err = decodeInteger(key, value)
 		case "systemPrompt":
 			err = decodeString(&params.SystemPrompt, key, value)
 		case "includeContext":
@@ -227,13 +227,4 @@ func decodeToolChoice(key, raw []byte) (*ToolChoice, error) {
 		}
 	}
 	return choice, nil
-}
-
-// decodeWhole decodes a whole number, however it is written.
-func decodeWhole(key, value []byte) (int64, error) {
-	n, ok := parseNumber(value)
-	if !ok || !n.IsInt() || !n.Num().IsInt64() {
-		return 0, at(string(key), errors.New("not a whole number"))
-	}
-	return n.Num().Int64(), nil
 }

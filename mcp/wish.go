@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // A server's wish is what it wants of the user or of the program: an
@@ -79,19 +80,35 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// refusalOf finds a refusal in an error.
+func refusalOf(err error) (string, bool) {
+	var reason refusal
+	var schema *form.SchemaError
+	var field *form.FieldError
+	switch {
+	case errors.As(err, &reason):
+		return string(reason), true
+	case errors.As(err, &schema):
+		return schema.Error(), true
+	case errors.As(err, &field):
+		return field.Error(), true
+	}
+	return "", false
+}
+
 func refused(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
 // refuse turns an error into an answer for the server. Of an error that a
 // handler returned the server learns nothing, unless it is meant for it.
 func refuse(err error) *JSONRPCError {
-	var reason refusal
 	var invalid *ProtocolError
 	var meant *JSONRPCError
+	reason, meantForServer := refusalOf(err)
 	switch {
 	case errors.As(err, &meant):
 		return meant
-	case errors.As(err, &reason):
-		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: string(reason)}
+	case meantForServer:
+		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: reason}
 	case errors.As(err, &invalid):
 		return &JSONRPCError{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("%s: %v", invalid.Path, invalid.Err)}
 	}
@@ -137,9 +154,8 @@ func (c *Client) fulfil(ctx context.Context, l *life, of *asked, requests json.R
 // ungranted says which wish could not be granted. What is wrong with the wish
 // itself makes the answer invalid that it came with.
 func ungranted(path string, err error) error {
-	var reason refusal
 	var invalid *ProtocolError
-	if errors.As(err, &reason) || errors.As(err, &invalid) {
+	if _, ok := refusalOf(err); ok || errors.As(err, &invalid) {
 		return at(path, err)
 	}
 	return fmt.Errorf("%s: %w", path, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // Elicit asks for the fields of a form one after the other, again if an answer
@@ -44,7 +45,7 @@ func (d *dialog) fillIn(r *mcp.ElicitRequest, content map[string]any) error {
 		}
 		switch strings.ToLower(strings.TrimSpace(text)) {
 		case "s", "send", "y", "yes":
-			var wrong *mcp.FieldError
+			var wrong *form.FieldError
 			_, err := r.Fill(content)
 			if !errors.As(err, &wrong) {
 				return err
@@ -82,7 +83,7 @@ func (d *dialog) edit(r *mcp.ElicitRequest, content map[string]any) error {
 }
 
 // field asks for one field until the answer fits.
-func (d *dialog) field(i int, f *mcp.FormField, content map[string]any) error {
+func (d *dialog) field(i int, f *form.Field, content map[string]any) error {
 	d.say("\n%d. %s (%s)\n", i+1, line(f.Label()), line(wanted(f)))
 	if f.Description != "" {
 		d.say("%s", quoted(f.Description))
@@ -156,7 +157,7 @@ func (d *dialog) review(r *mcp.ElicitRequest, content map[string]any) {
 
 // problem is what is wrong with an answer, going on after it.
 func problem(err error) string {
-	var wrong *mcp.FieldError
+	var wrong *form.FieldError
 	if errors.As(err, &wrong) && wrong.Problem != "" {
 		return wrong.Problem
 	}
@@ -164,7 +165,7 @@ func problem(err error) string {
 }
 
 // wanted says what a field wants, in a few words.
-func wanted(f *mcp.FormField) string {
+func wanted(f *form.Field) string {
 	words := []string{"optional"}
 	if f.Required {
 		words[0] = "required"
@@ -174,13 +175,13 @@ func wanted(f *mcp.FormField) string {
 		words = append(words, "one or several of these, separated by commas")
 	case len(f.Choices) > 0:
 		words = append(words, "one of these")
-	case f.Type == mcp.FieldArray:
+	case f.Type == form.Array:
 		words = append(words, "a list, separated by commas")
-	case f.Type == mcp.FieldBoolean:
+	case f.Type == form.Boolean:
 		words = append(words, "yes or no")
-	case f.Type == mcp.FieldInteger:
+	case f.Type == form.Integer:
 		words = append(words, "a whole number")
-	case f.Type == mcp.FieldNumber:
+	case f.Type == form.Number:
 		words = append(words, "a number")
 	}
 	bound := func(word string, n any, unit string) { words = append(words, fmt.Sprintf("%s %v%s", word, n, unit)) }
@@ -209,7 +210,7 @@ func wanted(f *mcp.FormField) string {
 }
 
 // countable reports whether choices can be told by their numbers.
-func countable(choices []mcp.Choice) bool {
+func countable(choices []form.Choice) bool {
 	for _, c := range choices {
 		for _, text := range []string{c.Value, c.Title} {
 			if _, err := strconv.Atoi(strings.TrimSpace(text)); err == nil {
@@ -220,7 +221,7 @@ func countable(choices []mcp.Choice) bool {
 	return true
 }
 
-func named(c mcp.Choice) string {
+func named(c form.Choice) string {
 	if c.Title == c.Value {
 		return c.Title
 	}
@@ -229,7 +230,7 @@ func named(c mcp.Choice) string {
 
 // shown is a value of a field for the user to read: what will be sent, with its
 // title if it has one.
-func shown(f *mcp.FormField, value any) string {
+func shown(f *form.Field, value any) string {
 	if raw, ok := value.(json.RawMessage); ok {
 		var decoded any
 		exact := json.NewDecoder(strings.NewReader(string(raw)))

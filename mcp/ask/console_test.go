@@ -19,7 +19,7 @@ const elicit = "elicitation/create"
 
 func TestConsoleForm(t *testing.T) {
 	u := newUser(t)
-	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, form("Who are you?", `{
+	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, formParams("Who are you?", `{
 		"name":{"type":"string","title":"Your name","description":"As in your passport","minLength":2},
 		"age":{"type":"integer","minimum":18,"maximum":130},
 		"color":{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#00f","title":"Blue"}],"default":"#f00"},
@@ -56,7 +56,7 @@ func TestConsoleForm(t *testing.T) {
 
 func TestConsoleWarnsOfSecrets(t *testing.T) {
 	u := newUser(t)
-	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, form("Log in.", `{"name":{"type":"string"},"password":{"type":"string"}}`, `[]`))
+	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, formParams("Log in.", `{"name":{"type":"string"},"password":{"type":"string"}}`, `[]`))
 	u.await(t, "  Warning: Field 2 asks for what looks like a secret")
 	u.after(t, "> ", "/decline")
 	if got, want := <-answer, `{"action":"decline"}`; got != want {
@@ -65,7 +65,7 @@ func TestConsoleWarnsOfSecrets(t *testing.T) {
 }
 
 func TestConsoleLeaves(t *testing.T) {
-	one := form("?", `{"a":{"type":"string"}}`, `[]`)
+	one := formParams("?", `{"a":{"type":"string"}}`, `[]`)
 	for _, test := range []struct {
 		name, params, want string
 		lines              []string
@@ -75,9 +75,9 @@ func TestConsoleLeaves(t *testing.T) {
 		{"declined in the end", one, "decline", []string{"x", "d"}},
 		{"cancelled in the end", one, "cancel", []string{"x", "c"}},
 		{"declined while editing", one, "decline", []string{"x", "e", "/decline"}},
-		{"no fields", form("?", `{}`, `[]`), "accept", []string{"e", "s"}},
+		{"no fields", formParams("?", `{}`, `[]`), "accept", []string{"e", "s"}},
 		{"a path", one, `{"action":"accept","content":{"a":"/etc"}}`, []string{"/etc", "s"}},
-		{"not sent", form("?", `{"a":{"type":"string"}}`, `[]`), "cancel", []string{"x"}},
+		{"not sent", formParams("?", `{"a":{"type":"string"}}`, `[]`), "cancel", []string{"x"}},
 		{"nobody there", one, "cancel", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 func ExampleDeny() {
@@ -32,7 +33,7 @@ func ExampleConsole() {
 	res, err := console.Elicit(context.Background(), &mcp.ElicitRequest{
 		Server: "notes",
 		Params: &mcp.ElicitParams{Message: "One more thing."},
-		Fields: []mcp.FormField{{Name: "news", Title: "News by mail", Type: mcp.FieldBoolean, Required: true}},
+		Fields: []form.Field{{Name: "news", Title: "News by mail", Type: form.Boolean, Required: true}},
 	})
 	fmt.Print(strings.ReplaceAll(shown.String()+"\n", " \n", "\n"))
 	fmt.Println(res.Action, res.Content, err)
@@ -114,7 +115,7 @@ func ExampleQueue() {
 			return
 		}
 		err := queue.Answer(r.PathValue("id"), &answer)
-		var wrong *mcp.FieldError
+		var wrong *form.FieldError
 		switch {
 		case errors.As(err, &wrong):
 			http.Error(w, wrong.Error(), http.StatusUnprocessableEntity)

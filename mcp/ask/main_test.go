@@ -136,7 +136,8 @@ func granted(t *testing.T, opts *mcp.ClientOptions, method, params string) <-cha
 	return answer
 }
 
-func form(message, properties, required string) string {
+// formParams returns the params of an elicitation.
+func formParams(message, properties, required string) string {
 	quoted, _ := json.Marshal(message)
 	return `{"message":` + string(quoted) + `,"requestedSchema":{"type":"object","properties":` + properties + `,"required":` + required + `}}`
 }

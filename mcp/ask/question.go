@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // A Kind says what a [Question] is about.
@@ -42,7 +43,7 @@ type Question struct {
 	// Message is why the server asks, of [KindForm] and [KindURL].
 	Message string `json:"message,omitempty"`
 	// Fields are those of the form, in the server's order, of [KindForm].
-	Fields []mcp.FormField `json:"fields,omitempty"`
+	Fields []form.Field `json:"fields,omitempty"`
 	// URL is the page to be visited, http or https, of [KindURL]. Show all of it.
 	URL string `json:"url,omitempty"`
 	// Host is its host: what to highlight.

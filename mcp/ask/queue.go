@@ -124,7 +124,7 @@ func (q *Queue) broadcastLocked() {
 // answer, and to accept one of [KindReply] sends its answer to the server.
 //
 // The content is checked first; if the form does not allow it, the error is a
-// [*mcp.FieldError] and the question stays. The errors for other ids than those
+// [*form.FieldError] and the question stays. The errors for other ids than those
 // of waiting questions wrap [ErrUnknown] or [ErrAnswered].
 func (q *Queue) Answer(id string, res *mcp.ElicitResult) error {
 	if res == nil {

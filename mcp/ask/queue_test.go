@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // next waits for a question.
@@ -38,7 +39,7 @@ func yes(content map[string]any) *mcp.ElicitResult {
 
 func TestQueueWarnsOfSecrets(t *testing.T) {
 	var q ask.Queue
-	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, form("Log in.", `{"token":{"type":"string"}}`, `[]`))
+	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, formParams("Log in.", `{"token":{"type":"string"}}`, `[]`))
 	question := next(t, &q)
 	if len(question.Warnings) != 1 {
 		t.Errorf("got the warnings %q, want one", question.Warnings)
@@ -52,14 +53,14 @@ func TestQueueWarnsOfSecrets(t *testing.T) {
 func TestQueueForm(t *testing.T) {
 	var q ask.Queue
 	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit,
-		form("Who?", `{"name":{"type":"string","minLength":2},"news":{"type":"boolean","default":true},"city":{"type":"string","default":"Rome"}}`, `["name"]`))
+		formParams("Who?", `{"name":{"type":"string","minLength":2},"news":{"type":"boolean","default":true},"city":{"type":"string","default":"Rome"}}`, `["name"]`))
 	question := next(t, &q)
 	if question.Kind != ask.KindForm || question.Server != "notes" || question.Message != "Who?" || len(question.Fields) != 3 ||
 		len(question.ID) < 22 || question.Asked.IsZero() {
 		t.Errorf("question %+v", question)
 	}
 	for _, content := range []map[string]any{nil, {"name": "A"}, {"name": 7}, {"name": "Ann", "news": "yes"}} {
-		var wrong *mcp.FieldError
+		var wrong *form.FieldError
 		if err := q.Answer(question.ID, yes(content)); !errors.As(err, &wrong) || len(q.Questions()) != 1 {
 			t.Errorf("%v: error %v, %d questions", content, err, len(q.Questions()))
 		}
@@ -349,7 +350,7 @@ func TestQueueAnsweredMeanwhile(t *testing.T) {
 
 func TestQuestionJSON(t *testing.T) {
 	var q ask.Queue
-	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, form("<b>", `{"n":{"type":"integer","minimum":1,"default":3},"c":{"type":"string","enum":["x"],"maxLength":2}}`, `["c"]`))
+	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, formParams("<b>", `{"n":{"type":"integer","minimum":1,"default":3},"c":{"type":"string","enum":["x"],"maxLength":2}}`, `["c"]`))
 	question := next(t, &q)
 	id := question.ID
 	question.ID, question.Asked, question.Deadline = "id", time.Time{}, time.Time{}

@@ -92,7 +92,7 @@ func TestSampleModelFails(t *testing.T) {
 func TestDeny(t *testing.T) {
 	opts := &mcp.ClientOptions{Elicit: ask.Deny{}.Elicit, ElicitURL: ask.Deny{}.ElicitURL, Sample: ask.Deny{}.Sample}
 	for _, test := range []struct{ method, params, want string }{
-		{elicit, form("?", `{"a":{"type":"string"}}`, `[]`), `{"action":"decline"}`},
+		{elicit, formParams("?", `{"a":{"type":"string"}}`, `[]`), `{"action":"decline"}`},
 		{elicit, `{"mode":"url","message":"","url":"https://a.example/","elicitationId":"1"}`, `{"action":"decline"}`},
 		{sample, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`, `{"code":-1,"message":"User rejected sampling request"}`},
 	} {

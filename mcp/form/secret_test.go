@@ -1,33 +1,15 @@
-package mcp_test
+package form_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
-// askedFor returns what a handler is asked when a server asks for the properties.
-func askedFor(t *testing.T, properties string) *mcp.ElicitRequest {
-	t.Helper()
-	var asked *mcp.ElicitRequest
-	server := legacy(t, mcptest.Script{"tools/call": asking(`{"message":"Who?","requestedSchema":{"type":"object","properties":` + properties + `}}`)})
-	c := newClient(t, server, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		asked = r
-		return nil, nil
-	}})
-	mustCall(t, c, "x")
-	if asked == nil {
-		t.Fatalf("%s: nobody was asked", properties)
-	}
-	return asked
-}
-
-func TestFormMarksSecrets(t *testing.T) {
+func TestSecrets(t *testing.T) {
 	for _, test := range []struct {
 		name, schema string
 		want         bool
@@ -59,16 +41,19 @@ func TestFormMarksSecrets(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := askedFor(t, fmt.Sprintf(`{"first":{"type":"string"},%s:%s}`, name, test.schema))
-			if got := r.Fields[1].Secret; got != test.want {
+			f, err := form.Parse(fmt.Appendf(nil, `{"properties":{"first":{"type":"string"},%s:%s}}`, name, test.schema))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Fields[1].Secret; got != test.want {
 				t.Errorf("got %t, want %t", got, test.want)
 			}
 			var want []string
 			if test.want {
 				want = []string{"Field 2 asks for what looks like a secret, such as a password or a token. Servers must not ask for that in a form."}
 			}
-			if !slices.Equal(r.Warnings, want) {
-				t.Errorf("got the warnings %q, want %q", r.Warnings, want)
+			if got := f.Warnings(); !slices.Equal(got, want) {
+				t.Errorf("got the warnings %q, want %q", got, want)
 			}
 		})
 	}

@@ -1,13 +1,13 @@
-package mcp
+package form
 
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/mail"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,95 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
-
-// A FieldError reports what is wrong with a field of an answer to a form. Its
-// text never has the value: it can be shown to the server.
-type FieldError struct {
-	// Field is the name of the field.
-	Field string
-	// Problem goes on after the name, such as "is longer than 5 characters". It
-	// is empty if the field is missing.
-	Problem string
-}
-
-func (e *FieldError) Error() string {
-	if e.Problem == "" {
-		return fmt.Sprintf("the answer lacks %q", e.Field)
-	}
-	return fmt.Sprintf("the answer's %q %s", e.Field, e.Problem)
-}
-
-// Unwrap makes the error one that the server may see.
-func (e *FieldError) Unwrap() error { return refusal(e.Error()) }
-
-// Fill returns content as it will be sent if it is accepted: with the defaults
-// of the fields that it leaves out, and without those whose value is nil, which
-// are left out on purpose. It returns a [*FieldError] if the form does not allow
-// the content. A form that does not say that it has no other fields keeps those.
-//
-// The client does the same with what a handler returns. A handler that asks
-// again needs to know before.
-func (r *ElicitRequest) Fill(content map[string]any) (map[string]any, error) {
-	var schema json.RawMessage
-	if r.Params != nil && r.Params.RequestedSchema != nil {
-		raw, err := json.Marshal(r.Params.RequestedSchema)
-		if err == nil {
-			err = jsonscan.Valid(raw)
-		}
-		if err != nil {
-			return nil, refused("requestedSchema is not JSON")
-		}
-		schema = raw
-	}
-	f, err := newForm(schema)
-	if err != nil {
-		return nil, err
-	}
-	return f.fill(content)
-}
-
-// fill returns content with the defaults of what it leaves out, and fails if a
-// value is missing or not allowed. Values are JSON then.
-func (f *form) fill(content map[string]any) (map[string]any, error) {
-	filled := make(map[string]any, len(content))
-	for i := range f.fields {
-		field := &f.fields[i]
-		value, given := content[field.Name]
-		if !given && field.Default != nil {
-			filled[field.Name] = field.Default
-			continue
-		}
-		raw, err := encodeField(field.Name, value)
-		if err != nil {
-			return nil, err
-		}
-		if string(raw) == "null" {
-			if field.Required {
-				return nil, &FieldError{Field: field.Name}
-			}
-			continue
-		}
-		if err := field.check(raw); err != nil {
-			return nil, err
-		}
-		filled[field.Name] = raw
-	}
-	for _, name := range slices.Sorted(maps.Keys(content)) {
-		known := slices.ContainsFunc(f.fields, func(field FormField) bool { return field.Name == name })
-		if known {
-			continue
-		}
-		if f.closed {
-			return nil, &FieldError{name, "was not asked for"}
-		}
-		raw, err := encodeField(name, content[name])
-		if err != nil {
-			return nil, err
-		}
-		filled[name] = raw
-	}
-	return filled, nil
-}
 
 func encodeField(name string, value any) (json.RawMessage, error) {
 	raw, err := json.Marshal(value)
@@ -113,26 +24,26 @@ func encodeField(name string, value any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-func (f *FormField) wrong(format string, args ...any) error {
+func (f *Field) wrong(format string, args ...any) error {
 	return &FieldError{f.Name, fmt.Sprintf(format, args...)}
 }
 
 // check reports what is wrong with a value, which must be valid JSON.
-func (f *FormField) check(raw json.RawMessage) error {
+func (f *Field) check(raw json.RawMessage) error {
 	switch f.Type {
-	case FieldString:
+	case String:
 		text, ok := jsonscan.String(raw)
 		if !ok {
 			return f.wrong("is not of type string")
 		}
 		return f.checkText(text)
-	case FieldBoolean:
+	case Boolean:
 		if raw[0] != 't' && raw[0] != 'f' {
 			return f.wrong("is not of type boolean")
 		}
-	case FieldNumber, FieldInteger:
+	case Number, Integer:
 		return f.checkNumber(raw)
-	case FieldArray:
+	case Array:
 		return f.checkList(raw)
 	default:
 		return f.wrong("is of unknown type")
@@ -140,7 +51,7 @@ func (f *FormField) check(raw json.RawMessage) error {
 	return nil
 }
 
-func (f *FormField) checkText(text string) error {
+func (f *Field) checkText(text string) error {
 	if len(f.Choices) > 0 && !f.offers(text) {
 		return f.wrong("is none of the choices")
 	}
@@ -162,7 +73,7 @@ func (f *FormField) checkText(text string) error {
 // matches reports whether a text matches the field's pattern. Where that would
 // take long, nothing here says no: the pattern is the server's, and a short one
 // can stand for a very large one.
-func (f *FormField) matches(text string) bool {
+func (f *Field) matches(text string) bool {
 	if f.Pattern == "" {
 		return true
 	}
@@ -174,12 +85,12 @@ func (f *FormField) matches(text string) bool {
 	return err != nil || pattern.MatchString(text)
 }
 
-func (f *FormField) offers(value string) bool {
+func (f *Field) offers(value string) bool {
 	return slices.ContainsFunc(f.Choices, func(c Choice) bool { return c.Value == value })
 }
 
 // formatted reports whether a text is of the field's format.
-func (f *FormField) formatted(text string) bool {
+func (f *Field) formatted(text string) bool {
 	switch f.Format {
 	case "email":
 		if len(text) > maxEmail {
@@ -200,7 +111,7 @@ func (f *FormField) formatted(text string) bool {
 	return true
 }
 
-func (f *FormField) checkNumber(raw json.RawMessage) error {
+func (f *Field) checkNumber(raw json.RawMessage) error {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		return f.wrong("is not of type %s", f.Type)
 	}
@@ -208,7 +119,7 @@ func (f *FormField) checkNumber(raw json.RawMessage) error {
 	switch {
 	case !ok:
 		return f.wrong("has too many digits")
-	case f.Type == FieldInteger && !n.IsInt():
+	case f.Type == Integer && !n.IsInt():
 		return f.wrong("is not of type integer")
 	}
 	if f.Minimum != nil {
@@ -224,7 +135,7 @@ func (f *FormField) checkNumber(raw json.RawMessage) error {
 	return nil
 }
 
-func (f *FormField) checkList(raw json.RawMessage) error {
+func (f *Field) checkList(raw json.RawMessage) error {
 	if raw[0] != '[' {
 		return f.wrong("is not of type array")
 	}
@@ -255,4 +166,114 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Parse turns what a user typed into a value of the field: a string, a bool, a
+// [json.Number] or a list of strings. It returns a [*FieldError] if the field
+// does not allow it.
+//
+// A boolean is yes or no, true or false, on or off, 1 or 0, or the first letter
+// of one of the words. A choice is its value, its title or, unless values or
+// titles are numbers themselves, its number in Choices, counted from 1. The
+// elements of a list stand between commas. Blanks around all but strings do not
+// count, nor does case but in strings and values.
+func (f *Field) Parse(text string) (any, error) {
+	var value any
+	var err error
+	switch {
+	case f.Type == Array:
+		value, err = f.parseList(text)
+	case len(f.Choices) > 0:
+		value, err = f.choose(text)
+	case f.Type == Boolean:
+		value, err = f.parseBool(text)
+	case f.Type == Number, f.Type == Integer:
+		number := strings.TrimPrefix(strings.TrimSpace(text), "+")
+		if jsonscan.Valid([]byte(number)) != nil {
+			return nil, f.wrong("is not of type %s", f.Type)
+		}
+		value = json.Number(number)
+		if err := f.checkNumber([]byte(number)); err != nil {
+			return nil, err // the encoder would be the first to complain
+		}
+	default:
+		value = text
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := encodeField(f.Name, value)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.check(raw); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+func (f *Field) parseBool(text string) (bool, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "yes", "y", "true", "t", "on", "1":
+		return true, nil
+	case "no", "n", "false", "f", "off", "0":
+		return false, nil
+	}
+	return false, f.wrong("is neither yes nor no")
+}
+
+func (f *Field) parseList(text string) ([]string, error) {
+	list := []string{}
+	if strings.TrimSpace(text) == "" {
+		return list, nil
+	}
+	if len(f.Choices) > 0 {
+		if value, err := f.choose(text); err == nil { // it may have commas itself
+			return append(list, value), nil
+		}
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if len(f.Choices) > 0 {
+			value, err := f.choose(part)
+			if err != nil {
+				return nil, f.wrong("has an element that is none of the choices")
+			}
+			part = value
+		}
+		list = append(list, part)
+	}
+	return list, nil
+}
+
+// choose finds the choice that a text means.
+func (f *Field) choose(text string) (string, error) {
+	if f.offers(text) {
+		return text, nil
+	}
+	text = strings.TrimSpace(text)
+	if f.offers(text) {
+		return text, nil
+	}
+	found, matches := "", 0
+	numbered := true
+	for _, c := range f.Choices {
+		if strings.EqualFold(c.Title, text) {
+			found = c.Value
+			matches++
+		}
+		numbered = numbered && !isCount(c.Value) && !isCount(c.Title)
+	}
+	if matches == 1 {
+		return found, nil
+	}
+	if n, err := strconv.Atoi(text); err == nil && numbered && n >= 1 && n <= len(f.Choices) {
+		return f.Choices[n-1].Value, nil
+	}
+	return "", f.wrong("is none of the choices")
+}
+
+func isCount(text string) bool {
+	_, err := strconv.Atoi(strings.TrimSpace(text))
+	return err == nil
 }

@@ -1,8 +1,7 @@
-package mcp
+package form
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -11,11 +10,11 @@ import (
 
 // asksForSecret reports whether a field is called as secrets are. It reads names as
 // people do: whatever separates their words, and letters that only look Latin.
-func (f *FormField) asksForSecret() bool {
+func (f *Field) asksForSecret() bool {
 	switch f.Type {
-	case FieldBoolean:
+	case Boolean:
 		return false
-	case FieldString, FieldArray:
+	case String, Array:
 		if f.Format == "password" {
 			return true
 		}
@@ -36,9 +35,9 @@ const (
 )
 
 // callsSecret reports whether a name or title calls the field a secret.
-func (f *FormField) callsSecret(text string) bool {
+func (f *Field) callsSecret(text string) bool {
 	words := wordsOf(text)
-	number := f.Type == FieldNumber || f.Type == FieldInteger // of tokens, perhaps
+	number := f.Type == Number || f.Type == Integer // of tokens, perhaps
 	for i, word := range words {
 		for secret := range strings.FieldsSeq(secretWords) {
 			if strings.HasSuffix(word, textguard.Skeleton(secret)) && !(number && secret == "token") {
@@ -86,23 +85,4 @@ func wordsOf(text string) []string {
 		}
 	}
 	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
-}
-
-// warnings returns what the user should know before they fill the form in, in words of
-// ours only.
-func (f *form) warnings() []string {
-	var secret []string
-	for i := range f.fields {
-		if f.fields[i].Secret {
-			secret = append(secret, strconv.Itoa(i+1))
-		}
-	}
-	if len(secret) == 0 {
-		return nil
-	}
-	what := "Field " + secret[0] + " asks"
-	if len(secret) > 1 {
-		what = "The fields " + strings.Join(secret, ", ") + " ask"
-	}
-	return []string{what + " for what looks like a secret, such as a password or a token. Servers must not ask for that in a form."}
 }

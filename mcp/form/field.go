@@ -1,4 +1,4 @@
-package mcp
+package form
 
 import (
 	"bytes"
@@ -11,13 +11,90 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
+// Types of a [Field].
+const (
+	String  = "string"
+	Number  = "number"
+	Integer = "integer"
+	Boolean = "boolean"
+	// Array is a list of strings without repetitions: several of the field's
+	// choices or, from servers that go beyond the protocol, any strings.
+	Array = "array"
+)
+
+// A Field is one field of a form in an elicitation. All texts are those of the
+// server, which is not trusted: set them off from the program's own, and show no
+// control characters. A Field must not be changed.
+type Field struct {
+	// Name is the field's name in the answer. It is up to 256 bytes long.
+	Name string `json:"name"`
+	// Title is what to call the field. It may be empty.
+	Title string `json:"title,omitempty"`
+	// Description says what is wanted. It may be empty.
+	Description string `json:"description,omitempty"`
+	// Type is the JSON type of the value: [String], [Number],
+	// [Integer], [Boolean] or [Array].
+	Type string `json:"type"`
+	// Required says that the answer must have the field.
+	Required bool `json:"required,omitempty"`
+	// Default is the value of a field that is left out; nil if there is none. One
+	// that the field itself does not allow has been dropped.
+	Default json.RawMessage `json:"default,omitempty"`
+	// Choices are the values to choose from, up to 1,000, in the server's order.
+	// Without any the value is free.
+	Choices []Choice `json:"choices,omitempty"`
+	// Multiple says that several of Choices can be chosen.
+	Multiple bool `json:"multiple,omitempty"`
+	// MinLength is how many characters a string must have. Nil means no bound.
+	MinLength *int `json:"minLength,omitempty"`
+	// MaxLength is how many characters a string can have. Nil means no bound.
+	MaxLength *int `json:"maxLength,omitempty"`
+	// Minimum is the least number, however large. Nil means no bound.
+	Minimum *json.Number `json:"minimum,omitempty"`
+	// Maximum is the greatest number, however large. Nil means no bound.
+	Maximum *json.Number `json:"maximum,omitempty"`
+	// MinItems is how many elements a list must have. Nil means no bound.
+	MinItems *int `json:"minItems,omitempty"`
+	// MaxItems is how many elements a list can have. Nil means no bound.
+	MaxItems *int `json:"maxItems,omitempty"`
+	// Pattern is a regular expression that a string must match somewhere, up to
+	// 1,024 bytes. One that package regexp cannot read, such as one that looks
+	// ahead, is not checked here, only by the server; nor is a text for which
+	// that would take long.
+	Pattern string `json:"pattern,omitempty"`
+	// Format is what a string must be: "email", "uri", "date" (2006-01-02) or
+	// "date-time" (RFC 3339). Other formats are not checked.
+	Format string `json:"format,omitempty"`
+	// Secret says that the field asks for what looks like a password, a token or
+	// another secret, by its name, its title or its format. The protocol forbids
+	// servers to ask for that in a form: warn the user, and do not show or keep what
+	// they type.
+	Secret bool `json:"secret,omitempty"`
+}
+
+// A Choice is one of the values to choose from in a [Field].
+type Choice struct {
+	// Value is what stands in the answer.
+	Value string `json:"value"`
+	// Title is what to show. It is Value if the server gave no title.
+	Title string `json:"title"`
+}
+
+// Label returns what to call the field: its title or, without one, its name.
+func (f *Field) Label() string {
+	if f.Title != "" {
+		return f.Title
+	}
+	return f.Name
+}
+
 // The errors of the following functions go on after the field's name.
 
-func newField(name string, schema []byte) (*FormField, error) {
+func newField(name string, schema []byte) (*Field, error) {
 	if schema[0] != '{' {
 		return nil, errors.New("has no schema")
 	}
-	f := &FormField{Name: name}
+	f := &Field{Name: name}
 	var names []byte
 	var plain, titled, items []Choice
 	var err error
@@ -77,11 +154,11 @@ func newField(name string, schema []byte) (*FormField, error) {
 }
 
 // pick returns those of the choices found that count for the field's type.
-func (f *FormField) pick(plain, titled, items []Choice) ([]Choice, error) {
+func (f *Field) pick(plain, titled, items []Choice) ([]Choice, error) {
 	switch {
-	case f.Type == FieldArray && (plain != nil || titled != nil):
+	case f.Type == Array && (plain != nil || titled != nil):
 		return nil, errors.New("has choices of whole lists")
-	case f.Type == FieldArray:
+	case f.Type == Array:
 		return items, nil
 	case titled == nil:
 		return plain, nil
@@ -101,19 +178,19 @@ func (f *FormField) pick(plain, titled, items []Choice) ([]Choice, error) {
 
 // settle finishes a field whose schema was read: nothing is left that does not
 // belong to its type.
-func (f *FormField) settle() error {
+func (f *Field) settle() error {
 	if f.Type == "" && len(f.Choices) > 0 {
-		f.Type = FieldString
+		f.Type = String
 	}
 	text, number, list := false, false, false
 	switch f.Type {
-	case FieldString:
+	case String:
 		text = true
-	case FieldNumber, FieldInteger:
+	case Number, Integer:
 		number = true
-	case FieldArray:
+	case Array:
 		list = true
-	case FieldBoolean:
+	case Boolean:
 	default:
 		return errors.New("must have a simple type")
 	}

@@ -1,7 +1,6 @@
-package mcp_test
+package form_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,32 +8,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
-// formOf returns a request whose form has the given properties.
-func formOf(properties string, more ...string) *mcp.ElicitRequest {
-	schema := `{"type":"object","properties":` + properties + strings.Join(more, "") + `}`
-	return &mcp.ElicitRequest{Server: "x", Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}}
-}
-
-// fieldsOf returns the fields that a handler sees.
-func fieldsOf(t *testing.T, schema string) []mcp.FormField {
+// fieldsOf returns the fields of a schema.
+func fieldsOf(t *testing.T, schema string) []form.Field {
 	t.Helper()
-	var fields []mcp.FormField
-	_, err := granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
-		Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			fields = r.Fields
-			return nil, nil
-		},
-	}, "elicitation/create", `{"message":"","requestedSchema":`+schema+`}`)
+	f, err := form.Parse(json.RawMessage(schema))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fields
+	return f.Fields
 }
 
-func TestFormFields(t *testing.T) {
+func TestParse(t *testing.T) {
 	got := fieldsOf(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","title":"F","properties":{
 		"z":{"type":"string","title":"Z","description":"the z","minLength":1,"maxLength":5,"pattern":"^a","format":"email","default":"no","x-order":1},
 		"a":{"type":"integer","minimum":-1,"maximum":18446744073709551616,"default":7,"minLength":3},
@@ -50,21 +37,21 @@ func TestFormFields(t *testing.T) {
 	},"required":["a","plain"],"additionalProperties":false}`)
 	low, high, half := json.Number("-1"), json.Number("18446744073709551616"), json.Number("0.5")
 	n := func(n int) *int { return &n }
-	red, green := mcp.Choice{Value: "r", Title: "r"}, mcp.Choice{Value: "g", Title: "g"}
-	titledRed := mcp.Choice{Value: "r", Title: "Red"}
+	red, green := form.Choice{Value: "r", Title: "r"}, form.Choice{Value: "g", Title: "g"}
+	titledRed := form.Choice{Value: "r", Title: "Red"}
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	want := []mcp.FormField{
+	want := []form.Field{
 		{Name: "z", Title: "Z", Description: "the z", Type: "string", MinLength: n(1), MaxLength: n(5), Pattern: "^a", Format: "email"},
 		{Name: "a", Type: "integer", Required: true, Minimum: &low, Maximum: &high, Default: raw("7")},
 		{Name: "n", Type: "number", Minimum: &half},
 		{Name: "b", Type: "boolean", Default: raw("true")},
-		{Name: "plain", Type: "string", Required: true, Choices: []mcp.Choice{red, green}, Default: raw(`"g"`)},
-		{Name: "bare", Type: "string", Choices: []mcp.Choice{red}},
-		{Name: "named", Type: "string", Choices: []mcp.Choice{titledRed, {Value: "g", Title: "Green"}, {Value: "b", Title: "b"}}},
-		{Name: "titled", Type: "string", Choices: []mcp.Choice{titledRed, green}},
-		{Name: "both", Type: "string", Choices: []mcp.Choice{titledRed, green}},
-		{Name: "many", Type: "array", Choices: []mcp.Choice{red, green}, Multiple: true, MinItems: n(1), MaxItems: n(2), Default: raw(`["r","g"]`)},
-		{Name: "manyTitled", Type: "array", Choices: []mcp.Choice{titledRed}, Multiple: true},
+		{Name: "plain", Type: "string", Required: true, Choices: []form.Choice{red, green}, Default: raw(`"g"`)},
+		{Name: "bare", Type: "string", Choices: []form.Choice{red}},
+		{Name: "named", Type: "string", Choices: []form.Choice{titledRed, {Value: "g", Title: "Green"}, {Value: "b", Title: "b"}}},
+		{Name: "titled", Type: "string", Choices: []form.Choice{titledRed, green}},
+		{Name: "both", Type: "string", Choices: []form.Choice{titledRed, green}},
+		{Name: "many", Type: "array", Choices: []form.Choice{red, green}, Multiple: true, MinItems: n(1), MaxItems: n(2), Default: raw(`["r","g"]`)},
+		{Name: "manyTitled", Type: "array", Choices: []form.Choice{titledRed}, Multiple: true},
 	}
 	for i := range want {
 		if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
@@ -76,7 +63,7 @@ func TestFormFields(t *testing.T) {
 	}
 }
 
-func TestFormRefused(t *testing.T) {
+func TestParseRefuses(t *testing.T) {
 	many := func(n int, format string) string {
 		parts := make([]string, n)
 		for i := range parts {
@@ -86,6 +73,9 @@ func TestFormRefused(t *testing.T) {
 	}
 	field := func(schema string) string { return `{"properties":{"f":` + schema + `}}` }
 	for _, test := range []struct{ schema, want string }{
+		{`7`, "is not a flat object"},
+		{`{"type":"object"`, "is not JSON"},
+		{`{"type":"array","type":"object"}`, "is not JSON"},
 		{`{"type":"array"}`, "must be object"},
 		{`{"type":["object"]}`, "must be object"},
 		{`{"properties":[]}`, "properties is not an object"},
@@ -133,15 +123,10 @@ func TestFormRefused(t *testing.T) {
 		{field(`{"type":"array","items":{"type":"string","not":{}}}`), `field "f" has the keyword not in its items`},
 	} {
 		name := test.schema[:min(60, len(test.schema))]
-		_, err := granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
-			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				t.Errorf("%s: the user was asked", name)
-				return nil, nil
-			},
-		}, "elicitation/create", `{"message":"","requestedSchema":`+test.schema+`}`)
-		var refused *mcp.JSONRPCError
-		if !errors.As(err, &refused) || refused.Code != -32602 || !strings.Contains(refused.Message, test.want) || len(refused.Message) > 300 {
-			t.Errorf("%s: error %v, want %q", name, err, test.want)
+		_, err := form.Parse(json.RawMessage(test.schema))
+		var refused *form.SchemaError
+		if !errors.As(err, &refused) || !strings.Contains(refused.Problem, test.want) || len(refused.Error()) > 300 {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
 }
@@ -205,7 +190,11 @@ func TestFill(t *testing.T) {
 		{"two readings", `{}`, "", content{"u": json.RawMessage(`{"a":1,"a":2}`)}, `"u" is no JSON value`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			filled, err := formOf(test.properties, test.more).Fill(test.content)
+			f, err := form.Parse(json.RawMessage(`{"type":"object","properties":` + test.properties + test.more + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			filled, err := f.Fill(test.content)
 			if err == nil {
 				got, err := json.Marshal(filled)
 				if err != nil || string(got) != test.want {
@@ -213,7 +202,7 @@ func TestFill(t *testing.T) {
 				}
 				return
 			}
-			var wrong *mcp.FieldError
+			var wrong *form.FieldError
 			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
@@ -221,54 +210,50 @@ func TestFill(t *testing.T) {
 	}
 }
 
-func TestFillInvalidForm(t *testing.T) {
-	if _, err := formOf(`{"f":{"type":"object"}}`).Fill(nil); err == nil {
-		t.Error("no error")
-	}
-	for _, params := range []*mcp.ElicitParams{nil, {}} {
-		got, err := (&mcp.ElicitRequest{Params: params}).Fill(map[string]any{"a": 1})
-		if err != nil || len(got) != 1 {
-			t.Errorf("filled %v, %v", got, err)
+func TestParseNothing(t *testing.T) {
+	for _, schema := range []string{"", "null", " {} "} {
+		f, err := form.Parse(json.RawMessage(schema))
+		if err != nil {
+			t.Errorf("%q: got %v, want no error", schema, err)
+		} else if len(f.Fields) != 0 {
+			t.Errorf("%q: got %d fields, want none", schema, len(f.Fields))
 		}
-	}
-	if _, err := (&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: func() {}}}).Fill(nil); err == nil {
-		t.Error("no error")
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestFieldParse(t *testing.T) {
 	low := json.Number("3")
-	colors := []mcp.Choice{{Value: "#f00", Title: "Red"}, {Value: "#0f0", Title: "Green, light"}, {Value: "#00f", Title: "Blue"}}
-	color := mcp.FormField{Name: "f", Type: "string", Choices: colors}
-	several := mcp.FormField{Name: "f", Type: "array", Choices: colors, Multiple: true}
-	numbers := mcp.FormField{Name: "f", Type: "string", Choices: []mcp.Choice{{Value: "2", Title: "2"}, {Value: "1", Title: "1"}, {Value: "x", Title: "x"}}}
-	alike := mcp.FormField{Name: "f", Type: "string", Choices: []mcp.Choice{{Value: "a", Title: "Same"}, {Value: "b", Title: "same"}}}
-	email := mcp.FormField{Name: "f", Type: "string", Format: "email"}
-	free := mcp.FormField{Name: "f", Type: "array"}
+	colors := []form.Choice{{Value: "#f00", Title: "Red"}, {Value: "#0f0", Title: "Green, light"}, {Value: "#00f", Title: "Blue"}}
+	color := form.Field{Name: "f", Type: "string", Choices: colors}
+	several := form.Field{Name: "f", Type: "array", Choices: colors, Multiple: true}
+	numbers := form.Field{Name: "f", Type: "string", Choices: []form.Choice{{Value: "2", Title: "2"}, {Value: "1", Title: "1"}, {Value: "x", Title: "x"}}}
+	alike := form.Field{Name: "f", Type: "string", Choices: []form.Choice{{Value: "a", Title: "Same"}, {Value: "b", Title: "same"}}}
+	email := form.Field{Name: "f", Type: "string", Format: "email"}
+	free := form.Field{Name: "f", Type: "array"}
 	for _, test := range []struct {
-		field mcp.FormField
+		field form.Field
 		text  string
 		want  any // or nil
 	}{
-		{mcp.FormField{Type: "string"}, " x ", " x "},
-		{mcp.FormField{Type: "string"}, "", ""},
+		{form.Field{Type: "string"}, " x ", " x "},
+		{form.Field{Type: "string"}, "", ""},
 		{email, "ann@a.example", "ann@a.example"},
 		{email, "ann", nil},
-		{mcp.FormField{Type: "boolean"}, " YES ", true},
-		{mcp.FormField{Type: "boolean"}, "0", false},
-		{mcp.FormField{Type: "boolean"}, "maybe", nil},
-		{mcp.FormField{Type: "boolean"}, "", nil},
-		{mcp.FormField{Type: "number"}, " +1.5 ", json.Number("1.5")},
-		{mcp.FormField{Type: "number"}, "1e3", json.Number("1e3")},
-		{mcp.FormField{Type: "number"}, "0x10", nil},
-		{mcp.FormField{Type: "number"}, "", nil},
-		{mcp.FormField{Type: "number"}, "NaN", nil},
-		{mcp.FormField{Type: "number"}, `"1"`, nil},
-		{mcp.FormField{Type: "number"}, `[1]`, nil},
-		{mcp.FormField{Type: "number"}, "1e999999999", nil},
-		{mcp.FormField{Type: "integer"}, "18446744073709551617", json.Number("18446744073709551617")},
-		{mcp.FormField{Type: "integer"}, "1.5", nil},
-		{mcp.FormField{Type: "integer", Minimum: &low}, "2", nil},
+		{form.Field{Type: "boolean"}, " YES ", true},
+		{form.Field{Type: "boolean"}, "0", false},
+		{form.Field{Type: "boolean"}, "maybe", nil},
+		{form.Field{Type: "boolean"}, "", nil},
+		{form.Field{Type: "number"}, " +1.5 ", json.Number("1.5")},
+		{form.Field{Type: "number"}, "1e3", json.Number("1e3")},
+		{form.Field{Type: "number"}, "0x10", nil},
+		{form.Field{Type: "number"}, "", nil},
+		{form.Field{Type: "number"}, "NaN", nil},
+		{form.Field{Type: "number"}, `"1"`, nil},
+		{form.Field{Type: "number"}, `[1]`, nil},
+		{form.Field{Type: "number"}, "1e999999999", nil},
+		{form.Field{Type: "integer"}, "18446744073709551617", json.Number("18446744073709551617")},
+		{form.Field{Type: "integer"}, "1.5", nil},
+		{form.Field{Type: "integer", Minimum: &low}, "2", nil},
 		{color, "#0f0", "#0f0"},
 		{color, " blue ", "#00f"},
 		{color, "2", "#0f0"},
@@ -286,11 +271,11 @@ func TestParse(t *testing.T) {
 		{several, "red, red", nil},
 		{several, "red, pink", nil},
 		{free, "a , b", []string{"a", "b"}},
-		{mcp.FormField{Type: "secret"}, "a", nil},
+		{form.Field{Type: "secret"}, "a", nil},
 	} {
 		got, err := test.field.Parse(test.text)
 		if test.want == nil {
-			var wrong *mcp.FieldError
+			var wrong *form.FieldError
 			if !errors.As(err, &wrong) || wrong.Field != test.field.Name {
 				t.Errorf("%s %q: %v, error %v", test.field.Type, test.text, got, err)
 			}
@@ -302,29 +287,61 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A form comes through unchanged in both eras, and its answer goes back filled.
-func TestFormEverywhere(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		got, err := granted(t, revision, p, &mcp.ClientOptions{
-			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				value, err := r.Fields[1].Parse("2")
-				return accept(map[string]any{r.Fields[1].Name: value}), err
-			},
-		}, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean","default":true},"a":{"type":"string","enum":["x","y"]}}}}`)
-		if want := `{"action":"accept","content":{"a":"y","b":true}}`; err != nil || got != want {
-			t.Errorf("the server got %s, %v", got, err)
-		}
-	})
+// A short pattern can stand for a program of many instructions, and the server
+// also says what is to be held against it: were that done, these forms would
+// keep a processor busy for hours.
+func TestParseBombs(t *testing.T) {
+	pattern := strings.Repeat("(a?){1000}", 100) + "b"
+	fields := map[string]any{}
+	for i := range 20 {
+		fields[fmt.Sprint(i)] = map[string]any{"type": "string", "pattern": pattern, "default": strings.Repeat("a", 100_000)}
+	}
+	fields["5"] = map[string]any{"type": "string", "format": "email", "default": strings.Repeat("(", 1<<20)}
+	schema, err := json.Marshal(map[string]any{"type": "object", "properties": fields})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := form.Parse(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := f.Fill(nil)
+	if err != nil || len(content) != 19 {
+		t.Errorf("%d fields, %v", len(content), err)
+	}
+	field := &form.Field{Name: "x", Type: form.String, Pattern: pattern}
+	if _, err := field.Parse("c"); err != nil {
+		t.Errorf("what was not checked is refused: %v", err)
+	}
+	field.Pattern = `^([a-z]{1,20}\.){1,9}$`
+	if _, err := field.Parse(strings.Repeat("abc.", 20)); err == nil {
+		t.Error("a pattern of a common size is not checked")
+	}
 }
 
-func FuzzForm(f *testing.F) {
+func TestParseRequiresTooMuch(t *testing.T) {
+	schema := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"` + strings.Repeat(`,"a"`, 100) + `]}`
+	_, err := form.Parse(json.RawMessage(schema))
+	if err == nil || !strings.Contains(err.Error(), "more than 100") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"type":"array","items":{"anyOf":[{"const":"x"}]},"default":["x"]}},"required":["a"]}`, "x")
 	f.Add(`{"properties":{"a":{"type":"number","minimum":1e2,"default":"1"}}}`, "1e300")
 	f.Fuzz(func(t *testing.T, schema, text string) {
-		r := &mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(schema)}}
-		_, _ = r.Fill(map[string]any{"a": text})
+		if parsed, err := form.Parse(json.RawMessage(schema)); err == nil {
+			content, err := parsed.Fill(map[string]any{"a": text})
+			if err == nil {
+				_, err = json.Marshal(content)
+				if err != nil {
+					t.Errorf("the answer does not encode: %v", err)
+				}
+			}
+		}
 		for _, kind := range []string{"string", "number", "integer", "boolean", "array"} {
-			field := mcp.FormField{Name: "a", Type: kind, Pattern: text, Choices: []mcp.Choice{{Value: "1", Title: text}}}
+			field := form.Field{Name: "a", Type: kind, Pattern: text, Choices: []form.Choice{{Value: "1", Title: text}}}
 			if value, err := field.Parse(text); err == nil {
 				if _, err := json.Marshal(value); err != nil {
 					t.Errorf("%q became %v, which is no JSON", text, value)
