@@ -1,5 +1,5 @@
-// Package transporttest has servers, faults and recordings for tests of transports, and of
-// programs that use them.
+// Package transporttest has servers and faults for tests of transports, and of programs
+// that use them. Package mcp/cassette records a server and plays it back.
 //
 // # Testing a transport of your own
 //
@@ -29,20 +29,4 @@
 //	tr := transporttest.Faulty(t, server, transporttest.Fault{
 //		Kind: transporttest.FaultDrop, Method: "tools/call", Nth: 1,
 //	})
-//
-// # Recording a server
-//
-// A test of an agent does not need the server that the agent uses. [Record]
-// wraps a transport and writes what passes over its connections to a file,
-// without secrets and made to be read in a review; [Replay] plays the file back
-// through an unchanged mcp.Client, without a process or a network:
-//
-//	weather := transporttest.Replay("testdata/weather.json")
-//	if *record {
-//		weather = transporttest.Record(t, "testdata/weather.json", &transport.HTTP{...})
-//	}
-//	c := mcp.NewClient("weather", weather, nil)
-//
-// A call that was not recorded fails with an [UnrecordedError], which shows how it
-// differs from the nearest one that was.
 package transporttest

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -22,41 +21,36 @@ const (
 	noteCancelled = "notifications/cancelled"
 )
 
-// Record returns a transport that records to a file what passes over another, for
-// [Replay]. See [Cassette.Record].
-func Record(t testing.TB, file string, tr mcp.Transport) mcp.Transport {
-	t.Helper()
-	return Cassette{File: file}.Record(t, tr)
+// Options are those of [Record] and [Replay]. A recording is replayed with the options
+// that it was made with.
+type Options struct {
+	// Redact may replace a string before it is written to the file or compared
+	// with it, after the rules of [Recorder] were applied. Key is that of the
+	// innermost object member that the string belongs to, or empty. Redact must
+	// leave what it has returned itself as it is, and be safe for concurrent
+	// use. Default: no further rule.
+	Redact func(key, value string) string
 }
 
-// Record returns a transport that connects by tr and keeps what passes over its
-// connections. If the test succeeds, it is written to File at its end, for
-// [Cassette.Replay]: what the client sent and how the server answered, what the server
-// sent by itself, and how connections failed. Folders that File needs are made.
+func newRedactor(opts *Options) *redactor {
+	if opts == nil {
+		return &redactor{}
+	}
+	return &redactor{opts.Redact}
+}
+
+// A Recorder is a transport that keeps what passes over the connections of another:
+// what the client sent and how the server answered, what the server sent by itself,
+// and how connections failed. Save writes it to a file. A Recorder can be used
+// concurrently.
 //
-// The file is JSON to be read, reviewed and committed. Ids, times and _meta of
-// requests are not in it, and secrets are replaced by "[redacted]": the strings
-// and numbers in members whose key looks like that of a secret (token,
-// password, api_key, session and the like), and credentials anywhere in a text,
-// such as bearer tokens, keys of well-known services, and passwords in URLs.
-// That is done in good faith and cannot find everything: look at a file before
-// you share it. An agent that plays it back gets what the file says.
-func (c Cassette) Record(t testing.TB, tr mcp.Transport) mcp.Transport {
-	t.Helper()
-	r := &recorder{transport: tr, redactor: &redactor{c.Redact}}
-	t.Cleanup(func() {
-		if t.Failed() || t.Skipped() {
-			return
-		}
-		if err := r.save(c.File); err != nil {
-			t.Errorf("recording %s: %v", c.File, err)
-		}
-	})
-	return r
-}
-
-// A recorder is a transport that keeps what passes.
-type recorder struct {
+// Ids, times and _meta of requests are not kept, and secrets are replaced by
+// "[redacted]" before they are: the strings and numbers in members whose key looks
+// like that of a secret (token, password, api_key, session and the like), and
+// credentials anywhere in a text, such as bearer tokens, keys of well-known services,
+// and passwords in URLs. That cannot find everything: look at a file before you share
+// it.
+type Recorder struct {
 	transport mcp.Transport
 	redactor  *redactor
 
@@ -65,23 +59,33 @@ type recorder struct {
 	broken error // the first message that cannot be recorded
 }
 
-// save writes what was recorded so far. It parses it first, so that no file is
-// written that cannot be read.
-func (r *recorder) save(file string) error {
+// Record returns a transport that connects by tr and records what passes. Opts may be
+// nil.
+func Record(tr mcp.Transport, opts *Options) *Recorder {
+	return &Recorder{transport: tr, redactor: newRedactor(opts)}
+}
+
+// Save writes what was recorded so far to a file, for [Replay]. The file is JSON to be
+// read, reviewed and committed. It is replaced as a whole, and left as it is if Save
+// fails. Save makes the folders that it needs, and can be called more than once.
+func (r *Recorder) Save(file string) error {
 	r.mu.Lock()
-	broken := r.broken
-	data, err := (&recording{r.tracks}).encode()
+	err := r.broken
+	var data []byte
+	if err == nil {
+		data, err = (&recording{r.tracks}).encode()
+	}
 	r.mu.Unlock()
-	if broken != nil {
-		return broken
+	if err == nil {
+		_, err = parse(file, data) // so that no file is written that cannot be read
+	}
+	if err == nil {
+		err = writeWhole(file, data)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("cassette: save %s: %w", file, err)
 	}
-	if _, err := parseCassette(file, data); err != nil {
-		return err
-	}
-	return writeWhole(file, data)
+	return nil
 }
 
 // writeWhole writes a file so that others see all of it or what was there.
@@ -105,8 +109,8 @@ func writeWhole(file string, data []byte) error {
 	return err
 }
 
-// Connect implements mcp.Transport.
-func (r *recorder) Connect(ctx context.Context) (mcp.Conn, error) {
+// Connect implements [mcp.Transport].
+func (r *Recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 	t := &track{}
 	r.mu.Lock()
 	r.tracks = append(r.tracks, t) // now, for the order of those made at once
@@ -130,8 +134,8 @@ func (r *recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 	return c, nil
 }
 
-// clean returns a part of a message as it is written. The recorder is locked.
-func (r *recorder) clean(method string, raw json.RawMessage) json.RawMessage {
+// clean returns a part of a message as it is written. The Recorder is locked.
+func (r *Recorder) clean(method string, raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -144,8 +148,8 @@ func (r *recorder) clean(method string, raw json.RawMessage) json.RawMessage {
 	return r.redactor.json(raw)
 }
 
-// refusal returns an error that one side answered with. The recorder is locked.
-func (r *recorder) refusal(method string, err error) json.RawMessage {
+// refusal returns an error that one side answered with. The Recorder is locked.
+func (r *Recorder) refusal(method string, err error) json.RawMessage {
 	var refused *mcp.JSONRPCError
 	if !errors.As(err, &refused) {
 		refused = &mcp.JSONRPCError{Code: jsonrpc.CodeInternalError, Message: err.Error()}
@@ -161,14 +165,14 @@ func (r *recorder) refusal(method string, err error) json.RawMessage {
 	return r.clean(method, w.buf)
 }
 
-func (r *recorder) failure(err error) *failure {
+func (r *Recorder) failure(err error) *failure {
 	f := newFailure(err)
 	f.message = r.reason(f.message)
 	return f
 }
 
 // reason returns the text of an error as it is written.
-func (r *recorder) reason(text string) string {
+func (r *Recorder) reason(text string) string {
 	return localPort.ReplaceAllString(r.redactor.text(text), "$1")
 }
 
@@ -176,7 +180,7 @@ func (r *recorder) reason(text string) string {
 // by the recorder.
 type recordedConn struct {
 	mcp.Caller
-	recorder *recorder
+	recorder *Recorder
 	track    *track
 
 	last   *[]*aside            // where what the server sends next belongs

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"cmp"
@@ -271,7 +271,7 @@ func (c *replayedConn) await(ctx context.Context, a *aside, answered <-chan *jso
 	}
 	got := m.Result
 	if m.Error != nil {
-		r := recorder{redactor: c.player.redactor}
+		r := Recorder{redactor: c.player.redactor}
 		got = r.refusal(a.method, m.Error)
 	} else if len(got) > 0 {
 		got = c.player.redactor.json(got)

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"encoding/json"
@@ -13,25 +13,47 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// readCassette reads a file. The error, if any, is a [*CassetteError].
-func readCassette(file string) (*recording, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, &CassetteError{File: file, Err: err}
-	}
-	return parseCassette(file, data)
+// An Error reports a file that cannot be replayed.
+type Error struct {
+	File   string // as given to [Replay]
+	Line   int    // counted from 1; zero if the whole file is meant
+	Column int    // in bytes, counted from 1; zero if the whole file is meant
+	Path   string // of the value, such as "connections[0].turns[3].params"; may be empty
+	Err    error  // what is wrong
 }
 
-func parseCassette(file string, data []byte) (*recording, error) {
+func (e *Error) Error() string {
+	where := e.File
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+	}
+	if e.Path != "" {
+		where += ": " + e.Path
+	}
+	return fmt.Sprintf("cassette: %s: %v", where, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// readFile reads a file. The error, if any, is an [*Error].
+func readFile(file string) (*recording, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &Error{File: file, Err: err}
+	}
+	return parse(file, data)
+}
+
+func parse(file string, data []byte) (*recording, error) {
 	doc, err := jsonc.Parse(data)
 	var syntax *jsonc.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, &CassetteError{file, syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
+		return nil, &Error{file, syntax.Line, syntax.Column, string(syntax.Path), errors.New(syntax.Message)}
 	}
 	if err != nil {
-		return nil, &CassetteError{File: file, Err: err}
+		return nil, &Error{File: file, Err: err}
 	}
-	p := &cassetteParser{file: file, doc: doc}
+	p := &parser{file: file, doc: doc}
 	c := p.recording(place{node: &doc.Root})
 	if p.err != nil {
 		return nil, p.err
@@ -39,8 +61,8 @@ func parseCassette(file string, data []byte) (*recording, error) {
 	return c, nil
 }
 
-// A cassetteParser turns a document into a cassette, and keeps the first error.
-type cassetteParser struct {
+// A parser turns a document into a recording, and keeps the first error.
+type parser struct {
 	file string
 	doc  *jsonc.Document
 	err  error
@@ -52,15 +74,15 @@ type place struct {
 	path jsonc.Path
 }
 
-func (p *cassetteParser) fail(at place, format string, args ...any) {
+func (p *parser) fail(at place, format string, args ...any) {
 	if p.err == nil {
 		where := p.doc.Position(at.node.Offset)
-		p.err = &CassetteError{p.file, where.Line, where.Column, string(at.path), fmt.Errorf(format, args...)}
+		p.err = &Error{p.file, where.Line, where.Column, string(at.path), fmt.Errorf(format, args...)}
 	}
 }
 
 // object checks that a value is an object with no other than the known keys.
-func (p *cassetteParser) object(at place, known ...string) bool {
+func (p *parser) object(at place, known ...string) bool {
 	if at.node.Kind != jsonc.Object {
 		p.fail(at, "must be an object, not %v", at.node.Kind)
 		return false
@@ -76,7 +98,7 @@ func (p *cassetteParser) object(at place, known ...string) bool {
 }
 
 // member returns a member of an object, if it has it.
-func (p *cassetteParser) member(at place, key string) (place, bool) {
+func (p *parser) member(at place, key string) (place, bool) {
 	m := at.node.Member(key)
 	if m == nil {
 		return place{}, false
@@ -85,7 +107,7 @@ func (p *cassetteParser) member(at place, key string) (place, bool) {
 }
 
 // elements calls f with the elements of a list, if there is one.
-func (p *cassetteParser) elements(at place, key string, f func(place)) {
+func (p *parser) elements(at place, key string, f func(place)) {
 	list, ok := p.member(at, key)
 	if !ok {
 		return
@@ -100,7 +122,7 @@ func (p *cassetteParser) elements(at place, key string, f func(place)) {
 }
 
 // text returns a member that is a string, or nothing if there is none.
-func (p *cassetteParser) text(at place, key string) string {
+func (p *parser) text(at place, key string) string {
 	m, ok := p.member(at, key)
 	if ok && m.node.Kind != jsonc.String {
 		p.fail(m, "must be a string, not %v", m.node.Kind)
@@ -111,7 +133,7 @@ func (p *cassetteParser) text(at place, key string) string {
 	return m.node.Text
 }
 
-func (p *cassetteParser) raw(at place, key string) json.RawMessage {
+func (p *parser) raw(at place, key string) json.RawMessage {
 	m, ok := p.member(at, key)
 	if !ok {
 		return nil
@@ -120,7 +142,7 @@ func (p *cassetteParser) raw(at place, key string) json.RawMessage {
 }
 
 // one fails unless at most one of the keys is there, or exactly one if it must.
-func (p *cassetteParser) one(at place, must bool, keys ...string) string {
+func (p *parser) one(at place, must bool, keys ...string) string {
 	found := ""
 	for _, key := range keys {
 		m, ok := p.member(at, key)
@@ -137,7 +159,7 @@ func (p *cassetteParser) one(at place, must bool, keys ...string) string {
 	return found
 }
 
-func (p *cassetteParser) recording(at place) *recording {
+func (p *parser) recording(at place) *recording {
 	c := &recording{}
 	if at.node.Kind == jsonc.Object {
 		p.version(at) // before keys that only another version knows
@@ -149,17 +171,17 @@ func (p *cassetteParser) recording(at place) *recording {
 	return c
 }
 
-func (p *cassetteParser) version(at place) {
+func (p *parser) version(at place) {
 	m, ok := p.member(at, "version")
 	switch {
 	case !ok:
 		p.fail(at, "has no version: this is not a recording")
-	case m.node.Kind != jsonc.Number || m.node.Text != strconv.Itoa(cassetteVersion):
-		p.fail(m, "is not %d, the only version that can be read: record the file again", cassetteVersion)
+	case m.node.Kind != jsonc.Number || m.node.Text != strconv.Itoa(version):
+		p.fail(m, "is not %d, the only version that can be read: record the file again", version)
 	}
 }
 
-func (p *cassetteParser) track(at place) *track {
+func (p *parser) track(at place) *track {
 	t := &track{}
 	if !p.object(at, "refused", "opening", "turns") {
 		return t
@@ -170,7 +192,7 @@ func (p *cassetteParser) track(at place) *track {
 	return t
 }
 
-func (p *cassetteParser) turn(at place) *turn {
+func (p *parser) turn(at place) *turn {
 	t := &turn{}
 	if !p.object(at, asideAsk, asideNote, "params", "during", "result", "error", "failure", "after") {
 		return t
@@ -191,7 +213,7 @@ func (p *cassetteParser) turn(at place) *turn {
 	return t
 }
 
-func (p *cassetteParser) asides(at place, key string) (all []*aside) {
+func (p *parser) asides(at place, key string) (all []*aside) {
 	p.elements(at, key, func(at place) {
 		if !p.object(at, asideProgress, asideNote, asideAsk, asideEnd, "params", "result", "error") {
 			return
@@ -216,7 +238,7 @@ func (p *cassetteParser) asides(at place, key string) (all []*aside) {
 }
 
 // refusal returns the member "error", a JSON-RPC error.
-func (p *cassetteParser) refusal(at place) json.RawMessage {
+func (p *parser) refusal(at place) json.RawMessage {
 	m, ok := p.member(at, "error")
 	if !ok {
 		return nil
@@ -229,7 +251,7 @@ func (p *cassetteParser) refusal(at place) json.RawMessage {
 	return raw
 }
 
-func (p *cassetteParser) failure(at place, key string) *failure {
+func (p *parser) failure(at place, key string) *failure {
 	m, ok := p.member(at, key)
 	if !ok || !p.object(m, "outcome", "kind", "path", "message", "limit") {
 		return nil

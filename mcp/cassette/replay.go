@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"context"
@@ -11,13 +11,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Replay returns a transport that plays back what [Record] has written to a file.
-// See [Cassette.Replay].
-func Replay(file string) mcp.Transport { return Cassette{File: file}.Replay() }
-
-// Replay returns a transport that plays back what [Cassette.Record] has written.
-// It needs no server, process or network. Its first Connect reads the file, and
-// returns a [*CassetteError] if that is not a recording.
+// Replay returns a transport that plays back what [Recorder.Save] wrote to a file. It
+// needs no server, process or network. It returns an [*Error] if the file is not a
+// recording. Opts may be nil.
 //
 // A request is answered as the one with the same method and parameters was,
 // whatever its _meta, the order of its keys and its secrets. If there were
@@ -25,41 +21,24 @@ func Replay(file string) mcp.Transport { return Cassette{File: file}.Replay() }
 // connections. After the last, a handshake, a ping or a list is answered as the
 // last was; anything else is an [*UnrecordedError], as is a request that was
 // not recorded. What the server sent by itself comes in the same place as then:
-// a question during a call is asked again, and answers that differ from the
-// recorded are an UnrecordedError of the call.
+// a server request during a call is made again, and an answer that differs from the
+// recorded one is an UnrecordedError of the call.
 //
 // A connection that ended in the recording ends in the same place, and calls
 // fail with the same text and outcome. A request that got no answer gets none.
-func (c Cassette) Replay() mcp.Transport {
-	p := &player{file: c.File, redactor: &redactor{c.Redact}}
-	p.load = sync.OnceValue(p.read)
-	return p
-}
-
-// A player is a transport that plays back a cassette.
-type player struct {
-	file     string
-	redactor *redactor
-	load     func() error // reads the cassette, once
-
-	// Set by load.
-	tracks   []*track
-	requests []*turn            // all of them
-	equal    map[string][]*turn // requests by their key
-	notes    map[string][]*turn // notifications by their method
-
-	mu     sync.Mutex     // guards the following
-	made   int            // connections
-	played map[string]int // requests and notifications, by key and method
-}
-
-func (p *player) read() error {
-	c, err := readCassette(p.file)
+func Replay(file string, opts *Options) (mcp.Transport, error) {
+	c, err := readFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.tracks = c.tracks
-	p.equal, p.notes, p.played = map[string][]*turn{}, map[string][]*turn{}, map[string]int{}
+	p := &player{
+		file:     file,
+		redactor: newRedactor(opts),
+		tracks:   c.tracks,
+		equal:    map[string][]*turn{},
+		notes:    map[string][]*turn{},
+		played:   map[string]int{},
+	}
 	for _, track := range c.tracks {
 		for _, t := range track.turns {
 			if !t.request {
@@ -71,7 +50,21 @@ func (p *player) read() error {
 			p.equal[key] = append(p.equal[key], t)
 		}
 	}
-	return nil
+	return p, nil
+}
+
+// A player is a transport that plays back a recording.
+type player struct {
+	file     string
+	redactor *redactor
+	tracks   []*track
+	requests []*turn            // all of them
+	equal    map[string][]*turn // requests by their key
+	notes    map[string][]*turn // notifications by their method
+
+	mu     sync.Mutex     // guards the following
+	made   int            // connections
+	played map[string]int // requests and notifications, by key and method
 }
 
 // Connect implements mcp.Transport. It fails as the recorded one did that comes
@@ -79,9 +72,6 @@ func (p *player) read() error {
 func (p *player) Connect(ctx context.Context) (mcp.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
-	}
-	if err := p.load(); err != nil {
-		return nil, err
 	}
 	p.mu.Lock()
 	p.made++

@@ -1,4 +1,4 @@
-package transporttest_test
+package cassette_test
 
 import (
 	"context"
@@ -9,18 +9,29 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/cassette"
 	"github.com/mcpbelt/mcpbelt/transport"
-	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
 
-// A test that meets the real server when RECORD is set, and its recording
+// A test connects to the real server when RECORD is set, and to its recording
 // otherwise.
 func ExampleRecord() {
 	t := &testing.T{} // your test has its own
 	const file = "testdata/weather.json"
-	weather := transporttest.Replay(file)
+	var weather mcp.Transport
 	if os.Getenv("RECORD") != "" {
-		weather = transporttest.Record(t, file, &transport.Command{Path: "weather-server"})
+		r := cassette.Record(&transport.Command{Path: "weather-server"}, nil)
+		t.Cleanup(func() {
+			if err := r.Save(file); err != nil {
+				t.Error(err)
+			}
+		})
+		weather = r
+	} else {
+		var err error
+		if weather, err = cassette.Replay(file, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 	c := mcp.NewClient("weather", weather, nil)
 	defer c.Close()
@@ -28,7 +39,12 @@ func ExampleRecord() {
 }
 
 func ExampleReplay() {
-	c := mcp.NewClient("weather", transporttest.Replay("testdata/weather.json"), nil)
+	weather, err := cassette.Replay("testdata/weather.json", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := mcp.NewClient("weather", weather, nil)
 	defer c.Close()
 
 	res, err := c.CallTool(context.Background(), "forecast", json.RawMessage(`{"city":"Paris"}`), nil)
@@ -39,7 +55,7 @@ func ExampleReplay() {
 	fmt.Printf("%s\n", res.StructuredContent)
 
 	_, err = c.CallTool(context.Background(), "forecast", json.RawMessage(`{"city":"Rome"}`), nil)
-	var unrecorded *transporttest.UnrecordedError
+	var unrecorded *cassette.UnrecordedError
 	fmt.Println(errors.As(err, &unrecorded), mcp.OutcomeOf(err))
 	for _, d := range unrecorded.Differences {
 		fmt.Println(d.Path, "recorded", d.Recorded, "got", d.Got)

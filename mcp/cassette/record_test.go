@@ -1,4 +1,4 @@
-package transporttest_test
+package cassette_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/cassette"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
@@ -154,15 +155,35 @@ func scripted(d *diary) {
 // recording.
 func record(t *testing.T, file string, tr mcp.Transport, story func(*diary)) (told string) {
 	t.Run("record", func(t *testing.T) {
-		d := newDiary(t, transporttest.Record(t, file, tr))
+		r := cassette.Record(tr, nil)
+		d := newDiary(t, r)
 		story(d)
 		told = d.String()
+		save(t, r, d, file)
 	})
 	return told
 }
 
+// save ends the client of a diary and writes what was recorded of it.
+func save(t *testing.T, r *cassette.Recorder, d *diary, file string) {
+	t.Helper()
+	_ = d.c.Close()
+	if err := r.Save(file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newReplay(t *testing.T, file string, opts *cassette.Options) mcp.Transport {
+	t.Helper()
+	tr, err := cassette.Replay(file, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
 func replay(t *testing.T, file string, story func(*diary)) string {
-	d := newDiary(t, transporttest.Replay(file))
+	d := newDiary(t, newReplay(t, file, nil))
 	story(d)
 	return d.String()
 }
@@ -302,12 +323,12 @@ func TestUnrecorded(t *testing.T) {
 		d.call("say", `{"city":"Paris","days":[1,2]}`)
 		d.call("say", `{"city":"Rome","days":[1,2,3]}`)
 	})
-	c := mcp.NewClient("x", transporttest.Replay(file), nil)
+	c := mcp.NewClient("x", newReplay(t, file, nil), nil)
 	defer func() { _ = c.Close() }()
-	try := func(args string) *transporttest.UnrecordedError {
+	try := func(args string) *cassette.UnrecordedError {
 		t.Helper()
 		_, err := c.CallTool(t.Context(), "say", json.RawMessage(args), nil)
-		var e *transporttest.UnrecordedError
+		var e *cassette.UnrecordedError
 		if !errors.As(err, &e) || mcp.OutcomeOf(err) != mcp.NotSent {
 			t.Fatalf("got %v with outcome %v", err, mcp.OutcomeOf(err))
 		}
@@ -339,13 +360,13 @@ func TestReplayComparesAnswers(t *testing.T) {
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
 		file := filepath.Join(t.TempDir(), "a.json")
 		record(t, file, server(t, revision), func(d *diary) { d.call("ask", `{}`) })
-		c := mcp.NewClient("x", transporttest.Replay(file), &mcp.ClientOptions{
+		c := mcp.NewClient("x", newReplay(t, file, nil), &mcp.ClientOptions{
 			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Bob"}}, nil
 			},
 		})
 		_, err := c.CallTool(t.Context(), "ask", nil, nil)
-		var e *transporttest.UnrecordedError
+		var e *cassette.UnrecordedError
 		if !errors.As(err, &e) || !strings.Contains(err.Error(), `content.name: recorded "Ann", got "Bob"`) {
 			t.Errorf("%s: %v", revision, err)
 		}
@@ -407,10 +428,12 @@ func TestReplayedErrors(t *testing.T) {
 			var want error
 			real := &cutTransport{&transport.Pipe{Serve: server(t, mcp.Revision20251125).Serve}, c.err}
 			t.Run("record", func(t *testing.T) {
-				d := newDiary(t, transporttest.Record(t, file, real))
+				r := cassette.Record(real, nil)
+				d := newDiary(t, r)
 				_, want = d.c.CallTool(d.context(), "x", nil, nil)
+				save(t, r, d, file)
 			})
-			_, got := newDiary(t, transporttest.Replay(file)).c.CallTool(t.Context(), "x", nil, nil)
+			_, got := newDiary(t, newReplay(t, file, nil)).c.CallTool(t.Context(), "x", nil, nil)
 			if got == nil || !c.same(want) || !c.same(got) || got.Error() != strings.ReplaceAll(want.Error(), ":4711", "") {
 				t.Errorf("recorded %v, replayed %v", want, got)
 			}
@@ -435,7 +458,7 @@ func TestReplayByHand(t *testing.T) {
 	if err := os.WriteFile(file, []byte(recording), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := newDiary(t, transporttest.Replay(file))
+	d := newDiary(t, newReplay(t, file, nil))
 	d.ready()
 	before := d.c.State()
 	d.call("a", `{}`)
@@ -457,66 +480,66 @@ func TestReplayByHand(t *testing.T) {
 // it.
 func TestRedactRule(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.json")
-	cassette := transporttest.Cassette{File: file, Redact: func(key, value string) string {
+	opts := &cassette.Options{Redact: func(key, value string) string {
 		if key == "customer" {
 			return "somebody"
 		}
 		return value
 	}}
-	t.Run("record", func(t *testing.T) {
-		d := newDiary(t, cassette.Record(t, server(t, mcp.Revision20251125)))
-		d.call("say", `{"customer":"Ann Smith"}`)
-	})
+	r := cassette.Record(server(t, mcp.Revision20251125), opts)
+	recorded := newDiary(t, r)
+	recorded.call("say", `{"customer":"Ann Smith"}`)
+	save(t, r, recorded, file)
 	data, err := os.ReadFile(file)
 	if err != nil || strings.Contains(string(data), "Smith") || !strings.Contains(string(data), "somebody") {
 		t.Errorf("%v:\n%s", err, data)
 	}
-	d := newDiary(t, cassette.Replay())
+	d := newDiary(t, newReplay(t, file, opts))
 	d.call("say", `{"customer":"Bob Jones"}`)
 	if !strings.Contains(d.String(), "say 1") {
 		t.Error(d.String())
 	}
 }
 
-// A test that fails leaves the recording of before as it was. A test that runs
-// in a process of its own fails on purpose.
-func TestFailedTestKeepsTheFile(t *testing.T) {
+// A recording that cannot be written leaves the file of before as it was.
+func TestSaveKeepsTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.json")
-	failing := &quietTest{TB: t}
-	c := mcp.NewClient("x", transporttest.Record(failing, file, server(t, mcp.Revision20251125)), nil)
-	if err := c.Ready(t.Context()); err != nil {
+	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Close()
-	failing.failed = true
-	failing.finish()
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file of a failed test: %v", err)
+	odd := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
+		"tools/call": mcptest.Result(`{"content":[],"a":1,"a":2}`),
+	})
+	r := cassette.Record(odd, nil)
+	d := newDiary(t, r)
+	d.call("x", `{}`)
+	_ = d.c.Close()
+	if err := r.Save(file); err == nil || !strings.HasPrefix(err.Error(), "cassette: save "+file+": tools/call: ") {
+		t.Errorf("got %v, want an error of the answer", err)
 	}
-	failing.failed = false
-	failing.finish()
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
-	}
-}
-
-// A quietTest is a test that ends when it is told, as it is told.
-type quietTest struct {
-	testing.TB
-	failed   bool
-	cleanups []func()
-}
-
-func (q *quietTest) Cleanup(f func()) { q.cleanups = append(q.cleanups, f) }
-func (q *quietTest) Failed() bool     { return q.failed }
-
-func (q *quietTest) finish() {
-	for _, f := range q.cleanups {
-		f()
+	if data, err := os.ReadFile(file); err != nil || string(data) != "before" {
+		t.Errorf("got %q, %v, want the file of before", data, err)
 	}
 }
 
-func TestBadCassette(t *testing.T) {
+// What was recorded so far can be saved again and again.
+func TestSaveTwice(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.json")
+	r := cassette.Record(server(t, mcp.Revision20251125), nil)
+	d := newDiary(t, r)
+	for range 2 {
+		d.call("again", `{}`)
+		if err := r.Save(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := func(d *diary) { d.call("again", `{}`); d.call("again", `{}`) }
+	if got := replay(t, file, again); got != d.String() {
+		t.Errorf("got %s, want %s", got, d.String())
+	}
+}
+
+func TestReplayRefuses(t *testing.T) {
 	for data, want := range map[string]string{
 		``:                              ":1:1: the file is empty",
 		`{"version":1,`:                 ":1:",
@@ -541,16 +564,13 @@ func TestBadCassette(t *testing.T) {
 		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := transporttest.Replay(file).Connect(t.Context())
-		var bad *transporttest.CassetteError
+		_, err := cassette.Replay(file, nil)
+		var bad *cassette.Error
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || bad.Line == 0 {
 			t.Errorf("%s: got %v, want %s", data, err, want)
 		}
-		if mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("%s: outcome %v", data, mcp.OutcomeOf(err))
-		}
 	}
-	_, err := transporttest.Replay(filepath.Join(t.TempDir(), "none.json")).Connect(t.Context())
+	_, err := cassette.Replay(filepath.Join(t.TempDir(), "none.json"), nil)
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// FuzzCassette: no file makes the parser panic, and what it accepts is written
+// FuzzParse: no file makes the parser panic, and what it accepts is written
 // so that it reads the same and is written the same again.
-func FuzzCassette(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		``, `{`, `[]`, `{"version":1}`, `{"version":1,"connections":[{}]}`,
 		`{"version":1,"connections":[{"refused":{"outcome":"not sent","message":"<&>","kind":"limit","limit":7}}]}`,
@@ -30,7 +30,7 @@ func FuzzCassette(f *testing.F) {
 	}
 	f.Add(recorded)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := parseCassette("f", data)
+		c, err := parse("f", data)
 		if err != nil {
 			return
 		}
@@ -38,7 +38,7 @@ func FuzzCassette(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		again, err := parseCassette("f", first)
+		again, err := parse("f", first)
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v\n%s", err, first)
 		}

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"bytes"
@@ -9,49 +9,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// cassetteVersion is the version of the file format. It grows when a file of
-// before cannot be read any more.
-const cassetteVersion = 1
+// version is the version of the file format. It grows when an older file cannot be read
+// any more.
+const version = 1
 
-// A Cassette is a file that holds a recording. It is replayed with the rule that
-// it was recorded with.
-type Cassette struct {
-	// File is where it is.
-	File string
-	// Redact may replace a string before it is written to the file or compared
-	// with it, after the rules of [Record] were applied. Key is that of the
-	// innermost object member that the string belongs to, or empty. Redact must
-	// leave what it has returned itself as it is, and be safe for concurrent
-	// use. Default: no further rule.
-	Redact func(key, value string) string
-}
-
-// A CassetteError reports a file that cannot be replayed.
-type CassetteError struct {
-	File   string // as given to [Replay]
-	Line   int    // counted from 1; zero if the whole file is meant
-	Column int    // in bytes, counted from 1; zero if the whole file is meant
-	Path   string // of the value, such as "connections[0].turns[3].params"; may be empty
-	Err    error  // what is wrong
-}
-
-func (e *CassetteError) Error() string {
-	where := e.File
-	if e.Line > 0 {
-		where = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
-	}
-	if e.Path != "" {
-		where += ": " + e.Path
-	}
-	return fmt.Sprintf("cassette %s: %v", where, e.Err)
-}
-
-func (e *CassetteError) Unwrap() error { return e.Err }
-
-// Outcome returns [mcp.NotSent].
-func (e *CassetteError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// A cassette is what a file holds.
+// A recording is what a file holds.
 type recording struct{ tracks []*track }
 
 // A track is what passed over one connection.
@@ -156,11 +118,11 @@ type replayedError struct {
 func (e *replayedError) Error() string { return e.text }
 func (e *replayedError) Unwrap() error { return e.is }
 
-// encode returns the file. Equal cassettes have equal files.
+// encode returns the file. Equal recordings have equal files.
 func (c *recording) encode() ([]byte, error) {
 	w := writer{}
 	w.open('{')
-	w.member("version", fmt.Appendf(nil, "%d", cassetteVersion))
+	w.member("version", fmt.Appendf(nil, "%d", version))
 	w.list("connections", len(c.tracks), func(i int) { w.track(c.tracks[i]) })
 	w.close('}')
 	var out bytes.Buffer

@@ -1,4 +1,4 @@
-package transporttest
+package cassette
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ const (
 )
 
 // An UnrecordedError reports a message that the recording does not have, or has
-// no more. Nothing in it is a secret that [Record] would redact.
+// no more. Nothing in it is a secret that a [Recorder] would redact.
 type UnrecordedError struct {
 	File   string          // as given to [Replay]
 	Method string          // of the request
@@ -48,7 +48,7 @@ type Difference struct {
 
 func (e *UnrecordedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "cassette %s: %s %s ", e.File, e.Method, shorten(string(e.Params), maxShownParams))
+	fmt.Fprintf(&b, "cassette: %s: %s %s ", e.File, e.Method, shorten(string(e.Params), maxShownParams))
 	if e.Recorded > 0 {
 		fmt.Fprintf(&b, "was recorded %d times and is now asked once more", e.Recorded)
 		return b.String()
