@@ -5,20 +5,67 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// The functions here decode what the protocol's reader has checked already.
-// They look at exact keys, unlike encoding/json, which would let "ISERROR"
-// pass for "isError".
+// The functions here decode what the protocol's reader has checked already. They look at
+// exact keys, unlike encoding/json, which would let "ISERROR" pass for "isError", and pass
+// over members that they do not know. Their errors are ProtocolErrors with the path of
+// what is wrong, without server and method.
 
-var (
-	errNotString = errors.New("not a string")
-	errNotObject = errors.New("not an object")
-	errNotArray  = errors.New("not an array")
-	errMissing   = errors.New("missing")
+var errMissing = errors.New("missing")
+
+// Kinds of JSON, as an error names them.
+const (
+	aString  = "a string"
+	aNumber  = "a number"
+	aBool    = "a boolean"
+	anArray  = "an array"
+	anObject = "an object"
 )
+
+// A kindError reports a JSON value of another kind than is wanted. It is made often where
+// an answer is hostile, so that its text is put together only when it is read.
+type kindError struct {
+	got  byte // the first of the value; zero if there is none
+	want string
+}
+
+func (e *kindError) Error() string {
+	got := aNumber
+	switch e.got {
+	case 0:
+		got = "nothing"
+	case '{':
+		got = anObject
+	case '[':
+		got = anArray
+	case '"':
+		got = aString
+	case 't', 'f':
+		got = aBool
+	case 'n':
+		got = "null"
+	}
+	return "got " + got + ", want " + e.want
+}
+
+// wrongKind returns the error of a value that is not of the kind wanted.
+func wrongKind(value []byte, want string) error {
+	if len(value) == 0 {
+		return &kindError{0, want}
+	}
+	return &kindError{value[0], want}
+}
+
+func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
+
+func isNull(value []byte) bool { return string(value) == "null" }
 
 // at says where in an answer an error is.
 func at(path string, err error) error {
@@ -27,7 +74,10 @@ func at(path string, err error) error {
 	}
 	var inner *ProtocolError
 	if errors.As(err, &inner) {
-		if inner.Path != "" {
+		switch {
+		case path == "" || inner.Path == "" || inner.Path[0] == '[':
+			path += inner.Path
+		default:
 			path += "." + inner.Path
 		}
 		err = inner.Err
@@ -35,10 +85,105 @@ func at(path string, err error) error {
 	return &ProtocolError{Path: path, Err: err}
 }
 
+// A field is a member of an object that is to be decoded.
+type field struct {
+	name string
+	// into is where the value goes: a pointer, or a func([]byte) error that takes it. A
+	// json.RawMessage keeps the value as it is. Null is the zero value, but to a function.
+	into any
+	need bool // it is a string, and must not be empty
+}
+
+// decodeObject decodes the fields of an object.
+func decodeObject(raw []byte, fields ...field) error {
+	if !isObject(raw) {
+		return wrongKind(raw, anObject)
+	}
+	for key, value := range jsonscan.Fields(raw) {
+		for i := range fields {
+			if fields[i].name != string(key) {
+				continue
+			}
+			if err := fields[i].decode(key, value); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range fields {
+		if text, ok := fields[i].into.(*string); ok && fields[i].need && *text == "" {
+			return at(fields[i].name, errMissing)
+		}
+	}
+	return nil
+}
+
+func (f *field) decode(key, value []byte) (err error) {
+	switch into := f.into.(type) {
+	case func([]byte) error:
+		return at(f.name, into(value))
+	case *string:
+		return decodeString(into, key, value)
+	case *bool:
+		*into, err = decodeBool(key, value)
+	case *int64:
+		*into, err = decodeInteger(key, value)
+	case *[]Icon:
+		*into, err = decodeIcons(key, value)
+	case *json.RawMessage:
+		if *into = value; isNull(value) {
+			*into = nil
+		}
+	default:
+		return unmarshal(into, key, value)
+	}
+	return err
+}
+
+// decoded returns v, or nil with an error.
+func decoded[T any](v *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// arrayOf decodes an array into list, which is nil for null and only then.
+func arrayOf[T any](list *[]T, decode func([]byte) (T, error)) func([]byte) error {
+	return func(value []byte) error {
+		if *list = nil; isNull(value) {
+			return nil
+		}
+		if value[0] != '[' {
+			return wrongKind(value, anArray)
+		}
+		*list = []T{}
+		for element := range jsonscan.Elements(value) {
+			item, err := decode(element)
+			if err != nil {
+				return at(fmt.Sprintf("[%d]", len(*list)), err)
+			}
+			*list = append(*list, item)
+		}
+		return nil
+	}
+}
+
+// word decodes a string of a type of its own.
+func word[T ~string](dst *T) func([]byte) error {
+	return func(value []byte) error {
+		text, ok := jsonscan.String(value)
+		if !ok && !isNull(value) {
+			return wrongKind(value, aString)
+		}
+		*dst = T(text)
+		return nil
+	}
+}
+
 func decodeString(dst *string, key, value []byte) error {
 	text, ok := jsonscan.String(value)
-	if !ok && string(value) != "null" {
-		return at(string(key), errNotString)
+	if !ok && !isNull(value) {
+		return at(string(key), wrongKind(value, aString))
 	}
 	*dst = text
 	return nil
@@ -47,19 +192,46 @@ func decodeString(dst *string, key, value []byte) error {
 // decodeText is decodeString without a copy.
 func decodeText(key, value []byte) ([]byte, error) {
 	text, ok := jsonscan.Text(value)
-	if !ok && string(value) != "null" {
-		return nil, at(string(key), errNotString)
+	if !ok && !isNull(value) {
+		return nil, at(string(key), wrongKind(value, aString))
 	}
 	return text, nil
 }
 
 // decodeAs decodes parts that need no exactness, such as annotations.
-func decodeAs[T any](key, value []byte) (T, error) {
-	var v T
-	if err := json.Unmarshal(value, &v); err != nil {
-		return v, at(string(key), errors.New("wrong type"))
+func decodeAs[T any](key, value []byte) (v T, err error) {
+	err = unmarshal(&v, key, value)
+	return v, err
+}
+
+// unmarshal decodes a value as encoding/json does.
+func unmarshal(into any, key, value []byte) error {
+	err := json.Unmarshal(value, into)
+	if err == nil {
+		return nil
 	}
-	return v, nil
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return at(string(key), errors.New("wrong type"))
+	}
+	got, _, _ := strings.Cut(wrong.Value, " ") // of "number 1e99"
+	want := ""
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		want = aString
+	case reflect.Bool:
+		want = aBool
+	case reflect.Slice, reflect.Array:
+		want = anArray
+	case reflect.Struct, reflect.Map:
+		want = anObject
+	case reflect.Float32, reflect.Float64:
+		want = aNumber
+	default:
+		want = "a whole number"
+	}
+	first := map[string]byte{"object": '{', "array": '[', "string": '"', "bool": 't', "number": '0'}[got]
+	return at(string(key), at(wrong.Field, &kindError{first, want}))
 }
 
 func decodeBool(key, value []byte) (bool, error) {
@@ -69,14 +241,29 @@ func decodeBool(key, value []byte) (bool, error) {
 	case "false", "null":
 		return false, nil
 	}
-	return false, at(string(key), errors.New("neither true nor false"))
+	return false, at(string(key), wrongKind(value, aBool))
+}
+
+// decodeInteger decodes a whole number, however it is written.
+func decodeInteger(key, value []byte) (int64, error) {
+	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
+		return n, nil
+	}
+	if isNull(value) {
+		return 0, nil
+	}
+	f, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+		return 0, at(string(key), wrongKind(value, "a whole number"))
+	}
+	return int64(f), nil
 }
 
 // decodeTool decodes a tool. To revision 2026-07-28 one is invalid whose schema
 // asks for header fields in a way that the protocol does not allow.
 func decodeTool(raw []byte, modern bool) (*Tool, error) {
 	if raw[0] != '{' {
-		return nil, errNotObject
+		return nil, wrongKind(raw, anObject)
 	}
 	t := &Tool{}
 	var err error
@@ -117,10 +304,10 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 // decodeSchema keeps a schema as it is. The value nil stands for no schema.
 func decodeSchema(key, value []byte) (any, error) {
 	switch {
-	case string(value) == "null":
+	case isNull(value):
 		return nil, nil
 	case value[0] != '{' && value[0] != 't' && value[0] != 'f':
-		return nil, at(string(key), errors.New("not a JSON Schema"))
+		return nil, at(string(key), wrongKind(value, "a JSON Schema"))
 	}
 	return json.RawMessage(value), nil
 }
@@ -130,8 +317,6 @@ const (
 	kindComplete      = "complete"
 	kindInputRequired = "input_required"
 )
-
-func unknownKind(kind string) error { return unknownResult(kind) }
 
 // An inputRequired is what a server of revision 2026-07-28 wants to know before
 // it goes on with a call.
@@ -144,7 +329,7 @@ type inputRequired struct {
 // 2026-07-28, what the server needs first.
 func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *inputRequired, error) {
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil, nil, at("result", errNotObject)
+		return nil, nil, at("result", wrongKind(raw, anObject))
 	}
 	// Most results have one block of content, for which there is room.
 	whole := &struct {
@@ -169,7 +354,7 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		value := c.Value()
 		switch string(key) {
 		case "structuredContent":
-			if modern || string(value) != "null" { // to older revisions null is none
+			if modern || !isNull(value) { // to older revisions null is none
 				res.StructuredContent = json.RawMessage(value)
 			}
 		case "isError", "is_error": // as some servers write it
@@ -179,13 +364,13 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 		case "_meta":
 			res.Meta, err = decodeAs[Meta](key, value)
 		case "resultType":
-			if string(value) != "null" {
+			if !isNull(value) {
 				err = decodeString(&kind, key, value)
 			}
 		case "inputRequests":
 			need.requests, err = decodeRequests(key, value)
 		case "requestState":
-			if string(value) != "null" {
+			if !isNull(value) {
 				need.state = value
 			}
 		case "task":
@@ -216,8 +401,8 @@ func (u unknownResult) Error() string {
 
 // decodeRequests keeps the wishes of a server, or nil if it has none.
 func decodeRequests(key, value []byte) (json.RawMessage, error) {
-	if value[0] != '{' && string(value) != "null" {
-		return nil, at(string(key), errNotObject)
+	if value[0] != '{' && !isNull(value) {
+		return nil, at(string(key), wrongKind(value, anObject))
 	}
 	for range jsonscan.Fields(value) {
 		return value, nil
@@ -230,7 +415,7 @@ func decodeRequests(key, value []byte) (json.RawMessage, error) {
 // those that stand together become one, so that many do not need much memory.
 func decodeContents(c *jsonscan.Cursor, contents []Content) ([]Content, error) {
 	if kind := c.Kind(); kind != '[' && kind != 'n' {
-		return nil, at("content", errNotArray)
+		return nil, at("content", &kindError{kind, anArray})
 	}
 	var unread []byte
 	first := 0 // where unread begins
@@ -274,9 +459,9 @@ type block struct {
 // decodeContent decodes the block at the cursor and passes over it, also if it
 // cannot be read.
 func decodeContent(c *jsonscan.Cursor) (Content, error) {
-	if c.Kind() != '{' {
+	if kind := c.Kind(); kind != '{' {
 		c.Skip()
-		return nil, errNotObject
+		return nil, &kindError{kind, anObject}
 	}
 	var b block
 	var bad error // the first
@@ -387,7 +572,7 @@ func (b *block) content() (Content, error) {
 
 func decodeResource(raw []byte) (*ResourceContents, error) {
 	if raw[0] != '{' {
-		return nil, errNotObject
+		return nil, wrongKind(raw, anObject)
 	}
 	r := &ResourceContents{}
 	var err error
@@ -417,8 +602,8 @@ func decodeBase64(key string, value []byte) ([]byte, error) {
 		return nil, nil
 	}
 	text, ok := jsonscan.Text(value)
-	if !ok && string(value) != "null" {
-		return nil, at(key, errNotString)
+	if !ok && !isNull(value) {
+		return nil, at(key, wrongKind(value, aString))
 	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(data, text)

@@ -1,20 +1,16 @@
 package mcp
 
 import (
-	"errors"
-	"math"
-	"strconv"
 	"strings"
-
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // decodeIcons decodes icons. Those that could not be shown without danger are
 // left out: a picture comes from the web or stands in the address itself, and
 // never from a file, a script or elsewhere.
 func decodeIcons(key, value []byte) ([]Icon, error) {
-	icons, err := decodeAs[[]Icon](key, value)
-	return safeIcons(icons), err
+	var icons []Icon
+	err := arrayOf(&icons, func(raw []byte) (Icon, error) { return decodeAs[Icon](nil, raw) })(value)
+	return safeIcons(icons), at(string(key), err)
 }
 
 func safeIcons(icons []Icon) []Icon {
@@ -38,147 +34,53 @@ func withSafeIcons(server *Implementation) *Implementation {
 	return &safe
 }
 
-// decodeInteger decodes a whole number, however it is written.
-func decodeInteger(key, value []byte) (int64, error) {
-	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
-		return n, nil
-	}
-	if string(value) == "null" {
-		return 0, nil
-	}
-	f, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
-		return 0, at(string(key), errors.New("not a whole number"))
-	}
-	return int64(f), nil
-}
-
 func decodeListedResource(raw []byte, _ bool) (*Resource, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	r := &Resource{}
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "uri":
-			err = decodeString(&r.URI, key, value)
-		case "name":
-			err = decodeString(&r.Name, key, value)
-		case "title":
-			err = decodeString(&r.Title, key, value)
-		case "description":
-			err = decodeString(&r.Description, key, value)
-		case "mimeType":
-			err = decodeString(&r.MIMEType, key, value)
-		case "size":
-			r.Size, err = decodeInteger(key, value)
-		case "annotations":
-			r.Annotations, err = decodeAs[*Annotations](key, value)
-		case "icons":
-			r.Icons, err = decodeIcons(key, value)
-		case "_meta":
-			r.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if r.URI == "" {
-		return nil, at("uri", errMissing)
-	}
-	return r, nil
+	return decoded(r, decodeObject(raw,
+		field{name: "uri", into: &r.URI, need: true},
+		field{name: "name", into: &r.Name},
+		field{name: "title", into: &r.Title},
+		field{name: "description", into: &r.Description},
+		field{name: "mimeType", into: &r.MIMEType},
+		field{name: "size", into: &r.Size},
+		field{name: "annotations", into: &r.Annotations},
+		field{name: "icons", into: &r.Icons},
+		field{name: "_meta", into: &r.Meta},
+	))
 }
 
 func decodeResourceTemplate(raw []byte, _ bool) (*ResourceTemplate, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	t := &ResourceTemplate{}
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "uriTemplate":
-			err = decodeString(&t.URITemplate, key, value)
-		case "name":
-			err = decodeString(&t.Name, key, value)
-		case "title":
-			err = decodeString(&t.Title, key, value)
-		case "description":
-			err = decodeString(&t.Description, key, value)
-		case "mimeType":
-			err = decodeString(&t.MIMEType, key, value)
-		case "annotations":
-			t.Annotations, err = decodeAs[*Annotations](key, value)
-		case "icons":
-			t.Icons, err = decodeIcons(key, value)
-		case "_meta":
-			t.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if t.URITemplate == "" {
-		return nil, at("uriTemplate", errMissing)
-	}
-	return t, nil
+	return decoded(t, decodeObject(raw,
+		field{name: "uriTemplate", into: &t.URITemplate, need: true},
+		field{name: "name", into: &t.Name},
+		field{name: "title", into: &t.Title},
+		field{name: "description", into: &t.Description},
+		field{name: "mimeType", into: &t.MIMEType},
+		field{name: "annotations", into: &t.Annotations},
+		field{name: "icons", into: &t.Icons},
+		field{name: "_meta", into: &t.Meta},
+	))
 }
 
 func decodePrompt(raw []byte, _ bool) (*Prompt, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	p := &Prompt{}
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "name":
-			err = decodeString(&p.Name, key, value)
-		case "title":
-			err = decodeString(&p.Title, key, value)
-		case "description":
-			err = decodeString(&p.Description, key, value)
-		case "arguments":
-			p.Arguments, err = decodeEach(key, value, decodePromptArgument)
-		case "icons":
-			p.Icons, err = decodeIcons(key, value)
-		case "_meta":
-			p.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if p.Name == "" {
-		return nil, at("name", errMissing)
-	}
-	return p, nil
+	return decoded(p, decodeObject(raw,
+		field{name: "name", into: &p.Name, need: true},
+		field{name: "title", into: &p.Title},
+		field{name: "description", into: &p.Description},
+		field{name: "arguments", into: arrayOf(&p.Arguments, decodePromptArgument)},
+		field{name: "icons", into: &p.Icons},
+		field{name: "_meta", into: &p.Meta},
+	))
 }
 
 func decodePromptArgument(raw []byte) (*PromptArgument, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	a := &PromptArgument{}
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "name":
-			err = decodeString(&a.Name, key, value)
-		case "title":
-			err = decodeString(&a.Title, key, value)
-		case "description":
-			err = decodeString(&a.Description, key, value)
-		case "required":
-			a.Required, err = decodeBool(key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if a.Name == "" {
-		return nil, at("name", errMissing)
-	}
-	return a, nil
+	return decoded(a, decodeObject(raw,
+		field{name: "name", into: &a.Name, need: true},
+		field{name: "title", into: &a.Title},
+		field{name: "description", into: &a.Description},
+		field{name: "required", into: &a.Required},
+	))
 }

@@ -7,89 +7,52 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// A resultHead is what tells a result from a question of the server's.
-type resultHead struct {
-	kind  string
-	named bool // there is a kind
-	need  inputRequired
-}
-
-// take takes a member of a result that belongs to the head.
-func (h *resultHead) take(key, value []byte) (err error) {
-	switch string(key) {
-	case "resultType":
-		h.named = string(value) != "null"
-		err = decodeString(&h.kind, key, value)
-	case "inputRequests":
-		h.need.requests, err = decodeRequests(key, value)
-	case "requestState":
-		if string(value) != "null" {
-			h.need.state = value
-		}
+// decodeResult decodes a result, or returns what the server needs first.
+func decodeResult(raw json.RawMessage, modern bool, fields ...field) (*inputRequired, error) {
+	if !isObject(raw) {
+		return nil, at("result", wrongKind(raw, anObject))
 	}
-	return err
-}
-
-// asks returns what the server needs first, or nil if the result is complete.
-func (h *resultHead) asks(modern bool) (*inputRequired, error) {
+	var kind *string
+	need := &inputRequired{}
+	err := decodeObject(raw, append(fields,
+		field{name: "resultType", into: &kind},
+		field{name: "inputRequests", into: func(value []byte) (err error) {
+			need.requests, err = decodeRequests(nil, value)
+			return err
+		}},
+		field{name: "requestState", into: &need.state},
+	)...)
 	switch {
-	case h.kind == kindComplete || !h.named:
+	case err != nil:
+		return nil, err
+	case kind == nil || *kind == kindComplete:
 		return nil, nil
-	case h.kind == kindInputRequired && modern:
-		return &h.need, nil
+	case *kind == kindInputRequired && modern:
+		return need, nil
 	}
-	return nil, at("resultType", unknownKind(h.kind))
-}
-
-// decodeEach decodes the elements of an array.
-func decodeEach[T any](key, value []byte, decode func([]byte) (T, error)) ([]T, error) {
-	if string(value) == "null" {
-		return nil, nil
-	}
-	if value[0] != '[' {
-		return nil, at(string(key), errNotArray)
-	}
-	list := []T{}
-	for element := range jsonscan.Elements(value) {
-		item, err := decode(element)
-		if err != nil {
-			return nil, at(fmt.Sprintf("%s[%d]", key, len(list)), err)
-		}
-		list = append(list, item)
-	}
-	return list, nil
+	return nil, at("resultType", unknownResult(*kind))
 }
 
 // decodeReadResult decodes an answer to resources/read.
 func decodeReadResult(raw json.RawMessage, modern bool) (*ReadResourceResult, *inputRequired, error) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, nil, at("result", errNotObject)
-	}
 	res := &ReadResourceResult{}
-	var head resultHead
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "contents":
-			res.Contents, err = decodeEach(key, value, decodeContentsOf)
-		case "ttlMs":
-			ttl, _ := decodeInteger(key, value) // a hint, and no more
+	need, err := decodeResult(raw, modern,
+		field{name: "contents", into: arrayOf(&res.Contents, decodeContentsOf)},
+		field{name: "ttlMs", into: func(value []byte) error {
+			ttl, _ := decodeInteger(nil, value) // a hint, and no more
 			res.TTLMs = int(ttl)
-		case "cacheScope":
+			return nil
+		}},
+		field{name: "cacheScope", into: func(value []byte) error {
 			res.CacheScope, _ = jsonscan.String(value)
-		case "_meta":
-			res.Meta, err = decodeAs[Meta](key, value)
-		default:
-			err = head.take(key, value)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if need, err := head.asks(modern); need != nil || err != nil {
+			return nil
+		}},
+		field{name: "_meta", into: &res.Meta},
+	)
+	switch {
+	case need != nil || err != nil:
 		return nil, need, err
-	}
-	if res.Contents == nil {
+	case res.Contents == nil:
 		return nil, nil, at("contents", errMissing)
 	}
 	return res, nil, nil
@@ -110,63 +73,39 @@ func decodeContentsOf(raw []byte) (*ResourceContents, error) {
 
 // decodePromptResult decodes an answer to prompts/get.
 func decodePromptResult(raw json.RawMessage, modern bool) (*GetPromptResult, *inputRequired, error) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, nil, at("result", errNotObject)
-	}
 	res := &GetPromptResult{}
-	var head resultHead
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "description":
-			err = decodeString(&res.Description, key, value)
-		case "messages":
-			res.Messages, err = decodeEach(key, value, decodePromptMessage)
-		case "_meta":
-			res.Meta, err = decodeAs[Meta](key, value)
-		default:
-			err = head.take(key, value)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	if need, err := head.asks(modern); need != nil || err != nil {
+	need, err := decodeResult(raw, modern,
+		field{name: "description", into: &res.Description},
+		field{name: "messages", into: arrayOf(&res.Messages, decodePromptMessage)},
+		field{name: "_meta", into: &res.Meta},
+	)
+	switch {
+	case need != nil || err != nil:
 		return nil, need, err
-	}
-	if res.Messages == nil {
+	case res.Messages == nil:
 		return nil, nil, at("messages", errMissing)
 	}
 	return res, nil, nil
 }
 
 func decodePromptMessage(raw []byte) (*PromptMessage, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	m := &PromptMessage{}
-	var role string
-	var err error
-	walk := jsonscan.Walk(raw)
-	for key := range walk.Members() {
-		switch string(key) {
-		case "role":
-			err = decodeString(&role, key, walk.Value())
-		case "content":
-			m.Content, err = decodeContent(&walk)
-			err = at("content", err)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+	err := decodeObject(raw,
+		field{name: "role", into: word(&m.Role)},
+		field{name: "content", into: func(value []byte) (err error) {
+			c := jsonscan.Walk(value)
+			m.Content, err = decodeContent(&c)
+			return err
+		}},
+	)
 	switch {
-	case role != "user" && role != "assistant":
-		return nil, at("role", fmt.Errorf("%.80q is neither user nor assistant", role))
+	case err != nil:
+		return nil, err
+	case m.Role != roleUser && m.Role != roleAssistant:
+		return nil, at("role", fmt.Errorf("%.80q is neither user nor assistant", m.Role))
 	case m.Content == nil:
 		return nil, at("content", errMissing)
 	}
-	m.Role = Role(role)
 	return m, nil
 }
 
@@ -176,64 +115,42 @@ const maxCompletions = 100
 // decodeCompletion decodes an answer to completion/complete. Values beyond those
 // that the protocol allows are cut off.
 func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, at("result", errNotObject)
+	if !isObject(raw) {
+		return nil, at("result", wrongKind(raw, anObject))
 	}
 	res := &CompleteResult{}
-	var head resultHead
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "completion":
-			err = at(string(key), decodeValues(res, value))
-		case "_meta":
-			res.Meta, err = decodeAs[Meta](key, value)
-		case "resultType":
-			err = head.take(key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if _, err := head.asks(false); err != nil {
+	details := &res.Completion
+	var kind *string
+	var total int64
+	err := decodeObject(raw,
+		field{name: "completion", into: func(value []byte) error {
+			return decodeObject(value,
+				field{name: "values", into: arrayOf(&details.Values, func(value []byte) (string, error) {
+					text, ok := jsonscan.String(value)
+					if !ok {
+						return "", wrongKind(value, aString)
+					}
+					return text, nil
+				})},
+				field{name: "total", into: &total},
+				field{name: "hasMore", into: &details.HasMore},
+			)
+		}},
+		field{name: "_meta", into: &res.Meta},
+		field{name: "resultType", into: &kind},
+	)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if res.Completion.Values == nil {
+	case kind != nil && *kind != kindComplete:
+		return nil, at("resultType", unknownResult(*kind))
+	case details.Values == nil:
 		return nil, at("completion.values", errMissing)
 	}
-	return res, nil
-}
-
-func decodeValues(res *CompleteResult, raw []byte) error {
-	if raw[0] != '{' {
-		return errNotObject
-	}
-	details := &res.Completion
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "values":
-			details.Values, err = decodeEach(key, value, func(raw []byte) (text string, err error) {
-				text, ok := jsonscan.String(raw)
-				if !ok {
-					err = errNotString
-				}
-				return text, err
-			})
-		case "total":
-			var total int64
-			total, err = decodeInteger(key, value)
-			details.Total = int(total)
-		case "hasMore":
-			details.HasMore, err = decodeBool(key, value)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	details.Total = int(total)
 	if len(details.Values) > maxCompletions {
 		details.Values = details.Values[:maxCompletions:maxCompletions]
 		details.HasMore = true
 	}
-	return nil
+	return res, nil
 }

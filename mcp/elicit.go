@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
@@ -95,30 +94,24 @@ func settled(res *ElicitResult) *ElicitResult {
 	return &ElicitResult{Action: res.Action, Content: res.Content, Meta: res.Meta}
 }
 
+// decodeElicit decodes the parameters of elicitation/create.
 func decodeElicit(raw json.RawMessage) (*ElicitParams, error) {
 	params := &ElicitParams{}
-	for key, value := range jsonscan.Fields(raw) {
-		var err error
-		switch string(key) {
-		case "mode":
-			err = decodeString(&params.Mode, key, value)
-		case "message":
-			err = decodeString(&params.Message, key, value)
-		case "requestedSchema":
-			if value[0] != '{' && string(value) != "null" {
-				err = at(string(key), errNotObject)
+	if !isObject(raw) {
+		return params, nil
+	}
+	return decoded(params, decodeObject(raw,
+		field{name: "mode", into: &params.Mode},
+		field{name: "message", into: &params.Message},
+		field{name: "requestedSchema", into: func(value []byte) error {
+			if !isObject(value) && !isNull(value) {
+				return wrongKind(value, anObject)
 			}
 			params.RequestedSchema = json.RawMessage(value)
-		case "url":
-			err = decodeString(&params.URL, key, value)
-		case "elicitationId":
-			err = decodeString(&params.ElicitationID, key, value)
-		case "_meta":
-			params.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return params, nil
+			return nil
+		}},
+		field{name: "url", into: &params.URL},
+		field{name: "elicitationId", into: &params.ElicitationID},
+		field{name: "_meta", into: &params.Meta},
+	))
 }

@@ -60,7 +60,7 @@ func TestElicit(t *testing.T) {
 		{"endless property", schema(`{"a":{"$ref":"#"}}`), nil, nil, `must have a simple type`},
 		{"nested schema", schema(`{"a":{"type":"object"}}`), nil, nil, `must have a simple type`},
 		{"schema of a list", `{"message":"","requestedSchema":{"type":"array"}}`, nil, nil, `must be object`},
-		{"no schema at all", `{"message":"","requestedSchema":[1]}`, nil, nil, `params.requestedSchema: not an object`},
+		{"no schema at all", `{"message":"","requestedSchema":[1]}`, nil, nil, `params.requestedSchema: got an array, want an object`},
 		{"undeclared mode", `{"mode":"url","message":"","url":"http://127.0.0.1/","elicitationId":"1"}`, nil, nil, `mode \"url\" was not declared`},
 		{"error", question, nil, errors.New("the secret is 42"), `"code":-32603`},
 		{"error for the server", question, nil, &mcp.JSONRPCError{Code: -32000, Message: "go away"}, `"code":-32000,"message":"go away"`},

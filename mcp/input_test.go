@@ -125,7 +125,7 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 		calls    int
 	}{
 		{"method", `{"a":{"method":"sampling/createMessage","params":{}}}`, annAnswers, `inputRequests["a"].method`, "sampling/createMessage", 1},
-		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "not an object", 1},
+		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "got a number, want an object", 1},
 		{"no method", `{"a":{}}`, annAnswers, `inputRequests["a"].method`, "", 1},
 		{"undeclared mode", `{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/"}}}`, annAnswers, `inputRequests["a"]`, `mode "url" was not declared`, 1},
 		{"schema of wrong type", `{"a":{"method":"elicitation/create","params":{"requestedSchema":[]}}}`, annAnswers, `inputRequests["a"].params.requestedSchema`, "", 1},

@@ -214,8 +214,8 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 	for key := range walk.Members() {
 		switch string(key) {
 		case p.list.member:
-			if walk.Kind() != '[' {
-				return page, p.invalid(p.list.member, errNotArray)
+			if kind := walk.Kind(); kind != '[' {
+				return page, p.invalid(p.list.member, &kindError{kind, anArray})
 			}
 			found = true
 			for i := range walk.Elements() {
@@ -237,20 +237,20 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 			if value[0] == '"' {
 				page.next = value
 			} else if string(value) != "null" {
-				return page, p.invalid("nextCursor", errNotString)
+				return page, p.invalid("nextCursor", wrongKind(value, aString))
 			}
 		case "resultType":
 			value := walk.Value()
 			if string(value) == "null" {
 				break
 			}
-			if err := decodeString(&kind, key, value); err != nil {
-				return page, p.invalid("resultType", errNotString)
+			if err := word(&kind)(value); err != nil {
+				return page, p.invalid("resultType", err)
 			}
 		}
 	}
 	if kind != kindComplete {
-		return page, p.invalid("resultType", unknownKind(kind))
+		return page, p.invalid("resultType", unknownResult(kind))
 	}
 	if !found {
 		return page, p.invalid(p.list.member, errMissing)
@@ -287,11 +287,9 @@ func nameOf(item []byte) string {
 }
 
 func (p *pager[T]) invalid(path string, err error) error {
-	var inner *ProtocolError
-	if errors.As(err, &inner) {
-		path, err = path+"."+inner.Path, inner.Err
-	}
-	return &ProtocolError{Server: p.client.name, Method: p.list.method, Path: path, Err: err}
+	var invalid *ProtocolError
+	errors.As(at(path, err), &invalid)
+	return &ProtocolError{Server: p.client.name, Method: p.list.method, Path: invalid.Path, Err: invalid.Err}
 }
 
 // whole reads all pages: from the cache if it has them all, and otherwise from the

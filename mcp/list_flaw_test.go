@@ -17,7 +17,7 @@ var flaws = []struct{ name, member, reason, token string }{
 	{"duplicate", `"name":"twice"`, "duplicate key", "duplicate_key"},
 	{"nested duplicate", `"inputSchema":{"type":"object","type":"string"}`, "duplicate key", "duplicate_key"},
 	{"bad UTF-8", "\"description\":\"\xff\"", "invalid UTF-8", "invalid_utf8"},
-	{"wrong type", `"description":7`, "not a string", "invalid"},
+	{"wrong type", `"description":7`, "got a number, want a string", "invalid"},
 }
 
 // Nesting without end costs no memory for each level, and no other tool.

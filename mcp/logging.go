@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -318,28 +317,20 @@ func harmless(data []byte) string {
 
 func decodeLogMessage(params json.RawMessage) (*LogMessage, error) {
 	m := &LogMessage{}
-	var level string
-	for key, value := range jsonscan.Fields(params) {
-		ok := true
-		switch string(key) {
-		case "level":
-			level, ok = jsonscan.String(value)
-		case "logger":
-			m.Logger, ok = jsonscan.String(value)
-			ok = ok || string(value) == "null"
-		case "data":
+	err := decodeObject(params,
+		field{name: "level", into: word(&m.Level)},
+		field{name: "logger", into: &m.Logger},
+		field{name: "data", into: func(value []byte) error {
 			m.Data = bytes.Clone(value) // or the whole notification would be kept
-		}
-		if !ok {
-			return nil, fmt.Errorf("%s: %w", key, errNotString)
-		}
-	}
+			return nil
+		}},
+	)
 	switch {
-	case level == "":
-		return nil, errors.New("level: missing")
+	case err != nil:
+	case m.Level == "":
+		err = at("level", errMissing)
 	case m.Data == nil:
-		return nil, errors.New("data: missing")
+		err = at("data", errMissing)
 	}
-	m.Level = LoggingLevel(level)
-	return m, nil
+	return decoded(m, err)
 }

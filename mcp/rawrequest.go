@@ -50,8 +50,8 @@ func membersOf(object json.RawMessage) ([]member, error) {
 		return nil, fmt.Errorf("params: %w", err)
 	}
 	walk := jsonscan.Walk(object)
-	if walk.Kind() != '{' {
-		return nil, fmt.Errorf("params: %w", errNotObject)
+	if kind := walk.Kind(); kind != '{' {
+		return nil, fmt.Errorf("params: %w", &kindError{kind, anObject})
 	}
 	var members []member
 	for key, value := range jsonscan.Fields(object) {

@@ -12,112 +12,65 @@ import (
 // decodeSample decodes the parameters of sampling/createMessage.
 func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 	params := &SampleParams{}
-	for key, value := range jsonscan.Fields(raw) {
-		if string(value) == "null" {
-			continue
-		}
-		var err error
-		switch string(key) {
-		case "messages":
-			params.Messages, err = decodeSampleMessages(value)
-		case "maxTokens":
-			params.MaxTokens, err = decodeInteger(key, value)
-		case "systemPrompt":
-			err = decodeString(&params.SystemPrompt, key, value)
-		case "includeContext":
-			err = decodeString(&params.IncludeContext, key, value)
-		case "temperature":
-			params.Temperature, err = decodeAs[float64](key, value)
-		case "stopSequences":
-			params.StopSequences, err = decodeAs[[]string](key, value)
-		case "metadata":
-			params.Metadata = json.RawMessage(value)
-		case "modelPreferences":
-			params.ModelPreferences, err = decodeAs[*ModelPreferences](key, value)
-		case "tools":
-			params.Tools, err = decodeSampleTools(key, value)
-		case "toolChoice":
-			params.ToolChoice, err = decodeToolChoice(key, value)
-		case "_meta":
-			params.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
+	var metadata json.RawMessage
+	if !isObject(raw) {
+		return params, nil
 	}
-	return params, nil
-}
-
-func decodeSampleMessages(raw []byte) ([]*SamplingMessage, error) {
-	if raw[0] != '[' {
-		return nil, at("messages", errors.New("not an array"))
+	err := decodeObject(raw,
+		field{name: "messages", into: arrayOf(&params.Messages, decodeSampleMessage)},
+		field{name: "maxTokens", into: &params.MaxTokens},
+		field{name: "systemPrompt", into: &params.SystemPrompt},
+		field{name: "includeContext", into: &params.IncludeContext},
+		field{name: "temperature", into: &params.Temperature},
+		field{name: "stopSequences", into: arrayOf(&params.StopSequences, func(raw []byte) (string, error) { return decodeAs[string](nil, raw) })},
+		field{name: "metadata", into: &metadata},
+		field{name: "modelPreferences", into: &params.ModelPreferences},
+		// That there is a list is told apart from that there is none.
+		field{name: "tools", into: arrayOf(&params.Tools, func(raw []byte) (*Tool, error) { return decodeTool(raw, false) })},
+		field{name: "toolChoice", into: func(value []byte) error {
+			if isNull(value) {
+				return nil
+			}
+			params.ToolChoice = &ToolChoice{}
+			return decodeObject(value, field{name: "mode", into: &params.ToolChoice.Mode})
+		}},
+		field{name: "_meta", into: &params.Meta},
+	)
+	if metadata != nil {
+		params.Metadata = metadata
 	}
-	var messages []*SamplingMessage
-	for value := range jsonscan.Elements(raw) {
-		m, err := decodeSampleMessage(value)
-		if err != nil {
-			return nil, at(fmt.Sprintf("messages[%d]", len(messages)), err)
-		}
-		messages = append(messages, m)
-	}
-	return messages, nil
+	return decoded(params, err)
 }
 
 func decodeSampleMessage(raw []byte) (*SamplingMessage, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	m := &SamplingMessage{}
-	for key, value := range jsonscan.Fields(raw) {
-		var err error
-		switch string(key) {
-		case "role":
-			var role string
-			err = decodeString(&role, key, value)
-			m.Role = Role(role)
-		case "content":
-			m.Content, err = decodeSampleContents(value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
+	err := decodeObject(raw,
+		field{name: "role", into: word(&m.Role)},
+		field{name: "content", into: func(value []byte) error {
+			if value[0] == '[' {
+				return arrayOf(&m.Content, decodeSampleContent)(value)
+			}
+			content, err := decodeSampleContent(value)
+			m.Content = []Content{content}
+			return err
+		}},
+	)
 	switch {
+	case err != nil:
+		return nil, err
 	case m.Role != roleUser && m.Role != roleAssistant:
 		return nil, at("role", errors.New("neither user nor assistant"))
 	case len(m.Content) == 0:
-		return nil, at("content", errors.New("missing"))
+		return nil, at("content", errMissing)
 	}
 	return m, nil
 }
 
-// decodeSampleContents decodes one block of content or an array of them.
-func decodeSampleContents(raw []byte) ([]Content, error) {
-	if raw[0] != '[' {
-		content, err := decodeSampleContent(raw)
-		return []Content{content}, at("content", err)
-	}
-	var contents []Content
-	for value := range jsonscan.Elements(raw) {
-		content, err := decodeSampleContent(value)
-		if err != nil {
-			return nil, at(fmt.Sprintf("content[%d]", len(contents)), err)
-		}
-		contents = append(contents, content)
-	}
-	return contents, nil
-}
-
 func decodeSampleContent(raw []byte) (Content, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
+	if !isObject(raw) {
+		return nil, wrongKind(raw, anObject)
 	}
-	var kind string
-	for key, value := range jsonscan.Fields(raw) {
-		if string(key) == "type" {
-			kind, _ = jsonscan.String(value)
-		}
-	}
+	kind, _ := jsonscan.String(memberOf(raw, "type"))
 	switch kind {
 	case "text", "image", "audio":
 		c := jsonscan.Walk(raw)
@@ -132,99 +85,44 @@ func decodeSampleContent(raw []byte) (Content, error) {
 
 func decodeToolUse(raw []byte) (*ToolUseContent, error) {
 	use := &ToolUseContent{}
-	for key, value := range jsonscan.Fields(raw) {
-		var err error
-		switch string(key) {
-		case "id":
-			err = decodeString(&use.ID, key, value)
-		case "name":
-			err = decodeString(&use.Name, key, value)
-		case "input":
-			if value[0] != '{' {
-				return nil, at("input", errNotObject)
-			}
+	err := decodeObject(raw,
+		field{name: "id", into: &use.ID, need: true},
+		field{name: "name", into: &use.Name, need: true},
+		field{name: "input", into: func(value []byte) error {
 			exact := json.NewDecoder(bytes.NewReader(value))
 			exact.UseNumber()
-			if exact.Decode(&use.Input) != nil {
-				err = at("input", errNotObject)
+			if !isObject(value) || exact.Decode(&use.Input) != nil {
+				return wrongKind(value, anObject)
 			}
-		case "_meta":
-			use.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
+			return nil
+		}},
+		field{name: "_meta", into: &use.Meta},
+	)
+	if err == nil && use.Input == nil {
+		err = at("input", errMissing)
 	}
-	switch {
-	case use.ID == "":
-		return nil, at("id", errors.New("missing"))
-	case use.Name == "":
-		return nil, at("name", errors.New("missing"))
-	case use.Input == nil:
-		return nil, at("input", errors.New("missing"))
-	}
-	return use, nil
+	return decoded(use, err)
 }
 
 func decodeToolResult(raw []byte) (*ToolResultContent, error) {
 	result := &ToolResultContent{}
-	for key, value := range jsonscan.Fields(raw) {
-		var err error
-		switch string(key) {
-		case "toolUseId":
-			err = decodeString(&result.ToolUseID, key, value)
-		case "content":
+	var structured json.RawMessage
+	var failed bool
+	err := decodeObject(raw,
+		field{name: "toolUseId", into: &result.ToolUseID, need: true},
+		field{name: "content", into: func(value []byte) (err error) {
 			c := jsonscan.Walk(value)
 			result.Content, err = decodeContents(&c, nil)
-		case "structuredContent":
-			if string(value) != "null" {
-				result.StructuredContent = json.RawMessage(value)
-			}
-		case "isError", "is_error":
-			var failed bool
-			failed, err = decodeBool(key, value)
-			result.IsError = result.IsError || failed
-		case "_meta":
-			result.Meta, err = decodeAs[Meta](key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
+			return err
+		}},
+		field{name: "structuredContent", into: &structured},
+		field{name: "isError", into: &result.IsError},
+		field{name: "is_error", into: &failed}, // as some servers write it
+		field{name: "_meta", into: &result.Meta},
+	)
+	result.IsError = result.IsError || failed
+	if structured != nil {
+		result.StructuredContent = structured
 	}
-	if result.ToolUseID == "" {
-		return nil, at("toolUseId", errors.New("missing"))
-	}
-	return result, nil
-}
-
-// decodeSampleTools decodes the tools of a conversation. That there is a list is
-// told apart from that there is none.
-func decodeSampleTools(key, raw []byte) ([]*Tool, error) {
-	if raw[0] != '[' {
-		return nil, at(string(key), errors.New("not an array"))
-	}
-	tools := []*Tool{}
-	for value := range jsonscan.Elements(raw) {
-		tool, err := decodeTool(value, false)
-		if err != nil {
-			return nil, at(fmt.Sprintf("tools[%d]", len(tools)), err)
-		}
-		tools = append(tools, tool)
-	}
-	return tools, nil
-}
-
-func decodeToolChoice(key, raw []byte) (*ToolChoice, error) {
-	if raw[0] != '{' {
-		return nil, at(string(key), errNotObject)
-	}
-	choice := &ToolChoice{}
-	for name, value := range jsonscan.Fields(raw) {
-		if string(name) == "mode" {
-			if err := decodeString(&choice.Mode, name, value); err != nil {
-				return nil, at(string(key), err)
-			}
-		}
-	}
-	return choice, nil
+	return decoded(result, err)
 }

@@ -154,7 +154,7 @@ func TestTaskInputInvalid(t *testing.T) {
 		{"undeclared", `{"a":{"method":"sampling/createMessage","params":{}}}`, annAnswers, `inputRequests["a"].method`, "sampling/createMessage"},
 		{"nobody to ask", `{"a":` + wish + `}`, nil, `inputRequests["a"].method`, "was not declared by this client"},
 		{"other method", `{"a":{"method":"tools/call","params":{}}}`, annAnswers, `inputRequests["a"].method`, "tools/call"},
-		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "not an object"},
+		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "got a number, want an object"},
 		{"too many", `{` + strings.Join(many, ",") + `}`, annAnswers, "inputRequests", "more than 16"},
 		{"long key", `{"` + strings.Repeat("k", 5000) + `":` + wish + `}`, annAnswers, "inputRequests", "longer than 4096"},
 		{"handler fails", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

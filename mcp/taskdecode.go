@@ -40,40 +40,36 @@ type taskState struct {
 // decodeTask decodes a task, which is a part of the answer in 2025-11-25, but
 // for tasks/get, and all of it in 2026-07-28.
 func decodeTask(raw []byte, modern bool) (*taskState, error) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, errNotObject
-	}
+	s := &taskState{}
 	ttl, interval := "ttl", "pollInterval"
+	var details []field // what a status brings along
 	if modern {
 		ttl, interval = "ttlMs", "pollIntervalMs"
+		details = []field{
+			{name: "inputRequests", into: func(value []byte) (err error) {
+				s.requests, err = decodeRequests(nil, value)
+				return err
+			}},
+			{name: "result", into: &s.result},
+			{name: "error", into: func(value []byte) (err error) {
+				if !isNull(value) {
+					s.failure, err = decodeFailure(value)
+				}
+				return err
+			}},
+		}
 	}
-	s := &taskState{}
-	var err error
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "taskId":
-			err = decodeString(&s.ID, key, value)
-		case "status":
-			var status string
-			err = decodeString(&status, key, value)
-			s.Status = TaskStatus(status)
-		case "statusMessage":
-			err = decodeString(&s.StatusMessage, key, value)
-		case "createdAt":
-			s.CreatedAt = decodeTime(value)
-		case "lastUpdatedAt":
-			s.UpdatedAt = decodeTime(value)
-		case ttl:
-			s.TTL, err = decodeMillis(key, value)
-		case interval:
-			s.PollInterval, err = decodeMillis(key, value)
-		}
-		if err == nil && modern {
-			err = s.decodeDetail(key, value)
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := decodeObject(raw, append(details,
+		field{name: "taskId", into: &s.ID},
+		field{name: "status", into: word(&s.Status)},
+		field{name: "statusMessage", into: &s.StatusMessage},
+		field{name: "createdAt", into: moment(&s.CreatedAt)},
+		field{name: "lastUpdatedAt", into: moment(&s.UpdatedAt)},
+		field{name: ttl, into: millis(&s.TTL)},
+		field{name: interval, into: millis(&s.PollInterval)},
+	)...)
+	if err != nil {
+		return nil, err
 	}
 	if err := checkTaskID(s.ID); err != nil {
 		return nil, at("taskId", err)
@@ -82,43 +78,23 @@ func decodeTask(raw []byte, modern bool) (*taskState, error) {
 	case TaskWorking, TaskInputRequired, TaskCompleted, TaskFailed, TaskCancelled:
 		return s, nil
 	case "":
-		return nil, at("status", errors.New("missing"))
+		return nil, at("status", errMissing)
 	}
 	return nil, at("status", errors.New("not known"))
 }
 
-// decodeDetail decodes what a status brings along.
-func (s *taskState) decodeDetail(key, value []byte) (err error) {
-	switch string(key) {
-	case "inputRequests":
-		s.requests, err = decodeRequests(key, value)
-	case "result":
-		if string(value) != "null" {
-			s.result = value
-		}
-	case "error":
-		if string(value) != "null" {
-			s.failure, err = decodeFailure(value)
-			err = at(string(key), err)
-		}
-	}
-	return err
-}
-
 // decodePolled decodes an answer to tasks/get about the task with the given id.
 func decodePolled(raw []byte, id string, modern bool) (*taskState, error) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, at("result", errNotObject)
+	if !isObject(raw) {
+		return nil, at("result", wrongKind(raw, anObject))
 	}
 	kind := ""
-	for key, value := range jsonscan.Fields(raw) {
-		if string(key) == "resultType" && modern {
-			if err := decodeString(&kind, key, value); err != nil {
-				return nil, err
-			}
+	if modern {
+		if err := decodeObject(raw, field{name: "resultType", into: &kind}); err != nil {
+			return nil, err
 		}
 	}
-	if kind != "" && kind != "complete" {
+	if kind != "" && kind != kindComplete {
 		return nil, at("resultType", unknownResult(kind))
 	}
 	s, err := decodeTask(raw, modern)
@@ -154,56 +130,49 @@ func createdTask(raw []byte) (*taskState, error) {
 }
 
 func decodeFailure(raw []byte) (*JSONRPCError, error) {
-	if raw[0] != '{' {
-		return nil, errNotObject
-	}
 	e := &JSONRPCError{}
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "code":
-			code, err := strconv.ParseInt(string(value), 10, 64)
-			if err != nil {
-				return nil, at("code", errors.New("not an integer"))
+	return decoded(e, decodeObject(raw,
+		field{name: "code", into: func(value []byte) (err error) {
+			if e.Code, err = strconv.ParseInt(string(value), 10, 64); err != nil {
+				return wrongKind(value, "a whole number")
 			}
-			e.Code = code
-		case "message":
-			if err := decodeString(&e.Message, key, value); err != nil {
-				return nil, err
-			}
-		case "data":
+			return nil
+		}},
+		field{name: "message", into: &e.Message},
+		field{name: "data", into: func(value []byte) error {
 			e.Data = value
+			return nil
+		}},
+	))
+}
+
+// moment decodes a time, which is zero if it is none: nothing depends on it.
+func moment(into *time.Time) func([]byte) error {
+	return func(value []byte) error {
+		text, _ := jsonscan.String(value)
+		*into, _ = time.Parse(time.RFC3339, text)
+		return nil
+	}
+}
+
+// millis decodes a number of milliseconds. Null, and what is below zero, is zero; what no
+// duration can hold is the longest one.
+func millis(into *time.Duration) func([]byte) error {
+	return func(value []byte) error {
+		const most = float64(math.MaxInt64 / int64(time.Millisecond))
+		f, err := strconv.ParseFloat(string(value), 64)
+		switch {
+		case isNull(value):
+			*into = 0
+		case err != nil && !errors.Is(err, strconv.ErrRange):
+			return wrongKind(value, aNumber)
+		case f >= most:
+			*into = math.MaxInt64
+		default:
+			*into = time.Duration(max(0, f) * float64(time.Millisecond))
 		}
+		return nil
 	}
-	return e, nil
-}
-
-// decodeTime decodes a time, which is zero if it is none: nothing depends on it.
-func decodeTime(value []byte) time.Time {
-	text, _ := jsonscan.String(value)
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
-}
-
-// decodeMillis decodes a number of milliseconds. Null, and what is below zero,
-// is zero; what no duration can hold is the longest one.
-func decodeMillis(key, value []byte) (time.Duration, error) {
-	if string(value) == "null" {
-		return 0, nil
-	}
-	const most = float64(math.MaxInt64 / int64(time.Millisecond))
-	f, err := strconv.ParseFloat(string(value), 64)
-	switch {
-	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, at(string(key), errors.New("not a number"))
-	case f <= 0:
-		return 0, nil
-	case f >= most:
-		return math.MaxInt64, nil
-	}
-	return time.Duration(f * float64(time.Millisecond)), nil
 }
 
 // taskAbilities are what a server of revision 2025-11-25 can do with tasks.

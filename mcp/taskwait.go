@@ -300,9 +300,9 @@ func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done boo
 	r := w.request(methodGetTask)
 	switch {
 	case s.result == nil:
-		err = errors.New("missing")
+		err = errMissing
 	case s.result[0] != '{':
-		err = errNotObject
+		err = wrongKind(s.result, anObject)
 	default:
 		err = w.take(s.result, true)
 	}

@@ -162,22 +162,15 @@ func ungranted(path string, err error) error {
 }
 
 func decodeWish(raw []byte) (method string, params json.RawMessage, err error) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return "", nil, errNotObject
-	}
-	for key, value := range jsonscan.Fields(raw) {
-		switch string(key) {
-		case "method":
-			err = decodeString(&method, key, value)
-		case "params":
-			if value[0] != '{' && string(value) != "null" {
-				err = at("params", errNotObject)
+	err = decodeObject(raw,
+		field{name: "method", into: &method},
+		field{name: "params", into: func(value []byte) error {
+			if !isObject(value) && !isNull(value) {
+				return wrongKind(value, anObject)
 			}
 			params = value
-		}
-		if err != nil {
-			return "", nil, err
-		}
-	}
-	return method, params, nil
+			return nil
+		}},
+	)
+	return method, params, err
 }
