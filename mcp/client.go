@@ -44,18 +44,18 @@ type Client struct {
 	logins   chan struct{} // capacity 1: a life's login has changed
 	outdated atomic.Uint32 // which, as listKinds
 
-	turns  chan struct{} // one token for each request in flight
-	queued atomic.Int64  // requests that wait for one
-	wishes chan struct{} // one token for each wish of the server under way
-	pages  pages
-	topics topics
-	roots  rootList
-	tokens atomic.Int64 // progress tokens given out
-	clocks clocks
-	tools  toolCache
-	level  logLevel
-	logs   logQueue
-	tasks  taskWatches
+	turns    chan struct{} // one token for each request in flight
+	queued   atomic.Int64  // requests that wait for one
+	handling chan struct{} // one token for each handler that runs
+	pages    pages
+	topics   topics
+	roots    rootList
+	tokens   atomic.Int64 // progress tokens given out
+	clocks   clocks
+	tools    toolCache
+	level    logLevel
+	logs     logQueue
+	tasks    taskWatches
 
 	tracing *tracing // nil: nobody is told
 }
@@ -86,7 +86,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		announce:  make(chan struct{}, 1),
 		logins:    make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
-		wishes:    make(chan struct{}, maxWishes),
+		handling:  make(chan struct{}, maxServerRequests),
 		topics:    newTopics(),
 		tools:     newToolCache(),
 		level:     logLevel{telling: make(chan struct{}, 1)},

@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -153,4 +154,138 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 		details.HasMore = true
 	}
 	return res, nil
+}
+
+// decodeIcons decodes icons. Those that could not be shown without danger are
+// left out: a picture comes from the web or stands in the address itself, and
+// never from a file, a script or elsewhere.
+func decodeIcons(key, value []byte) ([]Icon, error) {
+	var icons []Icon
+	err := arrayOf(&icons, func(raw []byte) (Icon, error) { return decodeAs[Icon](nil, raw) })(value)
+	return safeIcons(icons), at(string(key), err)
+}
+
+func safeIcons(icons []Icon) []Icon {
+	var safe []Icon
+	for _, icon := range icons {
+		scheme, _, found := strings.Cut(icon.Source, ":")
+		if found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")) {
+			safe = append(safe, icon)
+		}
+	}
+	return safe
+}
+
+// withSafeIcons returns what a server says of its program, with safe icons only.
+func withSafeIcons(server *Implementation) *Implementation {
+	if server == nil || len(server.Icons) == 0 {
+		return server
+	}
+	safe := *server
+	safe.Icons = safeIcons(server.Icons)
+	return &safe
+}
+
+func decodeListedResource(raw []byte, _ bool) (*Resource, error) {
+	r := &Resource{}
+	return decoded(r, decodeObject(raw,
+		field{name: "uri", into: &r.URI, need: true},
+		field{name: "name", into: &r.Name},
+		field{name: "title", into: &r.Title},
+		field{name: "description", into: &r.Description},
+		field{name: "mimeType", into: &r.MIMEType},
+		field{name: "size", into: &r.Size},
+		field{name: "annotations", into: &r.Annotations},
+		field{name: "icons", into: &r.Icons},
+		field{name: "_meta", into: &r.Meta},
+	))
+}
+
+func decodeResourceTemplate(raw []byte, _ bool) (*ResourceTemplate, error) {
+	t := &ResourceTemplate{}
+	return decoded(t, decodeObject(raw,
+		field{name: "uriTemplate", into: &t.URITemplate, need: true},
+		field{name: "name", into: &t.Name},
+		field{name: "title", into: &t.Title},
+		field{name: "description", into: &t.Description},
+		field{name: "mimeType", into: &t.MIMEType},
+		field{name: "annotations", into: &t.Annotations},
+		field{name: "icons", into: &t.Icons},
+		field{name: "_meta", into: &t.Meta},
+	))
+}
+
+func decodePrompt(raw []byte, _ bool) (*Prompt, error) {
+	p := &Prompt{}
+	return decoded(p, decodeObject(raw,
+		field{name: "name", into: &p.Name, need: true},
+		field{name: "title", into: &p.Title},
+		field{name: "description", into: &p.Description},
+		field{name: "arguments", into: arrayOf(&p.Arguments, decodePromptArgument)},
+		field{name: "icons", into: &p.Icons},
+		field{name: "_meta", into: &p.Meta},
+	))
+}
+
+func decodePromptArgument(raw []byte) (*PromptArgument, error) {
+	a := &PromptArgument{}
+	return decoded(a, decodeObject(raw,
+		field{name: "name", into: &a.Name, need: true},
+		field{name: "title", into: &a.Title},
+		field{name: "description", into: &a.Description},
+		field{name: "required", into: &a.Required},
+	))
+}
+
+// decodeTool decodes a tool. To revision 2026-07-28 one is invalid whose schema
+// asks for header fields in a way that the protocol does not allow.
+func decodeTool(raw []byte, modern bool) (*Tool, error) {
+	if raw[0] != '{' {
+		return nil, wrongKind(raw, anObject)
+	}
+	t := &Tool{}
+	var err error
+	for key, value := range jsonscan.Fields(raw) {
+		switch string(key) {
+		case "name":
+			err = decodeString(&t.Name, key, value)
+		case "title":
+			err = decodeString(&t.Title, key, value)
+		case "description":
+			err = decodeString(&t.Description, key, value)
+		case "inputSchema":
+			t.InputSchema, err = decodeSchema(key, value)
+		case "outputSchema":
+			t.OutputSchema, err = decodeSchema(key, value)
+		case "annotations":
+			t.Annotations, err = decodeAs[*ToolAnnotations](key, value)
+		case "icons":
+			t.Icons, err = decodeIcons(key, value)
+		case "_meta":
+			t.Meta, err = decodeAs[Meta](key, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if t.Name == "" {
+		return nil, at("name", errMissing)
+	}
+	if schema, ok := t.InputSchema.(json.RawMessage); ok && modern {
+		if _, err := paramHeaders(schema); err != nil {
+			return nil, at("inputSchema", err)
+		}
+	}
+	return t, nil
+}
+
+// decodeSchema keeps a schema as it is. The value nil stands for no schema.
+func decodeSchema(key, value []byte) (any, error) {
+	switch {
+	case isNull(value):
+		return nil, nil
+	case value[0] != '{' && value[0] != 't' && value[0] != 'f':
+		return nil, at(string(key), wrongKind(value, "a JSON Schema"))
+	}
+	return json.RawMessage(value), nil
 }

@@ -3,7 +3,15 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
@@ -114,4 +122,282 @@ func decodeElicit(raw json.RawMessage) (*ElicitParams, error) {
 		field{name: "elicitationId", into: &params.ElicitationID},
 		field{name: "_meta", into: &params.Meta},
 	))
+}
+
+// An ElicitURLRequest asks the user to open a URL, to enter data that must not pass
+// through the client.
+//
+// The handler shows the user the server's name and the whole URL, its host above all,
+// and asks whether they agree. If they do, it opens the page in their browser, or lets
+// them open it, and accepts. Accepting says that the user agreed, not that they are
+// done. Nothing may be fetched from the URL before, nor by the program at all.
+type ElicitURLRequest struct {
+	// Server is the name of the server that asks, as given to [NewClient].
+	Server string
+	// Message is the server's reason: text of an untrusted party.
+	Message string
+	// URL is http or https, absolute, and without control characters and user
+	// names. Show all of it.
+	URL string
+	// Host is the host of URL: what to highlight.
+	Host string
+	// Warnings are reasons to look twice, such as a host that can be mistaken
+	// for another one. They are sentences for the user.
+	Warnings []string
+	// Completed is closed when a notification of the server says that the user is done,
+	// or when Done was called. Many servers send none.
+	Completed <-chan struct{}
+	// ServerWaits says that the server waits for the answer, and may give up if it is
+	// not given as soon as the user has agreed. Otherwise nothing but the caller's own
+	// call waits, and the handler can take its time until the user is done, which saves
+	// another round.
+	ServerWaits bool
+
+	page *page
+}
+
+// Done says that the user is done, for a server that sends no notification of it. A
+// call that waits for it is then made again.
+func (r *ElicitURLRequest) Done() {
+	if r.page != nil { // of a request that is not the client's
+		r.page.complete()
+	}
+}
+
+// maxURL bounds a URL to be visited, in bytes.
+const maxURL = 8 << 10
+
+// elicitURL asks the user whether they agree to visit a page.
+func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool) (*ElicitResult, *page, error) {
+	host, warnings, err := examine(params.URL)
+	if err != nil {
+		return nil, nil, refused("url: %v", err)
+	}
+	p := c.pages.begin(params.ElicitationID)
+	res, err := c.opts.ElicitURL(ctx, &ElicitURLRequest{
+		Server: c.name, Message: params.Message, URL: params.URL,
+		Host: host, Warnings: warnings, Completed: p.completed, ServerWaits: waits, page: p,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	res = settled(res)
+	res.Content = nil
+	return res, p, nil
+}
+
+// examine checks a URL that a user is asked to visit.
+func examine(raw string) (host string, warnings []string, err error) {
+	if len(raw) > maxURL {
+		return "", nil, fmt.Errorf("longer than %d bytes", maxURL)
+	}
+	for _, r := range raw {
+		if r <= ' ' || r == '\\' || r >= 0x7f && r < 0xa0 {
+			return "", nil, errors.New("has blanks, backslashes or control characters")
+		}
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", nil, errors.New("not a URL")
+	}
+	host = u.Hostname()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return "", nil, fmt.Errorf("scheme %q is neither https nor http", u.Scheme)
+	case host == "":
+		return "", nil, errors.New("has no host")
+	case u.User != nil:
+		return "", nil, errors.New("has a user name, which makes it look like one of another host")
+	}
+	return host, warningsOf(u.Scheme, host), nil
+}
+
+func warningsOf(scheme, host string) (warnings []string) {
+	addr, err := netip.ParseAddr(host)
+	numeric := err == nil
+	local := numeric && addr.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
+	if scheme == "http" && !local {
+		warnings = append(warnings, "The connection to this page is not encrypted.")
+	}
+	if (numeric || endsInNumber(host)) && !local {
+		warnings = append(warnings, "The address is a number, not a name.")
+	}
+	for label := range strings.SplitSeq(strings.ToLower(host), ".") {
+		if strings.HasPrefix(label, "xn--") {
+			warnings = append(warnings, "The name has letters of other alphabets, written in code (Punycode), and may look like another one.")
+			break
+		}
+	}
+	for _, r := range host {
+		if r >= 0x80 {
+			warnings = append(warnings, "The name has letters of other alphabets and may look like another one.")
+			break
+		}
+	}
+	return warnings
+}
+
+// endsInNumber reports whether a browser takes a host for an address of version 4
+// in one of its older forms, such as 2130706433 or 0x7f.1.
+func endsInNumber(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	last := strings.ToLower(host[strings.LastIndexByte(host, '.')+1:])
+	digits := "0123456789"
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		last, digits = hex, digits+"abcdef"
+	} else if last == "" {
+		return false
+	}
+	return strings.Trim(last, digits) == ""
+}
+
+// A page is one that a user was asked to visit.
+type page struct {
+	once      sync.Once
+	completed chan struct{}
+}
+
+func (p *page) complete() { p.once.Do(func() { close(p.completed) }) }
+
+// over reports whether the user is done with the page.
+func (p *page) over() bool {
+	select {
+	case <-p.completed:
+		return true
+	default:
+		return false
+	}
+}
+
+const (
+	// maxOpenPages bounds the pages whose completion is waited for, and
+	// maxPageID their ids in bytes, since they are kept.
+	maxOpenPages = 64
+	maxPageID    = 4 << 10
+)
+
+// pages are those that users were asked to visit, by the ids of the server.
+type pages struct {
+	mu   sync.Mutex
+	open map[string]*page
+	ids  []string // in the order in which they were opened
+}
+
+// begin returns a page for an id, the same if it was asked for before and the
+// user is not done with it. The oldest is forgotten when there are too many. A
+// page whose id is missing or too long is never announced to be done.
+func (s *pages) begin(id string) *page {
+	p := &page{completed: make(chan struct{})}
+	if id == "" || len(id) > maxPageID {
+		return p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.open[id]
+	if known != nil && !known.over() {
+		return known
+	}
+	s.removeLocked(id)
+	if s.open == nil {
+		s.open = make(map[string]*page)
+	}
+	if len(s.ids) == maxOpenPages {
+		delete(s.open, s.ids[0])
+		s.ids = s.ids[1:]
+	}
+	s.open[id] = p
+	s.ids = append(s.ids, id)
+	return p
+}
+
+// complete takes an announcement of the server. Ids that are not known, or not
+// any more, are ignored.
+func (s *pages) complete(params json.RawMessage) {
+	var id string
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "elicitationId" {
+			id, _ = jsonscan.String(value)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.open[id]; p != nil {
+		s.removeLocked(id)
+		p.complete()
+	}
+}
+
+func (s *pages) removeLocked(id string) {
+	delete(s.open, id)
+	if i := slices.Index(s.ids, id); i >= 0 {
+		s.ids = slices.Delete(s.ids, i, i+1)
+	}
+}
+
+// pagesIn returns what a server of revision 2025-11-25 wants the user to visit
+// before it runs a request, or nil if that is not why it refused.
+func (c *Client) pagesIn(err error, l *life) []*ElicitParams {
+	const code = -32042
+	var refused *ServerError
+	if c.opts.ElicitURL == nil || l == nil || l.modern() || !errors.As(err, &refused) || refused.Err.Code != code {
+		return nil
+	}
+	if jsonscan.Valid(refused.Err.Data) != nil {
+		return nil
+	}
+	var wanted []*ElicitParams
+	walk := jsonscan.Walk(json.RawMessage(refused.Err.Data))
+	for key := range walk.Members() {
+		if string(key) != "elicitations" || walk.Kind() != '[' {
+			continue
+		}
+		for range walk.Elements() {
+			params, err := decodeElicit(walk.Value())
+			if err != nil || params.Mode != "" && params.Mode != "url" || len(wanted) == maxServerRequests {
+				return nil
+			}
+			wanted = append(wanted, params)
+		}
+	}
+	return wanted
+}
+
+// visit has the user visit the pages that stand before a request, and returns when they
+// are done with all of them.
+func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause error) error {
+	bounded, stop := x.within(ctx)
+	defer stop()
+	late := func() error {
+		return x.answered(fmt.Errorf("waiting for the user to visit a page: %w", x.ended(ctx)))
+	}
+	var open []*page
+	for _, params := range wanted {
+		var res *ElicitResult
+		var p *page
+		if !x.life.tap.mayAsk(methodElicit, &x.asked) {
+			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
+		}
+		err := x.client.runHandler(methodElicit, func() (err error) {
+			res, p, err = x.client.elicitURL(bounded, params, false)
+			return err
+		})
+		if err != nil && bounded.Err() != nil {
+			return late()
+		}
+		if err == nil && res.Action != "accept" {
+			err = errors.New("the user did not agree to visit the page")
+		}
+		if err != nil {
+			return x.answered(fmt.Errorf("%w: %w", err, cause))
+		}
+		open = append(open, p)
+	}
+	for _, p := range open {
+		select {
+		case <-p.completed:
+		case <-bounded.Done():
+			return late()
+		}
+	}
+	return nil
 }

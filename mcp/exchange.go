@@ -152,7 +152,7 @@ func (x *exchange) ended(ctx context.Context) error {
 func (x *exchange) fulfil(ctx context.Context, need *inputRequired) error {
 	bounded, stop := x.within(ctx)
 	defer stop()
-	responses, err := x.client.fulfil(bounded, x.life, &x.asked, need.requests)
+	responses, err := x.client.handleInput(bounded, x.life, &x.asked, need.requests)
 	if err != nil && bounded.Err() != nil {
 		err = fmt.Errorf("waiting for what the server wants to know: %w", x.ended(ctx))
 	}

@@ -99,7 +99,7 @@ func FuzzDecodeElicit(f *testing.F) {
 		if jsonscan.Valid(data) != nil {
 			return
 		}
-		_, raw, err := decodeWish(data)
+		_, raw, err := decodeServerRequest(data)
 		if err != nil {
 			return
 		}

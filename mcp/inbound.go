@@ -164,7 +164,7 @@ func (t *tap) grant(ctx context.Context, method string, params json.RawMessage) 
 		t.granting--
 		t.granted = time.Now()
 	}()
-	return t.client.grant(ctx, method, params, true)
+	return t.client.handleRequest(ctx, method, params, true)
 }
 
 // patience returns for how much longer a request may be without an answer that

@@ -1,6 +1,11 @@
 package mcp
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
 
 // A Phase is a stage of a [Client].
 type Phase int
@@ -87,4 +92,108 @@ type State struct {
 	Degraded error
 	// PID is the process id of a server that runs as a child process.
 	PID int
+}
+
+// A login is what the user has to do before a server lets requests in. Transports
+// tell of it by an error with a method LoginURL. Its method LoggedIn, if it has
+// one, returns a channel that is closed when somebody has logged in; its method
+// StepUp reports whether the user is logged in and only that one request needs
+// more rights.
+type login struct {
+	err  error
+	url  string
+	done <-chan struct{} // nil: nobody will tell
+}
+
+// loginFor returns the login that a connection needs by an error, or nil.
+func loginFor(err error) *login {
+	var needed interface{ LoginURL() string }
+	if !errors.As(err, &needed) {
+		return nil
+	}
+	n := &login{err: err, url: needed.LoginURL()}
+	var tells interface{ LoggedIn() <-chan struct{} }
+	if errors.As(err, &tells) {
+		n.done = tells.LoggedIn()
+	}
+	return n
+}
+
+// over reports whether somebody has logged in since.
+func (n *login) over() bool {
+	if n == nil {
+		return false
+	}
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// needsRights reports whether an error is about one request only.
+func needsRights(err error) bool {
+	var needed interface{ StepUp() bool }
+	return errors.As(err, &needed) && needed.StepUp()
+}
+
+// exchangeOn exchanges one request on the data plane of a life.
+func (c *Client) exchangeOn(ctx context.Context, l *life, method string, params json.RawMessage, opts *CallOptions) (json.RawMessage, error) {
+	before := l.login.Load()
+	result, err := l.caller.Call(ctx, method, params, opts)
+	c.heed(l, before, err)
+	return result, err
+}
+
+// heed draws from the end of a request whether the user has to log in. Until they have,
+// the connection stays: other requests may be on their way, and each later one finds
+// out for itself whether it is let in. before is what was needed when the request was
+// sent: an answer shows that it is needed no more.
+func (c *Client) heed(l *life, before *login, err error) {
+	if err == nil && before == nil {
+		return
+	}
+	if n := loginFor(err); n != nil && !needsRights(err) {
+		l.login.Store(n)
+		poke(c.logins)
+	} else if before != nil && OutcomeOf(err) == Answered && l.login.CompareAndSwap(before, nil) {
+		poke(c.logins)
+	}
+}
+
+// loggedIn notes that somebody has logged in.
+func (l *life) loggedIn(n *login) { l.login.CompareAndSwap(n, nil) }
+
+// showLogin publishes what a life needs, and that it needs nothing any more.
+func (c *Client) showLogin(l *life) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.state
+	if n := l.login.Load(); n != nil {
+		s.Phase, s.Err, s.LoginURL = Authenticating, n.err, n.url
+	} else if s.Phase == Authenticating {
+		s.Phase, s.Err, s.LoginURL = Ready, nil, ""
+	} else {
+		return
+	}
+	c.setLocked(s, l)
+}
+
+// awaitLogin waits until somebody has logged in, or Reconnect. Where somebody has
+// done so already it did not help, and there is a wait as for a needed server.
+func (c *Client) awaitLogin(n *login, failures int) {
+	done, again := n.done, (<-chan time.Time)(nil)
+	if n.over() {
+		timer := time.NewTimer(wakeAfter(failures))
+		defer timer.Stop()
+		done, again = nil, timer.C
+	}
+	c.set(State{Phase: Authenticating, Err: n.err, Failures: failures, LoginURL: n.url})
+	select {
+	case <-done:
+	case <-again:
+	case <-c.renew:
+	case <-c.closing.Done():
+	}
 }

@@ -48,7 +48,7 @@ type tap struct {
 	waited bool       // wait was called
 
 	serving  map[jsonrpc.ID]*service // requests of the server
-	granting int                     // wishes of the server under way
+	granting int                     // server requests under way
 	granted  time.Time               // when the last one ended
 
 	listener *listener // nil if the server announces nothing, or in its own way

@@ -21,7 +21,7 @@ const (
 	// server wants to be asked less often.
 	maxPollPause = 30 * time.Second
 	// maxTaskInputs is how much a server can ask for in the course of one task.
-	maxTaskInputs = maxInputRounds * maxWishes
+	maxTaskInputs = maxInputRounds * maxServerRequests
 	// maxInputKey bounds the ids of what it asks for, since they are kept.
 	maxInputKey = 4096
 	// codeInvalidParams is how a server says that it does not know a task.
@@ -364,7 +364,7 @@ func (w *taskWait) respond(ctx context.Context, s *taskState, l *life) error {
 		fresh, err := w.fresh(s.requests)
 		if err == nil && fresh != nil {
 			w.refused = nil
-			w.pending, err = c.fulfil(ctx, l, &w.call.asked, fresh)
+			w.pending, err = c.handleInput(ctx, l, &w.call.asked, fresh)
 		}
 		if err != nil {
 			w.helpless = true

@@ -1,0 +1,328 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+)
+
+const methodCallTool = "tools/call"
+
+// paramArguments is the place of a tool's arguments in the request.
+const paramArguments = 1
+
+// CallToolOptions are the options of one call. Nil means the defaults.
+type CallToolOptions struct {
+	// Progress receives what the server reports of its progress, in order, on
+	// the caller's goroutine, and before CallTool returns.
+	Progress func(*ProgressParams)
+	// IdleTimeout and CallTimeout replace those of [ClientOptions].
+	IdleTimeout, CallTimeout time.Duration
+	// Meta holds further members of the request's _meta.
+	Meta Meta
+	// Task says what to do if the call becomes a task. Nil means the defaults.
+	Task *TaskOptions
+	// Connection, if not 0, restricts the call to the connection of that number, see
+	// Connections of [State]: it is for callers that have read the tools on it. Once
+	// there is a newer one the call fails with [ErrOtherConnection].
+	Connection int
+}
+
+// CallTool calls a tool. The arguments must be a JSON object; empty means {}.
+// They are sent as they are, and the result's StructuredContent holds what the
+// server sent as a [json.RawMessage].
+//
+// A failure of the tool itself is no error but a result with IsError set. The errors
+// are [*ServerError] if the server refused the call, [*ProtocolError] if its answer is
+// not allowed, [*LimitError] if it is too large, [*OutputError] if the result does not
+// match the tool's output schema, [*UnavailableError] if there is no connection,
+// [*OutcomeUnknownError] if the call was sent and its outcome is unknown, [*TaskError]
+// if the call became a task that did not end well, and what Elicit or another handler
+// returned if the server asked and could not be answered. See [OutcomeOf].
+func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage, opts *CallToolOptions) (*CallToolResult, error) {
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if _, err := jsonscan.Scan(args); err != nil {
+		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tool %q: arguments: %w", c.name, name, err), NotSent)
+	}
+	if err := c.enter(); err != nil {
+		return nil, c.explain(&request{method: methodCallTool}, err)
+	}
+	defer c.leave()
+	call := &toolCall{}
+	call.prepare(c, name, args, opts)
+	var task *TaskOptions
+	if opts != nil {
+		task = opts.Task
+	}
+	if err := call.offerTask(ctx, task); err != nil {
+		c.traceUnsent(ctx, &call.request, err)
+		return nil, err
+	}
+	defer c.tasks.leave(call.watch)
+	if err := call.run(ctx, call); err != nil {
+		return nil, err
+	}
+	if call.task != nil {
+		if err := call.await(ctx, call.task, opts); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.checkOutput(ctx, call.request.until, call.life, name, call.result); err != nil {
+		return nil, err
+	}
+	return call.result, nil
+}
+
+// A toolCall is one CallTool.
+type toolCall struct {
+	exchange
+	result *CallToolResult
+	task   *taskState // what the call has become; nil: no task
+	room   [48]byte
+}
+
+// prepare writes the request, but for what later rounds add.
+func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
+	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", args})
+	t.request.tool = name
+	if opts != nil {
+		t.request.life = opts.Connection
+	}
+}
+
+// beginCall is begin with the options of a call.
+func (t *toolCall) beginCall(c *Client, method string, opts *CallToolOptions, params ...member) {
+	var o CallToolOptions
+	if opts != nil {
+		o = *opts
+	}
+	t.begin(c, method, &RequestOptions{Progress: o.Progress, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, Meta: o.Meta}, params...)
+}
+
+// decode implements answer.
+func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+	if t.request.params[paramTask].value != nil {
+		if t.task, err = createdTask(raw); t.task != nil || err != nil {
+			return nil, err
+		}
+	}
+	t.result, need, err = decodeCallResult(raw, l.modern())
+	if err != nil && l.modern() && isTask(err) {
+		if !t.client.declaresTasks() {
+			return nil, at("resultType", errUnaskedTask)
+		}
+		t.task, err = decodeTask(raw, true)
+	}
+	return need, err
+}
+
+// Request sends a request of any method, such as one of an extension, and returns the
+// result as the server wrote it, whatever its resultType. Params must be a JSON object
+// without _meta, or empty; what the revision requires in _meta is added.
+//
+// The client knows nothing of the method: it does not look for a capability, and
+// repeats the request only if it was not sent. The errors are those of
+// [Client.CallTool].
+func (c *Client) Request(ctx context.Context, method string, params json.RawMessage, opts *RequestOptions) (json.RawMessage, error) {
+	more, err := membersOf(params)
+	switch {
+	case err != nil:
+	case method == methodInitialize || method == methodListen || method == "":
+		err = errors.New("this method is the client's own")
+	default:
+		err = c.enter()
+	}
+	if err != nil {
+		return nil, c.explain(&request{method: method}, WithOutcome(err, NotSent))
+	}
+	defer c.leave()
+	x := &exchange{}
+	x.begin(c, method, opts)
+	x.request.more, x.request.unknown = more, true
+	result, _, err := x.send(ctx)
+	if err == nil && listsItems(method) {
+		if err := jsonscan.Valid(result); err != nil {
+			return nil, x.answered(at("result", err))
+		}
+	}
+	return result, err
+}
+
+// membersOf takes an object apart.
+func membersOf(object json.RawMessage) ([]member, error) {
+	if len(object) == 0 {
+		return nil, nil
+	}
+	if err := jsonscan.Valid(object); err != nil {
+		return nil, fmt.Errorf("params: %w", err)
+	}
+	walk := jsonscan.Walk(object)
+	if kind := walk.Kind(); kind != '{' {
+		return nil, fmt.Errorf("params: %w", &kindError{kind, anObject})
+	}
+	var members []member
+	for key, value := range jsonscan.Fields(object) {
+		if string(key) == "_meta" {
+			return nil, errors.New("params: _meta belongs into the options")
+		}
+		members = append(members, member{string(key), value})
+	}
+	return members, nil
+}
+
+const (
+	// revisionOfOutput is the first revision with structured content.
+	revisionOfOutput = "2025-06-18"
+	// largeOutput is the size from which results are checked one at a time: what
+	// that takes for a moment can be many times as much.
+	largeOutput = 256 << 10
+)
+
+// An OutputError reports a result of a tool that does not match the output
+// schema of the tool. The tool has run, and the connection lives on.
+type OutputError struct {
+	Server string          // name of the server, as configured
+	Tool   string          // name of the tool
+	Path   string          // where in the structured content, such as items[3].name, cut off if it is long; empty for the whole
+	Result *CallToolResult // what the server answered, complete and unchanged
+	Err    error           // what is wrong there, or with the schema itself
+}
+
+func (e *OutputError) Error() string {
+	return plain.Text(fmt.Sprintf("mcp: server %q: the result of tool %q does not match the tool's output schema: %v", e.Server, e.Tool, e.Err))
+}
+
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// Outcome returns [Answered].
+func (e *OutputError) Outcome() Outcome { return Answered }
+
+// An outputSchema is the output schema of a tool, compiled when a result first
+// needs it.
+type outputSchema struct {
+	raw  json.RawMessage
+	once sync.Once
+	gate *schemagate.Schema
+	err  error
+}
+
+// newOutputSchema returns nil for a tool that has none.
+func newOutputSchema(t *Tool) *outputSchema {
+	raw, ok := t.OutputSchema.(json.RawMessage)
+	if !ok {
+		return nil
+	}
+	return &outputSchema{raw: raw}
+}
+
+// check checks the structured content of a result. A nil schema allows all.
+func (s *outputSchema) check(content json.RawMessage, modern bool) error {
+	switch {
+	case s == nil:
+		return nil
+	case content == nil:
+		return errors.New("structuredContent is missing")
+	case content[0] != '{' && !modern:
+		return errors.New("structuredContent is not an object")
+	}
+	s.once.Do(func() { s.gate, s.err = schemagate.Compile(s.raw) })
+	if s.err != nil {
+		return fmt.Errorf("the schema cannot be used: %w", s.err)
+	}
+	return s.gate.Validate(content)
+}
+
+// checkOutput checks a complete result against the output schema of its tool, as
+// last listed. A list is read, until the given time, if there is none yet, or
+// if the result does not match and the server has announced another one.
+func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool string, res *CallToolResult) error {
+	if c.opts.SkipOutputCheck || res.IsError || l.info.revision < revisionOfOutput {
+		return nil
+	}
+	content, _ := res.StructuredContent.(json.RawMessage)
+	if content != nil && c.unlisted() && !c.listForOutput(ctx, until, tool) {
+		return nil
+	}
+	schema, stale := c.knownOutput(l, tool)
+	err := c.checkContent(ctx, schema, content, l.modern())
+	if err != nil && stale {
+		c.forgetTools()
+		if c.listForOutput(ctx, until, tool) {
+			schema, _ = c.knownOutput(l, tool)
+			err = c.checkContent(ctx, schema, content, l.modern())
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	own := *res // or the whole message would be kept
+	own.Content = slices.Clone(res.Content)
+	if content != nil {
+		own.StructuredContent = json.RawMessage(bytes.Clone(content))
+	}
+	invalid := &OutputError{Server: c.name, Tool: tool, Result: &own, Err: err}
+	var wrong *schemagate.Problem
+	if errors.As(err, &wrong) {
+		invalid.Path = wrong.Path
+	}
+	return invalid
+}
+
+func (c *Client) checkContent(ctx context.Context, schema *outputSchema, content json.RawMessage, modern bool) error {
+	if schema != nil && len(content) >= largeOutput {
+		select {
+		case c.tools.checking <- struct{}{}:
+			defer func() { <-c.tools.checking }()
+		case <-ctx.Done():
+			return fmt.Errorf("it was not checked: %w", ctx.Err())
+		}
+	}
+	return schema.check(content, modern)
+}
+
+// unlisted reports whether no list of tools was read yet that could be.
+func (c *Client) unlisted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools.byName == nil && c.tools.unreadable != c.state.ToolsVersion
+}
+
+// knownOutput returns the output schema of a tool as last listed, and whether
+// the list is out of date: it is of another version, or the server has announced
+// a change, on the connection l, that has not been passed on yet.
+func (c *Client) knownOutput(l *life, tool string) (s *outputSchema, stale bool) {
+	announced := l.tap.changes.Load() != l.tap.listed.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tools.byName[tool].output, announced || c.tools.version != c.state.ToolsVersion
+}
+
+// listForOutput has the list of tools read, unless it is up to date, and reports
+// whether there is one now. A failure is no news to the caller, who has a result.
+func (c *Client) listForOutput(ctx context.Context, until time.Time, tool string) bool {
+	ctx, stop := context.WithDeadline(ctx, until)
+	defer stop()
+	version := c.State().ToolsVersion
+	_, err := c.Tools(ctx)
+	if err == nil {
+		return true
+	}
+	c.opts.Logger.Warn("mcp: the tools could not be listed to check a result", "server", c.name, "tool", tool, "error", err)
+	if ctx.Err() == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.tools.unreadable = version
+	}
+	return false
+}

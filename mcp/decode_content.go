@@ -1,0 +1,311 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// Kinds of results, as resultType names them.
+const (
+	kindComplete      = "complete"
+	kindInputRequired = "input_required"
+)
+
+// An inputRequired is what a server of revision 2026-07-28 wants to know before
+// it goes on with a call.
+type inputRequired struct {
+	requests json.RawMessage // nil if it only wants to be asked again
+	state    json.RawMessage // to be sent back as it is; nil if there is none
+}
+
+// decodeCallResult decodes an answer to tools/call: a result or, in revision
+// 2026-07-28, what the server needs first.
+func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *inputRequired, error) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, nil, at("result", wrongKind(raw, anObject))
+	}
+	// Most results have one block of content, for which there is room.
+	whole := &struct {
+		CallToolResult
+		room [1]Content
+	}{}
+	res := &whole.CallToolResult
+	res.Content = whole.room[:0]
+	var need inputRequired
+	kind := kindComplete
+	task, content := false, false
+	var err error
+	c := jsonscan.Walk(raw)
+	for key := range c.Members() {
+		if string(key) == "content" {
+			content = true
+			if res.Content, err = decodeContents(&c, res.Content); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		value := c.Value()
+		switch string(key) {
+		case "structuredContent":
+			if modern || !isNull(value) { // to older revisions null is none
+				res.StructuredContent = json.RawMessage(value)
+			}
+		case "isError", "is_error": // as some servers write it
+			var failed bool
+			failed, err = decodeBool(key, value)
+			res.IsError = res.IsError || failed
+		case "_meta":
+			res.Meta, err = decodeAs[Meta](key, value)
+		case "resultType":
+			if !isNull(value) {
+				err = decodeString(&kind, key, value)
+			}
+		case "inputRequests":
+			need.requests, err = decodeRequests(key, value)
+		case "requestState":
+			if !isNull(value) {
+				need.state = value
+			}
+		case "task":
+			task = true
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case kind == kindComplete && task && !content && !modern:
+		return nil, nil, at("task", errUnaskedTask)
+	case kind == kindComplete:
+		return res, nil, nil
+	case kind == kindInputRequired && modern:
+		asked := need // or every answer would put it on the heap
+		return nil, &asked, nil
+	}
+	return nil, nil, at("resultType", unknownResult(kind))
+}
+
+// An unknownResult is a resultType that means nothing here.
+type unknownResult string
+
+func (u unknownResult) Error() string {
+	return fmt.Sprintf("%.80q is not known in this revision", string(u))
+}
+
+// decodeRequests keeps the requests that come with a result; nil if there are none.
+func decodeRequests(key, value []byte) (json.RawMessage, error) {
+	if value[0] != '{' && !isNull(value) {
+		return nil, at(string(key), wrongKind(value, anObject))
+	}
+	for range jsonscan.Fields(value) {
+		return value, nil
+	}
+	return nil, nil
+}
+
+// decodeContents appends the content at the cursor, going down into it: it can be
+// most of the answer. Blocks that cannot be read become a text, as they stand there;
+// those that stand together become one, so that many do not need much memory.
+func decodeContents(c *jsonscan.Cursor, contents []Content) ([]Content, error) {
+	if kind := c.Kind(); kind != '[' && kind != 'n' {
+		return nil, at("content", &kindError{kind, anArray})
+	}
+	var unread []byte
+	first := 0 // where unread begins
+	for range c.Elements() {
+		start := c.Pos()
+		content, err := decodeContent(c)
+		if err != nil {
+			if unread == nil {
+				first = start
+			}
+			unread = c.From(first)
+			continue
+		}
+		contents = append(appendUnread(contents, unread), content)
+		unread = nil
+	}
+	return appendUnread(contents, unread), nil
+}
+
+func appendUnread(contents []Content, raw []byte) []Content {
+	if raw == nil {
+		return contents
+	}
+	return append(contents, &TextContent{Text: string(raw)})
+}
+
+// A block has the members of all kinds of content.
+type block struct {
+	kind []byte
+
+	text, mimeType, uri, name, title, description string
+
+	data, blob  []byte // not decoded
+	size        *int64
+	resource    *ResourceContents
+	annotations *Annotations
+	meta        Meta
+	icons       []Icon
+}
+
+// decodeContent decodes the block at the cursor and passes over it, also if it
+// cannot be read.
+func decodeContent(c *jsonscan.Cursor) (Content, error) {
+	if kind := c.Kind(); kind != '{' {
+		c.Skip()
+		return nil, &kindError{kind, anObject}
+	}
+	var b block
+	var bad error // the first
+	start := c.Pos()
+	for key := range c.Members() {
+		if err := b.take(key, c.Value()); err != nil && bad == nil {
+			bad = err
+		}
+	}
+	raw := c.From(start)
+	if b.unknown() {
+		// A kind that is not known yet stays readable instead of spoiling the
+		// rest of the answer.
+		return &TextContent{Text: string(raw)}, nil
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	return b.content()
+}
+
+// take takes a member of the block.
+func (b *block) take(key, value []byte) (err error) {
+	switch string(key) {
+	case "type":
+		b.kind, err = decodeText(key, value)
+	case "text":
+		err = decodeString(&b.text, key, value)
+	case "mimeType", "mime_type":
+		err = decodeMIMEType(&b.mimeType, key, value)
+	case "uri":
+		err = decodeString(&b.uri, key, value)
+	case "name":
+		err = decodeString(&b.name, key, value)
+	case "title":
+		err = decodeString(&b.title, key, value)
+	case "description":
+		err = decodeString(&b.description, key, value)
+	case "data":
+		b.data = value
+	case "blob":
+		b.blob = value
+	case "size":
+		b.size, err = decodeAs[*int64](key, value)
+	case "resource":
+		b.resource, err = decodeResource(value)
+		err = at(string(key), err)
+	case "annotations":
+		b.annotations, err = decodeAs[*Annotations](key, value)
+	case "_meta":
+		b.meta, err = decodeAs[Meta](key, value)
+	case "icons":
+		b.icons, err = decodeIcons(key, value)
+	}
+	return err
+}
+
+// decodeMIMEType decodes what the protocol calls mimeType and some servers
+// mime_type. Of both the protocol's counts.
+func decodeMIMEType(dst *string, key, value []byte) error {
+	if *dst != "" && string(key) == "mime_type" {
+		return nil
+	}
+	return decodeString(dst, key, value)
+}
+
+// unknown reports whether the block says that it is of a kind that is not known.
+func (b *block) unknown() bool {
+	switch string(b.kind) {
+	case "", "text", "image", "audio", "resource_link", "resource":
+		return false
+	}
+	return true
+}
+
+// content returns the block, which is of a kind that is known or of none.
+func (b *block) content() (Content, error) {
+	switch string(b.kind) {
+	case "text":
+		return &TextContent{Text: b.text, Meta: b.meta, Annotations: b.annotations}, nil
+	case "image":
+		data, err := decodeBase64("data", b.data)
+		return &ImageContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, err
+	case "audio":
+		data, err := decodeBase64("data", b.data)
+		return &AudioContent{Data: data, MIMEType: b.mimeType, Meta: b.meta, Annotations: b.annotations}, err
+	case "resource_link":
+		return &ResourceLink{
+			URI: b.uri, Name: b.name, Title: b.title, Description: b.description, MIMEType: b.mimeType,
+			Size: b.size, Meta: b.meta, Annotations: b.annotations, Icons: b.icons,
+		}, nil
+	case "resource":
+		r := b.resource
+		switch {
+		case r == nil && b.uri == "":
+			return nil, at("resource", errMissing)
+		case r == nil: // some servers have no object of its own for it
+			blob, err := decodeBase64("blob", b.blob)
+			if err != nil {
+				return nil, err
+			}
+			r = &ResourceContents{URI: b.uri, MIMEType: b.mimeType, Text: b.text, Blob: blob}
+		}
+		return &EmbeddedResource{Resource: r, Meta: b.meta, Annotations: b.annotations}, nil
+	}
+	return nil, at("type", errMissing)
+}
+
+func decodeResource(raw []byte) (*ResourceContents, error) {
+	if raw[0] != '{' {
+		return nil, wrongKind(raw, anObject)
+	}
+	r := &ResourceContents{}
+	var err error
+	for key, value := range jsonscan.Fields(raw) {
+		switch string(key) {
+		case "uri":
+			err = decodeString(&r.URI, key, value)
+		case "mimeType", "mime_type":
+			err = decodeMIMEType(&r.MIMEType, key, value)
+		case "text":
+			err = decodeString(&r.Text, key, value)
+		case "blob":
+			r.Blob, err = decodeBase64("blob", value)
+		case "_meta":
+			r.Meta, err = decodeAs[Meta](key, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// decodeBase64 decodes a string of base64, or nothing of no value.
+func decodeBase64(key string, value []byte) ([]byte, error) {
+	if value == nil {
+		return nil, nil
+	}
+	text, ok := jsonscan.Text(value)
+	if !ok && !isNull(value) {
+		return nil, at(key, wrongKind(value, aString))
+	}
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(data, text)
+	if err != nil {
+		return nil, at(key, errors.New("not base64"))
+	}
+	return data[:n], nil
+}
