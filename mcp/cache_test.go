@@ -300,7 +300,7 @@ func TestCacheKeepsNoOther(t *testing.T) {
 		return mcptest.Result(fmt.Sprintf(`{"contents":[{"uri":"a","text":"%d"}],"ttlMs":60000,"cacheScope":"public"}`, n))
 	}
 	server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
-		needs(`{"q":`+wish+`}`, `"s"`), good(1),
+		needs(`{"q":`+inputRequest+`}`, `"s"`), good(1),
 		mcptest.Error(-32603, "busy"),
 		mcptest.Result(`{"contents":[{"text":"no uri"}],"ttlMs":60000}`),
 		good(2), good(3),

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-const wish = `{"method":"elicitation/create","params":` + question + `}`
+const inputRequest = `{"method":"elicitation/create","params":` + question + `}`
 
 // needs is a result that asks for input.
 func needs(requests, state string) mcptest.Handler {
@@ -42,8 +42,8 @@ func TestInputRequired(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		const state = `"a\u0041 é\"x"`
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(
-			needs(`{"q 1":`+wish+`,"q\"2":`+wish+`}`, state),
-			needs(`{"q3":`+wish+`}`, ""),
+			needs(`{"q 1":`+inputRequest+`,"q\"2":`+inputRequest+`}`, state),
+			needs(`{"q3":`+inputRequest+`}`, ""),
 			text("done"),
 		)})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers})
@@ -114,7 +114,7 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 	errHandler := errors.New("nobody at home")
 	many := make([]string, 17)
 	for i := range many {
-		many[i] = fmt.Sprintf(`"%d":%s`, i, wish)
+		many[i] = fmt.Sprintf(`"%d":%s`, i, inputRequest)
 	}
 	for _, test := range []struct {
 		name     string
@@ -125,20 +125,20 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 		calls    int
 	}{
 		{"method", `{"a":{"method":"sampling/createMessage","params":{}}}`, annAnswers, `inputRequests["a"].method`, "sampling/createMessage", 1},
-		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "got a number, want an object", 1},
+		{"no request", `{"a":7}`, annAnswers, `inputRequests["a"]`, "got a number, want an object", 1},
 		{"no method", `{"a":{}}`, annAnswers, `inputRequests["a"].method`, "", 1},
 		{"undeclared mode", `{"a":{"method":"elicitation/create","params":{"mode":"url","url":"https://a.example/"}}}`, annAnswers, `inputRequests["a"]`, `mode "url" was not declared`, 1},
 		{"schema of wrong type", `{"a":{"method":"elicitation/create","params":{"requestedSchema":[]}}}`, annAnswers, `inputRequests["a"].params.requestedSchema`, "", 1},
 		{"method of wrong type", `{"a":{"method":7}}`, annAnswers, `inputRequests["a"].method`, "", 1},
 		{"params of wrong type", `{"a":{"method":"elicitation/create","params":7}}`, annAnswers, `inputRequests["a"].params`, "", 1},
-		{"no object", `[` + wish + `]`, annAnswers, "inputRequests", "", 1},
-		{"again and again", `{"a":` + wish + `}`, annAnswers, "inputRequests", "10 times", 10},
+		{"no object", `[` + inputRequest + `]`, annAnswers, "inputRequests", "", 1},
+		{"again and again", `{"a":` + inputRequest + `}`, annAnswers, "inputRequests", "10 times", 10},
 		{"too many", `{` + strings.Join(many, ",") + `}`, annAnswers, "inputRequests", "more than 16", 1},
-		{"nobody to ask", `{"a":` + wish + `}`, nil, `inputRequests["a"].method`, "was not declared by this client", 1},
-		{"handler fails", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		{"nobody to ask", `{"a":` + inputRequest + `}`, nil, `inputRequests["a"].method`, "was not declared by this client", 1},
+		{"handler fails", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return nil, errHandler
 		}, "", "nobody at home", 1},
-		{"handler panics", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		{"handler panics", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			panic("oops")
 		}, "", "oops", 1},
 	} {
@@ -164,7 +164,7 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 
 // What the server has begun and not finished is not "not sent".
 func TestSecondRoundNotSent(t *testing.T) {
-	server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+wish+`}`, "")})
+	server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+inputRequest+`}`, "")})
 	c := newClient(t, server, &mcp.ClientOptions{
 		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			server.Down(errDown)
@@ -186,7 +186,7 @@ func TestInputEnds(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+wish+`}`, "")})
+		server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+inputRequest+`}`, "")})
 		c := newClient(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
 		ready(t, c)
 		start := time.Now()
@@ -210,7 +210,7 @@ func TestInputEnds(t *testing.T) {
 
 func TestShutdownWaitsForInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs(`{"a":`+wish+`}`, ""), text("done"))})
+		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs(`{"a":`+inputRequest+`}`, ""), text("done"))})
 		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			time.Sleep(time.Minute)
 			return annAnswers(ctx, r)

@@ -47,7 +47,7 @@ func TestInputOfEachCall(t *testing.T) {
 		}
 		next := fmt.Sprintf("%s %d", params.Name, round+1)
 		v.reply(200, fmt.Sprintf(`"result":{"resultType":"input_required","inputRequests":{%q:%s},"requestState":%q}`,
-			next, strings.Replace(wish, "Who?", next, 1), next))
+			next, strings.Replace(inputRequest, "Who?", next, 1), next))
 	}
 	c := newClient(t, &s.HTTP, &mcp.ClientOptions{
 		Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

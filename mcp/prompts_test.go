@@ -88,7 +88,7 @@ func TestGetPromptRefused(t *testing.T) {
 func TestGetPromptInput(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server := featured(t, mcp.Revision20260728, mcptest.Script{"prompts/get": mcptest.Sequence(
-			needs(`{"q":`+wish+`}`, `"s"`), mcptest.Result(`{"messages":[{"role":"user","content":{"type":"new","x":1}}]}`))})
+			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"messages":[{"role":"user","content":{"type":"new","x":1}}]}`))})
 		res, err := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers}).GetPrompt(t.Context(), "a", nil, nil)
 		if err != nil || len(res.Messages) != 1 {
 			t.Fatal(res, err)

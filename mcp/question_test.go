@@ -150,7 +150,7 @@ func TestFloodOfQuestionsInResults(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		var many []string
 		for i := range 16 {
-			many = append(many, fmt.Sprintf(`"%d":%s`, i, wish))
+			many = append(many, fmt.Sprintf(`"%d":%s`, i, inputRequest))
 		}
 		all := needs("{"+strings.Join(many, ",")+"}", "")
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(all, all, all, text("done"))})

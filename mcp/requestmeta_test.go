@@ -34,7 +34,7 @@ func siteOfAll(t *testing.T, listening chan<- string) *site {
 	})
 	s.script["tools/call"] = func(v *visit) {
 		if len(s.of("tools/call")) == 1 {
-			v.reply(200, `"result":{"resultType":"input_required","inputRequests":{"q":`+wish+`}}`)
+			v.reply(200, `"result":{"resultType":"input_required","inputRequests":{"q":`+inputRequest+`}}`)
 			return
 		}
 		v.stream(`{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","content":[]}}`)

@@ -187,7 +187,7 @@ func TestReadResourceRefused(t *testing.T) {
 func TestReadResourceInput(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Sequence(
-			needs(`{"q":`+wish+`}`, `"s"`), mcptest.Result(`{"contents":[{"uri":"a","text":"x"}]}`))})
+			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"contents":[{"uri":"a","text":"x"}]}`))})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers})
 		res, err := c.ReadResource(t.Context(), "a", nil)
 		var invalid *mcp.ProtocolError

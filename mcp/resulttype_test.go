@@ -59,7 +59,7 @@ func TestInputRequiredOf(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, m := range typedMethods {
 			server := featured(t, revision, mcptest.Script{m.method: mcptest.Sequence(
-				mcptest.Result(`{"resultType":"input_required","inputRequests":{"q":`+wish+`},`+m.members+`}`),
+				mcptest.Result(`{"resultType":"input_required","inputRequests":{"q":`+inputRequest+`},`+m.members+`}`),
 				mcptest.Result(`{`+m.members+`}`),
 			)})
 			asked := 0

@@ -12,25 +12,25 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-// granted has a scripted server express one wish, and returns what it got: the
+// granted has a scripted server make one request, and returns what it got: the
 // result or, in the older revisions, the error. In 2026-07-28 the error is that
 // of the call.
 func granted(t *testing.T, revision string, p plane, opts *mcp.ClientOptions, method, params string) (string, error) {
 	t.Helper()
-	wish := func(c *mcptest.Call) {
+	inputRequest := func(c *mcptest.Call) {
 		answer, err := c.Ask(method, params)
 		reply, _ := json.Marshal(map[string]any{"answer": answer, "error": err})
 		text(string(reply))(c)
 	}
 	if revision == mcp.Revision20260728 {
-		wish = mcptest.Sequence(needs(`{"w":{"method":"`+method+`","params":`+params+`}}`, ""), func(c *mcptest.Call) {
+		inputRequest = mcptest.Sequence(needs(`{"w":{"method":"`+method+`","params":`+params+`}}`, ""), func(c *mcptest.Call) {
 			var got struct{ InputResponses struct{ W json.RawMessage } }
 			_ = json.Unmarshal(c.Params, &got)
 			reply, _ := json.Marshal(map[string]any{"answer": got.InputResponses.W})
 			text(string(reply))(c)
 		})
 	}
-	server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": wish})
+	server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": inputRequest})
 	c := newClient(t, p.to(server), opts)
 	res, err := call(t, c, "x")
 	if err != nil {

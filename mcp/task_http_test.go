@@ -79,7 +79,7 @@ func TestTaskHTTP(t *testing.T) {
 		host := &taskHost{t: t, updated: make(chan struct{}, 1), answer: map[string]string{
 			"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"host","version":"1"}}}`,
 			"tools/call":      created,
-			"tasks/get":       task("input_required", `,"inputRequests":{"a":`+wish+`}`),
+			"tasks/get":       task("input_required", `,"inputRequests":{"a":`+inputRequest+`}`),
 			"tasks/update":    `{"resultType":"complete"}`,
 			"tasks/cancel":    `{"resultType":"complete"}`,
 		}}

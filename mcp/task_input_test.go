@@ -34,10 +34,10 @@ func TestTaskInput(t *testing.T) {
 	everyNewTask(t, func(t *testing.T, p plane) {
 		asked := 0
 		server := modernTask.server(t, mcptest.Script{"tasks/get": mcptest.Sequence(
-			wants(`{"a":`+wish+`}`),
-			wants(`{"a":`+wish+`}`), // not up to date yet
-			wants(`{"a":`+wish+`,"b \"1\"":`+wish+`,"c":`+wish+`}`),
-			wants(`{"c":`+wish+`}`),
+			wants(`{"a":`+inputRequest+`}`),
+			wants(`{"a":`+inputRequest+`}`), // not up to date yet
+			wants(`{"a":`+inputRequest+`,"b \"1\"":`+inputRequest+`,"c":`+inputRequest+`}`),
+			wants(`{"c":`+inputRequest+`}`),
 			wants(`{}`),
 			modernTask.get("input_required"),
 			modernTask.get("working"),
@@ -69,8 +69,8 @@ func TestTaskInput(t *testing.T) {
 func TestTaskInputBefore(t *testing.T) {
 	everyNewTask(t, func(t *testing.T, p plane) {
 		server := modernTask.server(t, mcptest.Script{
-			"tools/call": mcptest.Sequence(needs(`{"a":`+wish+`}`, `"s"`), mcptest.Result(modernTask.created())),
-			"tasks/get":  mcptest.Sequence(wants(`{"a":`+wish+`}`), modernTask.get("completed")),
+			"tools/call": mcptest.Sequence(needs(`{"a":`+inputRequest+`}`, `"s"`), mcptest.Result(modernTask.created())),
+			"tasks/get":  mcptest.Sequence(wants(`{"a":`+inputRequest+`}`), modernTask.get("completed")),
 		})
 		asked := 0
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -87,7 +87,7 @@ func TestTaskInputBefore(t *testing.T) {
 func TestTaskInputLost(t *testing.T) {
 	everyNewTask(t, func(t *testing.T, p plane) {
 		server := modernTask.server(t, mcptest.Script{
-			"tasks/get":    mcptest.Sequence(wants(`{"a":`+wish+`}`), wants(`{"a":`+wish+`}`), modernTask.get("completed")),
+			"tasks/get":    mcptest.Sequence(wants(`{"a":`+inputRequest+`}`), wants(`{"a":`+inputRequest+`}`), modernTask.get("completed")),
 			"tasks/update": mcptest.Sequence(mcptest.Disconnect, mcptest.Disconnect, mcptest.Result(`{}`)),
 		})
 		asked := 0
@@ -112,10 +112,10 @@ func TestTaskInputRefused(t *testing.T) {
 		everyNewTask(t, func(t *testing.T, p plane) {
 			next := modernTask.get("completed")
 			if wanted {
-				next = wants(`{"a":` + wish + `}`)
+				next = wants(`{"a":` + inputRequest + `}`)
 			}
 			server := modernTask.server(t, mcptest.Script{
-				"tasks/get":    mcptest.Sequence(wants(`{"a":`+wish+`}`), next),
+				"tasks/get":    mcptest.Sequence(wants(`{"a":`+inputRequest+`}`), next),
 				"tasks/update": mcptest.Error(-32602, "no such thing"),
 			})
 			c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
@@ -137,12 +137,12 @@ func TestTaskInputRefused(t *testing.T) {
 }
 
 // A task that cannot be helped is cancelled, unless it is to be kept. What a
-// task wants is examined like all other wishes.
+// task wants is examined like all other requests.
 func TestTaskInputInvalid(t *testing.T) {
 	errHandler := errors.New("nobody at home")
 	var many []string
 	for i := range 17 {
-		many = append(many, fmt.Sprintf(`"%d":%s`, i, wish))
+		many = append(many, fmt.Sprintf(`"%d":%s`, i, inputRequest))
 	}
 	for _, test := range []struct {
 		name     string
@@ -152,15 +152,15 @@ func TestTaskInputInvalid(t *testing.T) {
 		says     string
 	}{
 		{"undeclared", `{"a":{"method":"sampling/createMessage","params":{}}}`, annAnswers, `inputRequests["a"].method`, "sampling/createMessage"},
-		{"nobody to ask", `{"a":` + wish + `}`, nil, `inputRequests["a"].method`, "was not declared by this client"},
+		{"nobody to ask", `{"a":` + inputRequest + `}`, nil, `inputRequests["a"].method`, "was not declared by this client"},
 		{"other method", `{"a":{"method":"tools/call","params":{}}}`, annAnswers, `inputRequests["a"].method`, "tools/call"},
-		{"no wish", `{"a":7}`, annAnswers, `inputRequests["a"]`, "got a number, want an object"},
+		{"no request", `{"a":7}`, annAnswers, `inputRequests["a"]`, "got a number, want an object"},
 		{"too many", `{` + strings.Join(many, ",") + `}`, annAnswers, "inputRequests", "more than 16"},
-		{"long key", `{"` + strings.Repeat("k", 5000) + `":` + wish + `}`, annAnswers, "inputRequests", "longer than 4096"},
-		{"handler fails", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		{"long key", `{"` + strings.Repeat("k", 5000) + `":` + inputRequest + `}`, annAnswers, "inputRequests", "longer than 4096"},
+		{"handler fails", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			return nil, errHandler
 		}, "", "nobody at home"},
-		{"handler panics", `{"a":` + wish + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		{"handler panics", `{"a":` + inputRequest + `}`, func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			panic("oops")
 		}, "", "oops"},
 	} {
@@ -199,7 +199,7 @@ func TestTaskInputInvalid(t *testing.T) {
 func TestTaskInputWithoutEnd(t *testing.T) {
 	everyNewTask(t, func(t *testing.T, p plane) {
 		server := modernTask.server(t, mcptest.Script{"tasks/get": func(c *mcptest.Call) {
-			wants(fmt.Sprintf(`{"k%d":%s}`, c.Number, wish))(c)
+			wants(fmt.Sprintf(`{"k%d":%s}`, c.Number, inputRequest))(c)
 		}})
 		asked := 0
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -218,7 +218,7 @@ func TestTaskInputWithoutEnd(t *testing.T) {
 // A user who thinks longer than the call may take ends the task.
 func TestTaskInputTooSlow(t *testing.T) {
 	everyNewTask(t, func(t *testing.T, p plane) {
-		server := modernTask.server(t, mcptest.Script{"tasks/get": wants(`{"a":` + wish + `}`)})
+		server := modernTask.server(t, mcptest.Script{"tasks/get": wants(`{"a":` + inputRequest + `}`)})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, CallTimeout: time.Minute,
 			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				<-ctx.Done()

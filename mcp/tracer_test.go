@@ -145,9 +145,9 @@ func TestTracerSeesEverything(t *testing.T) {
 			}
 		}
 	}
-	wish := n.one(t, "elicitation/create")
-	if !wish.Incoming || wish.ID != "" || wish.Result == nil || wish.Err != nil {
-		t.Errorf("the wish is %+v", wish)
+	inputRequest := n.one(t, "elicitation/create")
+	if !inputRequest.Incoming || inputRequest.ID != "" || inputRequest.Result == nil || inputRequest.Err != nil {
+		t.Errorf("the request is %+v", inputRequest)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -221,7 +221,7 @@ func TestTracerSeesOlderServer(t *testing.T) {
 	}
 	var refused *mcp.JSONRPCError
 	if r := n.one(t, "sampling/createMessage"); !errors.As(r.Err, &refused) || r.Result != nil {
-		t.Errorf("the refused wish: %+v", r)
+		t.Errorf("the refused request: %+v", r)
 	}
 	if r := n.one(t, "ping"); !r.Incoming || r.Err != nil {
 		t.Errorf("ping: %+v", r)

@@ -41,7 +41,7 @@ func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) 
 			return err
 		}
 		err := agreed(func(d *dialog) error {
-			d.wish(r)
+			d.showSample(r)
 			return d.agree("Let the model answer?")
 		})
 		if err != nil {
@@ -67,8 +67,8 @@ func (c *Console) Sample(model Model) func(context.Context, *mcp.SampleRequest) 
 	}
 }
 
-// wish shows a sampling request.
-func (d *dialog) wish(r *mcp.SampleRequest) {
+// showSample shows a sampling request.
+func (d *dialog) showSample(r *mcp.SampleRequest) {
 	d.say("\nServer %s wants your model to answer:\n", strconv.Quote(line(r.Server)))
 	if r.Params == nil {
 		return

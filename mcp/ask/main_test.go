@@ -111,7 +111,7 @@ func (u *user) after(t *testing.T, text, line string) {
 	u.types(t, line)
 }
 
-// granted has a scripted server express a wish, and returns what it got.
+// granted has a scripted server make a request, and returns what it got.
 func granted(t *testing.T, opts *mcp.ClientOptions, method, params string) <-chan string {
 	t.Helper()
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {

@@ -142,7 +142,7 @@ func TestQueueSample(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var q ask.Queue
-			answer := granted(t, &mcp.ClientOptions{SampleTools: true, Sample: q.Sample(says("Hello"))}, sample, wish)
+			answer := granted(t, &mcp.ClientOptions{SampleTools: true, Sample: q.Sample(says("Hello"))}, sample, conversation)
 			for i, action := range test.actions {
 				question := next(t, &q)
 				kind := []ask.Kind{ask.KindSample, ask.KindReply}[i]

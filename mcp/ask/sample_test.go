@@ -14,7 +14,7 @@ import (
 
 const sample = "sampling/createMessage"
 
-const wish = `{"maxTokens":7,"systemPrompt":"Be brief","includeContext":"allServers","messages":[
+const conversation = `{"maxTokens":7,"systemPrompt":"Be brief","includeContext":"allServers","messages":[
 	{"role":"user","content":{"type":"text","text":"Hi\u001b[1m"}},
 	{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"look","input":{"at":"x"}}]},
 	{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[{"type":"image","data":"AAEC","mimeType":"image/png"}],"structuredContent":{"n":1}}]}],
@@ -32,7 +32,7 @@ func TestConsoleSample(t *testing.T) {
 	answer := granted(t, &mcp.ClientOptions{SampleTools: true, Sample: u.console.Sample(func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
 		asked <- struct{}{}
 		return says("Hello\x1b[2J")(ctx, r)
-	})}, sample, wish)
+	})}, sample, conversation)
 	before := u.await(t, "Let the model answer? Type yes or no: ")
 	for _, want := range []string{
 		`Server "notes" wants your model to answer:`, "instructions:\n  | Be brief", " user:\n  | Hi<U+001B>[1m", `| (uses the tool "look" with {"at":"x"})`,
