@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/meter"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -155,8 +156,8 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 		}
 		return meter.Done
 	}
-	class := mcp.ClassOf(err)
-	if class == mcp.ClassCancelled {
+	class := failure.Of(err)
+	if class == failure.Cancelled {
 		return meter.Cancelled
 	}
 	if mcp.OutcomeOf(err) == mcp.NotSent {
@@ -168,7 +169,7 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 		return meter.ToolError
 	case mcp.OutcomeOf(err) == mcp.Answered:
 		return meter.Failed
-	case class == mcp.ClassTimeout:
+	case class == failure.Timeout:
 		return meter.TimedOut
 	}
 	return meter.Unknown
@@ -176,14 +177,14 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 
 // unsentOutcome tells why a call was not sent, or was refused unread.
 func unsentOutcome(err error) meter.Outcome {
-	class := mcp.ClassOf(err)
+	class := failure.Of(err)
 	var noUser *NoUserError
 	var denied *LaunchNotAllowedError
 	var quarantined *registry.QuarantinedError
 	var unknown *UnknownServerError
 	var status *transport.StatusError
 	switch {
-	case class == mcp.ClassBusy, class == mcp.ClassLoginRequired, errors.As(err, &noUser), errors.As(err, &denied),
+	case class == failure.Busy, class == failure.LoginRequired, errors.As(err, &noUser), errors.As(err, &denied),
 		errors.As(err, &quarantined), errors.As(err, &unknown), errors.Is(err, errDisabled), errors.Is(err, ErrClosed):
 		return meter.Refused
 	case errors.As(err, &status):

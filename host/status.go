@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -235,5 +236,5 @@ func (h *Host) Inspect(name string) (*Inspection, error) {
 
 // wantsLogin reports whether an error is that of a user who has to log in.
 func wantsLogin(err error) bool {
-	return mcp.ClassOf(err) == mcp.ClassLoginRequired
+	return failure.Of(err) == failure.LoginRequired
 }

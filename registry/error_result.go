@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
 // ErrorResult returns what a model is told when [Registry.Call] fails: a result
@@ -98,29 +99,29 @@ func reasonOf(err error) string {
 		server     *mcp.ServerError
 		definition *DefinitionError
 	)
-	class := mcp.ClassOf(err)
+	class := failure.Of(err)
 	switch {
 	case errors.As(err, &panicked):
 		return what + " broke down."
-	case class == mcp.ClassLoginRequired:
+	case class == failure.LoginRequired:
 		return what + " needs the user to log in first."
 	case errors.As(err, &policy):
 		return "Whether the" + strings.TrimPrefix(what, "The") + " may be called could not be decided."
 	case errors.As(err, &definition):
 		return what + " is defined in a way that cannot be used."
-	case errors.As(err, &result), class == mcp.ClassProtocol:
+	case errors.As(err, &result), class == failure.Protocol:
 		return what + " gave an answer that cannot be used."
-	case class == mcp.ClassTooLarge:
+	case class == failure.TooLarge:
 		return what + " gave an answer that is too large; ask it for less."
 	case errors.As(err, &server):
 		return what + rejection(server.Err)
-	case class == mcp.ClassBusy:
+	case class == failure.Busy:
 		return what + " is on a server that is busy; try again later."
-	case class == mcp.ClassUnreachable:
+	case class == failure.Unreachable:
 		return what + " is on a server that cannot be reached now; try again later."
-	case class == mcp.ClassTimeout:
+	case class == failure.Timeout:
 		return what + " took too long."
-	case class == mcp.ClassCancelled:
+	case class == failure.Cancelled:
 		return what + " was interrupted."
 	}
 	return what + " failed."

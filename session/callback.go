@@ -108,12 +108,12 @@ func (h *callbackHandler) fail(w http.ResponseWriter, r *http.Request, key Key, 
 		redirect(w, r, h.opts.FailureURL)
 		return
 	}
-	status, text := failure(err)
+	status, text := statusOf(err)
 	_ = loginpage.Write(w, status, "Not logged in", text)
 }
 
-// failure says what the user can be told of an error.
-func failure(err error) (status int, text string) {
+// statusOf says what the user can be told of an error.
+func statusOf(err error) (status int, text string) {
 	var (
 		unknown *unknownUserError
 		other   *UserError

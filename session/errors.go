@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
 // A RefreshError reports that a token could not be renewed for now. The session
@@ -64,8 +65,8 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("session: %v: refused with HTTP status %d: %s", e.Key, e.Status, e.Problem)
 }
 
-// Class returns mcp.ClassDenied.
-func (e *RefusedError) Class() mcp.Class { return mcp.ClassDenied }
+// Class returns failure.Denied.
+func (e *RefusedError) Class() failure.Class { return failure.Denied }
 
 // A UserError reports a request that was about to be made with the session of
 // another user. It was not sent.
@@ -83,8 +84,8 @@ func (e *UserError) Error() string {
 // Outcome returns mcp.NotSent.
 func (e *UserError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// Class returns mcp.ClassDenied.
-func (e *UserError) Class() mcp.Class { return mcp.ClassDenied }
+// Class returns failure.Denied.
+func (e *UserError) Class() failure.Class { return failure.Denied }
 
 // ErrClosed is returned by the methods of a [Manager] that was closed.
 var ErrClosed = errors.New("session: manager closed")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
 func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
@@ -113,14 +113,14 @@ func TestHeaderSetElsewhere(t *testing.T) {
 func TestErrorClasses(t *testing.T) {
 	for _, test := range []struct {
 		err  error
-		want mcp.Class
+		want failure.Class
 	}{
-		{&RefusedError{Key: alice, Status: 403}, mcp.ClassDenied},
-		{&UserError{Key: alice, User: "bob"}, mcp.ClassDenied},
-		{&noTokenError{&auth.LoginRequiredError{Server: "s"}}, mcp.ClassLoginRequired},
-		{&RefreshError{Key: alice, Err: &auth.LoginRequiredError{Server: "s"}}, mcp.ClassLoginRequired},
+		{&RefusedError{Key: alice, Status: 403}, failure.Denied},
+		{&UserError{Key: alice, User: "bob"}, failure.Denied},
+		{&noTokenError{&auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
+		{&RefreshError{Key: alice, Err: &auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
 	} {
-		if got := mcp.ClassOf(test.err); got != test.want {
+		if got := failure.Of(test.err); got != test.want {
 			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
 const (
@@ -100,8 +101,8 @@ func (e *TokenRefusedError) Error() string {
 // Outcome returns mcp.NotSent.
 func (e *TokenRefusedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// Class returns mcp.ClassDenied.
-func (e *TokenRefusedError) Class() mcp.Class { return mcp.ClassDenied }
+// Class returns failure.Denied.
+func (e *TokenRefusedError) Class() failure.Class { return failure.Denied }
 
 // sends returns how often a request may be sent because of logins.
 func (e *endpoint) sends() int {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -92,14 +93,14 @@ func TestBearerSourceFails(t *testing.T) {
 func TestErrorClasses(t *testing.T) {
 	for _, test := range []struct {
 		err  error
-		want mcp.Class
+		want failure.Class
 	}{
-		{&transport.StatusError{Code: 401}, mcp.ClassDenied},
-		{&transport.StatusError{Code: 403}, mcp.ClassDenied},
-		{&transport.StatusError{Code: 500}, mcp.ClassServerError},
-		{&transport.TokenRefusedError{Status: 401}, mcp.ClassDenied},
+		{&transport.StatusError{Code: 401}, failure.Denied},
+		{&transport.StatusError{Code: 403}, failure.Denied},
+		{&transport.StatusError{Code: 500}, failure.ServerError},
+		{&transport.TokenRefusedError{Status: 401}, failure.Denied},
 	} {
-		if got := mcp.ClassOf(test.err); got != test.want {
+		if got := failure.Of(test.err); got != test.want {
 			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
 		}
 	}

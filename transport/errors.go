@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
 // A StartError reports that a server's process could not be started.
@@ -92,13 +93,13 @@ func (e *StatusError) Outcome() mcp.Outcome {
 	return mcp.Unknown
 }
 
-// Class returns mcp.ClassDenied for statuses 401 and 403, and mcp.ClassServerError for
+// Class returns failure.Denied for statuses 401 and 403, and failure.ServerError for
 // all others.
-func (e *StatusError) Class() mcp.Class {
+func (e *StatusError) Class() failure.Class {
 	if e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden {
-		return mcp.ClassDenied
+		return failure.Denied
 	}
-	return mcp.ClassServerError
+	return failure.ServerError
 }
 
 // A RedirectError reports a redirect that was not followed, because it leads to

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -22,22 +23,22 @@ const toolError = "tool_error"
 
 // fateOf returns the fate for an error.
 func fateOf(err error) fate {
-	switch class := mcp.ClassOf(err); class {
-	case mcp.ClassNone:
+	switch class := failure.Of(err); class {
+	case failure.None:
 		return fate{}
-	case mcp.ClassCancelled:
+	case failure.Cancelled:
 		return fate{kind: "canceled"}
-	case mcp.ClassUnreachable:
+	case failure.Unreachable:
 		return fate{kind: "unavailable"}
-	case mcp.ClassLost:
+	case failure.Lost:
 		return fate{kind: "outcome_unknown"}
-	case mcp.ClassTooLarge:
+	case failure.TooLarge:
 		return fate{kind: "limit_exceeded"}
-	case mcp.ClassProtocol:
+	case failure.Protocol:
 		return fate{kind: "invalid_response"}
-	case mcp.ClassTimeout, mcp.ClassLoginRequired, mcp.ClassDenied, mcp.ClassBusy, mcp.ClassClosed:
+	case failure.Timeout, failure.LoginRequired, failure.Denied, failure.Busy, failure.Closed:
 		return fate{kind: class.String()}
-	case mcp.ClassServerError:
+	case failure.ServerError:
 		var answered *mcp.JSONRPCError
 		if errors.As(err, &answered) && answered != nil {
 			code := strconv.FormatInt(answered.Code, 10)
@@ -89,7 +90,7 @@ func fateOfCall(res *mcp.CallToolResult, err error) fate {
 		return fate{kind: "quarantined"}
 	case errors.As(err, &unknown):
 		return fate{kind: "unknown_tool"}
-	case errors.As(err, &notReady) && mcp.ClassOf(err) != mcp.ClassLoginRequired:
+	case errors.As(err, &notReady) && failure.Of(err) != failure.LoginRequired:
 		return fate{kind: "server_not_ready"}
 	case errors.As(err, &arguments):
 		return fate{kind: "invalid_arguments"}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -149,5 +149,5 @@ func judgeUndiscovered(err error) (Level, Action) {
 
 // wantsLogin reports whether an error is that of a user who has to log in.
 func wantsLogin(err error) bool {
-	return mcp.ClassOf(err) == mcp.ClassLoginRequired
+	return failure.Of(err) == failure.LoginRequired
 }

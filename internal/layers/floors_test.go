@@ -40,6 +40,7 @@ var house = []room{
 	{path: "storage", floor: 1, wing: hall},
 	{path: "storage/storagetest", floor: 1, wing: hall, kit: true},
 	{path: "mcp/cassette", floor: 2, wing: hall},
+	{path: "mcp/failure", floor: 1, wing: hall},
 	{path: "mcp/form", floor: 1, wing: hall},
 
 	{path: "auth", floor: 2, wing: who},
@@ -114,6 +115,7 @@ var sideways = map[[2]string]string{
 	{"internal/schemagate", "internal/lru"}:       "it keeps the schemas that were used last",
 	{"internal/bm25", "internal/nearest"}:         "it counts slips as all do",
 	{"internal/turnover", "internal/lru"}:         "it forgets the oldest first",
+	{"mcp/failure", "mcp"}:                        "it tells the errors of the client apart",
 	{"host/config", "host/consent"}:               "an entry says what its launch is",
 	{"host/record", "host/config"}:                "a record is an entry as written",
 	{"host/config/edit", "host/config"}:           "it changes the files that are read there",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -141,7 +142,7 @@ func outcomeOf(err error) activity.Outcome {
 		stale       *registry.StaleApprovalError
 		notReady    *registry.NotReadyError
 	)
-	class := mcp.ClassOf(err)
+	class := failure.Of(err)
 	switch {
 	case err == nil:
 		return activity.OK
@@ -155,15 +156,15 @@ func outcomeOf(err error) activity.Outcome {
 		return activity.Asked
 	case errors.As(err, &denied), errors.As(err, &policy), errors.As(err, &stale):
 		return activity.Denied
-	case class == mcp.ClassLoginRequired:
+	case class == failure.LoginRequired:
 		return activity.LoginRequired
 	case errors.As(err, &notReady): // whatever has become of its server
 		return activity.NotSent
-	case class == mcp.ClassBusy:
+	case class == failure.Busy:
 		return activity.Busy
-	case class == mcp.ClassCancelled:
+	case class == failure.Cancelled:
 		return activity.Cancelled
-	case class == mcp.ClassTimeout:
+	case class == failure.Timeout:
 		return activity.TimedOut
 	}
 	switch mcp.OutcomeOf(err) {
