@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -126,7 +128,7 @@ func (f *field) decode(key, value []byte) (err error) {
 		*into, err = decodeBool(key, value)
 	case *int64:
 		*into, err = decodeInteger(key, value)
-	case *[]Icon:
+	case *[]sdk.Icon:
 		*into, err = decodeIcons(key, value)
 	case *json.RawMessage:
 		if *into = value; isNull(value) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -150,7 +152,7 @@ type block struct {
 	resource    *ResourceContents
 	annotations *Annotations
 	meta        Meta
-	icons       []Icon
+	icons       []sdk.Icon
 }
 
 // decodeContent decodes the block at the cursor and passes over it, also if it

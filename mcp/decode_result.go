@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -89,8 +91,8 @@ func decodePromptResult(raw json.RawMessage, modern bool) (*GetPromptResult, *in
 	return res, nil, nil
 }
 
-func decodePromptMessage(raw []byte) (*PromptMessage, error) {
-	m := &PromptMessage{}
+func decodePromptMessage(raw []byte) (*sdk.PromptMessage, error) {
+	m := &sdk.PromptMessage{}
 	err := decodeObject(raw,
 		field{name: "role", into: word(&m.Role)},
 		field{name: "content", into: func(value []byte) (err error) {
@@ -159,14 +161,14 @@ func decodeCompletion(raw json.RawMessage) (*CompleteResult, error) {
 // decodeIcons decodes icons. Those that could not be shown without danger are
 // left out: a picture comes from the web or stands in the address itself, and
 // never from a file, a script or elsewhere.
-func decodeIcons(key, value []byte) ([]Icon, error) {
-	var icons []Icon
-	err := arrayOf(&icons, func(raw []byte) (Icon, error) { return decodeAs[Icon](nil, raw) })(value)
+func decodeIcons(key, value []byte) ([]sdk.Icon, error) {
+	var icons []sdk.Icon
+	err := arrayOf(&icons, func(raw []byte) (sdk.Icon, error) { return decodeAs[sdk.Icon](nil, raw) })(value)
 	return safeIcons(icons), at(string(key), err)
 }
 
-func safeIcons(icons []Icon) []Icon {
-	var safe []Icon
+func safeIcons(icons []sdk.Icon) []sdk.Icon {
+	var safe []sdk.Icon
 	for _, icon := range icons {
 		scheme, _, found := strings.Cut(icon.Source, ":")
 		if found && (strings.EqualFold(scheme, "https") || strings.EqualFold(scheme, "data")) {
@@ -227,8 +229,8 @@ func decodePrompt(raw []byte, _ bool) (*Prompt, error) {
 	))
 }
 
-func decodePromptArgument(raw []byte) (*PromptArgument, error) {
-	a := &PromptArgument{}
+func decodePromptArgument(raw []byte) (*sdk.PromptArgument, error) {
+	a := &sdk.PromptArgument{}
 	return decoded(a, decodeObject(raw,
 		field{name: "name", into: &a.Name, need: true},
 		field{name: "title", into: &a.Title},

@@ -237,7 +237,7 @@ func decodeImplementation(object []byte) (*Implementation, error) {
 		case "websiteUrl":
 			server.WebsiteURL, err = decodeAs[string](key, value)
 		case "icons":
-			server.Icons, err = decodeAs[[]Icon](key, value)
+			server.Icons, err = decodeAs[[]sdk.Icon](key, value)
 		}
 		if err != nil {
 			return nil, at("serverInfo", err)

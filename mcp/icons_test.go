@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -57,7 +59,7 @@ func TestIcons(t *testing.T) {
 		if !ok {
 			t.Fatal("no link")
 		}
-		for where, icons := range map[string][]mcp.Icon{
+		for where, icons := range map[string][]sdk.Icon{
 			"tool": tools[0].Icons, "resource": resources[0].Icons, "template": templates[0].Icons, "prompt": prompts[0].Icons,
 			"link": link.Icons, "server": c.State().Server.Icons,
 		} {

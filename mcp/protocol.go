@@ -39,8 +39,6 @@ type (
 	ResourceContents = sdk.ResourceContents
 	// An Implementation names a client or server program and its version.
 	Implementation = sdk.Implementation
-	// An Icon is a picture offered for display. It is data; nothing here fetches it.
-	Icon = sdk.Icon
 	// ServerCapabilities say which features a server offers.
 	ServerCapabilities = sdk.ServerCapabilities
 	// ProgressParams are the contents of one progress notification.
@@ -63,12 +61,8 @@ type (
 	ReadResourceResult = sdk.ReadResourceResult
 	// A Prompt is a text template that a server offers.
 	Prompt = sdk.Prompt
-	// A PromptArgument is one argument of a [Prompt].
-	PromptArgument = sdk.PromptArgument
 	// A GetPromptResult is a prompt with its arguments filled in.
 	GetPromptResult = sdk.GetPromptResult
-	// A PromptMessage is one message of a [GetPromptResult].
-	PromptMessage = sdk.PromptMessage
 	// CompleteParams say what is to be completed: an argument of a prompt or a
 	// variable of a resource template.
 	CompleteParams = sdk.CompleteParams
@@ -100,16 +94,6 @@ type (
 	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	SamplingMessage = sdk.SamplingMessageV2
-	// ModelPreferences say what kind of model a server prefers.
-	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
-	ModelPreferences = sdk.ModelPreferences
-	// A ToolChoice says whether a model may, must or must not use tools.
-	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
-	ToolChoice = sdk.ToolChoice
 	// ToolUseContent is a model's call of a tool of the server.
 	ToolUseContent = sdk.ToolUseContent
 	// ToolResultContent is what came of it.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -42,7 +44,7 @@ const (
 	roleAssistant Role = "assistant"
 )
 
-// Modes of a [ToolChoice].
+// Modes of a choice of tools.
 const (
 	toolsAuto     = "auto"
 	toolsRequired = "required"
@@ -227,7 +229,7 @@ func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 			if isNull(value) {
 				return nil
 			}
-			params.ToolChoice = &ToolChoice{}
+			params.ToolChoice = &sdk.ToolChoice{}
 			return decodeObject(value, field{name: "mode", into: &params.ToolChoice.Mode})
 		}},
 		field{name: "_meta", into: &params.Meta},

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -125,7 +127,7 @@ func TestSample(t *testing.T) {
 					StopSequences: []string{"."},
 					Metadata:      json.RawMessage(`{"a":1}`),
 					Tools:         []*mcp.Tool{{Name: "f", Description: "d", InputSchema: json.RawMessage(`{"type":"object","x":12345678901234567890}`)}},
-					ToolChoice:    &mcp.ToolChoice{Mode: "auto"},
+					ToolChoice:    &sdk.ToolChoice{Mode: "auto"},
 				}
 				if hints := r.Params.ModelPreferences; hints == nil || len(hints.Hints) != 2 || hints.Hints[1].Name != "haiku" || hints.SpeedPriority != 0.25 {
 					t.Errorf("preferences %+v", hints)

@@ -18,11 +18,6 @@ var uncalled = map[string]string{
 	"host/doctor.ToolQuarantined": "a value of Tool.State",
 	"host/doctor.ToolRejected":    "a value of Tool.State",
 	"host/record.ConfigStore":     "what edit.FileStore implements",
-	"mcp.Icon":                    "the type of fields of other types of the protocol",
-	"mcp.ModelPreferences":        "the type of fields of other types of the protocol",
-	"mcp.PromptArgument":          "the type of fields of other types of the protocol",
-	"mcp.PromptMessage":           "the type of fields of other types of the protocol",
-	"mcp.ToolChoice":              "the type of fields of other types of the protocol",
 }
 
 // A declaration is what a package exports at its top level.

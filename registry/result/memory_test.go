@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -94,7 +96,7 @@ func TestResultsWeighWhatTheyTake(t *testing.T) {
 			return resultOf(&mcp.TextContent{Annotations: decoded[*mcp.Annotations](t, `{"audience":`+repeated(`"user"`, n)+`}`)})
 		},
 		"icons": func(t *testing.T) *mcp.CallToolResult {
-			return resultOf(&mcp.ResourceLink{Icons: decoded[[]mcp.Icon](t, repeated(`{"src":"","sizes":["a"]}`, n))})
+			return resultOf(&mcp.ResourceLink{Icons: decoded[[]sdk.Icon](t, repeated(`{"src":"","sizes":["a"]}`, n))})
 		},
 		"structured content": func(*testing.T) *mcp.CallToolResult {
 			return &mcp.CallToolResult{StructuredContent: json.RawMessage(repeated("1", n))}
