@@ -24,6 +24,9 @@
 // these can be trusted. Every other call with an unknown outcome returns an
 // [*OutcomeUnknownError].
 //
+// Package failure tells the errors of calls and connections apart, for programs that
+// count or explain them.
+//
 // # Deadlines
 //
 // A context bounds a call, not the client. Calls also end without an answer or
@@ -68,7 +71,8 @@
 // sampling of a language model, and its roots. Set the handlers Elicit, ElicitURL and
 // Sample and the Roots of [ClientOptions]; a capability without a handler is not
 // declared. Handlers get the name of the server and are the same in all revisions.
-// Package ask has ready ones. While a handler runs the idle time of calls stands still.
+// Package ask has ready ones, and package form has the types of forms. While a handler
+// runs the idle time of calls stands still.
 //
 // # Tasks
 //
@@ -86,6 +90,20 @@
 // The client finds out which revision a server speaks: it sends discover, of revision
 // 2026-07-28, and falls back to initialize of the older ones, on a new connection if
 // discover ended the first. It remembers the result. Callers see no difference.
+//
+// # For transports and hosts
+//
+// Programs that call tools have no use for what follows. A transport implements
+// [Transport] and [Conn]; one that matches answers to requests itself implements [Caller],
+// with [CallOptions]. It reports what became of a request by [WithOutcome],
+// [ErrSessionLost] and [ErrAnswerLost], and sends the fields of [HTTPHeader], which
+// [WithHTTPHeader] sets. A host binds a call to one connection by the field Connection of
+// [CallToolOptions], and calls again after [ErrOtherConnection]. An adapter for telemetry
+// implements [Tracer] and perhaps [RetryTracer] and [SessionTracer], and gets a
+// [RequestInfo] or a [SessionInfo] with a [ConnectionInfo].
+//
+// Package mcptest has a scripted server, and package cassette records what passes over a
+// connection.
 //
 // # What the official SDK does
 //

@@ -57,21 +57,6 @@ func SafeToRetry(err error) bool {
 	return err != nil && OutcomeOf(err) == NotSent
 }
 
-// WithOutcome returns an error that reads and unwraps as err and whose [OutcomeOf] is
-// o. Control and hidden characters in its text are made visible. Transports use it to
-// report the outcome of a request. It returns nil if err is nil.
-func WithOutcome(err error, o Outcome) error {
-	if err == nil {
-		return nil
-	}
-	return &outcomeError{err, o}
-}
-
-type outcomeError struct {
-	err     error
-	outcome Outcome
-}
-
 // visible returns an error whose text shows control and hidden characters: err itself
 // if it has none.
 func visible(err error) error {
@@ -81,26 +66,8 @@ func visible(err error) error {
 	return WithOutcome(err, OutcomeOf(err))
 }
 
-func (e *outcomeError) Error() string    { return plain.Text(e.err.Error()) }
-func (e *outcomeError) Unwrap() error    { return e.err }
-func (e *outcomeError) Outcome() Outcome { return e.outcome }
-
-// ErrOtherConnection is returned for a call that is meant for a connection which has
-// ended. It was not sent, or does no harm when it is made again.
-var ErrOtherConnection = errors.New("the connection that the call is meant for has ended")
-
 // ErrClosed is returned by the methods of a [Client] that was closed.
 var ErrClosed = errors.New("mcp: client closed")
-
-// ErrSessionLost is wrapped by the errors of a transport whose server no longer
-// knows the session. The request was not run; a new connection starts a new
-// session.
-var ErrSessionLost = errors.New("the server no longer knows the session")
-
-// ErrAnswerLost is wrapped by the errors of a transport that lost the answer to one
-// request, because its stream broke, while the connection stays. The request may have
-// run.
-var ErrAnswerLost = errors.New("the answer was lost")
 
 // An OutcomeUnknownError reports that a request was sent and that it is unknown whether
 // the server ran it: the connection broke, or time ran out. Repeating it may repeat its

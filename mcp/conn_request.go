@@ -1,0 +1,73 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// What a transport reports of a request, and what it is told of one. Only transports and
+// hosts have a use for it.
+
+// WithOutcome returns an error that reads and unwraps as err and whose [OutcomeOf] is
+// o. Control and hidden characters in its text are made visible. Transports use it to
+// report the outcome of a request. It returns nil if err is nil.
+func WithOutcome(err error, o Outcome) error {
+	if err == nil {
+		return nil
+	}
+	return &outcomeError{err, o}
+}
+
+type outcomeError struct {
+	err     error
+	outcome Outcome
+}
+
+func (e *outcomeError) Error() string    { return plain.Text(e.err.Error()) }
+func (e *outcomeError) Unwrap() error    { return e.err }
+func (e *outcomeError) Outcome() Outcome { return e.outcome }
+
+// ErrSessionLost is wrapped by the errors of a transport whose server no longer
+// knows the session. The request was not run; a new connection starts a new
+// session.
+var ErrSessionLost = errors.New("the server no longer knows the session")
+
+// ErrAnswerLost is wrapped by the errors of a transport that lost the answer to one
+// request, because its stream broke, while the connection stays. The request may have
+// run.
+var ErrAnswerLost = errors.New("the answer was lost")
+
+// ErrOtherConnection is returned for a call that is meant for a connection which has
+// ended. It was not sent, or does no harm when it is made again.
+var ErrOtherConnection = errors.New("the connection that the call is meant for has ended")
+
+// WithHTTPHeader returns a context whose HTTP requests have further header fields,
+// as by [RequestInfo.AddHeader]. Those that ctx has already stay. The header must not
+// be changed afterwards.
+func WithHTTPHeader(ctx context.Context, header http.Header) context.Context {
+	if len(header) == 0 {
+		return ctx
+	}
+	if already := HTTPHeader(ctx); already != nil {
+		header = maps.Clone(header)
+		for name, values := range already {
+			delete(header, http.CanonicalHeaderKey(name))
+			header[name] = values
+		}
+	}
+	return context.WithValue(ctx, headerKey{}, header)
+}
+
+// HTTPHeader returns the header fields that a [Conn] over HTTP adds to the requests
+// that it makes with ctx, unless they have such fields already; nil if there are
+// none. It must not be changed.
+func HTTPHeader(ctx context.Context) http.Header {
+	header, _ := ctx.Value(headerKey{}).(http.Header)
+	return header
+}
+
+type headerKey struct{}
