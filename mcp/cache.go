@@ -55,7 +55,7 @@ type shelfKey struct {
 // A shelf holds answers by what they are about, and then by their parameters.
 type shelf map[topic]map[string]*entry
 
-// A topic is what a server can announce to have changed.
+// A topic is what a notification of a server can say has changed.
 type topic struct {
 	method string
 	uri    string // of a resource, with resources/read

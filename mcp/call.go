@@ -245,7 +245,7 @@ func (s *outputSchema) check(content json.RawMessage, modern bool) error {
 
 // checkOutput checks a complete result against the output schema of its tool, as
 // last listed. A list is read, until the given time, if there is none yet, or
-// if the result does not match and the server has announced another one.
+// if the result does not match and a notification said that there is another one.
 func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool string, res *CallToolResult) error {
 	if c.opts.SkipOutputCheck || res.IsError || l.info.revision < revisionOfOutput {
 		return nil

@@ -57,7 +57,7 @@ type Client struct {
 	logs     logQueue
 	tasks    taskWatches
 
-	tracing *tracing // nil: nobody is told
+	tracing *tracing // nil: there is no tracer
 }
 
 // NewClient returns a client for the server that t connects to. The name is

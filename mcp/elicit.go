@@ -285,7 +285,7 @@ type pages struct {
 
 // begin returns a page for an id, the same if it was asked for before and the
 // user is not done with it. The oldest is forgotten when there are too many. A
-// page whose id is missing or too long is never announced to be done.
+// page whose id is missing or too long is never done by a notification.
 func (s *pages) begin(id string) *page {
 	p := &page{completed: make(chan struct{})}
 	if id == "" || len(id) > maxPageID {
@@ -310,7 +310,7 @@ func (s *pages) begin(id string) *page {
 	return p
 }
 
-// complete takes an announcement of the server. Ids that are not known, or not
+// complete takes a notification of the server. Ids that are not known, or not
 // any more, are ignored.
 func (s *pages) complete(params json.RawMessage) {
 	var id string

@@ -217,7 +217,7 @@ func (t *tap) logged(params json.RawMessage) {
 	}
 }
 
-// add reports whether somebody has to hand the messages on.
+// add reports whether a goroutine must be started that hands the messages on.
 func (q *logQueue) add(m *LogMessage) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

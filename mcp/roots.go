@@ -145,7 +145,7 @@ func (r *rootList) answer() json.RawMessage {
 }
 
 // adoptRoots takes the roots of the options, but for those that are invalid:
-// there is nobody to return an error to, and they must not be given out.
+// there is no caller to return an error to, and they must not be given out.
 func (c *Client) adoptRoots() {
 	valid := []*Root{}
 	for _, root := range c.opts.Roots {

@@ -205,8 +205,8 @@ func (a *asked) more(n, limit int64) int64 {
 	return n
 }
 
-// more counts a question that belongs to one of the requests on their way, though
-// nobody knows to which. It reports whether there is room for it, or no such request.
+// more counts a question that belongs to one of the requests on their way, though it is
+// not known to which. It reports whether there is room for it, or no such request.
 func (l *life) more(limit int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,7 +263,7 @@ func (c *Client) maxQuestions() int64 {
 }
 
 // mayAsk counts a question of the server. It reports whether it may be asked, and tells
-// the program if not. Of is the request that it belongs to; nil if nobody knows.
+// the program if not. Of is the request that it belongs to; nil if that is not known.
 func (t *tap) mayAsk(method string, of *asked) bool {
 	limit := t.client.maxQuestions()
 	may := true

@@ -96,13 +96,13 @@ type State struct {
 
 // A login is what the user has to do before a server lets requests in. Transports
 // tell of it by an error with a method LoginURL. Its method LoggedIn, if it has
-// one, returns a channel that is closed when somebody has logged in; its method
+// one, returns a channel that is closed when the user has logged in; its method
 // StepUp reports whether the user is logged in and only that one request needs
 // more rights.
 type login struct {
 	err  error
 	url  string
-	done <-chan struct{} // nil: nobody will tell
+	done <-chan struct{} // nil: there is no signal
 }
 
 // loginFor returns the login that a connection needs by an error, or nil.
@@ -119,7 +119,7 @@ func loginFor(err error) *login {
 	return n
 }
 
-// over reports whether somebody has logged in since.
+// over reports whether the user has logged in since.
 func (n *login) over() bool {
 	if n == nil {
 		return false
@@ -162,7 +162,7 @@ func (c *Client) heed(l *life, before *login, err error) {
 	}
 }
 
-// loggedIn notes that somebody has logged in.
+// loggedIn notes that the user has logged in.
 func (l *life) loggedIn(n *login) { l.login.CompareAndSwap(n, nil) }
 
 // showLogin publishes what a life needs, and that it needs nothing any more.
@@ -180,8 +180,8 @@ func (c *Client) showLogin(l *life) {
 	c.setLocked(s, l)
 }
 
-// awaitLogin waits until somebody has logged in, or Reconnect. Where somebody has
-// done so already it did not help, and there is a wait as for a needed server.
+// awaitLogin waits until the user has logged in, or Reconnect. If they have done so
+// already it did not help, and there is a wait as for a needed server.
 func (c *Client) awaitLogin(n *login, failures int) {
 	done, again := n.done, (<-chan time.Time)(nil)
 	if n.over() {

@@ -272,7 +272,7 @@ func (c *Client) present(ctx context.Context) (*life, error) {
 // callback; when more arrive the oldest are dropped.
 const maxTaskProgress = 256
 
-// taskWatches are those who wait for tasks of revision 2025-11-25.
+// taskWatches are the calls that wait for tasks of revision 2025-11-25.
 type taskWatches struct {
 	mu  sync.Mutex
 	set map[*taskWatch]struct{}
@@ -354,7 +354,7 @@ func (t *tap) taskProgress(params json.RawMessage) {
 	}
 }
 
-// taskChanged takes the announcement that a task has changed. It says what has
+// taskChanged takes the notification that a task has changed. It says what has
 // changed, but may have been overtaken by an answer.
 func (c *Client) taskChanged(params json.RawMessage) {
 	id, _ := jsonscan.String(memberOf(params, "taskId"))

@@ -88,7 +88,7 @@ type taskWait struct {
 	task Task // as last seen
 
 	polled   time.Time // when tasks/get was answered last
-	stale    bool      // the task was announced to have changed since
+	stale    bool      // a notification said that the task has changed since
 	failures int       // requests in a row that were not answered
 	failure  error     // of the last of them
 	hasty    bool      // the server does not take tasks/result before the end
@@ -410,7 +410,7 @@ func (w *taskWait) fresh(requests json.RawMessage) (json.RawMessage, error) {
 	return object(members...), nil
 }
 
-// abandonTask tells the server that nobody waits for a task any more, without
+// abandonTask tells the server that no call waits for a task any more, without
 // waiting for an answer. The goroutine belongs to the connection.
 func (c *Client) abandonTask(id string) {
 	c.mu.Lock()

@@ -28,7 +28,7 @@ type toolCache struct {
 
 	asked *life     // where the list was asked for last; this and the next two belong to whom listing has let in
 	at    time.Time // when that was
-	heard int64     // announcements up to then
+	heard int64     // notifications of changes up to then
 
 	// The following are guarded by the client's lock.
 	version    uint64 // State.ToolsVersion they were read at; 0: never
@@ -105,7 +105,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		tasks, hints := make(map[string]taskSupport), make(map[*Tool]json.RawMessage)
 		pages := c.toolPages(l, tasks, hints)
 		tools, err := pages.whole(ctx, l)
-		// The version tells too late: announcements are passed on one by one.
+		// The version tells too late: notifications are passed on one by one.
 		changed := !c.carriedBy(l) || l.tap.changes.Load() != announced || l.tap.mended.Load() != mended
 		switch {
 		case changed && attempt < maxListings && ctx.Err() == nil && OutcomeOf(err) == Answered:
@@ -272,7 +272,7 @@ func (c *Client) RawAnnotations(t *Tool) json.RawMessage {
 	return c.tools.rawHints[weak.Make(t)]
 }
 
-// rawHints are the annotations of tools that somebody still holds. It is not
+// rawHints are the annotations of tools that the program still holds. It is not
 // changed once a client has it.
 type rawHints map[weak.Pointer[Tool]]json.RawMessage
 

@@ -296,7 +296,7 @@ type openTrace struct {
 	tracing *tracing
 }
 
-// end ends it. Somebody must see to it that this is done once.
+// end ends it. Its caller must do so once.
 func (o *openTrace) end(result json.RawMessage, err error) {
 	if o == nil {
 		return
