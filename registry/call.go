@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -15,8 +16,8 @@ import (
 // Call calls the tool of that name as it is listed now. Args must be a JSON
 // object; empty or null means {}. A name that no tool has stands for the one tool
 // that it can mean if case, separators and a lost prefix do not count, unless
-// [names.Names] says Exact. A call of call_tool, see [Options].Search, is one of the tool
-// that it names. The call goes this way:
+// [names.Names] says Exact. A call of a [Relay] is one of the tool that it names. The call
+// goes this way:
 //
 //   - The arguments are checked and completed, see [ArgumentOptions].
 //   - The [Approver] decides, and sees the arguments as they are then.
@@ -75,29 +76,70 @@ func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage)
 	return r.shape(ctx, e, res), nil // what the caller gets of it
 }
 
-// resolve returns the tool that a call is for, and its arguments: a call of call_tool
-// is one of the tool that it names, for everybody.
+// A Relay is a hidden tool, see [Registry.AddHidden], whose calls are calls of other
+// tools, such as call_tool of package registry/toolset: [Registry.Call] goes on with the
+// other tool before anything is decided, so approvers, middleware and observers see
+// that one.
+type Relay interface {
+	Tool
+
+	// Target returns the name of the tool that is to be called, and its arguments. Args
+	// is a JSON object without duplicate keys. An error says what is wrong with args; it
+	// becomes the Err of an [*ArgumentsError].
+	Target(args json.RawMessage) (name string, inner json.RawMessage, err error)
+}
+
+// relayOf returns the relay that an entry is, if it is one. One that was added as a
+// usual tool, as to another registry, calls its tool by itself.
+func relayOf(e *entry) (Relay, bool) {
+	if !e.hidden {
+		return nil, false
+	}
+	relay, ok := e.tool.(Relay)
+	return relay, ok
+}
+
+// target returns the tool that a call of a relay is for, and its arguments. The error
+// is an [*ArgumentsError].
+func target(relay Relay, called string, args json.RawMessage) (name string, inner json.RawMessage, err error) {
+	args, err = objectArgs(args)
+	if err == nil {
+		if found := schemagate.CheckSyntax(args); found != nil {
+			err = mistakesOf([]schemagate.Problem{*found})
+		} else {
+			name, inner, err = relay.Target(args)
+		}
+	}
+	if err != nil {
+		return "", nil, newArgumentsError(called, err)
+	}
+	return name, inner, nil
+}
+
+// resolve returns the tool that a call is for, and its arguments: a call of a relay is
+// one of the tool that it names, for everybody.
 func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessage, o *Observation) (*entry, json.RawMessage, error) {
 	e, err := r.find(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	calls, ok := e.tool.(*relay)
-	if !ok || calls.registry != r { // that of another registry calls tools there
+	relay, ok := relayOf(e)
+	if !ok {
 		return e, args, nil
 	}
-	if name, args, err = calls.target(args); err != nil {
+	called := e.def.Name
+	if name, args, err = target(relay, called, args); err != nil {
 		return nil, nil, err
 	}
 	o.relayed(name, args)
 	if e, err = r.find(ctx, name); err != nil {
 		return nil, nil, err
 	}
-	if again, ok := e.tool.(*relay); ok && again.registry == r {
+	if _, again := relayOf(e); again {
 		return nil, nil, &ArgumentsError{Tool: e.def.Name, Err: errors.New(`"name" must be the name of another tool: it cannot call itself`)}
 	}
 	if e.def.ReturnDirect {
-		return nil, nil, &ArgumentsError{Tool: calls.def.Name, Err: fmt.Errorf("it cannot call %s, whose result goes to the user: call that tool by its own name", plain.Quote(e.def.Name))}
+		return nil, nil, &ArgumentsError{Tool: called, Err: fmt.Errorf("it cannot call %s, whose result goes to the user: call that tool by its own name", plain.Quote(e.def.Name))}
 	}
 	return e, args, nil
 }
@@ -111,8 +153,8 @@ func (r *Registry) check(e *entry, args json.RawMessage) (json.RawMessage, error
 	return r.validator.arguments(e, args)
 }
 
-// decide asks the approver. A look for tools needs no approval: it shows no more than a
-// list of them would.
+// decide asks the approver. A hidden tool needs no approval: one that finds tools shows
+// no more than a list of them would.
 func (r *Registry) decide(ctx context.Context, e *entry, args json.RawMessage) error {
 	if e.hidden {
 		return nil
@@ -179,6 +221,9 @@ func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult)
 	if !e.trusted() {
 		res = result.StripHidden(res)
 	}
+	if e.hidden { // what it quotes of servers must not look like an enclosure
+		res = r.results.Unmark(res)
+	}
 	if r.results == nil || isReader(e.tool) {
 		return res
 	}
@@ -194,6 +239,28 @@ func (r *Registry) Resolve(name string) (*Definition, bool) {
 		return nil, false
 	}
 	return e.def, true
+}
+
+// Find returns the tool that [Registry.Call] calls for a name, if it is among those of
+// [Registry.Callable], or hidden. The errors are those of Call for a name that is not
+// listed; a tool that the policy denies to the user of ctx is as unknown as one that
+// does not exist.
+func (r *Registry) Find(ctx context.Context, name string) (Tool, error) {
+	if err := r.made(); err != nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	e, err := r.find(ctx, name)
+	denied := (*DeniedError)(nil)
+	if err == nil && !e.hidden {
+		denied = r.deniedTo(ctx)(e)
+	}
+	switch {
+	case denied != nil, errors.As(err, &denied):
+		return nil, r.unknown(ctx, r.Snapshot(), name)
+	case err != nil:
+		return nil, err
+	}
+	return e.tool, nil
 }
 
 // find returns the listed tool that name means.

@@ -26,6 +26,12 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 	return tools
 }
 
+// IsCallable reports whether [Registry.Callable] has a tool of that name.
+func (r *Registry) IsCallable(ctx context.Context, name string) bool {
+	e := r.Snapshot().find(name)
+	return e != nil && e.listed() && r.deniedTo(ctx)(e) == nil
+}
+
 // A decider is an Approver that decides without the arguments, and at once.
 type decider interface {
 	Decide(req *ApprovalRequest) Decision

@@ -29,10 +29,9 @@
 //
 // # Find a tool
 //
-// [Registry.Search] finds tools by words in any spelling or form and, with an
-// [Embedder], by meaning. [Registry.Toolset] returns the tools that a model is told
-// of, and what they take of its context window; if that is too much, and
-// [Options].Search is set, tools by which the model searches itself.
+// Package registry/toolset finds tools by words in any spelling or form, and by
+// meaning. It returns the tools that a model is told of, and what they take of its
+// context window; if that is too much, tools by which the model searches itself.
 //
 // # Call a tool
 //

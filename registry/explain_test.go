@@ -2,7 +2,6 @@ package registry_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,35 +23,31 @@ func explainAway(r *registry.Registry, server string, cause error) (stop func())
 
 // Whoever names a tool that is not there, by whatever way, learns why.
 func TestCallsLearnWhyThereIsNoTool(t *testing.T) {
-	r := searching(t, registry.Options{})
+	r := registry.New(nil)
+	mustAdd(t, r, native("clock"))
+	mustReplace(t, r, "github", serverTool("github", "create_issue", ""))
 	cause := errors.New("the variable SECRET is not set")
 	stop := explainAway(r, "gitea", cause)
 	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
-	for tool, args := range map[string]string{
-		"gitea__create_issue": `{}`,
-		"call_tool":           `{"name": "gitea__create_issue", "arguments": {}}`,
-	} {
-		_, err := r.Call(t.Context(), tool, json.RawMessage(args))
+	_, called := r.Call(t.Context(), "gitea__create_issue", nil)
+	_, found := r.Find(t.Context(), "gitea__create_issue")
+	for way, err := range map[string]error{"Call": called, "Find": found} {
 		notReady := wantError[*registry.NotReadyError](t, err)
 		if notReady.Server != "gitea" {
-			t.Errorf("%s: got server %q, want gitea", tool, notReady.Server)
+			t.Errorf("%s: got server %q, want gitea", way, notReady.Server)
 		}
 		if !errors.Is(err, cause) {
-			t.Errorf("%s: got %v, want an error that wraps the server's", tool, err)
+			t.Errorf("%s: got %v, want an error that wraps the server's", way, err)
 		}
 		if got := mcp.OutcomeOf(err); got != mcp.NotSent {
-			t.Errorf("%s: got outcome %v, want %v", tool, got, mcp.NotSent)
+			t.Errorf("%s: got outcome %v, want %v", way, got, mcp.NotSent)
 		}
 		if got, want := err.Error(), said+": "+cause.Error(); got != want {
-			t.Errorf("%s: got %s, want %s", tool, got, want)
+			t.Errorf("%s: got %s, want %s", way, got, want)
 		}
 		if got := textOf(t, registry.ErrorResult(err)); got != said {
-			t.Errorf("%s: got result %s, want %s", tool, got, said)
+			t.Errorf("%s: got result %s, want %s", way, got, said)
 		}
-	}
-	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
-	if got := shown.Missing[0].Reason; got != said {
-		t.Errorf("describe_tool: got %s, want %s", got, said)
 	}
 	if _, err := r.Call(t.Context(), "clock", nil); err != nil {
 		t.Errorf("a tool that is listed: %v", err)

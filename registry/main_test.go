@@ -85,3 +85,15 @@ func mustReplace(t testing.TB, r *registry.Registry, server string, tools ...reg
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// A recordedTool is a Tool that calls a function.
+type recordedTool struct {
+	def  *registry.Definition
+	call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
+}
+
+func (t *recordedTool) Definition() *registry.Definition { return t.def }
+
+func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.call(ctx, args)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // A watcher notes what it observes, one line each.
@@ -74,7 +75,6 @@ func (w *watcher) expect(t *testing.T, want ...string) {
 func TestObserve(t *testing.T) {
 	r := registry.New(&registry.Options{
 		Ledger: ledger.New(nil),
-		Search: &registry.SearchOptions{},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 			switch req.Tool.Origin.Tool {
 			case "never":
@@ -85,6 +85,9 @@ func TestObserve(t *testing.T) {
 			return registry.Decision{Verdict: registry.Allow}, nil
 		}),
 	})
+	if _, err := toolset.New(r, nil); err != nil {
+		t.Fatal(err)
+	}
 	broken := registry.MustFunc("broken", "Breaks", func(context.Context, struct{}) (string, error) { panic("ouch") })
 	fails := registry.MustFunc("fails", "Fails", func(context.Context, struct{}) (string, error) { return "", errors.New("no") })
 	mustAdd(t, r, broken, fails)

@@ -26,8 +26,6 @@ type Registry struct {
 	validator *validator
 	results   *result.Shaper   // nil: results stay as they came
 	scrubber  *redact.Redactor // of arguments on their way to servers; nil: none
-	search    *searcher
-	tokens    *tokenCounter
 
 	replacing keylock.Set // by server: held from the examination of its tools until they are in place
 
@@ -61,12 +59,6 @@ type Options struct {
 	SkipOutputCheck bool
 	// Results says in which form results come back. Nil: as they came.
 	Results *result.Options
-	// Search says how [Registry.Search] ranks, and lets models search: the tools
-	// search_tools, describe_tool and call_tool can be called then, and are part of a
-	// [Toolset] that is too large. The first two show what [Registry.Callable] does, and
-	// need no approval; a call of the last is one of the tool that it names. Nil:
-	// models cannot.
-	Search *SearchOptions
 }
 
 // New returns a registry that is empty, but for the tool read_result if results
@@ -83,8 +75,6 @@ func New(opts *Options) *Registry {
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
 		results:   result.New(o.Results),
-		search:    newSearcher(o.Search),
-		tokens:    newTokenCounter(o.Search),
 		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*stock{}},
 	}
 	if o.Arguments.Redact {
@@ -104,9 +94,6 @@ func New(opts *Options) *Registry {
 	if r.results.Keeps() {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet
 	}
-	if o.Search != nil {
-		r.hide(newSearchTools(r))
-	}
 	return r
 }
 
@@ -125,19 +112,6 @@ func (r *Registry) mustBeMade() {
 	if err := r.made(); err != nil {
 		panic(err.Error())
 	}
-}
-
-// hide adds native tools that can be called and are not listed.
-func (r *Registry) hide(tools []Tool) {
-	offers, err := r.newOffers(tools)
-	if err != nil {
-		return // cannot be: all of them are our own
-	}
-	for _, o := range offers {
-		o.hidden = true
-		o.complete(nil, nil)
-	}
-	_ = r.add(map[string][]*offer{"": offers}) // nothing of that name is listed yet
 }
 
 // Ledger returns the ledger of the registry's options; nil if there is none.

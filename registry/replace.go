@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,7 +19,19 @@ import (
 // A name that is taken, or given twice, fails with a [*DuplicateError]; a tool
 // that cannot be listed, nil included, fails with a [*DefinitionError]; a tool of
 // a server that the gate does not let in, with a [*gate.Error].
-func (r *Registry) Add(tools ...Tool) error {
+func (r *Registry) Add(tools ...Tool) error { return r.addAll(tools, false) }
+
+// AddHidden adds native tools that can be called by name and are not listed: neither
+// [Snapshot.Tools] nor [Registry.Callable] has them. Calls of them need no approval, so
+// they must show or do nothing that the user of the context may not see or do. They
+// stay when the native tools are replaced. Package registry/toolset adds the tools by
+// which a model finds others.
+//
+// The errors are those of [Registry.Add]; a tool of a server fails with a
+// [*DefinitionError].
+func (r *Registry) AddHidden(tools ...Tool) error { return r.addAll(tools, true) }
+
+func (r *Registry) addAll(tools []Tool, hidden bool) error {
 	if err := r.made(); err != nil {
 		return err
 	}
@@ -29,6 +42,9 @@ func (r *Registry) Add(tools ...Tool) error {
 	byServer := map[string][]*offer{}
 	for _, o := range offers {
 		name := o.def.Origin.Server
+		if o.hidden = hidden; hidden && name != "" {
+			return &DefinitionError{Tool: o.def.Name, Field: "Origin.Server", Err: errors.New("is set, but only native tools can be hidden")}
+		}
 		byServer[name] = append(byServer[name], o)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byServer)) {
@@ -140,8 +156,8 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // are in place as the Diff says, and the new and changed ones are held back.
 // Replace them again when that is put right.
 //
-// The tool read_result, see [result.Options], and the tools for searching, see
-// [Options], are not among those that are replaced.
+// The tool read_result, see [result.Options], and hidden tools, see
+// [Registry.AddHidden], are not among those that are replaced.
 func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
 	return r.replace(server, nil, tools)
 }
@@ -197,7 +213,7 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 	return diff, unnoted
 }
 
-// staying returns offers to go on with of those before: the tools for searching, and
+// staying returns offers to go on with of those before: hidden tools, and
 // read_result if it is not in offers.
 func staying(before, offers []*offer) []*offer {
 	given := slices.ContainsFunc(offers, func(o *offer) bool { return isReader(o.tool) })

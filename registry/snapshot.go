@@ -29,8 +29,7 @@ type Snapshot struct {
 // not change its elements. Appending to it copies.
 func (s *Snapshot) Tools() []Tool { return s.tools }
 
-// Lookup returns the listed tool of that name, or the tool for searching, see
-// [Options].Search.
+// Lookup returns the tool of that name, listed or hidden.
 func (s *Snapshot) Lookup(name string) (Tool, bool) {
 	if e := s.find(name); e != nil && e.change == nil {
 		return e.tool, true
@@ -81,17 +80,6 @@ func (s *Snapshot) Memory(def *Definition) (cell *memo.Cell, examined bool) {
 	return &e.memory.cell, e.memory.examined
 }
 
-// definitions returns those of the tools that are listed.
-func (s *Snapshot) definitions() []*Definition {
-	defs := make([]*Definition, 0, len(s.tools))
-	for _, e := range s.entries {
-		if e.listed() {
-			defs = append(defs, e.def)
-		}
-	}
-	return defs
-}
-
 // find returns the entry of that name, listed or not, or nil.
 func (s *Snapshot) find(name string) *entry {
 	i, ok := slices.BinarySearchFunc(s.entries, name, func(e *entry, name string) int {
@@ -120,5 +108,5 @@ func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
 			tools = append(tools, e.tool)
 		}
 	}
-	return &Snapshot{version: s.version, generation: generation, tools: tools, entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
+	return &Snapshot{version: s.version, generation: generation, tools: slices.Clip(tools), entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
 }

@@ -20,11 +20,11 @@ func TestZeroRegistry(t *testing.T) {
 	_, awaitErr := r.Await(ctx, "x")
 	_, replaceErr := r.Replace("s", nil)
 	_, previewErr := r.Preview(registry.Server{Name: "s"}, nil)
-	_, searchErr := r.Search(ctx, registry.Query{Text: "x"})
+	_, findErr := r.Find(ctx, "x")
 	_, nilErr := (*registry.Registry)(nil).Call(ctx, "x", nil)
 	for name, err := range map[string]error{
 		"Add": r.Add(nil), "Call": callErr, "Resume": resumeErr, "Refuse": r.Deny(ctx, "x", ""), "Await": awaitErr,
-		"Replace": replaceErr, "Preview": previewErr, "Search": searchErr, "Call of nil": nilErr,
+		"Replace": replaceErr, "Preview": previewErr, "Find": findErr, "AddHidden": r.AddHidden(nil), "Call of nil": nilErr,
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", name, err, want)
@@ -38,7 +38,7 @@ func TestZeroRegistry(t *testing.T) {
 		"Remove":          func() { r.Remove("x") },
 		"Snapshot":        func() { r.Snapshot() },
 		"Callable":        func() { r.Callable(ctx) },
-		"Toolset":         func() { r.Toolset(ctx, nil) },
+		"IsCallable":      func() { r.IsCallable(ctx, "x") },
 		"Resolve":         func() { r.Resolve("x") },
 		"Approvals":       func() { r.Approvals(ctx) },
 		"EndConversation": func() { r.EndConversation(ctx) },

@@ -12,6 +12,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // answer lets a model work until it has an answer to the last of the messages in params,
@@ -129,7 +130,7 @@ func ExampleTurn_Run() {
 func ExampleOptions() {
 	ctx := context.Background()
 	tools, _ := belt.Tools(ctx, adder(), &belt.Options{
-		Turn:  profile.TurnOptions{ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 50}},
+		Turn:  profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 50}},
 		Cache: anthropic.CacheControlEphemeralTTLTTL1h,
 	})
 	fmt.Println(len(tools.Params()), tools.Searching())

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 type empty struct{}
@@ -189,7 +190,7 @@ func TestSearch(t *testing.T) {
 			use("toolu_1", "rare", `{}`)),
 		says("found"), says("alone"))
 	c := &conversation{client: newClient(model.URL), registry: r, opts: &belt.Options{Turn: profile.TurnOptions{
-		ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 5, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_0" }},
+		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 5, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_0" }},
 	}}}
 	turn, err := c.Ask(t.Context(), "find")
 	if err != nil || turn.Text != "found" {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
@@ -35,13 +36,17 @@ func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
 // Without options names are those of OpenAI, and no tool is left to a search that eino
 // does not have.
 func TestDefaults(t *testing.T) {
-	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	reg := registry.New(nil)
+	finder, err := toolset.New(reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 200 {
 		if err := reg.Add(returning(fmt.Sprintf("tool.%03d", i), nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	plain, err := belt.Tools(t.Context(), reg, nil)
+	plain, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +55,7 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("OpenAI takes no name such as %q", info.Name)
 		}
 	}
-	searched, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{ProviderSearch: true}})
+	searched, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: true}})
 	if err != nil || len(searched) != len(plain) {
 		t.Errorf("%d tools, and %d if the provider is to search, %v", len(plain), len(searched), err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // answers returns a response with one candidate.
@@ -319,7 +320,7 @@ func TestParams(t *testing.T) {
 func TestNoSearch(t *testing.T) {
 	all := func(*registry.Definition) bool { return true }
 	opts := &belt.Options{Turn: profile.TurnOptions{
-		ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
+		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
 	}}
 	tools := turn(t, opts, picture(t), tool{"bare", anything, nil})
 	if got := tools.Params()[0].FunctionDeclarations; len(got) != 2 || tools.Searching() {

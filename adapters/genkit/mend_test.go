@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // An image is in each request that follows, as it is the first time.
@@ -129,7 +130,11 @@ func TestSignatureOfHistory(t *testing.T) {
 
 // Genkit has no search of a provider.
 func TestProviderSearch(t *testing.T) {
-	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	reg := registry.New(nil)
+	finder, err := toolset.New(reg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i := range 200 {
 		if err := reg.Add(registry.MustFunc(fmt.Sprintf("tool_%03d", i), "a tool", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
 			t.Fatal(err)
@@ -137,7 +142,7 @@ func TestProviderSearch(t *testing.T) {
 	}
 	var counts []int
 	for _, search := range []bool{false, true} {
-		turn, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{ProviderSearch: search}})
+		turn, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: search}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -191,7 +192,7 @@ func TestOptionsOfOtherAPIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, turn := range []profile.TurnOptions{
-		{ProviderSearch: true, Toolset: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}},
+		{ProviderSearch: true, Toolset: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}},
 		{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
 		{Options: profile.Options{AllowedCallers: func(*registry.Definition) []string { return []string{"programmatic"} }}},
 	} {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 func newTurn(t *testing.T, p profile.Provider, all ...registry.Tool) *belt.Turn {
@@ -294,7 +295,7 @@ func narrow(t *testing.T, path string, schema map[string]any) {
 func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 	opts := &belt.Options{Provider: profile.Anthropic}
 	opts.Turn.ProviderSearch = true
-	opts.Turn.Toolset = &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
+	opts.Turn.Toolset = &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}
 	opts.Turn.Deferred = func(*registry.Definition) bool { return true }
 	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "", one}, raw{"two", "", two}), opts)
 	if err != nil || turn.Searching() || len(turn.Params()) != 2 {

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // A tool is native, and returns what a function does.
@@ -250,7 +251,7 @@ func TestBrokenOff(t *testing.T) {
 func TestNoSearch(t *testing.T) {
 	all := func(*registry.Definition) bool { return true }
 	opts := &belt.Options{Turn: profile.TurnOptions{
-		ProviderSearch: true, Toolset: &registry.ToolsetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
+		ProviderSearch: true, Toolset: &toolset.SetOptions{MaxTools: 1}, Options: profile.Options{Deferred: all},
 	}}
 	if tools := turn(t, opts, picture(t), tool{"bare", "does nothing", anything, nil}); tools.Searching() {
 		t.Error("the API is to search")

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -225,7 +226,7 @@ func TestResponsesStream(t *testing.T) {
 func searching() *belt.Options {
 	return &belt.Options{Turn: profile.TurnOptions{
 		ProviderSearch: true,
-		Toolset:        &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+		Toolset:        &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 	}}
 }
 

@@ -8,11 +8,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // openOurs fills a registry as a host does, server by server.
 func openOurs() (func(string) ([]string, error), func() error, error) {
 	r := registry.New(nil)
+	finder, err := toolset.New(r, nil)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, s := range toolcorpus.Servers() {
 		tools := make([]registry.Tool, len(s.Tools))
 		for i, t := range s.Tools {
@@ -29,7 +34,7 @@ func openOurs() (func(string) ([]string, error), func() error, error) {
 		}
 	}
 	search := func(text string) ([]string, error) {
-		matches, err := r.Search(context.Background(), registry.Query{Text: text})
+		matches, err := finder.Search(context.Background(), toolset.Query{Text: text})
 		if err != nil {
 			return nil, err
 		}

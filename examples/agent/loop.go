@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 const (
@@ -26,6 +27,7 @@ var ErrMaxSteps = errors.New("no answer within the allowed steps")
 type Agent struct {
 	Endpoint      *Endpoint
 	Registry      *registry.Registry
+	Finder        *toolset.Finder // of the registry; nil: the model is told of all tools
 	User          *Terminal
 	MaxSteps      int // how often the model is asked at most
 	ContextWindow int // how many tokens the model takes; zero is 200,000
@@ -40,7 +42,8 @@ func (a *Agent) Run(ctx context.Context, question string) (string, error) {
 		// all tools or, if they would take too much of what the model can read, those to
 		// find and call the others.
 		turn, err := profile.NewTurn(ctx, a.Registry, profile.OpenAI, &profile.TurnOptions{
-			Toolset:     &registry.ToolsetOptions{ContextWindow: a.ContextWindow},
+			Finder:      a.Finder,
+			Toolset:     &toolset.SetOptions{ContextWindow: a.ContextWindow},
 			Progress:    a.User.Progress,
 			MaxParallel: maxParallel,
 		})

@@ -38,6 +38,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -88,8 +89,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	agent.Registry = registry.New(&registry.Options{
 		Approver: user,
 		Results:  &result.Options{MaxBytes: *maxResult},
-		Search:   &registry.SearchOptions{},
 	})
+	var err error
+	if agent.Finder, err = toolset.New(agent.Registry, nil); err != nil {
+		fmt.Fprintln(stderr, "agent:", err)
+		return 1
+	}
 	prompt := &auth.Loopback{Out: io.Discard} // the terminal shows the address
 	if !*browser {
 		prompt.Open = func(context.Context, string) error { return nil }

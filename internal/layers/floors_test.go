@@ -62,6 +62,7 @@ var house = []room{
 	{path: "registry/rest", floor: 3, wing: what},
 	{path: "registry/result", floor: 3, wing: what},
 	{path: "registry/rest/openapi", floor: 3, wing: what},
+	{path: "registry/toolset", floor: 3, wing: what},
 
 	{path: "host/config", floor: 4, wing: hall},
 	{path: "host/config/configtest", floor: 4, wing: hall, kit: true},
@@ -139,8 +140,12 @@ var sideways = map[[2]string]string{
 	{"registry/policy", "registry"}:               "it is an approver of a registry",
 	{"registry/profile", "registry"}:              "it shapes the registry's definitions",
 	{"registry/profile", "registry/result"}:       "it gives providers the blocks of a result",
+	{"registry/profile", "registry/toolset"}:      "it shapes the tools that a model is told of",
 	{"registry/rest", "registry"}:                 "its endpoints are tools of a registry",
 	{"registry/rest/openapi", "registry/rest"}:    "it reads documents into an API",
+	{"registry/toolset", "registry"}:              "it finds tools of a registry",
+	{"registry/toolset", "registry/names"}:        "it knows a name that the registry made",
+	{"registry/toolset", "registry/result"}:       "it reads results, and knows the tool read_result",
 	{"registry/rest/openapi", "registry"}:         "its tools are annotated like others",
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -199,14 +200,17 @@ var mcpproxy = []row{
 		equal(t, "names", names(mcpproxyHost(t, nil).Registry()), "filesystem:read_file filesystem:write_file github:create_issue github:delete_repo sqlite:query")
 	}},
 	{35, func(t *testing.T) {
-		h := mcpproxyHost(t, nil)
-		q := decode[registry.Query](t, strings.Replace(mcpproxyRetrieve, "query", "Text", 1))
-		found, err := h.Registry().Search(patience(t), q)
+		finder, err := toolset.New(mcpproxyHost(t, nil).Registry(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := decode[toolset.Query](t, strings.Replace(mcpproxyRetrieve, "query", "Text", 1))
+		found, err := finder.Search(patience(t), q)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("got %d tools and the error %v, want some", len(found), err)
 		}
 		equal(t, "the best", found[0].Tool.Definition().Name, "github:create_issue")
-		found, err = h.Registry().Search(patience(t), registry.Query{Text: "file issue query repo", Limit: 15})
+		found, err = finder.Search(patience(t), toolset.Query{Text: "file issue query repo", Limit: 15})
 		equal(t, "at most 15", err == nil && len(found) > 0 && len(found) <= 15, true)
 	}},
 	{36, func(t *testing.T) {

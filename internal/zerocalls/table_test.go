@@ -27,6 +27,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -135,6 +136,8 @@ var functions = []function{
 	{"result.StripHiddenJSON", result.StripHiddenJSON},
 	{"result.TerminalText", result.TerminalText},
 	{"result.Text", result.Text},
+	{"toolset.New", toolset.New},
+	{"toolset.Of", toolset.Of},
 	{"registry.CallIDOf", registry.CallIDOf},
 	{"registry.Compare", registry.Compare},
 	{"registry.ErrorCode", registry.ErrorCode},
@@ -420,6 +423,14 @@ var types = []any{
 	(*result.ReadArgs)(nil),
 	(*result.Shaper)(nil),
 	(*result.ToolFailedError)(nil),
+	(*toolset.EmbedError)(nil),
+	(*toolset.Finder)(nil),
+	(*toolset.Match)(nil),
+	(*toolset.Options)(nil),
+	(*toolset.Query)(nil),
+	(*toolset.ServerTokens)(nil),
+	(*toolset.Set)(nil),
+	(*toolset.SetOptions)(nil),
 	(*registry.ApprovalOptions)(nil),
 	(*registry.ApprovalRequest)(nil),
 	(*registry.ApprovalRequiredError)(nil),
@@ -434,11 +445,9 @@ var types = []any{
 	(*registry.DeniedError)(nil),
 	(*registry.Diff)(nil),
 	(*registry.DuplicateError)(nil),
-	(*registry.EmbedError)(nil),
 	(*registry.ExecutionTime)(nil),
 	(*registry.Handler)(nil),
 	(*registry.Hints)(nil),
-	(*registry.Match)(nil),
 	(*registry.Middleware)(nil),
 	(*registry.NotReadyError)(nil),
 	(*registry.Observation)(nil),
@@ -454,18 +463,13 @@ var types = []any{
 	(*registry.Problem)(nil),
 	(*registry.Quarantined)(nil),
 	(*registry.QuarantinedError)(nil),
-	(*registry.Query)(nil),
 	(*registry.Registry)(nil),
 	(*registry.Rejection)(nil),
 	(*registry.RemoteCall)(nil),
 	(*registry.ResultError)(nil),
-	(*registry.SearchOptions)(nil),
 	(*registry.Server)(nil),
-	(*registry.ServerTokens)(nil),
 	(*registry.Snapshot)(nil),
 	(*registry.StaleApprovalError)(nil),
-	(*registry.Toolset)(nil),
-	(*registry.ToolsetOptions)(nil),
 	(*registry.UnknownApprovalError)(nil),
 	(*registry.UnknownToolError)(nil),
 	(*registry.Verdict)(nil),

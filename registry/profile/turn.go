@@ -8,19 +8,21 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // TurnOptions are the options of a [Turn]. Nil and the zero value mean the defaults.
 type TurnOptions struct {
 	// Options say how the tools are compiled.
 	Options
-	// Toolset says when there are too many tools for one request. They are told of
-	// all together unless the registry has [registry.Options].Search, or
-	// ProviderSearch is set. Nil: its defaults.
-	Toolset *registry.ToolsetOptions
-	// ProviderSearch lets the provider search where the model would have to use
-	// search_tools, and where the registry has no search: all tools go with the
-	// request, and those that it would have to search for are deferred. It has an
+	// Finder lets the model search for tools if there are too many for one request. It
+	// is one of the registry. Nil: all tools go with the request.
+	Finder *toolset.Finder
+	// Toolset says when there are too many tools for one request. It has no effect
+	// without a Finder or ProviderSearch. Nil: its defaults.
+	Toolset *toolset.SetOptions
+	// ProviderSearch lets the provider search in place of the Finder, which may be nil:
+	// all tools go with the request, and those that it would have to search for are deferred. It has an
 	// effect on [OpenAI], [OpenAIStrict] and [Anthropic], in the API of the latter and
 	// the Responses API of the former; the adapter adds the provider's search tool.
 	ProviderSearch bool
@@ -78,6 +80,9 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if r == nil {
 		return nil, errors.New("profile: NewTurn: the registry is nil")
 	}
+	if o.Finder != nil && o.Finder.Registry() != r {
+		return nil, errors.New("profile: NewTurn: the finder is of another registry")
+	}
 	d, ok := dietOf(p)
 	if !ok {
 		return nil, &UnknownProviderError{p}
@@ -105,12 +110,20 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 // offered returns the tools that the model is told of. If the provider searches, these
 // are all callable ones, and those that it searches for are deferred.
 func (o *TurnOptions) offered(ctx context.Context, r *registry.Registry, search bool) []registry.Tool {
-	var how registry.ToolsetOptions
+	if o.Finder == nil && !search {
+		return r.Callable(ctx)
+	}
+	var how toolset.SetOptions
 	if o.Toolset != nil {
 		how = *o.Toolset
 	}
 	how.ProviderSearch = search
-	set := r.Toolset(ctx, &how)
+	var set *toolset.Set
+	if o.Finder != nil {
+		set = o.Finder.Toolset(ctx, &how)
+	} else {
+		set = toolset.Of(ctx, r, &how)
+	}
 	if !search || !set.Searching {
 		return set.Tools
 	}

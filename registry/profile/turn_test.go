@@ -10,12 +10,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// many returns a registry that lets models search, with n tools.
-func many(t *testing.T, n int) *registry.Registry {
+// many returns a registry with n tools, and its Finder.
+func many(t *testing.T, n int) (*registry.Registry, *toolset.Finder) {
 	t.Helper()
-	return filled(t, registry.New(&registry.Options{Search: &registry.SearchOptions{}}), n)
+	r := registry.New(nil)
+	f, err := toolset.New(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filled(t, r, n), f
 }
 
 func filled(t *testing.T, r *registry.Registry, n int) *registry.Registry {
@@ -30,7 +36,7 @@ func filled(t *testing.T, r *registry.Registry, n int) *registry.Registry {
 }
 
 func TestTurnProviderSearch(t *testing.T) {
-	r := many(t, 200)
+	r, finder := many(t, 200)
 	never := func(*registry.Definition, registry.Hints) bool { return false }
 	for _, c := range []struct {
 		provider        profile.Provider
@@ -44,7 +50,7 @@ func TestTurnProviderSearch(t *testing.T) {
 		{profile.Gemini, true, 3, 0}, // it knows no deferred tools
 	} {
 		turn, err := profile.NewTurn(t.Context(), r, c.provider, &profile.TurnOptions{
-			ProviderSearch: c.search, Toolset: &registry.ToolsetOptions{Always: never},
+			Finder: finder, ProviderSearch: c.search, Toolset: &toolset.SetOptions{Always: never},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -61,10 +67,10 @@ func TestTurnProviderSearch(t *testing.T) {
 	}
 }
 
-// TestTurnProviderSearchAlone has a registry that lets no model search.
+// TestTurnProviderSearchAlone has no Finder.
 func TestTurnProviderSearchAlone(t *testing.T) {
 	r := filled(t, registry.New(nil), 200)
-	opts := &profile.TurnOptions{ProviderSearch: true, Toolset: &registry.ToolsetOptions{
+	opts := &profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{
 		Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_7" },
 	}}
 	turn, err := profile.NewTurn(t.Context(), r, profile.OpenAI, opts)
@@ -91,14 +97,16 @@ func TestTurnProviderSearchAlone(t *testing.T) {
 }
 
 func TestTurnFewTools(t *testing.T) {
-	turn, err := profile.NewTurn(t.Context(), many(t, 3), profile.Anthropic, &profile.TurnOptions{ProviderSearch: true})
+	r, finder := many(t, 3)
+	turn, err := profile.NewTurn(t.Context(), r, profile.Anthropic, &profile.TurnOptions{Finder: finder, ProviderSearch: true})
 	if err != nil || len(turn.Set().Tools()) != 3 || turn.Searching() {
 		t.Errorf("%d tools, %v", len(turn.Set().Tools()), err)
 	}
 }
 
 func TestTurnKeep(t *testing.T) {
-	turn, err := profile.NewTurn(t.Context(), many(t, 3), profile.Ollama, &profile.TurnOptions{
+	r, _ := many(t, 3)
+	turn, err := profile.NewTurn(t.Context(), r, profile.Ollama, &profile.TurnOptions{
 		Keep: func(d *registry.Definition) bool { return d.Name == "tool_1" },
 	})
 	if err != nil {
@@ -110,6 +118,14 @@ func TestTurnKeep(t *testing.T) {
 	// What a model may call is up to the registry, not to what it was told.
 	if a := turn.Call(t.Context(), profile.Call{Name: "tool_2"}); a.Err != nil {
 		t.Error(a.Err)
+	}
+}
+
+// A Finder knows the tools of its registry alone.
+func TestTurnFinderOfAnotherRegistry(t *testing.T) {
+	_, finder := many(t, 3)
+	if _, err := profile.NewTurn(t.Context(), registry.New(nil), profile.OpenAI, &profile.TurnOptions{Finder: finder}); err == nil {
+		t.Error("got no error, want one")
 	}
 }
 

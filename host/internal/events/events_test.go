@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -94,7 +95,6 @@ func static(name string, err error) *staticTool {
 func TestRecordedCalls(t *testing.T) {
 	reg, _, take := recorded(t, &registry.Options{
 		Ledger: ledger.New(nil),
-		Search: &registry.SearchOptions{},
 		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
 			if req.Tool.Origin.Tool == "forbidden" {
 				return registry.Decision{Verdict: registry.Deny}, nil
@@ -102,6 +102,9 @@ func TestRecordedCalls(t *testing.T) {
 			return registry.Decision{Verdict: registry.Allow}, nil
 		}),
 	})
+	if _, err := toolset.New(h.registry, nil); err != nil {
+		t.Fatal(err)
+	}
 	failing := static("failing", nil)
 	failing.res.IsError = true
 	tools := []registry.Tool{

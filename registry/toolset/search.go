@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"cmp"
@@ -8,25 +8,10 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// SearchOptions say how [Registry.Search] ranks. Nil and the zero value mean the
-// defaults.
-type SearchOptions struct {
-	// Synonyms returns words that mean the same as a word of a query, which is in
-	// lower case, without accents, and whole. They count less than the word itself,
-	// and come on top of the built-in ones, which are English. It is a pure function,
-	// safe for concurrent use. Nil: there are none but those.
-	Synonyms func(word string) []string
-	// Tokens counts the tokens of a definition, which is its JSON, for
-	// [Registry.Toolset]. What it says of a definition is remembered. It is a pure
-	// function, safe for concurrent use. Nil: an estimate.
-	Tokens func(text string) int
-	// Embedder adds a ranking by meaning to the one by words. Nil: by words alone.
-	Embedder Embedder
-}
-
-// A Query is what [Registry.Search] looks for.
+// A Query is what [Finder.Search] looks for.
 type Query struct {
 	// Text is what the tool is to do: some words, or a name in whatever spelling.
 	// What is beyond 4 KiB does not count.
@@ -37,8 +22,8 @@ type Query struct {
 	// stands for native tools. Nil: all.
 	Servers []string
 	// Keep leaves out the tools for which it returns false. Hints are claims, see
-	// [Hints]. Nil: it keeps all.
-	Keep func(tool *Definition, hints Hints) bool
+	// [registry.Hints]. Nil: it keeps all.
+	Keep func(tool *registry.Definition, hints registry.Hints) bool
 }
 
 const (
@@ -51,14 +36,14 @@ const (
 // A Match is a tool that a search has found.
 type Match struct {
 	// Tool is the tool.
-	Tool Tool
+	Tool registry.Tool
 	// Score says how well it fits. It compares the matches of one search, nothing
 	// else.
 	Score float64
 }
 
 // Search returns the tools that fit a query, the best first; of those that are
-// callable on behalf of the user of ctx, see [Registry.Callable]. Words count in
+// callable on behalf of the user of ctx, see [registry.Registry.Callable]. Words count in
 // name, title, description, server, and the names and descriptions of parameters,
 // in whatever spelling or form: deleteInvoice and "remove invoices" find
 // delete_invoice. A query that fits nothing, or without text, finds nothing. Of each
@@ -72,65 +57,48 @@ type Match struct {
 //
 // The first search reads the whole catalogue, a later one what has changed since. If
 // ctx ends before that, the next search goes on from there.
-func (r *Registry) Search(ctx context.Context, q Query) ([]Match, error) {
-	if err := r.made(); err != nil {
+func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
+	if err := f.made(); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := r.Snapshot()
-	search := &search{snapshot: s, query: q, callable: r.callableBy(ctx), kept: map[string]*entry{}}
+	s := f.registry.Snapshot()
+	callable := func(name string) bool { return f.registry.IsCallable(ctx, name) }
+	search := &search{snapshot: s, query: q, callable: callable, kept: map[string]registry.Tool{}}
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
-	words := toolrank.NewQuery(q.Text, r.search.synonyms)
-	if r.search.meaning == nil || strings.TrimSpace(q.Text) == "" {
-		found, err := r.search.byWords(ctx, search, words, limit)
+	words := f.newQuery(q.Text)
+	if f.meaning == nil || strings.TrimSpace(q.Text) == "" {
+		found, err := f.byWords(ctx, search, words, limit)
 		return search.matches(found), err
 	}
-	found, err := r.search.byWords(ctx, search, words, fusedRanks)
+	found, err := f.byWords(ctx, search, words, fusedRanks)
 	if err != nil {
 		return nil, err
 	}
-	similar, err := r.search.meaning.rank(ctx, q.Text, s.definitions())
+	similar, err := f.meaning.rank(ctx, q.Text, definitions(s))
 	if err == nil {
 		found = fuse(found, search.keep(similar, fusedRanks))
 	}
 	return search.matches(found[:min(len(found), limit)]), err
 }
 
-// A searcher ranks the tools of one registry.
-type searcher struct {
-	index    *searchIndex
-	meaning  *meaning // nil: by words alone
-	synonyms func(word string) []string
-}
-
-func newSearcher(opts *SearchOptions) *searcher {
-	s := &searcher{index: newSearchIndex(), synonyms: func(string) []string { return nil }}
-	if opts != nil && opts.Synonyms != nil {
-		s.synonyms = opts.Synonyms
-	}
-	if opts != nil && opts.Embedder != nil {
-		s.meaning = newMeaning(opts.Embedder)
-	}
-	return s
-}
-
 // byWords returns the first tools, at most limit, that a search wants, ranked by
 // words. What it does not want is sorted out without a lock: if too few are left of
 // the first, all are asked for. The error is that of ctx.
-func (r *searcher) byWords(ctx context.Context, s *search, words toolrank.Query, limit int) ([]ranked, error) {
+func (f *Finder) byWords(ctx context.Context, s *search, words toolrank.Query, limit int) ([]ranked, error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
 	first := 2*limit + 32
-	found, err := r.index.rank(ctx, s.snapshot, words, first)
+	found, err := f.index.rank(ctx, s.snapshot, words, first)
 	if err != nil {
 		return nil, err
 	}
 	kept := s.keep(found, limit)
 	if len(kept) < limit && len(found) == first {
-		if found, err = r.index.rank(ctx, s.snapshot, words, math.MaxInt); err != nil {
+		if found, err = f.index.rank(ctx, s.snapshot, words, math.MaxInt); err != nil {
 			return nil, err
 		}
 		kept = s.keep(found, limit)
@@ -138,12 +106,12 @@ func (r *searcher) byWords(ctx context.Context, s *search, words toolrank.Query,
 	return kept, nil
 }
 
-// A search is one call of Registry.Search.
+// A search is one call of Finder.Search.
 type search struct {
-	snapshot *Snapshot
+	snapshot *registry.Snapshot
 	query    Query
-	callable func(*entry) bool
-	kept     map[string]*entry // by name, as far as they were looked at; nil: not wanted
+	callable func(name string) bool
+	kept     map[string]registry.Tool // by name, as far as they were looked at; nil: not wanted
 }
 
 // keep returns those that the query asks for, at most limit.
@@ -153,31 +121,40 @@ func (s *search) keep(found []ranked, limit int) []ranked {
 		if len(kept) == limit {
 			break
 		}
-		e, known := s.kept[f.name]
+		tool, known := s.kept[f.name]
 		if !known {
-			if e = s.snapshot.find(f.name); e != nil && !s.wants(e) {
-				e = nil
+			if tool, known = s.snapshot.Lookup(f.name); known && !s.wants(tool.Definition()) {
+				tool = nil
 			}
-			s.kept[f.name] = e
+			s.kept[f.name] = tool
 		}
-		if e != nil {
+		if tool != nil {
 			kept = append(kept, f)
 		}
 	}
 	return kept
 }
 
-func (s *search) wants(e *entry) bool {
-	return e.listed() &&
-		(s.query.Servers == nil || slices.Contains(s.query.Servers, e.def.Origin.Server)) &&
-		s.callable(e) &&
-		(s.query.Keep == nil || s.query.Keep(e.def, e.hints))
+func (s *search) wants(def *registry.Definition) bool {
+	return (s.query.Servers == nil || slices.Contains(s.query.Servers, def.Origin.Server)) &&
+		s.callable(def.Name) &&
+		(s.query.Keep == nil || s.query.Keep(def, def.Hints()))
 }
 
 func (s *search) matches(found []ranked) []Match {
 	matches := make([]Match, len(found))
 	for i, f := range found {
-		matches[i] = Match{Tool: s.kept[f.name].tool, Score: f.score}
+		matches[i] = Match{Tool: s.kept[f.name], Score: f.score}
 	}
 	return matches
+}
+
+// definitions returns those of the tools that are listed.
+func definitions(s *registry.Snapshot) []*registry.Definition {
+	tools := s.Tools()
+	defs := make([]*registry.Definition, len(tools))
+	for i, t := range tools {
+		defs[i] = t.Definition()
+	}
+	return defs
 }

@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // found returns the names of the tools that a search finds, the best first.
-func found(t testing.TB, r *registry.Registry, q registry.Query) []string {
+func found(t testing.TB, r *belt, q toolset.Query) []string {
 	t.Helper()
 	matches, err := r.Search(t.Context(), q)
 	if err != nil {
@@ -33,16 +34,16 @@ func found(t testing.TB, r *registry.Registry, q registry.Query) []string {
 	return names
 }
 
-func wantFound(t testing.TB, r *registry.Registry, query string, want ...string) {
+func wantFound(t testing.TB, r *belt, query string, want ...string) {
 	t.Helper()
-	if got := found(t, r, registry.Query{Text: query}); !slices.Equal(got, want) {
+	if got := found(t, r, toolset.Query{Text: query}); !slices.Equal(got, want) {
 		t.Errorf("%q finds %q, want %q", query, got, want)
 	}
 }
 
 // The index follows each change of the catalogue.
 func TestSearchFollowsTheCatalogue(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	wantFound(t, r, "invoice")
 	mustReplace(t, r, "acme", serverTool("acme", "delete_invoice", "Deletes it."), serverTool("acme", "send_reminder", ""))
 	wantFound(t, r, "invoice", "acme__delete_invoice")
@@ -56,7 +57,7 @@ func TestSearchFollowsTheCatalogue(t *testing.T) {
 	wantFound(t, r, "contracts", "acme__void")
 
 	r.Remove("print_invoice")
-	if got := found(t, r, registry.Query{Text: "print"}); slices.Contains(got, "print_invoice") {
+	if got := found(t, r, toolset.Query{Text: "print"}); slices.Contains(got, "print_invoice") {
 		t.Errorf("a tool that is gone is found: %q", got)
 	}
 	mustReplace(t, r, "acme")
@@ -65,7 +66,7 @@ func TestSearchFollowsTheCatalogue(t *testing.T) {
 
 // A server that came back answers, not the one that is gone.
 func TestSearchReturnsWhatIsThereNow(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""))
 	wantFound(t, r, "write", "notes__write")
 	before := r.Snapshot()
@@ -74,7 +75,7 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 	if r.Snapshot().Version() != before.Version() {
 		t.Fatal("the same definitions make a new version")
 	}
-	matches, err := r.Search(t.Context(), registry.Query{Text: "write"})
+	matches, err := r.Search(t.Context(), toolset.Query{Text: "write"})
 	if err != nil || len(matches) != 1 || matches[0].Tool != registry.Tool(again) {
 		t.Errorf("%v %v, want the new tool", matches, err)
 	}
@@ -83,7 +84,7 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 // What waits for approval is not found before somebody approved it.
 func TestSearchFindsNothingInQuarantine(t *testing.T) {
 	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted, Search: new(registry.SearchOptions)})
+	r := newBelt(t, &registry.Options{Ledger: accepted}, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""))
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""), serverTool("notes", "burn", "Writes with fire."))
 	wantFound(t, r, "burn", []string{}...)
@@ -95,16 +96,15 @@ func TestSearchFindsNothingInQuarantine(t *testing.T) {
 
 // Nobody finds what he may not call, nor the tools for searching themselves.
 func TestSearchIsForTheUser(t *testing.T) {
-	r := registry.New(&registry.Options{
-		Search:   new(registry.SearchOptions),
+	r := newBelt(t, &registry.Options{
 		Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "*delete*"}),
-	})
+	}, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	for user, want := range map[string][]string{
 		"guest": {"notes__read_note"},
 		"owner": {"notes__delete_note", "notes__read_note"},
 	} {
-		matches, err := r.Search(onbehalf.With(t.Context(), user), registry.Query{Text: "note"})
+		matches, err := r.Search(onbehalf.With(t.Context(), user), toolset.Query{Text: "note"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,31 +120,31 @@ func TestSearchIsForTheUser(t *testing.T) {
 }
 
 func TestSearchFilters(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	for i := range 300 {
 		mustReplace(t, r, fmt.Sprintf("s%d", i), serverTool(fmt.Sprintf("s%d", i), "read_note", "Reads a note."))
 	}
 	mustAdd(t, r, native("note"))
-	if got := found(t, r, registry.Query{Text: "note"}); len(got) != 5 {
+	if got := found(t, r, toolset.Query{Text: "note"}); len(got) != 5 {
 		t.Errorf("%d tools without a limit, want 5", len(got))
 	}
-	if got := found(t, r, registry.Query{Text: "note", Limit: 1000}); len(got) != 100 {
+	if got := found(t, r, toolset.Query{Text: "note", Limit: 1000}); len(got) != 100 {
 		t.Errorf("%d tools, want 100", len(got))
 	}
-	if got := found(t, r, registry.Query{Text: "note", Limit: -1}); len(got) != 5 {
+	if got := found(t, r, toolset.Query{Text: "note", Limit: -1}); len(got) != 5 {
 		t.Errorf("%d tools, want 5", len(got))
 	}
-	if got := found(t, r, registry.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}); !slices.Equal(got, []string{"s299__read_note", "s7__read_note"}) {
+	if got := found(t, r, toolset.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}); !slices.Equal(got, []string{"s299__read_note", "s7__read_note"}) {
 		t.Errorf("two servers: %q", got)
 	}
-	if got := found(t, r, registry.Query{Text: "note", Servers: []string{""}}); !slices.Equal(got, []string{"note"}) {
+	if got := found(t, r, toolset.Query{Text: "note", Servers: []string{""}}); !slices.Equal(got, []string{"note"}) {
 		t.Errorf("native tools: %q", got)
 	}
-	if got := found(t, r, registry.Query{Text: "note", Servers: []string{}}); len(got) != 0 {
+	if got := found(t, r, toolset.Query{Text: "note", Servers: []string{}}); len(got) != 0 {
 		t.Errorf("no server at all: %q", got)
 	}
 	asked := map[string]int{}
-	last := registry.Query{Text: "note", Keep: func(def *registry.Definition, h registry.Hints) bool {
+	last := toolset.Query{Text: "note", Keep: func(def *registry.Definition, h registry.Hints) bool {
 		asked[def.Name]++
 		if h.Annotated {
 			t.Error("hints of a tool without annotations")
@@ -160,9 +160,9 @@ func TestSearchFilters(t *testing.T) {
 		}
 	}
 	// It may use the registry.
-	nested := registry.Query{Text: "note", Keep: func(*registry.Definition, registry.Hints) bool {
+	nested := toolset.Query{Text: "note", Keep: func(*registry.Definition, registry.Hints) bool {
 		r.Remove("note")
-		_, _ = r.Search(t.Context(), registry.Query{Text: "note"})
+		_, _ = r.Search(t.Context(), toolset.Query{Text: "note"})
 		return true
 	}}
 	if got := found(t, r, nested); len(got) != 5 {
@@ -171,7 +171,7 @@ func TestSearchFilters(t *testing.T) {
 }
 
 func TestSearchReadsEveryPart(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	tool := serverTool("weather", "forecast", "Tells what tomorrow brings.")
 	tool.def.Title = "Meteorology"
 	tool.def.InputSchema = json.RawMessage(`{"type":"object","properties":{
@@ -179,7 +179,7 @@ func TestSearchReadsEveryPart(t *testing.T) {
 		"description":{"type":"string","title":"Wording"}}}`)
 	mustReplace(t, r, "weather", tool, serverTool("weather", "other", ""))
 	for _, query := range []string{"forecasts", "meteorology", "tomorrow", "postal_code", "postalCode", "municipalities", "antarctica", "wordings"} {
-		if got := found(t, r, registry.Query{Text: query}); len(got) == 0 || got[0] != "weather__forecast" {
+		if got := found(t, r, toolset.Query{Text: query}); len(got) == 0 || got[0] != "weather__forecast" {
 			t.Errorf("%q finds %q", query, got)
 		}
 	}
@@ -189,13 +189,13 @@ func TestSearchReadsEveryPart(t *testing.T) {
 	wantFound(t, r, "   \t ")
 	wantFound(t, r, "?!")
 	wantFound(t, r, "\xff\xfe")
-	if got := found(t, r, registry.Query{Text: strings.Repeat("forecast ", 1<<17)}); len(got) == 0 || got[0] != "weather__forecast" {
+	if got := found(t, r, toolset.Query{Text: strings.Repeat("forecast ", 1<<17)}); len(got) == 0 || got[0] != "weather__forecast" {
 		t.Errorf("a long query finds %q", got)
 	}
 }
 
 func TestSearchSynonyms(t *testing.T) {
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Synonyms: func(word string) []string {
+	r := newBelt(t, nil, &toolset.Options{Synonyms: func(word string) []string {
 		switch word { // as it was written, but for case and accents
 		case "loschen":
 			return []string{"Deletes"}
@@ -203,33 +203,33 @@ func TestSearchSynonyms(t *testing.T) {
 			return []string{"read note"}
 		}
 		return nil
-	}}})
+	}})
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	wantFound(t, r, "LÖSCHEN", "notes__delete_note")
-	if got := found(t, r, registry.Query{Text: "Memos"}); len(got) == 0 || got[0] != "notes__read_note" {
+	if got := found(t, r, toolset.Query{Text: "Memos"}); len(got) == 0 || got[0] != "notes__read_note" {
 		t.Errorf("two words for one: %q", got)
 	}
 }
 
 // A query of words that say nothing is looked up all the same.
 func TestSearchForStopWords(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	mustReplace(t, r, "quiz", serverTool("quiz", "how_to", ""), serverTool("quiz", "answer", ""))
 	wantFound(t, r, "how to", "quiz__how_to")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Search(ctx, registry.Query{Text: "note"}); !errors.Is(err, context.Canceled) {
+	if _, err := r.Search(ctx, toolset.Query{Text: "note"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
 
 // Searches and changes at the same time find what is there.
 func TestSearchWhileTheCatalogueChanges(t *testing.T) {
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: &thesaurus{}}})
+	r := newBelt(t, nil, &toolset.Options{Embedder: &thesaurus{}})
 	mustAdd(t, r, native("anchor"))
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -244,15 +244,15 @@ func TestSearchWhileTheCatalogueChanges(t *testing.T) {
 		})
 		wg.Go(func() {
 			for range 50 {
-				matches, err := r.Search(t.Context(), registry.Query{Text: "anchor", Limit: 10})
-				if err != nil || !slices.ContainsFunc(matches, func(m registry.Match) bool { return m.Tool.Definition().Name == "anchor" }) {
+				matches, err := r.Search(t.Context(), toolset.Query{Text: "anchor", Limit: 10})
+				if err != nil || !slices.ContainsFunc(matches, func(m toolset.Match) bool { return m.Tool.Definition().Name == "anchor" }) {
 					t.Errorf("%v, %v", matches, err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if got := found(t, r, registry.Query{Text: "tool 49", Limit: 10}); len(got) < 4 {
+	if got := found(t, r, toolset.Query{Text: "tool 49", Limit: 10}); len(got) < 4 {
 		t.Errorf("in the end: %q", got)
 	}
 }
@@ -260,7 +260,7 @@ func TestSearchWhileTheCatalogueChanges(t *testing.T) {
 // Two words that mean one in a query mean it in a tool, too.
 func TestSearchPhrases(t *testing.T) {
 	for _, name := range []string{"sign_in", "rollBack", "clean-up", "how_many", "look_up_dns", "user_story"} {
-		r := registry.New(nil)
+		r := newBelt(t, nil, nil)
 		mustAdd(t, r, native(name), native("other"))
 		for _, query := range []string{name, strings.NewReplacer("_", " ", "-", " ", "B", " b").Replace(name)} {
 			wantFound(t, r, query, name)

@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // describeToolName is the name of the tool that shows definitions.
@@ -35,7 +37,7 @@ type toolNames []string
 // UnmarshalJSON takes an array of strings, or one string.
 func (n *toolNames) UnmarshalJSON(data []byte) error {
 	var one string
-	if json.Unmarshal(data, &one) == nil && firstByte(data) == '"' {
+	if json.Unmarshal(data, &one) == nil && data[0] == '"' {
 		*n = toolNames{one}
 		return nil
 	}
@@ -59,7 +61,7 @@ type undescribed struct {
 	Reason string `json:"reason"`
 }
 
-func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.CallToolResult, error) {
+func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.CallToolResult, error) {
 	if len(in.Names) == 0 {
 		wrong := `"names" is empty`
 		if in.Names == nil {
@@ -67,28 +69,27 @@ func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.Ca
 		}
 		return &mcp.CallToolResult{IsError: true, Content: text(wrong + ": it must be an array of names of tools, as search_tools shows them")}, nil
 	}
-	callable := f.registry.callableBy(ctx)
 	described := []byte(`{"tools":[`)
 	empty := len(described)
-	var seen []*entry
+	var seen []*registry.Definition
 	var missing []undescribed
 	for i, name := range in.Names {
 		if i == maxDescribed {
 			missing = append(missing, undescribed{plain.Cut(name, maxName), fmt.Sprintf("at most %d tools are described at once; ask again for the others", maxDescribed)})
 			break
 		}
-		e, reason := f.find(ctx, name, callable)
-		if e == nil {
+		def, reason := f.find(ctx, name)
+		if def == nil {
 			missing = append(missing, undescribed{plain.Cut(name, maxName), reason})
 			continue
 		}
-		if slices.Contains(seen, e) {
+		if slices.Contains(seen, def) {
 			continue
 		}
-		seen = append(seen, e)
-		definition := describe(e)
+		seen = append(seen, def)
+		definition := describe(def)
 		if len(described) > empty && len(described)+len(definition) > maxDescribedText {
-			missing = append(missing, undescribed{e.def.Name, "there is no room left for it here; ask for it alone"})
+			missing = append(missing, undescribed{def.Name, "there is no room left for it here; ask for it alone"})
 			continue
 		}
 		if len(described) > empty {
@@ -106,34 +107,30 @@ func (f *toolFinder) describe(ctx context.Context, in describeToolArgs) (*mcp.Ca
 		described = append(append(described, ",\n\"missing\":"...), raw...)
 	}
 	described = append(described, '}')
-	return f.registry.results.Unmark(&mcp.CallToolResult{
+	return &mcp.CallToolResult{
 		IsError:           !found,
 		Content:           text(string(described)),
 		StructuredContent: json.RawMessage(described),
-	}), nil
+	}, nil
 }
 
-// find returns the tool that a name means, or says why there is none. What the user
-// of ctx may not call is as unknown as what does not exist.
-func (f *toolFinder) find(ctx context.Context, name string, callable func(*entry) bool) (*entry, string) {
-	e, err := f.registry.find(ctx, name)
-	var held *QuarantinedError
-	var notReady *NotReadyError
+// find returns the definition of the tool that a name means, or says why there is none.
+// What the user of ctx may not call is as unknown as what does not exist.
+func (f *Finder) find(ctx context.Context, name string) (*registry.Definition, string) {
+	t, err := f.registry.Find(ctx, name)
+	var held *registry.QuarantinedError
 	switch {
-	case errors.As(err, &notReady):
-		return nil, notReady.reason()
 	case errors.As(err, &held):
 		return nil, "it is quarantined: it is new or has changed, and nobody has approved it. It cannot be called before the user has reviewed and approved it."
-	case e != nil && callable(e):
-		return e, ""
+	case err != nil:
+		return nil, result.Text(registry.ErrorResult(err))
 	}
-	return nil, f.registry.unknown(ctx, f.registry.Snapshot(), name).Error()
+	return t.Definition(), ""
 }
 
 // describe returns the whole definition of a tool as a JSON object. The schemas keep
 // their bytes.
-func describe(e *entry) []byte {
-	def := e.def
+func describe(def *registry.Definition) []byte {
 	object := append([]byte(`{"name":`), canonjson.AppendString(nil, def.Name)...)
 	add := func(key, text string) {
 		if text != "" {
@@ -144,7 +141,7 @@ func describe(e *entry) []byte {
 	add("title", def.Title)
 	add("server", def.Origin.Server)
 	add("description", def.Description)
-	add("effects", hintsInWords(e.hints))
+	add("effects", hintsInWords(def.Hints()))
 	object = append(append(object, `,"inputSchema":`...), def.InputSchema...)
 	if len(def.OutputSchema) > 0 {
 		object = append(append(object, `,"outputSchema":`...), def.OutputSchema...)

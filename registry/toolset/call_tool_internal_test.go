@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"context"
@@ -8,15 +8,19 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // aTool returns a definition with parameters.
-func aTool(name, parameters string) Tool {
-	return describedTool{&Definition{Name: name, InputSchema: json.RawMessage(`{"type":"object","properties":` + parameters + `}`)}}
+func aTool(name, parameters string) registry.Tool {
+	return describedTool{&registry.Definition{Name: name, InputSchema: json.RawMessage(`{"type":"object","properties":` + parameters + `}`)}}
 }
 
 func TestTargetOfACall(t *testing.T) {
-	r := New(nil)
+	r := registry.New(nil)
+	if _, err := New(r, nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.Add(aTool("create_issue", `{"title":{},"body":{}}`), aTool("rename", `{"name":{},"to":{}}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -62,16 +66,17 @@ func TestTargetOfACall(t *testing.T) {
 		{args: `[]`, err: `must be a JSON object, not an array`},
 		{args: `{"name":"x"`, err: `not valid JSON`},
 	} {
-		name, inner, err := call.target(json.RawMessage(c.args))
 		if c.err == "" {
+			name, inner, err := call.Target(json.RawMessage(c.args))
 			if err != nil || name != c.name || string(inner) != c.inner {
 				t.Errorf("%s: %q, %s, %v; want %q, %s", c.args, name, inner, err, c.name, c.inner)
 			}
 			continue
 		}
-		var wrong *ArgumentsError
+		_, err := r.Call(t.Context(), callToolName, json.RawMessage(c.args))
+		var wrong *registry.ArgumentsError
 		if !errors.As(err, &wrong) || wrong.Tool != callToolName || !strings.Contains(err.Error(), c.err) {
-			t.Errorf("%s: %v, want an *ArgumentsError with %s", c.args, err, c.err)
+			t.Errorf("%s: %v, want an *registry.ArgumentsError with %s", c.args, err, c.err)
 		} else if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error holds a value: %v", c.args, err)
 		}
@@ -85,25 +90,28 @@ func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{`{"name":"x","arguments":{"a":1}}`, `{"name":"x","arguments":"{}"}`, `{"name":"create_issue","title":1}`, `{`} {
 		f.Add([]byte(seed))
 	}
-	r := New(nil)
+	r := registry.New(nil)
 	if err := r.Add(aTool("create_issue", `{"title":{},"body":{}}`)); err != nil {
 		f.Fatal(err)
 	}
 	call := newRelay(r)
 	f.Fuzz(func(t *testing.T, args []byte) {
-		name, inner, err := call.target(args)
+		if !json.Valid(args) || args[0] != '{' {
+			return // which a registry refuses
+		}
+		name, inner, err := call.Target(args)
 		if err != nil {
 			return
 		}
-		if strings.TrimSpace(name) == "" || firstByte(inner) != '{' {
+		if strings.TrimSpace(name) == "" || !strings.HasPrefix(strings.TrimLeft(string(inner), " \t\r\n"), "{") {
 			t.Errorf("%q: %q, %q", args, name, inner)
 		}
 	})
 }
 
-type describedTool struct{ def *Definition }
+type describedTool struct{ def *registry.Definition }
 
-func (t describedTool) Definition() *Definition { return t.def }
+func (t describedTool) Definition() *registry.Definition { return t.def }
 
 func (t describedTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{}, nil

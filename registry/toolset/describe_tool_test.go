@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ type shownTools struct {
 	Missing []struct{ Name, Reason string }
 }
 
-func show(t *testing.T, r *registry.Registry, args string) (*mcp.CallToolResult, shownTools) {
+func show(t *testing.T, r *belt, args string) (*mcp.CallToolResult, shownTools) {
 	t.Helper()
 	res, err := r.Call(t.Context(), "describe_tool", json.RawMessage(args))
 	if err != nil {

@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.Cal
 const titled = `{"type":"object","properties":{"title":{"type":"string"},"draft":{"type":"boolean","default":true}},"required":["title"],"additionalProperties":false}`
 
 // callTool returns call_tool, as a model is offered it.
-func callTool(t *testing.T, r *registry.Registry) registry.Tool {
+func callTool(t *testing.T, r *belt) registry.Tool {
 	t.Helper()
 	for _, tool := range r.Toolset(t.Context(), always).Tools {
 		if tool.Definition().Name == "call_tool" {

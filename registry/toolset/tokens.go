@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"bytes"
@@ -6,11 +6,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // appendDefinition appends what counts of a definition: the part that providers
 // give to models, as compact JSON.
-func appendDefinition(text []byte, def *Definition) []byte {
+func appendDefinition(text []byte, def *registry.Definition) []byte {
 	text = canonjson.AppendString(append(text, `{"name":`...), def.Name)
 	text = canonjson.AppendString(append(text, `,"description":`...), def.Description)
 	compact := bytes.NewBuffer(append(text, `,"inputSchema":`...))

@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -14,16 +14,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // searching returns a registry whose models can search, with tools of three servers
 // and a native one.
-func searching(t testing.TB, o registry.Options) *registry.Registry {
+func searching(t testing.TB, o registry.Options) *belt {
 	t.Helper()
-	if o.Search == nil {
-		o.Search = &registry.SearchOptions{}
-	}
-	r := registry.New(&o)
+	return searchingWith(t, o, nil)
+}
+
+// searchingWith is searching with options for the Finder.
+func searchingWith(t testing.TB, o registry.Options, opts *toolset.Options) *belt {
+	t.Helper()
+	r := newBelt(t, &o, opts)
 	mustAdd(t, r, native("clock"))
 	mustReplace(t, r, "github",
 		serverTool("github", "create_issue", "Create an issue in a repository."),
@@ -34,7 +38,7 @@ func searching(t testing.TB, o registry.Options) *registry.Registry {
 }
 
 // always makes a model search.
-var always = &registry.ToolsetOptions{Share: -1}
+var always = &toolset.SetOptions{Share: -1}
 
 func toolNames(tools []registry.Tool) string {
 	var names []string
@@ -54,38 +58,37 @@ func TestToolset(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		registry        registry.Options
-		opts            *registry.ToolsetOptions
+		opts            *toolset.SetOptions
 		tools, deferred string
 		tokens, all     int
 	}{
 		{name: "all that fit", tools: everything, tokens: 60, all: 60},
-		{name: "the provider searches", opts: &registry.ToolsetOptions{Share: -1, ProviderSearch: true}, tools: "clock",
+		{name: "the provider searches", opts: &toolset.SetOptions{Share: -1, ProviderSearch: true}, tools: "clock",
 			deferred: "github__archive github__create_issue notes__create notes__delete weather__forecast", tokens: 10, all: 60},
-		{name: "the provider need not search", opts: &registry.ToolsetOptions{ProviderSearch: true}, tools: everything, tokens: 60, all: 60},
-		{name: "just fit", opts: &registry.ToolsetOptions{ContextWindow: 1200}, tools: everything, tokens: 60, all: 60},
-		{name: "just do not", opts: &registry.ToolsetOptions{ContextWindow: 1199},
+		{name: "the provider need not search", opts: &toolset.SetOptions{ProviderSearch: true}, tools: everything, tokens: 60, all: 60},
+		{name: "just fit", opts: &toolset.SetOptions{ContextWindow: 1200}, tools: everything, tokens: 60, all: 60},
+		{name: "just do not", opts: &toolset.SetOptions{ContextWindow: 1199},
 			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
-		{name: "a share", opts: &registry.ToolsetOptions{ContextWindow: 100, Share: 0.6}, tools: everything, tokens: 60, all: 60},
-		{name: "a smaller share", opts: &registry.ToolsetOptions{ContextWindow: 100, Share: 0.59},
+		{name: "a share", opts: &toolset.SetOptions{ContextWindow: 100, Share: 0.6}, tools: everything, tokens: 60, all: 60},
+		{name: "a smaller share", opts: &toolset.SetOptions{ContextWindow: 100, Share: 0.59},
 			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
-		{name: "never", opts: &registry.ToolsetOptions{ContextWindow: 1, Share: 1}, tools: everything, tokens: 60, all: 60},
+		{name: "never", opts: &toolset.SetOptions{ContextWindow: 1, Share: 1}, tools: everything, tokens: 60, all: 60},
 		{name: "always", opts: always,
 			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
-		{name: "some are always there", opts: &registry.ToolsetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
+		{name: "some are always there", opts: &toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
 			tools: "call_tool describe_tool notes__create notes__delete search_tools", deferred: "clock github__archive github__create_issue weather__forecast", tokens: 50, all: 60},
-		{name: "none are", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+		{name: "none are", opts: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 			tools: finders, deferred: everything, tokens: 30, all: 60},
-		{name: "all are, so there is nothing to be found", opts: &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
+		{name: "all are, so there is nothing to be found", opts: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
 			tools: everything, tokens: 60, all: 60},
 		{name: "results are kept", registry: registry.Options{Results: &result.Options{}},
-			opts:  &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
+			opts:  &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 			tools: "call_tool describe_tool read_result search_tools", deferred: everything, tokens: 40, all: 70},
 		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Server: "github"}, policy.Rule{Tool: "notes__delete"})},
 			tools: "clock notes__create weather__forecast", tokens: 30, all: 30},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.registry.Search = &registry.SearchOptions{Tokens: ten}
-			set := searching(t, c.registry).Toolset(t.Context(), c.opts)
+			set := searchingWith(t, c.registry, &toolset.Options{Tokens: ten}).Toolset(t.Context(), c.opts)
 			if got := toolNames(set.Tools); got != c.tools {
 				t.Errorf("tools\n %s\nwant\n %s", got, c.tools)
 			}
@@ -100,21 +103,21 @@ func TestToolset(t *testing.T) {
 }
 
 func TestToolsetLimit(t *testing.T) {
-	if got := registry.New(nil).Toolset(t.Context(), &registry.ToolsetOptions{ContextWindow: math.MaxInt, Share: 1}).Limit; got != math.MaxInt {
+	if got := newBelt(t, nil, nil).Toolset(t.Context(), &toolset.SetOptions{ContextWindow: math.MaxInt, Share: 1}).Limit; got != math.MaxInt {
 		t.Errorf("the limit of an endless window is %d", got)
 	}
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	for _, c := range []struct {
-		opts *registry.ToolsetOptions
+		opts *toolset.SetOptions
 		want int
 	}{
 		{nil, 10_000},
-		{&registry.ToolsetOptions{ContextWindow: -1}, 10_000},
-		{&registry.ToolsetOptions{ContextWindow: 1_000_000}, 50_000},
-		{&registry.ToolsetOptions{Share: 0.5}, 100_000},
-		{&registry.ToolsetOptions{Share: 7}, 200_000},
-		{&registry.ToolsetOptions{Share: -0.1}, 0},
-		{&registry.ToolsetOptions{Share: math.NaN()}, 10_000},
+		{&toolset.SetOptions{ContextWindow: -1}, 10_000},
+		{&toolset.SetOptions{ContextWindow: 1_000_000}, 50_000},
+		{&toolset.SetOptions{Share: 0.5}, 100_000},
+		{&toolset.SetOptions{Share: 7}, 200_000},
+		{&toolset.SetOptions{Share: -0.1}, 0},
+		{&toolset.SetOptions{Share: math.NaN()}, 10_000},
 	} {
 		if got := r.Toolset(t.Context(), c.opts).Limit; got != c.want {
 			t.Errorf("%+v: %d, want %d", c.opts, got, c.want)
@@ -124,7 +127,7 @@ func TestToolsetLimit(t *testing.T) {
 
 // Providers take so many tools and no more, however small they are.
 func TestToolsetMaxTools(t *testing.T) {
-	r := registry.New(&registry.Options{Search: new(registry.SearchOptions)})
+	r := newBelt(t, nil, new(toolset.Options))
 	var tools []registry.Tool
 	for i := range 129 {
 		tools = append(tools, serverTool("s", fmt.Sprintf("t%d", i), ""))
@@ -137,33 +140,39 @@ func TestToolsetMaxTools(t *testing.T) {
 		{128, 0, 0, false}, {129, 0, 0, true}, {129, 129, 0, false}, {129, -1, 0, false}, {129, 0, 1, false}, {2, 1, 0.9, true}, {1, 1, -1, true},
 	} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
-		set := r.Toolset(t.Context(), &registry.ToolsetOptions{MaxTools: c.max, Share: c.share})
+		set := r.Toolset(t.Context(), &toolset.SetOptions{MaxTools: c.max, Share: c.share})
 		if set.Searching != c.searching || set.All > set.Limit && c.share >= 0 {
 			t.Errorf("%+v: searching is %t", c, set.Searching)
 		}
 	}
 }
 
-// Without Options.Search a model is told of all tools, however many.
+// Without a Finder a model is told of all tools, however many.
 func TestToolsetWithoutSearch(t *testing.T) {
 	r := registry.New(nil)
-	mustAdd(t, r, native("a"), native("b"))
-	set := r.Toolset(t.Context(), always)
+	if set := toolset.Of(t.Context(), r, nil); set.Searching || set.Tools != nil || set.All != 0 || set.Servers != nil {
+		t.Errorf("of nothing: %+v", set)
+	}
+	if err := r.Add(native("a"), native("b")); err != nil {
+		t.Fatal(err)
+	}
+	set := toolset.Of(t.Context(), r, always)
 	if set.Searching || toolNames(set.Tools) != "a b" || set.Tokens != set.All || set.All == 0 {
 		t.Errorf("%+v", set)
 	}
-	if set := registry.New(nil).Toolset(t.Context(), nil); set.Searching || set.Tools != nil || set.All != 0 || set.Servers != nil {
-		t.Errorf("of nothing: %+v", set)
+	searched := toolset.Of(t.Context(), r, &toolset.SetOptions{ProviderSearch: true, Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "a" }})
+	if !searched.Searching || toolNames(searched.Tools) != "a" || toolNames(searched.Deferred) != "b" {
+		t.Errorf("the provider searches: %+v", searched)
 	}
 }
 
 func TestToolsetServers(t *testing.T) {
-	r := searching(t, registry.Options{Search: &registry.SearchOptions{Tokens: func(text string) int {
+	r := searchingWith(t, registry.Options{}, &toolset.Options{Tokens: func(text string) int {
 		if strings.Contains(text, "issue") {
 			return 7
 		}
 		return 10
-	}}})
+	}})
 	got := fmt.Sprint(r.Toolset(t.Context(), nil).Servers)
 	if want := "[{notes 2 20} {github 2 14} { 1 10} {weather 1 10}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -173,7 +182,7 @@ func TestToolsetServers(t *testing.T) {
 // The model learns from search_tools which servers have what it does not see.
 func TestToolsetNamesServers(t *testing.T) {
 	r := searching(t, registry.Options{})
-	describe := func(o *registry.ToolsetOptions) string {
+	describe := func(o *toolset.SetOptions) string {
 		t.Helper()
 		set := r.Toolset(t.Context(), o)
 		for _, tool := range set.Tools {
@@ -187,7 +196,7 @@ func TestToolsetNamesServers(t *testing.T) {
 	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather.") {
 		t.Error(got)
 	}
-	if got := describe(&registry.ToolsetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}); !strings.HasSuffix(got, " Servers: native, github, weather.") {
+	if got := describe(&toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}); !strings.HasSuffix(got, " Servers: native, github, weather.") {
 		t.Error(got)
 	}
 	// A tool may have a name that does not begin with its server's.
@@ -220,10 +229,10 @@ func TestToolsetNamesServers(t *testing.T) {
 // A definition is counted once, and again when it has changed.
 func TestToolsetCountsOnce(t *testing.T) {
 	var counted atomic.Int32
-	r := searching(t, registry.Options{Search: &registry.SearchOptions{Tokens: func(text string) int {
+	r := searchingWith(t, registry.Options{}, &toolset.Options{Tokens: func(text string) int {
 		counted.Add(1)
 		return len(text)
-	}}})
+	}})
 	expect := func(what string, want int32) {
 		t.Helper()
 		counted.Store(0)
@@ -247,17 +256,17 @@ func TestToolsetCountsOnce(t *testing.T) {
 // Somebody else's function is called without a lock, and for no longer than the
 // context lasts.
 func TestToolsetOfASlowCounter(t *testing.T) {
-	var r *registry.Registry
+	var r *belt
 	ctx, cancel := context.WithCancel(t.Context())
 	counted := 0
-	r = searching(t, registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int {
+	r = searchingWith(t, registry.Options{}, &toolset.Options{Tokens: func(string) int {
 		counted++
 		mustReplace(t, r, "other", serverTool("other", "x", ""))
 		cancel()
 		return 1_000
-	}}})
+	}})
 	set := r.Toolset(ctx, nil)
-	if counted != 1 || len(set.Tools) != 6 || set.All == 0 || set.All > 1_000 {
+	if counted != 1 || len(set.Tools) != 6 || set.All <= 1_000 || set.All >= 2_000 {
 		t.Errorf("%d were counted: %+v", counted, set)
 	}
 	// What was only estimated is counted by the next.
@@ -271,16 +280,16 @@ func TestToolsetOfASlowCounter(t *testing.T) {
 func TestToolsetOfACounterWithoutTime(t *testing.T) {
 	var cancel context.CancelFunc
 	counted := 0
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int {
+	r := newBelt(t, nil, &toolset.Options{Tokens: func(string) int {
 		if counted++; counted%10 == 0 {
 			cancel()
 		}
 		return 1
-	}}})
+	}})
 	for i := range 40 {
 		mustAdd(t, r, native(fmt.Sprint("tool", i)))
 	}
-	want := 40 + 3 // with those for searching
+	const want = 40
 	for attempt := range 6 {
 		var ctx context.Context
 		ctx, cancel = context.WithCancel(t.Context())
@@ -297,7 +306,7 @@ func TestToolsetOfACounterWithoutTime(t *testing.T) {
 
 func TestToolsetOfAStrangeCounter(t *testing.T) {
 	for want, tokens := range map[int]int{0: -5, 1 << 30: 1 << 40} {
-		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Tokens: func(string) int { return tokens }}})
+		r := newBelt(t, nil, &toolset.Options{Tokens: func(string) int { return tokens }})
 		mustAdd(t, r, native("a"))
 		if got := r.Toolset(t.Context(), nil).All; got != want {
 			t.Errorf("%d, want %d", got, want)
@@ -345,7 +354,7 @@ func TestToolsetsWhileToolsChange(t *testing.T) {
 }
 
 func BenchmarkToolset(b *testing.B) {
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	r := newBelt(b, nil, &toolset.Options{})
 	for s := range 100 {
 		var tools []registry.Tool
 		server := fmt.Sprintf("server%d", s)
@@ -354,7 +363,7 @@ func BenchmarkToolset(b *testing.B) {
 		}
 		mustReplace(b, r, server, tools...)
 	}
-	for name, opts := range map[string]*registry.ToolsetOptions{"searching": nil, "all": {Share: 1}} {
+	for name, opts := range map[string]*toolset.SetOptions{"searching": nil, "all": {Share: 1}} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

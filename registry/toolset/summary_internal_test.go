@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 func TestSummary(t *testing.T) {
@@ -25,13 +26,13 @@ func TestSummary(t *testing.T) {
 		{"", "⚠\ufe0f Take care.", "⚠ Take care."},
 		{"", "a\x00b\u202ec\u2028d\u200be\xff", "a<U+0000>b<U+202E>c d<U+200B>e\ufffd"},
 	} {
-		if got := summaryOf(&Definition{Title: c.title, Description: c.description}); got != c.want {
+		if got := summaryOf(&registry.Definition{Title: c.title, Description: c.description}); got != c.want {
 			t.Errorf("%q, %.60q:\n got %q\nwant %q", c.title, c.description, got, c.want)
 		}
 	}
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
-			got := summaryOf(&Definition{Title: tool.Title, Description: tool.Description})
+			got := summaryOf(&registry.Definition{Title: tool.Title, Description: tool.Description})
 			if n := utf8.RuneCountInString(got); n > maxHitSummary+2 || n == 0 || plain.Text(got) != got || strings.Contains(got, "\n") {
 				t.Errorf("%s/%s: %d characters: %q", s.Name, tool.Name, n, got)
 			}
@@ -51,7 +52,7 @@ func TestHintsInWords(t *testing.T) {
 			"It says that it may add something, but destroys nothing, has no further effect if called again with the same arguments, deals with nothing outside and takes less than a second.", ""},
 		{`{"openWorldHint":false,"executionTimeHint":"medium"}`, "It says that it may destroy or overwrite something, deals with nothing outside and takes seconds.", "may destroy"},
 	} {
-		d := Definition{}
+		d := registry.Definition{}
 		if c.annotations != "" {
 			d.RawAnnotations = []byte(c.annotations)
 		}

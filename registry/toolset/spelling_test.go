@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"encoding/json"
@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // manyTools returns a registry with n tools of servers of 40, each for a verb and a
 // thing, such as delete_invoice.
-func manyTools(t testing.TB, n int) *registry.Registry {
+func manyTools(t testing.TB, n int) *belt {
 	t.Helper()
 	verbs := []string{"create", "get", "list", "update", "delete", "search", "archive", "restore", "export", "import", "share", "copy", "approve", "assign", "count", "lock", "merge", "tag", "validate", "watch"}
 	things := []string{"invoice", "ticket", "event", "customer", "contract", "repository", "folder", "message", "channel", "page", "report", "dataset", "branch", "campaign", "coupon", "device", "employee", "warehouse", "shipment", "quote", "meeting", "lead", "image", "playlist", "survey"}
@@ -30,7 +31,7 @@ func manyTools(t testing.TB, n int) *registry.Registry {
 			"fields":{"type":"array","items":{"type":"string"},"description":"What to return of the %[1]s; by default all"}},"required":["%[1]s_id"]}`, thing, verb))
 		tools[server] = append(tools[server], tool)
 	}
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	for server, tools := range tools {
 		mustReplace(t, r, server, tools...)
 	}
@@ -69,7 +70,7 @@ func TestSearchSpellings(t *testing.T) {
 		"fetch repo":                           "forge__get_repository",
 		"new directory":                        "drive__create_folder",
 	} {
-		if got := found(t, r, registry.Query{Text: query}); len(got) == 0 || got[0] != want {
+		if got := found(t, r, toolset.Query{Text: query}); len(got) == 0 || got[0] != want {
 			t.Errorf("%q finds %q, want %s first", query, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"context"
@@ -12,12 +12,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-type bareTool struct{ def *Definition }
+type bareTool struct{ def *registry.Definition }
 
-func (t *bareTool) Definition() *Definition { return t.def }
+func (t *bareTool) Definition() *registry.Definition { return t.def }
 
 func (t *bareTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{}, nil
@@ -26,26 +28,30 @@ func (t *bareTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, 
 // The index holds what is listed, and nothing of what is gone.
 func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
 	accepted := ledger.New(nil)
-	r := New(&Options{Ledger: accepted, Search: new(SearchOptions)})
+	r := registry.New(&registry.Options{Ledger: accepted})
+	f, err := New(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	offer := func(names ...string) {
 		t.Helper()
-		var tools []Tool
+		var tools []registry.Tool
 		for _, n := range names {
-			tools = append(tools, &bareTool{&Definition{InputSchema: json.RawMessage(`{}`), Origin: Origin{Server: "s", Tool: n}}})
+			tools = append(tools, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: n}}})
 		}
 		if _, err := r.Replace("s", tools); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Search(t.Context(), Query{Text: "x"}); err != nil {
+		if _, err := f.Search(t.Context(), Query{Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := r.search.index.words.Len(), len(r.Snapshot().Tools()); got != want {
+		if got, want := f.index.words.Len(), len(r.Snapshot().Tools()); got != want {
 			t.Errorf("%q: %d tools in the index, want %d", names, got, want)
 		}
 	}
 	offer("b", "d", "f")
-	if r.search.index.words.Len() != 3 {
-		t.Errorf("%d tools in the index, want 3", r.search.index.words.Len())
+	if f.index.words.Len() != 3 {
+		t.Errorf("%d tools in the index, want 3", f.index.words.Len())
 	}
 	offer("b", "d", "f", "held back")
 	offer("d")
@@ -74,11 +80,11 @@ func TestFewMisspeltWords(t *testing.T) {
 func TestVectorsOfToolsThatAreGone(t *testing.T) {
 	m := newMeaning(failing{})
 	for round := range 20 {
-		var tools []*Definition
+		var tools []*registry.Definition
 		for i := range 2 * maxEmbedTexts {
-			tools = append(tools, &Definition{Name: fmt.Sprintf("round%d tool%d", round, i)})
+			tools = append(tools, &registry.Definition{Name: fmt.Sprintf("round%d tool%d", round, i)})
 		}
-		tools = append(tools, &Definition{Name: "fail"})
+		tools = append(tools, &registry.Definition{Name: "fail"})
 		if _, err := m.rank(t.Context(), "x", tools); err == nil {
 			t.Fatal("no error")
 		}
@@ -104,30 +110,30 @@ func (failing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 // Who waited while others followed a later snapshot does not turn the index back.
 func TestSearchIndexNeverGoesBack(t *testing.T) {
-	r := New(nil)
+	r := registry.New(nil)
 	before := r.Snapshot()
-	if err := r.Add(&bareTool{&Definition{Name: "pay", InputSchema: json.RawMessage(`{}`)}}); err != nil {
+	if err := r.Add(&bareTool{&registry.Definition{Name: "pay", InputSchema: json.RawMessage(`{}`)}}); err != nil {
 		t.Fatal(err)
 	}
-	ix := r.search.index
-	for _, s := range []*Snapshot{before, r.Snapshot(), before} {
+	ix := newSearchIndex(r.Names())
+	for _, s := range []*registry.Snapshot{before, r.Snapshot(), before} {
 		if err := ix.follow(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if ix.version != r.Snapshot().version || ix.words.Len() != 1 {
-		t.Errorf("version %d with %d tools, want %d with one", ix.version, ix.words.Len(), r.Snapshot().version)
+	if ix.version != r.Snapshot().Version() || ix.words.Len() != 1 {
+		t.Errorf("version %d with %d tools, want %d with one", ix.version, ix.words.Len(), r.Snapshot().Version())
 	}
 }
 
 // The words of a tool are bounded together, and what says most comes first.
 func TestWordsOfATool(t *testing.T) {
-	def := &Definition{
+	def := &registry.Definition{
 		Name: "a_b", Title: strings.Repeat("title ", 5), Description: strings.Repeat("said ", 100),
-		InputSchema: json.RawMessage(`{"properties":{"x":{"description":"of the parameter"}}}`), Origin: Origin{Server: "c", Tool: "a_b"},
+		InputSchema: json.RawMessage(`{"properties":{"x":{"description":"of the parameter"}}}`), Origin: registry.Origin{Server: "c", Tool: "a_b"},
 	}
 	var lengths []int
-	for _, words := range toolrank.Words(docOf(def), 20) {
+	for _, words := range toolrank.Words(docOf(def, names.Names{}), 20) {
 		lengths = append(lengths, len(words))
 	}
 	// Of name, title, description, names of parameters, what is said of them, server.
@@ -139,15 +145,20 @@ func TestWordsOfATool(t *testing.T) {
 // What was in quarantine when a search began is not found by it, though the index
 // knows by now that somebody has approved it.
 func TestSearchKeepsToItsSnapshot(t *testing.T) {
-	for _, change := range []*ledger.Change{nil, {}} {
-		e := &entry{def: &Definition{Name: "pay"}, change: change}
-		s := &search{
-			snapshot: &Snapshot{entries: []*entry{e}},
-			callable: func(*entry) bool { return true },
-			kept:     map[string]*entry{},
-		}
-		if got, want := len(s.keep([]ranked{{"pay", 1}, {"gone", 1}}, 5)), change == nil; (got == 1) != want {
-			t.Errorf("%d are kept; quarantined: %v", got, change != nil)
+	accepted := ledger.New(&ledger.Options{Mode: ledger.Review})
+	r := registry.New(&registry.Options{Ledger: accepted})
+	pay := &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: "pay"}}}
+	if _, err := r.Replace("s", []registry.Tool{pay}); err != nil {
+		t.Fatal(err)
+	}
+	held := r.Snapshot()
+	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
+		t.Fatal(err)
+	}
+	for want, snapshot := range []*registry.Snapshot{held, r.Snapshot()} {
+		s := &search{snapshot: snapshot, callable: func(string) bool { return true }, kept: map[string]registry.Tool{}}
+		if got := len(s.keep([]ranked{{"s__pay", 1}, {"gone", 1}}, 5)); got != want {
+			t.Errorf("got %d tools in snapshot %d, want %d", got, want, want)
 		}
 	}
 }

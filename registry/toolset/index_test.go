@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // A fading context ends after it was asked so many times whether it has.
@@ -26,7 +27,7 @@ func (c *fading) Err() error {
 // A search ends with its context, also while the catalogue is read for it, and what
 // was read until then counts for the next one.
 func TestSearchReadsAsLongAsItsContext(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	replace := func(tools int) {
 		t.Helper()
 		var all []registry.Tool
@@ -38,7 +39,7 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 	search := func(text, want string) {
 		t.Helper()
 		for attempt := 1; ; attempt++ {
-			matches, err := r.Search(&fading{t.Context(), 20}, registry.Query{Text: text})
+			matches, err := r.Search(&fading{t.Context(), 20}, toolset.Query{Text: text})
 			if err == nil {
 				if attempt < 3 || len(matches) == 0 || matches[0].Tool.Definition().Name != want {
 					t.Errorf("search %d for %q finds %v, want %s", attempt, text, matches, want)
@@ -57,21 +58,21 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 	search("word99", "s__tool99")
 	replace(50) // all of them changed, and as many are gone
 	search("word49", "s__tool49")
-	if got := found(t, r, registry.Query{Text: "word99"}); len(got) > 0 && got[0] == "s__tool99" {
+	if got := found(t, r, toolset.Query{Text: "word99"}); len(got) > 0 && got[0] == "s__tool99" {
 		t.Errorf("a tool that is gone is found: %q", got)
 	}
 }
 
 // Of the tools of a large server less is read, so that no server fills the index.
 func TestSearchReadsLessOfLargeServers(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	tools := make([]registry.Tool, 400)
 	for i := range tools {
 		tools[i] = serverTool("s", fmt.Sprintf("tool%d", i), "early "+strings.Repeat("so ", 600)+"late")
 	}
 	wantFirst := func(query string, want bool) {
 		t.Helper()
-		if got := found(t, r, registry.Query{Text: query}); len(got) > 0 != want {
+		if got := found(t, r, toolset.Query{Text: query}); len(got) > 0 != want {
 			t.Errorf("%q finds %q", query, got)
 		}
 	}
@@ -89,7 +90,7 @@ func TestSearchReadsLessOfLargeServers(t *testing.T) {
 
 // A tool is found by the name that its owner gave it, and by its own.
 func TestSearchFindsRenamedTools(t *testing.T) {
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	tool, err := registry.With(serverTool("acme", "op17", ""), func(d *registry.Definition) { d.Name = "billing_refund" })
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // searchToolsName is the name of the tool that finds others.
@@ -41,45 +42,42 @@ const (
 	maxToolHits    = 20
 	maxHitsText    = 6 << 10 // bytes; what comes after is listed by name alone
 	maxServersText = 1 << 10 // bytes
+	maxName        = 256     // bytes of a name, as a registry allows them
 )
 
-// newSearchTools returns the tools with which a model finds, reads and calls tools
-// that it was not told of: search_tools, describe_tool and call_tool.
+// newTools returns the tools with which a model finds, reads and calls tools that it was
+// not told of, sorted by name.
 //
 // What servers say of their tools comes back from the first two as it would stand in
 // a list of tools: after the gate, with the name of the server, and not enclosed by
 // [result.Options].Wrap. The words are there to be acted upon, and a model that was
 // told never to follow what is enclosed could not use the tool. They are kept from
 // looking like an enclosure or another hit.
-func newSearchTools(r *Registry) []Tool {
-	m := &toolFinder{r}
-	search := mustOwn(searchToolsName, "Search tools", searchToolsDescription, searchToolsInput, m.search)
-	describe := mustOwn(describeToolName, "Describe tools", describeToolDescription, describeToolInput, m.describe)
-	if search == nil || describe == nil {
-		return nil // cannot be: all of it is fixed, and tested
-	}
-	return []Tool{search, describe, newRelay(r)}
-}
-
-// mustOwn returns a tool that only reads, with a schema that says more than In can.
-func mustOwn[In any](name, title, description, input string, fn func(context.Context, In) (*mcp.CallToolResult, error)) Tool {
-	t, err := Func(name, description, fn)
-	if err == nil {
-		t, err = With(t, func(d *Definition) {
-			closed := false
-			d.Title = title
-			d.InputSchema = json.RawMessage(input)
-			d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
-		})
-	}
+func (f *Finder) newTools() ([]registry.Tool, error) {
+	describe, err := newLookTool(describeToolName, "Describe tools", describeToolDescription, describeToolInput, f.describeTools)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return t
+	search, err := newLookTool(searchToolsName, "Search tools", searchToolsDescription, searchToolsInput, f.searchTools)
+	if err != nil {
+		return nil, err
+	}
+	return []registry.Tool{newRelay(f.registry), describe, search}, nil
 }
 
-// A toolFinder answers the calls of search_tools and describe_tool.
-type toolFinder struct{ registry *Registry }
+// newLookTool returns a tool that only reads, with a schema that says more than In can.
+func newLookTool[In any](name, title, description, input string, fn func(context.Context, In) (*mcp.CallToolResult, error)) (registry.Tool, error) {
+	t, err := registry.Func(name, description, fn)
+	if err != nil {
+		return nil, err
+	}
+	return registry.With(t, func(d *registry.Definition) {
+		closed := false
+		d.Title = title
+		d.InputSchema = json.RawMessage(input)
+		d.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}
+	})
+}
 
 // foundTools is the structured content of search_tools.
 type foundTools struct {
@@ -95,7 +93,7 @@ type foundTool struct {
 	ReadOnly   bool   `json:"readOnly,omitempty"`
 }
 
-func (f *toolFinder) search(ctx context.Context, in searchToolsArgs) (*mcp.CallToolResult, error) {
+func (f *Finder) searchTools(ctx context.Context, in searchToolsArgs) (*mcp.CallToolResult, error) {
 	q := Query{Text: in.Query, Limit: min(max(in.Limit, 0), maxToolHits)}
 	if in.Server != "" {
 		server, ok := findServer(in.Server, f.servers(ctx))
@@ -105,9 +103,9 @@ func (f *toolFinder) search(ctx context.Context, in searchToolsArgs) (*mcp.CallT
 		q.Servers = []string{server}
 	}
 	if in.ReadOnly {
-		q.Keep = func(_ *Definition, hints Hints) bool { return hints.ReadOnly }
+		q.Keep = func(_ *registry.Definition, hints registry.Hints) bool { return hints.ReadOnly }
 	}
-	matches, err := f.registry.Search(ctx, q)
+	matches, err := f.Search(ctx, q)
 	if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
 		return nil, err
 	}
@@ -133,7 +131,7 @@ func narrowed(in searchToolsArgs) string {
 }
 
 // hits lists what was found.
-func (f *toolFinder) hits(matches []Match) (*mcp.CallToolResult, error) {
+func (f *Finder) hits(matches []Match) (*mcp.CallToolResult, error) {
 	var found foundTools
 	var text strings.Builder
 	for _, m := range matches {
@@ -158,7 +156,7 @@ func (f *toolFinder) hits(matches []Match) (*mcp.CallToolResult, error) {
 }
 
 // nothing says what there is instead of what was asked for.
-func (f *toolFinder) nothing(ctx context.Context, why, otherwise string) (*mcp.CallToolResult, error) {
+func (f *Finder) nothing(ctx context.Context, why, otherwise string) (*mcp.CallToolResult, error) {
 	servers := f.servers(ctx)
 	all := 0
 	for _, s := range servers {
@@ -177,24 +175,22 @@ func (f *toolFinder) nothing(ctx context.Context, why, otherwise string) (*mcp.C
 }
 
 // answer returns a result in both forms.
-func (f *toolFinder) answer(said string, value any) (*mcp.CallToolResult, error) {
+func (f *Finder) answer(said string, value any) (*mcp.CallToolResult, error) {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	res := &mcp.CallToolResult{Content: text(said), StructuredContent: json.RawMessage(raw)}
-	return f.registry.results.Unmark(res), nil
+	return &mcp.CallToolResult{Content: text(said), StructuredContent: json.RawMessage(raw)}, nil
 }
+
+func text(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 
 // servers returns the servers of the tools that are callable on behalf of the user
 // of ctx, sorted by name, and how many tools each has.
-func (f *toolFinder) servers(ctx context.Context) []ServerTokens {
-	callable := f.registry.callableBy(ctx)
+func (f *Finder) servers(ctx context.Context) []ServerTokens {
 	tools := map[string]int{}
-	for _, e := range f.registry.Snapshot().entries {
-		if e.listed() && callable(e) {
-			tools[e.def.Origin.Server]++
-		}
+	for _, t := range f.registry.Callable(ctx) {
+		tools[t.Definition().Origin.Server]++
 	}
 	servers := make([]ServerTokens, 0, len(tools))
 	for name, n := range tools {
@@ -248,10 +244,4 @@ func joinShort(names []string) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// isSearcher reports whether a tool is search_tools.
-func isSearcher(t Tool) bool {
-	_, ok := t.(*function[searchToolsArgs, *mcp.CallToolResult])
-	return ok
 }

@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // The estimate is held against what o200k_base makes of the definitions of real
@@ -15,7 +16,7 @@ func TestEstimateOfRealDefinitions(t *testing.T) {
 	low, high := 1.0, 1.0
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
-			def := &Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema}
+			def := &registry.Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema}
 			n := estimateTokensIn(appendDefinition(nil, def))
 			share := float64(n) / float64(tool.Tokens)
 			if share < 0.75 || share > 1.3 {
@@ -95,7 +96,7 @@ func TestEstimateOfOddTexts(t *testing.T) {
 
 // What is counted is what the recorded counts are of.
 func TestDefinitionText(t *testing.T) {
-	def := &Definition{Name: "a", Title: "A", Description: "é\n\"<b>\"", InputSchema: json.RawMessage("{ \"type\": \"object\" }"), OutputSchema: json.RawMessage(`{}`)}
+	def := &registry.Definition{Name: "a", Title: "A", Description: "é\n\"<b>\"", InputSchema: json.RawMessage("{ \"type\": \"object\" }"), OutputSchema: json.RawMessage(`{}`)}
 	const want = `{"name":"a","description":"é\n\"<b>\"","inputSchema":{"type":"object"}}`
 	if got := string(appendDefinition(nil, def)); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -106,7 +107,7 @@ func BenchmarkEstimate(b *testing.B) {
 	var text []byte
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
-			text = appendDefinition(text, &Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
+			text = appendDefinition(text, &registry.Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
 		}
 	}
 	b.SetBytes(int64(len(text)))

@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // A thesaurus is an Embedder that knows three topics.
@@ -55,9 +56,9 @@ func (e *thesaurus) seen() []string {
 
 func TestSearchByMeaning(t *testing.T) {
 	e := new(thesaurus)
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+	r := newBelt(t, nil, &toolset.Options{Embedder: e})
 	mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "ledger_rain", "Nothing of the kind."))
-	if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
+	if got := found(t, r, toolset.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
 		t.Errorf("without a common word: %q", got)
 	}
 	if texts := e.seen(); !slices.Equal(texts, []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}) {
@@ -65,7 +66,7 @@ func TestSearchByMeaning(t *testing.T) {
 	}
 	// What is known is not asked for again.
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
-	if got := found(t, r, registry.Query{Text: "rain"}); len(got) < 2 || got[0] != "acme__ledger_rain" && got[0] != "weather__forecast" {
+	if got := found(t, r, toolset.Query{Text: "rain"}); len(got) < 2 || got[0] != "acme__ledger_rain" && got[0] != "weather__forecast" {
 		t.Errorf("two rankings: %q", got)
 	}
 	texts := e.seen()
@@ -74,14 +75,14 @@ func TestSearchByMeaning(t *testing.T) {
 	}
 	// A tool that is gone is forgotten.
 	mustReplace(t, r, "weather")
-	found(t, r, registry.Query{Text: "rain"})
+	found(t, r, toolset.Query{Text: "rain"})
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
-	found(t, r, registry.Query{Text: "rain"})
+	found(t, r, toolset.Query{Text: "rain"})
 	if texts := e.seen(); len(texts) != 3 {
 		t.Errorf("embedded %d texts, want two queries and the tool that came back", len(texts))
 	}
 	// The filters hold for both rankings.
-	if got := found(t, r, registry.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "acme__list_invoices") {
+	if got := found(t, r, toolset.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "acme__list_invoices") {
 		t.Errorf("of the server weather: %q", got)
 	}
 	// No more than 64 texts at a time.
@@ -93,7 +94,7 @@ func TestSearchByMeaning(t *testing.T) {
 	most := 0
 	check := func(v [][]float32) ([][]float32, error) { most = max(most, len(v)); return v, nil }
 	e.fail.Store(&check)
-	if got := found(t, r, registry.Query{Text: "rain", Limit: 100}); len(got) != 100 || most != 64 {
+	if got := found(t, r, toolset.Query{Text: "rain", Limit: 100}); len(got) != 100 || most != 64 {
 		t.Errorf("%d tools found, %d texts at a time", len(got), most)
 	}
 }
@@ -122,10 +123,10 @@ func TestSearchWithoutMeaning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := new(thesaurus)
 			e.fail.Store(&fail)
-			r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+			r := newBelt(t, nil, &toolset.Options{Embedder: e})
 			mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
-			matches, err := r.Search(t.Context(), registry.Query{Text: "invoice"})
-			var failed *registry.EmbedError
+			matches, err := r.Search(t.Context(), toolset.Query{Text: "invoice"})
+			var failed *toolset.EmbedError
 			if !errors.As(err, &failed) || name == "error" && !errors.Is(err, down) {
 				t.Errorf("%v, want an *EmbedError", err)
 			}
@@ -133,7 +134,7 @@ func TestSearchWithoutMeaning(t *testing.T) {
 				t.Errorf("%v, want what the words find", matches)
 			}
 			e.fail.Store(nil)
-			if got := found(t, r, registry.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
+			if got := found(t, r, toolset.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
 				t.Errorf("later: %q", got)
 			}
 		})
@@ -143,7 +144,7 @@ func TestSearchWithoutMeaning(t *testing.T) {
 // A tool that means nothing to an Embedder does not keep the others from being found.
 func TestSearchOfAToolWithoutMeaning(t *testing.T) {
 	for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(nan())} {
-		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
+		r := newBelt(t, nil, &toolset.Options{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
 			vectors := make([][]float32, len(texts))
 			for i, text := range texts {
 				if vectors[i] = []float32{1, 1}; strings.TrimSpace(text) == "" {
@@ -151,12 +152,12 @@ func TestSearchOfAToolWithoutMeaning(t *testing.T) {
 				}
 			}
 			return vectors, nil
-		})}})
+		})})
 		mustReplace(t, r, "acme", serverTool("acme", "_", ""), serverTool("acme", "pay", ""))
-		if got := found(t, r, registry.Query{Text: "money"}); !slices.Equal(got, []string{"acme__pay"}) {
+		if got := found(t, r, toolset.Query{Text: "money"}); !slices.Equal(got, []string{"acme__pay"}) {
 			t.Errorf("%s: %q", name, got)
 		}
-		if _, err := r.Search(t.Context(), registry.Query{Text: "\u200b"}); err != nil && !errors.As(err, new(*registry.EmbedError)) {
+		if _, err := r.Search(t.Context(), toolset.Query{Text: "\u200b"}); err != nil && !errors.As(err, new(*toolset.EmbedError)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -168,7 +169,7 @@ func nan() float64 { var zero float64; return zero / zero }
 // that another model has made.
 func TestSearchKeepsVectors(t *testing.T) {
 	e := new(thesaurus)
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+	r := newBelt(t, nil, &toolset.Options{Embedder: e})
 	var tools []registry.Tool
 	for i := range 130 {
 		tools = append(tools, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
@@ -182,12 +183,12 @@ func TestSearchKeepsVectors(t *testing.T) {
 		return v, nil
 	}
 	e.fail.Store(&fail)
-	if _, err := r.Search(t.Context(), registry.Query{Text: "rain"}); err == nil {
+	if _, err := r.Search(t.Context(), toolset.Query{Text: "rain"}); err == nil {
 		t.Fatal("no error")
 	}
 	e.seen()
 	e.fail.Store(nil)
-	found(t, r, registry.Query{Text: "rain"})
+	found(t, r, toolset.Query{Text: "rain"})
 	if n := len(e.seen()); n != 1+130-64 {
 		t.Errorf("%d texts embedded, want the query and what was missing, %d", n, 1+130-64)
 	}
@@ -198,7 +199,7 @@ func TestSearchKeepsVectors(t *testing.T) {
 		return v, nil
 	}
 	e.fail.Store(&longer)
-	found(t, r, registry.Query{Text: "rain"})
+	found(t, r, toolset.Query{Text: "rain"})
 	if n := len(e.seen()); n != 1+130 {
 		t.Errorf("%d texts embedded by another model, want all %d", n, 1+130)
 	}
@@ -220,19 +221,19 @@ func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
 			}
 			return [][]float32{{1}}, nil
 		})
-		r := registry.New(&registry.Options{Search: &registry.SearchOptions{Embedder: e}})
+		r := newBelt(t, nil, &toolset.Options{Embedder: e})
 		mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""))
 		done := make(chan error)
 		go func() {
-			_, err := r.Search(context.Background(), registry.Query{Text: "cash"})
+			_, err := r.Search(context.Background(), toolset.Query{Text: "cash"})
 			done <- err
 		}()
 		synctest.Wait()
 		wantFound(t, r, "invoices", "acme__list_invoices")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		matches, err := r.Search(ctx, registry.Query{Text: "invoices, but slowly"})
-		var failed *registry.EmbedError
+		matches, err := r.Search(ctx, toolset.Query{Text: "invoices, but slowly"})
+		var failed *toolset.EmbedError
 		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failed) || len(matches) != 1 {
 			t.Errorf("%v %v, want what the words find, and %v", matches, err, context.DeadlineExceeded)
 		}

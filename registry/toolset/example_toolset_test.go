@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -7,10 +7,18 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-func ExampleRegistry_Toolset() {
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+func ExampleNew() {
+	r := registry.New(nil)
+	finder, err := toolset.New(r, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	type numbers struct{ A, B int }
+	add := func(_ context.Context, n numbers) (int, error) { return n.A + n.B, nil }
 	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
 	for _, server := range []string{"github", "gitlab"} {
 		_, _ = r.Replace(server, []registry.Tool{
@@ -21,7 +29,7 @@ func ExampleRegistry_Toolset() {
 	ctx := context.Background()
 
 	// A small model, so that it has to search early.
-	set := r.Toolset(ctx, &registry.ToolsetOptions{ContextWindow: 2_000})
+	set := finder.Toolset(ctx, &toolset.SetOptions{ContextWindow: 2_000})
 	fmt.Println("searching:", set.Searching, "deferred:", len(set.Deferred))
 	for _, t := range set.Tools {
 		fmt.Println("-", t.Definition().Name)
@@ -50,14 +58,14 @@ func ExampleRegistry_Toolset() {
 }
 
 // What the tools of each server take of a model's context window.
-func ExampleToolset_servers() {
+func ExampleOf() {
 	r := registry.New(nil)
 	_, _ = r.Replace("github", []registry.Tool{
 		serverTool("github", "create_issue", "Create an issue in a repository."),
 		serverTool("github", "list_issues", "List the issues of a repository."),
 	})
 	_, _ = r.Replace("clock", []registry.Tool{serverTool("clock", "now", "Tell the time.")})
-	set := r.Toolset(context.Background(), nil)
+	set := toolset.Of(context.Background(), r, nil)
 	fmt.Printf("%d of %d tokens\n", set.All, set.Limit)
 	for _, s := range set.Servers {
 		fmt.Printf("%s: %d tools, %d tokens\n", s.Server, s.Tools, s.Tokens)

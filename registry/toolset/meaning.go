@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // An Embedder turns texts into vectors that are close to each other if the texts
@@ -30,7 +31,7 @@ type EmbedError struct {
 	Err error // what it said, or what is wrong with its vectors
 }
 
-func (e *EmbedError) Error() string { return "registry: ranking by meaning: " + e.Err.Error() }
+func (e *EmbedError) Error() string { return "toolset: ranking by meaning: " + e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *EmbedError) Unwrap() error { return e.Err }
@@ -47,7 +48,7 @@ type meaning struct {
 	turn     chan struct{} // holds one token; who has it may ask for the vectors of tools
 
 	mu      sync.Mutex
-	keys    map[*Definition]meant
+	keys    map[*registry.Definition]meant
 	vectors map[meant]vector
 }
 
@@ -58,14 +59,14 @@ type meant [sha256.Size]byte
 type vector []float32
 
 func newMeaning(e Embedder) *meaning {
-	m := &meaning{embedder: e, turn: make(chan struct{}, 1), keys: map[*Definition]meant{}, vectors: map[meant]vector{}}
+	m := &meaning{embedder: e, turn: make(chan struct{}, 1), keys: map[*registry.Definition]meant{}, vectors: map[meant]vector{}}
 	m.turn <- struct{}{}
 	return m
 }
 
 // rank returns those of all listed tools that mean something similar to a text, the
 // most similar first.
-func (m *meaning) rank(ctx context.Context, text string, tools []*Definition) ([]ranked, error) {
+func (m *meaning) rank(ctx context.Context, text string, tools []*registry.Definition) ([]ranked, error) {
 	asked, err := m.embed(ctx, []string{embedded(text)})
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*Definition) ([
 
 // all returns the vectors of all tools, of the given length. Those that are not known
 // yet are asked for, unless somebody else is at it: then they are nil.
-func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]vector, error) {
+func (m *meaning) all(ctx context.Context, tools []*registry.Definition, length int) ([]vector, error) {
 	vectors, whole := m.look(tools, length)
 	if whole {
 		return vectors, nil
@@ -106,7 +107,7 @@ func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]v
 	vectors, _ = m.look(tools, length)
 	defer m.forget(tools)
 	for {
-		var batch []*Definition
+		var batch []*registry.Definition
 		for i := 0; i < len(tools) && len(batch) < maxEmbedTexts; i++ {
 			if vectors[i] == nil {
 				batch = append(batch, tools[i])
@@ -135,7 +136,7 @@ func (m *meaning) all(ctx context.Context, tools []*Definition, length int) ([]v
 
 // look returns the vectors of tools as far as they are known, nil for the others, and
 // whether all are known and no others.
-func (m *meaning) look(tools []*Definition, length int) (vectors []vector, whole bool) {
+func (m *meaning) look(tools []*registry.Definition, length int) (vectors []vector, whole bool) {
 	keys := m.keysOf(tools)
 	vectors = make([]vector, len(tools))
 	m.mu.Lock()
@@ -152,9 +153,9 @@ func (m *meaning) look(tools []*Definition, length int) (vectors []vector, whole
 }
 
 // keysOf returns what identifies the texts of tools. Each is read once.
-func (m *meaning) keysOf(tools []*Definition) []meant {
+func (m *meaning) keysOf(tools []*registry.Definition) []meant {
 	keys := make([]meant, len(tools))
-	fresh := map[*Definition]meant{}
+	fresh := map[*registry.Definition]meant{}
 	m.mu.Lock()
 	for i, def := range tools {
 		key, ok := m.keys[def]
@@ -179,7 +180,7 @@ func (m *meaning) keysOf(tools []*Definition) []meant {
 }
 
 // keep notes the vectors of tools.
-func (m *meaning) keep(tools []*Definition, vectors []vector) {
+func (m *meaning) keep(tools []*registry.Definition, vectors []vector) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, def := range tools {
@@ -188,8 +189,8 @@ func (m *meaning) keep(tools []*Definition, vectors []vector) {
 }
 
 // forget forgets all but what is known of tools.
-func (m *meaning) forget(tools []*Definition) {
-	keys := make(map[*Definition]meant, len(tools))
+func (m *meaning) forget(tools []*registry.Definition) {
+	keys := make(map[*registry.Definition]meant, len(tools))
 	vectors := make(map[meant]vector, len(tools))
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,8 +223,8 @@ func (m *meaning) embed(ctx context.Context, texts []string) ([]vector, error) {
 }
 
 // meaningOf returns the text that stands for a tool.
-func meaningOf(def *Definition) string {
-	parts := []string{strings.ReplaceAll(def.called(), "_", " "), def.Title, def.Description}
+func meaningOf(def *registry.Definition) string {
+	parts := []string{strings.ReplaceAll(cmp.Or(def.Origin.Tool, def.Name), "_", " "), def.Title, def.Description}
 	return embedded(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n"))
 }
 

@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"runtime"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 const manyToSearch = 10_000
@@ -16,12 +16,12 @@ var searchedFor = []string{"deleteInvoice", "remove invoices", "create calendar 
 // BenchmarkSearch searches 10,000 tools, for one query after the other.
 func BenchmarkSearch(b *testing.B) {
 	r := manyTools(b, manyToSearch)
-	found(b, r, registry.Query{Text: "warm up"})
+	found(b, r, toolset.Query{Text: "warm up"})
 	var took []time.Duration
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		start := time.Now()
-		found(b, r, registry.Query{Text: searchedFor[i%len(searchedFor)]})
+		found(b, r, toolset.Query{Text: searchedFor[i%len(searchedFor)]})
 		took = append(took, time.Since(start))
 	}
 	slices.Sort(took)
@@ -38,7 +38,7 @@ func BenchmarkSearchFirst(b *testing.B) {
 		r := manyTools(b, manyToSearch)
 		before := heap()
 		b.StartTimer()
-		found(b, r, registry.Query{Text: "remove invoices"})
+		found(b, r, toolset.Query{Text: "remove invoices"})
 		b.StopTimer()
 		kept = float64(heap()-before) / manyToSearch
 		runtime.KeepAlive(r)
@@ -50,11 +50,11 @@ func BenchmarkSearchFirst(b *testing.B) {
 // BenchmarkSearchAfterChange is a search after one tool of 10,000 has changed.
 func BenchmarkSearchAfterChange(b *testing.B) {
 	r := manyTools(b, manyToSearch)
-	found(b, r, registry.Query{Text: "warm up"})
+	found(b, r, toolset.Query{Text: "warm up"})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		mustReplace(b, r, "other", serverTool("other", "count", []string{"counts", "really counts"}[i%2]))
-		found(b, r, registry.Query{Text: "remove invoices"})
+		found(b, r, toolset.Query{Text: "remove invoices"})
 	}
 }
 

@@ -1,8 +1,10 @@
-package registry_test
+package toolset_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,7 +21,7 @@ func TestCallToolOfAnotherRegistry(t *testing.T) {
 	tool, calls := recorded("files", "read", titled)
 	mustReplace(t, theirs, "files", tool)
 
-	ours := registry.New(&registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "eve", Tool: "call_tool"})})
+	ours := &belt{Registry: registry.New(&registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "eve", Tool: "call_tool"})})}
 	other, wrong := recorded("files", "read", titled)
 	mustReplace(t, ours, "files", other)
 	mustAdd(t, ours, callTool(t, theirs))
@@ -108,5 +110,23 @@ func TestFindersStay(t *testing.T) {
 		if len(diff.Rejected) != 1 || len(diff.Added) > 1 {
 			t.Errorf("replaced: %+v", diff)
 		}
+	}
+}
+
+// A model learns why there is no tool of a name, by call_tool and by describe_tool.
+func TestFindersSayWhyThereIsNoTool(t *testing.T) {
+	r := searching(t, registry.Options{})
+	cause := errors.New("the variable SECRET is not set")
+	r.Explain(func(_ context.Context, name string) error {
+		return &registry.NotReadyError{Tool: name, Server: "gitea", Reason: "it is being started", Err: cause}
+	})
+	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
+	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`))
+	if got, want := fmt.Sprint(err), said+": "+cause.Error(); got != want {
+		t.Errorf("call_tool: got %s, want %s", got, want)
+	}
+	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
+	if got := shown.Missing[0].Reason; got != said {
+		t.Errorf("describe_tool: got %s, want %s", got, said)
 	}
 }

@@ -1,10 +1,11 @@
-package registry_test
+package toolset_test
 
 import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // TestSearchRelevance: a search of real tools finds what people mean, and more of it
@@ -50,9 +51,9 @@ func measure(t testing.TB, queries []toolcorpus.Query, search func(string) ([]st
 }
 
 // realTools returns a registry with the tools of real servers.
-func realTools(t testing.TB) *registry.Registry {
+func realTools(t testing.TB) *belt {
 	t.Helper()
-	r := registry.New(nil)
+	r := newBelt(t, nil, nil)
 	for _, s := range toolcorpus.Servers() {
 		var tools []registry.Tool
 		for _, tool := range s.Tools {
@@ -67,9 +68,9 @@ func realTools(t testing.TB) *registry.Registry {
 
 // keysFound returns the keys of the tools that a search finds, as the judgements
 // name them.
-func keysFound(t testing.TB, r *registry.Registry, text string) []string {
+func keysFound(t testing.TB, r *belt, text string) []string {
 	t.Helper()
-	matches, err := r.Search(t.Context(), registry.Query{Text: text})
+	matches, err := r.Search(t.Context(), toolset.Query{Text: text})
 	if err != nil {
 		t.Fatal(err)
 	}

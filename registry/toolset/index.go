@@ -1,19 +1,23 @@
-package registry
+package toolset
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 // A searchIndex ranks the listed tools by their words. It follows the catalogue
 // when somebody searches, and costs nothing before.
 type searchIndex struct {
-	turn chan struct{} // holds one token; who has it may change the index
-	read []indexed     // what words was made of, sorted by name; of who has the turn
+	names names.Names   // of the registry
+	turn  chan struct{} // holds one token; who has it may change the index
+	read  []indexed     // what words was made of, sorted by name; of who has the turn
 
 	mu      sync.RWMutex // held for one tool at a time
 	words   *bm25.Index  // ids are names of tools
@@ -22,12 +26,12 @@ type searchIndex struct {
 
 // An indexed is a tool of which so many words count at most.
 type indexed struct {
-	def  *Definition
+	def  *registry.Definition
 	most int
 }
 
-func newSearchIndex() *searchIndex {
-	ix := &searchIndex{turn: make(chan struct{}, 1), words: bm25.New(bm25.Options{Fields: toolrank.Fields()})}
+func newSearchIndex(n names.Names) *searchIndex {
+	ix := &searchIndex{names: n, turn: make(chan struct{}, 1), words: bm25.New(bm25.Options{Fields: toolrank.Fields()})}
 	ix.turn <- struct{}{}
 	return ix
 }
@@ -40,9 +44,9 @@ type ranked struct {
 
 // rank returns the tools of s, or of a later snapshot, that fit a query, the best
 // first, at most limit. The error is that of ctx.
-func (ix *searchIndex) rank(ctx context.Context, s *Snapshot, query toolrank.Query, limit int) ([]ranked, error) {
+func (ix *searchIndex) rank(ctx context.Context, s *registry.Snapshot, query toolrank.Query, limit int) ([]ranked, error) {
 	ix.mu.RLock()
-	for ix.version < s.version {
+	for ix.version < s.Version() {
 		ix.mu.RUnlock()
 		if err := ix.follow(ctx, s); err != nil {
 			return nil, err
@@ -61,35 +65,33 @@ func (ix *searchIndex) rank(ctx context.Context, s *Snapshot, query toolrank.Que
 // follow makes the index one of s, unless it is one of a later snapshot. Tools that
 // have not changed are not read again. If ctx ends before all are read, the next one
 // goes on from there.
-func (ix *searchIndex) follow(ctx context.Context, s *Snapshot) error {
+func (ix *searchIndex) follow(ctx context.Context, s *registry.Snapshot) error {
 	select {
 	case <-ix.turn:
 		defer func() { ix.turn <- struct{}{} }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if ix.version >= s.version { // nobody else writes it now
+	if ix.version >= s.Version() { // nobody else writes it now
 		return nil
 	}
-	before, after := ix.read, make([]indexed, 0, len(s.tools))
+	before, after := ix.read, make([]indexed, 0, len(s.Tools()))
 	defer func() { ix.read = append(after, before...) }()
 	counts := listedTools(s)
-	for _, e := range s.entries {
-		if !e.listed() {
-			continue
-		}
-		for len(before) > 0 && before[0].def.Name < e.def.Name {
+	for _, t := range s.Tools() {
+		def := t.Definition()
+		for len(before) > 0 && before[0].def.Name < def.Name {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			ix.remove(before[0].def.Name)
 			before = before[1:]
 		}
-		now := indexed{e.def, toolrank.MaxWords(counts[e.def.Origin.Server])}
+		now := indexed{def, toolrank.MaxWords(counts[def.Origin.Server])}
 		same := false
-		known := len(before) > 0 && before[0].def.Name == e.def.Name
+		known := len(before) > 0 && before[0].def.Name == def.Name
 		if known {
-			same = before[0].most == now.most && (before[0].def == e.def || before[0].def.equal(e.def))
+			same = before[0].most == now.most && sameWords(before[0].def, def)
 		}
 		if !same {
 			if err := ctx.Err(); err != nil {
@@ -110,13 +112,13 @@ func (ix *searchIndex) follow(ctx context.Context, s *Snapshot) error {
 		before = before[1:]
 	}
 	ix.mu.Lock()
-	ix.version = s.version
+	ix.version = s.Version()
 	ix.mu.Unlock()
 	return nil
 }
 
 func (ix *searchIndex) put(t indexed) {
-	words := toolrank.Words(docOf(t.def), t.most)
+	words := toolrank.Words(docOf(t.def, ix.names), t.most)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.words.Put(t.def.Name, words...)
@@ -129,30 +131,41 @@ func (ix *searchIndex) remove(name string) {
 }
 
 // listedTools returns how many listed tools each server has.
-func listedTools(s *Snapshot) map[string]int {
+func listedTools(s *registry.Snapshot) map[string]int {
 	counts := map[string]int{}
-	for _, e := range s.entries {
-		if e.listed() {
-			counts[e.def.Origin.Server]++
-		}
+	for _, t := range s.Tools() {
+		counts[t.Definition().Origin.Server]++
 	}
 	return counts
 }
 
+// sameWords reports whether the same is read of two tools of one name.
+func sameWords(a, b *registry.Definition) bool {
+	return a == b || a.Alias == b.Alias && a.Origin == b.Origin && a.Title == b.Title &&
+		a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
+}
+
 // docOf returns what is read of a tool.
-func docOf(def *Definition) *toolrank.Doc {
-	return &toolrank.Doc{Name: searchName(def), Server: def.Origin.Server, Title: def.Title, Description: def.Description, InputSchema: def.InputSchema}
+func docOf(def *registry.Definition, n names.Names) *toolrank.Doc {
+	return &toolrank.Doc{Name: searchName(def, n), Server: def.Origin.Server, Title: def.Title, Description: def.Description, InputSchema: def.InputSchema}
 }
 
 // searchName returns what a tool is called, without the name of its server where that
 // was put before it.
-func searchName(def *Definition) string {
-	local := def.localName()
+func searchName(def *registry.Definition, n names.Names) string {
+	local := localName(def)
 	if local == "" || def.Name == local {
 		return def.Name
 	}
-	if name, _ := (names.Names{}).Name(def.Origin.Server, local); def.derived || def.Name == name {
-		return local
+	for _, n := range []names.Names{n, {}} {
+		if name, _ := n.Name(def.Origin.Server, local); def.Name == name {
+			return local
+		}
 	}
 	return local + " " + def.Name // of its owner's choice
+}
+
+// localName returns what the tool is called among those of its server.
+func localName(def *registry.Definition) string {
+	return cmp.Or(def.Alias, def.Origin.Tool)
 }

@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 type item struct {
@@ -22,14 +23,19 @@ func noteTools() []registry.Tool {
 }
 
 // However a query spells it.
-func ExampleRegistry_Search() {
+func ExampleFinder_Search() {
 	reg := registry.New(nil)
+	finder, err := toolset.New(reg, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	if err := reg.Add(noteTools()...); err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, text := range []string{"deleteNote", "erase notes", "email"} {
-		matches, err := reg.Search(context.Background(), registry.Query{Text: text, Limit: 1})
+		matches, err := finder.Search(context.Background(), toolset.Query{Text: text, Limit: 1})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -45,20 +51,25 @@ func ExampleRegistry_Search() {
 }
 
 // The words of a trade, and only the tools that change nothing.
-func ExampleSearchOptions() {
-	reg := registry.New(&registry.Options{Search: &registry.SearchOptions{
+func ExampleOptions() {
+	reg := registry.New(nil)
+	finder, err := toolset.New(reg, &toolset.Options{
 		Synonyms: func(word string) []string {
 			if word == "memo" {
 				return []string{"note"}
 			}
 			return nil
 		},
-	}})
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	if err := reg.Add(noteTools()...); err != nil {
 		fmt.Println(err)
 		return
 	}
-	matches, err := reg.Search(context.Background(), registry.Query{
+	matches, err := finder.Search(context.Background(), toolset.Query{
 		Text: "memo",
 		Keep: func(tool *registry.Definition, _ registry.Hints) bool { return !strings.HasPrefix(tool.Name, "delete") },
 	})

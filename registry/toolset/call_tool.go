@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
-	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // callToolName is the name of the tool that calls others.
@@ -27,14 +27,16 @@ const callToolInput = `{"type":"object","properties":{` +
 	`"required":["name"],"additionalProperties":false}`
 
 // A relay is the tool call_tool. A call of it stands for the call of the tool that
-// it names: [Registry.Call] goes on with that one before anything is decided.
+// it names, see [registry.Relay].
 type relay struct {
-	registry *Registry
-	def      *Definition
+	registry *registry.Registry
+	def      *registry.Definition
 }
 
-func newRelay(r *Registry) *relay {
-	return &relay{r, &Definition{
+var _ registry.Relay = (*relay)(nil)
+
+func newRelay(r *registry.Registry) *relay {
+	return &relay{r, &registry.Definition{
 		Name:        callToolName,
 		Title:       "Call a tool",
 		Description: callToolDescription,
@@ -42,45 +44,30 @@ func newRelay(r *Registry) *relay {
 	}}
 }
 
-func (t *relay) Definition() *Definition { return t.def }
-
-func (*relay) checksItself() {}
-
-func (t *relay) redefine(def *Definition) Tool { return &relay{t.registry, def} }
+func (t *relay) Definition() *registry.Definition { return t.def }
 
 // Call calls the tool that args name.
 func (t *relay) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	name, inner, err := t.target(args)
-	if err != nil {
-		return nil, err
-	}
-	return t.registry.Call(ctx, name, inner)
+	return t.registry.Call(ctx, t.def.Name, args)
 }
 
-// target returns the tool that is meant, and its arguments, byte for byte. The error
-// is an [*ArgumentsError].
+// Target returns the tool that is meant, and its arguments, byte for byte.
 //
 // Models that cannot write free objects write "arguments" as a string that holds one.
 // Others put the arguments beside the name; that is taken if the tool has them all,
 // and none that is called as a member of ours. Anything else is not guessed.
-func (t *relay) target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
-	if args, err = objectArgs(args); err != nil {
-		return "", nil, t.wrong(err)
-	}
-	if found := schemagate.CheckSyntax(args); found != nil {
-		return "", nil, newArgumentsError(t.def.Name, mistakesOf([]schemagate.Problem{*found}))
-	}
+func (t *relay) Target(args json.RawMessage) (name string, inner json.RawMessage, err error) {
 	named := false
 	var beside []string // names of members that are not ours
 	for key, value := range jsonscan.Fields(args) {
 		switch string(key) {
 		case "name":
 			if name, named = jsonscan.String(value); !named {
-				return "", nil, t.wrong(fmt.Errorf(`"name" must be a string, not %s`, article(toolbrief.TypeOf(value[0]))))
+				return "", nil, fmt.Errorf(`"name" must be a string, not %s`, article(value[0]))
 			}
 		case "arguments":
 			if inner, err = innerArguments(value); err != nil {
-				return "", nil, t.wrong(err)
+				return "", nil, err
 			}
 		default:
 			beside = append(beside, string(key))
@@ -88,7 +75,7 @@ func (t *relay) target(args json.RawMessage) (name string, inner json.RawMessage
 	}
 	switch {
 	case strings.TrimSpace(name) == "":
-		return "", nil, t.wrong(errors.New(`"name" is missing; it must be the name of a tool, as search_tools shows it`))
+		return "", nil, errors.New(`"name" is missing; it must be the name of a tool, as search_tools shows it`)
 	case len(beside) == 0 && inner == nil:
 		return name, json.RawMessage("{}"), nil
 	case len(beside) == 0:
@@ -96,43 +83,59 @@ func (t *relay) target(args json.RawMessage) (name string, inner json.RawMessage
 	case inner == nil && t.takes(name, beside):
 		return name, without(args, "name"), nil
 	}
-	return "", nil, t.wrong(fmt.Errorf(`%s must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":%s,"arguments":{…}}`, known(beside), plain.Quote(name)))
+	return "", nil, fmt.Errorf(`%s must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":%s,"arguments":{…}}`, quoted(beside), plain.Quote(name))
 }
 
-// wrong reports what is wrong with a call of call_tool itself.
-func (t *relay) wrong(err error) error { return &ArgumentsError{Tool: t.def.Name, Err: err} }
+// article returns the type of a JSON value, by its first byte, with an article.
+func article(first byte) string {
+	switch kind := toolbrief.TypeOf(first); kind {
+	case "null":
+		return kind
+	case "array", "integer", "object":
+		return "an " + kind
+	default:
+		return "a " + kind
+	}
+}
+
+// quoted lists names of members, as far as there is room.
+func quoted(names []string) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = plain.Quote(name)
+	}
+	return joinShort(all)
+}
 
 // innerArguments returns the arguments for the tool: an object, or one in a string.
 // Missing ones are nil, null stands for none.
 func innerArguments(value []byte) (json.RawMessage, error) {
-	held, is := jsonscan.String(value)
-	if !is {
-		if kind := value[0]; kind != '{' && kind != 'n' {
-			return nil, fmt.Errorf(`"arguments" must be an object, not %s`, article(kindByFirstByte(kind)))
-		}
-		if value[0] == 'n' {
-			return json.RawMessage("{}"), nil
-		}
+	switch value[0] {
+	case '{':
 		return value, nil
-	}
-	switch raw := json.RawMessage(held); {
-	case firstByte(raw) == '{':
-		return raw, nil // whether it is JSON is asked of the arguments of any tool
-	case firstByte(raw) == 0, isNull(raw):
+	case 'n':
 		return json.RawMessage("{}"), nil
+	case '"':
+		held, _ := jsonscan.String(value)
+		switch held = strings.Trim(held, " \t\r\n"); {
+		case held == "", held == "null":
+			return json.RawMessage("{}"), nil
+		case held[0] == '{':
+			return json.RawMessage(held), nil // whether it is JSON is asked of the arguments of any tool
+		}
 	}
-	return nil, errors.New(`"arguments" must be an object, not a string`)
+	return nil, fmt.Errorf(`"arguments" must be an object, not %s`, article(value[0]))
 }
 
 // takes reports whether the tool of that name has parameters of these names, and none
 // that is called like a member of a call of call_tool.
 func (t *relay) takes(name string, members []string) bool {
-	e := t.registry.Snapshot().lookup(name, t.registry.names.Exact)
-	if e == nil {
+	def, ok := t.registry.Resolve(name)
+	if !ok {
 		return false
 	}
 	parameters := map[string]bool{}
-	for key, value := range jsonscan.Fields(e.def.InputSchema) {
+	for key, value := range jsonscan.Fields(def.InputSchema) {
 		if string(key) == "properties" {
 			for parameter := range jsonscan.Fields(value) {
 				parameters[string(parameter)] = true

@@ -1,4 +1,4 @@
-package registry
+package toolset
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // maxHitSummary is the length of the longest summary, in characters.
@@ -13,7 +14,7 @@ const maxHitSummary = 200
 
 // summaryOf returns what a tool says of itself, on one line and short: the first
 // sentences of its description, or its title.
-func summaryOf(def *Definition) string {
+func summaryOf(def *registry.Definition) string {
 	// What is far behind the end needs no work.
 	text := oneLine(plain.Cut(def.Description, 16*maxHitSummary))
 	if text == "" {
@@ -70,7 +71,7 @@ func withoutEmojiStyle(r rune) rune {
 }
 
 // briefHints returns what annotations claim, in a word or two each.
-func briefHints(h Hints) []string {
+func briefHints(h registry.Hints) []string {
 	switch {
 	case h.ReadOnly:
 		return []string{"read-only"}
@@ -81,7 +82,7 @@ func briefHints(h Hints) []string {
 }
 
 // hintsInWords returns what annotations claim as a sentence.
-func hintsInWords(h Hints) string {
+func hintsInWords(h registry.Hints) string {
 	if !h.Annotated {
 		return "It does not say what it changes."
 	}
@@ -103,11 +104,11 @@ func hintsInWords(h Hints) string {
 		says = append(says, "deals with nothing outside")
 	}
 	switch h.ExecutionTime {
-	case Fast:
+	case registry.Fast:
 		says = append(says, "takes less than a second")
-	case Medium:
+	case registry.Medium:
 		says = append(says, "takes seconds")
-	case Slow:
+	case registry.Slow:
 		says = append(says, "takes more than ten seconds")
 	}
 	return "It says that it " + enumerate(says) + "."

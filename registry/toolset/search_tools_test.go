@@ -1,4 +1,4 @@
-package registry_test
+package toolset_test
 
 import (
 	"encoding/json"
@@ -13,10 +13,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // ask calls a tool with arguments, and returns the text of its result.
-func ask(t testing.TB, r *registry.Registry, tool, args string) string {
+func ask(t testing.TB, r *belt, tool, args string) string {
 	t.Helper()
 	res, err := r.Call(t.Context(), tool, json.RawMessage(args))
 	if err != nil {
@@ -121,7 +122,7 @@ func TestSearchToolsFindsNothing(t *testing.T) {
 			t.Errorf("%s: %s, %v\nwant %s", c.args, result.Text(res), err, c.want)
 		}
 	}
-	none := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	none := newBelt(t, nil, &toolset.Options{})
 	if got := ask(t, none, "search_tools", `{"query":"issue"}`); got != "No tool fits. There are no tools." {
 		t.Error(got)
 	}
@@ -149,7 +150,7 @@ func TestSearchToolsOfAHostileServer(t *testing.T) {
 
 // However much the servers say, the answer has a bound.
 func TestSearchToolsHasBounds(t *testing.T) {
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	r := newBelt(t, nil, &toolset.Options{})
 	var properties []string
 	for i := range 100 {
 		properties = append(properties, fmt.Sprintf(`"parameter_%s_%d":{"type":"string"}`, strings.Repeat("x", 50), i))
@@ -237,7 +238,7 @@ func TestFindersNeedNoApproval(t *testing.T) {
 // The definitions of the tools for searching go with each request, to any provider.
 func TestFindersAreSmall(t *testing.T) {
 	r := searching(t, registry.Options{})
-	set := r.Toolset(t.Context(), &registry.ToolsetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }})
+	set := r.Toolset(t.Context(), &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }})
 	t.Logf("%d tokens", set.Tokens)
 	if toolNames(set.Tools) != finders || set.Tokens > 350 {
 		t.Errorf("%s take %d tokens", toolNames(set.Tools), set.Tokens)

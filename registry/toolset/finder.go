@@ -1,0 +1,93 @@
+package toolset
+
+import (
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolrank"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// Options are the options of a [Finder]. Nil and the zero value mean the defaults.
+type Options struct {
+	// Synonyms returns words that mean the same as a word of a query, which is in
+	// lower case, without accents, and whole. They count less than the word itself,
+	// and come on top of the built-in ones, which are English. It is a pure function,
+	// safe for concurrent use. Nil: there are none but those.
+	Synonyms func(word string) []string
+	// Tokens counts the tokens of a definition, which is its JSON, for
+	// [Finder.Toolset]. What it says of a definition is remembered. It is a pure
+	// function, safe for concurrent use. Nil: an estimate.
+	Tokens func(text string) int
+	// Embedder adds a ranking by meaning to the one by words. Nil: by words alone.
+	Embedder Embedder
+}
+
+// A Finder finds tools of one registry, for programs and for models. Make one with
+// [New]. All methods are safe for concurrent use.
+type Finder struct {
+	registry *registry.Registry
+	index    *searchIndex
+	meaning  *meaning // nil: there is no Embedder
+	synonyms func(word string) []string
+	tokens   *tokenCounter
+	tools    []registry.Tool // call_tool, describe_tool and search_tools; nil: the model cannot search
+}
+
+// New returns a Finder for a registry, and adds the tools search_tools, describe_tool
+// and call_tool to the registry. They are hidden, see [registry.Registry.AddHidden]: a
+// model is told of them by [Finder.Toolset]. The first two show what
+// [registry.Registry.Callable] does, and need no approval; a call of the last is one of
+// the tool that it names.
+//
+// A registry has one Finder: New fails with a [*registry.DuplicateError] if a tool of
+// one of these names is there, and changes nothing.
+func New(r *registry.Registry, opts *Options) (*Finder, error) {
+	if r == nil {
+		return nil, errors.New("toolset: New: the registry is nil")
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	f := &Finder{
+		registry: r,
+		index:    newSearchIndex(r.Names()),
+		synonyms: o.Synonyms,
+		tokens:   &tokenCounter{count: o.Tokens},
+	}
+	if f.synonyms == nil {
+		f.synonyms = func(string) []string { return nil }
+	}
+	if o.Embedder != nil {
+		f.meaning = newMeaning(o.Embedder)
+	}
+	var err error
+	if f.tools, err = f.newTools(); err != nil {
+		return nil, err
+	}
+	if err := r.AddHidden(f.tools...); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+var errZero = errors.New("toolset: there is no Finder, or it is the zero one: make it with New")
+
+// made returns errZero for the zero Finder.
+func (f *Finder) made() error {
+	if f == nil || f.registry == nil {
+		return errZero
+	}
+	return nil
+}
+
+// Registry returns the registry whose tools are found.
+func (f *Finder) Registry() *registry.Registry {
+	if err := f.made(); err != nil {
+		panic(err.Error())
+	}
+	return f.registry
+}
+
+// newQuery returns the words of a text, with those that mean the same.
+func (f *Finder) newQuery(text string) toolrank.Query { return toolrank.NewQuery(text, f.synonyms) }
