@@ -23,6 +23,7 @@ type entry struct {
 	findings []gate.Finding  // of the gate, about its place among others too
 	input    checks          // how arguments are checked
 	memory   *memory         // shared by all entries of tools that say the same
+	near     []nearName      // the name, made comparable; nil: not made yet
 
 	change *ledger.Change // why it is quarantined; nil: it is listed, unless it is hidden
 	hidden bool           // it can be called, and is not listed
@@ -82,12 +83,13 @@ func (r *Registry) newOffers(tools []Tool) ([]*offer, error) {
 func (o *offer) complete(server *Server, like *offer) {
 	o.server = server
 	if o.as(like) {
-		o.hints, o.surface, o.input, o.memory = like.hints, like.surface, like.input, like.memory
+		o.hints, o.surface, o.input, o.near, o.memory = like.hints, like.surface, like.input, like.near, like.memory
 		return
 	}
 	o.hints = o.def.Hints()
 	o.input = checksOf(o.tool, o.def)
 	o.memory = &memory{}
+	o.near = nearNamesOf(o.def)
 	if server != nil {
 		o.surface = surfaceOf(o.def.asServed())
 	}

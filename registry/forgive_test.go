@@ -48,7 +48,7 @@ func snapshotOf(t testing.TB, n names.Names, tools ...string) *Snapshot {
 
 // forgiven returns what snapshotOf was given for the tool that fits, or "".
 func forgiven(s *Snapshot, name string) string {
-	e := s.forgive(name)
+	e := s.meant(name)
 	switch {
 	case e == nil:
 		return ""
@@ -114,7 +114,7 @@ func TestForgivenSpellings(t *testing.T) {
 		for _, e := range s.entries {
 			name := e.def.Name
 			for _, asked := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, "__", ":"), strings.ReplaceAll(name, "-", "_")} {
-				if got := s.forgive(asked); got != e {
+				if got := s.meant(asked); got != e {
 					t.Errorf("%s: %q, listed as %q, is forgiven as %q", n.Scheme, asked, name, forgiven(s, asked))
 				}
 			}
@@ -189,7 +189,7 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 func TestLookupIsExact(t *testing.T) {
 	s := snapshotOf(t, names.Names{}, "github/create_issue", "shell")
 	for _, name := range []string{"github_create_issue", "GITHUB__create_issue", "create_issue", "Shell", "shell "} {
-		if s.forgive(name) == nil {
+		if s.meant(name) == nil {
 			t.Errorf("%q is not forgiven", name)
 		}
 		if tool, ok := s.Lookup(name); ok {
@@ -230,8 +230,8 @@ func FuzzForgive(f *testing.F) {
 			entries = append(entries, &entry{def: def})
 		}
 		s := &Snapshot{entries: entries}
-		e := s.forgive(name)
-		if again := s.forgive(name); again != e {
+		e := s.meant(name)
+		if again := s.meant(name); again != e {
 			t.Fatalf("%q is forgiven as %+v, then as %+v", name, e, again)
 		}
 		if e == nil {
@@ -265,17 +265,17 @@ func BenchmarkForgive(b *testing.B) {
 		{"long", strings.Repeat("a", 1<<20)},
 	} {
 		b.Run(test.label, func(b *testing.B) {
-			s.forgive("") // the index is made once
+			s.meant("") // the index is made once
 			b.ReportAllocs()
 			for b.Loop() {
-				_ = s.forgive(test.name)
+				_ = s.meant(test.name)
 			}
 		})
 	}
 	b.Run("index", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = (&Snapshot{entries: s.entries}).forgive("some_tool_42")
+			_ = (&Snapshot{entries: s.entries}).meant("some_tool_42")
 		}
 	})
 }

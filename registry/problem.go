@@ -1,11 +1,10 @@
 package registry
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
@@ -65,8 +64,8 @@ func mistakesOf(found []schemagate.Problem) *mistakes {
 // knownHint says which names are known, and which of them may be meant.
 func knownHint(name string, names []string) string {
 	text := "known are " + known(names)
-	if nearest, ok := nearestName(name, names); ok {
-		text = "did you mean " + plain.Quote(nearest) + "? " + text
+	if near := nearest.Names(name, names[:min(len(names), 1_000)], 1); near != nil {
+		text = "did you mean " + plain.Quote(near[0]) + "? " + text
 	}
 	return text
 }
@@ -86,36 +85,6 @@ func known(names []string) string {
 		all = append(all, plain.Quote(name))
 	}
 	return strings.Join(all, ", ")
-}
-
-// nearestName returns the name that is meant by another one, if any is near.
-func nearestName(name string, names []string) (string, bool) {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var near []candidate
-	asked := normalize(strings.ToLower(name))
-	for _, have := range names[:min(len(names), 1_000)] {
-		if len(name) > maxName || len(have) > maxName {
-			continue
-		}
-		other := normalize(strings.ToLower(have))
-		limit := min(maxEdits, (max(len(asked), len(other))+1)/3) // two letters that changed places are two edits
-		if len(asked) < 3 {
-			limit = 0
-		}
-		if d, ok := editDistance(asked, other, limit); ok {
-			near = append(near, candidate{have, d})
-		}
-	}
-	if len(near) == 0 {
-		return "", false
-	}
-	best := slices.MinFunc(near, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
-	})
-	return best.name, true
 }
 
 // maxProblems is how many mistakes one error names: one less than the gate finds,

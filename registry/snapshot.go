@@ -20,7 +20,7 @@ type Snapshot struct {
 	// Snapshots of one version share it.
 	superseded chan struct{}
 
-	forgiving  forgiveness // built by the first call that needs it
+	matcher    matcher // built by the first call that needs it
 	gate       *gate.Gate
 	vocabulary *vocabulary // nil: there is none yet
 }
@@ -95,7 +95,7 @@ func (s *Snapshot) find(name string) *entry {
 func (s *Snapshot) lookup(name string, exact bool) *entry {
 	e := s.find(name)
 	if e == nil && !exact {
-		e = s.forgive(name)
+		e = s.meant(name)
 	}
 	return e
 }

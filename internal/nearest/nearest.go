@@ -77,9 +77,14 @@ func Edits[T byte | rune](a, b []T, limit int) (edits int, ok bool) {
 	}
 	for i := 1; i <= len(a); i++ {
 		row, above, before = before, row, above
+		// Only cells within limit of the diagonal can be at most limit.
+		from, to := max(1, i-limit), min(len(b), i+limit)
 		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
+		if from > 1 {
+			row[from-1] = limit + 1
+		}
+		least := row[from-1]
+		for j := from; j <= to; j++ {
 			d := above[j-1]
 			if a[i-1] != b[j-1] {
 				d = 1 + min(d, above[j], row[j-1])
@@ -89,6 +94,9 @@ func Edits[T byte | rune](a, b []T, limit int) (edits int, ok bool) {
 			}
 			row[j] = d
 			least = min(least, d)
+		}
+		if to < len(b) {
+			row[to+1] = limit + 1
 		}
 		if least > limit {
 			return 0, false

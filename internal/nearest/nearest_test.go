@@ -1,6 +1,7 @@
 package nearest_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -63,6 +64,30 @@ func TestNames(t *testing.T) {
 	} {
 		if got := nearest.Names(test.asked, names, test.most); !slices.Equal(got, test.want) {
 			t.Errorf("got %q for %.20q, want %q", got, test.asked, test.want)
+		}
+	}
+}
+
+// A limit leaves out what is too far, and changes nothing about what is not.
+func TestEditsWithinALimit(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	name := func() []byte {
+		b := make([]byte, random.IntN(12))
+		for i := range b {
+			b[i] = "ab_"[random.IntN(3)]
+		}
+		return b
+	}
+	for range 20_000 {
+		a, b := name(), name()
+		want, _ := nearest.Edits(a, b, 100)
+		limit := random.IntN(8)
+		got, ok := nearest.Edits(a, b, limit)
+		if ok != (want <= limit) {
+			t.Fatalf("got %v for %q and %q, which are %d edits apart, within %d", ok, a, b, want, limit)
+		}
+		if ok && got != want {
+			t.Fatalf("got %d edits from %q to %q within %d, want %d", got, a, b, limit, want)
 		}
 	}
 }

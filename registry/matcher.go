@@ -1,0 +1,269 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
+	"github.com/mcpbelt/mcpbelt/registry/names"
+)
+
+// A matcher finds the tools of a snapshot by names that are not quite theirs: the one
+// that a name can mean, and those that are near to it.
+type matcher struct {
+	once    sync.Once
+	servers map[string]fits // by folded server: its tools without it
+	bare    fits            // the same of all servers, and names that do not begin with the server
+	natives fits            // native tools
+	near    []nearEntry     // the listed and hidden tools
+	ids     map[string]int  // folded names of servers, from 1 on
+
+	// underscored: there are names by names.UnderscoreTool, so an underscore may stand
+	// behind the name of a server that is not known.
+	underscored bool
+}
+
+// Fits are tools by a folded name; nil stands for several.
+type fits map[string]*entry
+
+func (f fits) add(name string, e *entry) {
+	if name == "" {
+		return
+	}
+	if other, ok := f[name]; ok && other != e {
+		e = nil
+	}
+	f[name] = e
+}
+
+// matcherOf returns the matcher of a snapshot, which the first who needs it builds.
+func (s *Snapshot) matcherOf() *matcher {
+	m := &s.matcher
+	m.once.Do(func() {
+		m.servers, m.bare, m.natives, m.ids = map[string]fits{}, fits{}, fits{}, map[string]int{}
+		m.near = make([]nearEntry, 0, len(s.entries))
+		var server foldedServer // that of the neighbour mostly is the same
+		for _, e := range s.entries {
+			if name := e.def.Origin.Server; name != server.name {
+				server = foldedServer{name, toolname.Fold(name).Folded, toolname.Fold(names.CleanServer(name)).Folded}
+			}
+			m.add(e, server)
+		}
+	})
+	return m
+}
+
+// A foldedServer is the name of a server, folded, and the same without the characters
+// that names of tools do not have.
+type foldedServer struct{ name, folded, cleaned string }
+
+func (m *matcher) add(e *entry, server foldedServer) {
+	id := 0
+	if server.name != "" {
+		if id = m.ids[server.folded]; id == 0 {
+			id = len(m.ids) + 1
+			m.ids[server.folded] = id
+		}
+	}
+	if e.change == nil {
+		names := e.near
+		if names == nil {
+			names = nearNamesOf(e.def)
+		}
+		for _, n := range names {
+			m.near = append(m.near, nearEntry{n, e, id})
+		}
+	}
+	name := toolname.Fold(e.def.Name)
+	if server.name == "" {
+		m.natives.add(name.Folded, e)
+		return
+	}
+	o := e.def.Origin
+	for _, tool := range []string{o.Tool, e.def.Alias} {
+		tool := toolname.Fold(tool).Folded
+		m.ofServer(server.folded).add(tool, e)
+		m.bare.add(tool, e)
+	}
+	begins := false
+	for _, name := range []toolname.Name{name, name.WithoutMCP()} {
+		for _, c := range name.Cuts {
+			if first := name.Folded[:c.End]; first == server.folded || first == server.cleaned {
+				m.ofServer(first).add(name.Folded[c.Next:], e)
+				begins = true
+			}
+		}
+	}
+	if !begins {
+		m.bare.add(name.Folded, e)
+	}
+	m.underscored = m.underscored || len(e.def.Name) == len(o.Server)+len("_")+len(o.Tool) && e.def.Name == o.Server+"_"+o.Tool
+}
+
+func (m *matcher) ofServer(server string) fits {
+	tools := m.servers[server]
+	if tools == nil {
+		tools = fits{}
+		m.servers[server] = tools
+	}
+	return tools
+}
+
+// meant returns the one tool, listed or quarantined, that name can mean if
+// case, separators and a lost or doubled prefix do not count. Nil: there is none,
+// or more than one.
+//
+// A tool fits if the name has the words of its server and then its own, with a
+// separator between the two and maybe an "mcp__" before them, or just its own.
+// Words fit as a whole or not at all: this is no search for what is near. A name
+// that speaks of a server means none but that one, so that a call to the tool of a
+// server that went away does not end at another's tool that took the name.
+func (s *Snapshot) meant(name string) *entry {
+	if len(name) > 2*maxName || !utf8.ValidString(name) {
+		return nil
+	}
+	return s.matcherOf().find(toolname.Fold(name))
+}
+
+// find returns the tool that fits, if there is just one.
+func (m *matcher) find(asked toolname.Name) *entry {
+	var found *entry
+	several := false
+	consider := func(fits fits, name string) {
+		if e, ok := fits[name]; ok {
+			several = several || e == nil || found != nil && found != e
+			found = e
+		}
+	}
+
+	m.eachServer(asked, func(_ string, tools fits, tool string) { consider(tools, tool) })
+	if !m.claims(asked, "") {
+		m.eachServer(asked.WithoutMCP(), func(_ string, tools fits, tool string) { consider(tools, tool) })
+	}
+	strong := asked.Strong()
+	if !strong || !m.claims(asked, "") {
+		consider(m.natives, asked.Folded)
+	}
+	if !strong {
+		// What begins with the name of a server may be meant for that one.
+		before := found
+		consider(m.bare, asked.Folded)
+		if e := m.bare[asked.Folded]; e != nil && e != before {
+			if m.underscored && len(asked.Cuts) > 0 || m.claims(asked, toolname.Fold(e.def.Origin.Server).Folded) {
+				return nil
+			}
+		}
+	}
+	if several {
+		return nil
+	}
+	return found
+}
+
+// eachServer yields the servers with whose names the asked one begins, and the
+// rest of it.
+func (m *matcher) eachServer(asked toolname.Name, yield func(server string, tools fits, tool string)) {
+	for server, tool := range asked.Splits() {
+		if tools, ok := m.servers[server]; ok {
+			yield(server, tools, tool)
+		}
+	}
+}
+
+// claims reports whether the asked name begins with that of a server other than
+// own.
+func (m *matcher) claims(asked toolname.Name, own string) bool {
+	claims := false
+	m.eachServer(asked, func(server string, _ fits, _ string) { claims = claims || server != own })
+	return claims
+}
+
+const maxSuggestions = 3
+
+// unknown reports a name that no tool of s has, with the names that whoever asked for
+// it may have meant. What the user of ctx may not call is not among them.
+func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
+	callable := r.callableBy(ctx)
+	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || callable(e) })}
+}
+
+// suggest returns the names, of tools to keep, that whoever asked for name may have
+// meant, nearest first. Case and separators do not count, and a name may lack its
+// server or have a wrong one, or lack its hash. If it names a server that is there, no
+// tool of another server is meant.
+func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
+	if name == "" || len(name) > maxName {
+		return nil
+	}
+	m := s.matcherOf()
+	named := m.serversIn(name)
+	asked := newNearName(name)
+	var found suggestions
+	for i := range m.near {
+		n := &m.near[i]
+		if named != nil && n.server != 0 && !slices.Contains(named, n.server) {
+			continue
+		}
+		if d, ok := asked.distance(&n.nearName, found.worst()); ok {
+			found.add(suggestion{n.entry, d}, keep)
+		}
+	}
+	var listed []string
+	for _, s := range found {
+		listed = append(listed, s.entry.def.Name)
+	}
+	return listed
+}
+
+// suggestions are the tools that are nearest, the nearest first.
+type suggestions []suggestion
+
+type suggestion struct {
+	entry    *entry
+	distance int
+}
+
+// worst returns how far away a tool may be to be among the nearest.
+func (s suggestions) worst() int {
+	if len(s) < maxSuggestions {
+		return maxDistance
+	}
+	return s[len(s)-1].distance
+}
+
+// add adds a tool if it is among the nearest, and to be kept. One that is there by
+// another name is added by the nearer one.
+func (s *suggestions) add(n suggestion, keep func(*entry) bool) {
+	at, _ := slices.BinarySearchFunc(*s, n, func(a, b suggestion) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), strings.Compare(a.entry.def.Name, b.entry.def.Name))
+	})
+	is := func(o suggestion) bool { return o.entry == n.entry }
+	if at == maxSuggestions || slices.ContainsFunc((*s)[:at], is) || !keep(n.entry) {
+		return
+	}
+	*s = slices.Insert(*s, at, n)
+	if again := slices.IndexFunc((*s)[at+1:], is); again >= 0 {
+		*s = slices.Delete(*s, at+1+again, at+2+again)
+	}
+	*s = (*s)[:min(len(*s), maxSuggestions)]
+}
+
+// serversIn returns the ids of servers with tools that a name begins with, if a
+// separator follows that is made to stand there.
+func (m *matcher) serversIn(name string) []int {
+	folded := toolname.Fold(name)
+	if !folded.Strong() {
+		return nil
+	}
+	var ids []int
+	for server := range folded.Splits() {
+		if id := m.ids[server]; id != 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
