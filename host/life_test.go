@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -330,11 +331,11 @@ func TestTrustReachesTheApprover(t *testing.T) {
 	trusted := map[string]bool{}
 	opts := inProcess(newServer("x"))
 	opts.Registry = registry.New(&registry.Options{Approver: registry.ApproverFunc(
-		func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			trusted[req.Tool.Origin.Server] = req.Trusted
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		})})
 	h := open(t, write(t, "a", `{"command": "x", "trust": true}`, "b", `{"command": "x"}`), opts)
 	for _, tool := range []string{"a__echo", "b__echo"} {

@@ -11,27 +11,11 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
-// ApprovalOptions say how calls wait for an answer. Zero means the default.
-type ApprovalOptions struct {
-	// TTL is how long a call waits, and for how long after its end the outcome
-	// is there for [Registry.Await]. Default: 30 minutes.
-	TTL time.Duration
-	// MaxPending is how many calls wait at one time; one more fails with a
-	// [*PendingLimitError]. All together take 64 MiB of memory at most, with their
-	// arguments and the definitions of their tools. A user that is named, as by
-	// session.WithUser, has a quarter of both at most, so that no one keeps others
-	// out. Default: 200.
-	MaxPending int
-	// MaxGrants is how many tools are allowed for sessions at one time; the one
-	// that was not used for the longest time is forgotten. A user that is named has a
-	// quarter of them at most. Default: 10,000.
-	MaxGrants int
-}
-
 // WithConversation returns a context for calls that belong to one conversation
-// with a model. It bounds what [AllowForSession] allows, and who can read results
+// with a model. It bounds what [approval.AllowForSession] allows, and who can read results
 // that are kept. The id is any text; a program with one conversation needs none.
 func WithConversation(ctx context.Context, id string) context.Context {
 	return onbehalf.WithConversation(ctx, id)
@@ -47,7 +31,7 @@ func userOf(ctx context.Context) string {
 // nothing by itself: what is past its time is dropped when somebody looks.
 type approvals struct {
 	approver Approver // nil: everything is allowed
-	opts     ApprovalOptions
+	opts     approval.Options
 
 	mu       sync.Mutex
 	byID     map[string]*pending
@@ -61,7 +45,7 @@ type approvals struct {
 	grants   *grants
 }
 
-func newApprovals(approver Approver, opts ApprovalOptions) *approvals {
+func newApprovals(approver Approver, opts approval.Options) *approvals {
 	opts.TTL = positive(opts.TTL, 30*time.Minute)
 	opts.MaxPending = positive(opts.MaxPending, 200)
 	opts.MaxGrants = positive(opts.MaxGrants, 10_000)
@@ -90,7 +74,7 @@ func positive[T cmp.Ordered](value, otherwise T) T {
 }
 
 // decide returns nil if the call may be made now. Otherwise the error is an
-// [*ApprovalRequiredError], a [*DeniedError] or a [*PolicyError].
+// [*ApprovalRequiredError], a [*approval.DeniedError] or a [*approval.PolicyError].
 //
 // The approver is asked each time, also for what was allowed for the session: a
 // grant answers its question, and does not outrun a policy that says no by now.
@@ -104,24 +88,24 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 	req.Approved, since = a.granted(key, subject)
 	d, err := a.approver.Approve(ctx, req)
 	if err != nil {
-		return &PolicyError{Tool: e.def.Name, Err: err}
+		return &approval.PolicyError{Tool: e.def.Name, Err: err}
 	}
 	switch d.Verdict {
-	case Allow:
+	case approval.Allow:
 		return nil
-	case AllowForSession:
+	case approval.AllowForSession:
 		a.grant(key, subject, since)
 		return nil
-	case Ask:
+	case approval.Ask:
 		if still, _ := a.granted(key, subject); still {
 			return nil
 		}
 		if err := ctx.Err(); err != nil { // nobody is left to wait for the answer
-			return &PolicyError{Tool: e.def.Name, Err: err}
+			return &approval.PolicyError{Tool: e.def.Name, Err: err}
 		}
 		return a.hold(ctx, e, args, d.Reason)
 	}
-	return &DeniedError{Tool: e.def.Name, Reason: d.Reason}
+	return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
 }
 
 // requestOf returns what an approver gets to see of a call. The arguments are

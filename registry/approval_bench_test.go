@@ -5,16 +5,18 @@ import (
 	"encoding/json"
 	"strconv"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // BenchmarkDecide is what an approver costs a call: one that allows it, and one
 // that asks for what the user has allowed for the session.
 func BenchmarkDecide(b *testing.B) {
-	for _, v := range []Verdict{Allow, Ask} {
+	for _, v := range []approval.Verdict{approval.Allow, approval.Ask} {
 		b.Run(v.String(), func(b *testing.B) {
-			a := newApprovals(ApproverFunc(func(context.Context, *ApprovalRequest) (Decision, error) {
-				return Decision{Verdict: v}, nil
-			}), ApprovalOptions{})
+			a := newApprovals(ApproverFunc(func(context.Context, *ApprovalRequest) (approval.Decision, error) {
+				return approval.Decision{Verdict: v}, nil
+			}), approval.Options{})
 			ctx := WithConversation(b.Context(), "c")
 			e := &entry{def: &Definition{Name: "tool"}}
 			for n := range a.opts.MaxGrants {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -118,7 +119,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 		if p.subject.same(subject) || p.phase == runs {
 			return &ApprovalRequiredError{p.req.copy(), watched}
 		}
-		a.end(p, stale, newOutcome(nil, &StaleApprovalError{Tool: p.req.Tool.Name}))
+		a.end(p, stale, newOutcome(nil, &approval.StaleError{Tool: p.req.Tool.Name}))
 	}
 	req.ID = rand.Text()
 	req.Reason = reason
@@ -149,10 +150,10 @@ func (a *approvals) admit(p *pending) error {
 	case a.held.Exceeds(user, quarter):
 		most := a.held.Share(quarter)
 		a.held.Remove(user, p.memory)
-		return &PendingLimitError{p.req.Tool.Name, user.User, most.Count, most.Bytes}
+		return &approval.LimitError{Tool: p.req.Tool.Name, User: user.User, MaxCalls: most.Count, MaxBytes: most.Bytes}
 	case a.held.Full():
 		a.held.Remove(user, p.memory)
-		return &PendingLimitError{p.req.Tool.Name, "", a.held.Max.Count, a.held.Max.Bytes}
+		return &approval.LimitError{Tool: p.req.Tool.Name, MaxCalls: a.held.Max.Count, MaxBytes: a.held.Max.Bytes}
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (a *approvals) seen(ctx context.Context, id string) (*pending, error) {
 	a.expire(time.Now())
 	p := a.byID[id]
 	if user := userOf(ctx); p == nil || user != "" && user != p.req.User {
-		return nil, &UnknownApprovalError{ID: id}
+		return nil, &approval.UnknownError{ID: id}
 	}
 	return p, nil
 }
@@ -178,7 +179,7 @@ func (a *approvals) claim(ctx context.Context, id string) (p *pending, since uin
 		return nil, 0, err
 	}
 	if p.phase != waits {
-		return nil, 0, &UnknownApprovalError{ID: id, Reason: p.phase.reason()}
+		return nil, 0, &approval.UnknownError{ID: id, Reason: p.phase.reason()}
 	}
 	p.phase = runs
 	a.announce()
@@ -215,7 +216,7 @@ func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observa
 		return err
 	}
 	if p.phase != waits {
-		return &UnknownApprovalError{ID: id, Reason: p.phase.reason()}
+		return &approval.UnknownError{ID: id, Reason: p.phase.reason()}
 	}
 	seen.waited(p)
 	text := "the user refused it"
@@ -242,7 +243,7 @@ func (a *approvals) endConversation(user, conversation string) {
 }
 
 func (p *pending) denied(reason string) outcome {
-	return newOutcome(nil, &DeniedError{Tool: p.key.tool, Reason: reason})
+	return newOutcome(nil, &approval.DeniedError{Tool: p.key.tool, Reason: reason})
 }
 
 // expire drops what is past its time. It needs the lock.

@@ -12,14 +12,15 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // asking returns a registry with a tool that has to be asked for, and a function
 // that has a call of it waiting.
-func asking(t *testing.T, opts ApprovalOptions, answer string) (*Registry, func(ctx context.Context, n int) string) {
-	r := New(&Options{Approvals: opts, Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (Decision, error) {
-		return Decision{Verdict: Ask}, nil
+func asking(t *testing.T, opts approval.Options, answer string) (*Registry, func(ctx context.Context, n int) string) {
+	r := New(&Options{Approvals: opts, Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	if err := r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) { return answer, nil })); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func (a *approvals) idle(t *testing.T) {
 // However calls end, nothing of them is kept for good.
 func TestApprovalsForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, ask := asking(t, ApprovalOptions{TTL: time.Minute}, "answer")
+		r, ask := asking(t, approval.Options{TTL: time.Minute}, "answer")
 		ctx := WithConversation(onbehalf.With(t.Context(), "ann"), "c")
 		if _, err := r.Approve(ctx, ask(ctx, 1), nil); err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 		{"small", 7, 7},
 		{strings.Repeat("x", 9<<20), 200, 7}, // 63 MiB
 	} {
-		r, ask := asking(t, ApprovalOptions{MaxPending: c.max}, c.answer)
+		r, ask := asking(t, approval.Options{MaxPending: c.max}, c.answer)
 		var ids []string
 		for n := range 20 {
 			ids = append(ids, ask(t.Context(), n))
@@ -93,7 +94,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 			switch _, err := r.Await(t.Context(), id); {
 			case err == nil && i >= len(ids)-c.end:
 				kept++
-			case !errors.As(err, new(*UnknownApprovalError)):
+			case !errors.As(err, new(*approval.UnknownError)):
 				t.Errorf("%d: %v", i, err)
 			}
 		}
@@ -129,7 +130,7 @@ func TestSubject(t *testing.T) {
 
 // Calls that wait are bounded by their size as well as by their number.
 func TestApprovalArgumentsAreBounded(t *testing.T) {
-	r, _ := asking(t, ApprovalOptions{}, "answer")
+	r, _ := asking(t, approval.Options{}, "answer")
 	var ids []string
 	e := r.Snapshot().find("tool")
 	args := make(json.RawMessage, 9<<20)
@@ -143,7 +144,7 @@ func TestApprovalArgumentsAreBounded(t *testing.T) {
 		return err
 	}
 	for n := range 8 {
-		if err := call(n); n == 7 != errors.As(err, new(*DeniedError)) {
+		if err := call(n); n == 7 != errors.As(err, new(*approval.DeniedError)) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}

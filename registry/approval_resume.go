@@ -11,11 +11,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // ApproveOptions are the options of [Registry.Approve]. Nil means none.
 type ApproveOptions struct {
-	// ForSession allows later calls to the same tool too, as [AllowForSession]
+	// ForSession allows later calls to the same tool too, as [approval.AllowForSession]
 	// does: of the user who asked, in that conversation, until the tool changes,
 	// [Registry.EndConversation] or [Registry.RevokeGrants].
 	ForSession bool
@@ -30,13 +31,13 @@ type ApproveOptions struct {
 //
 // A call is made once. Of several Approves one makes it; the others, and those for
 // an id that is not known, was refused or has expired, fail with an
-// [*UnknownApprovalError]. The same id counts as not known if ctx names a user, as
+// [*approval.UnknownError]. The same id counts as not known if ctx names a user, as
 // by session.WithUser, and the call is another user's; so put in who is logged
 // in, or nobody where somebody answers for others.
 //
 // What was said since then counts. A tool that changed fails with a
-// [*StaleApprovalError], one that is quarantined with a [*QuarantinedError]. The
-// [Approver] is asked again, and its [Deny] wins over the approval.
+// [*approval.StaleError], one that is quarantined with a [*QuarantinedError]. The
+// [Approver] is asked again, and its [approval.Deny] wins over the approval.
 //
 // If the call was not sent, for instance because the server is away, it goes on
 // waiting until it expires, and Approve may be tried again. In any other case it is
@@ -93,7 +94,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	if err := ctx.Err(); err != nil {
 		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", plain.Quote(e.def.Name), err), mcp.NotSent)
 	}
-	if o.ForSession || verdict == AllowForSession {
+	if o.ForSession || verdict == approval.AllowForSession {
 		a.grant(grantOf(ctx, e), p.subject, since)
 	}
 	back = false
@@ -106,47 +107,47 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 
 // confirm returns the tool of a call that was approved, if it may still be called,
 // and what the approver says of it now.
-func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, Verdict, error) {
+func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, approval.Verdict, error) {
 	name := p.req.Tool.Name
 	e, err := r.find(ctx, name)
 	switch {
 	case err != nil:
-		return nil, Deny, err
+		return nil, approval.Deny, err
 	case e.def.Name != name: // the nearest to it, which nobody was asked about
-		return nil, Deny, &UnknownToolError{Name: name, Suggestions: []string{e.def.Name}}
+		return nil, approval.Deny, &UnknownToolError{Name: name, Suggestions: []string{e.def.Name}}
 	case !subjectOf(e).same(p.subject):
-		return nil, Deny, &StaleApprovalError{Tool: name}
+		return nil, approval.Deny, &approval.StaleError{Tool: name}
 	}
 	req := requestOf(ctx, e, p.req.Args)
 	req.Approved = true
 	req.ID, req.Reason, req.Asked, req.Expires = p.req.ID, p.req.Reason, p.req.Asked, p.req.Expires
 	d, err := r.approvals.approver.Approve(ctx, req)
 	if err != nil {
-		return nil, Deny, &PolicyError{Tool: name, Err: err}
+		return nil, approval.Deny, &approval.PolicyError{Tool: name, Err: err}
 	}
 	switch d.Verdict {
-	case Ask, Allow, AllowForSession:
+	case approval.Ask, approval.Allow, approval.AllowForSession:
 		return e, d.Verdict, nil
 	}
-	return nil, Deny, &DeniedError{Tool: name, Reason: d.Reason}
+	return nil, approval.Deny, &approval.DeniedError{Tool: name, Reason: d.Reason}
 }
 
 // settles reports whether approving the same call again would not help: who
 // wanted it has to learn of the error instead.
 func settles(err error) bool {
 	var (
-		stale     *StaleApprovalError
-		denied    *DeniedError
+		stale     *approval.StaleError
+		denied    *approval.DeniedError
 		arguments *ArgumentsError
 		asks      *ApprovalRequiredError // by a tool that calls another one
 	)
 	return errors.As(err, &stale) || errors.As(err, &denied) || errors.As(err, &arguments) || errors.As(err, &asks)
 }
 
-// Deny drops a call that waits under an id. Who awaits it gets a [*DeniedError]
+// Deny drops a call that waits under an id. Who awaits it gets a [*approval.DeniedError]
 // with the reason, which is for the model and may be empty. For an id under which
 // no call waits, or another user's than that of ctx, Deny fails with an
-// [*UnknownApprovalError], as [Registry.Approve] does.
+// [*approval.UnknownError], as [Registry.Approve] does.
 func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 	if err := r.made(); err != nil {
 		return err
@@ -161,15 +162,15 @@ func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 }
 
 // Await waits until the call with an id is over and returns what came of it: what
-// [Registry.Approve] got, or a [*DeniedError] if the call was refused, nobody
+// [Registry.Approve] got, or a [*approval.DeniedError] if the call was refused, nobody
 // answered in time, or the conversation has ended. It is how an agent goes on
 // after an [*ApprovalRequiredError] while the answer comes from elsewhere.
 //
 // Await may be called before and after the end, and more than once: outcomes are
-// kept for ApprovalOptions.TTL, though not more than MaxPending of them and not
+// kept for approval.Options.TTL, though not more than MaxPending of them and not
 // more than 64 MiB of memory: of what is more the oldest go, first those of users and
 // of servers that have more than a quarter. After that, and for another user's id than
-// that of ctx, Await fails with an [*UnknownApprovalError]. The results share their
+// that of ctx, Await fails with an [*approval.UnknownError]. The results share their
 // blocks of content: do not change these.
 //
 // If ctx ends, Await returns its error, and the call goes on waiting.

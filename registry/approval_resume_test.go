@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -20,7 +21,7 @@ const spelled = `{ "path":"a\u0062", "n": 9007199254740993.00 }`
 
 // What was shown is what runs, whatever others do to the bytes meanwhile.
 func TestApprovalArguments(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := t.Context()
 	args := []byte(spelled)
 	_, err := w.Call(ctx, "files__delete", args)
@@ -36,12 +37,12 @@ func TestApprovalArguments(t *testing.T) {
 	spoil(args)
 	spoil(asked.Args)
 	spoil(w.Approvals(ctx)[0].Args)
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if string(req.Args) != spelled {
 			t.Errorf("asked again for %s", req.Args)
 		}
 		spoil(req.Args)
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	// Not sent the first time: what middleware did to the arguments does not count.
 	away := true
@@ -67,7 +68,7 @@ func TestApprovalArguments(t *testing.T) {
 
 // The call is made as the one who asked for it, whoever answers.
 func TestApprovalResumesAsTheUser(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	var user, conversation string
 	w.Use(func(next registry.Handler) registry.Handler {
 		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
@@ -75,12 +76,12 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 			return next(ctx, call)
 		}
 	})
-	w.decides(func(ctx context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		conversation = req.Conversation
 		if u, _ := onbehalf.User(ctx); u != req.User {
 			t.Errorf("context of %q, request of %q", u, req.User)
 		}
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	asked := w.asks(t, as(t.Context(), "ann", "c1"), "files__delete", `{}`)
 	conversation = ""
@@ -94,20 +95,20 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 
 // Nobody sees, answers or awaits the calls of somebody else.
 func TestApprovalOfAnotherUser(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	asked := w.asks(t, as(t.Context(), "ann", "c"), "files__delete", `{}`)
 	bob := onbehalf.With(t.Context(), "bob")
 	if list := w.Approvals(bob); len(list) > 0 {
 		t.Errorf("bob sees %+v", list[0])
 	}
 	_, err := w.Approve(bob, asked.ID, nil)
-	unknown := wantError[*registry.UnknownApprovalError](t, err)
+	unknown := wantError[*approval.UnknownError](t, err)
 	if _, err := w.Approve(bob, "made up", nil); err.Error() != unknown.Error() {
 		t.Errorf("bob can tell that the call is there: %v, %v", unknown, err)
 	}
-	wantError[*registry.UnknownApprovalError](t, w.Deny(bob, asked.ID, ""))
+	wantError[*approval.UnknownError](t, w.Deny(bob, asked.ID, ""))
 	_, err = w.Await(bob, asked.ID)
-	wantError[*registry.UnknownApprovalError](t, err)
+	wantError[*approval.UnknownError](t, err)
 	w.EndConversation(as(t.Context(), "bob", "c"))
 	w.EndConversation(as(t.Context(), "ann", "d"))
 	w.at(t)
@@ -125,7 +126,7 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 // Of a hundred who approve at once, one makes the call, and all who await it get
 // the result.
 func TestApprovalRunsOnce(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	for _, args := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`} {
 		asked := w.asks(t, t.Context(), "files__delete", args)
 		var group sync.WaitGroup
@@ -140,7 +141,7 @@ func TestApprovalRunsOnce(t *testing.T) {
 					res.Content = nil // the caller's own
 					return
 				}
-				var unknown *registry.UnknownApprovalError
+				var unknown *approval.UnknownError
 				if !errors.As(err, &unknown) || unknown.Reason == "" || unknown.ID != asked.ID || strings.Contains(err.Error(), asked.ID) {
 					t.Errorf("%v", err)
 				}
@@ -166,7 +167,7 @@ func TestApprovalRunsOnce(t *testing.T) {
 
 // Approving and refusing at once: one of them wins, and the server knows which.
 func TestApprovalResumeAgainstRefuse(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	var want []string
 	for range 50 {
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
@@ -186,7 +187,7 @@ func TestApprovalResumeAgainstRefuse(t *testing.T) {
 }
 
 func TestApprovalRefuse(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	for reason, want := range map[string]string{
 		"":              `calling tool "files__delete" is not allowed: the user refused it`,
 		"use the trash": `calling tool "files__delete" is not allowed: the user refused it: use the trash`,
@@ -196,19 +197,19 @@ func TestApprovalRefuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := w.Await(t.Context(), asked.ID)
-		if wantError[*registry.DeniedError](t, err); err.Error() != want {
+		if wantError[*approval.DeniedError](t, err); err.Error() != want {
 			t.Errorf("%v", err)
 		}
 		_, err = w.Approve(t.Context(), asked.ID, nil)
-		wantError[*registry.UnknownApprovalError](t, err)
-		wantError[*registry.UnknownApprovalError](t, w.Deny(t.Context(), asked.ID, ""))
+		wantError[*approval.UnknownError](t, err)
+		wantError[*approval.UnknownError](t, w.Deny(t.Context(), asked.ID, ""))
 	}
 	w.at(t)
 }
 
 // An approval is for the tool that was shown, and no other.
 func TestApprovalOfAToolThatChanged(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := t.Context()
 	tool, _ := w.Snapshot().Lookup("files__delete")
 	for name, edit := range map[string]func(*registry.Definition){
@@ -227,11 +228,11 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		}
 		mustReplace(t, w.Registry, "files", other)
 		_, err = w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
-		if stale := wantError[*registry.StaleApprovalError](t, err); stale.Tool != "files__delete" {
+		if stale := wantError[*approval.StaleError](t, err); stale.Tool != "files__delete" {
 			t.Errorf("%s: %+v", name, stale)
 		}
 		_, err = w.Await(ctx, asked.ID)
-		wantError[*registry.StaleApprovalError](t, err)
+		wantError[*approval.StaleError](t, err)
 
 		// Asked anew, nothing is left of before.
 		again := w.asks(t, ctx, "files__delete", `{}`)
@@ -246,14 +247,14 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = w.Approve(ctx, again.ID, nil)
-		wantError[*registry.UnknownApprovalError](t, err)
+		wantError[*approval.UnknownError](t, err)
 	}
 	w.at(t)
 }
 
 // So is one of another server that the configuration calls by the same name.
 func TestApprovalOfAnotherServer(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := t.Context()
 	tools := w.Snapshot().Tools()
 	from := func(fingerprint string) {
@@ -267,7 +268,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	asked := w.asks(t, ctx, "files__move", `{}`)
 	from("two")
 	_, err := w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.StaleApprovalError](t, err)
+	wantError[*approval.StaleError](t, err)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("the grant holds for another server")
 	}
@@ -295,7 +296,7 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 
 // What was not sent goes on waiting; what was sent is over.
 func TestApprovalOutcomes(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := t.Context()
 	asked := w.asks(t, ctx, "files__delete", `{}`)
 	waits := func() {
@@ -332,13 +333,13 @@ func TestApprovalOutcomes(t *testing.T) {
 	}
 	waits()
 	// Nobody knows whether it is allowed.
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Allow}, errors.New("the office is closed")
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Allow}, errors.New("the office is closed")
 	})
 	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.PolicyError](t, err)
+	wantError[*approval.PolicyError](t, err)
 	waits()
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) { panic("oh") })
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
 	if v := panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }); v != "oh" {
 		t.Errorf("panic %v", v)
 	}
@@ -346,7 +347,7 @@ func TestApprovalOutcomes(t *testing.T) {
 	w.at(t)
 
 	// Sent, but the caller goes before there is an answer.
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	w.arrived = make(chan struct{})
 	leaving, cancel := context.WithCancel(ctx)
 	resumed := make(chan error)
@@ -360,7 +361,7 @@ func TestApprovalOutcomes(t *testing.T) {
 		t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
 	}
 	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.UnknownApprovalError](t, err)
+	wantError[*approval.UnknownError](t, err)
 	if _, err := w.Await(ctx, asked.ID); !errors.Is(err, context.Canceled) {
 		t.Errorf("Await: %v", err)
 	}
@@ -370,7 +371,7 @@ func TestApprovalOutcomes(t *testing.T) {
 // A context that has ended calls nothing, whatever the tool thinks of contexts,
 // and allows nothing for the session.
 func TestApprovalUnderAnEndedContext(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	calls := 0
 	mustAdd(t, w.Registry, &callingTool{native("heedless"), func(context.Context) (*mcp.CallToolResult, error) {
 		calls++
@@ -390,17 +391,17 @@ func TestApprovalUnderAnEndedContext(t *testing.T) {
 
 // A policy that was tightened meanwhile wins over the approval.
 func TestApprovalDeniedByNow(t *testing.T) {
-	for _, v := range []registry.Verdict{registry.Deny, 9} {
-		w := newWard(t, registry.ApprovalOptions{})
+	for _, v := range []approval.Verdict{approval.Deny, 9} {
+		w := newWard(t, approval.Options{})
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
 		w.says(v)
 		_, err := w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true})
-		wantError[*registry.DeniedError](t, err)
+		wantError[*approval.DeniedError](t, err)
 		_, err = w.Await(t.Context(), asked.ID)
-		wantError[*registry.DeniedError](t, err)
+		wantError[*approval.DeniedError](t, err)
 		_, err = w.Approve(t.Context(), asked.ID, nil)
-		wantError[*registry.UnknownApprovalError](t, err)
-		w.says(registry.Ask)
+		wantError[*approval.UnknownError](t, err)
+		w.says(approval.Ask)
 		w.asks(t, t.Context(), "files__delete", `{}`) // nothing was granted
 		w.at(t)
 	}
@@ -408,12 +409,12 @@ func TestApprovalDeniedByNow(t *testing.T) {
 
 // The approver can tell that it is asked again about a call that was approved.
 func TestApprovalAskedAgain(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	asked := w.asks(t, t.Context(), "files__delete", `{}`)
 	var seen *registry.ApprovalRequest
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		seen = req
-		return registry.Decision{Verdict: registry.AllowForSession}, nil
+		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
 	if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
 		t.Fatal(err)
@@ -421,7 +422,7 @@ func TestApprovalAskedAgain(t *testing.T) {
 	if seen.ID != asked.ID || !seen.Approved || asked.Approved || seen.Reason != "because" || seen.Asked != asked.Asked || seen.Expires != asked.Expires {
 		t.Errorf("%+v", seen)
 	}
-	w.says(registry.Ask) // what the approver allowed for the session holds
+	w.says(approval.Ask) // what the approver allowed for the session holds
 	if _, err := w.Call(t.Context(), "files__delete", nil); err != nil {
 		t.Error(err)
 	}
@@ -430,7 +431,7 @@ func TestApprovalAskedAgain(t *testing.T) {
 // A tool that panics, or finds fault with its arguments, does not get the same
 // call a second time, and who awaits it is told.
 func TestApprovalOfAFaultyTool(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := t.Context()
 	calls := 0
 	mustAdd(t, w.Registry,
@@ -450,7 +451,7 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.UnknownApprovalError](t, err)
+	wantError[*approval.UnknownError](t, err)
 
 	asked = w.asks(t, ctx, "strict", `{"N":"one"}`)
 	_, err = w.Approve(ctx, asked.ID, nil)

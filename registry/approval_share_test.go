@@ -10,12 +10,13 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // A user whose calls wait takes a quarter of the memory at most, and is told so.
 func TestHeldBytesAreShared(t *testing.T) {
-	r, ask := asking(t, ApprovalOptions{}, "answer")
+	r, ask := asking(t, approval.Options{}, "answer")
 	eve := onbehalf.With(t.Context(), "eve")
 	e := r.Snapshot().find("tool")
 	args := make(json.RawMessage, 5<<20)
@@ -24,8 +25,8 @@ func TestHeldBytesAreShared(t *testing.T) {
 		args[0] = byte(n)
 		err = r.approvals.hold(eve, e, args, "")
 	}
-	if !errors.As(err, new(*DeniedError)) || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("the call of a user without room: got %v, want a DeniedError that was not sent", err)
+	if !errors.As(err, new(*approval.DeniedError)) || mcp.OutcomeOf(err) != mcp.NotSent {
+		t.Errorf("the call of a user without room: got %v, want an approval.DeniedError that was not sent", err)
 	}
 	if got := len(r.Approvals(eve)); got != 3 {
 		t.Errorf("got %d calls of 5 MiB that wait for one user, want 3", got)
@@ -39,12 +40,12 @@ func TestHeldBytesAreShared(t *testing.T) {
 
 // The error says whose share is full, the bound, and the cure.
 func TestPendingLimitError(t *testing.T) {
-	r, ask := asking(t, ApprovalOptions{MaxPending: 8}, "answer")
-	call := func(ctx context.Context) (limit *PendingLimitError) {
+	r, ask := asking(t, approval.Options{MaxPending: 8}, "answer")
+	call := func(ctx context.Context) (limit *approval.LimitError) {
 		t.Helper()
 		_, err := r.Call(ctx, "tool", json.RawMessage(`{"n":100}`))
 		if !errors.As(err, &limit) {
-			t.Fatalf("got %v, want a PendingLimitError", err)
+			t.Fatalf("got %v, want an approval.LimitError", err)
 		}
 		if said := result.Text(ErrorResult(err)); said != err.Error() {
 			t.Errorf("a model is told %q, want %q", said, err)
@@ -55,7 +56,7 @@ func TestPendingLimitError(t *testing.T) {
 	ask(eve, 1)
 	ask(eve, 2)
 	got := call(eve)
-	if want := (PendingLimitError{"tool", "eve", 2, 16 << 20}); *got != want {
+	if want := (approval.LimitError{Tool: "tool", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}); *got != want {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}
 	want := `calling tool "tool" is not allowed: the calls of this user that wait for approval leave no room for this one (at most 2 calls and 16 MiB); approve or refuse some of them first, or give it smaller arguments`
@@ -65,7 +66,7 @@ func TestPendingLimitError(t *testing.T) {
 	for n := range 6 {
 		ask(t.Context(), n)
 	}
-	if got, want := call(onbehalf.With(t.Context(), "ann")), (PendingLimitError{"tool", "", 8, 64 << 20}); *got != want {
+	if got, want := call(onbehalf.With(t.Context(), "ann")), (approval.LimitError{Tool: "tool", MaxCalls: 8, MaxBytes: 64 << 20}); *got != want {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}
 }
@@ -73,14 +74,14 @@ func TestPendingLimitError(t *testing.T) {
 // What a call keeps alive while it waits counts: the definition of its tool, too,
 // which its server may have replaced by then.
 func TestHeldCallsCountTheirDefinitions(t *testing.T) {
-	r, _ := asking(t, ApprovalOptions{}, "answer")
+	r, _ := asking(t, approval.Options{}, "answer")
 	var err error
 	for n := range 8 {
 		e := &entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", 9<<20+n)}}
 		err = r.approvals.hold(t.Context(), e, json.RawMessage(fmt.Sprint(n)), "")
 	}
-	if !errors.As(err, new(*DeniedError)) {
-		t.Errorf("the eighth call with a definition of 9 MiB: got %v, want a DeniedError", err)
+	if !errors.As(err, new(*approval.DeniedError)) {
+		t.Errorf("the eighth call with a definition of 9 MiB: got %v, want an approval.DeniedError", err)
 	}
 }
 
@@ -110,7 +111,7 @@ func TestOutcomesAreShared(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newApprovals(ApproverFunc(nil), ApprovalOptions{MaxPending: 20})
+			a := newApprovals(ApproverFunc(nil), approval.Options{MaxPending: 20})
 			over := func(ctx context.Context, server string, n int, answer string) string {
 				t.Helper()
 				e := &entry{def: &Definition{Name: server + "__tool", Origin: Origin{server, "tool"}}}
@@ -149,7 +150,7 @@ func TestOutcomesAreShared(t *testing.T) {
 // A user takes back none of what others have allowed for their sessions, however much
 // they allow.
 func TestGrantsAreShared(t *testing.T) {
-	a := newApprovals(ApproverFunc(nil), ApprovalOptions{MaxGrants: 20})
+	a := newApprovals(ApproverFunc(nil), approval.Options{MaxGrants: 20})
 	s := subject{def: &Definition{Name: "tool"}}
 	ann := grantKey{"ann", "c", "tool"}
 	a.grant(ann, s, 0)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // Many ask, approve, refuse, wait and go at once. Each call that was approved ran
@@ -24,9 +25,9 @@ func TestApprovalsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran atomic.Int32
 		r := New(&Options{
-			Approvals: ApprovalOptions{TTL: time.Second, MaxPending: 40},
-			Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (Decision, error) {
-				return Decision{Verdict: Ask}, nil
+			Approvals: approval.Options{TTL: time.Second, MaxPending: 40},
+			Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (approval.Decision, error) {
+				return approval.Decision{Verdict: approval.Ask}, nil
 			}),
 		})
 		if err := r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) {
@@ -56,7 +57,7 @@ func TestApprovalsAtOnce(t *testing.T) {
 					c := WithConversation(ctx, fmt.Sprint(rand.N(2)))
 					_, err := r.Call(c, "tool", json.RawMessage(fmt.Sprintf(`{"n":%d}`, rand.N(20))))
 					var required *ApprovalRequiredError
-					var denied *DeniedError
+					var denied *approval.DeniedError
 					switch {
 					case errors.As(err, &denied): // too many wait
 						time.Sleep(rand.N(time.Second))
@@ -169,14 +170,14 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 			},
 		}}
 	}
-	r := New(&Options{Approver: ApproverFunc(func(_ context.Context, req *ApprovalRequest) (Decision, error) {
+	r := New(&Options{Approver: ApproverFunc(func(_ context.Context, req *ApprovalRequest) (approval.Decision, error) {
 		defer clear(req.Args) // which are a copy
 		mu.Lock()
 		defer mu.Unlock()
 		if now := (seen{req.Tool.Description, string(req.Args)}); req.ID != "" && shown[number(now.args)] != now {
 			questioned++
 		}
-		return Decision{Verdict: Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	flip := func() {
 		if _, err := r.Replace("s", surfaces[rand.N(2)]); err != nil {
@@ -213,9 +214,9 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 		switch {
 		case err == nil:
 			made++
-		case errors.As(err, new(*StaleApprovalError)):
+		case errors.As(err, new(*approval.StaleError)):
 			stale++
-		case errors.As(err, new(*UnknownApprovalError)):
+		case errors.As(err, new(*approval.UnknownError)):
 			tooLate++
 		default:
 			t.Error(err)

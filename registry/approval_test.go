@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -29,7 +30,7 @@ type ward struct {
 	arrived chan struct{} // if not nil, gets a value for each call at the server, which then answers nothing
 }
 
-func newWard(t *testing.T, opts registry.ApprovalOptions) *ward {
+func newWard(t *testing.T, opts approval.Options) *ward {
 	t.Helper()
 	w := &ward{server: sdk.NewServer(&sdk.Implementation{Name: "files", Version: "1"}, nil)}
 	for _, name := range []string{"delete", "move"} {
@@ -48,14 +49,14 @@ func newWard(t *testing.T, opts registry.ApprovalOptions) *ward {
 	}
 	w.Registry = registry.New(&registry.Options{
 		Approvals: opts,
-		Approver: registry.ApproverFunc(func(ctx context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		Approver: registry.ApproverFunc(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			w.mu.Lock()
 			decide := w.decide
 			w.mu.Unlock()
 			return decide(ctx, req)
 		}),
 	})
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	w.connect(t)
 	return w
 }
@@ -84,9 +85,9 @@ func (w *ward) decides(f registry.ApproverFunc) {
 	w.decide = f
 }
 
-func (w *ward) says(v registry.Verdict) {
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: v, Reason: "because"}, nil
+func (w *ward) says(v approval.Verdict) {
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: v, Reason: "because"}, nil
 	})
 }
 
@@ -128,32 +129,32 @@ func as(ctx context.Context, user, conversation string) context.Context {
 
 // No call passes but one that was decided for.
 func TestApprovalVerdicts(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := t.Context()
 	call := func() error {
 		_, err := w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`))
 		return err
 	}
 
-	for _, v := range []registry.Verdict{registry.Deny, -1, 4, 1 << 20} {
+	for _, v := range []approval.Verdict{approval.Deny, -1, 4, 1 << 20} {
 		w.says(v)
-		if denied := wantError[*registry.DeniedError](t, call()); denied.Tool != "files__delete" || denied.Reason != "because" {
+		if denied := wantError[*approval.DeniedError](t, call()); denied.Tool != "files__delete" || denied.Reason != "because" {
 			t.Errorf("%v: %+v", v, denied)
 		}
 	}
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Allow}, errors.New("the office is closed")
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Allow}, errors.New("the office is closed")
 	})
-	if failed := wantError[*registry.PolicyError](t, call()); failed.Tool != "files__delete" || failed.Err.Error() != "the office is closed" {
+	if failed := wantError[*approval.PolicyError](t, call()); failed.Tool != "files__delete" || failed.Err.Error() != "the office is closed" {
 		t.Errorf("%+v", failed)
 	}
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	if asked := wantError[*registry.ApprovalRequiredError](t, call()); asked.Request.Reason != "because" {
 		t.Errorf("%+v", asked.Request)
 	}
 	w.at(t)
 
-	w.says(registry.Allow)
+	w.says(approval.Allow)
 	if err := call(); err != nil {
 		t.Error(err)
 	}
@@ -162,10 +163,10 @@ func TestApprovalVerdicts(t *testing.T) {
 
 // An unlisted tool does not even come before the approver.
 func TestApprovalOfAnUnlistedTool(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w := newWard(t, approval.Options{})
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		t.Errorf("asked about %s", req.Tool.Name)
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return approval.Decision{Verdict: approval.Allow}, nil
 	})
 	_, err := w.Call(t.Context(), "files__format", nil)
 	wantError[*registry.UnknownToolError](t, err)
@@ -188,8 +189,8 @@ func TestApprovalWithoutAnApprover(t *testing.T) {
 
 // The approver sees who wants what, and cannot change it.
 func TestApprovalRequest(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w := newWard(t, approval.Options{})
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if req.User != "ann" || req.Conversation != "c1" || string(req.Args) != `{"path":"a"}` || req.Tool.Origin != (registry.Origin{Server: "files", Tool: "delete"}) {
 			t.Errorf("request = %+v", req)
 		}
@@ -198,20 +199,20 @@ func TestApprovalRequest(t *testing.T) {
 		}
 		copy(req.Args, `{"path":"b"}`)
 		req.User, req.Conversation = "bob", "c2"
-		return registry.Decision{Verdict: registry.AllowForSession}, nil
+		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
 	if _, err := w.Call(as(t.Context(), "ann", "c1"), "files__delete", json.RawMessage(`{"path":"a"}`)); err != nil {
 		t.Fatal(err)
 	}
 	w.at(t, `{"path":"a"}`)
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	w.asks(t, as(t.Context(), "bob", "c2"), "files__delete", `{}`)
 
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if !req.Approved || req.ID != "" {
 			t.Errorf("request of a call that is allowed for the session = %+v", req)
 		}
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	if _, err := w.Call(as(t.Context(), "ann", "c1"), "files__delete", nil); err != nil {
 		t.Error(err)
@@ -220,20 +221,20 @@ func TestApprovalRequest(t *testing.T) {
 
 // A context that ends while somebody decides ends the call, and leaves nothing.
 func TestApprovalContext(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	w.decides(func(ctx context.Context, _ *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(ctx context.Context, _ *registry.ApprovalRequest) (approval.Decision, error) {
 		cancel()
 		<-ctx.Done()
-		return registry.Decision{}, ctx.Err()
+		return approval.Decision{}, ctx.Err()
 	})
 	_, err := w.Call(ctx, "files__delete", nil)
-	if wantError[*registry.PolicyError](t, err); !errors.Is(err, context.Canceled) {
+	if wantError[*approval.PolicyError](t, err); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v is not the context's end", err)
 	}
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	_, err = w.Call(ctx, "files__delete", nil)
-	if wantError[*registry.PolicyError](t, err); !errors.Is(err, context.Canceled) {
+	if wantError[*approval.PolicyError](t, err); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v is not the context's end", err)
 	}
 	if waiting := w.Approvals(t.Context()); len(waiting) > 0 {
@@ -244,8 +245,8 @@ func TestApprovalContext(t *testing.T) {
 
 // A panic of the approver goes to the caller, and the call is not made.
 func TestApprovalPanic(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) { panic("oh") })
+	w := newWard(t, approval.Options{})
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
 	if v := panicOf(func() { _, _ = w.Call(t.Context(), "files__delete", nil) }); v != "oh" {
 		t.Errorf("panic %v", v)
 	}
@@ -253,7 +254,7 @@ func TestApprovalPanic(t *testing.T) {
 		t.Errorf("%d calls wait", len(waiting))
 	}
 	w.at(t)
-	w.says(registry.Allow) // nothing is locked
+	w.says(approval.Allow) // nothing is locked
 	if _, err := w.Call(t.Context(), "files__delete", nil); err != nil {
 		t.Error(err)
 	}

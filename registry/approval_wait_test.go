@@ -13,20 +13,21 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // The end of a conversation ends what waits in it, and does not disturb what
 // runs.
 func TestEndConversation(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := as(t.Context(), "ann", "c1")
 	asked := w.asks(t, ctx, "files__delete", `{}`)
 	other := w.asks(t, as(t.Context(), "ann", "c2"), "files__delete", `{}`)
 	w.EndConversation(ctx)
 	_, err := w.Await(ctx, asked.ID)
-	wantError[*registry.DeniedError](t, err)
+	wantError[*approval.DeniedError](t, err)
 	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.UnknownApprovalError](t, err)
+	wantError[*approval.UnknownError](t, err)
 	if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != other.ID {
 		t.Errorf("%d calls wait", len(list))
 	}
@@ -49,7 +50,7 @@ func TestEndConversation(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = w.Await(ctx, asked.ID)
-	wantError[*registry.DeniedError](t, err)
+	wantError[*approval.DeniedError](t, err)
 	asked = w.asks(t, ctx, "files__delete", `{}`)
 	if res, err := w.Approve(ctx, asked.ID, nil); err != nil || textOf(t, res) != "done" {
 		t.Errorf("%v, %v", res, err)
@@ -59,7 +60,7 @@ func TestEndConversation(t *testing.T) {
 
 // Models repeat themselves. The user is asked once.
 func TestApprovalOfTheSameCall(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := as(t.Context(), "ann", "c1")
 	asked := w.asks(t, ctx, "files__delete", `{"a":1}`)
 	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID != asked.ID {
@@ -110,11 +111,11 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 
 // No user keeps the others out, and all together are bounded.
 func TestMaxPending(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{MaxPending: 8})
+	w := newWard(t, approval.Options{MaxPending: 8})
 	full := func(ctx context.Context) {
 		t.Helper()
 		_, err := w.Call(ctx, "files__delete", []byte(`{"one":"too many"}`))
-		wantError[*registry.DeniedError](t, err)
+		wantError[*approval.DeniedError](t, err)
 	}
 	var first *registry.ApprovalRequest
 	for _, user := range []string{"ann", "bob"} {
@@ -143,7 +144,7 @@ func TestMaxPending(t *testing.T) {
 // A call that nobody approves in time is never made.
 func TestApprovalExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, registry.ApprovalOptions{TTL: time.Minute})
+		w := newWard(t, approval.Options{TTL: time.Minute})
 		ctx := t.Context()
 		begun := time.Now()
 		asked := w.asks(t, ctx, "files__delete", `{}`)
@@ -154,7 +155,7 @@ func TestApprovalExpires(t *testing.T) {
 		for range 3 {
 			awaited.Go(func() {
 				_, err := w.Await(ctx, asked.ID)
-				if wantError[*registry.DeniedError](t, err); time.Since(begun) != time.Minute {
+				if wantError[*approval.DeniedError](t, err); time.Since(begun) != time.Minute {
 					t.Errorf("after %v", time.Since(begun))
 				}
 			})
@@ -168,16 +169,16 @@ func TestApprovalExpires(t *testing.T) {
 			t.Errorf("%d calls wait after their time", n)
 		}
 		_, err := w.Approve(ctx, asked.ID, nil)
-		if unknown := wantError[*registry.UnknownApprovalError](t, err); unknown.Reason == "" {
+		if unknown := wantError[*approval.UnknownError](t, err); unknown.Reason == "" {
 			t.Errorf("%v", err)
 		}
-		wantError[*registry.UnknownApprovalError](t, w.Deny(ctx, asked.ID, ""))
+		wantError[*approval.UnknownError](t, w.Deny(ctx, asked.ID, ""))
 		awaited.Wait()
 		_, err = w.Await(ctx, asked.ID) // late, and still told
-		wantError[*registry.DeniedError](t, err)
+		wantError[*approval.DeniedError](t, err)
 		time.Sleep(time.Minute)
 		_, err = w.Await(ctx, asked.ID)
-		wantError[*registry.UnknownApprovalError](t, err)
+		wantError[*approval.UnknownError](t, err)
 		if again := w.asks(t, ctx, "files__delete", `{}`); again.ID == asked.ID {
 			t.Error("the same request")
 		}
@@ -188,7 +189,7 @@ func TestApprovalExpires(t *testing.T) {
 // A call that runs when its time is over runs to its end, and is awaited.
 func TestApprovalExpiresWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, registry.ApprovalOptions{TTL: time.Minute})
+		w := newWard(t, approval.Options{TTL: time.Minute})
 		ctx := t.Context()
 		sent := true
 		w.Use(func(next registry.Handler) registry.Handler {
@@ -210,7 +211,7 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 		})
 		group.Go(func() {
 			_, err := w.Await(ctx, other.ID)
-			wantError[*registry.DeniedError](t, err)
+			wantError[*approval.DeniedError](t, err)
 		})
 		if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
 			t.Error(err)
@@ -223,14 +224,14 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 		asked = w.asks(t, ctx, "files__delete", `{}`)
 		group.Go(func() {
 			_, err := w.Await(ctx, asked.ID)
-			wantError[*registry.DeniedError](t, err)
+			wantError[*approval.DeniedError](t, err)
 		})
 		if _, err := w.Approve(ctx, asked.ID, nil); mcp.OutcomeOf(err) != mcp.NotSent {
 			t.Error(err)
 		}
 		group.Wait()
 		_, err := w.Approve(ctx, asked.ID, nil)
-		wantError[*registry.UnknownApprovalError](t, err)
+		wantError[*approval.UnknownError](t, err)
 		w.at(t, `{}`)
 	})
 }
@@ -238,7 +239,7 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 // Who does not wait any longer goes, and the call stays.
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, registry.ApprovalOptions{})
+		w := newWard(t, approval.Options{})
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -255,7 +256,7 @@ func TestAwaitEndsWithItsContext(t *testing.T) {
 // A page that watches sees each change, and is not woken by those of others.
 func TestWatchApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, registry.ApprovalOptions{TTL: time.Minute})
+		w := newWard(t, approval.Options{TTL: time.Minute})
 		ann, cancel := context.WithCancel(as(t.Context(), "ann", "c"))
 		var mu sync.Mutex
 		var seen []string
@@ -321,7 +322,7 @@ func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
 		first = `tool "files__delete" has to be approved by the user first; do not call it again before that`
 		asked = `tool "files__delete" needs the approval of the user, who has been asked; do not call it again before the user has answered`
 	)
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	n := 0
 	for _, c := range []struct {
 		watcher, caller, want string
@@ -352,7 +353,7 @@ func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
 
 // What a watcher does with what it gets is its own affair.
 func TestWatchApprovalsYieldsCopies(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	w.asks(t, ctx, "files__delete", `{"n":1}`)

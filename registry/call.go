@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
@@ -32,7 +33,7 @@ import (
 // holds the tool back and the [policy.Policy] does not deny it to the user of ctx, with a
 // [*QuarantinedError]; arguments that do not fit with an
 // [*ArgumentsError]; a call that may not be made with an [*ApprovalRequiredError],
-// a [*DeniedError] or a [*PolicyError]. In all these cases neither middleware nor
+// a [*approval.DeniedError] or a [*approval.PolicyError]. In all these cases neither middleware nor
 // tool has run. A tool that returns nothing at all, or what its output schema
 // forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
@@ -188,7 +189,7 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 	case subjectOf(now).same(subjectOf(e)):
 		e = now // by a new client perhaps
 	case r.approvals.approver != nil:
-		return nil, &StaleApprovalError{Tool: e.def.Name}
+		return nil, &approval.StaleError{Tool: e.def.Name}
 	}
 	if r.scrubber != nil && e.server != nil {
 		args = r.scrubber.JSON(args)
@@ -250,7 +251,7 @@ func (r *Registry) Find(ctx context.Context, name string) (Tool, error) {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	e, err := r.find(ctx, name)
-	denied := (*DeniedError)(nil)
+	denied := (*approval.DeniedError)(nil)
 	if err == nil && !e.hidden {
 		denied = r.deniedTo(ctx)(e)
 	}

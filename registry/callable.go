@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // Callable returns the tools that are worth showing to a model on behalf of the
@@ -34,7 +35,7 @@ func (r *Registry) IsCallable(ctx context.Context, name string) bool {
 
 // A decider is an Approver that decides without the arguments, and at once.
 type decider interface {
-	Decide(req *ApprovalRequest) Decision
+	Decide(req *ApprovalRequest) approval.Decision
 }
 
 // callableBy returns a function that reports whether a listed tool is worth showing
@@ -46,16 +47,16 @@ func (r *Registry) callableBy(ctx context.Context) func(*entry) bool {
 
 // deniedTo returns a function that returns an error for a tool, listed or not, that
 // the policy of the registry denies to the user of ctx.
-func (r *Registry) deniedTo(ctx context.Context) func(*entry) *DeniedError {
+func (r *Registry) deniedTo(ctx context.Context) func(*entry) *approval.DeniedError {
 	policy, ok := r.approvals.approver.(decider)
 	if !ok {
-		return func(*entry) *DeniedError { return nil }
+		return func(*entry) *approval.DeniedError { return nil }
 	}
 	user, _ := onbehalf.User(ctx)
-	return func(e *entry) *DeniedError {
+	return func(e *entry) *approval.DeniedError {
 		req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
-		if d := policy.Decide(&req); d.Verdict == Deny {
-			return &DeniedError{Tool: e.def.Name, Reason: d.Reason}
+		if d := policy.Decide(&req); d.Verdict == approval.Deny {
+			return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
 		}
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -48,12 +49,12 @@ func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *ato
 func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 	policies := map[string]registry.Approver{
 		"cautious":        policy.Cautious(),
-		"read-only":       mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.Allow, ReadOnly: ptr(true)}),
-		"harmless":        mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Ask, Destructive: ptr(true)}),
-		"no side effects": mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.AllowForSession, SideEffects: ptr(false)}),
-		"fast":            mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.Allow, ExecutionTime: registry.Fast}),
-		"annotated":       mustPolicy(t, registry.Ask, policy.Rule{Verdict: registry.Allow, Annotated: ptr(true)}),
-		"order":           mustPolicy(t, registry.Deny, policy.Rule{Verdict: registry.Allow, Destructive: ptr(false)}, policy.Rule{Verdict: registry.Ask}),
+		"read-only":       mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.Allow, ReadOnly: ptr(true)}),
+		"harmless":        mustPolicy(t, approval.Allow, policy.Rule{Verdict: approval.Ask, Destructive: ptr(true)}),
+		"no side effects": mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.AllowForSession, SideEffects: ptr(false)}),
+		"fast":            mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.Allow, ExecutionTime: registry.Fast}),
+		"annotated":       mustPolicy(t, approval.Ask, policy.Rule{Verdict: approval.Allow, Annotated: ptr(true)}),
+		"order":           mustPolicy(t, approval.Deny, policy.Rule{Verdict: approval.Allow, Destructive: ptr(false)}, policy.Rule{Verdict: approval.Ask}),
 	}
 	for name, policy := range policies {
 		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
@@ -111,7 +112,7 @@ func TestCautiousPolicy(t *testing.T) {
 	}
 	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "now", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}
 	req.Hints = req.Tool.Hints()
-	if d, _ := policy.Cautious().Approve(t.Context(), req); d.Verdict != registry.Allow {
+	if d, _ := policy.Cautious().Approve(t.Context(), req); d.Verdict != approval.Allow {
 		t.Errorf("a native tool that reads: %v", d)
 	}
 }
@@ -119,17 +120,17 @@ func TestCautiousPolicy(t *testing.T) {
 // The decision names the rule, unless that gives a reason.
 func TestPolicyReasons(t *testing.T) {
 	for _, tt := range []struct {
-		byDefault registry.Verdict
+		byDefault approval.Verdict
 		rules     []policy.Rule
 		want      string
 	}{
-		{registry.Deny, nil, "no rule of the policy is for it"},
-		{registry.Ask, nil, "no rule of the policy is for it"},
-		{registry.Allow, nil, ""},
-		{registry.Ask, []policy.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
-		{registry.Allow, []policy.Rule{{Verdict: registry.Ask}}, "rules[0] of the policy has somebody asked"},
-		{registry.Allow, []policy.Rule{{Reason: "because"}}, "because"},
-		{registry.Ask, []policy.Rule{{Verdict: registry.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
+		{approval.Deny, nil, "no rule of the policy is for it"},
+		{approval.Ask, nil, "no rule of the policy is for it"},
+		{approval.Allow, nil, ""},
+		{approval.Ask, []policy.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
+		{approval.Allow, []policy.Rule{{Verdict: approval.Ask}}, "rules[0] of the policy has somebody asked"},
+		{approval.Allow, []policy.Rule{{Reason: "because"}}, "because"},
+		{approval.Ask, []policy.Rule{{Verdict: approval.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
 	} {
 		if got := mustPolicy(t, tt.byDefault, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason; got != tt.want {
 			t.Errorf("%v %+v: %q, want %q", tt.byDefault, tt.rules, got, tt.want)
@@ -140,18 +141,18 @@ func TestPolicyReasons(t *testing.T) {
 // Without a policy or a call there is nothing to allow.
 func TestPolicyOfNothing(t *testing.T) {
 	var none *policy.Policy
-	allow := mustPolicy(t, registry.Allow)
-	for i, d := range []registry.Decision{
+	allow := mustPolicy(t, approval.Allow)
+	for i, d := range []approval.Decision{
 		none.Decide(annotated("", true)), new(policy.Policy).Decide(annotated("", true)),
 		allow.Decide(nil), allow.Decide(&registry.ApprovalRequest{}),
 	} {
-		if d.Verdict != registry.Deny {
+		if d.Verdict != approval.Deny {
 			t.Errorf("%d: %+v", i, d)
 		}
 	}
 	// Hints that nobody filled in are those of a tool that says nothing.
-	p := mustPolicy(t, registry.Allow, policy.Rule{Destructive: ptr(true)})
-	if d := p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}); d.Verdict != registry.Deny {
+	p := mustPolicy(t, approval.Allow, policy.Rule{Destructive: ptr(true)})
+	if d := p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}); d.Verdict != approval.Deny {
 		t.Errorf("empty hints: %+v", d)
 	}
 }
@@ -159,10 +160,10 @@ func TestPolicyOfNothing(t *testing.T) {
 // What is denied is neither shown nor called; what has to be asked for is shown.
 func TestCallable(t *testing.T) {
 	tools, calls := claimingTools(t, "files", mcp.Revision20251125)
-	policy := mustPolicy(t, registry.Allow,
-		policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "silent"},
-		policy.Rule{Verdict: registry.Deny, Native: ptr(false), Annotated: ptr(true), Destructive: ptr(true)},
-		policy.Rule{Verdict: registry.Ask, Tool: "claims"},
+	policy := mustPolicy(t, approval.Allow,
+		policy.Rule{Verdict: approval.Deny, User: "guest", Tool: "silent"},
+		policy.Rule{Verdict: approval.Deny, Native: ptr(false), Annotated: ptr(true), Destructive: ptr(true)},
+		policy.Rule{Verdict: approval.Ask, Tool: "claims"},
 	)
 	r := registry.New(&registry.Options{Approver: policy})
 	mustReplace(t, r, "files", tools...)
@@ -188,7 +189,7 @@ func TestCallable(t *testing.T) {
 			if _, err := r.Call(ctx, name, nil); err == nil {
 				t.Errorf("%s may be called for %q", name, user)
 			} else {
-				wantError[*registry.DeniedError](t, err)
+				wantError[*approval.DeniedError](t, err)
 			}
 		}
 	}
@@ -213,7 +214,7 @@ func annotated(raw string, trusted bool) *registry.ApprovalRequest {
 	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
 }
 
-func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...policy.Rule) *policy.Policy {
+func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
 	p, err := policy.New(byDefault, rules...)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -81,7 +82,7 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 		}, func(err error) bool { return errors.As(err, new(*registry.QuarantinedError)) }},
 		"changed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", changed).offer(t, r, registry.Server{Name: "mail", Trusted: true})
-		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
+		}, func(err error) bool { return errors.As(err, new(*approval.StaleError)) }},
 		"not listed": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", listTool).offer(t, r, registry.Server{Name: "mail"})
 		}, func(err error) bool { return errors.As(err, new(*registry.UnknownToolError)) }},
@@ -90,10 +91,10 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 		}, func(err error) bool { return errors.As(err, new(*registry.UnknownToolError)) }},
 		"another server of the name": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Fingerprint: "other", Trusted: true})
-		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
+		}, func(err error) bool { return errors.As(err, new(*approval.StaleError)) }},
 		"not trusted any more": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			s.offer(t, r, registry.Server{Name: "mail"})
-		}, func(err error) bool { return errors.As(err, new(*registry.StaleApprovalError)) }},
+		}, func(err error) bool { return errors.As(err, new(*approval.StaleError)) }},
 		"listed again": {false, func(t *testing.T, r *registry.Registry, s *rawServer) {
 			_ = s.client.Close()
 			newRawServer(t, "mail", harmless).offer(t, r, registry.Server{Name: "mail", Trusted: true})
@@ -112,11 +113,11 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 					}
 					opts.Ledger = accepted
 				}
-				opts.Approver = registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+				opts.Approver = registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 					if where == "approver" {
 						calls()
 					}
-					return registry.Decision{Verdict: registry.Allow}, nil
+					return approval.Decision{Verdict: approval.Allow}, nil
 				})
 				if where == "middleware" {
 					opts.Middleware = []registry.Middleware{func(next registry.Handler) registry.Handler {
@@ -177,9 +178,9 @@ func (t *hookedTool) Definition() *registry.Definition {
 // Tools that are listed while the server loses its trust do not bring it back.
 func TestReplaceKeepsTheNewestFacts(t *testing.T) {
 	trusted := true
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		trusted = req.Trusted
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
 	if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: true}, nil); err != nil {
 		t.Fatal(err)

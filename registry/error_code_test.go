@@ -9,16 +9,17 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // What Call returns has the code that JSON-RPC and the protocol have for it.
 func TestErrorCode(t *testing.T) {
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
-		func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			if req.Tool.Name == "secret" {
-				return registry.Decision{Verdict: registry.Deny}, nil
+				return approval.Decision{Verdict: approval.Deny}, nil
 			}
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		})})
 	mustAdd(t, r, native("secret"), registry.MustFunc("add", "", add),
 		registry.MustFunc("panic", "", func(context.Context, struct{}) (string, error) {

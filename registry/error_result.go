@@ -11,13 +11,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // ErrorResult returns what a model is told when [Registry.Call] fails: a result
 // with IsError. It returns nil for a nil error.
 //
 // Errors that are made for models keep their text: [*UnknownToolError],
-// [*ArgumentsError], [*DeniedError], [*ApprovalRequiredError] and
+// [*ArgumentsError], [*approval.DeniedError], [*ApprovalRequiredError] and
 // [*QuarantinedError], of which the result is [QuarantinedError.Analysis]. Of a
 // [*NotReadyError] the model is told all but Err. All
 // others, those of connections, logins and panics, may hold secrets. Of them the
@@ -48,11 +49,11 @@ func forModel(err error) (text string, ok bool) {
 		unknown     *UnknownToolError
 		notReady    *NotReadyError
 		arguments   *ArgumentsError
-		denied      *DeniedError
-		approval    *ApprovalRequiredError
+		denied      *approval.DeniedError
+		required    *ApprovalRequiredError
 		quarantined *QuarantinedError
-		stale       *StaleApprovalError
-		over        *UnknownApprovalError
+		stale       *approval.StaleError
+		over        *approval.UnknownError
 	)
 	switch {
 	case errors.As(err, &panicked):
@@ -65,8 +66,8 @@ func forModel(err error) (text string, ok bool) {
 		return arguments.Error(), true
 	case errors.As(err, &denied):
 		return denied.Error(), true
-	case errors.As(err, &approval):
-		return approval.Error(), true
+	case errors.As(err, &required):
+		return required.Error(), true
 	case errors.As(err, &quarantined):
 		return quarantined.Error(), true
 	case errors.As(err, &stale):
@@ -94,7 +95,7 @@ func reasonOf(err error) string {
 	what := toolOf(err)
 	var (
 		panicked   *PanicError
-		policy     *PolicyError
+		policy     *approval.PolicyError
 		result     *ResultError
 		server     *mcp.ServerError
 		definition *DefinitionError
@@ -151,7 +152,7 @@ func rejection(err *mcp.JSONRPCError) string {
 func toolOf(err error) string {
 	var (
 		panicked   *PanicError
-		policy     *PolicyError
+		policy     *approval.PolicyError
 		result     *ResultError
 		definition *DefinitionError
 		unknown    *mcp.OutcomeUnknownError

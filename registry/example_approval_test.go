@@ -11,11 +11,12 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // askAll has somebody asked for each call.
-func askAll(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-	return registry.Decision{Verdict: registry.Ask}, nil
+func askAll(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+	return approval.Decision{Verdict: approval.Ask}, nil
 }
 
 // guarded returns a registry whose one tool needs approval.
@@ -43,25 +44,25 @@ func deleteFile(ctx context.Context, r *registry.Registry, path string) *registr
 // Whoever is in front of the terminal decides, while the call waits.
 func ExampleApproverFunc() {
 	in := bufio.NewReader(strings.NewReader("no\nalways\n")) // os.Stdin, in a program
-	atTheTerminal := func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	atTheTerminal := func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if req.Approved {
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}
 		// Quoted, what the model wrote can neither hide nor move the question.
 		fmt.Fprintf(os.Stdout, "Run %q with %q? ", req.Tool.Name, req.Args)
 		answer, err := in.ReadString('\n')
 		if err != nil {
-			return registry.Decision{}, err
+			return approval.Decision{}, err
 		}
 		answer = strings.TrimSpace(answer)
 		fmt.Println(answer)
 		switch answer {
 		case "yes":
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		case "always":
-			return registry.Decision{Verdict: registry.AllowForSession}, nil
+			return approval.Decision{Verdict: approval.AllowForSession}, nil
 		}
-		return registry.Decision{Verdict: registry.Deny, Reason: "the user said no"}, nil
+		return approval.Decision{Verdict: approval.Deny, Reason: "the user said no"}, nil
 	}
 
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(atTheTerminal)})

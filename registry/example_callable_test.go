@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 func ExampleRegistry_Callable() {
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "wipe"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Deny, User: "guest", Tool: "wipe"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
@@ -76,7 +77,7 @@ func ExampleSnapshot_Findings() {
 
 // A rule for a server that is not there may be a slip.
 func ExamplePolicy_Check() {
-	p, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Deny, Server: "mails"})
+	p, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Deny, Server: "mails"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -88,7 +89,7 @@ func ExamplePolicy_Check() {
 
 // What an agent asks before it shows a tool to anybody.
 func ExamplePolicy_Decide() {
-	p, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Deny, Tool: "mail__*", Reason: "no mail today"})
+	p, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Deny, Tool: "mail__*", Reason: "no mail today"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -111,12 +112,12 @@ func ExampleDefinition_Hints() {
 // What is allowed for the session is allowed in one conversation.
 func ExampleWithConversation() {
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
-		func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			fmt.Println(req.Conversation, req.Approved)
 			if req.Approved {
-				return registry.Decision{Verdict: registry.Ask}, nil // the grant answers
+				return approval.Decision{Verdict: approval.Ask}, nil // the grant answers
 			}
-			return registry.Decision{Verdict: registry.AllowForSession}, nil
+			return approval.Decision{Verdict: approval.AllowForSession}, nil
 		})})
 	if err := r.Add(native("add")); err != nil {
 		fmt.Println(err)

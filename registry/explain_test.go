@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // explainAway has a registry say of all tools of a server that it is not ready.
@@ -94,8 +95,8 @@ func TestExplainedCallsAreNotSent(t *testing.T) {
 // A call whose server goes while somebody looks at it goes on waiting.
 func TestResumeLearnsWhyThereIsNoTool(t *testing.T) {
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
-		func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-			return registry.Decision{Verdict: registry.Ask}, nil
+		func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			return approval.Decision{Verdict: approval.Ask}, nil
 		})})
 	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
 	_, err := r.Call(t.Context(), "notes__create", nil)

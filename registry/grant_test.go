@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // allowForSession answers a call that waits with "for this session".
@@ -36,7 +37,7 @@ func (w *ward) free(t *testing.T, ctx context.Context, tool string) bool {
 // What is allowed for a session is allowed to that user, in that conversation,
 // for that tool.
 func TestGrants(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ann := as(t.Context(), "ann", "c1")
 	w.allowForSession(t, ann, "files__delete")
 	for _, c := range []struct {
@@ -68,10 +69,10 @@ func TestGrants(t *testing.T) {
 	}
 
 	// A policy that says no wins over the grant.
-	w.says(registry.Deny)
+	w.says(approval.Deny)
 	_, err := w.Call(ann, "files__delete", nil)
-	wantError[*registry.DeniedError](t, err)
-	w.says(registry.Ask)
+	wantError[*approval.DeniedError](t, err)
+	w.says(approval.Ask)
 	if !w.free(t, ann, "files__delete") {
 		t.Error("the grant is gone")
 	}
@@ -79,7 +80,7 @@ func TestGrants(t *testing.T) {
 
 // A grant is for the tool as it was.
 func TestGrantOfAToolThatChanged(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	w.allowForSession(t, t.Context(), "files__delete")
 	tool, _ := w.Snapshot().Lookup("files__delete")
 	changed, err := registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" })
@@ -105,7 +106,7 @@ func TestGrantOfAToolThatChanged(t *testing.T) {
 }
 
 func TestMaxGrants(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{MaxGrants: 2})
+	w := newWard(t, approval.Options{MaxGrants: 2})
 	conversation := func(id string) context.Context { return registry.WithConversation(t.Context(), id) }
 	w.allowForSession(t, conversation("1"), "files__delete")
 	w.allowForSession(t, conversation("2"), "files__delete")
@@ -121,7 +122,7 @@ func TestMaxGrants(t *testing.T) {
 }
 
 func TestRevokeGrants(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	all := []context.Context{as(t.Context(), "ann", "c1"), as(t.Context(), "ann", "c2"), as(t.Context(), "bob", "c1")}
 	are := func(want ...bool) {
 		t.Helper()
@@ -149,18 +150,18 @@ func TestRevokeGrants(t *testing.T) {
 
 // An approver that asks for a call does not allow it by what else it does.
 func TestGrantThatIsNone(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := as(t.Context(), "ann", "c1")
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		req.Approved = true
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	w.asks(t, ctx, "files__delete", `{}`)
 	w.at(t)
 	w.allowForSession(t, ctx, "files__delete")
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		w.RevokeGrants(ctx)
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	w.asks(t, ctx, "files__delete", `{}`)
 	w.at(t, `{"for":"session"}`)
@@ -168,29 +169,29 @@ func TestGrantThatIsNone(t *testing.T) {
 
 // What is taken back while somebody decides is not given by that decision.
 func TestGrantThatComesTooLate(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	ctx := as(t.Context(), "ann", "c1")
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		w.EndConversation(ctx)
-		return registry.Decision{Verdict: registry.AllowForSession}, nil
+		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
 	if _, err := w.Call(ctx, "files__delete", nil); err != nil {
 		t.Fatal(err)
 	}
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("a decision outlived the conversation")
 	}
 
 	asked := w.asks(t, ctx, "files__delete", `{}`)
-	w.decides(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		w.RevokeGrants(t.Context())
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	if _, err := w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
 		t.Fatal(err)
 	}
-	w.says(registry.Ask)
+	w.says(approval.Ask)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("a grant outlived its being revoked")
 	}

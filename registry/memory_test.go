@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // What an error keeps of a server's answer counts as a result does.
@@ -21,7 +22,7 @@ func TestErrorsWeighWhatTheyHold(t *testing.T) {
 		"output":  &mcp.OutputError{Result: large, Err: errors.New("wrong")},
 		"result":  &ResultError{Result: large, Err: errors.New("wrong")},
 		"panic":   &PanicError{Stack: make([]byte, size)},
-		"reason":  &DeniedError{Reason: strings.Repeat("x", size)},
+		"reason":  &approval.DeniedError{Reason: strings.Repeat("x", size)},
 	} {
 		if got := newOutcome(nil, err).memory; got < size {
 			t.Errorf("%s: got %d bytes, want at least %d", name, got, size)

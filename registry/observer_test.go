@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -75,14 +76,14 @@ func (w *watcher) expect(t *testing.T, want ...string) {
 func TestObserve(t *testing.T) {
 	r := registry.New(&registry.Options{
 		Ledger: ledger.New(nil),
-		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			switch req.Tool.Origin.Tool {
 			case "never":
-				return registry.Decision{Verdict: registry.Deny}, nil
+				return approval.Decision{Verdict: approval.Deny}, nil
 			case "unclear":
-				return registry.Decision{}, errors.New("no idea")
+				return approval.Decision{}, errors.New("no idea")
 			}
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
 	})
 	if _, err := toolset.New(r, nil); err != nil {
@@ -107,8 +108,8 @@ func TestObserve(t *testing.T) {
 		{"nothing", `{"a":1}`, `call nothing = - {"a":1}: *registry.UnknownToolError`},
 		{"s__works", `[`, `call s__works = s/works [: *registry.ArgumentsError`},
 		{"s__typed", `{"n":"x"}`, `call s__typed = s/typed {"n":"x"}: *registry.ArgumentsError`},
-		{"s__never", `{}`, `call s__never = s/never {}: *registry.DeniedError`},
-		{"s__unclear", `{}`, `call s__unclear = s/unclear {}: *registry.PolicyError`},
+		{"s__never", `{}`, `call s__never = s/never {}: *approval.DeniedError`},
+		{"s__unclear", `{}`, `call s__unclear = s/unclear {}: *approval.PolicyError`},
 		{"s__changed", `{}`, `call s__changed = s/changed {}: *registry.QuarantinedError`},
 		{"broken", `{}`, `call broken = broken {}: *registry.PanicError, passed`},
 		{"fails", `{}`, `call fails = fails {}: 2 bytes, an error, passed`},
@@ -130,7 +131,7 @@ func TestObserve(t *testing.T) {
 
 // What waits for approval can be followed to its end.
 func TestObserveApprovals(t *testing.T) {
-	w := newWard(t, registry.ApprovalOptions{})
+	w := newWard(t, approval.Options{})
 	var seen watcher
 	w.Observe(seen.observe)
 	ctx := as(t.Context(), "ann", "talk")
@@ -159,11 +160,11 @@ func TestObserveApprovals(t *testing.T) {
 	}
 	seen.expect(t,
 		`call files__delete = files/delete {"path":"a"}: *registry.ApprovalRequiredError`,
-		`approve  = - : *registry.UnknownApprovalError`,
+		`approve  = - : *approval.UnknownError`,
 		`approve files__delete = files/delete {"path":"a"}: 11 bytes, passed`,
 		`call files__move = files/move {}: *registry.ApprovalRequiredError`,
 		`deny files__move = files/move {}: 0 bytes`,
-		`deny  = - : *registry.UnknownApprovalError`,
+		`deny  = - : *approval.UnknownError`,
 	)
 }
 

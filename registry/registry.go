@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -51,7 +52,7 @@ type Options struct {
 	// Approver decides which calls are made. Nil: all calls to listed tools.
 	Approver Approver
 	// Approvals says how calls wait for approval.
-	Approvals ApprovalOptions
+	Approvals approval.Options
 	// Arguments says how arguments are checked.
 	Arguments ArgumentOptions
 	// SkipOutputCheck lets structured results pass that do not match the output

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -37,15 +38,15 @@ func TestErrorResult(t *testing.T) {
 		{&registry.UnknownToolError{Name: "x", Suggestions: []string{"y"}}, `unknown tool "x"; did you mean "y"?`},
 		{&registry.NotReadyError{Tool: "n__x", Server: "n", Reason: "it is being started", Err: secret}, `tool "n__x": server "n" is not ready: it is being started`},
 		{&registry.ArgumentsError{Tool: "x", Err: errors.New(`"a" is missing`)}, `arguments of tool "x": "a" is missing`},
-		{fmt.Errorf("SECRET: %w", &registry.DeniedError{Tool: "x", Reason: "too dear"}), `calling tool "x" is not allowed: too dear`},
+		{fmt.Errorf("SECRET: %w", &approval.DeniedError{Tool: "x", Reason: "too dear"}), `calling tool "x" is not allowed: too dear`},
 		{&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}, (&registry.ApprovalRequiredError{Request: &registry.ApprovalRequest{Tool: def}}).Error()},
 		{&registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolNew}}, (&registry.QuarantinedError{Name: "x", Change: &ledger.Change{Kind: ledger.ToolNew}}).Error()},
-		{&registry.StaleApprovalError{Tool: "x"}, (&registry.StaleApprovalError{Tool: "x"}).Error()},
-		{&registry.UnknownApprovalError{ID: "SECRET"}, (&registry.UnknownApprovalError{ID: "SECRET"}).Error()},
+		{&approval.StaleError{Tool: "x"}, (&approval.StaleError{Tool: "x"}).Error()},
+		{&approval.UnknownError{ID: "SECRET"}, (&approval.UnknownError{ID: "SECRET"}).Error()},
 
-		{&registry.PolicyError{Tool: "x", Err: secret}, `Whether the tool "x" may be called could not be decided.` + not},
+		{&approval.PolicyError{Tool: "x", Err: secret}, `Whether the tool "x" may be called could not be decided.` + not},
 		{&registry.PanicError{Tool: "x", Value: secret}, `The tool "x" broke down.` + unknown},
-		{&registry.PanicError{Tool: "x", Value: &registry.DeniedError{Tool: "SECRET"}}, `The tool "x" broke down.` + unknown},
+		{&registry.PanicError{Tool: "x", Value: &approval.DeniedError{Tool: "SECRET"}}, `The tool "x" broke down.` + unknown},
 		{&registry.ResultError{Tool: "x", Err: secret}, `The tool "x" gave an answer that cannot be used.` + ran},
 		{&mcp.OutputError{Server: "s", Tool: "x", Err: secret}, `The tool "x" gave an answer that cannot be used.` + ran},
 		{&mcp.ProtocolError{Server: "s", Path: "SECRET", Err: secret}, `The tool gave an answer that cannot be used.` + ran},

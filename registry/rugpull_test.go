@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -210,17 +211,17 @@ func TestApprovalElsewhere(t *testing.T) {
 // Calls that may not be made are not made, whatever the reason.
 func TestNothingReachesTheServer(t *testing.T) {
 	accepted := ledger.New(nil)
-	verdicts := map[string]registry.Verdict{"denied": registry.Deny, "asked": registry.Ask, "refused": registry.Ask}
+	verdicts := map[string]approval.Verdict{"denied": approval.Deny, "asked": approval.Ask, "refused": approval.Ask}
 	r := registry.New(&registry.Options{
 		Ledger: accepted,
-		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			if v, ok := verdicts[req.Tool.Origin.Tool]; ok {
-				return registry.Decision{Verdict: v}, nil
+				return approval.Decision{Verdict: v}, nil
 			}
 			if req.Tool.Origin.Tool == "undecided" {
-				return registry.Decision{Verdict: registry.Allow}, errors.New("nobody knows")
+				return approval.Decision{Verdict: approval.Allow}, errors.New("nobody knows")
 			}
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
 	})
 	tool := func(name string) string {
@@ -240,9 +241,9 @@ func TestNothingReachesTheServer(t *testing.T) {
 	}{
 		"s__unlisted":  {args, new(*registry.UnknownToolError)},
 		"s__blocked":   {args, new(*registry.UnknownToolError)},
-		"s__denied":    {args, new(*registry.DeniedError)},
+		"s__denied":    {args, new(*approval.DeniedError)},
 		"s__asked":     {args, new(*registry.ApprovalRequiredError)},
-		"s__undecided": {args, new(*registry.PolicyError)},
+		"s__undecided": {args, new(*approval.PolicyError)},
 		"s__changed":   {args, new(*registry.QuarantinedError)},
 		"s__new":       {args, new(*registry.QuarantinedError)},
 		"s__fine":      {json.RawMessage(`{}`), new(*registry.ArgumentsError)},

@@ -15,6 +15,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -187,7 +188,7 @@ func TestResults(t *testing.T) {
 
 // TestBeta has a conversation with the beta, in which a call has to be approved.
 func TestBeta(t *testing.T) {
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
 	if err != nil {
 		t.Fatal(err)
 	}

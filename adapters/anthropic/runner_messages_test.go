@@ -13,6 +13,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -147,7 +148,7 @@ func TestMessagesOfStopped(t *testing.T) {
 
 // TestMessagesOfWaiting goes on without the person that a call waits for.
 func TestMessagesOfWaiting(t *testing.T) {
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -228,7 +229,7 @@ func TestRunnerCutOff(t *testing.T) {
 
 // TestRunnerWithout has the runner work without Prepare.
 func TestRunnerWithout(t *testing.T) {
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +402,7 @@ func (o *ownTool) Execute(context.Context, json.RawMessage) ([]anthropic.BetaToo
 
 // TestRunnerStreaming has the runner that streams wait for an approval.
 func TestRunnerStreaming(t *testing.T) {
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
 	if err != nil {
 		t.Fatal(err)
 	}

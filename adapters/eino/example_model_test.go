@@ -7,6 +7,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -38,7 +39,7 @@ func scripted() (*registry.Registry, model.ToolCallingChatModel) {
 
 // scriptedWithApproval is scripted with a tool that needs an approval.
 func scriptedWithApproval() (*registry.Registry, model.ToolCallingChatModel) {
-	policy, err := policy.New(registry.Ask)
+	policy, err := policy.New(approval.Ask)
 	if err != nil {
 		panic(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -138,8 +139,8 @@ func TestSameBeltAnotherUser(t *testing.T) {
 // A run that ends while somebody else's approval is being carried out ends at once.
 func TestEndedWhileApprovedCallRuns(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
-	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	if err := reg.Add(returning("slow", func() (*mcp.CallToolResult, error) {
 		close(started)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -98,7 +99,7 @@ const lost = "The call waited for the approval of the user, and what became of i
 // forgotten reports whether the registry knows nothing of a call, not even that it is
 // over.
 func forgotten(err error) bool {
-	var unknown *registry.UnknownApprovalError
+	var unknown *approval.UnknownError
 	return errors.As(err, &unknown) && unknown.Reason == ""
 }
 
@@ -111,7 +112,7 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 			if d.Reason != "" {
 				reason += ": " + d.Reason
 			}
-			return t.Answer(ctx, c, nil, &registry.DeniedError{Tool: c.Name, Reason: reason}), nil
+			return t.Answer(ctx, c, nil, &approval.DeniedError{Tool: c.Name, Reason: reason}), nil
 		}
 		return b.awaited(ctx, t, c, w)
 	}
@@ -129,7 +130,7 @@ func (b *Belt) decided(ctx context.Context, t *profile.Turn, c profile.Call, w *
 // is what came of that.
 func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id string, d *Decision) (profile.Answer, error) {
 	res, err := b.registry.Approve(ctx, id, &registry.ApproveOptions{ForSession: d.ForSession})
-	var over *registry.UnknownApprovalError
+	var over *approval.UnknownError
 	if errors.As(err, &over) {
 		return b.awaited(ctx, t, c, &waiting{Approval: id})
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // newAsking returns a registry in which everything has to be approved.
-func newAsking(t *testing.T, opts *registry.ApprovalOptions, tools ...registry.Tool) *registry.Registry {
+func newAsking(t *testing.T, opts *approval.Options, tools ...registry.Tool) *registry.Registry {
 	t.Helper()
-	o := &registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	o := &registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})}
 	if opts != nil {
 		o.Approvals = *opts
@@ -134,7 +135,7 @@ func TestApprovalExpires(t *testing.T) {
 func TestRefusalAfterOutcomeWasDropped(t *testing.T) {
 	for _, decision := range []any{nil, belt.Decision{Reason: "keep it"}} {
 		var l log
-		reg := newNosy(t, &l, &registry.ApprovalOptions{MaxPending: 1})
+		reg := newNosy(t, &l, &approval.Options{MaxPending: 1})
 		b := belt.New(reg, nil)
 		first, second := newRig(t, b, newStore()), newRig(t, b, newStore())
 		waits := first.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
@@ -300,12 +301,12 @@ func TestEndedBeforeDecision(t *testing.T) {
 	s := newStore()
 	waits := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		if ctx.Err() == nil {
 			cancel()
-			return registry.Decision{}, ctx.Err()
+			return approval.Decision{}, ctx.Err()
 		}
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	if err := reg.Add(removing(&l)); err != nil {
 		t.Fatal(err)
@@ -328,12 +329,12 @@ func TestEndedBeforeOther(t *testing.T) {
 		checkpoint, _, _ := s.Get(t.Context(), "x")
 		_ = other.Set(t.Context(), "x", checkpoint)
 		ctx, cancel := context.WithCancel(t.Context())
-		reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
+		reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 			if ctx.Err() == nil {
 				<-ctx.Done()
-				return registry.Decision{}, ctx.Err()
+				return approval.Decision{}, ctx.Err()
 			}
-			return registry.Decision{Verdict: registry.Ask}, nil
+			return approval.Decision{Verdict: approval.Ask}, nil
 		})})
 		if err := reg.Add(removing(&l)); err != nil {
 			t.Fatal(err)

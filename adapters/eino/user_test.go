@@ -11,17 +11,18 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // newNosy returns a registry whose tool remove needs an approval, and notes who calls it.
-func newNosy(t *testing.T, l *log, opts *registry.ApprovalOptions) *registry.Registry {
+func newNosy(t *testing.T, l *log, opts *approval.Options) *registry.Registry {
 	return newDescribed(t, l, "Removes a file", opts)
 }
 
-func newDescribed(t *testing.T, l *log, description string, opts *registry.ApprovalOptions) *registry.Registry {
+func newDescribed(t *testing.T, l *log, description string, opts *approval.Options) *registry.Registry {
 	t.Helper()
-	o := &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	o := &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})}
 	if opts != nil {
 		o.Approvals = *opts
@@ -88,7 +89,7 @@ func TestDecisionOfAnotherUser(t *testing.T) {
 // An outcome that the registry has dropped for want of room does not make the call new.
 func TestResumeAfterOutcomeWasDropped(t *testing.T) {
 	var l log
-	b := belt.New(newNosy(t, &l, &registry.ApprovalOptions{MaxPending: 1}), nil)
+	b := belt.New(newNosy(t, &l, &approval.Options{MaxPending: 1}), nil)
 	first, second := newStore(), newStore()
 	w := newRig(t, b, first).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
 	checkpoint, _, _ := first.Get(t.Context(), "x")

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // A log counts calls.
@@ -52,11 +53,11 @@ func removing(l *log) registry.Tool {
 // one with the name secret would.
 func newCautious(t *testing.T, l *log) *registry.Registry {
 	t.Helper()
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if (req.Tool.Name == "remove" || req.Tool.Name == "secret") && !req.Approved {
-			return registry.Decision{Verdict: registry.Ask, Reason: "it is for good"}, nil
+			return approval.Decision{Verdict: approval.Ask, Reason: "it is for good"}, nil
 		}
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
 	if err := r.Add(removing(l), pictureTool("picture", func() { l.add("picture") })); err != nil {
 		t.Fatal(err)

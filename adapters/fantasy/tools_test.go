@@ -13,6 +13,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -96,7 +97,7 @@ func TestImages(t *testing.T) {
 
 // TestWaiting has a call that nobody waits for.
 func TestWaiting(t *testing.T) {
-	ask, err := policy.New(registry.Ask)
+	ask, err := policy.New(approval.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -87,7 +88,7 @@ func ExampleTurn_Responses() {
 	defer cancel()
 	g := genkit.Init(ctx, genkit.WithDefaultModel("example/model"))
 	exampleModel(g)
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "weather"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "weather"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,6 +13,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -40,7 +41,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, ran: map[string][]string{}}
-	policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "ask_*"})
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "ask_*"})
 	if err != nil {
 		t.Fatal(err)
 	}

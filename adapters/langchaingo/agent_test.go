@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -221,7 +222,7 @@ func TestAgentWithItsOwnSchema(t *testing.T) {
 
 func asking(t *testing.T) *registry.Options {
 	t.Helper()
-	policy, err := policy.New(registry.Ask)
+	policy, err := policy.New(approval.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -77,7 +78,7 @@ func ExampleTurn_Run() {
 
 func ExampleTurn_AgentTools() {
 	ctx := context.Background()
-	policy, err := policy.New(registry.Ask)
+	policy, err := policy.New(approval.Ask)
 	if err != nil {
 		fmt.Println(err)
 		return

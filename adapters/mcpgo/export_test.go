@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -253,7 +254,7 @@ func TestToolThatIsGone(t *testing.T) {
 }
 
 func TestUsers(t *testing.T) {
-	policy, err := policy.New(registry.Deny, policy.Rule{Verdict: registry.Allow, User: "ada"}, policy.Rule{Verdict: registry.Allow, Tool: "open"})
+	policy, err := policy.New(approval.Deny, policy.Rule{Verdict: approval.Allow, User: "ada"}, policy.Rule{Verdict: approval.Allow, Tool: "open"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +348,7 @@ func TestLoginThatIsDeclined(t *testing.T) {
 }
 
 func TestApprovalWithoutWaiting(t *testing.T) {
-	policy, err := policy.New(registry.Ask)
+	policy, err := policy.New(approval.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -146,7 +147,7 @@ func TestKeepHoldsForCalls(t *testing.T) {
 
 // A filter of the registry's tools is none of the server's own.
 func TestFilterLeavesOtherToolsAlone(t *testing.T) {
-	policy, err := policy.New(registry.Deny)
+	policy, err := policy.New(approval.Deny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestFilterLeavesOtherToolsAlone(t *testing.T) {
 
 // The tools that a filter is given are the server's.
 func TestFilterLeavesTheListAlone(t *testing.T) {
-	policy, err := policy.New(registry.Deny)
+	policy, err := policy.New(approval.Deny)
 	if err != nil {
 		t.Fatal(err)
 	}

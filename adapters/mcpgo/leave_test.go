@@ -15,6 +15,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/mcpgo"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -23,7 +24,7 @@ import (
 func TestWaitEndsWithTheClient(t *testing.T) {
 	for name, over := range map[string]func(*testing.T, *server.MCPServer, ...client.ClientOption) *client.Client{"http": overHTTP, "stdio": overStdio} {
 		t.Run(name, func(t *testing.T) {
-			policy, err := policy.New(registry.Ask)
+			policy, err := policy.New(approval.Ask)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func TestWaitEndsWithTheClient(t *testing.T) {
 					id = waiting[0].ID
 					leave()
 				case id != "" && len(waiting) == 0:
-					var over *registry.UnknownApprovalError
+					var over *approval.UnknownError
 					if _, err := r.Approve(ctx, id, nil); !errors.As(err, &over) {
 						t.Errorf("who approves it gets %v", err)
 					}
@@ -87,7 +88,7 @@ func TestErrorsHideTheAddress(t *testing.T) {
 
 // Equal calls have one approval: that of one who has gone goes on for another one.
 func TestWaitOfEqualCalls(t *testing.T) {
-	policy, err := policy.New(registry.Ask)
+	policy, err := policy.New(approval.Ask)
 	if err != nil {
 		t.Fatal(err)
 	}

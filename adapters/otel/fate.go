@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // A fate is how an operation ended.
@@ -63,22 +64,22 @@ func isCode(code string) bool {
 // fateOfCall returns the fate for what a registry says of a call.
 func fateOfCall(res *mcp.CallToolResult, err error) fate {
 	var (
-		approval    *registry.ApprovalRequiredError
-		denied      *registry.DeniedError
-		policy      *registry.PolicyError
+		required    *registry.ApprovalRequiredError
+		denied      *approval.DeniedError
+		policy      *approval.PolicyError
 		quarantined *registry.QuarantinedError
 		unknown     *registry.UnknownToolError
 		notReady    *registry.NotReadyError
 		arguments   *registry.ArgumentsError
-		stale       *registry.StaleApprovalError
-		gone        *registry.UnknownApprovalError
+		stale       *approval.StaleError
+		gone        *approval.UnknownError
 		panicked    *registry.PanicError
 		result      *registry.ResultError
 	)
 	switch {
 	case err == nil && res != nil && res.IsError:
 		return fate{kind: toolError}
-	case err == nil, errors.As(err, &approval): // a call that waits has not failed
+	case err == nil, errors.As(err, &required): // a call that waits has not failed
 		return fate{}
 	case errors.As(err, &panicked):
 		return fate{kind: "panic"}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -136,16 +137,16 @@ func TestNativeTool(t *testing.T) {
 // Calls that are not made have a span each, of the time that was spent on them, and
 // one that waits for approval has not failed.
 func TestCallsNotMade(t *testing.T) {
-	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (registry.Decision, error) {
+	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
 		switch r.Tool.Origin.Tool {
 		case "fails":
-			return registry.Decision{Verdict: registry.Deny, Reason: "sekret reason"}, nil
+			return approval.Decision{Verdict: approval.Deny, Reason: "sekret reason"}, nil
 		case "echo":
-			return registry.Decision{Verdict: registry.Ask}, nil
+			return approval.Decision{Verdict: approval.Ask}, nil
 		case "hangs":
-			return registry.Decision{}, errors.New("sekret")
+			return approval.Decision{}, errors.New("sekret")
 		}
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
 	b.registry.Explain(func(_ context.Context, name string) error {
 		switch server, _, _ := strings.Cut(name, "__"); server {
@@ -218,11 +219,11 @@ func TestCallsNotMade(t *testing.T) {
 // The spans of calls have the id that the model gave them, whether they are made, are
 // refused, or wait and are approved by somebody else.
 func TestCallID(t *testing.T) {
-	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (registry.Decision, error) {
+	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, r *registry.ApprovalRequest) (approval.Decision, error) {
 		if r.Tool.Name == "notes__echo" {
-			return registry.Decision{Verdict: registry.Ask}, nil
+			return approval.Decision{Verdict: approval.Ask}, nil
 		}
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
 	ctx := registry.WithCallID(t.Context(), "call_1")
 	check := func(what, name string) {
@@ -310,8 +311,8 @@ func TestHost(t *testing.T) {
 
 // Who refuses a call has not made one, and a panic of middleware is told of.
 func TestRefusedAndBroken(t *testing.T) {
-	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	b := newBench(t, belt.Options{}, &registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	_, err := b.registry.Call(t.Context(), "notes__echo", nil)
 	var waits *registry.ApprovalRequiredError

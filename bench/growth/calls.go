@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // sizes has a server answer with N bytes.
@@ -120,13 +121,13 @@ func approvals() axis {
 }
 
 func measureApprovals(ctx context.Context, p point) (f figures, err error) {
-	ask := func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	ask := func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if req.Approved {
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}
-		return registry.Decision{Verdict: registry.Ask}, nil
+		return approval.Decision{Verdict: approval.Ask}, nil
 	}
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: registry.ApprovalOptions{MaxPending: p.N}})
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: approval.Options{MaxPending: p.N}})
 	if err := r.Add(fixed{&registry.Definition{Name: "delete", Description: "Deletes a file.", InputSchema: json.RawMessage(`{"type":"object"}`)}}); err != nil {
 		return nil, err
 	}

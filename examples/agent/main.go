@@ -36,6 +36,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -82,7 +83,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdin i
 	defer cancel()
 	approver := policy.Cautious()
 	if *yes {
-		approver, _ = policy.New(registry.Allow) // has no rule that could be wrong
+		approver, _ = policy.New(approval.Allow) // has no rule that could be wrong
 	}
 	user := newTerminal(limited, stdin, stderr, approver)
 	agent := &Agent{Endpoint: endpoint, User: user, MaxSteps: *maxSteps, ContextWindow: *window}

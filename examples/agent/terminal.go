@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -49,9 +50,9 @@ func (t *Terminal) Say(format string, args ...any) {
 
 // Approve implements [registry.Approver]: it asks the user for what the policy does
 // not decide. One question is on the terminal at a time.
-func (t *Terminal) Approve(ctx context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+func (t *Terminal) Approve(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 	d, err := t.policy.Approve(ctx, req)
-	if err != nil || d.Verdict != registry.Ask {
+	if err != nil || d.Verdict != approval.Ask {
 		return d, err
 	}
 	t.asking.Lock()
@@ -61,14 +62,14 @@ func (t *Terminal) Approve(ctx context.Context, req *registry.ApprovalRequest) (
 	case line, ok := <-t.answer:
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}
 		if !ok {
-			return registry.Decision{Reason: "no user is there to approve it"}, nil
+			return approval.Decision{Reason: "no user is there to approve it"}, nil
 		}
-		return registry.Decision{Reason: "the user refused it"}, nil
+		return approval.Decision{Reason: "the user refused it"}, nil
 	case <-ctx.Done():
-		return registry.Decision{}, context.Cause(ctx)
+		return approval.Decision{}, context.Cause(ctx)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -181,7 +182,7 @@ func (p *page) answer(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "There is no such decision.", http.StatusBadRequest)
 		return
 	}
-	if err != nil && !errors.As(err, new(*registry.UnknownApprovalError)) {
+	if err != nil && !errors.As(err, new(*approval.UnknownError)) {
 		http.Error(w, fmt.Sprintf("The call was approved, but: %v", err), http.StatusBadGateway)
 		return
 	}

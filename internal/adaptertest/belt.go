@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -62,9 +63,9 @@ func newBelt(t *testing.T) *belt {
 		ran: map[string][]string{}, login: make(chan struct{}),
 		began: make(chan struct{}, 8), ended: make(chan struct{}, 8), meeting: make(chan struct{}),
 	}
-	policy, err := policy.New(registry.Allow,
-		policy.Rule{Verdict: registry.Ask, Server: "crew", Tool: "danger"},
-		policy.Rule{Verdict: registry.Deny, Server: "crew", Tool: "private", User: "ben"})
+	policy, err := policy.New(approval.Allow,
+		policy.Rule{Verdict: approval.Ask, Server: "crew", Tool: "danger"},
+		policy.Rule{Verdict: approval.Deny, Server: "crew", Tool: "private", User: "ben"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,6 @@ type size struct {
 var large = map[string]size{
 	"host/doctor": {names: 65, reason: "each hint is a name"},
 	"mcp":         {lines: 10_800, names: 106, reason: "the types of the protocol are in it, and the client that speaks it"},
-	"registry":    {names: 73, reason: "the calls that wait read its catalogue"},
 }
 
 // exportedNames returns the exported names that a package declares at its top level,

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -457,7 +458,7 @@ var ironclaw = []row{
 		for hint, want := range map[string]bool{"true": true, "false": false} {
 			tool := strings.Replace(strings.Replace(ironclawTool, `"destructive_hint": false`, `"destructive_hint": `+hint, 1), `"read_only_hint": true`, `"read_only_hint": false`, 1)
 			yes := true
-			ask := allowing(t, policy.Rule{Verdict: registry.Ask, Destructive: &yes})
+			ask := allowing(t, policy.Rule{Verdict: approval.Ask, Destructive: &yes})
 			server := ironclawServer(t, mcptest.Script{"tools/list": tools(tool)})
 			opts := fakes(fakeServers{"postgres": server})
 			opts.Registry = registry.New(&registry.Options{Approver: ask})

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -263,7 +264,7 @@ func encode(t *testing.T, v any) string {
 // allowing returns a policy that allows what no rule speaks of.
 func allowing(t *testing.T, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := policy.New(registry.Allow, rules...)
+	p, err := policy.New(approval.Allow, rules...)
 	if err != nil {
 		t.Fatal(err)
 	}

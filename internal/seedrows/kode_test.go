@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -212,7 +213,7 @@ var kode = []row{
 	}},
 	{43, func(t *testing.T) {
 		no := false
-		ask := allowing(t, policy.Rule{Verdict: registry.Ask, Native: &no})
+		ask := allowing(t, policy.Rule{Verdict: approval.Ask, Native: &no})
 		opts := &host.Options{Registry: registry.New(&registry.Options{Approver: ask})}
 		h := open(t, "mcp.json", `{"mcpServers": {"myserver": `+kodeServer+`}}`, opts)
 		for range 2 { // always

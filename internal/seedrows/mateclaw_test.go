@@ -25,6 +25,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -470,7 +471,7 @@ var mateclaw = []row{
 		}
 	}},
 	{57, func(t *testing.T) {
-		deny := allowing(t, policy.Rule{Verdict: registry.Deny, User: "agent-2", Server: "filesystem"})
+		deny := allowing(t, policy.Rule{Verdict: approval.Deny, User: "agent-2", Server: "filesystem"})
 		m := mateclawHost(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, mateclawFilesystem)
 		h := m.Host()
 		equal(t, "what one agent may call", len(h.Registry().Callable(session.WithUser(patience(t), "agent-1"))), 5)

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -351,6 +352,14 @@ var types = []any{
 	(*mcp.TimeoutError)(nil),
 	(*mcp.UnavailableError)(nil),
 	(*mcp.UnresponsiveError)(nil),
+	(*approval.Decision)(nil),
+	(*approval.DeniedError)(nil),
+	(*approval.LimitError)(nil),
+	(*approval.Options)(nil),
+	(*approval.PolicyError)(nil),
+	(*approval.StaleError)(nil),
+	(*approval.UnknownError)(nil),
+	(*approval.Verdict)(nil),
 	(*gate.Error)(nil),
 	(*gate.Finding)(nil),
 	(*gate.Gate)(nil),
@@ -431,7 +440,6 @@ var types = []any{
 	(*toolset.ServerTokens)(nil),
 	(*toolset.Set)(nil),
 	(*toolset.SetOptions)(nil),
-	(*registry.ApprovalOptions)(nil),
 	(*registry.ApprovalRequest)(nil),
 	(*registry.ApprovalRequiredError)(nil),
 	(*registry.ApproveOptions)(nil),
@@ -439,10 +447,8 @@ var types = []any{
 	(*registry.ArgumentOptions)(nil),
 	(*registry.ArgumentsError)(nil),
 	(*registry.Call)(nil),
-	(*registry.Decision)(nil),
 	(*registry.Definition)(nil),
 	(*registry.DefinitionError)(nil),
-	(*registry.DeniedError)(nil),
 	(*registry.Diff)(nil),
 	(*registry.DuplicateError)(nil),
 	(*registry.ExecutionTime)(nil),
@@ -456,8 +462,6 @@ var types = []any{
 	(*registry.Options)(nil),
 	(*registry.Origin)(nil),
 	(*registry.PanicError)(nil),
-	(*registry.PendingLimitError)(nil),
-	(*registry.PolicyError)(nil),
 	(*registry.Preview)(nil),
 	(*registry.Previewed)(nil),
 	(*registry.Problem)(nil),
@@ -469,10 +473,7 @@ var types = []any{
 	(*registry.ResultError)(nil),
 	(*registry.Server)(nil),
 	(*registry.Snapshot)(nil),
-	(*registry.StaleApprovalError)(nil),
-	(*registry.UnknownApprovalError)(nil),
 	(*registry.UnknownToolError)(nil),
-	(*registry.Verdict)(nil),
 	(*filestore.Error)(nil),
 	(*filestore.Options)(nil),
 	(*seal.CorruptError)(nil),

@@ -1,8 +1,8 @@
 // Package policy decides by rules which calls a registry makes.
 //
-//	p, err := policy.New(registry.Ask,
-//		policy.Rule{Verdict: registry.Deny, Server: "prod-*"},
-//		policy.Rule{Verdict: registry.Allow, Server: "github", Tool: "{get,list}_*"})
+//	p, err := policy.New(approval.Ask,
+//		policy.Rule{Verdict: approval.Deny, Server: "prod-*"},
+//		policy.Rule{Verdict: approval.Allow, Server: "github", Tool: "{get,list}_*"})
 //	r := registry.New(&registry.Options{Approver: p})
 //
 // A [Policy] is an approver of package registry: the first [Rule] that is for a call

@@ -8,15 +8,16 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 func ExampleNew() {
 	yes := true
-	policy, err := policy.New(registry.Ask,
-		policy.Rule{Verdict: registry.Allow, Server: "prod-eu", Tool: "get_*"},
-		policy.Rule{Verdict: registry.Deny, Server: "prod-*", Reason: "production is read only"},
-		policy.Rule{Verdict: registry.Allow, Trusted: &yes, ReadOnly: &yes},
+	policy, err := policy.New(approval.Ask,
+		policy.Rule{Verdict: approval.Allow, Server: "prod-eu", Tool: "get_*"},
+		policy.Rule{Verdict: approval.Deny, Server: "prod-*", Reason: "production is read only"},
+		policy.Rule{Verdict: approval.Allow, Trusted: &yes, ReadOnly: &yes},
 	)
 	if err != nil {
 		fmt.Println(err)
@@ -60,7 +61,7 @@ func ExampleParse() {
 }
 
 func ExamplePolicy_MarshalJSON() {
-	policy, err := policy.New(registry.Ask, policy.Rule{Verdict: registry.AllowForSession, Server: "notes", Tool: "{get,list}_*"})
+	policy, err := policy.New(approval.Ask, policy.Rule{Verdict: approval.AllowForSession, Server: "notes", Tool: "{get,list}_*"})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // A FileError is one thing wrong with a policy that [Parse] reads.
@@ -96,7 +97,7 @@ func each(err error) []error {
 // A policyFile is a policy that is being read.
 type policyFile struct {
 	doc       *jsonc.Document
-	byDefault registry.Verdict
+	byDefault approval.Verdict
 	rules     []Rule
 	places    []map[string]place // by rule and field; "" is the rule
 	faults    []*FileError
@@ -180,17 +181,17 @@ func (f *policyFile) read(root *jsonc.Node) {
 	}
 }
 
-func (f *policyFile) verdict(n *jsonc.Node, path jsonc.Path) registry.Verdict {
+func (f *policyFile) verdict(n *jsonc.Node, path jsonc.Path) approval.Verdict {
 	if !f.is(n, path, jsonc.String) {
-		return registry.Deny
+		return approval.Deny
 	}
-	for v := registry.Deny; isVerdict(v); v++ {
+	for v := approval.Deny; isVerdict(v); v++ {
 		if n.Text == v.String() {
 			return v
 		}
 	}
 	f.fail(place{n.Offset, path}, errors.New(`there is no such verdict: use "deny", "ask", "allow" or "allow_for_session"`))
-	return registry.Deny
+	return approval.Deny
 }
 
 func (f *policyFile) rule(n *jsonc.Node, path jsonc.Path) {
@@ -309,7 +310,7 @@ func (p *Policy) MarshalJSON() ([]byte, error) {
 	file := struct {
 		Rules   []ruleJSON `json:"rules"`
 		Default string     `json:"default"`
-	}{[]ruleJSON{}, registry.Deny.String()}
+	}{[]ruleJSON{}, approval.Deny.String()}
 	if p != nil {
 		file.Default = p.byDefault.String()
 		for _, r := range p.rules {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -41,7 +41,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 
 	for _, text := range []string{`{"default":"deny"}`, `{"default":"deny","rules":[]}`} {
-		if p, err := policy.Parse([]byte(text)); err != nil || p.Decide(annotated("", true)).Verdict != registry.Deny {
+		if p, err := policy.Parse([]byte(text)); err != nil || p.Decide(annotated("", true)).Verdict != approval.Deny {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // maxRules is how many rules a [Policy] has at most.
@@ -27,13 +28,13 @@ const maxRules = 1000
 // everything. Make one with [New], [Parse] or [Cautious].
 type Policy struct {
 	rules     []*rule
-	byDefault registry.Verdict // of calls that no rule is for
+	byDefault approval.Verdict // of calls that no rule is for
 }
 
 // New returns a policy of rules, and of a default for calls that no rule is for.
 // It fails with one [*RuleError] for each field of a rule that is wrong, such as a
 // pattern that is malformed.
-func New(byDefault registry.Verdict, rules ...Rule) (*Policy, error) {
+func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
 	var errs []error
 	if !isVerdict(byDefault) {
 		errs = append(errs, &RuleError{-1, "", fmt.Errorf("%v is no verdict: use Deny, Ask, Allow or AllowForSession", byDefault)})
@@ -60,26 +61,26 @@ func New(byDefault registry.Verdict, rules ...Rule) (*Policy, error) {
 // claims nobody vouches for.
 func Cautious() *Policy {
 	yes, no := true, false
-	p, _ := New(registry.Ask, // the rules are tested
-		Rule{Verdict: registry.Allow, Trusted: &yes, ReadOnly: &yes},
-		Rule{Verdict: registry.Ask, Trusted: &no, Reason: "its server is not trusted"},
-		Rule{Verdict: registry.Ask, Annotated: &no, Reason: "it does not say what it does"},
-		Rule{Verdict: registry.Ask, Destructive: &yes, Reason: "it may destroy something"},
-		Rule{Verdict: registry.Ask, Reason: "it may change something"},
+	p, _ := New(approval.Ask, // the rules are tested
+		Rule{Verdict: approval.Allow, Trusted: &yes, ReadOnly: &yes},
+		Rule{Verdict: approval.Ask, Trusted: &no, Reason: "its server is not trusted"},
+		Rule{Verdict: approval.Ask, Annotated: &no, Reason: "it does not say what it does"},
+		Rule{Verdict: approval.Ask, Destructive: &yes, Reason: "it may destroy something"},
+		Rule{Verdict: approval.Ask, Reason: "it may change something"},
 	)
 	return p
 }
 
 // Approve returns what [Policy.Decide] does. The error is always nil.
-func (p *Policy) Approve(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+func (p *Policy) Approve(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 	return p.Decide(req), nil
 }
 
 // Decide returns what becomes of a call. It is a pure function of User, Tool,
 // Hints and Trusted.
-func (p *Policy) Decide(req *registry.ApprovalRequest) registry.Decision {
+func (p *Policy) Decide(req *registry.ApprovalRequest) approval.Decision {
 	if p == nil || req == nil || req.Tool == nil {
-		return registry.Decision{Verdict: registry.Deny, Reason: "there is no policy for it"}
+		return approval.Decision{Verdict: approval.Deny, Reason: "there is no policy for it"}
 	}
 	native := req.Tool.Origin.Server == ""
 	s := situation{native, native || req.Trusted, req.Hints}
@@ -102,16 +103,16 @@ func (p *Policy) Decide(req *registry.ApprovalRequest) registry.Decision {
 func silentHints() registry.Hints { return new(registry.Definition).Hints() }
 
 // first returns the decision of the first rule that is for a call.
-func (p *Policy) first(req *registry.ApprovalRequest, s situation) registry.Decision {
+func (p *Policy) first(req *registry.ApprovalRequest, s situation) approval.Decision {
 	for _, r := range p.rules {
 		if r.matches(req.User, req.Tool, s) {
-			return registry.Decision{Verdict: r.Verdict, Reason: r.why}
+			return approval.Decision{Verdict: r.Verdict, Reason: r.why}
 		}
 	}
 	if loosens(p.byDefault) {
-		return registry.Decision{Verdict: p.byDefault}
+		return approval.Decision{Verdict: p.byDefault}
 	}
-	return registry.Decision{Verdict: p.byDefault, Reason: "no rule of the policy is for it"}
+	return approval.Decision{Verdict: p.byDefault, Reason: "no rule of the policy is for it"}
 }
 
 // Check reports rules for servers that are not there: a [*RuleError] for each rule

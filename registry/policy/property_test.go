@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // pick returns one of the values.
@@ -15,7 +16,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 
 func randomRule(r *rand.Rand) Rule {
 	rule := Rule{
-		Verdict:       pick(r, registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession),
+		Verdict:       pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession),
 		Server:        pick(r, "", "", "", "a", "b", "*", "?"),
 		Tool:          pick(r, "", "", "", "x", "a__x", "*x", "?", "*"),
 		User:          pick(r, "", "", "", "u", "*"),
@@ -31,7 +32,7 @@ func randomRule(r *rand.Rand) Rule {
 }
 
 // compiled returns a policy of rules that nobody checked.
-func compiled(t *testing.T, byDefault registry.Verdict, rules []Rule) *Policy {
+func compiled(t *testing.T, byDefault approval.Verdict, rules []Rule) *Policy {
 	t.Helper()
 	p := &Policy{byDefault: byDefault}
 	for i, rule := range rules {
@@ -92,7 +93,7 @@ func TestClaimsNeverLoosen(t *testing.T) {
 	stricter, believed := 0, 0
 	silent := callsTo(nil, false)
 	for range 600 {
-		p := compiled(t, pick(r, registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession), randomRules(r))
+		p := compiled(t, pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession), randomRules(r))
 		raw := randomAnnotations(r)
 		for i, claiming := range callsTo(raw, false) {
 			got, bound := p.Decide(claiming).Verdict, p.Decide(silent[i]).Verdict
@@ -130,7 +131,7 @@ func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 	for range rounds {
 		rules := randomRules(r)
 		rules[0].Reason = "<because \"it\" is>\n"
-		p, err := New(pick(r, registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession), rules...)
+		p, err := New(pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession), rules...)
 		if err != nil {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // A Rule is one rule of a [Policy]: what becomes of the calls that it is for. It
@@ -24,8 +25,8 @@ import (
 // defaults of the protocol. See [Policy] for what becomes of the claims of servers
 // that are not trusted.
 type Rule struct {
-	// Verdict is what becomes of the calls. The zero value is [registry.Deny].
-	Verdict registry.Verdict
+	// Verdict is what becomes of the calls. The zero value is [approval.Deny].
+	Verdict approval.Verdict
 	// Server is a pattern for the configured name of the tool's server. A native
 	// tool has none and does not fit any pattern, not even *.
 	Server string
@@ -59,7 +60,7 @@ type Rule struct {
 	// ExecutionTime is about Hints.ExecutionTime: [registry.Fast], [registry.Medium] or [registry.Slow].
 	ExecutionTime registry.ExecutionTime
 
-	// Reason becomes that of the [registry.Decision]. Empty: it names the rule.
+	// Reason becomes that of the [approval.Decision]. Empty: it names the rule.
 	Reason string
 }
 
@@ -107,9 +108,9 @@ func (r Rule) compile(index int) (*rule, []error) {
 	c := &rule{Rule: r, why: r.Reason}
 	switch {
 	case r.Reason != "":
-	case r.Verdict == registry.Deny:
+	case r.Verdict == approval.Deny:
 		c.why = fmt.Sprintf("rules[%d] of the policy denies it", index)
-	case r.Verdict == registry.Ask:
+	case r.Verdict == approval.Ask:
 		c.why = fmt.Sprintf("rules[%d] of the policy has somebody asked", index)
 	}
 	for _, f := range c.flags() {
@@ -153,10 +154,10 @@ func pattern(text string) (*glob.Pattern, error) {
 }
 
 // isVerdict reports whether there is such a verdict.
-func isVerdict(v registry.Verdict) bool { return v >= registry.Deny && v <= registry.AllowForSession }
+func isVerdict(v approval.Verdict) bool { return v >= approval.Deny && v <= approval.AllowForSession }
 
 // loosens reports whether a verdict lets calls through.
-func loosens(v registry.Verdict) bool { return v == registry.Allow || v == registry.AllowForSession }
+func loosens(v approval.Verdict) bool { return v == approval.Allow || v == approval.AllowForSession }
 
 // A flag is a field of a Rule that holds true, false or nil.
 type flag struct {

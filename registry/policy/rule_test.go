@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
@@ -21,7 +22,7 @@ func annotated(raw string, trusted bool) *registry.ApprovalRequest {
 	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
 }
 
-func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...policy.Rule) *policy.Policy {
+func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
 	p, err := policy.New(byDefault, rules...)
 	if err != nil {
@@ -83,11 +84,11 @@ func annotations() []string {
 func TestRuleHints(t *testing.T) {
 	nothing := (&registry.Definition{}).Hints()
 	for _, c := range hintRules() {
-		for _, verdict := range []registry.Verdict{registry.Deny, registry.Ask, registry.Allow, registry.AllowForSession} {
-			loosens := verdict >= registry.Allow
-			byDefault := registry.Deny
+		for _, verdict := range []approval.Verdict{approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession} {
+			loosens := verdict >= approval.Allow
+			byDefault := approval.Deny
 			if !loosens {
-				byDefault = registry.AllowForSession
+				byDefault = approval.AllowForSession
 			}
 			rule := c.rule
 			rule.Verdict = verdict
@@ -130,14 +131,14 @@ func TestRuleTrustedAndNative(t *testing.T) {
 		{policy.Rule{Tool: "get"}, true, false, false}, // that name is the servers' own
 		{policy.Rule{Tool: "get", Server: "*"}, false, true, true},
 	} {
-		tt.rule.Verdict = registry.Allow
-		p := mustPolicy(t, registry.Deny, tt.rule)
+		tt.rule.Verdict = approval.Allow
+		p := mustPolicy(t, approval.Deny, tt.rule)
 		for _, c := range []struct {
 			name string
 			req  *registry.ApprovalRequest
 			want bool
 		}{{"native", native, tt.native}, {"trusted", annotated("", true), tt.trusted}, {"untrusted", annotated("", false), tt.untrusted}} {
-			if got := p.Decide(c.req).Verdict == registry.Allow; got != c.want {
+			if got := p.Decide(c.req).Verdict == approval.Allow; got != c.want {
 				t.Errorf("%d: %s tool: %t, want %t", i, c.name, got, c.want)
 			}
 		}
@@ -172,11 +173,11 @@ func TestRuleNames(t *testing.T) {
 		{policy.Rule{Server: "files", Tool: "get", User: "alice"}, "web", "get", "alice", false},
 	} {
 		req := &registry.ApprovalRequest{User: tt.user, Tool: toolDefinition(tt.server, tt.tool)}
-		want := registry.AllowForSession
+		want := approval.AllowForSession
 		if tt.want {
-			want = registry.Deny
+			want = approval.Deny
 		}
-		if got := mustPolicy(t, registry.AllowForSession, tt.rule).Decide(req).Verdict; got != want {
+		if got := mustPolicy(t, approval.AllowForSession, tt.rule).Decide(req).Verdict; got != want {
 			t.Errorf("%+v: %s of %s for %q: %v, want %v", tt.rule, tt.tool, tt.server, tt.user, got, want)
 		}
 	}
@@ -188,17 +189,17 @@ func TestRuleNameIsAClaim(t *testing.T) {
 	real := &registry.ApprovalRequest{Tool: toolDefinition("github", "get")}
 	for i, tt := range []struct {
 		rule         policy.Rule
-		forged, real registry.Verdict
+		forged, real approval.Verdict
 	}{
-		{policy.Rule{Verdict: registry.Allow, Tool: "github__*"}, registry.Ask, registry.Allow},
-		{policy.Rule{Verdict: registry.AllowForSession, Tool: "github__*"}, registry.Ask, registry.AllowForSession},
-		{policy.Rule{Verdict: registry.Allow, Tool: "get"}, registry.Ask, registry.Ask},
-		{policy.Rule{Verdict: registry.Allow, Server: "github", Tool: "get"}, registry.Ask, registry.Allow},
-		{policy.Rule{Verdict: registry.Allow, Server: "github", Tool: "github__get"}, registry.Ask, registry.Allow},
-		{policy.Rule{Verdict: registry.Deny, Tool: "github__*"}, registry.Deny, registry.Deny},
-		{policy.Rule{Verdict: registry.Deny, Tool: "get"}, registry.Ask, registry.Deny},
+		{policy.Rule{Verdict: approval.Allow, Tool: "github__*"}, approval.Ask, approval.Allow},
+		{policy.Rule{Verdict: approval.AllowForSession, Tool: "github__*"}, approval.Ask, approval.AllowForSession},
+		{policy.Rule{Verdict: approval.Allow, Tool: "get"}, approval.Ask, approval.Ask},
+		{policy.Rule{Verdict: approval.Allow, Server: "github", Tool: "get"}, approval.Ask, approval.Allow},
+		{policy.Rule{Verdict: approval.Allow, Server: "github", Tool: "github__get"}, approval.Ask, approval.Allow},
+		{policy.Rule{Verdict: approval.Deny, Tool: "github__*"}, approval.Deny, approval.Deny},
+		{policy.Rule{Verdict: approval.Deny, Tool: "get"}, approval.Ask, approval.Deny},
 	} {
-		p := mustPolicy(t, registry.Ask, tt.rule)
+		p := mustPolicy(t, approval.Ask, tt.rule)
 		if got := p.Decide(forged).Verdict; got != tt.forged {
 			t.Errorf("%d: the forged tool: %v, want %v", i, got, tt.forged)
 		}
@@ -218,7 +219,7 @@ func fault(err error) string {
 }
 
 func TestRuleErrors(t *testing.T) {
-	const ask = registry.Ask
+	const ask = approval.Ask
 	for _, tt := range []struct {
 		want  string
 		rules []policy.Rule
@@ -235,7 +236,7 @@ func TestRuleErrors(t *testing.T) {
 		{"0 Server: the pattern \"a\\n\" has white space", []policy.Rule{{Server: "a\n"}}},
 		{"0 Tool: the pattern \"a\\x00b\" has white space at an end, or control", []policy.Rule{{Tool: "a\x00b"}}},
 	} {
-		_, err := policy.New(registry.Ask, tt.rules...)
+		_, err := policy.New(approval.Ask, tt.rules...)
 		if got := fault(err); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%q: got the error %q, want it to begin with %q", fmt.Sprintf("%+v", tt.rules), got, tt.want)
 		}
@@ -258,17 +259,17 @@ func TestRuleErrors(t *testing.T) {
 // A policy keeps nothing that its maker can change.
 func TestPolicyKeepsItsRules(t *testing.T) {
 	yes := true
-	rules := []policy.Rule{{Verdict: registry.Allow, Trusted: &yes}}
-	p := mustPolicy(t, registry.Deny, rules...)
+	rules := []policy.Rule{{Verdict: approval.Allow, Trusted: &yes}}
+	p := mustPolicy(t, approval.Deny, rules...)
 	yes = false
 	rules[0] = policy.Rule{}
-	if got := p.Decide(annotated("", true)).Verdict; got != registry.Allow {
+	if got := p.Decide(annotated("", true)).Verdict; got != approval.Allow {
 		t.Errorf("after a change from outside: %v", got)
 	}
 }
 
 func TestPolicyCheck(t *testing.T) {
-	p := mustPolicy(t, registry.Ask, policy.Rule{Server: "github"}, policy.Rule{Server: "n*"}, policy.Rule{Tool: "x"}, policy.Rule{Server: "githbu"}, policy.Rule{Server: "prod-*"})
+	p := mustPolicy(t, approval.Ask, policy.Rule{Server: "github"}, policy.Rule{Server: "n*"}, policy.Rule{Tool: "x"}, policy.Rule{Server: "githbu"}, policy.Rule{Server: "prod-*"})
 	if err := p.Check([]string{"github", "notes", "prod-1", "githbu"}); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -210,11 +211,11 @@ func TestAnswerOfNothing(t *testing.T) {
 
 func TestWaitForAnApproval(t *testing.T) {
 	var ran atomic.Int64
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		if req.Tool.Name == "danger" && !req.Approved {
-			return registry.Decision{Verdict: registry.Ask}, nil
+			return approval.Decision{Verdict: approval.Ask}, nil
 		}
-		return registry.Decision{Verdict: registry.Allow}, nil
+		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
 	turn := newTurn(t, r, nil,
 		nativeTool("danger", func(context.Context) (*mcp.CallToolResult, error) { ran.Add(1); return says("done"), nil }),
@@ -241,7 +242,7 @@ func TestWaitForAnApproval(t *testing.T) {
 	if err := errors.Join(err, <-refused); err != nil {
 		t.Fatal(err)
 	}
-	var denied *registry.DeniedError
+	var denied *approval.DeniedError
 	if !errors.As(answers[0].Err, &denied) || result.Text(answers[1].Result) != "safe" || result.Text(answers[2].Result) != "done" {
 		t.Errorf("the answers are %q", texts(answers))
 	}
@@ -254,8 +255,8 @@ func TestWaitForAnApproval(t *testing.T) {
 }
 
 func TestWaitEndsWithItsContext(t *testing.T) {
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	turn := newTurn(t, r, nil, nativeTool("danger", func(context.Context) (*mcp.CallToolResult, error) { return says("done"), nil }))
 	_, err := turn.Run(t.Context(), []profile.Call{{Name: "danger"}})
@@ -273,8 +274,8 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 
 // What was made while the context ended is told.
 func TestWaitKeepsWhatIsThere(t *testing.T) {
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -390,7 +391,7 @@ func TestWaitForALogin(t *testing.T) {
 func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loggedIn := make(chan struct{})
-		policy, err := policy.New(registry.Allow, policy.Rule{Verdict: registry.Ask, Tool: "danger"})
+		policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -72,9 +73,9 @@ func TestTurnCallIDs(t *testing.T) {
 				return next(ctx, c)
 			}
 		}},
-		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			note("approver", req.CallID)
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
 	})
 	r.Observe(func(_ context.Context, o *registry.Observation) { note("observer", o.CallID) })
@@ -114,8 +115,8 @@ func TestTurnCallIDs(t *testing.T) {
 // A call that is approved later has the id of the model's call, whoever approves it.
 func TestTurnCallIDOfApproval(t *testing.T) {
 	var seen []string
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-		return registry.Decision{Verdict: registry.Ask}, nil
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	r.Observe(func(ctx context.Context, o *registry.Observation) {
 		seen = append(seen, fmt.Sprintf("%s %s, context %s", o.Kind, o.CallID, registry.CallIDOf(ctx)))

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // A served is a tool of a server that is never called.
@@ -55,7 +56,7 @@ func thousand(tb testing.TB) *registry.Registry {
 // toolsOf returns the tools of a turn with all tools of a registry.
 func toolsOf(tb testing.TB, r *registry.Registry, p profile.Provider, opts profile.Options) []*profile.Tool {
 	tb.Helper()
-	turn, err := profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &registry.ToolsetOptions{Share: 1}})
+	turn, err := profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &toolset.SetOptions{Share: 1}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
 // A DisabledError reports a call of a tool that is switched off, see
@@ -22,9 +23,9 @@ func (e *DisabledError) Error() string {
 	return fmt.Sprintf("rest: tool %s of API %s is disabled", plain.Quote(e.Tool), plain.Quote(e.API))
 }
 
-// Unwrap returns a [*registry.DeniedError], which a model can read.
+// Unwrap returns a [*approval.DeniedError], which a model can read.
 func (e *DisabledError) Unwrap() error {
-	return &registry.DeniedError{Tool: e.Tool, Reason: "it is switched off"}
+	return &approval.DeniedError{Tool: e.Tool, Reason: "it is switched off"}
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -88,7 +89,7 @@ func TestCallTool(t *testing.T) {
 // What is wrong is said of the tool that is meant.
 func TestCallToolErrors(t *testing.T) {
 	accepted := ledger.New(nil)
-	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "books__delete"})})
+	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, approval.Allow, policy.Rule{Tool: "books__delete"})})
 	tool, calls := recorded("books", "create", titled)
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."))
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."), serverTool("books", "new", ""))
@@ -100,7 +101,7 @@ func TestCallToolErrors(t *testing.T) {
 		{`{"name":"books__create","arguments":{"title":1}}`, `arguments of tool "books__create": "title" must be a string`, new(*registry.ArgumentsError)},
 		{`{"name":"books__create","arguments":"{"}`, `arguments of tool "books__create": must be a JSON object, but are not valid JSON`, new(*registry.ArgumentsError)},
 		{`{"name":"books__creat","arguments":{}}`, `unknown tool "books__creat"; did you mean "books__create"`, new(*registry.UnknownToolError)},
-		{`{"name":"books__delete"}`, `calling tool "books__delete" is not allowed`, new(*registry.DeniedError)},
+		{`{"name":"books__delete"}`, `calling tool "books__delete" is not allowed`, new(*approval.DeniedError)},
 		{`{"name":"books__new"}`, `tool "books__new" was not called and nothing ran: it is quarantined`, new(*registry.QuarantinedError)},
 		{`{"name":"call_tool","arguments":{"name":"books__create"}}`, `arguments of tool "call_tool": "name" must be the name of another tool`, new(*registry.ArgumentsError)},
 		{`{"name":"mcp__call_tool","arguments":{"name":"books__create"}}`, `call`, nil},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
@@ -21,7 +22,7 @@ func TestCallToolOfAnotherRegistry(t *testing.T) {
 	tool, calls := recorded("files", "read", titled)
 	mustReplace(t, theirs, "files", tool)
 
-	ours := &belt{Registry: registry.New(&registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "eve", Tool: "call_tool"})})}
+	ours := &belt{Registry: registry.New(&registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Verdict: approval.Deny, User: "eve", Tool: "call_tool"})})}
 	other, wrong := recorded("files", "read", titled)
 	mustReplace(t, ours, "files", other)
 	mustAdd(t, ours, callTool(t, theirs))
@@ -29,7 +30,7 @@ func TestCallToolOfAnotherRegistry(t *testing.T) {
 	if _, err := ours.Call(t.Context(), "call_tool", args); err != nil || len(*calls) != 1 || len(*wrong) != 0 {
 		t.Errorf("%v; theirs got %q, ours %q", err, *calls, *wrong)
 	}
-	var denied *registry.DeniedError
+	var denied *approval.DeniedError
 	if _, err := ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args); !errors.As(err, &denied) || len(*calls) != 1 {
 		t.Errorf("%v; theirs got %q", err, *calls)
 	}
@@ -76,8 +77,8 @@ func TestCallToolLeavesTheUsersResults(t *testing.T) {
 // What is denied to a user is not told of by an error either.
 func TestErrorsRespectTheUser(t *testing.T) {
 	accepted := ledger.New(nil)
-	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, registry.Allow,
-		policy.Rule{Verdict: registry.Deny, User: "guest", Server: "payroll"})})
+	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, approval.Allow,
+		policy.Rule{Verdict: approval.Deny, User: "guest", Server: "payroll"})})
 	mustReplace(t, r, "payroll", serverTool("payroll", "fire", ""), serverTool("payroll", "hire_staff", ""))
 	mustReplace(t, r, "payroll", serverTool("payroll", "fire", "Monday."), serverTool("payroll", "hire_staff", ""))
 	for user, want := range map[string]struct{ held, misspelt string }{
@@ -98,7 +99,7 @@ func TestErrorsRespectTheUser(t *testing.T) {
 
 // The tools for searching are there for everybody, and stay when others are replaced.
 func TestFindersStay(t *testing.T) {
-	r := searching(t, registry.Options{Approver: mustPolicy(t, registry.Deny)})
+	r := searching(t, registry.Options{Approver: mustPolicy(t, approval.Deny)})
 	for range 2 {
 		if got := ask(t, r, "search_tools", `{"query":"note"}`); !strings.Contains(got, "There are no tools") {
 			t.Errorf("a search by who may call nothing: %s", got)

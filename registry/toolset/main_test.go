@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -95,7 +96,7 @@ func mustReplace(t testing.TB, r *belt, server string, tools ...registry.Tool) r
 	return diff
 }
 
-func mustPolicy(t testing.TB, byDefault registry.Verdict, rules ...policy.Rule) *policy.Policy {
+func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
 	p, err := policy.New(byDefault, rules...)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -97,7 +98,7 @@ func TestSearchFindsNothingInQuarantine(t *testing.T) {
 // Nobody finds what he may not call, nor the tools for searching themselves.
 func TestSearchIsForTheUser(t *testing.T) {
 	r := newBelt(t, &registry.Options{
-		Approver: mustPolicy(t, registry.Allow, policy.Rule{Verdict: registry.Deny, User: "guest", Tool: "*delete*"}),
+		Approver: mustPolicy(t, approval.Allow, policy.Rule{Verdict: approval.Deny, User: "guest", Tool: "*delete*"}),
 	}, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	for user, want := range map[string][]string{

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -175,7 +176,7 @@ func TestFindersRespectTheUser(t *testing.T) {
 	accepted := ledger.New(&ledger.Options{Mode: ledger.Pin})
 	r := searching(t, registry.Options{
 		Ledger:   accepted,
-		Approver: mustPolicy(t, registry.Allow, policy.Rule{Tool: "notes__delete", User: "eve"}, policy.Rule{Tool: "notes__ignite", User: "eve"}),
+		Approver: mustPolicy(t, approval.Allow, policy.Rule{Tool: "notes__delete", User: "eve"}, policy.Rule{Tool: "notes__ignite", User: "eve"}),
 	})
 	mustReplace(t, r, "notes",
 		serverTool("notes", "create", "Write a note."),
@@ -222,8 +223,8 @@ func TestFindersRespectTheUser(t *testing.T) {
 func TestFindersNeedNoApproval(t *testing.T) {
 	for name, approver := range map[string]registry.Approver{
 		"cautious": policy.Cautious(),
-		"denies":   mustPolicy(t, registry.Deny, policy.Rule{Verdict: registry.Ask, Server: "notes"}),
-		"asks":     mustPolicy(t, registry.Ask),
+		"denies":   mustPolicy(t, approval.Deny, policy.Rule{Verdict: approval.Ask, Server: "notes"}),
+		"asks":     mustPolicy(t, approval.Ask),
 	} {
 		r := searching(t, registry.Options{Approver: approver})
 		if got := ask(t, r, "search_tools", `{"query":"delete a note"}`); !strings.Contains(got, "notes__delete") {

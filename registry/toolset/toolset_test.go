@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -84,7 +85,7 @@ func TestToolset(t *testing.T) {
 		{name: "results are kept", registry: registry.Options{Results: &result.Options{}},
 			opts:  &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
 			tools: "call_tool describe_tool read_result search_tools", deferred: everything, tokens: 40, all: 70},
-		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Server: "github"}, policy.Rule{Tool: "notes__delete"})},
+		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Server: "github"}, policy.Rule{Tool: "notes__delete"})},
 			tools: "clock notes__create weather__forecast", tokens: 30, all: 30},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -316,7 +317,7 @@ func TestToolsetOfAStrangeCounter(t *testing.T) {
 
 // What is denied to the one is neither shown nor told to the one, and is to the other.
 func TestToolsetOfAUser(t *testing.T) {
-	r := searching(t, registry.Options{Approver: mustPolicy(t, registry.Allow, policy.Rule{Server: "github", User: "eve"})})
+	r := searching(t, registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Server: "github", User: "eve"})})
 	for user, want := range map[string]bool{"eve": false, "ada": true} {
 		set := r.Toolset(onbehalf.With(t.Context(), user), always)
 		texts := toolNames(set.Deferred)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -46,7 +47,7 @@ func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 }
 
 func isUnknownApproval(err error) bool {
-	var unknown *registry.UnknownApprovalError
+	var unknown *approval.UnknownError
 	return errors.As(err, &unknown)
 }
 
@@ -137,9 +138,9 @@ func outcomeOf(err error) activity.Outcome {
 		arguments   *registry.ArgumentsError
 		quarantined *registry.QuarantinedError
 		asks        *registry.ApprovalRequiredError
-		denied      *registry.DeniedError
-		policy      *registry.PolicyError
-		stale       *registry.StaleApprovalError
+		denied      *approval.DeniedError
+		policy      *approval.PolicyError
+		stale       *approval.StaleError
 		notReady    *registry.NotReadyError
 	)
 	class := failure.Of(err)

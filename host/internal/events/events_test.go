@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -95,14 +96,14 @@ func static(name string, err error) *staticTool {
 func TestRecordedCalls(t *testing.T) {
 	reg, _, take := recorded(t, &registry.Options{
 		Ledger: ledger.New(nil),
-		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (registry.Decision, error) {
+		Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 			if req.Tool.Origin.Tool == "forbidden" {
-				return registry.Decision{Verdict: registry.Deny}, nil
+				return approval.Decision{Verdict: approval.Deny}, nil
 			}
-			return registry.Decision{Verdict: registry.Allow}, nil
+			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
 	})
-	if _, err := toolset.New(h.registry, nil); err != nil {
+	if _, err := toolset.New(reg, nil); err != nil {
 		t.Fatal(err)
 	}
 	failing := static("failing", nil)
@@ -164,8 +165,8 @@ func TestRecordedCalls(t *testing.T) {
 // nobody the means to approve.
 func TestRecordedApprovals(t *testing.T) {
 	reg, _, take := recorded(t, &registry.Options{
-		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-			return registry.Decision{Verdict: registry.Ask}, nil
+		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			return approval.Decision{Verdict: approval.Ask}, nil
 		}),
 	})
 	if _, err := reg.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
@@ -216,8 +217,8 @@ approval s/fine: refused by "ann", name s__fine`
 // All events about a call have its id and parent, whoever answers the approval.
 func TestRecordedCallID(t *testing.T) {
 	reg, _, take := recorded(t, &registry.Options{
-		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (registry.Decision, error) {
-			return registry.Decision{Verdict: registry.Ask}, nil
+		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			return approval.Decision{Verdict: approval.Ask}, nil
 		}),
 	})
 	if _, err := reg.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {

@@ -1,4 +1,4 @@
-package registry
+package approval
 
 import (
 	"fmt"
@@ -7,28 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// An ApprovalRequiredError reports a call that waits for somebody's approval. It
-// was not made. [Registry.Approve] makes it, [Registry.Deny] drops it, and
-// [Registry.Await] waits for either.
-type ApprovalRequiredError struct {
-	Request *ApprovalRequest // what is asked; its ID names the call
-
-	watched bool // see approvals.watchers
-}
-
-// Error is made for the model that wanted the call. It says that the user has been
-// asked if a [Registry.WatchApprovals] runs that yields the call.
-func (e *ApprovalRequiredError) Error() string {
-	if !e.watched {
-		return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", plain.Quote(e.Request.Tool.Name))
-	}
-	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", plain.Quote(e.Request.Tool.Name))
-}
-
-// Outcome returns [mcp.NotSent]: nothing ran.
-func (e *ApprovalRequiredError) Outcome() mcp.Outcome { return mcp.NotSent }
-
-// A DeniedError reports a call that is not allowed: by the [Approver], by the
+// A DeniedError reports a call that is not allowed: by the registry.Approver, by the
 // person who was asked, or because nobody answered in time. Its text is made for
 // the model that wanted it.
 type DeniedError struct {
@@ -48,10 +27,10 @@ func (e *DeniedError) Error() string {
 // Outcome returns [mcp.NotSent]: nothing ran.
 func (e *DeniedError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// A PendingLimitError reports a call that needs approval and cannot wait for it,
-// because what waits already leaves no room, see [ApprovalOptions].MaxPending. It was
+// A LimitError reports a call that needs approval and cannot wait for it,
+// because what waits already leaves no room, see [Options].MaxPending. It was
 // not made. Unwrap returns a [*DeniedError], which a model can read.
-type PendingLimitError struct {
+type LimitError struct {
 	Tool     string // name of the tool
 	User     string // whose share is full; empty: the calls of all users together are too many
 	MaxCalls int    // how many calls may wait, of the user or of all
@@ -59,12 +38,12 @@ type PendingLimitError struct {
 }
 
 // Error names the tool, whose share is full, the bound, and what makes room.
-func (e *PendingLimitError) Error() string { return e.denied().Error() }
+func (e *LimitError) Error() string { return e.denied().Error() }
 
 // Unwrap returns a [*DeniedError].
-func (e *PendingLimitError) Unwrap() error { return e.denied() }
+func (e *LimitError) Unwrap() error { return e.denied() }
 
-func (e *PendingLimitError) denied() *DeniedError {
+func (e *LimitError) denied() *DeniedError {
 	whose := "the calls of all users that wait for approval"
 	if e.User != "" {
 		whose = "the calls of this user that wait for approval"
@@ -76,7 +55,7 @@ func (e *PendingLimitError) denied() *DeniedError {
 // whether it may be.
 type PolicyError struct {
 	Tool string // name of the tool
-	Err  error  // of the [Approver], or of the context
+	Err  error  // of the registry.Approver, or of the context
 }
 
 // Error names the tool and what went wrong.
@@ -89,9 +68,9 @@ func (e *PolicyError) Unwrap() error { return e.Err }
 // Outcome returns [mcp.NotSent]: nothing ran.
 func (e *PolicyError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// An UnknownApprovalError reports an id under which no call waits, or none that
+// An UnknownError reports an id under which no call waits, or none that
 // the user of the context may see. Nothing was done.
-type UnknownApprovalError struct {
+type UnknownError struct {
 	ID string // the id that was given; not part of the text
 	// Reason says what became of the call, such as "it was refused"; empty if
 	// nothing is known of it, or not any more.
@@ -99,7 +78,7 @@ type UnknownApprovalError struct {
 }
 
 // Error says what became of the call, as far as it is known.
-func (e *UnknownApprovalError) Error() string {
+func (e *UnknownError) Error() string {
 	if e.Reason != "" {
 		return "the call does not wait for approval: " + e.Reason
 	}
@@ -107,18 +86,18 @@ func (e *UnknownApprovalError) Error() string {
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran because of this attempt.
-func (e *UnknownApprovalError) Outcome() mcp.Outcome { return mcp.NotSent }
+func (e *UnknownError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// A StaleApprovalError reports a call that was approved but not made: the tool is
+// A StaleError reports a call that was approved but not made: the tool is
 // not what it was when the call was decided. Calling again shows what it is now.
-type StaleApprovalError struct {
+type StaleError struct {
 	Tool string // name of the tool
 }
 
 // Error is made for the model that wanted the call, and the person who approved.
-func (e *StaleApprovalError) Error() string {
+func (e *StaleError) Error() string {
 	return fmt.Sprintf("tool %s has changed since the call was approved or asked for, so it was not called; look at its description and, if the call is still right, make it again: it is then decided anew", plain.Quote(e.Tool))
 }
 
 // Outcome returns [mcp.NotSent]: nothing ran.
-func (e *StaleApprovalError) Outcome() mcp.Outcome { return mcp.NotSent }
+func (e *StaleError) Outcome() mcp.Outcome { return mcp.NotSent }

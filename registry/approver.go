@@ -5,48 +5,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
-// A Verdict is what becomes of a call.
-type Verdict int
+// An ApprovalRequiredError reports a call that waits for somebody's approval. It
+// was not made. [Registry.Approve] makes it, [Registry.Deny] drops it, and
+// [Registry.Await] waits for either.
+type ApprovalRequiredError struct {
+	Request *ApprovalRequest // what is asked; its ID names the call
 
-// The verdicts. The zero value is the strictest.
-const (
-	// Deny: the call fails with a [*DeniedError].
-	Deny Verdict = iota
-	// Ask: the call fails with an [*ApprovalRequiredError], and goes on when
-	// somebody calls [Registry.Approve].
-	Ask
-	// Allow: the call goes on.
-	Allow
-	// AllowForSession: the call goes on, and so do later ones of the same user
-	// and conversation (see [WithConversation]) to the same tool, unless the
-	// Approver denies them, as long as the tool does not change.
-	AllowForSession
-)
+	watched bool // see approvals.watchers
+}
 
-// String returns "deny", "ask", "allow" or "allow_for_session".
-func (v Verdict) String() string {
-	switch v {
-	case Deny:
-		return "deny"
-	case Ask:
-		return "ask"
-	case Allow:
-		return "allow"
-	case AllowForSession:
-		return "allow_for_session"
+// Error is made for the model that wanted the call. It says that the user has been
+// asked if a [Registry.WatchApprovals] runs that yields the call.
+func (e *ApprovalRequiredError) Error() string {
+	if !e.watched {
+		return fmt.Sprintf("tool %s has to be approved by the user first; do not call it again before that", plain.Quote(e.Request.Tool.Name))
 	}
-	return fmt.Sprintf("Verdict(%d)", int(v))
+	return fmt.Sprintf("tool %s needs the approval of the user, who has been asked; do not call it again before the user has answered", plain.Quote(e.Request.Tool.Name))
 }
 
-// A Decision is an [Approver]'s answer.
-type Decision struct {
-	// Verdict is what becomes of the call. The zero value is [Deny].
-	Verdict Verdict
-	// Reason says why. The model and the person who is asked can read it.
-	Reason string
-}
+// Outcome returns [mcp.NotSent]: nothing ran.
+func (e *ApprovalRequiredError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // An ApprovalRequest is a call that wants to be made. It can be marshaled as JSON.
 type ApprovalRequest struct {
@@ -55,7 +39,7 @@ type ApprovalRequest struct {
 	ID string `json:"id,omitempty"`
 	// Approved says that somebody approved this call already, or the tool for the
 	// session. An Approver that asks people need not do so again: it is asked
-	// whether anything forbids the call by now, and [Ask] lets it pass.
+	// whether anything forbids the call by now, and [approval.Ask] lets it pass.
 	Approved bool `json:"approved"`
 	// User is on whose behalf the call is made, as by session.WithUser; empty if
 	// nobody was named.
@@ -85,15 +69,15 @@ type ApprovalRequest struct {
 
 // An Approver decides which calls are made. It may take its time, and ask
 // somebody right away, until ctx ends. It is safe for concurrent use. An error
-// stops the call as [Deny] does, as a [*PolicyError].
+// stops the call as [approval.Deny] does, as a [*approval.PolicyError].
 type Approver interface {
-	Approve(ctx context.Context, req *ApprovalRequest) (Decision, error)
+	Approve(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)
 }
 
 // An ApproverFunc is a function that is an [Approver].
-type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (Decision, error)
+type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)
 
 // Approve calls f.
-func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (Decision, error) {
+func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (approval.Decision, error) {
 	return f(ctx, req)
 }

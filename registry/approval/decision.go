@@ -1,0 +1,64 @@
+package approval
+
+import (
+	"fmt"
+	"time"
+)
+
+// Options say how calls wait for an answer. Zero means the default.
+type Options struct {
+	// TTL is how long a call waits, and for how long after its end the outcome
+	// is there for registry.Registry.Await. Default: 30 minutes.
+	TTL time.Duration
+	// MaxPending is how many calls wait at one time; one more fails with a
+	// [*LimitError]. All together take 64 MiB of memory at most, with their
+	// arguments and the definitions of their tools. A user that is named, as by
+	// session.WithUser, has a quarter of both at most, so that no one keeps others
+	// out. Default: 200.
+	MaxPending int
+	// MaxGrants is how many tools are allowed for sessions at one time; the one
+	// that was not used for the longest time is forgotten. A user that is named has a
+	// quarter of them at most. Default: 10,000.
+	MaxGrants int
+}
+
+// A Verdict is what becomes of a call.
+type Verdict int
+
+// The verdicts. The zero value is the strictest.
+const (
+	// Deny: the call fails with a [*DeniedError].
+	Deny Verdict = iota
+	// Ask: the call fails with a *registry.ApprovalRequiredError, and goes on when
+	// somebody calls registry.Registry.Approve.
+	Ask
+	// Allow: the call goes on.
+	Allow
+	// AllowForSession: the call goes on, and so do later ones of the same user
+	// and conversation (see registry.WithConversation) to the same tool, unless the
+	// Approver denies them, as long as the tool does not change.
+	AllowForSession
+)
+
+// String returns "deny", "ask", "allow" or "allow_for_session".
+func (v Verdict) String() string {
+	switch v {
+	case Deny:
+		return "deny"
+	case Ask:
+		return "ask"
+	case Allow:
+		return "allow"
+	case AllowForSession:
+		return "allow_for_session"
+	}
+	return fmt.Sprintf("Verdict(%d)", int(v))
+}
+
+// A Decision is the answer of a registry.Approver.
+type Decision struct {
+	// Verdict is what becomes of the call. The zero value is [Deny].
+	Verdict Verdict
+	// Reason says why. The model and the person who is asked can read it.
+	Reason string
+}

@@ -1,0 +1,59 @@
+package approval_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestVerdict(t *testing.T) {
+	var zero approval.Decision
+	for verdict, want := range map[approval.Verdict]string{
+		zero.Verdict: "deny", approval.Ask: "ask", approval.Allow: "allow", approval.AllowForSession: "allow_for_session", 9: "Verdict(9)",
+	} {
+		if got := verdict.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// None of these calls was made, and a share that is full is told to the model as a call
+// that is not allowed.
+func TestErrors(t *testing.T) {
+	cause := errors.New("the office is closed")
+	limit := &approval.LimitError{Tool: "x", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&approval.DeniedError{Tool: "x"}, `calling tool "x" is not allowed`},
+		{&approval.DeniedError{Tool: "x", Reason: "no"}, `calling tool "x" is not allowed: no`},
+		{limit, `calling tool "x" is not allowed: the calls of this user that wait for approval leave no room for this one (at most 2 calls and 16 MiB); approve or refuse some of them first, or give it smaller arguments`},
+		{&approval.PolicyError{Tool: "x", Err: cause}, `whether tool "x" may be called could not be decided: the office is closed`},
+		{&approval.UnknownError{ID: "secret"}, "no call waits for approval under this id: it was never asked for, or is over"},
+		{&approval.UnknownError{Reason: "it was refused"}, "the call does not wait for approval: it was refused"},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+		if got := mcp.OutcomeOf(test.err); got != mcp.NotSent {
+			t.Errorf("%T: got outcome %v, want %v", test.err, got, mcp.NotSent)
+		}
+	}
+	if got := mcp.OutcomeOf(fmt.Errorf("call: %w", &approval.StaleError{Tool: "x"})); got != mcp.NotSent {
+		t.Errorf("a stale approval: got outcome %v, want %v", got, mcp.NotSent)
+	}
+	if !errors.As(error(limit), new(*approval.DeniedError)) {
+		t.Error("got no *DeniedError in a LimitError, want one")
+	}
+	if !errors.Is(&approval.PolicyError{Err: cause}, cause) {
+		t.Error("got a PolicyError without its cause, want it")
+	}
+}
