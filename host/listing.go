@@ -59,7 +59,7 @@ func (o *listedTool) definition(server string) *registry.Definition {
 	call := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return nil, errEnded
 	}
-	return registry.RemoteFunc(server, o.tool, o.raw, call).Definition()
+	return registry.Remote(server, o.tool, o.raw, call).Definition()
 }
 
 // registryTools makes registry tools of what a server lists, by the entry's filter. Their
@@ -75,7 +75,7 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 			return s.slot.call(ctx, o, args, opts)
 		}
-		tool := registry.RemoteFunc(s.entry.Name, o.tool, o.raw, call)
+		tool := registry.Remote(s.entry.Name, o.tool, o.raw, call)
 		if alias, ok := filter.Rename[name]; ok {
 			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = alias }); err == nil {
 				tool = renamed

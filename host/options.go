@@ -150,7 +150,7 @@ func (h *Host) ownHeaders(ctx context.Context, key session.Key, e *config.Server
 // too.
 func (h *Host) listTools(server registry.Server, tools []registry.Tool) (diff registry.Diff, err error) {
 	defer h.caught("a function of the registry's options", &err)
-	return h.registry.ReplaceServer(server, tools)
+	return h.registry.Replace(server, tools)
 }
 
 // logger returns the host's logger, which may discard everything.

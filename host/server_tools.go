@@ -285,7 +285,7 @@ func (st *serverTools) clear() {
 	st.tools, st.says, st.unread, st.listed, st.placed, st.public = nil, nil, nil, false, false, false
 	st.mu.Unlock()
 	if public {
-		_, _ = st.server.host.registry.ReplaceServer(registry.Server{Name: st.server.entry.Name}, nil)
+		_, _ = st.server.host.registry.Replace(registry.Server{Name: st.server.entry.Name}, nil)
 	}
 }
 

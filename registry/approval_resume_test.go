@@ -259,7 +259,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	tools := w.Snapshot().Tools()
 	from := func(fingerprint string) {
 		t.Helper()
-		if _, err := w.ReplaceServer(registry.Server{Name: "files", Fingerprint: fingerprint}, tools); err != nil {
+		if _, err := w.Replace(registry.Server{Name: "files", Fingerprint: fingerprint}, tools); err != nil {
 			t.Fatal(err)
 		}
 	}

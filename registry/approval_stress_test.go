@@ -180,7 +180,7 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	flip := func() {
-		if _, err := r.Replace("s", surfaces[rand.N(2)]); err != nil {
+		if _, err := r.Replace(Server{Name: "s"}, surfaces[rand.N(2)]); err != nil {
 			t.Error(err)
 		}
 	}

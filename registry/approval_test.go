@@ -73,7 +73,7 @@ func (w *ward) connect(t *testing.T) {
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("files", c, tool))
+		tools = append(tools, registry.Remote("files", tool, c.RawAnnotations(tool), c.CallTool))
 	}
 	mustReplace(t, w.Registry, "files", tools...)
 }

@@ -40,7 +40,7 @@ func TestArgumentsAreRedacted(t *testing.T) {
 			}
 		}},
 	})
-	if _, err := r.Replace("notes", []registry.Tool{tool}); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "notes"}, []registry.Tool{tool}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Add(native); err != nil {

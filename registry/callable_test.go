@@ -39,7 +39,7 @@ func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *ato
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote(server, c, tool))
+		tools = append(tools, registry.Remote(server, tool, c.RawAnnotations(tool), c.CallTool))
 	}
 	return tools, &calls
 }
@@ -72,7 +72,7 @@ func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 				}
 
 				// The same claims count if the owner vouches for the server.
-				if _, err := r.ReplaceServer(registry.Server{Name: "files", Trusted: true}, tools); err != nil {
+				if _, err := r.Replace(registry.Server{Name: "files", Trusted: true}, tools); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := r.Call(t.Context(), "files__claims", nil); err != nil || calls.Load() != 1 {

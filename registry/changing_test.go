@@ -22,7 +22,7 @@ func (s *rawServer) described(t *testing.T, server, description string) []regist
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		edited, err := registry.With(registry.Remote(server, s.client, tool), func(d *registry.Definition) { d.Description = description })
+		edited, err := registry.With(registry.Remote(server, tool, s.client.RawAnnotations(tool), s.client.CallTool), func(d *registry.Definition) { d.Description = description })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,12 +155,15 @@ func TestServerWithoutToolsStaysKnown(t *testing.T) {
 	}
 	r := registry.New(&registry.Options{Ledger: accepted})
 	facts := registry.Server{Name: "mail", Mode: ledger.Review, Fingerprint: "one"}
-	if _, err := r.ReplaceServer(facts, nil); err != nil {
+	if _, err := r.Replace(facts, nil); err != nil {
 		t.Fatal(err)
 	}
-	diff := mustReplace(t, r, "mail", serverTool("mail", "send", ""))
-	if got := listedNames(r.Snapshot()); len(got) != 0 || len(diff.Quarantined) != 1 {
-		t.Errorf("listed are %q, in quarantine %+v: the mode of the server is forgotten", got, diff.Quarantined)
+	mustAdd(t, r, serverTool("mail", "send", ""))
+	if got := listedNames(r.Snapshot()); len(got) != 0 {
+		t.Errorf("got %q listed, want none: the mode of the server is forgotten", got)
+	}
+	if held := r.Snapshot().Quarantined(); len(held) != 1 {
+		t.Errorf("got %+v in quarantine, want one tool", held)
 	}
 }
 
@@ -175,18 +178,18 @@ func (t *hookedTool) Definition() *registry.Definition {
 	return t.plainTool.Definition()
 }
 
-// Tools that are listed while the server loses its trust do not bring it back.
-func TestReplaceKeepsTheNewestFacts(t *testing.T) {
+// Tools that are added while the server loses its trust do not bring it back.
+func TestAddKeepsTheNewestFacts(t *testing.T) {
 	trusted := true
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		trusted = req.Trusted
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
-	if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: true}, nil); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "s", Trusted: true}, nil); err != nil {
 		t.Fatal(err)
 	}
-	mustReplace(t, r, "s", &hookedTool{serverTool("s", "a", ""), func() {
-		if _, err := r.ReplaceServer(registry.Server{Name: "s"}, nil); err != nil {
+	mustAdd(t, r, &hookedTool{serverTool("s", "a", ""), func() {
+		if _, err := r.Replace(registry.Server{Name: "s"}, nil); err != nil {
 			t.Error(err)
 		}
 	}})

@@ -128,7 +128,7 @@ func TestReplaceRefusesForeignTools(t *testing.T) {
 		"nil":           nil,
 		"no definition": &plainTool{},
 	} {
-		diff, err := r.Replace("s", []registry.Tool{serverTool("s", "b", ""), tool})
+		diff, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{serverTool("s", "b", ""), tool})
 		var bad *registry.DefinitionError
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), what) || !reflect.DeepEqual(diff, registry.Diff{}) {
 			t.Errorf("Replace = %+v, %v; want a DefinitionError about %s", diff, err, what)

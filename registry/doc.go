@@ -11,9 +11,9 @@
 // # Keep the catalogue
 //
 // A [Registry] holds tools by name. [Registry.Add] adds native tools,
-// [Registry.Replace] and [Registry.ReplaceServer] swap all tools of one server in
-// one step and say what changed, [Registry.Remove] takes tools away. A second tool
-// of the same name is refused and the first keeps it.
+// [Registry.Replace] swaps all tools of one server in one step and says what changed,
+// [Registry.Remove] takes tools away. A second tool of the same name is refused and the
+// first keeps it.
 //
 // # Name the tools of servers
 //

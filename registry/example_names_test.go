@@ -23,7 +23,7 @@ func ExampleOptions_names() {
 				Origin:      registry.Origin{Server: server, Tool: tool},
 			}, answer: textResult("found")})
 		}
-		if _, err := r.Replace(server, listed); err != nil {
+		if _, err := r.Replace(registry.Server{Name: server}, listed); err != nil {
 			fmt.Println(err)
 		}
 	}

@@ -13,7 +13,7 @@ func ExampleRegistry_Quarantines() {
 	accepted := ledger.New(nil)
 	r := registry.New(&registry.Options{Ledger: accepted})
 	server := registry.Server{Name: "mail", Fingerprint: "https://mail.example/mcp", Quarantined: true}
-	if _, err := r.ReplaceServer(server, []registry.Tool{serverTool("mail", "send", "Sends a mail.")}); err != nil {
+	if _, err := r.Replace(server, []registry.Tool{serverTool("mail", "send", "Sends a mail.")}); err != nil {
 		fmt.Println(err)
 		return
 	}

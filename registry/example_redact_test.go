@@ -26,7 +26,7 @@ func ExampleArgumentOptions_redact() {
 			return &mcp.CallToolResult{}, nil
 		},
 	}
-	if _, err := r.Replace("notes", []registry.Tool{tool}); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "notes"}, []registry.Tool{tool}); err != nil {
 		fmt.Println(err)
 	}
 	_, err := r.Call(context.Background(), "notes__add", json.RawMessage(`{"text":"ask staff-123456"}`))

@@ -87,10 +87,10 @@ func ExampleRemote() {
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("notes", c, tool))
+		tools = append(tools, registry.Remote("notes", tool, c.RawAnnotations(tool), c.CallTool))
 	}
 	r := registry.New(nil)
-	diff, err := r.Replace("notes", tools)
+	diff, err := r.Replace(registry.Server{Name: "notes"}, tools)
 	fmt.Println(diff.Added, err)
 
 	res, err := r.Call(ctx, "notes__create", json.RawMessage(`{"title":"Buy milk"}`))
@@ -106,9 +106,9 @@ func ExampleRegistry_Replace() {
 		serverTool("notes", "create", "Make a note"),
 		serverTool("notes", "delete", "Delete a note"),
 	}
-	diff, err := r.Replace("notes", tools)
+	diff, err := r.Replace(registry.Server{Name: "notes"}, tools)
 	fmt.Println(diff.Added, diff.Removed, err)
-	diff, err = r.Replace("notes", tools[:1])
+	diff, err = r.Replace(registry.Server{Name: "notes"}, tools[:1])
 	fmt.Println(diff.Added, diff.Removed, err)
 	// Output:
 	// [notes__create notes__delete] [] <nil>

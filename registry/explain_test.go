@@ -66,7 +66,7 @@ func TestExplainMayAddTheTool(t *testing.T) {
 	explainAway(r, "notes", nil) // is asked after the other, and not at all where that helps
 	r.Explain(func(_ context.Context, name string) error {
 		if name == "notes__create" {
-			_, err := r.Replace("notes", []registry.Tool{serverTool("notes", "create", "")})
+			_, err := r.Replace(registry.Server{Name: "notes"}, []registry.Tool{serverTool("notes", "create", "")})
 			return err
 		}
 		return nil

@@ -26,7 +26,7 @@ func hiding(t *testing.T) registry.Tool {
 		Name: "pay", Title: hides, Description: hides,
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","description":` + quoted + `}}}`),
 	}
-	return registry.RemoteFunc("s", tool, nil, func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	return registry.Remote("s", tool, nil, func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{
 			Content: []mcp.Content{
 				&mcp.TextContent{Text: hides},
@@ -92,7 +92,7 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 // What a trusted server says, and results for users, stay as they came.
 func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
 	r := registry.New(nil)
-	if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: true}, []registry.Tool{hiding(t)}); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "s", Trusted: true}, []registry.Tool{hiding(t)}); err != nil {
 		t.Fatal(err)
 	}
 	def := r.Snapshot().Tools()[0].Definition()

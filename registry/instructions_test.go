@@ -13,7 +13,7 @@ import (
 // says tells the registry what a server says of its use.
 func says(t *testing.T, r *registry.Registry, mode ledger.Mode, text string, tools ...registry.Tool) {
 	t.Helper()
-	if _, err := r.ReplaceServer(registry.Server{Name: "s", Mode: mode, Instructions: &text}, tools); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "s", Mode: mode, Instructions: &text}, tools); err != nil {
 		t.Fatal(err)
 	}
 }

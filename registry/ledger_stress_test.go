@@ -55,7 +55,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 		mustReplace(t, r, "mail", version(0))
 		work.Go(func() { // the server
 			for n := range rounds {
-				if _, err := r.Replace("mail", []registry.Tool{version(n * (i + 1) % 7), serverTool("mail", fmt.Sprint("other", n%3), "")}); err != nil {
+				if _, err := r.Replace(registry.Server{Name: "mail"}, []registry.Tool{version(n * (i + 1) % 7), serverTool("mail", fmt.Sprint("other", n%3), "")}); err != nil {
 					t.Error(err)
 				}
 			}

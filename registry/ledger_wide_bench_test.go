@@ -98,7 +98,7 @@ func BenchmarkCallEverything(b *testing.B) {
 		tool.answer.StructuredContent = json.RawMessage(`{"id":"17"}`)
 		tools = append(tools, tool)
 	}
-	if _, err := r.ReplaceServer(registry.Server{Name: "server", Trusted: true, Fingerprint: "one"}, tools); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "server", Trusted: true, Fingerprint: "one"}, tools); err != nil {
 		b.Fatal(err)
 	}
 	args := json.RawMessage(`{"title":"Buy milk","tags":["home","shop"]}`)

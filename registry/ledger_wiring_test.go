@@ -58,14 +58,14 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := []registry.Tool{serverTool("mail", "send", "and a copy"), serverTool("mail", "list", "")}
-	diff, err := r.Replace("mail", now)
+	diff, err := r.Replace(registry.Server{Name: "mail"}, now)
 	if !errors.As(err, new(*ledger.Error)) || len(diff.Quarantined) != 1 {
 		t.Errorf("replaced: %+v, %v", diff, err)
 	}
 	if got := accepted.Pending(); len(got) != 1 || got[0].Tool != "send" {
 		t.Errorf("pending: %+v", got)
 	}
-	if _, err := r.Replace("new", []registry.Tool{serverTool("new", "a", "")}); !errors.As(err, new(*ledger.Error)) {
+	if _, err := r.Replace(registry.Server{Name: "new"}, []registry.Tool{serverTool("new", "a", "")}); !errors.As(err, new(*ledger.Error)) {
 		t.Errorf("a server that is seen for the first time: %v", err)
 	}
 	for name, held := range map[string]bool{"mail__send": true, "mail__list": false, "new__a": true} {

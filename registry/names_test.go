@@ -35,7 +35,7 @@ func remoteTools(t *testing.T, server string, called ...string) []registry.Tool 
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote(server, c, tool))
+		tools = append(tools, registry.Remote(server, tool, c.RawAnnotations(tool), c.CallTool))
 	}
 	return tools
 }

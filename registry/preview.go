@@ -8,7 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
-// A Preview is what [Registry.ReplaceServer] would make of the tools of a server.
+// A Preview is what [Registry.Replace] would make of the tools of a server.
 // All lists are in the order in which the tools were given.
 type Preview struct {
 	// Listed are the tools that would be listed.
@@ -27,7 +27,7 @@ type Previewed struct {
 }
 
 // Preview says what would become of the tools of a server if they were given to
-// [Registry.ReplaceServer] now. It changes nothing: neither the catalogue nor the
+// [Registry.Replace] now. It changes nothing: neither the catalogue nor the
 // ledger, of which it asks what it knows by now, without reading its file again.
 func (r *Registry) Preview(server Server, tools []Tool) (Preview, error) {
 	if err := r.made(); err != nil {

@@ -58,7 +58,7 @@ func TestPreviewIsWhatHappens(t *testing.T) {
 		if r.Snapshot().Version() != version || fmt.Sprint(accepted.Entries()) != entries || string(before) != string(after) {
 			t.Errorf("%s: the preview changed something", step.what)
 		}
-		diff, err := r.ReplaceServer(step.facts, step.tools)
+		diff, err := r.Replace(step.facts, step.tools)
 		if err != nil {
 			t.Fatal(err)
 		}

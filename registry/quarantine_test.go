@@ -17,7 +17,7 @@ func TestCatalogueOfAServerInQuarantine(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: l})
 	s := registry.Server{Name: "github", Fingerprint: "one", Quarantined: true}
 	tool := serverTool("github", "x", "")
-	if _, err := r.ReplaceServer(s, []registry.Tool{tool}); err != nil {
+	if _, err := r.Replace(s, []registry.Tool{tool}); err != nil {
 		t.Fatal(err)
 	}
 	held := r.Snapshot().Quarantined()

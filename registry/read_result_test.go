@@ -36,7 +36,7 @@ func gallery(t *testing.T, answer *sdk.CallToolResult, log string) []registry.To
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("gallery", c, tool))
+		tools = append(tools, registry.Remote("gallery", tool, c.RawAnnotations(tool), c.CallTool))
 	}
 	return tools
 }

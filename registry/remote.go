@@ -9,28 +9,20 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// Remote returns a tool of an MCP server. It is named as by the zero [names.Names]; a
-// registry with other Names gives it another name. Its calls go through c, with
-// the progress function of [WithProgress] if there is one. A server's result is
-// returned as it came.
-//
-// Remote copies what it needs of t. The schemas are kept byte for byte; a missing
-// input schema becomes {"type":"object"}. Remote returns nil if c or t is nil.
-func Remote(server string, c *mcp.Client, t *mcp.Tool) Tool {
-	if c == nil || t == nil {
-		return nil
-	}
-	return RemoteFunc(server, t, c.RawAnnotations(t), c.CallTool)
-}
-
 // A RemoteCall calls a tool by its name at the server, as [mcp.Client.CallTool]
 // does.
 type RemoteCall func(ctx context.Context, tool string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error)
 
-// RemoteFunc is [Remote] for a server whose clients come and go: call is made for
-// each call of the tool. Annotations are those of the tool as the server sent them,
-// byte for byte; nil if that is not known. It returns nil if t or call is nil.
-func RemoteFunc(server string, t *mcp.Tool, annotations json.RawMessage, call RemoteCall) Tool {
+// Remote returns a tool of an MCP server. It is named as by the zero [names.Names]; a
+// registry with other Names gives it another name. Its calls are made by call, such as
+// the CallTool of an [mcp.Client], with the progress function of [WithProgress] if there
+// is one. A server's result is returned as it came.
+//
+// Annotations are those of the tool as the server sent them, byte for byte, see
+// [mcp.Client.RawAnnotations]; nil if that is not known. Remote copies what it needs of t.
+// The schemas are kept byte for byte; a missing input schema becomes {"type":"object"}.
+// Remote returns nil if t or call is nil.
+func Remote(server string, t *mcp.Tool, annotations json.RawMessage, call RemoteCall) Tool {
 	if t == nil || call == nil {
 		return nil
 	}

@@ -62,7 +62,7 @@ func connect(t *testing.T, r *registry.Registry, server *sdk.Server) (*mcp.Clien
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("notes", c, tool))
+		tools = append(tools, registry.Remote("notes", tool, c.RawAnnotations(tool), c.CallTool))
 	}
 	return c, mustReplace(t, r, "notes", tools...)
 }
@@ -144,7 +144,7 @@ func TestRemoteDefinition(t *testing.T) {
 		OutputSchema: json.RawMessage(output),
 		Annotations:  &mcp.ToolAnnotations{Title: "Note", DestructiveHint: ptr(false)},
 	}
-	d := registry.Remote("notes", new(mcp.Client), tool).Definition()
+	d := registry.Remote("notes", tool, nil, new(mcp.Client).CallTool).Definition()
 
 	// Whatever happens to the server's tool later, the definition stands.
 	tool.Name, tool.Annotations.Title = "x", "x"
@@ -175,7 +175,7 @@ func TestRemoteSchemas(t *testing.T) {
 		"value":     {map[string]any{"type": "object", "title": "x"}, `{"title":"x","type":"object"}`, `{"title":"x","type":"object"}`},
 		"bad":       {func() {}, `null`, `null`},
 	} {
-		d := registry.Remote("s", new(mcp.Client), &mcp.Tool{Name: "a", InputSchema: test.schema, OutputSchema: test.schema}).Definition()
+		d := registry.Remote("s", &mcp.Tool{Name: "a", InputSchema: test.schema, OutputSchema: test.schema}, nil, new(mcp.Client).CallTool).Definition()
 		if string(d.InputSchema) != test.input || string(d.OutputSchema) != test.output {
 			t.Errorf("%s: schemas = %s and %s, want %s and %s", what, d.InputSchema, d.OutputSchema, test.input, test.output)
 		}
@@ -183,10 +183,10 @@ func TestRemoteSchemas(t *testing.T) {
 }
 
 func TestRemoteOfNothing(t *testing.T) {
-	if tool := registry.Remote("s", nil, &mcp.Tool{}); tool != nil {
+	if tool := registry.Remote("s", &mcp.Tool{}, nil, nil); tool != nil {
 		t.Errorf("Remote without a client = %v", tool)
 	}
-	if tool := registry.Remote("s", new(mcp.Client), nil); tool != nil {
+	if tool := registry.Remote("s", nil, nil, new(mcp.Client).CallTool); tool != nil {
 		t.Errorf("Remote without a tool = %v", tool)
 	}
 }

@@ -132,9 +132,9 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 }
 
 // Replace makes tools all the tools of a server, in one step: every tool whose
-// Origin.Server is server is swapped for them. An empty server stands for the
-// native tools. What else is known of the server stays as it was, see
-// [Registry.ReplaceServer].
+// Origin.Server is its name is swapped for them. What the registry knew of the server is
+// replaced as well. A [Server] without a name stands for the native tools; its other
+// fields have no effect.
 //
 // A tool whose name is held by another origin, or comes twice in tools, is
 // rejected and the first holder keeps the name; so is a tool whose name or
@@ -151,28 +151,18 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // [Registry.Call].
 //
 // A [*DefinitionError] means that nothing was done: a tool is nil, has no
-// definition, or has an Origin.Server other than server. A [*ledger.Error] means that
+// definition, or has an Origin.Server other than the name of the server. A [*ledger.Error] means that
 // the ledger could not be written, and so approves nothing that is new: the tools
 // are in place as the Diff says, and the new and changed ones are held back.
 // Replace them again when that is put right.
 //
 // The tool read_result, see [result.Options], and hidden tools, see
 // [Registry.AddHidden], are not among those that are replaced.
-func (r *Registry) Replace(server string, tools []Tool) (Diff, error) {
-	return r.replace(server, nil, tools)
-}
-
-// ReplaceServer is [Registry.Replace] for a server of which more is known than
-// its name.
-func (r *Registry) ReplaceServer(server Server, tools []Tool) (Diff, error) {
-	if server.Name == "" {
-		return r.replace("", nil, tools)
+func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
+	name, facts := server.Name, &server
+	if name == "" {
+		facts = nil
 	}
-	return r.replace(server.Name, &server, tools)
-}
-
-// replace leaves what is known of the server as it is if facts is nil.
-func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, error) {
 	if err := r.made(); err != nil {
 		return Diff{}, err
 	}
@@ -190,9 +180,6 @@ func (r *Registry) replace(name string, facts *Server, tools []Tool) (Diff, erro
 		return Diff{}, err
 	}
 	defer unlock()
-	if facts == nil {
-		facts = r.known(name)
-	}
 	var diff Diff
 	known := r.offersOf(name)
 	offers = r.examine(facts, append(staying(known, offers), offers...), known, &diff)

@@ -46,9 +46,9 @@ func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Ser
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote(facts.Name, s.client, tool))
+		tools = append(tools, registry.Remote(facts.Name, tool, s.client.RawAnnotations(tool), s.client.CallTool))
 	}
-	diff, err := r.ReplaceServer(facts, tools)
+	diff, err := r.Replace(facts, tools)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 // A Server is what the owner of a registry knows of a server whose tools are
 // listed. It comes from the configuration, never from the server itself. A registry
-// remembers it while the server has no tools, too; [Registry.ReplaceServer] with
+// remembers it while the server has no tools, too; [Registry.Replace] with
 // nothing but the name makes it forget.
 type Server struct {
 	// Name is the server's configured name, the Origin.Server of its tools.
@@ -42,7 +42,7 @@ func (s *Server) ledger() ledger.Server {
 }
 
 // Instructions returns what may be told a model of the use of a server, out of what
-// [Registry.ReplaceServer] was told of it: the text that the ledger has approved, which
+// [Registry.Replace] was told of it: the text that the ledger has approved, which
 // may be another one than the server gives now, or none. Without a ledger it is what the
 // server says. Of a server that is not trusted, characters that people do not see are
 // left out. The words are the server's.

@@ -18,7 +18,7 @@ func TestZeroRegistry(t *testing.T) {
 	_, callErr := r.Call(ctx, "x", nil)
 	_, resumeErr := r.Approve(ctx, "x", nil)
 	_, awaitErr := r.Await(ctx, "x")
-	_, replaceErr := r.Replace("s", nil)
+	_, replaceErr := r.Replace(registry.Server{Name: "s"}, nil)
 	_, previewErr := r.Preview(registry.Server{Name: "s"}, nil)
 	_, findErr := r.Find(ctx, "x")
 	_, nilErr := (*registry.Registry)(nil).Call(ctx, "x", nil)

@@ -89,7 +89,7 @@ func TestLedger(t *testing.T) {
 			}
 			r := registry.New(&registry.Options{Ledger: accepted})
 			tool := nothing{&registry.Definition{Name: "s__a", Description: description, InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
-			if _, err := r.Replace("s", []registry.Tool{tool}); err != nil {
+			if _, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}); err != nil {
 				t.Fatal(err)
 			}
 			return len(r.Snapshot().Quarantined()), accepted

@@ -46,7 +46,7 @@ func NewSource(c *client.Client, server registry.Server, r *registry.Registry) *
 }
 
 // Refresh lists the server's tools, all pages, and makes them those of the registry, see
-// [registry.Registry.ReplaceServer]. A tool that cannot be read is among those that are
+// [registry.Registry.Replace]. A tool that cannot be read is among those that are
 // rejected. If the list cannot be had, or has more than 5,000 tools, the registry stays as
 // it is. One list is read at a time: who comes meanwhile waits.
 func (s *Source) Refresh(ctx context.Context) (registry.Diff, error) {
@@ -64,7 +64,7 @@ func (s *Source) Refresh(ctx context.Context) (registry.Diff, error) {
 		if err != nil {
 			return registry.Diff{}, s.unlisted(err)
 		}
-		diff, err := s.registry.ReplaceServer(s.server, tools)
+		diff, err := s.registry.Replace(s.server, tools)
 		diff.Rejected = append(diff.Rejected, rejected...)
 		return diff, err
 	})

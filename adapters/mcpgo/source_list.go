@@ -160,5 +160,5 @@ func (s *Source) tool(raw json.RawMessage) (registry.Tool, error) {
 	} else if err := json.Unmarshal(t.Annotations, &tool.Annotations); err != nil {
 		tool.Annotations = nil // claims that nobody understands are none
 	}
-	return registry.RemoteFunc(s.server.Name, tool, t.Annotations, s.call), nil
+	return registry.Remote(s.server.Name, tool, t.Annotations, s.call), nil
 }

@@ -406,7 +406,7 @@ func TestSharedTurn(t *testing.T) {
 					t.Errorf("%d messages, %v", len(messages), err)
 				}
 				if i == 0 {
-					if _, err := reg.Replace("srv", []registry.Tool{late}[n%2:]); err != nil {
+					if _, err := reg.Replace(registry.Server{Name: "srv"}, []registry.Tool{late}[n%2:]); err != nil {
 						t.Error(err)
 					}
 				}

@@ -39,9 +39,9 @@ func newBench(t *testing.T, opts belt.Options, options *registry.Options) *bench
 	}
 	var tools []registry.Tool
 	for _, tool := range list {
-		tools = append(tools, registry.Remote("notes", b.client, tool))
+		tools = append(tools, registry.Remote("notes", tool, b.client.RawAnnotations(tool), b.client.CallTool))
 	}
-	if _, err := b.registry.Replace("notes", tools); err != nil {
+	if _, err := b.registry.Replace(registry.Server{Name: "notes"}, tools); err != nil {
 		t.Fatal(err)
 	}
 	native := registry.MustFunc("add", "Adds", func(ctx context.Context, in addends) (int, error) {

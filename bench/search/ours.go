@@ -29,7 +29,7 @@ func openOurs() (func(string) ([]string, error), func() error, error) {
 				Origin:       registry.Origin{Server: s.Name, Tool: t.Name},
 			}}
 		}
-		if _, err := r.Replace(s.Name, tools); err != nil {
+		if _, err := r.Replace(registry.Server{Name: s.Name}, tools); err != nil {
 			return nil, nil, err
 		}
 	}

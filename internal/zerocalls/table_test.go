@@ -147,7 +147,6 @@ var functions = []function{
 	{"registry.MustFunc", registry.MustFunc[any, any]},
 	{"registry.New", registry.New},
 	{"registry.Remote", registry.Remote},
-	{"registry.RemoteFunc", registry.RemoteFunc},
 	{"registry.ReportProgress", registry.ReportProgress},
 	{"registry.Verify", registry.Verify},
 	{"registry.With", registry.With},

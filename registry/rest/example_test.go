@@ -148,7 +148,7 @@ func ExampleService_Tools() {
 	defer s.Close()
 	tools := s.Tools()
 	r := registry.New(nil)
-	if _, err := r.ReplaceServer(s.Server(), tools); err != nil {
+	if _, err := r.Replace(s.Server(), tools); err != nil {
 		fmt.Println(err)
 		return
 	}

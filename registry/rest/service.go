@@ -141,12 +141,12 @@ func (s *Service) Server() registry.Server {
 var errNoRegistry = errors.New("rest: the registry is nil")
 
 // Publish makes the enabled tools all the tools that a registry has of the service.
-// The errors are those of [registry.Registry.ReplaceServer].
+// The errors are those of [registry.Registry.Replace].
 func (s *Service) Publish(r *registry.Registry) (registry.Diff, error) {
 	if r == nil {
 		return registry.Diff{}, errNoRegistry
 	}
-	return r.ReplaceServer(s.Server(), s.Tools())
+	return r.Replace(s.Server(), s.Tools())
 }
 
 // fingerprint identifies where the requests of the service lead, and what they carry

@@ -21,7 +21,7 @@ func ExampleNew() {
 	add := func(_ context.Context, n numbers) (int, error) { return n.A + n.B, nil }
 	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
 	for _, server := range []string{"github", "gitlab"} {
-		_, _ = r.Replace(server, []registry.Tool{
+		_, _ = r.Replace(registry.Server{Name: server}, []registry.Tool{
 			serverTool(server, "create_issue", "Create an issue in a repository."),
 			serverTool(server, "list_issues", "List the issues of a repository."),
 		})
@@ -60,11 +60,11 @@ func ExampleNew() {
 // What the tools of each server take of a model's context window.
 func ExampleOf() {
 	r := registry.New(nil)
-	_, _ = r.Replace("github", []registry.Tool{
+	_, _ = r.Replace(registry.Server{Name: "github"}, []registry.Tool{
 		serverTool("github", "create_issue", "Create an issue in a repository."),
 		serverTool("github", "list_issues", "List the issues of a repository."),
 	})
-	_, _ = r.Replace("clock", []registry.Tool{serverTool("clock", "now", "Tell the time.")})
+	_, _ = r.Replace(registry.Server{Name: "clock"}, []registry.Tool{serverTool("clock", "now", "Tell the time.")})
 	set := toolset.Of(context.Background(), r, nil)
 	fmt.Printf("%d of %d tokens\n", set.All, set.Limit)
 	for _, s := range set.Servers {

@@ -39,7 +39,7 @@ func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
 		for _, n := range names {
 			tools = append(tools, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: n}}})
 		}
-		if _, err := r.Replace("s", tools); err != nil {
+		if _, err := r.Replace(registry.Server{Name: "s"}, tools); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := f.Search(t.Context(), Query{Text: "x"}); err != nil {
@@ -148,7 +148,7 @@ func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	accepted := ledger.New(&ledger.Options{Mode: ledger.Review})
 	r := registry.New(&registry.Options{Ledger: accepted})
 	pay := &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: "pay"}}}
-	if _, err := r.Replace("s", []registry.Tool{pay}); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{pay}); err != nil {
 		t.Fatal(err)
 	}
 	held := r.Snapshot()

@@ -89,7 +89,7 @@ func mustAdd(t testing.TB, r *belt, tools ...registry.Tool) {
 
 func mustReplace(t testing.TB, r *belt, server string, tools ...registry.Tool) registry.Diff {
 	t.Helper()
-	diff, err := r.Replace(server, tools)
+	diff, err := r.Replace(registry.Server{Name: server}, tools)
 	if err != nil {
 		t.Fatal(err)
 	}

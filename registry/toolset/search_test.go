@@ -238,7 +238,7 @@ func TestSearchWhileTheCatalogueChanges(t *testing.T) {
 			server := fmt.Sprintf("s%d", i)
 			for n := range 50 {
 				tools := []registry.Tool{serverTool(server, fmt.Sprintf("tool_%d", n), "anchor")}
-				if _, err := r.Replace(server, tools); err != nil {
+				if _, err := r.Replace(registry.Server{Name: server}, tools); err != nil {
 					t.Error(err)
 				}
 			}

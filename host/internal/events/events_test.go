@@ -119,12 +119,12 @@ func TestRecordedCalls(t *testing.T) {
 		static("closed", fmt.Errorf("authorize: %w", &auth.LoginRequiredError{Server: "s", URL: "https://login.example/?state=hidden"})),
 		static("changed", nil),
 	}
-	if _, err := reg.Replace("s", tools); err != nil {
+	if _, err := reg.Replace(registry.Server{Name: "s"}, tools); err != nil {
 		t.Fatal(err)
 	}
 	changed := static("changed", nil)
 	changed.def.Description = "Otherwise."
-	if _, err := reg.Replace("s", append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
+	if _, err := reg.Replace(registry.Server{Name: "s"}, append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
 		t.Fatal(err)
 	}
 	ctx := registry.WithConversation(session.WithUser(registry.WithCallID(t.Context(), "c1"), "ann"), "talk")
@@ -169,7 +169,7 @@ func TestRecordedApprovals(t *testing.T) {
 			return approval.Decision{Verdict: approval.Ask}, nil
 		}),
 	})
-	if _, err := reg.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
+	if _, err := reg.Replace(registry.Server{Name: "s"}, []registry.Tool{static("fine", nil)}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(ctx context.Context) string {
@@ -221,7 +221,7 @@ func TestRecordedCallID(t *testing.T) {
 			return approval.Decision{Verdict: approval.Ask}, nil
 		}),
 	})
-	if _, err := reg.Replace("s", []registry.Tool{static("fine", nil)}); err != nil {
+	if _, err := reg.Replace(registry.Server{Name: "s"}, []registry.Tool{static("fine", nil)}); err != nil {
 		t.Fatal(err)
 	}
 	turn, click := registry.WithCallID(t.Context(), "turn 7"), registry.WithCallID(t.Context(), "click 9")
@@ -301,7 +301,7 @@ func TestRecordHeldBack(t *testing.T) {
 	var told HeldBack
 	offer := func(tools ...registry.Tool) {
 		t.Helper()
-		diff, err := reg.Replace("s", tools)
+		diff, err := reg.Replace(registry.Server{Name: "s"}, tools)
 		if err != nil {
 			t.Fatal(err)
 		}
