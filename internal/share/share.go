@@ -17,9 +17,11 @@ type Amount struct {
 // A Book says how much of a store is taken: in all, and by each owner. It is guarded
 // by the lock of its store.
 type Book struct {
-	Max   Amount // of all owners together; zero: no bound
+	Max   Amount // of all owners together; zero: no bound. It does not change.
 	total Amount
 	held  map[Owner]Amount // of users, of servers, and of servers for users
+
+	users, servers int // how many of them hold more than a quarter of Max
 }
 
 // Add notes something new of so many bytes, for its user, its server, and both.
@@ -44,12 +46,29 @@ func (b *Book) changeOf(o Owner, by Amount) {
 	if b.held == nil {
 		b.held = map[Owner]Amount{}
 	}
-	if now := b.held[o].plus(by); now.Count > 0 {
+	before := b.held[o]
+	now := before.plus(by)
+	if now.Count > 0 {
 		b.held[o] = now
 	} else {
 		delete(b.held, o)
 	}
+	change := 0
+	if most := b.Share(quarter); before.exceeds(most) != now.exceeds(most) {
+		if change = 1; before.exceeds(most) {
+			change = -1
+		}
+	}
+	switch {
+	case o.Server == "":
+		b.users += change
+	case o.User == "":
+		b.servers += change
+	}
 }
+
+// quarter is the share of an owner that is exceeded first.
+const quarter = 4
 
 // Total returns what all hold together.
 func (b *Book) Total() Amount { return b.total }
@@ -73,7 +92,7 @@ func (b *Book) Exceeds(o Owner, n int) bool { return b.held[o].exceeds(b.Share(n
 // elements, the oldest first, the first of an owner whose user and server both hold more
 // than a quarter of Max, else of one where either does, else the first of all.
 func First[E any](b *Book, elements iter.Seq2[E, Owner]) (first E) {
-	const quarter = 4
+	possible := min(b.users, 1) + min(b.servers, 1)
 	most := -1
 	for e, o := range elements {
 		exceeded := 0
@@ -86,7 +105,7 @@ func First[E any](b *Book, elements iter.Seq2[E, Owner]) (first E) {
 		if exceeded > most {
 			first, most = e, exceeded
 		}
-		if most == 2 {
+		if most == possible {
 			break
 		}
 	}

@@ -2,6 +2,8 @@ package share
 
 import (
 	"iter"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -84,6 +86,49 @@ func TestFirst(t *testing.T) {
 		}
 		if got := First(&b, iter.Seq2[int, Owner](all)); got != test.want {
 			t.Errorf("%s: got element %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+// The first to go is found without a look at all of them, and is the same.
+func TestFirstOfManyOwners(t *testing.T) {
+	type thing struct {
+		owner Owner
+		bytes int
+	}
+	book := Book{Max: Amount{Count: 20, Bytes: 1_000}}
+	random := rand.New(rand.NewPCG(1, 2))
+	var things []thing
+	for range 20_000 {
+		n := thing{Owner{User: []string{"", "ann", "ben", "eve"}[random.IntN(4)], Server: []string{"", "a", "b", "c"}[random.IntN(4)]}, random.IntN(120)}
+		things = append(things, n)
+		book.Add(n.owner, n.bytes)
+		for book.Full() {
+			want, most := 0, -1
+			for i, x := range things {
+				exceeded := 0
+				if book.Exceeds(Owner{User: x.owner.User}, 4) {
+					exceeded++
+				}
+				if book.Exceeds(Owner{Server: x.owner.Server}, 4) {
+					exceeded++
+				}
+				if exceeded > most {
+					want, most = i, exceeded
+				}
+			}
+			got := First(&book, func(yield func(int, Owner) bool) {
+				for i, x := range things {
+					if !yield(i, x.owner) {
+						return
+					}
+				}
+			})
+			if got != want {
+				t.Fatalf("got %d, want %d", got, want)
+			}
+			book.Remove(things[got].owner, things[got].bytes)
+			things = slices.Delete(things, got, got+1)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -326,8 +325,38 @@ func gapIn(text string, room int, failed bool) textGap {
 	return textGap{from, max(from, to)}
 }
 
-// errorWords are what the end of an output holds that went wrong.
-var errorWords = regexp.MustCompile(`(?i)\b(error|errors|failed|failure|fatal|panic|exception|traceback|denied|abort(ed)?)\b|Error\b|Exception\b`)
+// hasErrorWord reports whether a text has a word that the end of an output has which went
+// wrong, such as "failed" or "TypeError". Words are of letters, digits and underscores.
+func hasErrorWord(text string) bool {
+	for at := 0; at < len(text); at++ {
+		from := at
+		for at < len(text) && isWordByte(text[at]) {
+			at++
+		}
+		if isErrorWord(text[from:at]) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWordByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
+}
+
+func isErrorWord(word string) bool {
+	for _, end := range []string{"error", "exception"} {
+		if n := len(word) - len(end); n >= 0 && strings.EqualFold(word[n:], end) {
+			return true
+		}
+	}
+	for _, known := range []string{"errors", "failed", "failure", "fatal", "panic", "traceback", "denied", "abort", "aborted"} {
+		if len(word) == len(known) && strings.EqualFold(word, known) {
+			return true
+		}
+	}
+	return false
+}
 
 // tailShare returns how much of the room goes to the end of a text, in percent.
 func tailShare(text string, failed bool) int {
@@ -335,7 +364,7 @@ func tailShare(text string, failed bool) int {
 	switch {
 	case failed:
 		return 50
-	case errorWords.MatchString(text[max(0, len(text)-last):]):
+	case hasErrorWord(text[max(0, len(text)-last):]):
 		return 60
 	}
 	return 25

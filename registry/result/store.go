@@ -51,17 +51,19 @@ type store struct {
 	mu       sync.Mutex
 	held     share.Book // Max is not changed
 	byHandle map[string]*list.Element
-	used     *list.List // of *storedResult, the one that was used last in front
+	used     *list.List // of *stored, the one that was used last in front
+	aged     *list.List // of the elements of used, the one that expires first in front
 }
 
 type stored struct {
 	handle string
+	aged   *list.Element
 	*keptResult
 }
 
 func newStore(maxBytes, maxCount int, ttl time.Duration) *store {
 	most := share.Amount{Count: maxCount, Bytes: maxBytes}
-	return &store{ttl: ttl, held: share.Book{Max: most}, byHandle: map[string]*list.Element{}, used: list.New()}
+	return &store{ttl: ttl, held: share.Book{Max: most}, byHandle: map[string]*list.Element{}, used: list.New(), aged: list.New()}
 }
 
 // put keeps a result and returns its handle, 128 random bits that tell nothing. The
@@ -72,12 +74,14 @@ func (s *store) put(k *keptResult) (handle string) {
 		return ""
 	}
 	handle = rand.Text()
-	now := time.Now()
-	k.expires = now.Add(s.ttl)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := time.Now() // with the lock, so that the last to come is the last to expire
+	k.expires = now.Add(s.ttl)
 	s.expire(now)
-	e := s.used.PushFront(&stored{handle, k})
+	kept := &stored{handle: handle, keptResult: k}
+	e := s.used.PushFront(kept)
+	kept.aged = s.aged.PushBack(e)
 	s.byHandle[handle] = e
 	s.held.Add(k.share(), k.size)
 	for s.held.Full() {
@@ -126,16 +130,19 @@ func (s *store) get(handle string, by owner) *keptResult {
 
 // expire drops what has expired. It needs s.mu.
 func (s *store) expire(now time.Time) {
-	for _, e := range s.byHandle {
-		if !now.Before(e.Value.(*stored).expires) {
-			s.drop(e)
+	for first := s.aged.Front(); first != nil; first = s.aged.Front() {
+		e := first.Value.(*list.Element)
+		if now.Before(e.Value.(*stored).expires) {
+			return
 		}
+		s.drop(e)
 	}
 }
 
 // drop forgets one result. It needs s.mu.
 func (s *store) drop(e *list.Element) {
 	k := s.used.Remove(e).(*stored)
+	s.aged.Remove(k.aged)
 	delete(s.byHandle, k.handle)
 	s.held.Remove(k.share(), k.size)
 }

@@ -222,3 +222,16 @@ func TestKeptResultBeyondAShare(t *testing.T) {
 		t.Error("the results of others were pushed out")
 	}
 }
+
+// What is kept is not walked for each result that comes.
+func BenchmarkPut(b *testing.B) {
+	const count = 10_000
+	s := newStore(1<<30, count, time.Hour)
+	for range count {
+		s.put(&keptResult{size: 1})
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.put(&keptResult{size: 1})
+	}
+}
