@@ -1,13 +1,16 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
+	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // An entry is a tool of the catalogue, with what the registry knows of it. It is
@@ -129,4 +132,18 @@ func definitionOf(t Tool) (*Definition, error) {
 		return nil, &DefinitionError{Err: fmt.Errorf("a %T has no definition", t)}
 	}
 	return def, nil
+}
+
+// describedPlainly returns a tool without the characters that models read and people do
+// not see, in what models are told of it. The ledger compares what the server says.
+func describedPlainly(t Tool, def *Definition) (Tool, *Definition) {
+	title, description := textguard.Strip(def.Title), textguard.Strip(def.Description)
+	input, output := result.StripHiddenJSON(def.InputSchema), result.StripHiddenJSON(def.OutputSchema)
+	if title == def.Title && description == def.Description && bytes.Equal(input, def.InputSchema) && bytes.Equal(output, def.OutputSchema) {
+		return t, def
+	}
+	plain := *def
+	plain.served = def.asServed()
+	plain.Title, plain.Description, plain.InputSchema, plain.OutputSchema = title, description, input, output
+	return redefine(t, &plain), &plain
 }

@@ -34,7 +34,7 @@ func serve(tb testing.TB, r *registry.Registry, server string, n int, schema str
 			InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`),
 		}}
 	}
-	diff, err := r.Replace(server, tools)
+	diff, err := r.Replace(registry.Server{Name: server}, tools)
 	if err != nil {
 		tb.Fatal(err)
 	}
