@@ -58,7 +58,7 @@ type contender struct {
 }
 
 const (
-	nameOurs    = "Registry.Search"
+	nameOurs    = "Finder.Search"
 	nameCount   = "counting words"
 	nameBleve   = "bleve, defaults"
 	nameEnglish = "bleve, English, BM25"

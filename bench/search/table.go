@@ -66,7 +66,7 @@ const method = `
   (2^grade − 1) / log2(1 + rank), divided by what the best order of all judged tools
   has. **recall@5** is how many tools of grade 2 or 3 are among the first five,
   divided by how many could be. Both are means over the queries.
-- **The tuning half** is what weights and word lists of ` + "`Registry.Search`" + ` were
+- **The tuning half** is what weights and word lists of ` + "`Finder.Search`" + ` were
   chosen by; of the held-out half only these means were read, but more than once, so
   they flatter a little, too. **Unseen** are the
   queries held out that look for other tools than any query of the tuning half.
@@ -74,6 +74,6 @@ const method = `
   names and descriptions of its parameters. The score of counting words is how many
   of the different words of the query a tool has. bleve runs in memory with a match
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
-  other row has the analyzer for English and BM25. ` + "`Registry.Search`" + ` has its
+  other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
   defaults, without an embedder.
 `
