@@ -126,3 +126,24 @@ func BenchmarkReplaceOne(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkFillSmallServers fills a registry with servers of ten tools each, whose texts
+// mention other words. The time per tool shows whether many servers cost more than few.
+func BenchmarkFillSmallServers(b *testing.B) {
+	for _, servers := range []int{100, 300, 1_000} {
+		b.Run(fmt.Sprint(servers), func(b *testing.B) {
+			for b.Loop() {
+				r := registry.New(nil)
+				for s := range servers {
+					name := fmt.Sprintf("server%d", s)
+					var tools []registry.Tool
+					for i := range 10 {
+						tools = append(tools, serverTool(name, fmt.Sprintf("do_thing_%d_%d", s, i), "Do one of many things with `an_object` that has a `name_of_it`."))
+					}
+					mustReplace(b, r, name, tools...)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*servers*10), "ns/tool")
+		})
+	}
+}

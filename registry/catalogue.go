@@ -13,6 +13,20 @@ import (
 type catalogue struct {
 	ledger  *ledger.Ledger // nil: none
 	servers map[string]*stock
+	words   *vocabulary // of all servers but the native tools
+}
+
+// put makes a stock that of a server; nil: the server is forgotten.
+func (c *catalogue) put(name string, s *stock) {
+	var names map[string]struct{}
+	if s == nil {
+		delete(c.servers, name)
+	} else {
+		c.servers[name], names = s, s.names
+	}
+	if name != "" {
+		c.words.set(name, names)
+	}
 }
 
 // A stock is all that one server offers. The native tools are that of the
@@ -46,9 +60,10 @@ func (c *catalogue) set(name string, s *stock) {
 			o.placed = nil
 		}
 	}
-	if c.servers[name] = s; len(s.offers) == 0 && !s.server.known() {
-		delete(c.servers, name)
+	if len(s.offers) == 0 && !s.server.known() {
+		s = nil
 	}
+	c.put(name, s)
 }
 
 // derived returns the offers of a server whose names follow from their own, by that.
@@ -89,7 +104,11 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 		}
 	}
 	slices.SortStableFunc(fresh, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
-	kept := slices.DeleteFunc(slices.Clone(before.entries), func(e *entry) bool { return e.offer.placed != e })
+	gone := func(e *entry) bool { return e.offer.placed != e }
+	kept := before.entries
+	if slices.ContainsFunc(kept, gone) {
+		kept = slices.DeleteFunc(slices.Clone(kept), gone)
+	}
 	entries, refused = merge(kept, fresh)
 	for _, r := range refused {
 		s := c.servers[r.offer.def.Origin.Server]

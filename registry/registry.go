@@ -76,7 +76,7 @@ func New(opts *Options) *Registry {
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
 		results:   result.New(o.Results),
-		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*stock{}},
+		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*stock{}, words: newVocabulary()},
 	}
 	if o.Arguments.Redact {
 		var secrets map[string]*regexp.Regexp
@@ -85,7 +85,7 @@ func New(opts *Options) *Registry {
 		}
 		r.scrubber = redact.New(redact.Patterns(secrets))
 	}
-	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate}
+	first := &Snapshot{version: 1, superseded: make(chan struct{}), gate: r.gate, vocabulary: r.catalogue.words}
 	if r.ledger != nil {
 		first.generation, _ = r.ledger.Generation()
 	}
@@ -158,7 +158,6 @@ func (r *Registry) current() *Snapshot {
 func (r *Registry) publish(entries []*entry, generation uint64, diff *Diff) {
 	before := r.snapshot.Load()
 	after := before.with(entries, generation)
-	after.vocabulary = r.catalogue.vocabulary()
 	if !diff.compare(before.entries, entries) {
 		r.snapshot.Store(after)
 		return

@@ -96,7 +96,7 @@ func (r *Registry) add(byServer map[string][]*offer) error {
 			old = newStock(r.factsOf(name), nil)
 		}
 		stock := newStock(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
-		r.catalogue.servers[name] = stock
+		r.catalogue.put(name, stock)
 		entries, generation, _ := r.catalogue.place(before, name)
 		before = before.with(entries, generation)
 	}
@@ -236,7 +236,7 @@ func (r *Registry) Remove(names ...string) {
 			}
 		}
 		o.placed = nil
-		r.catalogue.servers[name] = newStock(old.server, stays)
+		r.catalogue.put(name, newStock(old.server, stays))
 	}
 	if len(leaving) > 0 {
 		entries, generation, _ := r.catalogue.place(before, "")

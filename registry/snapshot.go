@@ -1,10 +1,8 @@
 package registry
 
 import (
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -24,7 +22,7 @@ type Snapshot struct {
 
 	matcher    matcher // built by the first call that needs it
 	gate       *gate.Gate
-	vocabulary *vocabulary // nil: there is none yet
+	vocabulary *vocabulary
 }
 
 // Tools returns all tools that are listed, sorted by name. The slice is shared: do
@@ -52,7 +50,7 @@ func (s *Snapshot) Quarantined() []Quarantined {
 }
 
 // Findings returns what the gate finds in the tool of that name, listed or in
-// quarantine, the severest first; with regard to the other servers that are there
+// quarantine, the severest first; with regard to the other servers that the registry has
 // now. Nil: nothing.
 func (s *Snapshot) Findings(name string) []gate.Finding {
 	e := s.find(name)
@@ -111,61 +109,4 @@ func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
 		}
 	}
 	return &Snapshot{version: s.version, generation: generation, tools: slices.Clip(tools), entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
-}
-
-// A vocabulary has the words that stand for servers: their names, and those of
-// their tools there. It is never changed.
-type vocabulary struct {
-	tools map[string]map[string]struct{} // by server
-
-	// servers is the first server, by name, that has a tool of a name. A text can
-	// hold a million words, so they are not looked for at one server after the
-	// other.
-	servers func() map[string]string
-}
-
-// vocabulary returns the words of all servers.
-func (c *catalogue) vocabulary() *vocabulary {
-	tools := make(map[string]map[string]struct{}, len(c.servers))
-	for name, s := range c.servers {
-		if name != "" {
-			tools[name] = s.names
-		}
-	}
-	return &vocabulary{tools, sync.OnceValue(func() map[string]string { return firstOf(tools) })}
-}
-
-func firstOf(tools map[string]map[string]struct{}) map[string]string {
-	servers := map[string]string{}
-	for _, server := range slices.Sorted(maps.Keys(tools)) {
-		for tool := range tools[server] {
-			if _, taken := servers[tool]; !taken {
-				servers[tool] = server
-			}
-		}
-	}
-	return servers
-}
-
-// others returns a function that finds the server, other than own, that a word
-// stands for: by its name, by what one of its tools is called here, or by what it
-// is called there, unless own has a tool that is called so.
-func (s *Snapshot) others(own string) func(word string) (server string, ok bool) {
-	v := s.vocabulary
-	if v == nil { // nothing was ever listed
-		return func(string) (string, bool) { return "", false }
-	}
-	return func(word string) (string, bool) {
-		if _, has := v.tools[own][word]; has || word == own {
-			return "", false
-		}
-		if _, is := v.tools[word]; is {
-			return word, true
-		}
-		if e := s.find(word); e != nil && e.server != nil && e.server.Name != own {
-			return e.server.Name, true
-		}
-		server, ok := v.servers()[word]
-		return server, ok
-	}
 }
