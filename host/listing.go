@@ -30,12 +30,11 @@ type listing struct {
 // A listedTool is a tool as a server described it.
 type listedTool struct {
 	tool *mcp.Tool
-	raw  json.RawMessage // its annotations as the server sent them
 	hash func() string
 }
 
-func newListedTool(t *mcp.Tool, raw json.RawMessage) *listedTool {
-	o := &listedTool{tool: t, raw: raw}
+func newListedTool(t *mcp.Tool) *listedTool {
+	o := &listedTool{tool: t}
 	o.hash = sync.OnceValue(func() string { return o.definition("").SurfaceHash() })
 	return o
 }
@@ -47,7 +46,7 @@ func newListing(state mcp.State, c *mcp.Client, tools []*mcp.Tool) *listing {
 		byName: make(map[string]*listedTool, len(tools)), problems: c.ListProblems(),
 	}
 	for _, t := range tools {
-		o := newListedTool(t, c.RawAnnotations(t))
+		o := newListedTool(t)
 		l.listedTools = append(l.listedTools, o)
 		l.byName[t.Name] = o
 	}
@@ -59,7 +58,7 @@ func (o *listedTool) definition(server string) *registry.Definition {
 	call := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return nil, errEnded
 	}
-	return registry.Remote(server, o.tool, o.raw, call).Definition()
+	return registry.Remote(server, o.tool, call).Definition()
 }
 
 // registryTools makes registry tools of what a server lists, by the entry's filter. Their
@@ -75,7 +74,7 @@ func (s *server) registryTools(list []*listedTool) []registry.Tool {
 		call := func(ctx context.Context, _ string, args json.RawMessage, opts *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 			return s.slot.call(ctx, o, args, opts)
 		}
-		tool := registry.Remote(s.entry.Name, o.tool, o.raw, call)
+		tool := registry.Remote(s.entry.Name, o.tool, call)
 		if alias, ok := filter.Rename[name]; ok {
 			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = alias }); err == nil {
 				tool = renamed

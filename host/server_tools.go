@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -51,7 +52,7 @@ func (st *serverTools) restore() bool {
 	}
 	list := make([]*listedTool, len(kept))
 	for i, t := range kept {
-		list[i] = newListedTool(t.Tool, t.RawAnnotations)
+		list[i] = newListedTool(t)
 	}
 	all := s.registryTools(list)
 	tools := s.heardOf(all)
@@ -313,10 +314,10 @@ func (st *serverTools) save() {
 	}
 	st.mu.Unlock()
 	if write && st.server.host.state != "" {
-		definitions := make([]*registry.Definition, len(list))
+		tools := make([]*mcp.Tool, len(list))
 		for i, o := range list {
-			definitions[i] = o.definition(st.server.entry.Name)
+			tools[i] = o.tool
 		}
-		st.server.host.catalogs.Save(st.server.entry, definitions)
+		st.server.host.catalogs.Save(st.server.entry, tools)
 	}
 }

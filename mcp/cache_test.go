@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -416,7 +415,7 @@ func TestCacheGivesCopiesOfTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		schema, _ := tools[0].InputSchema.(json.RawMessage)
+		schema := tools[0].InputSchema
 		if string(schema) != `{"type":"object"}` {
 			t.Fatalf("schema %s", schema)
 		}

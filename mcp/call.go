@@ -219,11 +219,10 @@ type outputSchema struct {
 
 // newOutputSchema returns nil for a tool that has none.
 func newOutputSchema(t *Tool) *outputSchema {
-	raw, ok := t.OutputSchema.(json.RawMessage)
-	if !ok {
+	if t.OutputSchema == nil {
 		return nil
 	}
-	return &outputSchema{raw: raw}
+	return &outputSchema{raw: t.OutputSchema}
 }
 
 // check checks the structured content of a result. A nil schema allows all.
@@ -266,7 +265,8 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 	if err == nil {
 		return nil
 	}
-	own := *res // or the whole message would be kept
+	own := *res
+	own.raw = nil // or the whole message would be kept
 	own.Content = slices.Clone(res.Content)
 	if content != nil {
 		own.StructuredContent = json.RawMessage(bytes.Clone(content))

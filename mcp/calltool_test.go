@@ -86,10 +86,10 @@ func TestCallToolContent(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Result(raw)})
 		res := mustCall(t, newClient(t, p.to(server), nil), "x")
-		if !res.IsError || len(res.Content) != 7 || res.Meta["m"] != 1.0 {
+		if !res.IsError || len(res.Content) != 7 || res.Meta["m"] != json.Number("1") {
 			t.Fatalf("result %+v", res)
 		}
-		if b := res.Content[0].(*mcp.TextContent); b.Text != "a" || b.Meta["m"] != 2.0 || len(b.Annotations.Audience) != 1 {
+		if b := res.Content[0].(*mcp.TextContent); b.Text != "a" || b.Meta["m"] != json.Number("2") || len(b.Annotations.Audience) != 1 {
 			t.Errorf("text %+v", b)
 		}
 		if b := res.Content[1].(*mcp.ImageContent); string(b.Data) != "\x01\x02" || b.MIMEType != "image/png" {
@@ -102,7 +102,7 @@ func TestCallToolContent(t *testing.T) {
 			b.MIMEType != "m" || *b.Size != 7 || len(b.Icons) != 1 {
 			t.Errorf("link %+v", b)
 		}
-		if b := res.Content[4].(*mcp.EmbeddedResource).Resource; b.URI != "u" || b.MIMEType != "m" || b.Text != "x" || b.Meta["m"] != 3.0 {
+		if b := res.Content[4].(*mcp.EmbeddedResource).Resource; b.URI != "u" || b.MIMEType != "m" || b.Text != "x" || b.Meta["m"] != json.Number("3") {
 			t.Errorf("resource %+v", b)
 		}
 		if b := res.Content[5].(*mcp.EmbeddedResource).Resource; string(b.Blob) != "\x01\x02" {

@@ -48,7 +48,7 @@ func TestComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := res.Completion
-		if !slices.Equal(got.Values, []string{"a", "b"}) || got.Total != 9007199254740993 || !got.HasMore || res.Meta["k"] != 1.0 {
+		if !slices.Equal(got.Values, []string{"a", "b"}) || got.Total != 9007199254740993 || !got.HasMore || res.Meta["k"] != json.Number("1") {
 			t.Errorf("result %+v", res)
 		}
 		params := string(server.Received("completion/complete")[0].Params)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,9 +206,11 @@ func decodeAs[T any](key, value []byte) (v T, err error) {
 	return v, err
 }
 
-// unmarshal decodes a value as encoding/json does.
+// unmarshal decodes a value as encoding/json does. In an any a number is a [json.Number].
 func unmarshal(into any, key, value []byte) error {
-	err := json.Unmarshal(value, into)
+	dec := json.NewDecoder(bytes.NewReader(value))
+	dec.UseNumber()
+	err := dec.Decode(into)
 	if err == nil {
 		return nil
 	}

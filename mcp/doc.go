@@ -107,8 +107,8 @@
 //
 // # What the official SDK does
 //
-// Its types are those of this package, and any of its transports can be used. It takes
-// no part in a connection: a [Conn] that is also a [Caller], as all those of package
-// transport are, carries the handshake and the client's requests, and their results are
-// decoded once, here, from the bytes that the server wrote.
+// Its types are those of this package, except [Tool] and [CallToolResult], which also
+// hold what the server sent. Any of its transports can be used, but it takes no part in a
+// connection: a [Conn] that is also a [Caller], as those of package transport are, carries
+// the handshake and the requests, and results are decoded once, here.
 package mcp

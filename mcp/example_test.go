@@ -79,8 +79,7 @@ func ExampleClient_Tools() {
 		return
 	}
 	for _, tool := range tools {
-		schema := tool.InputSchema.(json.RawMessage)
-		fmt.Println(tool.Name, tool.Description, json.Valid(schema))
+		fmt.Println(tool.Name, tool.Description, json.Valid(tool.InputSchema))
 	}
 	// Output:
 	// add Adds two numbers. true

@@ -10,18 +10,12 @@ import (
 )
 
 // The protocol's own types are those of the official SDK, so that values pass
-// between this module and code written for the SDK without conversion.
+// between this module and code written for the SDK without conversion. The two
+// exceptions are [Tool] and [CallToolResult], which also hold what the server sent.
 type (
-	// A Tool is a tool as its server describes it. On tools returned by
-	// [Client.Tools] InputSchema and OutputSchema hold a [encoding/json.RawMessage]:
-	// the schema byte for byte as the server sent it.
-	Tool = sdk.Tool
 	// ToolAnnotations are hints about a tool from its server. They are claims
 	// of an untrusted party unless the server is trusted.
 	ToolAnnotations = sdk.ToolAnnotations
-	// A CallToolResult is what a tool answered. On results returned by
-	// [Client.CallTool] StructuredContent holds a [encoding/json.RawMessage].
-	CallToolResult = sdk.CallToolResult
 	// Content is one block of a tool's answer: [TextContent], [ImageContent],
 	// [AudioContent], [ResourceLink] or [EmbeddedResource].
 	Content = sdk.Content
@@ -47,7 +41,8 @@ type (
 	ElicitParams = sdk.ElicitParams
 	// An ElicitResult is the user's answer: accept, decline or cancel.
 	ElicitResult = sdk.ElicitResult
-	// Meta is the metadata that requests and results carry in "_meta".
+	// Meta is the metadata that requests and results carry in "_meta". In what a server
+	// sent, numbers are of type [encoding/json.Number].
 	Meta = sdk.Meta
 	// Annotations say for whom a piece of content is meant, and how important it is.
 	Annotations = sdk.Annotations

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -82,7 +83,7 @@ func TestReadResource(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(res.Contents) != 2 || res.Contents[0].MIMEType != "text/plain" || !slices.Equal(res.Contents[1].Blob, []byte{0, 1}) || res.Meta["k"] != 1.0 {
+		if len(res.Contents) != 2 || res.Contents[0].MIMEType != "text/plain" || !slices.Equal(res.Contents[1].Blob, []byte{0, 1}) || res.Meta["k"] != json.Number("1") {
 			t.Errorf("result %+v", res)
 		}
 	})
@@ -129,14 +130,14 @@ func TestResourceDecodedExactly(t *testing.T) {
 	}
 	r := resources[0]
 	if r.Name != "n" || r.Title != "T" || r.Description != "d" || r.MIMEType != "m" || r.Size != 9007199254740993 || resources[1].Size != 1000 ||
-		r.Annotations.Priority != 0.5 || r.Annotations.LastModified != "2026-01-01T00:00:00Z" || r.Meta["k"] != 1.0 {
+		r.Annotations.Priority != 0.5 || r.Annotations.LastModified != "2026-01-01T00:00:00Z" || r.Meta["k"] != json.Number("1") {
 		t.Errorf("resource %+v", r)
 	}
 	templates, err := collect(c.ResourceTemplates(t.Context()))
 	if err != nil || len(templates) != 1 {
 		t.Fatal(templates, err)
 	}
-	if u := templates[0]; u.URITemplate != "a:{x}" || u.Name != "n" || u.Title != "T" || u.Description != "d" || u.MIMEType != "m" || u.Annotations == nil || u.Meta["k"] != 1.0 {
+	if u := templates[0]; u.URITemplate != "a:{x}" || u.Name != "n" || u.Title != "T" || u.Description != "d" || u.MIMEType != "m" || u.Annotations == nil || u.Meta["k"] != json.Number("1") {
 		t.Errorf("template %+v", u)
 	}
 }

@@ -49,11 +49,11 @@ func FuzzDecodeResults(f *testing.F) {
 		completion, err := decodeCompletion(data)
 		check(completion, completion != nil, err)
 		resource, err := decodeListedResource(data, modern)
-		check(resource, resource != nil, err)
+		check(resource, err == nil, err)
 		template, err := decodeResourceTemplate(data, modern)
-		check(template, template != nil, err)
+		check(template, err == nil, err)
 		item, err := decodePrompt(data, modern)
-		check(item, item != nil, err)
+		check(item, err == nil, err)
 		if f := freshnessOf(data); f.ttl < 0 || f.ttl > maxTTL {
 			t.Errorf("to be kept for %v", f.ttl)
 		}

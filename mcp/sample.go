@@ -226,7 +226,7 @@ func decodeSample(raw json.RawMessage) (*SampleParams, error) {
 		field{name: "metadata", into: &metadata},
 		field{name: "modelPreferences", into: &params.ModelPreferences},
 		// That there is a list is told apart from that there is none.
-		field{name: "tools", into: arrayOf(&params.Tools, func(raw []byte) (*Tool, error) { return decodeTool(raw, false) })},
+		field{name: "tools", into: arrayOf(&params.Tools, decodeSampleTool)},
 		field{name: "toolChoice", into: func(value []byte) error {
 			if isNull(value) {
 				return nil
@@ -325,4 +325,17 @@ func decodeToolResult(raw []byte) (*ToolResultContent, error) {
 		result.StructuredContent = structured
 	}
 	return decoded(result, err)
+}
+
+// decodeSampleTool decodes a tool of a conversation, which holds those of the SDK.
+func decodeSampleTool(raw []byte) (*sdk.Tool, error) {
+	t, err := decodeTool(raw, false)
+	if err != nil {
+		return nil, err
+	}
+	tool := &sdk.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, Annotations: t.Annotations, Icons: t.Icons, Meta: t.Meta}
+	if t.OutputSchema != nil { // or there would be one that is null
+		tool.OutputSchema = t.OutputSchema
+	}
+	return tool, nil
 }

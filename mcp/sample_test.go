@@ -128,7 +128,7 @@ func TestSample(t *testing.T) {
 					SystemPrompt: "be nice", IncludeContext: "thisServer", Temperature: 0.5, MaxTokens: 100,
 					StopSequences: []string{"."},
 					Metadata:      json.RawMessage(`{"a":1}`),
-					Tools:         []*mcp.Tool{{Name: "f", Description: "d", InputSchema: json.RawMessage(`{"type":"object","x":12345678901234567890}`)}},
+					Tools:         []*sdk.Tool{{Name: "f", Description: "d", InputSchema: json.RawMessage(`{"type":"object","x":12345678901234567890}`)}},
 					ToolChoice:    &sdk.ToolChoice{Mode: "auto"},
 				}
 				if hints := r.Params.ModelPreferences; hints == nil || len(hints.Hints) != 2 || hints.Hints[1].Name != "haiku" || hints.SpeedPriority != 0.25 {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"weak"
 
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -35,7 +34,6 @@ type toolCache struct {
 	unreadable uint64 // State.ToolsVersion at which a result could not be checked for want of a list
 	tools      []*Tool
 	byName     map[string]knownTool
-	rawHints   rawHints
 	begun      uint64    // how often the list was read, or begun to be read
 	reading    uint64    // the one of these that the tools are from
 	stalest    freshness // of the pages with a hint
@@ -102,8 +100,8 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		version, announced, mended := before.ToolsVersion, l.tap.changes.Load(), l.tap.mended.Load()
 		c.tools.asked, c.tools.at, c.tools.heard = l, time.Now(), announced
 		reading := c.beginTools()
-		tasks, hints := make(map[string]taskSupport), make(map[*Tool]json.RawMessage)
-		pages := c.toolPages(l, tasks, hints)
+		tasks := make(map[string]taskSupport)
+		pages := c.toolPages(l, tasks)
 		tools, err := pages.whole(ctx, l)
 		// The version tells too late: notifications are passed on one by one.
 		changed := !c.carriedBy(l) || l.tap.changes.Load() != announced || l.tap.mended.Load() != mended
@@ -115,7 +113,7 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 		case changed && pages.pages > 1:
 			return nil, pages.invalid("", errors.New("the list changes faster than its pages can be read"))
 		}
-		c.keepTools(version, reading, tools, tasks, hints, pages)
+		c.keepTools(version, reading, tools, tasks, pages)
 		l.tap.listed.Store(announced)
 		return slices.Clip(tools), nil
 	}
@@ -188,11 +186,10 @@ func (c *Client) beginTools() uint64 {
 	return c.tools.begun
 }
 
-func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, hints map[*Tool]json.RawMessage, pages *pager[Tool]) {
+func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
-		schema, _ := t.InputSchema.(json.RawMessage)
-		headers, _ := paramHeaders(schema)
+		headers, _ := paramHeaders(t.InputSchema)
 		byName[t.Name] = knownTool{t, headers, newOutputSchema(t), tasks[t.Name]}
 	}
 	c.mu.Lock()
@@ -200,7 +197,6 @@ func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[str
 	t := &c.tools
 	t.version, t.reading, t.tools, t.byName = version, reading, tools, byName
 	t.stalest, t.unhinted = pages.stalest, pages.unhinted
-	t.rawHints = t.rawHints.with(tools, hints)
 }
 
 // announcesTools reports whether the server announces other tools, as far as it
@@ -227,9 +223,9 @@ func (c *Client) forgetTools() {
 
 const methodListTools = "tools/list"
 
-// toolPages reads the list of tools, and notes which of them can be tasks and how
-// they are annotated. Tools that say nothing of that are not noted.
-func (c *Client) toolPages(l *life, tasks map[string]taskSupport, hints map[*Tool]json.RawMessage) *pager[Tool] {
+// toolPages reads the list of tools, and notes which of them can be tasks. Tools that say
+// nothing of that are not noted.
+func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 	return &pager[Tool]{
 		client: c,
 		list: &list[Tool]{
@@ -241,9 +237,6 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport, hints map[*Too
 				t, err := decodeTool(raw, modern)
 				if err == nil {
 					l.info.tasks.note(tasks, t.Name, raw)
-					if t.Annotations != nil {
-						hints[t] = memberOf(raw, "annotations")
-					}
 				}
 				return t, err
 			},
@@ -253,44 +246,6 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport, hints map[*Too
 		},
 		until: time.Now().Add(c.opts.CallTimeout),
 	}
-}
-
-// RawAnnotations returns the annotations of a tool from [Client.Tools] as the
-// server sent them, byte for byte, with the members that [ToolAnnotations] has no
-// field for. It is nil if the server sent none, and for a tool that is not from
-// this client, or is a copy. They are claims of the server. The bytes may not be
-// changed.
-//
-// They can be had for as long as the tool is held, also after other tools were
-// listed.
-func (c *Client) RawAnnotations(t *Tool) json.RawMessage {
-	if t == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tools.rawHints[weak.Make(t)]
-}
-
-// rawHints are the annotations of tools that the program still holds. It is not
-// changed once a client has it.
-type rawHints map[weak.Pointer[Tool]]json.RawMessage
-
-// with returns r with the annotations of tools that were listed now, and without
-// those of tools that are gone.
-func (r rawHints) with(tools []*Tool, hints map[*Tool]json.RawMessage) rawHints {
-	after := make(rawHints, len(hints))
-	for t, raw := range r {
-		if t.Value() != nil {
-			after[t] = raw
-		}
-	}
-	for _, t := range tools {
-		if raw, ok := hints[t]; ok {
-			after[weak.Make(t)] = bytes.Clone(raw) // or it would keep a whole page alive
-		}
-	}
-	return after
 }
 
 const annotationHeader = "x-mcp-header"

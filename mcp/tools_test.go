@@ -102,11 +102,11 @@ func TestToolsSchemasByteForByte(t *testing.T) {
 		t.Fatal(tools, err)
 	}
 	tool := tools[0]
-	if raw, ok := tool.InputSchema.(json.RawMessage); !ok || string(raw) != in {
-		t.Errorf("input schema %T %s", tool.InputSchema, raw)
+	if got := string(tool.InputSchema); got != in {
+		t.Errorf("got the input schema %s, want %s", got, in)
 	}
-	if raw, ok := tool.OutputSchema.(json.RawMessage); !ok || string(raw) != out {
-		t.Errorf("output schema %T %s", tool.OutputSchema, raw)
+	if got := string(tool.OutputSchema); got != out {
+		t.Errorf("got the output schema %s, want %s", got, out)
 	}
 	if tool.Name != "a" || tool.Title != "A" || tool.Description != "d" || !tool.Annotations.ReadOnlyHint || len(tool.Icons) != 1 || tool.Meta["m"] == nil {
 		t.Errorf("tool %+v", tool)

@@ -325,7 +325,7 @@ func (d *Definition) memory() int {
 }
 
 func memoryOfDefinition(d *Definition) int {
-	return len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations)
+	return len(d.called()) + len(d.Title) + len(d.Description) + len(d.InputSchema) + len(d.OutputSchema) + len(d.RawAnnotations) + len(d.Raw)
 }
 
 // errorOverhead is what an error takes in memory beside what it holds.
@@ -359,10 +359,10 @@ func memoryOfError(err error, most int) int {
 	return total
 }
 
-// detached returns a copy of a result, which shares its blocks, and does not keep the
-// whole message alive that it came in.
+// detached returns a copy of a result, which shares its blocks, has no raw form, and does
+// not keep the whole message alive that it came in.
 func detached(res *mcp.CallToolResult) *mcp.CallToolResult {
-	res = shared(res)
+	res = shared(res).CheckRaw(func(json.RawMessage) bool { return false })
 	if res != nil {
 		if raw, ok := res.StructuredContent.(json.RawMessage); ok {
 			res.StructuredContent = json.RawMessage(bytes.Clone(raw))

@@ -44,7 +44,7 @@ func newWard(t *testing.T, opts approval.Options) *ward {
 					arrived <- struct{}{}
 					<-ctx.Done()
 				}
-				return textResult(req.Params.Name + " done"), nil
+				return servedText(req.Params.Name + " done"), nil
 			})
 	}
 	w.Registry = registry.New(&registry.Options{
@@ -73,7 +73,7 @@ func (w *ward) connect(t *testing.T) {
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("files", tool, c.RawAnnotations(tool), c.CallTool))
+		tools = append(tools, registry.Remote("files", tool, c.CallTool))
 	}
 	mustReplace(t, w.Registry, "files", tools...)
 }

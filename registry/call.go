@@ -26,7 +26,8 @@ import (
 //   - The result is checked against the output schema, and shaped, see
 //     [result.Options]. That of a server that is not [Server].Trusted loses the characters
 //     that models read and people do not see, in texts, links and strings of structured
-//     content. Middleware gets it as it came.
+//     content. Middleware gets it as it came. A result that nothing of this has changed
+//     keeps its [mcp.CallToolResult.Raw].
 //
 // A name that is not listed fails with an [*UnknownToolError]; if its server is known
 // not to be ready, see [Registry.Explain], with a [*NotReadyError]; or, if the ledger

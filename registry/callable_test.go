@@ -39,7 +39,7 @@ func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *ato
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote(server, tool, c.RawAnnotations(tool), c.CallTool))
+		tools = append(tools, registry.Remote(server, tool, c.CallTool))
 	}
 	return tools, &calls
 }

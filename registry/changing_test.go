@@ -22,7 +22,7 @@ func (s *rawServer) described(t *testing.T, server, description string) []regist
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		edited, err := registry.With(registry.Remote(server, tool, s.client.RawAnnotations(tool), s.client.CallTool), func(d *registry.Definition) { d.Description = description })
+		edited, err := registry.With(registry.Remote(server, tool, s.client.CallTool), func(d *registry.Definition) { d.Description = description })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -139,11 +139,12 @@ func definitionOf(t Tool) (*Definition, error) {
 func describedPlainly(t Tool, def *Definition) (Tool, *Definition) {
 	title, description := textguard.Strip(def.Title), textguard.Strip(def.Description)
 	input, output := result.StripHiddenJSON(def.InputSchema), result.StripHiddenJSON(def.OutputSchema)
-	if title == def.Title && description == def.Description && bytes.Equal(input, def.InputSchema) && bytes.Equal(output, def.OutputSchema) {
+	if title == def.Title && description == def.Description && bytes.Equal(input, def.InputSchema) && bytes.Equal(output, def.OutputSchema) &&
+		bytes.Equal(result.StripHiddenJSON(def.Raw), def.Raw) {
 		return t, def
 	}
 	plain := *def
 	plain.served = def.asServed()
-	plain.Title, plain.Description, plain.InputSchema, plain.OutputSchema = title, description, input, output
+	plain.Title, plain.Description, plain.InputSchema, plain.OutputSchema, plain.Raw = title, description, input, output, nil
 	return redefine(t, &plain), &plain
 }

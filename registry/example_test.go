@@ -87,7 +87,7 @@ func ExampleRemote() {
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("notes", tool, c.RawAnnotations(tool), c.CallTool))
+		tools = append(tools, registry.Remote("notes", tool, c.CallTool))
 	}
 	r := registry.New(nil)
 	diff, err := r.Replace(registry.Server{Name: "notes"}, tools)

@@ -174,7 +174,7 @@ func (c *catalog) fromServer(t *testing.T) {
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("hostile", tool, client.RawAnnotations(tool), client.CallTool))
+		tools = append(tools, registry.Remote("hostile", tool, client.CallTool))
 	}
 	c.check(t, tools)
 }

@@ -26,7 +26,7 @@ func hiding(t *testing.T) registry.Tool {
 		Name: "pay", Title: hides, Description: hides,
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","description":` + quoted + `}}}`),
 	}
-	return registry.Remote("s", tool, nil, func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+	return registry.Remote("s", tool, func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{
 			Content: []mcp.Content{
 				&mcp.TextContent{Text: hides},

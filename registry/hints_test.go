@@ -165,7 +165,7 @@ func TestHintsOfAServersTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool := registry.Remote("s", listed[0], c.RawAnnotations(listed[0]), c.CallTool)
+	tool := registry.Remote("s", listed[0], c.CallTool)
 	if got := string(tool.Definition().RawAnnotations); got != raw {
 		t.Fatalf("raw annotations %s", got)
 	}

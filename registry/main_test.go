@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -27,6 +28,11 @@ func (t *plainTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult,
 
 func textResult(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// servedText is textResult for a server.
+func servedText(s string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
 }
 
 // textOf returns the text of a result that is one block of text.

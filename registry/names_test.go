@@ -24,7 +24,7 @@ func remoteTools(t *testing.T, server string, called ...string) []registry.Tool 
 	s := sdk.NewServer(&sdk.Implementation{Name: "all are called the same", Version: "1"}, nil)
 	for _, name := range called {
 		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return textResult(server + " " + req.Params.Name), nil
+			return servedText(server + " " + req.Params.Name), nil
 		})
 	}
 	c := mcp.NewClient(server, &transport.Pipe{Serve: s.Run}, nil)
@@ -35,7 +35,7 @@ func remoteTools(t *testing.T, server string, called ...string) []registry.Tool 
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote(server, tool, c.RawAnnotations(tool), c.CallTool))
+		tools = append(tools, registry.Remote(server, tool, c.CallTool))
 	}
 	return tools
 }

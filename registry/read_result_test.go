@@ -27,7 +27,7 @@ func gallery(t *testing.T, answer *sdk.CallToolResult, log string) []registry.To
 		})
 	}
 	add("show", answer)
-	add("log", textResult(log))
+	add("log", servedText(log))
 	c := mcp.NewClient("gallery", &transport.Pipe{Serve: s.Run}, nil)
 	t.Cleanup(func() { _ = c.Close() })
 	listed, err := c.Tools(t.Context())
@@ -36,7 +36,7 @@ func gallery(t *testing.T, answer *sdk.CallToolResult, log string) []registry.To
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("gallery", tool, c.RawAnnotations(tool), c.CallTool))
+		tools = append(tools, registry.Remote("gallery", tool, c.CallTool))
 	}
 	return tools
 }

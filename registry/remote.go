@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"reflect"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
@@ -18,27 +20,50 @@ type RemoteCall func(ctx context.Context, tool string, args json.RawMessage, opt
 // the CallTool of an [mcp.Client], with the progress function of [WithProgress] if there
 // is one. A server's result is returned as it came.
 //
-// Annotations are those of the tool as the server sent them, byte for byte, see
-// [mcp.Client.RawAnnotations]; nil if that is not known. Remote copies what it needs of t.
-// The schemas are kept byte for byte; a missing input schema becomes {"type":"object"}.
-// Remote returns nil if t or call is nil.
-func Remote(server string, t *mcp.Tool, annotations json.RawMessage, call RemoteCall) Tool {
+// Remote copies what it needs of t. The schemas are kept byte for byte; a missing input
+// schema becomes {"type":"object"}. If a field of t is not as t.Raw says the fields count,
+// and the definition has neither Raw nor RawAnnotations. Remote returns nil if t or call is
+// nil.
+func Remote(server string, t *mcp.Tool, call RemoteCall) Tool {
 	if t == nil || call == nil {
 		return nil
 	}
-	input := schemaBytes(t.InputSchema, json.RawMessage(`{"type":"object"}`))
 	name, _ := names.Names{}.Name(server, t.Name)
-	return &remote{call, t.Name, &Definition{
-		Name:           name,
-		Title:          t.Title,
-		Description:    t.Description,
-		InputSchema:    input,
-		OutputSchema:   schemaBytes(t.OutputSchema, nil),
-		Annotations:    cloneAnnotations(t.Annotations),
-		RawAnnotations: bytes.Clone(annotations),
-		Origin:         Origin{Server: server, Tool: t.Name},
-		derived:        true,
-	}}
+	def := &Definition{Name: name, Title: t.Title, Description: t.Description, Origin: Origin{Server: server, Tool: t.Name}, derived: true}
+	if sent, ok := asSent(t); ok { // a copy: t can be a part of a whole page of the server's list
+		def.InputSchema, def.OutputSchema, def.Annotations = sent.InputSchema, sent.OutputSchema, sent.Annotations
+		def.Raw, def.RawAnnotations = sent.Raw, memberOf(sent.Raw, "annotations")
+	} else {
+		def.InputSchema, def.OutputSchema, def.Annotations = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema), cloneAnnotations(t.Annotations)
+	}
+	if len(def.InputSchema) == 0 || isNull(def.InputSchema) {
+		def.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	if len(def.OutputSchema) == 0 || isNull(def.OutputSchema) {
+		def.OutputSchema = nil
+	}
+	return &remote{call, t.Name, def}
+}
+
+// asSent returns a tool as its server sent it, if that is known and no field of the tool
+// was changed since.
+func asSent(t *mcp.Tool) (sent mcp.Tool, ok bool) {
+	if t.Raw == nil || sent.UnmarshalJSON(t.Raw) != nil {
+		return sent, false
+	}
+	compared := *t
+	compared.Raw = sent.Raw
+	return sent, reflect.DeepEqual(&compared, &sent)
+}
+
+// memberOf returns a member of a checked object, or nil if there is none or it is null.
+func memberOf(object json.RawMessage, name string) json.RawMessage {
+	for key, value := range jsonscan.Fields(object) {
+		if string(key) == name && string(value) != "null" {
+			return value
+		}
+	}
+	return nil
 }
 
 type remote struct {
@@ -60,28 +85,4 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolR
 		opts = &mcp.CallToolOptions{Progress: fn}
 	}
 	return t.call(ctx, t.name, args, opts)
-}
-
-// schemaBytes returns the JSON of a schema, or absent if there is none. A schema
-// that cannot be encoded comes back as JSON null, which no registry lists.
-func schemaBytes(schema any, absent json.RawMessage) json.RawMessage {
-	if schema == nil {
-		return absent
-	}
-	// A copy, so that the definition does not keep a whole page of the server's
-	// list alive.
-	if raw, ok := schema.(json.RawMessage); ok {
-		if len(raw) == 0 || isNull(raw) {
-			return absent
-		}
-		return bytes.Clone(raw)
-	}
-	raw, err := json.Marshal(schema)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	if string(raw) == "null" { // a typed nil
-		return absent
-	}
-	return raw
 }

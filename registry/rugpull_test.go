@@ -46,7 +46,7 @@ func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Ser
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote(facts.Name, tool, s.client.RawAnnotations(tool), s.client.CallTool))
+		tools = append(tools, registry.Remote(facts.Name, tool, s.client.CallTool))
 	}
 	diff, err := r.Replace(facts, tools)
 	if err != nil {

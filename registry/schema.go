@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // inferInput returns the schema of a tool's arguments.
@@ -37,9 +38,9 @@ func inferInput(t reflect.Type) (*jsonschema.Schema, error) {
 }
 
 // inferOutput returns the schema of a tool's structured content as JSON, or nil
-// if t is neither a struct nor a map, or has a JSON form of its own.
+// if t is neither a struct nor a map, is a whole result, or has a JSON form of its own.
 func inferOutput(t reflect.Type) (json.RawMessage, error) {
-	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
+	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map || t == reflect.TypeFor[mcp.CallToolResult]() {
 		return nil, nil
 	}
 	forms := forms{}

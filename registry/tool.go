@@ -55,6 +55,13 @@ type Definition struct {
 	// RawAnnotations are the annotations as the server sent them, with what
 	// Annotations has no field for; nil if there are none or nobody kept them.
 	RawAnnotations json.RawMessage `json:"rawAnnotations,omitempty"`
+	// Raw is the whole definition as the server sent it, byte for byte, with the members
+	// that the other fields have no place for, and with the server's own name of the tool
+	// (Origin.Tool). It is nil for a native tool, and if the title, the description, a
+	// schema or the annotations are not those that the server sent, or if anything in it
+	// would have to be hidden from models. Definitions that differ in Raw alone count as
+	// equal. In memory the schemas are parts of it.
+	Raw json.RawMessage `json:"-"`
 	// ReturnDirect says that the result is the answer to the user: an agent shows
 	// it to him as it is, and gives the model [result.Withheld] in its place.
 	ReturnDirect bool `json:"returnDirect,omitempty"`
@@ -87,7 +94,8 @@ func (o Origin) String() string {
 // server's tool of the original name, and a [ledger.Ledger] goes on comparing what the
 // server says of it. A new Name is kept as it is; a new Alias makes a registry
 // name the tool by it. An edit of Annotations takes RawAnnotations away, unless it
-// changes them too.
+// changes them too; one of the annotations, the title, the description or a schema takes
+// Raw away.
 //
 // The error is a [*DefinitionError], also if t is nil.
 func With(t Tool, edit func(*Definition)) (Tool, error) {
@@ -100,6 +108,9 @@ func With(t Tool, edit func(*Definition)) (Tool, error) {
 		edit(def)
 		if !reflect.DeepEqual(def.Annotations, before.Annotations) && bytes.Equal(def.RawAnnotations, before.RawAnnotations) {
 			def.RawAnnotations = nil // what was said of the tool does not count any more
+		}
+		if !def.saysAs(before) {
+			def.Raw = nil
 		}
 	}
 	if def.derived = before.derived && def.Name == before.Name && def.Origin == before.Origin; def.derived {
@@ -169,6 +180,13 @@ func (d *Definition) DisplayName() string {
 	return plain.Line(d.Name)
 }
 
+// saysAs reports whether models are told the same by both definitions, but for the name.
+func (d *Definition) saysAs(o *Definition) bool {
+	return d.Title == o.Title && d.Description == o.Description &&
+		bytes.Equal(d.InputSchema, o.InputSchema) && bytes.Equal(d.OutputSchema, o.OutputSchema) &&
+		bytes.Equal(d.RawAnnotations, o.RawAnnotations) && reflect.DeepEqual(d.Annotations, o.Annotations)
+}
+
 // clone returns a copy for somebody to edit.
 func (d *Definition) clone() *Definition {
 	c := *d
@@ -179,6 +197,7 @@ func (d *Definition) clone() *Definition {
 	c.OutputSchema = bytes.Clone(d.OutputSchema)
 	c.Annotations = cloneAnnotations(d.Annotations)
 	c.RawAnnotations = bytes.Clone(d.RawAnnotations)
+	c.Raw = bytes.Clone(d.Raw)
 	return &c
 }
 
@@ -199,16 +218,7 @@ func cloneAnnotations(a *mcp.ToolAnnotations) *mcp.ToolAnnotations {
 }
 
 func (d *Definition) equal(o *Definition) bool {
-	return d.Name == o.Name &&
-		d.Title == o.Title &&
-		d.Description == o.Description &&
-		d.Origin == o.Origin &&
-		bytes.Equal(d.InputSchema, o.InputSchema) &&
-		bytes.Equal(d.OutputSchema, o.OutputSchema) &&
-		bytes.Equal(d.RawAnnotations, o.RawAnnotations) &&
-		d.ReturnDirect == o.ReturnDirect &&
-		d.Alias == o.Alias &&
-		reflect.DeepEqual(d.Annotations, o.Annotations)
+	return d.Name == o.Name && d.Origin == o.Origin && d.ReturnDirect == o.ReturnDirect && d.Alias == o.Alias && d.saysAs(o)
 }
 
 // maxName bounds names in the catalogue, in bytes. The protocol allows a tool's

@@ -302,7 +302,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 			{registry.ArgumentOptions{}, `{ ` + odd + `}`, `{ ` + strings.TrimSuffix(odd, "\t") + `,"d":[1.0,{"a":2,"z":1}]` + "\t}"},
 		} {
 			r := registry.New(&registry.Options{Arguments: test.opts})
-			mustReplace(t, r, "s", registry.Remote("s", listed[0], c.RawAnnotations(listed[0]), c.CallTool))
+			mustReplace(t, r, "s", registry.Remote("s", listed[0], c.CallTool))
 			res, err := r.Call(t.Context(), "s__tool", json.RawMessage(test.args))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -327,7 +327,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 		// What does not fit never gets there.
 		before := len(server.Received("tools/call"))
 		r := registry.New(nil)
-		mustReplace(t, r, "s", registry.Remote("s", listed[0], c.RawAnnotations(listed[0]), c.CallTool))
+		mustReplace(t, r, "s", registry.Remote("s", listed[0], c.CallTool))
 		if _, err := r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`)); err == nil || len(server.Received("tools/call")) != before {
 			t.Errorf("%s: %v after %d calls", name, err, len(server.Received("tools/call")))
 		}

@@ -87,7 +87,7 @@ type login struct {
 func (w *world) login(name string) *login {
 	w.Helper()
 	l := &login{done: make(chan struct{})}
-	tool := registry.Remote("s", &mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, nil,
+	tool := registry.Remote("s", &mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -122,7 +122,7 @@ func TestLoginThenApproval(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		w := newWorld(t)
 		login, in := make(chan struct{}), false
-		tool := registry.Remote("s", &mcp.Tool{Name: "vault", InputSchema: map[string]any{"type": "object"}}, nil,
+		tool := registry.Remote("s", &mcp.Tool{Name: "vault", InputSchema: json.RawMessage(`{"type":"object"}`)},
 			func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()

@@ -182,7 +182,7 @@ func TestGeminiSchemas(t *testing.T) {
 		t.Run(schema, func(t *testing.T) {
 			model := adaptertest.NewModel(t, gemini{adaptertest.Gemini{Before3: true}})
 			w := newWorld(t)
-			tool := registry.Remote("s", &mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":` + schema + `}}`)}, nil, nil)
+			tool := registry.Remote("s", &mcp.Tool{Name: "x", InputSchema: json.RawMessage(`{"type":"object","properties":{"a":` + schema + `}}`)}, nil)
 			if err := w.registry.Add(tool); err != nil {
 				t.Skip(err)
 			}

@@ -147,6 +147,11 @@ func (s *Source) page(ctx context.Context, cursor string, into any) error {
 
 // tool makes a tool of what a server lists.
 func (s *Source) tool(raw json.RawMessage) (registry.Tool, error) {
+	tool := new(mcp.Tool)
+	if json.Unmarshal(raw, tool) == nil {
+		return registry.Remote(s.server.Name, tool, s.call), nil
+	}
+	// What can be used of a tool that is not quite as the protocol says.
 	var t listedTool
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, err
@@ -154,11 +159,10 @@ func (s *Source) tool(raw json.RawMessage) (registry.Tool, error) {
 	if t.Name == "" {
 		return nil, errNoName
 	}
-	tool := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema}
-	if len(t.Annotations) == 0 || string(t.Annotations) == "null" {
-		t.Annotations = nil
-	} else if err := json.Unmarshal(t.Annotations, &tool.Annotations); err != nil {
-		tool.Annotations = nil // claims that nobody understands are none
+	tool = &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema}
+	usable := registry.Remote(s.server.Name, tool, s.call)
+	if annotated, err := registry.With(usable, func(d *registry.Definition) { d.RawAnnotations = t.Annotations }); err == nil {
+		usable = annotated
 	}
-	return registry.Remote(s.server.Name, tool, t.Annotations, s.call), nil
+	return usable, nil
 }

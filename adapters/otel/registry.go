@@ -2,6 +2,7 @@ package otel
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"sync"
@@ -83,7 +84,7 @@ func (t *Telemetry) execute(ctx context.Context, call *registry.Call, next regis
 	res, err = next(ctx, call)
 	fate = fateOfCall(res, err)
 	if t.allowed[ToolResult] && err == nil && res != nil && o.span.IsRecording() {
-		if raw, err := res.MarshalJSON(); err == nil {
+		if raw, err := json.Marshal(res); err == nil {
 			o.span.SetAttributes(ToolResult.String(t.json(raw)))
 		}
 	}

@@ -39,7 +39,7 @@ func newBench(t *testing.T, opts belt.Options, options *registry.Options) *bench
 	}
 	var tools []registry.Tool
 	for _, tool := range list {
-		tools = append(tools, registry.Remote("notes", tool, b.client.RawAnnotations(tool), b.client.CallTool))
+		tools = append(tools, registry.Remote("notes", tool, b.client.CallTool))
 	}
 	if _, err := b.registry.Replace(registry.Server{Name: "notes"}, tools); err != nil {
 		t.Fatal(err)

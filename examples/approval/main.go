@@ -105,7 +105,7 @@ func offer(ctx context.Context, r *registry.Registry, client *mcp.Client) error 
 	}
 	var tools []registry.Tool
 	for _, t := range listed {
-		tools = append(tools, registry.Remote("files", t, client.RawAnnotations(t), client.CallTool))
+		tools = append(tools, registry.Remote("files", t, client.CallTool))
 	}
 	_, err = r.Replace(registry.Server{Name: "files", Trusted: true}, tools)
 	return err

@@ -151,7 +151,7 @@ func allows(f config.ToolFilter, name string) bool {
 func registryTools(e *config.Server, client *mcp.Client, listed []*mcp.Tool) []registry.Tool {
 	tools := make([]registry.Tool, 0, len(listed))
 	for _, t := range listed {
-		tool := registry.Remote(e.Name, t, client.RawAnnotations(t), client.CallTool)
+		tool := registry.Remote(e.Name, t, client.CallTool)
 		if name, ok := e.Tools.Rename[t.Name]; ok {
 			if renamed, err := registry.With(tool, func(d *registry.Definition) { d.Alias = name }); err == nil {
 				tool = renamed

@@ -93,7 +93,7 @@ func (b *belt) refresh(t *testing.T) {
 	}
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("crew", tool, b.client.RawAnnotations(tool), b.client.CallTool))
+		tools = append(tools, registry.Remote("crew", tool, b.client.CallTool))
 	}
 	if _, err := b.registry.Replace(registry.Server{Name: "crew"}, tools); err != nil {
 		t.Fatal(err)

@@ -265,7 +265,7 @@ var handsai = []row{
 			if err != nil || !res.IsError {
 				t.Fatalf("got the error %v, want a result that is one", err)
 			}
-			return res.GetError()
+			return res.Err
 		}
 		equal(t, "a network error", registry.ErrorCode(failure(r)), -32603)
 		refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))

@@ -444,7 +444,7 @@ var ironclaw = []row{
 		}
 		r := registry.New(nil)
 		for _, tool := range list {
-			if err := r.Add(registry.Remote("postgres", tool, c.RawAnnotations(tool), c.CallTool)); err != nil {
+			if err := r.Add(registry.Remote("postgres", tool, c.CallTool)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -47,7 +47,7 @@ func newCountRegistry(t *testing.T, opts *registry.Options) *registry.Registry {
 		t.Fatal(err)
 	}
 	r := registry.New(opts)
-	if _, err := r.Replace(registry.Server{Name: "features"}, []registry.Tool{registry.Remote("features", listed[0], client.RawAnnotations(listed[0]), client.CallTool)}); err != nil {
+	if _, err := r.Replace(registry.Server{Name: "features"}, []registry.Tool{registry.Remote("features", listed[0], client.CallTool)}); err != nil {
 		t.Fatal(err)
 	}
 	return r

@@ -167,7 +167,7 @@ func TestNoAnswerIsAResult(t *testing.T) {
 		if got := textIn(t, res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
 			t.Errorf("%q", got)
 		}
-		if cause := res.GetError(); !errors.As(cause, &failed) || mcp.OutcomeOf(cause) != test.outcome {
+		if cause := res.Err; !errors.As(cause, &failed) || mcp.OutcomeOf(cause) != test.outcome {
 			t.Errorf("%v has the outcome %v, want %v", cause, mcp.OutcomeOf(cause), test.outcome)
 		}
 	}

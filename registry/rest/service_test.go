@@ -210,7 +210,7 @@ func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := textIn(t, res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.GetError()) == mcp.Answered {
+	if got := textIn(t, res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.Err) == mcp.Answered {
 		t.Errorf("%q", got)
 	}
 }

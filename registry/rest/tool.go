@@ -95,9 +95,7 @@ func failed(err error) *mcp.CallToolResult {
 	case mcp.Unknown:
 		said += " It may have been carried out or not; check before you call again."
 	}
-	res := &mcp.CallToolResult{Content: textContent(said)}
-	res.SetError(err)
-	return res
+	return &mcp.CallToolResult{Content: textContent(said), IsError: true, Err: err}
 }
 
 func textContent(text string) []mcp.Content {

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -11,12 +10,14 @@ import (
 )
 
 // StripHidden returns res without the characters that models read and people do not
-// see; res itself if it has none. Bytes of images and the like stay as they are.
+// see; res itself if it has none. Bytes of images and the like stay as they are. If only
+// what no field of res holds has such characters, the raw form alone is taken away.
 func StripHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
 	if res == nil {
 		return nil
 	}
-	return mapStructured(mapTexts(res, textguard.Strip), StripHiddenJSON)
+	res = mapStructured(mapTexts(res, textguard.Strip), StripHiddenJSON)
+	return res.CheckRaw(func(raw json.RawMessage) bool { return same(StripHiddenJSON(raw), raw) })
 }
 
 // StripHiddenJSON returns JSON without such characters in its strings, written out or escaped;
@@ -59,5 +60,10 @@ func StripHiddenJSON(value json.RawMessage) json.RawMessage {
 // mayHide spares most JSON the search: a character that is hidden is written as more
 // than one byte, or escaped.
 func mayHide(value []byte) bool {
-	return bytes.ContainsFunc(value, func(r rune) bool { return r >= 0x80 }) || bytes.Contains(value, []byte(`\u`))
+	for i, c := range value {
+		if c >= 0x80 || c == '\\' && i+1 < len(value) && value[i+1] == 'u' {
+			return true
+		}
+	}
+	return false
 }

@@ -95,6 +95,8 @@ type Options struct {
 	// passwords in addresses, and the keys and tokens of AWS, GitHub, GitLab, Slack,
 	// Google, Stripe, OpenAI, Anthropic, Notion, Linear, Atlassian and some eighty
 	// others, by their forms. What is kept is redacted too. The bytes of images and the _meta are not looked at.
+	// A result with a secret anywhere in the bytes that its server sent has no
+	// [mcp.CallToolResult.Raw] any more.
 	Redact bool
 	// Secrets are further secrets, the kind of each with what matches it; if the
 	// expression has a group, the group alone is replaced. They imply Redact.

@@ -83,16 +83,14 @@ func (f Form) apply(res *mcp.CallToolResult) *mcp.CallToolResult {
 	}
 	switch {
 	case f == FormContent:
-		shaped := *res
+		shaped := edited(res)
 		shaped.StructuredContent = nil
 		if !hasText(res.Content) {
 			shaped.Content = append(slices.Clone(res.Content), textContent(string(raw))...)
 		}
-		return &shaped
+		return shaped
 	case !res.IsError && slices.ContainsFunc(res.Content, isTextBlock):
-		shaped := *res
-		shaped.Content = slices.DeleteFunc(slices.Clone(res.Content), isTextBlock)
-		return &shaped
+		return withContent(res, slices.DeleteFunc(slices.Clone(res.Content), isTextBlock))
 	}
 	return res
 }
@@ -102,10 +100,16 @@ func isTextBlock(c mcp.Content) bool {
 	return ok
 }
 
-// redactResult returns res without its secrets; res itself if it has none.
+// redactResult returns res without its secrets; res itself if it has none. Secrets that
+// no field holds, such as those in unknown members, take only its raw form away.
 func redactResult(r *redact.Redactor, res *mcp.CallToolResult) *mcp.CallToolResult {
-	res = mapTexts(res, r.Text)
-	return mapStructured(res, func(raw json.RawMessage) json.RawMessage { return r.JSON(raw) })
+	res = mapStructured(mapTexts(res, r.Text), func(raw json.RawMessage) json.RawMessage { return r.JSON(raw) })
+	return res.CheckRaw(func(raw json.RawMessage) bool { return same(r.JSON(raw), raw) })
+}
+
+// same reports whether two slices are one.
+func same(a, b json.RawMessage) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // mapTexts returns res with every text of its content replaced by f of it. Blocks
@@ -179,17 +183,24 @@ func mapStructured(res *mcp.CallToolResult, f func(json.RawMessage) json.RawMess
 		return res
 	}
 	after := f(raw)
-	if len(after) == len(raw) && &after[0] == &raw[0] {
+	if same(after, raw) {
 		return res
 	}
-	shaped := *res
+	shaped := edited(res)
 	shaped.StructuredContent = after
-	return &shaped
+	return shaped
 }
 
 // withContent returns a copy of res with other content.
 func withContent(res *mcp.CallToolResult, content []mcp.Content) *mcp.CallToolResult {
-	shaped := *res
+	shaped := edited(res)
 	shaped.Content = content
-	return &shaped
+	return shaped
+}
+
+// edited returns a copy of res to be changed. It has no raw form, so that it does not keep
+// the bytes alive of what is cut.
+func edited(res *mcp.CallToolResult) *mcp.CallToolResult {
+	own := *res
+	return own.CheckRaw(func(json.RawMessage) bool { return false })
 }

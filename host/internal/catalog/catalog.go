@@ -15,7 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // A Folder keeps what servers offered, one file for each, so that their tools can be
@@ -27,34 +26,16 @@ type Folder struct {
 	prune sync.Once
 }
 
-// A Tool is a tool as a server described it.
-type Tool struct {
-	Tool           *mcp.Tool
-	RawAnnotations json.RawMessage // its annotations as the server sent them
-}
-
 // contents is the content of such a file.
 type contents struct {
 	Version     int
-	Server      string // configured name
-	Fingerprint string // see config.Server
-	Tools       []keptTool
-}
-
-// A keptTool is a tool in a file. What is JSON is kept as text, so that it stays
-// the same byte for byte.
-type keptTool struct {
-	Name           string
-	Title          string               `json:",omitempty"`
-	Description    string               `json:",omitempty"`
-	InputSchema    string               `json:",omitempty"`
-	OutputSchema   string               `json:",omitempty"`
-	Annotations    *mcp.ToolAnnotations `json:",omitempty"`
-	RawAnnotations string               `json:",omitempty"`
+	Server      string   // configured name
+	Fingerprint string   // see config.Server
+	Tools       []string // the JSON of each, as text, so that it stays the same byte for byte
 }
 
 const (
-	version = 1
+	version = 2
 	maxSize = 64 << 20 // bytes of a file
 	// A file that was not used for maxAge is removed. Its time is renewed when it is
 	// used, if it is older than renewal.
@@ -75,7 +56,7 @@ func (c *Folder) file(e *config.Server) (path, fingerprint string) {
 
 // Load returns what a server offered, and whether that is known. A file is its SHA-256
 // in hexadecimal, a line break, and JSON.
-func (c *Folder) Load(e *config.Server) ([]Tool, bool) {
+func (c *Folder) Load(e *config.Server) ([]*mcp.Tool, bool) {
 	if c.dir == "" {
 		return nil, false
 	}
@@ -95,37 +76,26 @@ func (c *Folder) Load(e *config.Server) ([]Tool, bool) {
 	if json.Unmarshal(body, &kept) != nil || kept.Version != version || kept.Server != e.Name || kept.Fingerprint != fingerprint {
 		return nil, false
 	}
-	list := make([]Tool, 0, len(kept.Tools))
-	for _, t := range kept.Tools {
-		tool := &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations}
-		if t.InputSchema != "" {
-			tool.InputSchema = json.RawMessage(t.InputSchema)
+	list := make([]*mcp.Tool, 0, len(kept.Tools))
+	for _, raw := range kept.Tools {
+		tool := new(mcp.Tool)
+		if json.Unmarshal([]byte(raw), tool) != nil {
+			return nil, false
 		}
-		if t.OutputSchema != "" {
-			tool.OutputSchema = json.RawMessage(t.OutputSchema)
-		}
-		var raw json.RawMessage
-		if t.RawAnnotations != "" {
-			raw = json.RawMessage(t.RawAnnotations)
-		}
-		list = append(list, Tool{tool, raw})
+		list = append(list, tool)
 	}
 	return list, true
 }
 
 // Save keeps what a server lists.
-func (c *Folder) Save(e *config.Server, list []*registry.Definition) {
+func (c *Folder) Save(e *config.Server, list []*mcp.Tool) {
 	if c.dir == "" {
 		return
 	}
 	path, fingerprint := c.file(e)
-	kept := contents{Version: version, Server: e.Name, Fingerprint: fingerprint, Tools: make([]keptTool, 0, len(list))}
-	for _, def := range list {
-		kept.Tools = append(kept.Tools, keptTool{
-			Name: def.Origin.Tool, Title: def.Title, Description: def.Description,
-			InputSchema: string(def.InputSchema), OutputSchema: string(def.OutputSchema),
-			Annotations: def.Annotations, RawAnnotations: string(def.RawAnnotations),
-		})
+	kept := contents{Version: version, Server: e.Name, Fingerprint: fingerprint, Tools: make([]string, 0, len(list))}
+	for _, tool := range list {
+		kept.Tools = append(kept.Tools, string(tool.Raw))
 	}
 	body, err := json.Marshal(kept)
 	if err != nil {

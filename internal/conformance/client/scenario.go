@@ -138,11 +138,7 @@ func echoSchema(ctx context.Context, url string, _ *Given) error {
 		if err != nil {
 			return err
 		}
-		schema, ok := t.InputSchema.(json.RawMessage)
-		if !ok {
-			return fmt.Errorf("tool %q: the input schema is a %T, not raw JSON", t.Name, t.InputSchema)
-		}
-		args, err := json.Marshal(map[string]json.RawMessage{"schema": schema})
+		args, err := json.Marshal(map[string]json.RawMessage{"schema": t.InputSchema})
 		if err != nil {
 			return err
 		}

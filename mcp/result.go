@@ -1,0 +1,130 @@
+package mcp
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A CallToolResult is what a tool answered. The first four fields are those of the
+// official SDK's type of this name; [CallToolResult.Raw] is what the server sent.
+type CallToolResult struct {
+	// Meta is the metadata of the result.
+	Meta Meta `json:"_meta,omitempty"`
+	// Content is the answer, block by block. In results of [Client.CallTool] a block
+	// that cannot be read, or is of a kind that is not known, is a [TextContent] that
+	// holds its JSON.
+	Content []Content `json:"content"`
+	// StructuredContent is the answer as a JSON value; nil if there is none. In results
+	// of [Client.CallTool] it is a [encoding/json.RawMessage].
+	StructuredContent any `json:"structuredContent,omitempty"`
+	// IsError says that the tool failed.
+	IsError bool `json:"isError,omitempty"`
+	// Err is the error that the failure stands for, if a tool of this program knows it.
+	// It is never sent.
+	Err error `json:"-"`
+
+	raw    json.RawMessage // the result as it came; nil if it did not come from a server
+	modern bool            // it is one of revision 2026-07-28
+}
+
+// Raw returns the result as the server sent it, byte for byte, or nil if the result is
+// no longer the one that the server sent: if it was made or changed here, or a field of
+// it, or something that it points to.
+//
+// Raw holds what the fields have no place for: numbers as they are spelled, the order of
+// members, unknown members and unknown blocks. It decodes the bytes again to compare
+// them with the fields, so it takes about as long as encoding the result would. The bytes
+// may not be changed, and they live as long as the result.
+func (r *CallToolResult) Raw() json.RawMessage {
+	if r == nil || r.raw == nil {
+		return nil
+	}
+	sent, _, err := decodeCallResult(r.raw, r.modern)
+	if err != nil || !reflect.DeepEqual(r, sent) {
+		return nil
+	}
+	return r.raw
+}
+
+// CheckRaw returns r if it did not come from a server, or if ok reports true of the bytes
+// that came, and otherwise a copy of r for which [CallToolResult.Raw] returns nil. It is
+// for code that takes something out of results: the bytes may hold it where no field of r
+// does. A nil r stays nil.
+func (r *CallToolResult) CheckRaw(ok func(raw json.RawMessage) bool) *CallToolResult {
+	if r == nil || r.raw == nil || ok(r.raw) {
+		return r
+	}
+	own := *r
+	own.raw = nil
+	return &own
+}
+
+// decodeCallResult decodes an answer to tools/call: a result or, in revision
+// 2026-07-28, what the server needs first.
+func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *inputRequired, error) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, nil, at("result", wrongKind(raw, anObject))
+	}
+	// Most results have one block of content, for which there is room.
+	whole := &struct {
+		CallToolResult
+		room [1]Content
+	}{}
+	res := &whole.CallToolResult
+	res.Content = whole.room[:0]
+	var need inputRequired
+	kind := kindComplete
+	task, content := false, false
+	var err error
+	c := jsonscan.Walk(raw)
+	for key := range c.Members() {
+		if string(key) == "content" {
+			content = true
+			if res.Content, err = decodeContents(&c, res.Content); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		value := c.Value()
+		switch string(key) {
+		case "structuredContent":
+			if modern || !isNull(value) { // to older revisions null is none
+				res.StructuredContent = json.RawMessage(value)
+			}
+		case "isError", "is_error": // as some servers write it
+			var failed bool
+			failed, err = decodeBool(key, value)
+			res.IsError = res.IsError || failed
+		case "_meta":
+			res.Meta, err = decodeAs[Meta](key, value)
+		case "resultType":
+			if !isNull(value) {
+				err = decodeString(&kind, key, value)
+			}
+		case "inputRequests":
+			need.requests, err = decodeRequests(key, value)
+		case "requestState":
+			if !isNull(value) {
+				need.state = value
+			}
+		case "task":
+			task = true
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case kind == kindComplete && task && !content && !modern:
+		return nil, nil, at("task", errUnaskedTask)
+	case kind == kindComplete:
+		res.raw, res.modern = raw, modern
+		return res, nil, nil
+	case kind == kindInputRequired && modern:
+		asked := need // or every answer would put it on the heap
+		return nil, &asked, nil
+	}
+	return nil, nil, at("resultType", unknownResult(kind))
+}

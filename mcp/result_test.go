@@ -1,0 +1,153 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// rawResult holds much that the fields of a result have no place for.
+const rawResult = `{ "structuredContent":{"b":0.10,"a":1e400},"x":{"":[]},"content":[
+	{"text":"\u0061","type":"text","extra":12345678901234567891,"annotations":{"priority":0.50}},{"type":"video","uri":"\u2028"},
+	{"type":"image","mimeType":"m","data":"AAEC"},{"type":"resource","resource":{"uri":"u","text":"t"}},7],
+	"_meta":{"i":9007199254740993,"f":1.0,"h":-1e400,"l":[{"k":-9007199254740995}],"s":"x"}}`
+
+// callRaw returns a result as it comes through a client.
+func callRaw(t *testing.T, raw string) *mcp.CallToolResult {
+	t.Helper()
+	res, err := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestResultRaw(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"tools/call": mcptest.Result(rawResult)}, refuseDiscover(revision))
+		res, err := newClient(t, p.to(server), nil).CallTool(t.Context(), "x", nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want bytes.Buffer
+		if err := json.Compact(&got, res.Raw()); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Compact(&want, []byte(rawResult)); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() {
+			t.Errorf("got %s, want %s", &got, &want)
+		}
+	})
+}
+
+// Numbers in a _meta are exact.
+func TestResultMeta(t *testing.T) {
+	want := mcp.Meta{
+		"i": json.Number("9007199254740993"), "f": json.Number("1.0"), "h": json.Number("-1e400"),
+		"l": []any{map[string]any{"k": json.Number("-9007199254740995")}}, "s": "x",
+	}
+	if got := callRaw(t, rawResult).Meta; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A result that was changed has no raw form any more, and one that was copied has.
+func TestResultRawOfChanged(t *testing.T) {
+	for what, change := range map[string]func(*mcp.CallToolResult){
+		"a text":             func(r *mcp.CallToolResult) { r.Content[0].(*mcp.TextContent).Text = "b" },
+		"annotations":        func(r *mcp.CallToolResult) { r.Content[0].(*mcp.TextContent).Annotations.Priority = 1 },
+		"bytes":              func(r *mcp.CallToolResult) { r.Content[2].(*mcp.ImageContent).Data[0] = 9 },
+		"a resource":         func(r *mcp.CallToolResult) { r.Content[3].(*mcp.EmbeddedResource).Resource.Text = "" },
+		"another block":      func(r *mcp.CallToolResult) { r.Content[1] = &mcp.TextContent{Text: "x"} },
+		"one block more":     func(r *mcp.CallToolResult) { r.Content = append(r.Content, &mcp.TextContent{}) },
+		"one block less":     func(r *mcp.CallToolResult) { r.Content = r.Content[1:] },
+		"structured content": func(r *mcp.CallToolResult) { r.StructuredContent = json.RawMessage(`{"b":0.1,"a":1e400}`) },
+		"no structured":      func(r *mcp.CallToolResult) { r.StructuredContent = nil },
+		"a _meta":            func(r *mcp.CallToolResult) { r.Meta["f"] = 2.0 },
+		"a failure":          func(r *mcp.CallToolResult) { r.IsError = true },
+	} {
+		res := callRaw(t, rawResult)
+		copied := *res
+		if copied.Raw() == nil {
+			t.Fatal("got no raw form of a copy, want that of the result")
+		}
+		change(res)
+		if raw := res.Raw(); raw != nil {
+			t.Errorf("%s: got %s, want no raw form", what, raw)
+		}
+	}
+	if raw := (&mcp.CallToolResult{}).Raw(); raw != nil {
+		t.Errorf("got %s of a result of our own, want nothing", raw)
+	}
+	if raw := (*mcp.CallToolResult)(nil).Raw(); raw != nil {
+		t.Errorf("got %s of no result, want nothing", raw)
+	}
+}
+
+func TestResultCheckRaw(t *testing.T) {
+	res := callRaw(t, rawResult)
+	var seen json.RawMessage
+	checked := res.CheckRaw(func(raw json.RawMessage) bool { seen = raw; return true })
+	if checked != res {
+		t.Error("got another result, want the one that was checked")
+	}
+	if !bytes.Equal(seen, res.Raw()) {
+		t.Errorf("got %s to check, want %s", seen, res.Raw())
+	}
+	checked = res.CheckRaw(func(json.RawMessage) bool { return false })
+	if raw := checked.Raw(); raw != nil {
+		t.Errorf("got %s, want no raw form", raw)
+	}
+	if !reflect.DeepEqual(checked.Content, res.Content) {
+		t.Errorf("got the content %v, want %v", checked.Content, res.Content)
+	}
+	if res.Raw() == nil {
+		t.Error("got no raw form of the result that was checked, want it as before")
+	}
+	never := func(json.RawMessage) bool { t.Error("got a check, want none"); return true }
+	(*mcp.CallToolResult)(nil).CheckRaw(never)
+	(&mcp.CallToolResult{}).CheckRaw(never)
+}
+
+// A program that forwards results sends what the server sent, unless something of it was
+// changed.
+func ExampleCallToolResult_Raw() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(res.Raw()))
+	res.Content[0].(*mcp.TextContent).Text = "[redacted]"
+	fmt.Println(res.Raw() == nil)
+	// Output:
+	// {"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"adder","version":"1"}},"content":[{"type":"text","text":"3"}],"resultType":"complete"}
+	// true
+}
+
+// What takes words out of texts takes the raw form away that holds one elsewhere.
+func ExampleCallToolResult_CheckRaw() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res = res.CheckRaw(func(raw json.RawMessage) bool { return !bytes.Contains(raw, []byte("content")) })
+	fmt.Println(res.Raw() == nil)
+	// Output:
+	// true
+}

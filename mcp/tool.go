@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A Tool is a tool as its server describes it. Its fields, but for Raw, are those of the
+// official SDK's type of this name, with schemas as JSON.
+type Tool struct {
+	// Name is what the tool is called by at its server.
+	Name string `json:"name"`
+	// Title is a name for people; empty if there is none.
+	Title string `json:"title,omitempty"`
+	// Description tells the model what the tool does.
+	Description string `json:"description,omitempty"`
+	// InputSchema is the JSON Schema of the arguments as the server sent it, byte for
+	// byte; nil if there is none.
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+	// OutputSchema is that of the structured content.
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	// Annotations are hints about the tool; nil if there are none.
+	Annotations *ToolAnnotations `json:"annotations,omitempty"`
+	// Icons are pictures of the tool, but only those at an https or data address.
+	Icons []sdk.Icon `json:"icons,omitempty"`
+	// Meta is the metadata of the tool.
+	Meta Meta `json:"_meta,omitempty"`
+
+	// Raw is the whole description as the server sent it, byte for byte, with what the
+	// other fields have no place for; nil if it is not known. In memory the schemas are
+	// parts of it.
+	Raw json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON decodes a tool as [Client.Tools] does, and keeps a copy of the JSON in
+// Raw. It fails with a [*ProtocolError] if there is no name or a member is of another
+// type than the protocol says.
+func (t *Tool) UnmarshalJSON(data []byte) error {
+	if err := jsonscan.Valid(data); err != nil {
+		return at("tool", err)
+	}
+	decoded, err := decodeTool(bytes.Clone(data), false)
+	if err == nil {
+		*t = *decoded
+	}
+	return at("tool", err)
+}
+
+// decodeTool decodes a tool. To revision 2026-07-28 one is invalid whose schema
+// asks for header fields in a way that the protocol does not allow.
+func decodeTool(raw []byte, modern bool) (*Tool, error) {
+	if !isObject(raw) {
+		return nil, wrongKind(raw, anObject)
+	}
+	t := &Tool{Raw: raw}
+	for key, value := range jsonscan.Fields(raw) {
+		var err error
+		switch string(key) {
+		case "name":
+			err = decodeString(&t.Name, key, value)
+		case "title":
+			err = decodeString(&t.Title, key, value)
+		case "description":
+			err = decodeString(&t.Description, key, value)
+		case "inputSchema":
+			t.InputSchema, err = decodeSchema(key, value)
+		case "outputSchema":
+			t.OutputSchema, err = decodeSchema(key, value)
+		case "annotations":
+			t.Annotations, err = decodeAs[*ToolAnnotations](key, value)
+		case "icons":
+			t.Icons, err = decodeIcons(key, value)
+		case "_meta":
+			t.Meta, err = decodeAs[Meta](key, value)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if t.Name == "" {
+		return nil, at("name", errMissing)
+	}
+	if modern {
+		if _, err := paramHeaders(t.InputSchema); err != nil {
+			return nil, at("inputSchema", err)
+		}
+	}
+	return t, nil
+}
+
+// decodeSchema keeps a schema as it is. Null stands for no schema.
+func decodeSchema(key, value []byte) (json.RawMessage, error) {
+	switch {
+	case isNull(value):
+		return nil, nil
+	case value[0] != '{' && value[0] != 't' && value[0] != 'f':
+		return nil, at(string(key), wrongKind(value, "a JSON Schema"))
+	}
+	return value, nil
+}
