@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,7 +13,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if first, ok := os.LookupEnv(rawServerMode); ok {
+		serveRaw(first)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A plainTool is a Tool of which everything can be chosen.
 type plainTool struct {

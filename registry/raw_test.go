@@ -1,0 +1,253 @@
+package registry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
+	"github.com/mcpbelt/mcpbelt/registry/result"
+)
+
+// Whatever a server sends in results and definitions, and whatever a caller sends as
+// arguments, comes out token by token as it went in, through the whole way: client,
+// ledger, policy, middleware and observers. MCPBELT_SOAK=1 makes 100,000 of each.
+func TestRawIsKept(t *testing.T) {
+	count := 2 * wildPage
+	switch {
+	case os.Getenv("MCPBELT_SOAK") != "":
+		count = 200 * wildPage
+	case testing.Short():
+		count = wildPage / 5
+	}
+	for _, way := range []string{"stdio", "json", "sse"} {
+		t.Run(way, func(t *testing.T) {
+			for first := 0; first < count; first += wildPage {
+				keepsRaw(t, rawTransports(t, uint64(first))[way], uint64(first), min(count, wildPage))
+			}
+		})
+	}
+}
+
+// keepsRaw checks as many results and definitions of a server.
+func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
+	c := mcp.NewClient("wild", to, nil)
+	defer func() { _ = c.Close() }()
+	listed, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: policy.Cautious(), Results: &result.Options{MaxBytes: -1, MaxMedia: -1}})
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
+	})
+	observed := 0
+	defer r.Observe(func(context.Context, *registry.Observation) { observed++ })()
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote("wild", c, tool))
+	}
+	diff, err := r.ReplaceServer(registry.Server{Name: "wild", Trusted: true}, tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(diff.Rejected) > 0 {
+		t.Fatalf("got the rejection %v, want none", diff.Rejected[0])
+	}
+	for i := range uint64(count) {
+		seed := first + i
+		called := fmt.Sprintf("wild__t%d", seed)
+		def, ok := r.Snapshot().Lookup(called)
+		if !ok {
+			t.Fatalf("got no tool %s", called)
+		}
+		if err := sameTokens(def.Definition().Raw, []byte(wildTool(seed))); err != nil {
+			t.Fatalf("definition %d: %v", seed, err)
+		}
+		args := wildArguments(seed)
+		res, err := r.Call(t.Context(), called, json.RawMessage(args))
+		if err != nil {
+			t.Fatalf("call %d: %v", seed, err)
+		}
+		if err := sameTokens(res.Raw(), []byte(wildResult(seed, args))); err != nil {
+			t.Fatalf("result %d: %v", seed, err)
+		}
+	}
+	if observed != count {
+		t.Errorf("got %d calls observed, want %d", observed, count)
+	}
+}
+
+// sameTokens reports how two JSON texts differ in more than white space.
+func sameTokens(got, want []byte) error {
+	g, w := json.NewDecoder(bytes.NewReader(got)), json.NewDecoder(bytes.NewReader(want))
+	g.UseNumber()
+	w.UseNumber()
+	for {
+		one, err := g.Token()
+		other, wantErr := w.Token()
+		if one != other || err != wantErr {
+			return fmt.Errorf("got %v (%v) before byte %d of\n%s\nwant %v (%v) as in\n%s", one, err, g.InputOffset(), got, other, wantErr, want)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// The comparison sees what encoding/json would change.
+func TestSameTokens(t *testing.T) {
+	const text = `{"a":0.10,"b":[1e400,"\u2028"]}`
+	if err := sameTokens([]byte("{ \"a\": 0.10, \"b\":[1e400,\"\u2028\"] }"), []byte(text)); err != nil {
+		t.Errorf("got %v, want no difference", err)
+	}
+	for _, other := range []string{
+		"", `{"a":0.1,"b":[1e400,"\u2028"]}`, `{"b":[1e400,"\u2028"],"a":0.10}`, `{"a":0.10,"b":[1e400,"\u2028"],"c":1}`, `{"a":0.10,"b":[1e400]}`, text + "{}",
+	} {
+		if sameTokens([]byte(other), []byte(text)) == nil {
+			t.Errorf("got no difference between %s and %s, want one", other, text)
+		}
+	}
+}
+
+// rawAnswer returns a tool of a server that answers each call with the same result.
+func rawAnswer(t *testing.T, answer string) registry.Tool {
+	t.Helper()
+	c := mcp.NewClient("s", mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(answer)}), nil)
+	t.Cleanup(func() { _ = c.Close() })
+	return registry.RemoteFunc("s", &mcp.Tool{Name: "a"}, c.CallTool)
+}
+
+// A result that a layer changes or looks into for secrets and hidden characters does not
+// say by its raw form what the fields do not say any more.
+func TestRawOfShapedResults(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+	text := func(more string) string { return `{"content":[{"type":"text","text":"hello"` + more + `}]}` }
+	long := `{"content":[{"type":"text","text":"` + strings.Repeat("long ", 1000) + `"}]}`
+	edit := func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			res, err := next(ctx, call)
+			if err == nil {
+				res.Content[0].(*mcp.TextContent).Text = "edited"
+			}
+			return res, err
+		}
+	}
+	redacts, bounded := &result.Options{Redact: true}, &result.Options{MaxBytes: 1 << 10}
+	for _, c := range []struct {
+		name    string
+		results *result.Options
+		use     registry.Middleware
+		trusted bool
+		answer  string
+		want    bool
+	}{
+		{name: "untouched", answer: text(`,"x":0.10`), want: true},
+		{name: "untouched, bounded", results: bounded, answer: text(`,"x":0.10`), want: true},
+		{name: "untouched, redacted", results: redacts, answer: text(`,"x":0.10`), want: true},
+		{name: "edited by middleware", use: edit, answer: text("")},
+		{name: "cut", results: bounded, answer: long},
+		{name: "wrapped", results: &result.Options{Wrap: true}, answer: text("")},
+		{name: "in another form", results: &result.Options{Form: result.FormContent}, answer: `{"content":[],"structuredContent":{}}`},
+		{name: "a secret in a text", results: redacts, answer: `{"content":[{"type":"text","text":"` + token + `"}]}`},
+		{name: "a secret in structured content", results: redacts, answer: `{"content":[],"structuredContent":{"a":"` + token + `"}}`},
+		{name: "a secret in an unknown member", results: redacts, answer: text(`,"x":"` + token + `"`)},
+		{name: "a secret in the _meta", results: redacts, answer: `{"content":[],"_meta":{"a":"` + token + `"}}`},
+		{name: "a secret in an unknown block", results: redacts, answer: `{"content":[{"type":"x","a":"` + token + `"}]}`},
+		{name: "hidden in a text", answer: `{"content":[{"type":"text","text":"a\u200b"}]}`},
+		{name: "hidden in an unknown member", answer: text(`,"x":"a\u200b"`)},
+		{name: "hidden by a trusted server", trusted: true, answer: text(`,"x":"a\u200b"`), want: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := registry.New(&registry.Options{Results: c.results})
+			if c.use != nil {
+				r.Use(c.use)
+			}
+			if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}); err != nil {
+				t.Fatal(err)
+			}
+			res, err := r.Call(t.Context(), "s__a", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := res.Raw(); (got != nil) != c.want {
+				t.Errorf("got the raw form %s, want one: %t", got, c.want)
+			}
+		})
+	}
+}
+
+// A definition has its raw form for as long as models are told what the server said.
+func TestRawOfDefinitions(t *testing.T) {
+	const sent = `{"x":0.10,"name":"a","description":"d","inputSchema":{ "type":"object"},"annotations":{"readOnlyHint":true,"y":1.0}}`
+	tool := new(mcp.Tool)
+	if err := json.Unmarshal([]byte(sent), tool); err != nil {
+		t.Fatal(err)
+	}
+	refuse := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		return nil, mcp.ErrClosed
+	}
+	remote := registry.RemoteFunc("s", tool, refuse)
+	for what, c := range map[string]struct {
+		edit func(*registry.Definition)
+		want string
+	}{
+		"nothing":     {func(*registry.Definition) {}, sent},
+		"alias":       {func(d *registry.Definition) { d.Alias = "b" }, sent},
+		"title":       {func(d *registry.Definition) { d.Title = "A" }, ""},
+		"description": {func(d *registry.Definition) { d.Description = "e" }, ""},
+		"schema":      {func(d *registry.Definition) { d.InputSchema = json.RawMessage(`{"type":"object"}`) }, ""},
+		"output":      {func(d *registry.Definition) { d.OutputSchema = json.RawMessage(`{}`) }, ""},
+		"annotations": {func(d *registry.Definition) { d.Annotations = nil }, ""},
+	} {
+		edited, err := registry.With(remote, c.edit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(edited.Definition().Raw); got != c.want {
+			t.Errorf("%s: got %q, want %q", what, got, c.want)
+		}
+	}
+
+	own := *tool
+	own.Description = "e"
+	def := registry.RemoteFunc("s", &own, refuse).Definition()
+	if def.Raw != nil {
+		t.Errorf("got %s of a copy that was changed, want nothing", def.Raw)
+	}
+	if def.Description != "e" {
+		t.Errorf("got the description %q, want e", def.Description)
+	}
+	if got, want := string(remote.Definition().RawAnnotations), `{"readOnlyHint":true,"y":1.0}`; got != want {
+		t.Errorf("got the annotations %s, want %s", got, want)
+	}
+
+	for _, c := range []struct {
+		trusted bool
+		want    bool
+	}{{false, false}, {true, true}} {
+		hidden := new(mcp.Tool)
+		if err := json.Unmarshal([]byte(`{"name":"a","x":"\u200b"}`), hidden); err != nil {
+			t.Fatal(err)
+		}
+		r := registry.New(nil)
+		if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{registry.RemoteFunc("s", hidden, refuse)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Snapshot().Tools()[0].Definition().Raw; (got != nil) != c.want {
+			t.Errorf("trusted %t: got %s, want one: %t", c.trusted, got, c.want)
+		}
+	}
+}
