@@ -16,12 +16,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 )
 
+// givenArgs returns args, and {} for empty or null.
+func givenArgs(args json.RawMessage) json.RawMessage {
+	if first := firstByte(args); first == 0 || first == 'n' && isNull(args) {
+		return json.RawMessage("{}")
+	}
+	return args
+}
+
 // objectArgs returns args if they are a JSON object, and {} for empty or null.
 func objectArgs(args json.RawMessage) (json.RawMessage, error) {
+	args = givenArgs(args)
 	first := firstByte(args)
-	if first == 0 || first == 'n' && isNull(args) {
-		return json.RawMessage("{}"), nil
-	}
 	if !json.Valid(args) {
 		err := json.Unmarshal(args, new(json.RawMessage))
 		var syntax *json.SyntaxError

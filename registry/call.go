@@ -148,11 +148,21 @@ func (r *Registry) resolve(ctx context.Context, name string, args json.RawMessag
 
 // check returns the arguments as they fit the tool's schema.
 func (r *Registry) check(e *entry, args json.RawMessage) (json.RawMessage, error) {
-	args, err := objectArgs(args)
+	args = givenArgs(args)
+	if firstByte(args) == '{' && !r.validator.opts.SkipCheck {
+		fitting, err := r.validator.arguments(e, args)
+		if err == nil {
+			return fitting, nil
+		}
+		if json.Valid(args) {
+			return nil, err
+		}
+	}
+	args, err := objectArgs(args) // says why not, if it is no JSON or another value
 	if err != nil {
 		return nil, &ArgumentsError{Tool: e.def.Name, Err: err}
 	}
-	return r.validator.arguments(e, args)
+	return args, nil
 }
 
 // decide asks the approver. A hidden tool needs no approval: one that finds tools shows

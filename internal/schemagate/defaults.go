@@ -31,14 +31,18 @@ func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Problem) {
 	if err := jsonscan.Valid(value); err != nil {
 		return value, []Problem{unreadable(value, err)}
 	}
-	completed := s.known().complete(value)
-	v := s.judge(completed, allowance(completed))
+	known := s.known()
+	if known.simple.fits(value, true) {
+		return value, nil
+	}
+	completed := known.complete(value)
+	v := s.judgeCompleted(completed, value)
 	if v.fits() {
 		return completed, nil
 	}
 	r := s.report(&v)
 	if len(completed) > len(value) {
-		if v = s.judge(value, allowance(value)); v.fits() {
+		if v = s.validate(value, allowance(value)); v.fits() {
 			return value, nil
 		}
 		if own := s.report(&v); own.total < r.total {
@@ -46,6 +50,14 @@ func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Problem) {
 		}
 	}
 	return value, r.problems()
+}
+
+// judgeCompleted judges what a value has become that was checked already.
+func (s *Schema) judgeCompleted(completed, value json.RawMessage) verdict {
+	if len(completed) == len(value) { // it is the very same
+		return s.validate(value, allowance(value))
+	}
+	return s.judge(completed, allowance(completed))
 }
 
 // A fallback is the default of a property: "name":value, as JSON.

@@ -39,6 +39,7 @@ func FuzzGate(f *testing.F) {
 				}
 				continue
 			}
+			checkSimple(t, s, value)
 			err = s.Validate(value)
 			if bare, ok := bareVerdict(s, schema, value); ok && bare != (err == nil) {
 				t.Fatalf("%v, but the validator alone says %v", err, bare)

@@ -16,6 +16,8 @@ type parts struct {
 	tags       map[*jsonschema.Schema][]tag
 	programs   map[jsonschema.Regexp]int         // sizes of patterns of names, in instructions
 	defaults   map[*jsonschema.Schema][]fallback // of its properties, by name
+	simple     *simpleSchema                     // nil: the schema is not simple
+	any        *simpleSchema                     // in it, where anything goes
 }
 
 type partsOnce struct {
@@ -33,6 +35,7 @@ func (s *Schema) known() *parts {
 			tags:       map[*jsonschema.Schema][]tag{},
 			programs:   map[jsonschema.Regexp]int{},
 			defaults:   map[*jsonschema.Schema][]fallback{},
+			any:        anySchema(),
 		}
 		p.add(s.compiled)
 		for _, sub := range p.byLocation {
@@ -43,6 +46,7 @@ func (s *Schema) known() *parts {
 				p.programs[re], _ = PatternSize(re.String()) // compiled, so it is readable
 			}
 		}
+		p.simple = p.newSimple(s.compiled)
 		s.parts.parts = p
 	})
 	return s.parts.parts

@@ -38,15 +38,23 @@ func allowance(value json.RawMessage) int {
 }
 
 // judge checks one JSON value in so many steps.
-func (s *Schema) judge(value json.RawMessage, steps int) (v verdict) {
+func (s *Schema) judge(value json.RawMessage, steps int) verdict {
+	if err := jsonscan.Valid(value); err != nil {
+		return verdict{syntax: err}
+	}
+	if s.known().simple.fits(value, false) {
+		return verdict{}
+	}
+	return s.validate(value, steps)
+}
+
+// validate checks JSON that can be read in one way only.
+func (s *Schema) validate(value json.RawMessage, steps int) (v verdict) {
 	defer func() {
 		if r := recover(); r != nil {
 			v = verdict{unread: &Problem{Want: "a value that can be checked", Got: "one that the validator cannot read"}}
 		}
 	}()
-	if err := jsonscan.Valid(value); err != nil {
-		return verdict{syntax: err}
-	}
 	decoded, excess := read(value, MaxValues, jsonscan.MaxDepth)
 	switch excess {
 	case tooMany, tooDeep:

@@ -1,0 +1,261 @@
+package schemagate
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// A simpleSchema uses only keywords that can be checked in one pass over the JSON, as
+// most schemas of tools do. What it accepts fits and lacks no default; what it does not
+// accept has to be judged by the validator, which finds the words for what is wrong.
+type simpleSchema struct {
+	kinds   kinds
+	words   map[string]bool // nil: every string
+	bounded bool            // least or most is there
+
+	shortest, longest *int   // characters of a string
+	least, most       *int64 // of an integer
+	fewest, many      *int   // elements
+
+	members  map[string]simpleMember
+	required int           // how many of the members are
+	defaults int           // how many of the members are required or have a default
+	rest     *simpleSchema // for other members; nil: the validator judges
+	elements *simpleSchema // nil: the validator judges
+}
+
+type simpleMember struct {
+	schema    *simpleSchema // nil: the validator judges
+	required  bool
+	defaulted bool // it has a default, or is required
+}
+
+// anySchema returns the schema that accepts everything, but for long numbers.
+func anySchema() *simpleSchema {
+	s := &simpleSchema{kinds: anything}
+	s.rest, s.elements = s, s
+	return s
+}
+
+// newSimple returns a schema as a simple one, or nil if it is none.
+func (p *parts) newSimple(s *jsonschema.Schema) *simpleSchema {
+	switch {
+	case s == nil || s.Bool != nil && *s.Bool:
+		return p.any
+	case s.Bool != nil, s.Ref != nil, s.RecursiveRef != nil, s.DynamicRef != nil, s.Not != nil, s.If != nil,
+		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0, s.Format != nil, len(s.Extensions) > 0,
+		s.MaxProperties != nil, s.MinProperties != nil, s.PropertyNames != nil, len(s.PatternProperties) > 0,
+		len(s.Dependencies)+len(s.DependentRequired)+len(s.DependentSchemas) > 0,
+		s.UnevaluatedProperties != nil, s.UnevaluatedItems != nil, s.UniqueItems, s.Contains != nil,
+		s.AdditionalItems != nil, len(s.PrefixItems) > 0, s.Pattern != nil,
+		s.ContentEncoding != nil, s.ContentMediaType != nil, s.ContentSchema != nil,
+		s.ExclusiveMaximum != nil, s.ExclusiveMinimum != nil, s.MultipleOf != nil:
+		return nil
+	}
+	out := &simpleSchema{kinds: anything, shortest: s.MinLength, longest: s.MaxLength, fewest: s.MinItems, many: s.MaxItems}
+	if s.Types != nil && !s.Types.IsEmpty() {
+		out.kinds = 0
+		for _, name := range s.Types.ToStrings() {
+			out.kinds |= kindsByName(name)
+		}
+	}
+	if !out.addWords(s) || !out.addBounds(s) || !p.addElements(out, s) {
+		return nil
+	}
+	p.addMembers(out, s)
+	return out
+}
+
+// addWords adds the strings that are allowed.
+func (s *simpleSchema) addWords(schema *jsonschema.Schema) bool {
+	var values []any
+	switch {
+	case schema.Enum != nil && schema.Const != nil:
+		return false
+	case schema.Enum != nil:
+		values = schema.Enum.Values
+	case schema.Const != nil:
+		values = []any{*schema.Const}
+	default:
+		return true
+	}
+	s.words = make(map[string]bool, len(values))
+	for _, value := range values {
+		word, ok := value.(string)
+		if !ok {
+			return false
+		}
+		s.words[word] = true
+	}
+	s.kinds &= text
+	return true
+}
+
+func (s *simpleSchema) addBounds(schema *jsonschema.Schema) bool {
+	for _, b := range []struct {
+		from *big.Rat
+		to   **int64
+	}{{schema.Minimum, &s.least}, {schema.Maximum, &s.most}} {
+		if b.from == nil {
+			continue
+		}
+		if !b.from.IsInt() || !b.from.Num().IsInt64() {
+			return false
+		}
+		bound := b.from.Num().Int64()
+		*b.to = &bound
+	}
+	s.bounded = s.least != nil || s.most != nil
+	return true
+}
+
+func (p *parts) addElements(s *simpleSchema, schema *jsonschema.Schema) bool {
+	switch items := schema.Items.(type) {
+	case nil:
+		s.elements = p.newSimple(schema.Items2020)
+	case *jsonschema.Schema:
+		s.elements = p.newSimple(items)
+	default:
+		return false
+	}
+	return true
+}
+
+func (p *parts) addMembers(s *simpleSchema, schema *jsonschema.Schema) {
+	switch rest := schema.AdditionalProperties.(type) {
+	case nil:
+		s.rest = p.any
+	case bool:
+		if rest {
+			s.rest = p.any
+		}
+	case *jsonschema.Schema:
+		s.rest = p.newSimple(rest)
+	}
+	s.members = make(map[string]simpleMember, len(schema.Properties))
+	for name, property := range schema.Properties {
+		s.members[name] = simpleMember{schema: p.newSimple(property)}
+	}
+	for _, name := range schema.Required {
+		m, known := s.members[name]
+		if !known {
+			m.schema = s.rest
+		}
+		m.required = true
+		s.members[name] = m
+	}
+	for _, f := range p.defaults[schema] {
+		m := s.members[f.name]
+		m.defaulted = true
+		s.members[f.name] = m
+	}
+	for name, m := range s.members {
+		if m.required {
+			s.required++
+			m.defaulted = true
+		}
+		if m.defaulted {
+			s.defaults++
+		}
+		s.members[name] = m
+	}
+}
+
+// fits reports whether checked JSON is known to fit and, if it has to be complete, to lack
+// no default.
+func (s *simpleSchema) fits(value []byte, complete bool) bool {
+	if s == nil || len(value) > MaxValues { // or there might be too many values
+		return false
+	}
+	c := jsonscan.Walk(value)
+	return s.accepts(&c, complete)
+}
+
+// accepts is fits for the value at the cursor, which is behind it afterwards if it fits.
+func (s *simpleSchema) accepts(c *jsonscan.Cursor, complete bool) bool {
+	switch c.Kind() {
+	case '{':
+		return s.kinds&object != 0 && s.acceptsObject(c, complete)
+	case '[':
+		return s.kinds&array != 0 && s.acceptsArray(c, complete)
+	case '"':
+		return s.kinds&text != 0 && s.acceptsText(c.Value())
+	case 't', 'f':
+		c.Skip()
+		return s.kinds&boolean != 0
+	case 'n':
+		c.Skip()
+		return s.kinds&null != 0
+	}
+	return s.acceptsNumber(c.Value())
+}
+
+func (s *simpleSchema) acceptsObject(c *jsonscan.Cursor, complete bool) bool {
+	required, defaults := 0, 0
+	for key := range c.Members() {
+		m, known := s.members[string(key)]
+		if !known {
+			m.schema = s.rest
+		}
+		if m.schema == nil || !m.schema.accepts(c, complete) {
+			return false
+		}
+		if m.required {
+			required++
+		}
+		if m.defaulted {
+			defaults++
+		}
+	}
+	return required == s.required && (!complete || defaults == s.defaults)
+}
+
+func (s *simpleSchema) acceptsArray(c *jsonscan.Cursor, complete bool) bool {
+	count := 0
+	for range c.Elements() {
+		if s.elements == nil || !s.elements.accepts(c, complete) {
+			return false
+		}
+		count++
+	}
+	return (s.fewest == nil || count >= *s.fewest) && (s.many == nil || count <= *s.many)
+}
+
+func (s *simpleSchema) acceptsText(quoted []byte) bool {
+	if s.words == nil && s.shortest == nil && s.longest == nil {
+		return true
+	}
+	content := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(content, '\\') >= 0 {
+		return false
+	}
+	length := utf8.RuneCount(content)
+	return (s.words == nil || s.words[string(content)]) &&
+		(s.shortest == nil || length >= *s.shortest) && (s.longest == nil || length <= *s.longest)
+}
+
+// acceptsNumber leaves all to the validator that is not a number of a few digits.
+func (s *simpleSchema) acceptsNumber(number []byte) bool {
+	const most = 18 // digits that an int64 holds
+	if len(number) > most {
+		return false
+	}
+	if bytes.ContainsAny(number, ".eE") {
+		return s.kinds&fraction != 0 && !s.bounded && digits(json.Number(number)) <= MaxDigits
+	}
+	if s.kinds&integer == 0 {
+		return false
+	}
+	if !s.bounded {
+		return true
+	}
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	return err == nil && (s.least == nil || n >= *s.least) && (s.most == nil || n <= *s.most)
+}
