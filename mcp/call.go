@@ -38,8 +38,9 @@ type CallToolOptions struct {
 }
 
 // CallTool calls a tool. The arguments must be a JSON object; empty means {}.
-// They are sent as they are, and the result's StructuredContent holds what the
-// server sent as a [json.RawMessage].
+// They are sent as they are, except that line breaks between tokens become spaces, since
+// a line is a message to local servers. The result's StructuredContent holds what the
+// server sent as a [json.RawMessage], and its Raw is the whole of it.
 //
 // A failure of the tool itself is no error but a result with IsError set. The errors
 // are [*ServerError] if the server refused the call, [*ProtocolError] if its answer is
@@ -94,11 +95,26 @@ type toolCall struct {
 
 // prepare writes the request, but for what later rounds add.
 func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
-	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", args})
+	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
 	t.request.tool = name
 	if opts != nil {
 		t.request.life = opts.Connection
 	}
+}
+
+// oneLine returns JSON that is checked without the line breaks between its tokens. In
+// strings there are none.
+func oneLine(value json.RawMessage) json.RawMessage {
+	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
+		return value
+	}
+	line := bytes.Clone(value)
+	for i, c := range line {
+		if c == '\n' || c == '\r' {
+			line[i] = ' '
+		}
+	}
+	return line
 }
 
 // beginCall is begin with the options of a call.
@@ -176,7 +192,7 @@ func membersOf(object json.RawMessage) ([]member, error) {
 		if string(key) == "_meta" {
 			return nil, errors.New("params: _meta belongs into the options")
 		}
-		members = append(members, member{string(key), value})
+		members = append(members, member{string(key), oneLine(value)})
 	}
 	return members, nil
 }

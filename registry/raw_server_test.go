@@ -76,9 +76,9 @@ func (w *wild) object(depth int, members ...string) string {
 	return "{" + w.space() + strings.Join(members, w.space()+","+w.space()) + w.space() + "}"
 }
 
-// wildArguments returns arguments of the call with a seed.
+// wildArguments returns arguments of the call with a seed, on one line or several.
 func wildArguments(seed uint64) string {
-	return newWild(seed).object(3, fmt.Sprintf(`"seed":%d`, seed))
+	return strings.ReplaceAll(newWild(seed).object(3, fmt.Sprintf(`"seed":%d`, seed)), "\t", "\r\n")
 }
 
 // wildResult returns the result of the call with a seed, and of these arguments.
@@ -88,7 +88,7 @@ func wildResult(seed uint64, arguments string) string {
 	for i := range blocks {
 		blocks[i] = fmt.Sprintf(w.one(wildBlocks), w.one(wildStrings), w.value(2))
 	}
-	members := []string{`"args":` + arguments, `"content":[` + strings.Join(blocks, ",") + "]"}
+	members := []string{`"args":` + strings.NewReplacer("\r", " ", "\n", " ").Replace(arguments), `"content":[` + strings.Join(blocks, ",") + "]"}
 	if w.IntN(2) == 0 {
 		members = append(members, `"_meta":`+w.object(3))
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -84,6 +85,26 @@ func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
 	}
 	if observed != count {
 		t.Errorf("got %d calls observed, want %d", observed, count)
+	}
+}
+
+// Arguments on several lines are one message to a server that reads lines, whatever stands
+// on the lines.
+func TestArgumentsOnSeveralLinesAreOneMessage(t *testing.T) {
+	const args = `{"a":[
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","arguments":{}}}
+],"s":"\n"}`
+	for _, line := range []string{"\n", "\r", "\r\n"} {
+		c := mcp.NewClient("wild", rawTransports(t, 0)["stdio"], &mcp.ClientOptions{CallTimeout: 30 * time.Second})
+		defer func() { _ = c.Close() }()
+		sent := strings.ReplaceAll(args, "\n", line)
+		res, err := c.CallTool(t.Context(), "any", json.RawMessage(sent), nil)
+		if err != nil {
+			t.Fatalf("%q: got the error %v, want an answer", line, err)
+		}
+		if err := sameTokens(res.Raw(), []byte(wildResult(0, sent))); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
 	}
 }
 
