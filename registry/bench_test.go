@@ -25,7 +25,10 @@ func thousandTools(b *testing.B) *registry.Registry {
 func TestReadingDoesNotAllocate(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	mustAdd(t, r, native("a"), native("b"))
-	mustReplace(t, r, "server", serverTool("server", "c", ""))
+	mustReplace(t, r, "server", serverTool("server", "c", ""), &plainTool{&registry.Definition{
+		Name: "server__d", Origin: registry.Origin{Server: "server", Tool: "d"},
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer","minimum":0},"b":{"enum":["x"]}},"required":["a"]}`),
+	}, textResult("caf\u00e9")})
 	args := json.RawMessage(`{"a":1}`)
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
@@ -36,9 +39,10 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 		if _, ok := s.Lookup("b"); !ok {
 			t.Error("b is not listed")
 		}
-		// One call only: under the race detector encoding/json allocates now and then.
-		if _, err := r.Call(ctx, "server__c", args); err != nil {
-			t.Error(err)
+		for _, name := range []string{"server__c", "server__d"} {
+			if _, err := r.Call(ctx, name, args); err != nil {
+				t.Error(err)
+			}
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)
