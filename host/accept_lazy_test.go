@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,12 @@ func TestAcceptLazyServersAreListedAndNotStarted(t *testing.T) {
 	h := open(t, path, opts)
 	if n := len(h.Registry().Snapshot().Tools()); n != servers {
 		t.Errorf("%d tools are listed, want %d", n, servers)
+	}
+	for _, tool := range h.Registry().Snapshot().Tools() {
+		var sent mcp.Tool
+		if err := json.Unmarshal(tool.Definition().Raw, &sent); err != nil || sent.Name != tool.Definition().Origin.Tool {
+			t.Errorf("got the raw definition %s (%v), want that of the server", tool.Definition().Raw, err)
+		}
 	}
 	if n := town.started.Load(); n != 0 {
 		t.Errorf("%d servers were started by Open", n)
