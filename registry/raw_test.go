@@ -55,9 +55,9 @@ func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
 	defer r.Observe(func(context.Context, *registry.Observation) { observed++ })()
 	var tools []registry.Tool
 	for _, tool := range listed {
-		tools = append(tools, registry.Remote("wild", c, tool))
+		tools = append(tools, registry.Remote("wild", tool, c.CallTool))
 	}
-	diff, err := r.ReplaceServer(registry.Server{Name: "wild", Trusted: true}, tools)
+	diff, err := r.Replace(registry.Server{Name: "wild", Trusted: true}, tools)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func rawAnswer(t *testing.T, answer string) registry.Tool {
 	t.Helper()
 	c := mcp.NewClient("s", mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(answer)}), nil)
 	t.Cleanup(func() { _ = c.Close() })
-	return registry.RemoteFunc("s", &mcp.Tool{Name: "a"}, c.CallTool)
+	return registry.Remote("s", &mcp.Tool{Name: "a"}, c.CallTool)
 }
 
 // A result that a layer changes or looks into for secrets and hidden characters does not
@@ -196,7 +196,7 @@ func TestRawOfShapedResults(t *testing.T) {
 			if c.use != nil {
 				r.Use(c.use)
 			}
-			if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}); err != nil {
+			if _, err := r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}); err != nil {
 				t.Fatal(err)
 			}
 			res, err := r.Call(t.Context(), "s__a", nil)
@@ -220,7 +220,7 @@ func TestRawOfDefinitions(t *testing.T) {
 	refuse := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return nil, mcp.ErrClosed
 	}
-	remote := registry.RemoteFunc("s", tool, refuse)
+	remote := registry.Remote("s", tool, refuse)
 	for what, c := range map[string]struct {
 		edit func(*registry.Definition)
 		want string
@@ -244,7 +244,7 @@ func TestRawOfDefinitions(t *testing.T) {
 
 	own := *tool
 	own.Description = "e"
-	def := registry.RemoteFunc("s", &own, refuse).Definition()
+	def := registry.Remote("s", &own, refuse).Definition()
 	if def.Raw != nil {
 		t.Errorf("got %s of a copy that was changed, want nothing", def.Raw)
 	}
@@ -264,7 +264,7 @@ func TestRawOfDefinitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := registry.New(nil)
-		if _, err := r.ReplaceServer(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{registry.RemoteFunc("s", hidden, refuse)}); err != nil {
+		if _, err := r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{registry.Remote("s", hidden, refuse)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Snapshot().Tools()[0].Definition().Raw; (got != nil) != c.want {

@@ -39,7 +39,8 @@ func requestFrame(id int64, method string, params json.RawMessage) []byte {
 }
 
 // appendRequest appends a request of the data plane to frame. Method names are
-// constants of the protocol, params is JSON already.
+// constants of the protocol, params is JSON already. Line breaks in it, which can stand
+// between tokens only, become spaces: a line is a message.
 func appendRequest(frame []byte, id int64, method string, params json.RawMessage) []byte {
 	frame = append(frame, `{"jsonrpc":"2.0","id":`...)
 	frame = strconv.AppendInt(frame, id, 10)
@@ -47,7 +48,18 @@ func appendRequest(frame []byte, id int64, method string, params json.RawMessage
 	frame = strconv.AppendQuote(frame, method)
 	if len(params) > 0 {
 		frame = append(frame, `,"params":`...)
+		start := len(frame)
 		frame = append(frame, params...)
+		for _, b := range []byte("\n\r") {
+			for rest := frame[start:]; ; {
+				i := bytes.IndexByte(rest, b)
+				if i < 0 {
+					break
+				}
+				rest[i] = ' '
+				rest = rest[i:]
+			}
+		}
 	}
 	return append(frame, '}')
 }

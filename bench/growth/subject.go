@@ -53,11 +53,11 @@ func openCaller(ctx context.Context, subject string) (c caller, err error) {
 func arguments(bytes int) json.RawMessage { return fmt.Appendf(nil, `{"bytes":%d}`, bytes) }
 
 // answered returns an error for a result that is not a text of so many bytes.
-func answered(res *sdk.CallToolResult, want int) error {
-	if len(res.Content) != 1 {
-		return fmt.Errorf("got %d blocks, want 1", len(res.Content))
+func answered(content []sdk.Content, want int) error {
+	if len(content) != 1 {
+		return fmt.Errorf("got %d blocks, want 1", len(content))
 	}
-	text, ok := res.Content[0].(*sdk.TextContent)
+	text, ok := content[0].(*sdk.TextContent)
 	if !ok || len(text.Text) != want {
 		return fmt.Errorf("got another block than a text of %d bytes", want)
 	}
@@ -90,7 +90,7 @@ func (h hosted) call(ctx context.Context, bytes int) error {
 	if err != nil {
 		return err
 	}
-	return answered(res, bytes)
+	return answered(res.Content, bytes)
 }
 
 func (h hosted) close() error {
@@ -170,7 +170,7 @@ func (b bare) call(ctx context.Context, bytes int) error {
 	if err != nil {
 		return err
 	}
-	return answered(res, bytes)
+	return answered(res.Content, bytes)
 }
 
 func (b bare) close() error {

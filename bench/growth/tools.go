@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 // tools fills a registry with N tools.
@@ -89,7 +90,7 @@ func fill(r *registry.Registry, n, perServer int) error {
 
 func replace(r *registry.Registry, server, n, changed int) error {
 	name := fmt.Sprintf("server%d", server)
-	diff, err := r.Replace(name, toolsOf(name, n, changed))
+	diff, err := r.Replace(registry.Server{Name: name}, toolsOf(name, n, changed))
 	if err == nil && len(diff.Rejected) > 0 {
 		err = diff.Rejected[0].Err
 	}
@@ -99,13 +100,17 @@ func replace(r *registry.Registry, server, n, changed int) error {
 func measureTools(ctx context.Context, p point) (f figures, err error) {
 	f = figures{}
 	before := weigh()
-	r := registry.New(&registry.Options{Search: &registry.SearchOptions{}})
+	r := registry.New(nil)
+	finder, err := toolset.New(r, nil)
+	if err != nil {
+		return nil, err
+	}
 	search := func() error {
-		_, err := r.Search(ctx, registry.Query{Text: "issue thing 7"})
+		_, err := finder.Search(ctx, toolset.Query{Text: "issue thing 7"})
 		return err
 	}
 	turn := func() error {
-		turn, err := profile.NewTurn(ctx, r, profile.OpenAI, &profile.TurnOptions{Toolset: &registry.ToolsetOptions{Share: 1}})
+		turn, err := profile.NewTurn(ctx, r, profile.OpenAI, &profile.TurnOptions{Finder: finder, Toolset: &toolset.SetOptions{Share: 1}})
 		if err == nil && len(turn.Set().Tools()) != p.N {
 			err = fmt.Errorf("got %d tools, want %d", len(turn.Set().Tools()), p.N)
 		}

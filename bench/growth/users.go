@@ -95,7 +95,7 @@ func callAsUsers(ctx context.Context, h *host.Host, users int, least time.Durati
 				ctx := session.WithUser(ctx, "user"+strconv.FormatInt(i%int64(users), 10))
 				res, err := h.Registry().Call(ctx, "s000__text", arguments(10))
 				if err == nil {
-					err = answered(res, 10)
+					err = answered(res.Content, 10)
 				}
 				errs[k] = err
 				made.Add(1)

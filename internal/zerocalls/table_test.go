@@ -19,6 +19,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
+	"github.com/mcpbelt/mcpbelt/mcp/cassette"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/mcp/form"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -98,6 +101,10 @@ var functions = []function{
 	{"host.UnreadableTools", host.UnreadableTools},
 	{"ask.OpenURL", ask.OpenURL},
 	{"ask.Plain", ask.Plain},
+	{"cassette.Record", cassette.Record},
+	{"cassette.Replay", cassette.Replay},
+	{"failure.Of", failure.Of},
+	{"form.Parse", form.Parse},
 	{"mcp.CallerOf", mcp.CallerOf},
 	{"mcp.HTTPHeader", mcp.HTTPHeader},
 	{"mcp.NewCache", mcp.NewCache},
@@ -317,10 +324,22 @@ var types = []any{
 	(*ask.Model)(nil),
 	(*ask.Question)(nil),
 	(*ask.Queue)(nil),
+	(*cassette.Difference)(nil),
+	(*cassette.Error)(nil),
+	(*cassette.Options)(nil),
+	(*cassette.Recorder)(nil),
+	(*cassette.UnrecordedError)(nil),
+	(*failure.Class)(nil),
+	(*form.Choice)(nil),
+	(*form.Field)(nil),
+	(*form.FieldError)(nil),
+	(*form.Form)(nil),
+	(*form.SchemaError)(nil),
 	(*mcp.BusyError)(nil),
 	(*mcp.Cache)(nil),
 	(*mcp.CallOptions)(nil),
 	(*mcp.CallToolOptions)(nil),
+	(*mcp.CallToolResult)(nil),
 	(*mcp.Client)(nil),
 	(*mcp.ClientOptions)(nil),
 	(*mcp.Completer)(nil),
@@ -349,6 +368,7 @@ var types = []any{
 	(*mcp.TaskOptions)(nil),
 	(*mcp.TaskStatus)(nil),
 	(*mcp.TimeoutError)(nil),
+	(*mcp.Tool)(nil),
 	(*mcp.UnavailableError)(nil),
 	(*mcp.UnresponsiveError)(nil),
 	(*approval.Decision)(nil),
