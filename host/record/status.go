@@ -120,7 +120,7 @@ func decodeStatuses(data []byte) (map[string]LastStatus, error) {
 	}
 	all := make(map[string]LastStatus, len(w.Servers))
 	for name, s := range w.Servers {
-		all[name] = LastStatus{Status: s.Status, Error: s.Error, Connected: s.Connected, Tools: s.Tools}
+		all[name] = LastStatus(s)
 	}
 	return all, nil
 }
@@ -128,7 +128,7 @@ func decodeStatuses(data []byte) (map[string]LastStatus, error) {
 func encodeStatuses(all map[string]LastStatus) ([]byte, error) {
 	w := wireStatuses{Version: statusVersion, Servers: make(map[string]wireStatus, len(all))}
 	for name, s := range all {
-		w.Servers[name] = wireStatus{Status: s.Status, Error: s.Error, Connected: s.Connected, Tools: s.Tools}
+		w.Servers[name] = wireStatus(s)
 	}
 	data, err := json.MarshalIndent(w, "", "  ")
 	return append(data, '\n'), err
