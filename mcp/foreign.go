@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
 const (
@@ -22,8 +23,11 @@ const (
 
 // CallerOf returns conn if it is a [Caller], and else one over its messages, such as for
 // the connections of the official SDK's transports. Its Info is that of a method Info()
-// [ConnInfo] of conn, if there is one.
+// [ConnInfo] of conn, if there is one. It is nil if conn is.
 func CallerOf(conn Conn) Caller {
+	if nils.Is(conn) {
+		return nil
+	}
 	if c, ok := conn.(Caller); ok {
 		return c
 	}

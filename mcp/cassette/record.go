@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -109,8 +110,13 @@ func writeWhole(file string, data []byte) error {
 	return err
 }
 
+var errNoTransport = errors.New("cassette: Record was given no transport")
+
 // Connect implements [mcp.Transport].
 func (r *Recorder) Connect(ctx context.Context) (mcp.Conn, error) {
+	if nils.Is(r.transport) {
+		return nil, mcp.WithOutcome(errNoTransport, mcp.NotSent)
+	}
 	t := &track{}
 	r.mu.Lock()
 	r.tracks = append(r.tracks, t) // now, for the order of those made at once
