@@ -128,16 +128,18 @@ func (r *Recorder) Connect(ctx context.Context) (mcp.Conn, error) {
 		r.mu.Unlock()
 		return nil, err
 	}
-	c := &recordedConn{
-		Caller:   mcp.CallerOf(conn),
+	tp := &tape{
 		recorder: r,
 		track:    t,
+		last:     &t.opening,
 		open:     map[jsonrpc.ID]*turn{},
 		asked:    map[jsonrpc.ID]*aside{},
 		tokens:   map[string]*turn{},
 	}
-	c.last = &t.opening
-	return c, nil
+	if caller, ok := conn.(mcp.Caller); ok {
+		return &recordedCaller{caller, tp}, nil
+	}
+	return &recordedConn{conn, tp}, nil
 }
 
 // clean returns a part of a message as it is written. The Recorder is locked.
@@ -182,37 +184,102 @@ func (r *Recorder) reason(text string) string {
 	return localPort.ReplaceAllString(r.redactor.text(text), "$1")
 }
 
-// A recordedConn keeps what passes over one connection. Its fields are guarded
-// by the recorder.
-type recordedConn struct {
-	mcp.Caller
+// A tape keeps what passes over one connection. Its fields are guarded by the recorder.
+type tape struct {
 	recorder *Recorder
 	track    *track
 
 	last   *[]*aside            // where what the server sends next belongs
-	open   map[jsonrpc.ID]*turn // requests of the control plane without an answer
+	open   map[jsonrpc.ID]*turn // requests that were written and have no answer yet
 	asked  map[jsonrpc.ID]*aside
 	tokens map[string]*turn // by the progress token, as it stands in the request
 	closed bool             // by the client
 	ended  bool             // not by the client, and noted
 }
 
-// Receive implements mcp.Caller.
-func (c *recordedConn) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
+// A recordedConn is a connection whose messages are kept.
+type recordedConn struct {
+	mcp.Conn
+	tape *tape
+}
+
+// Read implements [mcp.Conn].
+func (c *recordedConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Conn.Read(ctx)
+	c.tape.received(m)
+	if err != nil && ctx.Err() == nil {
+		c.tape.lost(err)
+	}
+	return m, err
+}
+
+// Write implements [mcp.Conn].
+func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	return c.tape.write(ctx, m, c.Conn)
+}
+
+// Close implements [mcp.Conn].
+func (c *recordedConn) Close() error {
+	c.tape.close()
+	return c.Conn.Close()
+}
+
+// A recordedCaller is a connection whose calls are kept, and its other messages.
+type recordedCaller struct {
+	mcp.Caller
+	tape *tape
+}
+
+// Receive implements [mcp.Caller].
+func (c *recordedCaller) Receive(message func(jsonrpc.Message, int64), ended func(error)) {
 	c.Caller.Receive(func(m jsonrpc.Message, call int64) {
-		c.received(m)
+		c.tape.received(m)
 		message(m, call)
 	}, func(err error) {
-		c.recorder.mu.Lock()
-		if !c.closed && !c.ended {
-			c.end(c.last, err)
-		}
-		c.recorder.mu.Unlock()
+		c.tape.lost(err)
 		ended(err)
 	})
 }
 
-func (c *recordedConn) received(m jsonrpc.Message) {
+// Write implements [mcp.Conn].
+func (c *recordedCaller) Write(ctx context.Context, m jsonrpc.Message) error {
+	return c.tape.write(ctx, m, c.Caller)
+}
+
+// Close implements [mcp.Conn].
+func (c *recordedCaller) Close() error {
+	c.tape.close()
+	return c.Caller.Close()
+}
+
+// Call implements mcp.Caller.
+func (c *recordedCaller) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	t := c.tape.begin(true, method, params)
+	var o mcp.CallOptions
+	if opts != nil {
+		o = *opts
+	}
+	o.Progress = func(params json.RawMessage) {
+		c.tape.recorder.mu.Lock()
+		c.tape.progress(t, params)
+		c.tape.recorder.mu.Unlock()
+		if opts != nil && opts.Progress != nil {
+			opts.Progress(params)
+		}
+	}
+	result, err := c.Caller.Call(ctx, method, params, &o)
+	if err != nil {
+		c.tape.failed(ctx, t, err, c.Info().Err)
+		return nil, err
+	}
+	c.tape.recorder.mu.Lock()
+	defer c.tape.recorder.mu.Unlock()
+	c.tape.answered(t, result, nil)
+	return result, nil
+}
+
+// received keeps a message of the server.
+func (c *tape) received(m jsonrpc.Message) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	switch m := m.(type) {
@@ -227,13 +294,13 @@ func (c *recordedConn) received(m jsonrpc.Message) {
 }
 
 // end notes in list that the connection ended.
-func (c *recordedConn) end(list *[]*aside, err error) {
+func (c *tape) end(list *[]*aside, err error) {
 	c.ended = true
 	*list = append(*list, &aside{kind: asideEnd, reason: c.recorder.reason(err.Error())})
 }
 
 // heard keeps a message that the server sent by itself.
-func (c *recordedConn) heard(m *jsonrpc.Request) {
+func (c *tape) heard(m *jsonrpc.Request) {
 	if m.Method == noteProgress {
 		if t := c.tokens[tokenOf(m.Params)]; t != nil {
 			c.progress(t, m.Params)
@@ -248,13 +315,13 @@ func (c *recordedConn) heard(m *jsonrpc.Request) {
 	*c.last = append(*c.last, a)
 }
 
-func (c *recordedConn) progress(t *turn, params json.RawMessage) {
+func (c *tape) progress(t *turn, params json.RawMessage) {
 	clean := c.recorder.clean(noteProgress, params)
 	t.during = append(t.during, &aside{kind: asideProgress, params: without(clean, "progressToken")})
 }
 
 // begin keeps a message that the client is about to send.
-func (c *recordedConn) begin(request bool, method string, params json.RawMessage) *turn {
+func (c *tape) begin(request bool, method string, params json.RawMessage) *turn {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	t := &turn{request: request, method: method, params: without(c.recorder.clean(method, params), "_meta")}
@@ -269,7 +336,7 @@ func (c *recordedConn) begin(request bool, method string, params json.RawMessage
 }
 
 // answered keeps how the server answered.
-func (c *recordedConn) answered(t *turn, result json.RawMessage, err error) {
+func (c *tape) answered(t *turn, result json.RawMessage, err error) {
 	c.last = &t.after
 	if err != nil {
 		t.refusal = c.recorder.refusal(t.method, err)
@@ -282,7 +349,7 @@ func (c *recordedConn) answered(t *turn, result json.RawMessage, err error) {
 
 // failed keeps why a request got no answer. One that the client gave up is left
 // as it is, or forgotten if the server never heard of it.
-func (c *recordedConn) failed(ctx context.Context, t *turn, err error) {
+func (c *tape) failed(ctx context.Context, t *turn, err, over error) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	var refused *mcp.JSONRPCError
@@ -296,7 +363,7 @@ func (c *recordedConn) failed(ctx context.Context, t *turn, err error) {
 		}
 		return
 	}
-	if over := c.Info().Err; over != nil && !c.ended {
+	if over != nil && !c.ended {
 		c.end(&t.during, over)
 	}
 	if c.ended && mcp.OutcomeOf(err) == mcp.NotSent && !hasEnd(t.during) {
@@ -311,12 +378,12 @@ func hasEnd(asides []*aside) bool {
 	return slices.ContainsFunc(asides, func(a *aside) bool { return a.kind == asideEnd })
 }
 
-func (c *recordedConn) forget(t *turn) {
+func (c *tape) forget(t *turn) {
 	c.track.turns = slices.DeleteFunc(c.track.turns, func(other *turn) bool { return other == t })
 }
 
-// Write implements mcp.Conn.
-func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
+// write keeps a message that is written to a connection.
+func (c *tape) write(ctx context.Context, m jsonrpc.Message, to mcp.Conn) error {
 	var t *turn
 	switch m := m.(type) {
 	case *jsonrpc.Response:
@@ -332,15 +399,15 @@ func (c *recordedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 			c.recorder.mu.Unlock()
 		}
 	}
-	err := c.Caller.Write(ctx, m)
+	err := to.Write(ctx, m)
 	if err != nil && t != nil && t.request {
-		c.failed(ctx, t, err)
+		c.failed(ctx, t, err, nil)
 	}
 	return err
 }
 
 // replied keeps the client's answer to a request of the server.
-func (c *recordedConn) replied(m *jsonrpc.Response) {
+func (c *tape) replied(m *jsonrpc.Response) {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
 	a := c.asked[m.ID]
@@ -355,38 +422,20 @@ func (c *recordedConn) replied(m *jsonrpc.Response) {
 	a.result = c.recorder.clean(a.method, m.Result)
 }
 
-// Close implements mcp.Conn.
-func (c *recordedConn) Close() error {
-	c.recorder.mu.Lock()
-	c.closed = true
-	c.recorder.mu.Unlock()
-	return c.Caller.Close()
-}
-
-// Call implements mcp.Caller.
-func (c *recordedConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
-	t := c.begin(true, method, params)
-	var o mcp.CallOptions
-	if opts != nil {
-		o = *opts
-	}
-	o.Progress = func(params json.RawMessage) {
-		c.recorder.mu.Lock()
-		c.progress(t, params)
-		c.recorder.mu.Unlock()
-		if opts != nil && opts.Progress != nil {
-			opts.Progress(params)
-		}
-	}
-	result, err := c.Caller.Call(ctx, method, params, &o)
-	if err != nil {
-		c.failed(ctx, t, err)
-		return nil, err
-	}
+// close notes that the client has closed the connection.
+func (c *tape) close() {
 	c.recorder.mu.Lock()
 	defer c.recorder.mu.Unlock()
-	c.answered(t, result, nil)
-	return result, nil
+	c.closed = true
+}
+
+// lost notes that the connection has ended, unless the client has closed it.
+func (c *tape) lost(err error) {
+	c.recorder.mu.Lock()
+	defer c.recorder.mu.Unlock()
+	if !c.closed && !c.ended {
+		c.end(c.last, err)
+	}
 }
 
 // metaOf returns the member _meta of params.
