@@ -185,7 +185,7 @@ func (c *Client) showLogin(l *life) {
 func (c *Client) awaitLogin(n *login, failures int) {
 	done, again := n.done, (<-chan time.Time)(nil)
 	if n.over() {
-		timer := time.NewTimer(wakeAfter(failures))
+		timer := time.NewTimer(wakeAfter(n.err, failures))
 		defer timer.Stop()
 		done, again = nil, timer.C
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"errors"
+	"net"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
@@ -17,6 +18,10 @@ const (
 	// closer to the last one than this, doubled with each failure.
 	wakeBase    = 250 * time.Millisecond
 	wakeCeiling = 5 * time.Second
+	// Where nothing listens an attempt costs next to nothing: it is wakeRefused after the
+	// last, and twice that after each wakeDoubling attempts.
+	wakeRefused  = 40 * time.Millisecond
+	wakeDoubling = 64
 	// announceEvery bounds how often announcements of one kind of list are passed on,
 	// and how soon after each other tools are read because of them.
 	announceEvery = 250 * time.Millisecond
@@ -246,14 +251,18 @@ func (c *Client) rest(err error, failures int) {
 }
 
 // wakeAfter is how soon after the last attempt the next may be.
-func wakeAfter(failures int) time.Duration {
+func wakeAfter(err error, failures int) time.Duration {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" && !dial.Timeout() {
+		return min(wakeRefused<<min(failures/wakeDoubling, 10), wakeCeiling)
+	}
 	return min(wakeBase<<min(failures-1, 10), wakeCeiling)
 }
 
 func (c *Client) wait(err error, failures int) {
 	ended := time.Now()
 	until := ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
-	soonest := ended.Add(wakeAfter(failures))
+	soonest := ended.Add(wakeAfter(err, failures))
 	wake := c.wake
 	select {
 	case <-wake: // left over from calls that saw an earlier attempt fail

@@ -160,6 +160,7 @@ func (c *httpConn) keepVersion(initialized json.RawMessage) {
 // is opened again, with a notification that the lists may have changed.
 func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, frame []byte) error {
 	opened := false
+	var again reopening
 	for attempt := 0; ; attempt++ {
 		err := c.control(ctx, req, frame)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, errNoAnswer) && mcp.OutcomeOf(err) == mcp.Answered {
@@ -172,7 +173,7 @@ func (c *httpConn) keepListening(ctx context.Context, req *jsonrpc.Request, fram
 		if errors.Is(err, errNoAnswer) {
 			opened, attempt = true, 0
 		}
-		if !awaitLogin(ctx, err) || !pause(ctx, reopenDelay(attempt)) {
+		if !awaitLogin(ctx, err) || !pause(ctx, again.delay(attempt)) {
 			return err
 		}
 		c.listChanged()

@@ -34,6 +34,19 @@ func reopenDelay(attempt int) time.Duration {
 	return backoff.Full(attempt, defaultRetry/2, defaultRetry, longestRetry)
 }
 
+// A reopening is when a listening stream that broke was opened again at once.
+type reopening struct{ last time.Time }
+
+// delay is the wait before a stream is opened again. A stream that breaks is opened at
+// once, unless that was done within the last second; attempts that fail are spread.
+func (r *reopening) delay(attempt int) time.Duration {
+	if attempt == 0 && time.Since(r.last) >= defaultRetry {
+		r.last = time.Now()
+		return 0
+	}
+	return reopenDelay(attempt)
+}
+
 // pause waits for d and reports whether ctx lasted that long.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
@@ -203,6 +216,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		return
 	}
 	var at cursor
+	var again reopening
 	never := func() bool { return false }
 	for attempt := 0; ; attempt++ {
 		c.enter()
@@ -231,11 +245,13 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		case needsRights(err), errors.As(err, &status) && !status.passing() && status.Code != http.StatusUnauthorized:
 			return
 		}
-		wait := at.retry
-		if wait == 0 || err != nil {
+		wait := max(at.retry, shortestRetry)
+		if at.retry == 0 && err == nil {
+			wait = again.delay(attempt)
+		} else if err != nil {
 			wait = reopenDelay(attempt)
 		}
-		if !awaitLogin(c.ended, err) || !pause(c.ended, max(wait, shortestRetry)) {
+		if !awaitLogin(c.ended, err) || !pause(c.ended, wait) {
 			return
 		}
 	}

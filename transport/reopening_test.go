@@ -1,0 +1,27 @@
+package transport
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A stream that breaks is opened again at once, but not more often than each second.
+func TestReopening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var again reopening
+		if got := again.delay(0); got != 0 {
+			t.Errorf("first: got %v, want 0", got)
+		}
+		if got := again.delay(0); got < defaultRetry/2 {
+			t.Errorf("at once after it: got %v, want at least %v", got, defaultRetry/2)
+		}
+		time.Sleep(defaultRetry) // sleep: on a fake clock
+		if got := again.delay(1); got < defaultRetry/2 {
+			t.Errorf("after an attempt that failed: got %v, want at least %v", got, defaultRetry/2)
+		}
+		if got := again.delay(0); got != 0 {
+			t.Errorf("a second later: got %v, want 0", got)
+		}
+	})
+}
