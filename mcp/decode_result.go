@@ -178,16 +178,6 @@ func safeIcons(icons []sdk.Icon) []sdk.Icon {
 	return safe
 }
 
-// withSafeIcons returns what a server says of its program, with safe icons only.
-func withSafeIcons(server *Implementation) *Implementation {
-	if server == nil || len(server.Icons) == 0 {
-		return server
-	}
-	safe := *server
-	safe.Icons = safeIcons(server.Icons)
-	return &safe
-}
-
 func decodeListedResource(raw []byte, _ bool) (*Resource, error) {
 	r := &Resource{}
 	return decoded(r, decodeObject(raw,

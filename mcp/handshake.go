@@ -195,83 +195,51 @@ func (t *tap) notify(ctx context.Context, m *jsonrpc.Request) error {
 // decodeServerInfo decodes the result of discover or initialize. Names of members are
 // exact.
 func decodeServerInfo(result []byte) (*serverInfo, error) {
-	info := &serverInfo{}
 	if err := jsonscan.Valid(result); err != nil {
 		return nil, err
 	}
-	for key, value := range jsonscan.Fields(result) {
-		var err error
-		switch string(key) {
-		case "protocolVersion":
-			info.revision, err = decodeAs[string](key, value)
-		case "instructions":
-			info.instructions, err = decodeAs[string](key, value)
-		case "serverInfo":
+	info := &serverInfo{}
+	return decoded(info, decodeObject(result,
+		field{name: "protocolVersion", into: &info.revision},
+		field{name: "instructions", into: &info.instructions},
+		field{name: "serverInfo", into: func(value []byte) (err error) {
 			info.server, err = decodeImplementation(value)
-		case "capabilities":
+			return err
+		}},
+		field{name: "capabilities", into: func(value []byte) (err error) {
 			info.capabilities, err = decodeCapabilities(value)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return info, nil
+			return err
+		}},
+	))
 }
 
 func decodeImplementation(object []byte) (*Implementation, error) {
-	if object[0] != '{' {
-		return decodeAs[*Implementation]([]byte("serverInfo"), object)
+	if isNull(object) {
+		return nil, nil
 	}
 	server := &Implementation{}
-	for key, value := range jsonscan.Fields(object) {
-		var err error
-		switch string(key) {
-		case "name":
-			server.Name, err = decodeAs[string](key, value)
-		case "title":
-			server.Title, err = decodeAs[string](key, value)
-		case "description":
-			server.Description, err = decodeAs[string](key, value)
-		case "version":
-			server.Version, err = decodeAs[string](key, value)
-		case "websiteUrl":
-			server.WebsiteURL, err = decodeAs[string](key, value)
-		case "icons":
-			server.Icons, err = decodeAs[[]sdk.Icon](key, value)
-		}
-		if err != nil {
-			return nil, at("serverInfo", err)
-		}
-	}
-	return server, nil
+	return decoded(server, decodeObject(object,
+		field{name: "name", into: &server.Name},
+		field{name: "title", into: &server.Title},
+		field{name: "description", into: &server.Description},
+		field{name: "version", into: &server.Version},
+		field{name: "websiteUrl", into: &server.WebsiteURL},
+		field{name: "icons", into: &server.Icons},
+	))
 }
 
 func decodeCapabilities(object []byte) (*ServerCapabilities, error) {
-	if object[0] != '{' {
-		return decodeAs[*ServerCapabilities]([]byte("capabilities"), object)
+	if isNull(object) {
+		return nil, nil
 	}
 	caps := &ServerCapabilities{}
-	for key, value := range jsonscan.Fields(object) {
-		var err error
-		switch string(key) {
-		case "experimental":
-			caps.Experimental, err = decodeAs[map[string]any](key, value)
-		case "extensions":
-			caps.Extensions, err = decodeAs[map[string]any](key, value)
-		case "completions":
-			caps.Completions, err = decodeAs[*sdk.CompletionCapabilities](key, value)
-		case "logging":
-			caps.Logging, err = decodeAs[*sdk.LoggingCapabilities](key, value)
-		case "prompts":
-			caps.Prompts, err = decodeAs[*sdk.PromptCapabilities](key, value)
-		case "resources":
-			caps.Resources, err = decodeAs[*sdk.ResourceCapabilities](key, value)
-		case "tools":
-			caps.Tools, err = decodeAs[*sdk.ToolCapabilities](key, value)
-		}
-		if err != nil {
-			return nil, at("capabilities", err)
-		}
-	}
-	return caps, nil
+	return decoded(caps, decodeObject(object,
+		field{name: "experimental", into: &caps.Experimental},
+		field{name: "extensions", into: &caps.Extensions},
+		field{name: "completions", into: &caps.Completions},
+		field{name: "logging", into: &caps.Logging},
+		field{name: "prompts", into: &caps.Prompts},
+		field{name: "resources", into: &caps.Resources},
+		field{name: "tools", into: &caps.Tools},
+	))
 }

@@ -92,7 +92,7 @@ func (c *Client) began(l *life) {
 	s := State{
 		Phase:           Ready,
 		Connections:     l.number,
-		Server:          withSafeIcons(l.info.server),
+		Server:          l.info.server,
 		ProtocolVersion: l.info.revision,
 		Instructions:    l.info.instructions,
 		Capabilities:    l.info.capabilities,
