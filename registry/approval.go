@@ -21,14 +21,14 @@ func WithConversation(ctx context.Context, id string) context.Context {
 	return onbehalf.WithConversation(ctx, id)
 }
 
-// userOf returns the user of ctx, or "" if it names nobody.
+// userOf returns the user of ctx, or "" if ctx names none.
 func userOf(ctx context.Context) string {
 	user, _ := onbehalf.User(ctx)
 	return user
 }
 
 // approvals holds the calls that wait, and what was allowed for sessions. It runs
-// nothing by itself: what is past its time is dropped when somebody looks.
+// nothing by itself: it drops what is past its time at the next access.
 type approvals struct {
 	approver Approver // nil: everything is allowed
 	opts     approval.Options
@@ -100,7 +100,7 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 		if still, _ := a.granted(key, subject); still {
 			return nil
 		}
-		if err := ctx.Err(); err != nil { // nobody is left to wait for the answer
+		if err := ctx.Err(); err != nil { // the caller has gone
 			return &approval.PolicyError{Tool: e.def.Name, Err: err}
 		}
 		return a.hold(ctx, e, args, d.Reason)
@@ -109,7 +109,7 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 }
 
 // requestOf returns what an approver gets to see of a call. The arguments are
-// copied: whoever writes to them does not change the call.
+// copied: writing to them does not change the call.
 func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalRequest {
 	return &ApprovalRequest{
 		User:         userOf(ctx),

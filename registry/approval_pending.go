@@ -17,15 +17,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-// A phase is where a call that somebody was asked about stands.
+// A phase is the state of a call that needs approval.
 type phase int
 
 const (
 	waits   phase = iota // for an answer
 	runs                 // it was approved and is being made
 	done                 // it was made: res and err tell
-	refused              // somebody said no
-	expired              // nobody answered in time
+	refused              // it was denied
+	expired              // no answer came in time
 	over                 // the conversation ended
 	stale                // the tool or the policy changed before it was made
 )
@@ -40,7 +40,7 @@ func (p phase) reason() string {
 	case refused:
 		return "it was refused"
 	case expired:
-		return "nobody answered in time"
+		return "no answer came in time"
 	case over:
 		return "the conversation has ended"
 	case stale:
@@ -57,10 +57,10 @@ type callKey struct {
 	args               [sha256.Size]byte
 }
 
-// A pending is a call that somebody was asked about. All fields but those below
+// A pending is a call that needs approval. All fields but those below
 // mu are set once.
 type pending struct {
-	req    ApprovalRequest // Args are the call's own: nobody else has these bytes
+	req    ApprovalRequest // Args are the call's own and not shared
 	key    callKey
 	server string        // whose tool it is; empty: a native one
 	parent string        // what the call is a part of, see [WithCallID]
@@ -69,7 +69,7 @@ type pending struct {
 	// The following need the lock of the approvals, except that the outcome may be
 	// read once ended is closed.
 	phase   phase
-	subject subject       // what somebody was asked about; whoever claimed the call may read it
+	subject subject       // what needs approval; the goroutine that claimed the call may read it
 	dropped bool          // the conversation ended while it was running
 	at      *list.Element // in waiting or ended; nil if it is in neither
 	memory  int           // what is accounted for: the call or, in ended, its outcome
@@ -106,7 +106,7 @@ func (p *pending) owner() share.Owner {
 	return share.Owner{User: p.key.user, Server: p.server}
 }
 
-// hold keeps a call until somebody answers.
+// hold keeps a call until it is approved or denied.
 func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, reason string) error {
 	req := requestOf(ctx, e, args)
 	key := callKey{req.User, req.Conversation, e.def.Name, sha256.Sum256(args)}
@@ -160,8 +160,8 @@ func (a *approvals) admit(p *pending) error {
 	return nil
 }
 
-// seen returns the call of that id, if the user of ctx may know of it: he is the
-// one it was asked for, or ctx names nobody. It needs the lock.
+// seen returns the call of that id, if the user of ctx may know of it: the call is that
+// user's, or ctx names no user. It needs the lock.
 func (a *approvals) seen(ctx context.Context, id string) (*pending, error) {
 	a.expire(time.Now())
 	p := a.byID[id]
@@ -171,8 +171,7 @@ func (a *approvals) seen(ctx context.Context, id string) (*pending, error) {
 	return p, nil
 }
 
-// claim takes a call that waits, for whoever is the first. It is his to end it or
-// to give it back.
+// claim takes a call that waits, for the first caller, which ends it or gives it back.
 func (a *approvals) claim(ctx context.Context, id string) (p *pending, since uint64, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,7 +208,7 @@ func (a *approvals) finish(p *pending, how phase, res *mcp.CallToolResult, err e
 	a.end(p, how, o)
 }
 
-// refuse ends a call that waits, because somebody said no. Seen may be nil.
+// refuse ends a call that waits and was denied. Seen may be nil.
 func (a *approvals) refuse(ctx context.Context, id, reason string, seen *Observation) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -257,7 +256,7 @@ func (a *approvals) expire(now time.Time) {
 			break
 		}
 		if p.phase == waits { // one that runs is not dropped
-			a.end(p, expired, p.denied("nobody approved it in time"))
+			a.end(p, expired, p.denied("it was not approved in time"))
 		}
 	}
 	for at := a.ended.Front(); at != nil && !now.Before(at.Value.(*pending).kept); at = a.ended.Front() {
@@ -298,7 +297,7 @@ func (a *approvals) outcomes(yield func(*pending, share.Owner) bool) {
 	}
 }
 
-// drop forgets an outcome. Who waits for it already still gets it. It needs the
+// drop forgets an outcome. A caller that waits for it already still gets it. It needs the
 // lock.
 func (a *approvals) drop(p *pending) {
 	a.ended.Remove(p.at)

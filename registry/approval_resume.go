@@ -32,10 +32,10 @@ type ApproveOptions struct {
 // A call is made once. Of several Approves one makes it; the others, and those for
 // an id that is not known, was refused or has expired, fail with an
 // [*approval.UnknownError]. The same id counts as not known if ctx names a user, as
-// by session.WithUser, and the call is another user's; so put in who is logged
-// in, or nobody where somebody answers for others.
+// by session.WithUser, and the call is another user's; so put in the user who is logged
+// in, or none where one person answers for others.
 //
-// What was said since then counts. A tool that changed fails with a
+// Later decisions count. A tool that changed fails with a
 // [*approval.StaleError], one that is quarantined with a [*QuarantinedError]. The
 // [Approver] is asked again, and its [approval.Deny] wins over the approval.
 //
@@ -113,7 +113,7 @@ func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, approval.Ve
 	switch {
 	case err != nil:
 		return nil, approval.Deny, err
-	case e.def.Name != name: // the nearest to it, which nobody was asked about
+	case e.def.Name != name: // the nearest to it, which is not what was asked about
 		return nil, approval.Deny, &UnknownToolError{Name: name, Suggestions: []string{e.def.Name}}
 	case !subjectOf(e).same(p.subject):
 		return nil, approval.Deny, &approval.StaleError{Tool: name}
@@ -144,9 +144,9 @@ func settles(err error) bool {
 	return errors.As(err, &stale) || errors.As(err, &denied) || errors.As(err, &arguments) || errors.As(err, &asks)
 }
 
-// Deny drops a call that waits under an id. Who awaits it gets a [*approval.DeniedError]
-// with the reason, which is for the model and may be empty. For an id under which
-// no call waits, or another user's than that of ctx, Deny fails with an
+// Deny drops a call that waits under an id. A caller in [Registry.Await] gets a
+// [*approval.DeniedError] with the reason, which is for the model and may be empty. For
+// an id under which no call waits, or another user's than that of ctx, Deny fails with an
 // [*approval.UnknownError], as [Registry.Approve] does.
 func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 	if err := r.made(); err != nil {
@@ -162,9 +162,9 @@ func (r *Registry) Deny(ctx context.Context, id, reason string) error {
 }
 
 // Await waits until the call with an id is over and returns what came of it: what
-// [Registry.Approve] got, or a [*approval.DeniedError] if the call was refused, nobody
-// answered in time, or the conversation has ended. It is how an agent goes on
-// after an [*ApprovalRequiredError] while the answer comes from elsewhere.
+// [Registry.Approve] got, or a [*approval.DeniedError] if the call was refused, no answer
+// came in time, or the conversation has ended. It is how an agent goes on after an
+// [*ApprovalRequiredError] while the answer comes from elsewhere.
 //
 // Await may be called before and after the end, and more than once: outcomes are
 // kept for approval.Options.TTL, though not more than MaxPending of them and not

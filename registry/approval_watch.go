@@ -8,7 +8,7 @@ import (
 )
 
 // Approvals returns the calls that wait for approval, the oldest first: those of
-// the user of ctx, as by session.WithUser, or all if ctx names nobody. The values
+// the user of ctx, as by session.WithUser, or all if ctx names no user. The values
 // are copies.
 func (r *Registry) Approvals(ctx context.Context) []*ApprovalRequest {
 	r.mustBeMade()

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
-// An ApprovalRequiredError reports a call that waits for somebody's approval. It
+// An ApprovalRequiredError reports a call that waits for approval. It
 // was not made. [Registry.Approve] makes it, [Registry.Deny] drops it, and
 // [Registry.Await] waits for either.
 type ApprovalRequiredError struct {
@@ -34,15 +34,15 @@ func (e *ApprovalRequiredError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // An ApprovalRequest is a call that wants to be made. It can be marshaled as JSON.
 type ApprovalRequest struct {
-	// ID names the request once it waits for somebody, see
+	// ID names the request once it waits for approval, see
 	// [ApprovalRequiredError]. Empty before that.
 	ID string `json:"id,omitempty"`
-	// Approved says that somebody approved this call already, or the tool for the
-	// session. An Approver that asks people need not do so again: it is asked
-	// whether anything forbids the call by now, and [approval.Ask] lets it pass.
+	// Approved says that this call is approved already, or the tool for the session. An
+	// Approver that asks people need not do so again: it is asked whether anything
+	// forbids the call by now, and [approval.Ask] lets it pass.
 	Approved bool `json:"approved"`
-	// User is on whose behalf the call is made, as by session.WithUser; empty if
-	// nobody was named.
+	// User is on whose behalf the call is made, as by session.WithUser; empty if no user
+	// was named.
 	User string `json:"user,omitempty"`
 	// Conversation is that of [WithConversation]; empty if none was named.
 	Conversation string `json:"conversation,omitempty"`
@@ -59,7 +59,7 @@ type ApprovalRequest struct {
 	// Args are the arguments that the tool would get, a JSON object, checked
 	// and with defaults. The bytes are a copy; writing to them does not change the call.
 	Args json.RawMessage `json:"args"`
-	// Reason is why somebody has to be asked; empty before that was decided.
+	// Reason is why the call needs approval; empty before that was decided.
 	Reason string `json:"reason,omitempty"`
 	// Asked is since when the request waits; zero if it does not wait yet.
 	Asked time.Time `json:"asked,omitzero"`
@@ -67,9 +67,9 @@ type ApprovalRequest struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// An Approver decides which calls are made. It may take its time, and ask
-// somebody right away, until ctx ends. It is safe for concurrent use. An error
-// stops the call as [approval.Deny] does, as a [*approval.PolicyError].
+// An Approver decides which calls are made. It may take its time, and ask a user right
+// away, until ctx ends. It is safe for concurrent use. An error stops the call as
+// [approval.Deny] does, as a [*approval.PolicyError].
 type Approver interface {
 	Approve(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)
 }

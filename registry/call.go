@@ -184,9 +184,8 @@ func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage) (*mc
 	return call.run(ctx, 0)
 }
 
-// pass passes a call on to its tool, if that is still listed and, where somebody
-// has decided about it, what it was then. An approver or middleware may have taken
-// hours.
+// pass passes a call on to its tool, if that is still listed and, if it was approved, is
+// what it was then. An approver or middleware may have taken hours.
 func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
 	s, now, err := r.seek(ctx, e.def.Name, func(s *Snapshot) *entry { return s.find(e.def.Name) })
 	switch {
@@ -282,7 +281,7 @@ func (r *Registry) find(ctx context.Context, name string) (*entry, error) {
 		return nil, err
 	}
 	if e != nil && e.change != nil {
-		// Somebody may have approved it in another process.
+		// Another process may have approved it.
 		if err := r.ledger.Reload(ctx); err == nil {
 			s = r.Snapshot()
 			e = s.lookup(name, r.names.Exact)

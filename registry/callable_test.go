@@ -128,7 +128,7 @@ func TestPolicyReasons(t *testing.T) {
 		{approval.Ask, nil, "no rule of the policy is for it"},
 		{approval.Allow, nil, ""},
 		{approval.Ask, []policy.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
-		{approval.Allow, []policy.Rule{{Verdict: approval.Ask}}, "rules[0] of the policy has somebody asked"},
+		{approval.Allow, []policy.Rule{{Verdict: approval.Ask}}, "rules[0] of the policy asks the user"},
 		{approval.Allow, []policy.Rule{{Reason: "because"}}, "because"},
 		{approval.Ask, []policy.Rule{{Verdict: approval.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
 	} {

@@ -33,8 +33,8 @@ func WithProgress(ctx context.Context, fn func(*mcp.ProgressParams)) context.Con
 	return context.WithValue(ctx, progressKey{}, fn)
 }
 
-// ReportProgress reports the progress of a native tool to whoever asked for it
-// by [WithProgress]. Without such a listener, and for nil params, it does nothing.
+// ReportProgress reports the progress of a native tool to the function given to
+// [WithProgress]. Without such a listener, and for nil params, it does nothing.
 func ReportProgress(ctx context.Context, params *mcp.ProgressParams) {
 	if fn := progressOf(ctx); fn != nil && params != nil {
 		fn(params)

@@ -13,7 +13,7 @@ type Diff struct {
 	Removed  []string    // names that are gone
 	Changed  []string    // names whose definition is a different one now
 	Rejected []Rejection // tools that are not known to the registry
-	// Quarantined are the tools of the server that wait for somebody's approval,
+	// Quarantined are the tools of the server that wait for approval,
 	// whether they were known before or not.
 	Quarantined []Quarantined
 }

@@ -45,8 +45,8 @@ func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
 // listed reports whether models are told of the tool.
 func (e *entry) listed() bool { return e.change == nil && !e.hidden }
 
-// An offer is a tool that somebody put into the registry. What becomes of it, its
-// entry, depends on the other offers and on the ledger.
+// An offer is a tool that was put into the registry. Its entry depends on the other
+// offers and on the ledger.
 type offer struct {
 	entry          // as offered
 	derived bool   // the registry's Names make its name

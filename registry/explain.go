@@ -40,10 +40,11 @@ func (e *NotReadyError) Outcome() mcp.Outcome { return mcp.NotSent }
 type explainer func(ctx context.Context, name string) error
 
 // Explain has f asked whenever a call, [Registry.Approve] or describe_tool wants a tool
-// of a name that no tool has: whoever adds the tools of servers knows why they are not
-// there. If f returns an error, usually a [*NotReadyError], that is what the caller gets
-// instead of an [*UnknownToolError]. If f returns nil, which it also does for names
-// that it knows nothing of, the name is looked up again, since f may have added the tool.
+// of a name that no tool has: the package that adds the tools of servers knows why they
+// are not there. If f returns an error, usually a [*NotReadyError], that is what the
+// caller gets instead of an [*UnknownToolError]. If f returns nil, which it also does for
+// names that it knows nothing of, the name is looked up again, since f may have added the
+// tool.
 //
 // Of several functions the one that was added last is asked first. F must be safe for
 // concurrent use, and end with ctx, that of the call. After stop no call that begins asks
@@ -74,7 +75,7 @@ func (r *Registry) changeExplainers(change func([]*explainer) []*explainer) {
 }
 
 // seek returns what lookup finds in the newest snapshot under a name, nil if that is
-// nothing. The error is that of who explains why.
+// nothing. The error is that of the function given to [Registry.Explain].
 func (r *Registry) seek(ctx context.Context, name string, lookup func(*Snapshot) *entry) (*Snapshot, *entry, error) {
 	s := r.Snapshot()
 	e := lookup(s)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/share"
 )
 
-// A subject is the tool that somebody was asked about. An approval is for this
+// A subject is the tool that an approval is about. An approval is for this
 // subject and no other, even if another one has the same name.
 type subject struct {
 	def         *Definition
@@ -32,7 +32,7 @@ func (s subject) same(o subject) bool {
 	return s.surface == o.surface && s.fingerprint == o.fingerprint && s.trusted == o.trusted && (s.def == o.def || s.def.equal(o.def))
 }
 
-// A grantKey is for whom, and where, a tool is allowed.
+// A grantKey is the user and the conversation that a tool is allowed for.
 type grantKey struct {
 	user, conversation string
 	tool               string // its name in the catalogue
@@ -144,9 +144,9 @@ func (r *Registry) EndConversation(ctx context.Context) {
 	r.approvals.endConversation(user, conversation)
 }
 
-// RevokeGrants takes back what the user of ctx, as by session.WithUser, has
-// allowed for his sessions, in all conversations; if ctx names nobody, what all
-// users have. Later calls are asked for again. Calls that wait go on waiting.
+// RevokeGrants takes back what the user of ctx, as by session.WithUser, has allowed for
+// their sessions, in all conversations; if ctx names no user, what all users have. Later
+// calls are asked for again. Calls that wait go on waiting.
 func (r *Registry) RevokeGrants(ctx context.Context) {
 	r.mustBeMade()
 	user := userOf(ctx)

@@ -184,17 +184,17 @@ func (m *matcher) claims(asked toolname.Name, own string) bool {
 
 const maxSuggestions = 3
 
-// unknown reports a name that no tool of s has, with the names that whoever asked for
-// it may have meant. What the user of ctx may not call is not among them.
+// unknown reports a name that no tool of s has, with the names that the caller may have
+// meant, without those that the user of ctx may not call.
 func (r *Registry) unknown(ctx context.Context, s *Snapshot, name string) *UnknownToolError {
 	callable := r.callableBy(ctx)
 	return &UnknownToolError{Name: name, Suggestions: s.suggest(name, func(e *entry) bool { return e.hidden || callable(e) })}
 }
 
-// suggest returns the names, of tools to keep, that whoever asked for name may have
-// meant, nearest first. Case and separators do not count, and a name may lack its
-// server or have a wrong one, or lack its hash. If it names a server that is there, no
-// tool of another server is meant.
+// suggest returns the names, of tools to keep, that the caller may have meant by name,
+// nearest first. Case and separators do not count, and a name may lack its server or have
+// a wrong one, or lack its hash. If it names a server that is there, no tool of another
+// server is meant.
 func (s *Snapshot) suggest(name string, keep func(*entry) bool) []string {
 	if name == "" || len(name) > maxName {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// An ObservationKind says what somebody did.
+// An ObservationKind says what was done.
 type ObservationKind string
 
 const (
@@ -27,7 +27,7 @@ const (
 // An Observation is what became of one call. It is a copy: nothing that is done to
 // it changes the call or its result. Tool is shared and must not be changed.
 type Observation struct {
-	// Kind is what somebody did.
+	// Kind is what was done.
 	Kind ObservationKind
 	// Name is the name of the tool as it was asked for, which may be that of no tool
 	// at all, and any text. For a call of call_tool it is the name that call_tool was
@@ -37,8 +37,8 @@ type Observation struct {
 	Relayed bool
 	// Tool describes the tool that was meant; nil if there is none.
 	Tool *Definition
-	// User is on whose behalf the call was wanted; empty: nobody's. Who approved or
-	// denied it is the user of the context.
+	// User is on whose behalf the call was wanted; empty: none was named. The user of the
+	// context is the one who approved or denied it.
 	User string
 	// Conversation is the one that the call belongs to, see [WithConversation].
 	Conversation string
@@ -46,7 +46,7 @@ type Observation struct {
 	// which waited; the context of the [Observer] says so, too.
 	CallID string
 	// Approval is the id of the call that waits for approval now, was approved or was
-	// denied; empty: none. Whoever has it may be able to approve the call.
+	// denied; empty: none. It may suffice to approve the call: keep it from others.
 	Approval string
 	// Arguments are the arguments as the tool got them before any middleware; as the
 	// caller gave them, and perhaps no JSON, if they were not right; nil if they are

@@ -16,7 +16,7 @@ type QuarantinedError struct {
 	Change *ledger.Change // what changed
 }
 
-// Error tells the model, and who reads along, what changed and what to do. The
+// Error tells the model, and the user who reads along, what changed and what to do. The
 // server's words in it are short, and marked as such.
 func (e *QuarantinedError) Error() string {
 	text := fmt.Sprintf("tool %s was not called and nothing ran: it is quarantined. ", plain.Quote(e.Name))
@@ -27,16 +27,17 @@ func (e *QuarantinedError) Error() string {
 	tool, server := plain.Quote(c.Tool), plain.Quote(c.Server)
 	switch c.Kind {
 	case ledger.ToolNew:
-		text += fmt.Sprintf("Nobody has accepted tool %s of server %s yet. ", tool, server)
+		text += fmt.Sprintf("Tool %s of server %s has not been accepted yet. ", tool, server)
 	case ledger.ToolRejected:
+		what := fmt.Sprintf("Tool %s of server %s", tool, server)
 		if c.Tool == "" {
-			tool = "what it leads to"
+			what = fmt.Sprintf("Server %s, as it is configured now,", server)
 		}
-		return text + fmt.Sprintf("Somebody has looked at server %s and rejected %s. Do not call it again; do without it, or ask the user.", server, tool)
+		return text + what + " has been rejected. Do not call it again; do without it, or ask the user."
 	case ledger.ToolUnread:
 		return text + fmt.Sprintf("Server %s has announced that its tools have changed, and the change cannot be read. ", server) + whatToDoUnread
 	case ledger.ServerQuarantined:
-		text += fmt.Sprintf("All of server %s is in quarantine, and nobody has accepted the server yet. ", server)
+		text += fmt.Sprintf("All of server %s is in quarantine, and the server has not been accepted yet. ", server)
 	case ledger.ServerChanged:
 		text += fmt.Sprintf("The configuration of server %s leads to another server than the one that was accepted. ", server)
 	default:
@@ -96,8 +97,8 @@ func (e *QuarantinedError) Analysis() *mcp.CallToolResult {
 	return res
 }
 
-// A Quarantined is a tool that is known but not listed, because nobody approved
-// it as it is.
+// A Quarantined is a tool that is known but not listed, because it is not accepted as it
+// is.
 type Quarantined struct {
 	Tool   *Definition    // as its server describes it now
 	Change *ledger.Change // what changed

@@ -108,7 +108,7 @@ func TestQuarantineText(t *testing.T) {
 	if data, err := json.Marshal(res); err != nil || len(data) > 8000 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "Nobody has accepted", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
+	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "has not been accepted yet", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
 		e := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Server: "s", Kind: kind}}
 		if !strings.Contains(e.Error(), want) {
 			t.Errorf("%s: %v", kind, e)

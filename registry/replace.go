@@ -143,7 +143,7 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 // next Replace offers it again.
 //
 // A tool that the [ledger.Ledger] holds back is not listed; [Snapshot.Quarantined] has
-// it, and it is listed as soon as somebody approves it.
+// it, and it is listed as soon as it is accepted.
 //
 // If no definition differs, no new version is published and no watcher is woken,
 // yet the new Tool values are in place: a reconnected server's tools call its new
@@ -338,7 +338,7 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 }
 
 // foreign returns other for a server that lists some tools: what is a name of its own is
-// no word for somebody else's tool.
+// no word for the tool of another server.
 func foreign(said []*gate.Tool, other func(word string) (server string, ok bool)) func(word string) (server string, ok bool) {
 	own := make(map[string]struct{}, len(said))
 	for _, t := range said {

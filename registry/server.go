@@ -19,15 +19,15 @@ type Server struct {
 	// Fingerprint identifies what the configuration starts or connects to, such
 	// as a hash of command and address. It is opaque here. A server whose
 	// fingerprint is not the one in the [ledger.Ledger] is another server: none of its
-	// tools may be called before somebody approves. Empty: not compared.
+	// tools may be called before it is accepted. Empty: not compared.
 	Fingerprint string
 	// Mode replaces the mode of the [ledger.Ledger] for this server. Empty: it does not.
 	Mode ledger.Mode
-	// Instructions are what the server says of its use when somebody connects, which the
+	// Instructions are what the server says of its use when a client connects, which the
 	// ledger compares as it does tools, see [Registry.Instructions]. Nil: not known.
 	Instructions *string
 	// Quarantined puts the server into quarantine: the [ledger.Ledger] holds all of its tools
-	// back until somebody approves the [ledger.ServerQuarantined] change, for the Fingerprint
+	// back until the [ledger.ServerQuarantined] change is accepted, for the Fingerprint
 	// of now. Nothing else ends that: the ledger remembers it when Quarantined is not set
 	// any more. Set anew after that, it counts anew.
 	Quarantined bool

@@ -37,8 +37,8 @@ func (s *Snapshot) Lookup(name string) (Tool, bool) {
 	return nil, false
 }
 
-// Quarantined returns the tools that are known but not listed, because nobody
-// approved them as they are, sorted by name.
+// Quarantined returns the tools that are known but not listed, because they are not
+// accepted as they are, sorted by name.
 func (s *Snapshot) Quarantined() []Quarantined {
 	var held []Quarantined
 	for _, e := range s.entries {

@@ -53,7 +53,7 @@ type Definition struct {
 	// server are claims of an untrusted party unless the server is trusted.
 	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
 	// RawAnnotations are the annotations as the server sent them, with what
-	// Annotations has no field for; nil if there are none or nobody kept them.
+	// Annotations has no field for; nil if there are none or they were not kept.
 	RawAnnotations json.RawMessage `json:"rawAnnotations,omitempty"`
 	// Raw is the whole definition as the server sent it, byte for byte, with the members
 	// that the other fields have no place for, and with the server's own name of the tool
@@ -62,8 +62,8 @@ type Definition struct {
 	// would have to be hidden from models. Definitions that differ in Raw alone count as
 	// equal. In memory the schemas are parts of it.
 	Raw json.RawMessage `json:"-"`
-	// ReturnDirect says that the result is the answer to the user: an agent shows
-	// it to him as it is, and gives the model [result.Withheld] in its place.
+	// ReturnDirect says that the result is the answer to the user: an agent shows it to
+	// them as it is, and gives the model [result.Withheld] in its place.
 	ReturnDirect bool `json:"returnDirect,omitempty"`
 	// Origin tells where the tool comes from.
 	Origin Origin `json:"origin,omitzero"`
@@ -169,7 +169,7 @@ func (d *Definition) asServed() *Definition {
 
 // DisplayName returns what the tool is called before people: "github:create_issue
 // (MCP)" for a server's, the title or else the name for a native one. It is one
-// line; characters that could deceive who reads it are shown as their numbers.
+// line; characters that could deceive a reader are shown as their numbers.
 func (d *Definition) DisplayName() string {
 	if d.Origin.Server != "" {
 		return plain.Line(d.Origin.Server+":"+d.Origin.Tool) + " (MCP)"
@@ -187,7 +187,7 @@ func (d *Definition) saysAs(o *Definition) bool {
 		bytes.Equal(d.RawAnnotations, o.RawAnnotations) && reflect.DeepEqual(d.Annotations, o.Annotations)
 }
 
-// clone returns a copy for somebody to edit.
+// clone returns a copy that may be edited.
 func (d *Definition) clone() *Definition {
 	c := *d
 	if c.Origin.Server != "" {

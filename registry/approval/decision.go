@@ -30,7 +30,7 @@ const (
 	// Deny: the call fails with a [*DeniedError].
 	Deny Verdict = iota
 	// Ask: the call fails with a *registry.ApprovalRequiredError, and goes on when
-	// somebody calls registry.Registry.Approve.
+	// registry.Registry.Approve is called.
 	Ask
 	// Allow: the call goes on.
 	Allow

@@ -8,8 +8,8 @@ import (
 )
 
 // A DeniedError reports a call that is not allowed: by the registry.Approver, by the
-// person who was asked, or because nobody answered in time. Its text is made for
-// the model that wanted it.
+// user, or because no answer came in time. Its text is made for the model that made the
+// call.
 type DeniedError struct {
 	Tool   string // name of the tool
 	Reason string // why; may be empty
@@ -51,8 +51,8 @@ func (e *LimitError) denied() *DeniedError {
 	return &DeniedError{e.Tool, fmt.Sprintf("%s leave no room for this one (at most %d calls and %d MiB); approve or refuse some of them first, or give it smaller arguments", whose, e.MaxCalls, e.MaxBytes>>20)}
 }
 
-// A PolicyError reports a call that was not made because nobody could decide
-// whether it may be.
+// A PolicyError reports a call that was not made because the policy could not decide
+// about it.
 type PolicyError struct {
 	Tool string // name of the tool
 	Err  error  // of the registry.Approver, or of the context

@@ -133,7 +133,7 @@ type Finding struct {
 	// It is cut off if it is long, and safe to print.
 	Field string
 	// Evidence is what was seen, cut off if it is long, with everything made
-	// visible that could deceive who reads it.
+	// visible that could deceive a reader.
 	Evidence string
 	// Detail says in plain words what is wrong.
 	Detail string

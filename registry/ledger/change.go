@@ -16,7 +16,7 @@ type ChangeKind string
 const (
 	ToolNew       ChangeKind = "new"            // the server did not have this tool when it was approved
 	ToolChanged   ChangeKind = "changed"        // the tool is not what was accepted
-	ToolRejected  ChangeKind = "rejected"       // somebody looked at it and said no
+	ToolRejected  ChangeKind = "rejected"       // a person rejected it
 	ToolRemoved   ChangeKind = "removed"        // the server has it no more; only Ledger.Verify tells
 	ServerChanged ChangeKind = "server_changed" // the configuration leads to another server than the approved one
 	// ServerQuarantined: the server is in quarantine, see [Server].Quarantined.
@@ -25,7 +25,7 @@ const (
 	// accepted. It is a change of the server, and holds back no tool.
 	InstructionsChanged ChangeKind = "instructions_changed"
 	// ToolUnread: the server has announced that its tools have changed, and they cannot
-	// be read. It waits for the server, not for somebody's acceptance.
+	// be read. It waits for the server, not to be accepted.
 	ToolUnread ChangeKind = "unread"
 )
 
@@ -37,8 +37,8 @@ type FieldChange struct {
 	// Instructions "/instructions".
 	Field string `json:"field"`
 	// Before is the JSON value that was accepted; empty if there was nothing. A long
-	// text is cut around what differs, another long value at its end. Characters that
-	// nobody sees are escaped. These are the server's words: show them as a quotation,
+	// text is cut around what differs, another long value at its end. Invisible
+	// characters are escaped. These are the server's words: show them as a quotation,
 	// with care.
 	Before string `json:"before,omitempty"`
 	// After is the JSON value that is there now, in the form of Before; empty if there
@@ -46,7 +46,7 @@ type FieldChange struct {
 	After string `json:"after,omitempty"`
 }
 
-// A Change is what waits for somebody's acceptance. It can be marshaled as JSON. It is
+// A Change is what waits to be accepted. It can be marshaled as JSON. It is
 // shared: do not change what its fields lead to.
 type Change struct {
 	Server string     `json:"server"`         // configured name of the server

@@ -10,13 +10,13 @@ import (
 )
 
 // A ledgerOp is something that happened. It is applied to what the store has at
-// the moment of writing, again if somebody else was faster.
+// the moment of writing, again if another process was faster.
 type ledgerOp struct {
 	server string
 	apply  func(*ledgerEdit)
 }
 
-// Writes that nobody waits for: a server may have a few at once, and then one now
+// Writes that no caller waits for: a server may have a few at once, and then one now
 // and then.
 const (
 	noteBurst = 5
@@ -108,7 +108,7 @@ func (l *Ledger) refresh(ctx context.Context) error {
 	return nil
 }
 
-// over returns what a file says that somebody else could write and we could not,
+// over returns what a file says that another process could write and this one could not,
 // with the servers that are known here only: they must not be seen for the first
 // time again. Where the file speaks of a server it is right, but for what was
 // rejected here and not accepted since.
@@ -215,9 +215,8 @@ func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
 	}
 }
 
-// maxTries bounds how often somebody else may have been faster. Each time it was
-// he who got on; that many times in a row, it is a store that does not keep its
-// word.
+// maxTries bounds how often another process may have been faster. Each time that process
+// made progress; so many times in a row mean that the store breaks its contract.
 const maxTries = 1000
 
 // become takes a state for what is kept.

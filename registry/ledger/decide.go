@@ -84,7 +84,7 @@ const maxBy = 256
 func checkBy(by string) error {
 	switch {
 	case by == "" || len(by) > maxBy || !utf8.ValidString(by):
-		return fmt.Errorf("ledger: who decides must be told in 1 to %d bytes of UTF-8", maxBy)
+		return fmt.Errorf("ledger: by must have 1 to %d bytes of UTF-8", maxBy)
 	case by == byFirstUse || by == byTrust:
 		return fmt.Errorf("ledger: %s is what the ledger calls itself: say who decides", plain.Quote(by))
 	}
@@ -212,7 +212,7 @@ func rejectTool(t *ledgerTool, hash, by string, at time.Time) (*ledgerTool, bool
 	return nil, false
 }
 
-// decided returns the mark as somebody's decision.
+// decided returns the mark as a person's decision.
 func (m *ledgerMark) decided(by string, at time.Time) *ledgerMark {
 	return &ledgerMark{hash: m.hash, by: by, at: at, surface: m.surface, extra: m.extra}
 }

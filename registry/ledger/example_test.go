@@ -105,7 +105,7 @@ func ExampleLedger_Reject() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// tool "notes__create" was not called and nothing ran: it is quarantined. Somebody has looked at server "notes" and rejected "create". Do not call it again; do without it, or ask the user.
+	// tool "notes__create" was not called and nothing ran: it is quarantined. Tool "create" of server "notes" has been rejected. Do not call it again; do without it, or ask the user.
 }
 
 func ExampleLedger_Entries() {

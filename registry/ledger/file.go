@@ -24,8 +24,8 @@ func newFile(path string) *document.File {
 }
 
 // resolve returns the path of the file itself that a name leads to. A link that leads out of its folder is
-// followed to a ledger that is there, and not to make a file: where this program writes is
-// not for whoever made the link, such as the author of a project, to say.
+// followed to a ledger that is there, and not to make a file: the maker of a link, such
+// as the author of a project, does not choose where this program writes.
 func resolve(name string) (string, error) {
 	path, err := atomicfile.Resolve(name)
 	if err != nil {

@@ -19,13 +19,12 @@ type Mode string
 
 // The modes.
 const (
-	// Trust records what the server lists, and lets it be called, unless
-	// somebody has rejected it.
+	// Trust records what the server lists, and lets it be called, unless it was rejected.
 	Trust Mode = "trust"
 	// Pin is the default: the first list of a server is accepted, what is
 	// new or changed later waits.
 	Pin Mode = "pin"
-	// Review lets nothing be called before somebody accepted it.
+	// Review lets nothing be called before it is accepted.
 	Review Mode = "review"
 )
 
@@ -61,7 +60,7 @@ type Ledger struct {
 	view    atomic.Pointer[ledgerView]
 	trouble atomic.Pointer[error] // why nothing is kept
 
-	turn chan struct{} // holds one token while somebody writes; guards what follows
+	turn chan struct{} // holds one token while a goroutine writes; guards what follows
 
 	kept     *ledgerState     // what the store has
 	revision storage.Revision // of kept; empty: the store has nothing

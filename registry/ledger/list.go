@@ -13,16 +13,16 @@ type Server struct {
 	Fingerprint  string  // of what the configuration leads to; empty: not compared
 	Mode         Mode    // in place of the ledger's; empty: that of the ledger
 	Instructions *string // what the server says of its use; nil: not known
-	Quarantined  bool    // all of it is held back until somebody accepts the server
+	Quarantined  bool    // all of it is held back until the server is accepted
 }
 
-// An Entry is what somebody has decided about a tool, a server or its instructions.
+// An Entry is the decision about a tool, a server or its instructions.
 type Entry struct {
 	Server   string    // configured name of the server
 	Tool     string    // name of the tool there; empty if it is about the server itself or its instructions
 	Hash     string    // of what was decided about
 	Rejected bool      // it was rejected; otherwise accepted
-	By       string    // who decided; "first use" or "trusted" if nobody was asked
+	By       string    // who decided; "first use" or "trusted" if no person was asked
 	At       time.Time // when, in UTC
 }
 

@@ -129,9 +129,9 @@ func (s *sighting) judged(t *ledgerTool, sf *Surface, first bool) *ledgerTool {
 	return t.with(approved, rejected, markOf(sf, "", s.at))
 }
 
-// gone returns what is to be known of a tool that is not listed any more. What was
-// accepted or rejected stays so; what nobody has decided about is not kept, or a
-// server could fill the ledger with names.
+// gone returns what is to be known of a tool that is not listed any more. An accepted or
+// rejected tool stays so; an undecided one is not kept, or a server could fill the ledger
+// with names.
 func (s *sighting) gone(t *ledgerTool) *ledgerTool {
 	approved := t.approved
 	if s.mode == Trust && approved != nil && approved.by == byTrust {

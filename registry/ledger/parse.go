@@ -355,13 +355,14 @@ func (p *ledgerParser) mark(decided bool) (*ledgerMark, error) {
 	return m, p.checkMark(m, start, hashAt)
 }
 
-// checkSaid wants to know who has decided, and when that was, or when it was seen.
+// checkSaid checks that "by" and the time of the decision are there, or the time when it
+// was seen.
 func (p *ledgerParser) checkSaid(start int, decided bool, by string, at time.Time) error {
 	switch {
 	case decided && by == "":
 		return p.fail(start, `"by" is missing; %s`, restoreCure)
 	case !decided && by != "":
-		return p.fail(start, `"by" stands with what nobody has decided; %s`, restoreCure)
+		return p.fail(start, `"by" stands with what is not decided; %s`, restoreCure)
 	case at.IsZero():
 		return p.fail(start, `"at" or "since" is missing; %s`, restoreCure)
 	}

@@ -207,7 +207,7 @@ func (w *ledgerWriter) mark(key string, m *ledgerMark) {
 	w.close()
 }
 
-// textJSON returns text as JSON, with everything escaped that nobody sees.
+// textJSON returns text as JSON, with all invisible characters escaped.
 func textJSON(text string) []byte {
 	return canonjson.AppendVisible(nil, canonjson.AppendString(nil, text))
 }

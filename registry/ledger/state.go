@@ -27,7 +27,7 @@ type ledgerServer struct {
 	approved   *ledgerServerMark
 	rejected   *ledgerServerMark
 	pending    *ledgerServerMark
-	quarantine *ledgerServerMark // nil: none; of nobody: it is in quarantine; else who ended that
+	quarantine *ledgerServerMark // nil: none; without by: it is in quarantine; else by ended that
 	// Instructions are what is known of the server's instructions; nil: nothing.
 	instructions *ledgerTool
 	tools        map[string]*ledgerTool
@@ -38,7 +38,7 @@ type ledgerServer struct {
 // A ledgerServerMark says who said something of a fingerprint, and when.
 type ledgerServerMark struct {
 	fingerprint string
-	by          string // empty: nobody, it was seen
+	by          string // empty: undecided, it was seen
 	at          time.Time
 	extra       []ledgerExtra
 }
@@ -51,13 +51,13 @@ type ledgerTool struct {
 	extra    []ledgerExtra
 	text     []byte // as it stands in the file; nil if it was made since
 
-	change atomic.Pointer[Change] // of pending, once somebody asked
+	change atomic.Pointer[Change] // of pending, once it is asked for
 }
 
 // A ledgerMark says who said something of a surface, and when.
 type ledgerMark struct {
 	hash    string
-	by      string // empty: nobody, it was seen
+	by      string // empty: undecided, it was seen
 	at      time.Time
 	surface []byte // JSON, as it stands in the file
 	extra   []ledgerExtra

@@ -54,9 +54,9 @@ func hashOf(data []byte) string {
 }
 
 // canonicalSurface returns a tool as its server describes it, as canonical JSON.
-// What is absent and what says nothing are the same: a title without characters,
-// annotations without members. What nobody can read as JSON, which only comes from
-// tools that are made here, is kept as text.
+// Absent and empty values are the same: a title without characters, annotations without
+// members. A value that is no JSON, which only comes from tools that are made here, is
+// kept as text.
 func canonicalSurface(tool *Tool) []byte {
 	out := make([]byte, 0, 128+len(tool.Description)+len(tool.InputSchema)+len(tool.OutputSchema))
 	out = appendSurfaceJSON(out, "annotations", saying(tool.Annotations))

@@ -60,9 +60,9 @@ func (e *FileError) Unwrap() error { return e.Err }
 // Hint or _hint behind them, as in annotations.
 //
 // Nothing is passed over: a key that is not known or comes twice, a value of
-// another type, even null or an empty pattern, is an error, for a rule that is not
-// heeded protects nobody. So is all that [New] refuses. Each fault is a
-// [*FileError]; several are joined, in the order of the file.
+// another type, even null or an empty pattern, is an error, for an ignored rule protects
+// no user. So is all that [New] refuses. Each fault is a [*FileError]; several are
+// joined, in the order of the file.
 func Parse(data []byte) (*Policy, error) {
 	doc, err := jsonc.Parse(data)
 	if err != nil {

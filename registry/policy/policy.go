@@ -16,7 +16,7 @@ import (
 const maxRules = 1000
 
 // A Policy is a [registry.Approver] that decides by rules. The first [Rule] that is for a
-// call decides it. It does not look at arguments, asks nobody and never fails.
+// call decides it. It does not look at arguments, asks no user and never fails.
 //
 // What a server that is not trusted claims of its tools can only make a policy
 // stricter. Its tools are judged twice, as what they claim to be and as if they
@@ -57,8 +57,8 @@ func New(byDefault approval.Verdict, rules ...Rule) (*Policy, error) {
 
 // Cautious lets calls of tools through that their annotations call
 // read-only, if the tool is native or its server trusted, and asks for all
-// others: the destructive, those without annotations, and those of servers whose
-// claims nobody vouches for.
+// others: the destructive, those without annotations, and those of servers that are not
+// trusted.
 func Cautious() *Policy {
 	yes, no := true, false
 	p, _ := New(approval.Ask, // the rules are tested

@@ -35,7 +35,7 @@ type Rule struct {
 	// rule that allows looks at it only if it has a Server too; * there means
 	// that the tool of that name may be of any server.
 	Tool string
-	// User is a pattern for the user of [registry.ApprovalRequest]. Where nobody was named
+	// User is a pattern for the user of [registry.ApprovalRequest]. If no user was named
 	// that is the empty text, which * fits.
 	User string
 
@@ -111,7 +111,7 @@ func (r Rule) compile(index int) (*rule, []error) {
 	case r.Verdict == approval.Deny:
 		c.why = fmt.Sprintf("rules[%d] of the policy denies it", index)
 	case r.Verdict == approval.Ask:
-		c.why = fmt.Sprintf("rules[%d] of the policy has somebody asked", index)
+		c.why = fmt.Sprintf("rules[%d] of the policy asks the user", index)
 	}
 	for _, f := range c.flags() {
 		if *f.at != nil {

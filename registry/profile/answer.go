@@ -120,7 +120,7 @@ func (e *WaitingError) Unwrap() []error {
 // conversation that was kept when the program broke down: a provider refuses a
 // conversation in which a call has no answer.
 func Lost(c Call) Answer {
-	err := mcp.WithOutcome(fmt.Errorf("profile: nobody knows what became of the call of %q", c.Name), mcp.Unknown)
+	err := mcp.WithOutcome(fmt.Errorf("profile: the outcome of the call of %q is not known", c.Name), mcp.Unknown)
 	return Answer{Call: c, Result: registry.ErrorResult(err), Err: err}
 }
 

@@ -36,7 +36,7 @@ func (t *Tool) Programs() bool {
 }
 
 // outputOf returns the schema of a tool's structured content as the provider takes
-// it: in the form in which it takes one of arguments that nobody is held to. One that
+// it: in the form in which it takes one of arguments that are not checked. One that
 // it cannot be told is a loss, and the tool goes without.
 func outputOf(def *registry.Definition, o *Options, losses *ledger) json.RawMessage {
 	if len(def.OutputSchema) == 0 {

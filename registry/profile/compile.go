@@ -67,7 +67,7 @@ func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool,
 	return s, nil
 }
 
-// usable refuses what no provider can be told, and what nobody could call.
+// usable refuses a definition that no provider can be told, and one that cannot be called.
 func (s *Set) usable(def *registry.Definition) error {
 	if def == nil {
 		return &registry.DefinitionError{Err: errors.New("the tool has no definition")}
@@ -95,7 +95,7 @@ func (s *Set) name(d *diet) {
 		t.Name = name
 		loss := Loss{Kind: NameChanged, Effect: Recoded, Detail: fmt.Sprintf("the provider does not take the name %s; it is called %s", quoted(names[i]), name)}
 		t.Losses = append([]Loss{loss}, t.Losses...)
-		s.byName[name] = t // its own name stays: one that the provider takes is nobody else's
+		s.byName[name] = t // its own name stays: one that the provider takes is no other tool's
 	}
 }
 

@@ -69,5 +69,6 @@
 //
 // A schema is compiled in bounded time, whatever it refers to; so are arguments
 // turned back. Providers also limit how many tools a request may have: 128 in
-// OpenAI's Chat Completions, 512 in Gemini. That is up to whoever chooses the tools.
+// OpenAI's Chat Completions, 512 in Gemini. The program that chooses the tools has to
+// heed that.
 package profile

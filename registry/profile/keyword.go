@@ -150,7 +150,7 @@ func subschemas(schema *node, visit func(*node)) {
 }
 
 // concerns returns the types that a keyword says something about, and whether it
-// can refuse values. Keywords that nobody knows, and those for people, cannot.
+// can refuse values. Unknown keywords, and those for people, cannot.
 func concerns(keyword string) (typeSet, bool) {
 	switch keyword {
 	case "minLength", "maxLength", "pattern":

@@ -26,8 +26,8 @@ type TurnOptions struct {
 	// effect on [OpenAI], [OpenAIStrict] and [Anthropic], in the API of the latter and
 	// the Responses API of the former; the adapter adds the provider's search tool.
 	ProviderSearch bool
-	// Keep leaves out the tools for which it returns false. Whoever names one of them
-	// may call it all the same: what may be called is up to the registry. Nil: all.
+	// Keep leaves out the tools for which it returns false. A model that names one of
+	// them may call it all the same: the registry decides what may be called. Nil: all.
 	Keep func(*registry.Definition) bool
 	// TextOnly says that the model takes nothing but text: of images and files it gets
 	// one line each.

@@ -220,7 +220,7 @@ func cookieValue(value string) bool {
 	return true
 }
 
-// basic returns the value of the header for a user and his password (RFC 7617).
+// basic returns the value of the header for a user and their password (RFC 7617).
 func basic(ctx context.Context, k *keyring, user, password secretText) (string, error) {
 	u, err := k.text(ctx, user, false)
 	if err != nil {
@@ -287,8 +287,7 @@ func (l *login) checkEndpoints(api *API, p *problems) {
 	p.endpoint = ""
 }
 
-// methodHasBody reports whether a request of a method may get a body that nobody
-// has described.
+// methodHasBody reports whether a request of a method may get a body that is not described.
 func methodHasBody(method string) bool {
 	switch method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:

@@ -52,8 +52,8 @@ type operation struct {
 	on       atomic.Bool
 }
 
-// compileEndpoint checks an endpoint, of which it keeps nothing that somebody else
-// could change.
+// compileEndpoint checks an endpoint, of which it keeps nothing that the caller could
+// change.
 func compileEndpoint(api *API, l *login, given *Endpoint, found *problems) *operation {
 	ep := cloneEndpoint(given)
 	o := &operation{api: api.Name, name: ep.Name, endpoint: ep, path: ep.Path, method: ep.Method, accept: true}
@@ -309,7 +309,7 @@ func (o *operation) schemaField(pointer string) string {
 	return "body.schema"
 }
 
-// annotations returns what the method says of a tool, unless somebody says more.
+// annotations returns what the method says of a tool, unless the endpoint says more.
 func (o *operation) annotations() *mcp.ToolAnnotations {
 	if o.endpoint.Annotations != nil {
 		return o.endpoint.Annotations

@@ -144,7 +144,7 @@ func leaves(segment string) bool {
 		}
 		decoded := decode(segment)
 		if decoded == segment || round == maxDecoding {
-			return decoded != segment // nobody means that
+			return decoded != segment // never intended
 		}
 		segment = decoded
 	}

@@ -100,9 +100,9 @@ const defaultWatch = time.Minute
 // and less mean a minute. A health path makes sure that it asks what matters.
 //
 // An API whose secrets cannot be had counts as before, at first as healthy: secrets may
-// be those of users, whom ctx does not name. While the API is not healthy,
-// [Service.Tools] and [Service.Publish] leave its tools out as well; a tool that a
-// caller holds can be called all the same.
+// be those of users, and ctx names none. While the API is not healthy, [Service.Tools]
+// and [Service.Publish] leave its tools out as well; a tool that a caller holds can be
+// called all the same.
 //
 // Watch returns when ctx has ended, with its error, when the service is closed, with an
 // error that is [ErrClosed], and when the registry refuses the tools, with the error of

@@ -112,7 +112,7 @@ func (t *target) queryText(ctx context.Context, k *keyring) (string, error) {
 // or a loopback address, all loopback addresses are allowed, and http there.
 type Network struct {
 	// PublicOnly takes these rights from the hosts of the API: set it if the API
-	// was described by somebody who may not reach what this program can.
+	// was described by a person who may not reach what this program can.
 	PublicOnly bool
 	// Allow are networks whose addresses may be spoken to.
 	Allow []netip.Prefix

@@ -117,8 +117,7 @@ func (p *parameter) pairs(raw []byte, join func(field) string) ([]pair, *registr
 	return pairs, nil
 }
 
-// free refuses elements with a delimiter in them, which nobody could tell from two
-// elements.
+// free refuses elements with a delimiter in them, which cannot be told from two elements.
 func (p *parameter) free(parts []string, delims ...byte) *registry.Problem {
 	for _, part := range parts {
 		for _, delim := range delims {

@@ -55,7 +55,7 @@ func (e *SecretError) Outcome() mcp.Outcome { return mcp.NotSent }
 // ErrNotSet is what [Options].Secrets returns for a name that it does not know.
 var ErrNotSet = errors.New("rest: there is no secret of that name")
 
-// environment gives secrets if nobody else does.
+// environment gives secrets if [Options] has no function for them.
 func environment(_ context.Context, name string) (string, error) {
 	value, ok := os.LookupEnv(name)
 	if !ok {
@@ -64,9 +64,9 @@ func environment(_ context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// Secrets returns the names of the secrets that the API refers to, sorted. Whoever
-// takes over an API from somebody else looks at them first: what an API refers to
-// is sent to where the API says.
+// Secrets returns the names of the secrets that the API refers to, sorted. Look at them
+// before you use an API of another author: what an API refers to is sent to where the API
+// says.
 func (a *API) Secrets() []string {
 	var names []string
 	for _, raw := range a.secretTexts() {
@@ -171,8 +171,8 @@ func isSecretName(name string) bool {
 	return name != "" && len(name) <= maxSecretName
 }
 
-// isMask reports whether a text stands for a secret that somebody did not want to
-// show, and is not one: <YOUR_API_KEY>, ********, [redacted].
+// isMask reports whether a text stands for a secret that was not to be shown, and is not
+// one: <YOUR_API_KEY>, ********, [redacted].
 func isMask(text string) bool {
 	text = strings.TrimSpace(text)
 	switch {

@@ -151,8 +151,8 @@ func withoutBeginning(body []byte, secret string) []byte {
 	return body
 }
 
-// A decoding reads texts in which any character may be escaped, and which one is is for
-// whoever wrote the text to choose.
+// A decoding reads texts in which any character may be escaped, as the writer of the text
+// chose.
 type decoding struct {
 	mark byte // begins an escape
 	// escape returns what the escape at the start of a text stands for, and its length; 0

@@ -22,7 +22,7 @@ type Options struct {
 	// environment of the program.
 	//
 	// It has to end with its context, and returns [ErrNotSet] for a name that it does
-	// not know. An API of somebody else may refer to any name: give it a function
+	// not know. An API of another author may refer to any name: give it a function
 	// that knows none but what is meant for it.
 	Secrets func(ctx context.Context, name string) (string, error)
 	// Network says which addresses may be spoken to.

@@ -14,8 +14,8 @@ import (
 // answered with 401 is made once more with a new token, and so is one whose answer has
 // one of the words of Rejected.
 //
-// URL, Fields, Headers, User and Password may hold ${NAME}, see [API]. A token is
-// used for whom it was fetched, and as long as these secrets are the same.
+// URL, Fields, Headers, User and Password may hold ${NAME}, see [API]. A token is used
+// for the user it was fetched for, and as long as these secrets are the same.
 type TokenRequest struct {
 	// URL is where the token comes from. Secrets may be in its path and its query.
 	URL string `json:"url"`

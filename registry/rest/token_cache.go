@@ -109,7 +109,7 @@ func (t *tokens) close() {
 	t.kept = lru.Map[tokenKey, *keptToken]{}
 }
 
-// A tokenKey tells apart for whom, and by what credentials, a token was fetched.
+// A tokenKey identifies the user and the credentials of a fetched token.
 type tokenKey [sha256.Size]byte
 
 func tokenKeyOf(ctx context.Context, r *guardhttp.Request) tokenKey {

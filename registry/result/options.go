@@ -63,7 +63,7 @@ type Options struct {
 	MaxMedia int
 
 	// KeepBytes is how much memory the results take together that are kept for
-	// read_result. The ones that nobody read for the longest time make room for new
+	// read_result. The ones that were not read for the longest time make room for new
 	// ones: first those of users, named as by session.WithUser, and of servers that
 	// have more than a quarter. What does not fit is not kept, and the model is told.
 	// Default: 64 MiB; negative: nothing is kept, and there is no read_result.

@@ -45,7 +45,7 @@ func (r *Shaper) Read(ctx context.Context, in ReadArgs) *mcp.CallToolResult {
 		env = newEnvelope(k.from)
 	}
 	head := fmt.Sprintf("[block %d of %d, whole]", in.Block, len(k.blocks))
-	return pageOf(head, env, keepBlock(block.other).other) // a copy: whoever gets it may change it
+	return pageOf(head, env, keepBlock(block.other).other) // a copy: the caller may change it
 }
 
 // readText returns one page of a text.

@@ -14,8 +14,8 @@ func (s resultSize) within(limit resultSize) bool {
 }
 
 // measure returns the size of a result: of its content, or of its structured
-// content if that is larger, since a model gets one of them. Tokens are counted
-// only if somebody wants to know.
+// content if that is larger, since a model gets one of them. Tokens are counted only if
+// the caller asks for them.
 func (r *Shaper) measure(content []mcp.Content, raw json.RawMessage, env *envelope, tokens bool) resultSize {
 	s := resultSize{bytes: env.size()}
 	for _, c := range content {

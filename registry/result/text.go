@@ -72,7 +72,7 @@ func Text(res *mcp.CallToolResult) string {
 	return strings.Join(texts, "\n")
 }
 
-// TerminalText is [Text] for a terminal: everything that could deceive who reads
+// TerminalText is [Text] for a terminal: everything that could deceive a person who reads
 // it, such as escape sequences and what turns the direction of writing, is made
 // visible. Tabs become blanks.
 func TerminalText(res *mcp.CallToolResult) string {

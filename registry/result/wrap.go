@@ -15,7 +15,7 @@ import (
 // trusted. A nil envelope encloses nothing and takes no room.
 type envelope struct{ begin, end string }
 
-// newEnvelope returns an envelope with a nonce that nobody has seen.
+// newEnvelope returns an envelope with a new random nonce.
 func newEnvelope(from From) *envelope {
 	nonce := rand.Text()
 	return &envelope{

@@ -121,7 +121,7 @@ func (f *Finder) find(ctx context.Context, name string) (*registry.Definition, s
 	var held *registry.QuarantinedError
 	switch {
 	case errors.As(err, &held):
-		return nil, "it is quarantined: it is new or has changed, and nobody has approved it. It cannot be called before the user has reviewed and approved it."
+		return nil, "it is quarantined: it is new or has changed. It cannot be called before the user has reviewed and approved it."
 	case err != nil:
 		return nil, result.Text(registry.ErrorResult(err))
 	}

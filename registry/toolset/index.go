@@ -12,12 +12,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
-// A searchIndex ranks the listed tools by their words. It follows the catalogue
-// when somebody searches, and costs nothing before.
+// A searchIndex ranks the listed tools by their words. It follows the catalogue at each
+// search, and costs nothing before.
 type searchIndex struct {
 	names names.Names   // of the registry
-	turn  chan struct{} // holds one token; who has it may change the index
-	read  []indexed     // what words was made of, sorted by name; of who has the turn
+	turn  chan struct{} // holds one token; its holder may change the index
+	read  []indexed     // what words was made of, sorted by name; for the holder of turn
 
 	mu      sync.RWMutex // held for one tool at a time
 	words   *bm25.Index  // ids are names of tools
@@ -72,7 +72,7 @@ func (ix *searchIndex) follow(ctx context.Context, s *registry.Snapshot) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if ix.version >= s.Version() { // nobody else writes it now
+	if ix.version >= s.Version() { // no other goroutine writes it now
 		return nil
 	}
 	before, after := ix.read, make([]indexed, 0, len(s.Tools()))

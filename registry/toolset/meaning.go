@@ -45,7 +45,7 @@ const (
 // vector of each tool that is listed.
 type meaning struct {
 	embedder Embedder
-	turn     chan struct{} // holds one token; who has it may ask for the vectors of tools
+	turn     chan struct{} // holds one token; its holder may ask for the vectors of tools
 
 	mu      sync.Mutex
 	keys    map[*registry.Definition]meant
@@ -92,7 +92,7 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*registry.Defin
 }
 
 // all returns the vectors of all tools, of the given length. Those that are not known
-// yet are asked for, unless somebody else is at it: then they are nil.
+// yet are asked for, unless another goroutine is asking: then they are nil.
 func (m *meaning) all(ctx context.Context, tools []*registry.Definition, length int) ([]vector, error) {
 	vectors, whole := m.look(tools, length)
 	if whole {
@@ -234,7 +234,7 @@ func embedded(text string) string {
 }
 
 // unit returns a vector of the length 1 in the same direction, or zero if there is
-// none: nobody's tool, such as one whose name has no word, may spoil the ranking.
+// none: no tool, such as one whose name has no word, may spoil the ranking.
 func unit(v []float32) vector {
 	var square float64
 	for _, x := range v {

@@ -47,8 +47,8 @@
 // The schemas of OpenAPI 3.0 are written anew as JSON Schema 2020-12; references into
 // the document become $defs of the schema that needs them, recursive ones too.
 // Properties that are only read are left out of what is sent. In the body of a PATCH
-// no defaults are kept: a default that is filled in would change what nobody wanted
-// to change.
+// no defaults are kept: a default that is filled in would change what the caller did not
+// mention.
 //
 // # The parser
 //

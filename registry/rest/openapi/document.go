@@ -123,7 +123,8 @@ func (d *document) apiName(title string) string {
 	if d.opts.Name != "" {
 		return d.opts.Name
 	}
-	// Nobody names a service "Swagger Petstore - OpenAPI 3.0" or "GitHub v3 REST API".
+	// The name of a service is not "Swagger Petstore - OpenAPI 3.0" or "GitHub v3 REST
+	// API".
 	name := strings.ToLower(nameOf(title, 48))
 	for _, end := range []string{"_openapi_3.0", "_openapi_3.1", "_rest_api", "_api"} {
 		if short := strings.TrimSuffix(name, end); short != "" {

@@ -209,7 +209,7 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 		}
 	case "oauth2", "openIdConnect":
 		auth = rest.Auth{Type: rest.Bearer, Value: "${" + secret + "}"}
-		note = "nobody logs in by " + typ + " here: ${" + secret + "} has to be an access token that is valid, see rest.Options.Secrets"
+		note = "a login by " + typ + " is not made here: ${" + secret + "} has to be an access token that is valid, see rest.Options.Secrets"
 	default:
 		return lost(s, "the login "+plain.Quote(typ)+" is not supported")
 	}
@@ -238,7 +238,7 @@ func (d *document) logIn(api *rest.API, at *node) *loss {
 
 // secretOwner returns what the names of an API's secrets begin with. Unless the
 // program names the API, it is the host that they are sent to: a document may say
-// where it is from, but not get what is meant for somebody else.
+// where it is from, but not get what is meant for another host.
 func (d *document) secretOwner(base string) string {
 	if d.opts.Name != "" {
 		return d.opts.Name
