@@ -192,7 +192,7 @@ type Pending struct {
 	// Authority is where the user logs in. Its issuer is what the response has
 	// to name (RFC 9207).
 	Authority Authority `json:"authority"`
-	// Client is as whom the program asks.
+	// Client is the client that the program is.
 	Client Client `json:"client"`
 	// Scopes are what is asked for.
 	Scopes []string `json:"scopes,omitempty"`

@@ -178,7 +178,7 @@ type SigningKey struct {
 	// ES256, ES384, ES512, EdDSA or Ed25519. Default: what fits the key, RS256
 	// for RSA, EdDSA for Ed25519.
 	Algorithm string
-	// Audience is whom the JWTs are meant for. Default: the issuer of the
+	// Audience is the audience of the JWTs. Default: the issuer of the
 	// authorization server. Some take only the address of their token endpoint.
 	Audience string
 }

@@ -5,7 +5,7 @@
 // # The steps of a login
 //
 // A [Flow] is made of the [Config] of one server. [Flow.Discover] finds the
-// authorization server, [Flow.Register] finds out as whom to speak to it, and
+// authorization server, [Flow.Register] finds the client to speak to it as, and
 // [Flow.Begin] makes a [Pending]: data that can be stored, with the address that
 // the user has to visit. When the user's browser comes back to the redirect URI,
 // [Flow.Complete] makes a [TokenSet] of the Pending and the address it came back to,

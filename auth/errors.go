@@ -247,7 +247,7 @@ func (e *RequestError) Unwrap() error { return e.Err }
 type LoginRequiredError struct {
 	// Server is the server's name.
 	Server string
-	// User is who has to log in; empty in programs with one user.
+	// User is the user that has to log in; empty in programs with one user.
 	User string
 	// URL is where; empty if the login was declined before, or could not be
 	// begun.

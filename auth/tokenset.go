@@ -102,7 +102,7 @@ type Secret = secret.Secret
 // pointer leads to without calling its methods when it is given a verb that the pointer
 // does not have, so they print themselves.
 
-// Format prints whom the client is known to, and no secret.
+// Format prints the id and the issuer of the client, and no secret.
 func (c Client) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "client %q of %q", c.ID, c.Issuer)
 }
