@@ -16,8 +16,8 @@ import (
 //
 // Where the user goes on and not the model, such as after a cancel or a refusal, the API
 // also refuses calls without results. Those of the last answer get one that says that
-// nobody knows what became of them, see [profile.Lost]; searches and other calls of the
-// API's own that it has not come to the end of are left out.
+// their outcome is not known, see [profile.Lost]; searches and other calls of the API's
+// own that it has not come to the end of are left out.
 //
 // The messages that are given, and what they share memory with, stay as they are.
 func Append(conversation []sdk.MessageParam, more ...sdk.MessageParam) []sdk.MessageParam {

@@ -18,7 +18,7 @@ var errNotRun = errors.New("anthropic: the runner had come to its end, and did n
 // with it, behind which the next message of the user can stand. The runner may have come
 // to its end, or Prepare or NextMessage has failed, such as by the end of ctx. The results
 // of the last calls are there once, whether the runner has sent them or not. Calls that
-// wait, that the runner did not come to, or of which nobody knows what became, see
+// wait, that the runner did not come to, or whose outcome is not known, see
 // [profile.Lost], have a result that says so. What the API refuses with a message behind is
 // left out: an answer without content, and searches and other calls of its own amid which
 // it has paused. A runner on a message thread leaves out an answer that is a refusal.

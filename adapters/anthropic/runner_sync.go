@@ -45,7 +45,7 @@ func (t *RunnerTools) sync(ctx context.Context, runner toolRunner, params *sdk.B
 }
 
 // recall reads what a conversation that goes on has said of the tools before: of ours,
-// and of those that nobody has any more.
+// and of those that are gone.
 func (t *RunnerTools) recall(params *sdk.BetaToolRunnerParams) {
 	others := map[string]bool{}
 	for _, p := range params.Tools {

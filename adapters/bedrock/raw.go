@@ -11,7 +11,7 @@ import (
 // A raw is a document of the SDK that is sent byte by byte. The SDK would send bytes as
 // a list of numbers, a json.Number as a string, and members in another order.
 type raw struct {
-	document.Interface // what nobody but the SDK can be
+	document.Interface // only types of the SDK implement it
 	sent               json.RawMessage
 	written            json.RawMessage // by the model, if that cannot be sent; else nil
 }

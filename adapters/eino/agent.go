@@ -71,8 +71,8 @@ func sendEvents(next compose.EnhancedInvokableToolEndpoint) compose.EnhancedInvo
 	}
 }
 
-// sendEvent sends a message of a tool to whoever iterates over the agent's events.
+// sendEvent sends a message of a tool to the reader of the agent's events.
 func sendEvent(ctx context.Context, tool string, message *schema.Message) {
-	// Outside of an agent there is nobody, which is the only error.
+	// Outside of an agent there is no reader, which is the only error.
 	_ = adk.SendEvent(ctx, adk.EventFromMessage(message, nil, schema.Tool, tool))
 }

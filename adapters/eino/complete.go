@@ -42,7 +42,7 @@ func (b *Belt) completed(in []*schema.Message) []*schema.Message {
 		for j := len(m.ToolCalls) - 1; j >= 0; j-- { // the first of those with one id is the last here
 			id, said := asked[i].ToolCalls[j].ID, m.ToolCalls[j].ID
 			open[id] = append(open[id], place{i, j})
-			if said != id { // nobody else has given it an id
+			if said != id { // no other code has given it an id
 				open[said] = append(open[said], place{i, j})
 			}
 		}

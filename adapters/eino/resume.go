@@ -60,7 +60,7 @@ func (b *Belt) answer(ctx context.Context, t *profile.Turn, c profile.Call) (pro
 	if d := decision(ctx); d != nil {
 		return b.decided(ctx, t, c, w, d)
 	}
-	if asks := b.asked(ctx, w.Approval); asks != nil { // nobody has answered
+	if asks := b.asked(ctx, w.Approval); asks != nil { // it still waits
 		return t.Answer(ctx, c, nil, &registry.ApprovalRequiredError{Request: asks}), nil
 	}
 	a, err := b.awaited(ctx, t, c, w)
@@ -134,10 +134,10 @@ func (b *Belt) approve(ctx context.Context, t *profile.Turn, c profile.Call, id 
 	if errors.As(err, &over) {
 		return b.awaited(ctx, t, c, &waiting{Approval: id})
 	}
-	// A call that was not sent goes on waiting, and the model is told that it failed: nobody
-	// may approve it after that.
+	// A call that was not sent goes on waiting, and the model is told that it failed: it
+	// must not be approved after that.
 	if err != nil && ctx.Err() == nil && b.asked(ctx, id) != nil && b.registry.Deny(ctx, id, notSent) != nil {
-		return b.awaited(ctx, t, c, &waiting{Approval: id}) // somebody has, by now
+		return b.awaited(ctx, t, c, &waiting{Approval: id}) // it was approved by now
 	}
 	return t.Answer(ctx, c, res, err), nil
 }

@@ -20,10 +20,10 @@ type Options struct {
 	// and run the calls of a message themselves.
 	Turn profile.TurnOptions
 	// Waiting is called for each call that waits for a person, from several goroutines at
-	// the same time if the agent streams. If it returns nil, the tool waits until somebody
-	// has answered, see [profile.Turn.Wait]; if it returns an error, the agent stops after
-	// this step, and the result of the tool says that the call waits. Nil: the model is told
-	// that the call waits, and the agent goes on.
+	// the same time if the agent streams. If it returns nil, the tool waits until a
+	// person has answered, see [profile.Turn.Wait]; if it returns an error, the agent
+	// stops after this step, and the result of the tool says that the call waits. Nil:
+	// the model is told that the call waits, and the agent goes on.
 	Waiting func(context.Context, *profile.WaitingError) error
 }
 

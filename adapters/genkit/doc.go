@@ -12,9 +12,8 @@
 // [Turn.Options] has a middleware beside the tools. It mends what Genkit leaves
 // undone: the tools come in the same order each time, so that the provider's cache of
 // the prompt stays of use, results come in the order of their calls, images reach
-// models whose plugin takes no more than text as a result, and a call of a tool that
-// nobody was told of is a result that says so, where Genkit would give up the whole
-// request.
+// models whose plugin takes no more than text as a result, and a call of an undeclared
+// tool has a result that says so, where Genkit would give up the whole request.
 //
 // # Who waits for a person
 //

@@ -7,9 +7,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
-// schemasOf returns for whom schemas are compiled, which is not always the provider:
-// the plugin for Anthropic sends nothing of a root but its properties, as Bedrock
-// wants it.
+// schemasOf returns the provider that schemas are compiled for, which is not always that
+// of the model: the plugin for Anthropic sends nothing of a root but its properties, as
+// Bedrock wants it.
 func schemasOf(p profile.Provider) profile.Provider {
 	if p == profile.Anthropic {
 		return profile.Bedrock

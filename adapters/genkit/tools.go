@@ -91,7 +91,7 @@ func (t *Turn) PromptOptions(more ...ai.PromptExecuteOption) []ai.PromptExecuteO
 	return append([]ai.PromptExecuteOption{ai.WithTools(t.offered()...), ai.WithMiddleware(t.middleware()...)}, more...)
 }
 
-// Tools returns the tools alone, for whoever cannot have the middleware of
+// Tools returns the tools alone, for programs that cannot have the middleware of
 // [Turn.Options]. What the package says that it mends stays as Genkit does it; images
 // are the content of a multipart response, which not every plugin sends.
 func (t *Turn) Tools() []ai.Tool {

@@ -31,7 +31,7 @@ type ExportOptions struct {
 	// Login tells a client that can show it to its user where to log in, by the
 	// protocol's elicitation of a URL. Default: the model is told that the user has to
 	// log in, and not where. Set it if the person who is asked is the user of the
-	// call: whoever logs in there gives the registry their rights.
+	// call: the person who logs in there gives the registry their rights.
 	Login bool
 }
 

@@ -63,8 +63,8 @@ func (e *Export) call(ctx context.Context, name string, args json.RawMessage) (*
 	return e.await(ctx, asks.Request.ID)
 }
 
-// await waits for an approval. When nobody waits any more it is refused: nobody would get
-// the result, and the client may make the call anew. Equal calls have one approval.
+// await waits for an approval. When its context ends it is refused: the result would
+// reach no client, and the client may make the call anew. Equal calls have one approval.
 func (e *Export) await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
 	e.waitMu.Lock()
 	e.waiting[id]++
@@ -127,7 +127,7 @@ func withProgress(ctx context.Context, request *gomcp.CallToolRequest) context.C
 }
 
 // loginOf returns where the user has to log in before a call can be made; empty: nowhere,
-// or nobody knows.
+// or it is not known.
 func loginOf(err error) string {
 	var login interface{ LoginURL() string }
 	if mcp.OutcomeOf(err) != mcp.NotSent || !errors.As(err, &login) {

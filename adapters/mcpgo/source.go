@@ -48,7 +48,7 @@ func NewSource(c *client.Client, server registry.Server, r *registry.Registry) *
 // Refresh lists the server's tools, all pages, and makes them those of the registry, see
 // [registry.Registry.Replace]. A tool that cannot be read is among those that are
 // rejected. If the list cannot be had, or has more than 5,000 tools, the registry stays as
-// it is. One list is read at a time: who comes meanwhile waits.
+// it is. One list is read at a time: a concurrent caller waits.
 func (s *Source) Refresh(ctx context.Context) (registry.Diff, error) {
 	select {
 	case s.listing <- struct{}{}:
@@ -59,7 +59,7 @@ func (s *Source) Refresh(ctx context.Context) (registry.Diff, error) {
 		defer func() { <-s.listing }()
 		tools, rejected, err := s.list(ctx)
 		if err == nil {
-			err = ctx.Err() // nobody waits any more
+			err = ctx.Err() // no caller waits any more
 		}
 		if err != nil {
 			return registry.Diff{}, s.unlisted(err)
@@ -85,7 +85,7 @@ func (s *Source) unlisted(err error) error {
 func (s *Source) notified(n gomcp.JSONRPCNotification) {
 	switch n.Method {
 	case gomcp.MethodNotificationToolsListChanged, gomcp.MethodNotificationSubscriptionsAcknowledged:
-		s.change() // what changed before it listened nobody tells
+		s.change() // no notification tells what changed before it listened
 	case "notifications/progress":
 		s.progressed(n.Params.AdditionalFields)
 	}

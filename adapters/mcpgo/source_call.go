@@ -48,8 +48,8 @@ func (s *Source) call(ctx context.Context, tool string, args json.RawMessage, op
 	return resultFrom(res), nil
 }
 
-// send makes a call, and reports its progress in this goroutine; nil: to nobody. It does
-// not wait longer than its context.
+// send makes a call, and reports its progress in this goroutine, unless progress is nil.
+// It does not wait longer than its context.
 func (s *Source) send(ctx context.Context, request gomcp.CallToolRequest, progress func(*mcp.ProgressParams)) (*gomcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -160,7 +160,7 @@ func codeOf(err error) int64 {
 // A loginError reports a call that was not made because the user has to log in.
 type loginError struct {
 	server, tool string
-	url          string // empty: nobody knows it
+	url          string // empty: not known
 	err          error
 }
 
@@ -206,8 +206,8 @@ type outcome[T any] struct {
 }
 
 // begin runs what should heed its context and may not: a transport waits for a server
-// that does not read. Who does not wait for the outcome leaves a goroutine behind, which
-// ends with the client's Close.
+// that does not read. A caller that does not wait for the outcome leaves a goroutine
+// behind, which ends with the client's Close.
 func begin[T any](run func() (T, error)) <-chan outcome[T] {
 	over := make(chan outcome[T], 1)
 	go func() {

@@ -73,7 +73,7 @@ func (s *Source) refreshInTime(ctx context.Context) error {
 func (s *Source) listen(ctx context.Context) {
 	attempts := pace{shortest: time.Second, longest: time.Minute}
 	for {
-		// Before its Initialize nobody knows what the client speaks.
+		// The revision of the client is not known before its Initialize.
 		if s.client.IsInitialized() {
 			if !gomcp.IsModernProtocol(s.client.ProtocolVersion()) {
 				return

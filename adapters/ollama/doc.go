@@ -40,7 +40,7 @@
 // For models that cannot, there is [profile.TurnOptions].TextOnly. Anything else is a
 // line of text.
 //
-// Ollama puts an image where a prompt says [img-0], whoever wrote that, and fails if
-// there is no such image. The adapter takes these marks out of results, and of all that
-// the model is told of tools.
+// Ollama puts an image where a prompt says [img-0], even in the text of a tool, and fails
+// if there is no such image. The adapter takes these marks out of results, and of all
+// that the model is told of tools.
 package ollama

@@ -176,7 +176,7 @@ func (t *Telemetry) shown(name string) string {
 	return name
 }
 
-// parent returns the context for a span of what somebody else began, and a link to
+// parent returns the context for a span of what another program began, and a link to
 // the span around it if that is of another trace or place. Baggage of others is not
 // taken over.
 func (t *Telemetry) parent(ctx context.Context, from carrier) (context.Context, []trace.SpanStartOption) {

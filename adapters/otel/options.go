@@ -18,9 +18,9 @@ type Options struct {
 	// MeterProvider takes the measurements. Default: the global one.
 	MeterProvider metric.MeterProvider
 	// Propagator writes the context of a trace into requests, and reads it from
-	// them. Default: the global one or, as long as nobody has set that,
-	// [propagation.TraceContext]. Baggage goes out to all servers, whoever runs
-	// them, if the propagator knows baggage.
+	// them. Default: the global one or, as long as that is not set,
+	// [propagation.TraceContext]. Baggage goes out to all servers, trusted or not, if the
+	// propagator knows baggage.
 	Propagator propagation.TextMapPropagator
 	// Attributes are those that may be recorded, of spans and of metrics; no other
 	// is. Default: [DefaultAttributes].
@@ -61,7 +61,7 @@ const (
 
 const (
 	// SessionID is the attribute for the id of a session over HTTP. It is not among
-	// [DefaultAttributes]: who knows the id may get into the session of a server
+	// [DefaultAttributes]: a reader who knows the id may get into the session of a server
 	// without a login.
 	SessionID = attribute.Key("mcp.session.id")
 	// ToolArguments is the attribute for the arguments of a tool, as JSON. It is not

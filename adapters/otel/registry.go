@@ -37,7 +37,7 @@ func (t *Telemetry) Registry(r *registry.Registry) (stop func()) {
 	return sync.OnceFunc(func() { wanted.Add(-1) })
 }
 
-// record records r's calls while somebody wants that.
+// record records r's calls while wanted is positive.
 func (t *Telemetry) record(r *registry.Registry, wanted *atomic.Int64) {
 	r.Use(func(next registry.Handler) registry.Handler {
 		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {

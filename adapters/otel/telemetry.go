@@ -121,7 +121,7 @@ func (t *Telemetry) end(ctx context.Context, o *operation, from time.Time, fate 
 	o.span.End(trace.WithTimestamp(now))
 }
 
-// addFate adds how an operation ended. A code that somebody made up is none of few.
+// addFate adds how an operation ended. A code that a server made up is not one of a few.
 func (t *Telemetry) addFate(f *facts, fate fate) {
 	if fate.kind == "" {
 		return
