@@ -35,7 +35,7 @@ const pageHTML = `<!DOCTYPE html>
 <p>{{with .Tool.Title}}{{visible .}}: {{end}}{{visible .Tool.Description}}</p>
 <p>{{if .Tool.Origin.Server}}A tool of the server {{visible .Tool.Origin.Server}}, called {{visible .Tool.Origin.Tool}} there{{else}}A tool of this program{{end}}.
 {{- with .Reason}} You are asked because {{visible .}}.{{end}}</p>
-<p>{{if not .Hints.Annotated}}It does not say what it does{{else}}{{if .Trusted}}It says{{else}}It says, and nobody vouches for it,{{end}} that it
+<p>{{if not .Hints.Annotated}}It does not say what it does{{else}}{{if .Trusted}}It says{{else}}Its server, which is not trusted, says{{end}} that it
 {{if .Hints.ReadOnly}}changes nothing{{else if .Hints.Destructive}}may destroy something{{else}}changes something, but destroys nothing{{end}}{{if .Hints.Idempotent}}, and does no more when it runs twice{{end}}{{end}}.</p>
 <p>With these arguments:</p>
 <pre>{{visible .Args}}</pre>

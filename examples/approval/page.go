@@ -28,8 +28,8 @@ const (
 	maxForm     = 16 << 10         // bytes
 )
 
-// A page is the web page. Other users of this machine can reach it, so it lets
-// in only who has the key that was printed.
+// A page is the web page. Other users of this machine can reach it, so it lets in only
+// requests with the key that was printed.
 type page struct {
 	tools *registry.Registry
 	log   *transcript

@@ -47,5 +47,5 @@ func (s *signIns) user(r *http.Request) (string, error) {
 			return user, nil
 		}
 	}
-	return "", errors.New("nobody has signed in")
+	return "", errors.New("no user has signed in")
 }

@@ -23,7 +23,7 @@ func (b *backend) handler() http.Handler {
 	mux.HandleFunc("POST /login/{server}", b.signedIn(b.login))
 	mux.HandleFunc("POST /logout/{server}", b.signedIn(b.logout))
 	mux.HandleFunc("POST /call/{tool}", b.signedIn(b.call))
-	// Browsers come back here. Whoever they belong to now completes only their own
+	// Browsers come back here. The user that one belongs to now completes only their own
 	// logins, and the administrator those that all share.
 	mux.Handle("GET /callback", b.logins.Sessions().CallbackHandler(&session.CallbackOptions{
 		User:       b.user,
@@ -88,7 +88,7 @@ func (b *backend) logout(w http.ResponseWriter, r *http.Request, user string) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// call calls a tool for a user: the context says for whom. An agent's loop does the same.
+// call calls a tool for a user: the context names the user. An agent's loop does the same.
 func (b *backend) call(w http.ResponseWriter, r *http.Request, user string) {
 	ctx := session.WithUser(r.Context(), user)
 	args := cmp.Or(r.FormValue("args"), "{}")

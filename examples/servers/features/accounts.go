@@ -77,7 +77,7 @@ func (a *accounts) close() {
 }
 
 // invite returns a new invitation; tell is called with it when the user has been
-// there. It cannot be guessed, so that who knows it is the one who was invited.
+// there. It cannot be guessed, so that a user who knows it is the one who was invited.
 func (a *accounts) invite(tell func(id string)) (id string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

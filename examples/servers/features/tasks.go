@@ -134,8 +134,8 @@ func (ts *tasks) start(call func(context.Context) (mcp.Result, error)) (mcp.Resu
 	return begun, nil
 }
 
-// get returns a task that is kept. Whoever knows the id may have it: it cannot
-// be guessed.
+// get returns a task that is kept. A client that knows the id may have it: it cannot be
+// guessed.
 func (ts *tasks) get(id string) (*task, error) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

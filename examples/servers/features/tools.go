@@ -182,8 +182,8 @@ func introduce(_ context.Context, req *mcp.CallToolRequest, _ nothing) (*mcp.Cal
 func (a *accounts) connect(ctx context.Context, req *mcp.CallToolRequest, _ nothing) (*mcp.CallToolResult, any, error) {
 	const key = "visit"
 	answer, asked := req.Params.InputResponses[key].(*mcp.ElicitResult)
-	// The state came back through the client. It is worth nothing to somebody
-	// who was not invited.
+	// The state came back through the client. It is worth nothing to a user who was not
+	// invited.
 	invitation := req.Params.RequestState
 	switch {
 	case !asked && !canAsk(req, "url"):

@@ -137,8 +137,8 @@ func (b *notebook) Search(query string) []Note {
 	return found
 }
 
-// update replaces the pages by what change makes of them: on disk first, so
-// that nobody ever reads a note that a failed write has lost.
+// update replaces the pages by what change makes of them: on disk first, so that no
+// client reads a note that a failed write has lost.
 func (b *notebook) update(change func(*pages) (*pages, error)) error {
 	b.write.Lock()
 	defer b.write.Unlock()
