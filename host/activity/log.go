@@ -83,7 +83,7 @@ type outlet struct {
 }
 
 // New returns a log with these sinks; nil ones are skipped. It keeps them open when
-// it is closed: who has opened one closes it afterwards.
+// it is closed: the caller that opened one closes it afterwards.
 func New(opts *Options, sinks ...Sink) *Log {
 	l := &Log{wake: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{})}
 	if opts != nil {

@@ -10,7 +10,7 @@ import (
 
 // errAskedEarly is why an entry that waits for approval cannot have such a reference
 // everywhere.
-var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring:name} stand in args, env, headers and url only: all else must be known before somebody approves it")
+var errAskedEarly = errors.New("in a file of a project ${input:id} and ${keyring:name} stand in args, env, headers and url only: all else must be known before it is approved")
 
 // unanswered is what is needed to read an entry once more, with the answers.
 type unanswered struct {

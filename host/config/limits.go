@@ -2,8 +2,8 @@ package config
 
 import "github.com/mcpbelt/mcpbelt/internal/jsonc"
 
-// Limits bound what a server may do, the key "limits". Zero means the default of who
-// uses this package.
+// Limits bound what a server may do, the key "limits". Zero means the default of the
+// package that applies them.
 type Limits struct {
 	MaxTools    int   // tools in its list
 	MaxInFlight int   // requests that wait for it at one time

@@ -196,7 +196,7 @@ func (t *trouble) ofUsers(logins bool) {
 		t.hint(HintLoginRequired, fmt.Sprintf("Each user logs in at the server %q, and its tools are read with the first login: begin one, and have the user open its address in a browser.", t.entry.Name))
 		return
 	}
-	t.hint(HintLoginRequired, fmt.Sprintf("Each user has a connection of their own to the server %q, and its tools are read for the first user for whom host.Host.Client or host.Host.Discover is called: call one of them.", t.entry.Name))
+	t.hint(HintLoginRequired, fmt.Sprintf("Each user has a connection of their own to the server %q, and its tools are read for the first user that host.Host.Client or host.Host.Discover is called for: call one of them.", t.entry.Name))
 }
 
 // entryFaults returns the single faults of an entry.

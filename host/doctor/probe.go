@@ -36,7 +36,7 @@ type probe struct {
 	mu   sync.Mutex // guards the following
 	seen sightings
 
-	// The following belong to who runs the test.
+	// The following belong to the goroutine that runs the test.
 	web      bool              // the server is asked by HTTP, see webProbe
 	owned    []*http.Transport // to be closed
 	state    mcp.State         // last

@@ -207,7 +207,7 @@ func toolFindings(found []gate.Finding) []Finding {
 }
 
 // A cleaner makes the words of servers fit to be shown: without what is secret in an
-// entry or looks as if it were, and without what deceives who reads it.
+// entry or looks as if it were, and without what deceives a reader.
 type cleaner struct {
 	secrets  *strings.Replacer
 	redactor *redact.Redactor

@@ -68,7 +68,7 @@ func restored(value, stored string, had, said, same bool, hide func(string) stri
 			return "", CodeSecretMoved
 		}
 	case had && value == stored:
-		// Who says it in clear knows it. A text with stars may be its own mask.
+		// A user who gives it in clear knows it. A text with stars may be its own mask.
 	case secret && value == hide(stored):
 		if !same {
 			return "", CodeSecretMoved

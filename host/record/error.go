@@ -19,7 +19,7 @@ const (
 	CodeURLRequired          Code = "http_url_required"      // a remote server without URL
 	CodeNotFound             Code = "not_found"              // there is no server of that name
 	CodeBuiltinReadOnly      Code = "builtin_readonly"       // what belongs to the program cannot be removed
-	CodeConflict             Code = "conflict"               // somebody else has changed the record meanwhile
+	CodeConflict             Code = "conflict"               // the record has changed meanwhile
 	CodeFieldUnknown         Code = "field_unknown"          // there is no such field
 	CodeValueInvalid         Code = "value_invalid"          // a field cannot have that value
 	CodeMaskUnmatched        Code = "mask_unmatched"         // a masked value is not that of what is stored
@@ -83,7 +83,7 @@ func (c Code) text() string {
 	case CodeBuiltinReadOnly:
 		return "it belongs to the program and cannot be removed: disable it instead"
 	case CodeConflict:
-		return "somebody else has changed it meanwhile: read it again and repeat the change"
+		return "it has changed meanwhile: read it again and repeat the change"
 	case CodeFieldUnknown:
 		return "there is no such field"
 	case CodeMaskUnmatched:

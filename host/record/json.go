@@ -74,7 +74,7 @@ func Decode(data []byte) (*Record, error) {
 	return r, nil
 }
 
-// UnmarshalJSON reads what somebody wrote to make a new server: a key that is unknown
+// UnmarshalJSON reads what a user wrote to make a new server: a key that is unknown
 // is an error, and so are secrets that are masked, see [Record.Validate].
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var p Patch
@@ -117,8 +117,8 @@ type Patch struct {
 	Limits         Optional[config.Limits]            // see [Record.Limits]
 	Tools          Optional[config.ToolFilter]        // see [Record.Tools]
 
-	// Revision, if not empty, is the one that the record must have, for whoever applies
-	// the patch to a store. [Record.Apply] does not look at it.
+	// Revision, if not empty, is the one that the record must have, for functions that
+	// apply the patch to a store. [Record.Apply] does not look at it.
 	Revision Revision
 
 	builtin Optional[bool] // must be as it is
@@ -149,7 +149,7 @@ func (p *Patch) decode(data []byte, other func(key string, raw []byte) error) er
 		case err != nil:
 			errs = append(errs, &Error{Code: CodeValueInvalid, Field: string(key), Err: err})
 		case !known && other == nil && slices.Contains(shownKeys(), string(key)):
-			// What became of the server, which nobody can say but the host.
+			// It is the server's status, which only the host knows.
 		case !known && other != nil:
 			errs = append(errs, other(string(key), raw))
 		case !known:

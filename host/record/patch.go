@@ -17,7 +17,7 @@ import (
 // A secret that p has masked, as r showed it, stays what it is in r, each for itself:
 // the value of a header, of a variable, an argument, a part of the URL. That holds only
 // while scheme and host of the URL stay the same, or the command (and the image that it
-// runs in): else whoever sees no secret could have one sent where he likes. For the
+// runs in): else a user who sees no secret could have one sent to any place. For the
 // same reason a change of these is an error of [CodeSecretMoved] if r has secrets that
 // p neither says anew nor clears; a reference is no secret. A mask of nothing that is
 // stored is an error of [CodeMaskUnmatched].

@@ -18,7 +18,7 @@ import (
 // A Record is the entry of one server as written: references are not replaced. It is
 // what programs that manage servers list, change and keep, see [Store].
 //
-// Whoever prints a Record, or encodes it as JSON, gets its secrets masked; [Record.Encode]
+// A Record that is printed, or encoded as JSON, has its secrets masked; [Record.Encode]
 // is the one way to have them in clear. A Record is changed by [Record.Apply], which
 // makes another one: those that come from a Store may be shared.
 type Record struct {
@@ -132,8 +132,8 @@ func (r *Record) server() *config.Server {
 	}
 }
 
-// Masked returns a copy of r in which all secrets are masked. The copy is
-// for showing: nobody connects with it.
+// Masked returns a copy of r in which all secrets are masked. The copy is for showing,
+// not for connecting.
 func (r *Record) Masked() *Record { return Of(r.server().Masked()) }
 
 // String returns one line for people: name, transport, the command or URL, and the

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
-// maxRetries bounds how often a change is tried again because somebody else was faster.
+// maxRetries bounds how often a change is tried again because another process was faster.
 const maxRetries = 100
 
 // ServerName returns the Name of the [config.Server] that r becomes: its name with all but
@@ -39,7 +39,7 @@ func Add(ctx context.Context, store Store, r *Record) (Stored, error) {
 	if s, err := Find(ctx, store, r.Name); err == nil && s.Revision == rev {
 		return s, nil
 	}
-	return Stored{Record: r.clone(), Revision: rev}, nil // somebody has changed it already
+	return Stored{Record: r.clone(), Revision: rev}, nil // another process has changed it already
 }
 
 // nameFree returns an error if a record other than the one called except becomes a
@@ -54,7 +54,7 @@ func nameFree(all []Stored, r *Record, except string) error {
 }
 
 // Update applies a patch to the record of a store that has that name or ID, and returns
-// what it was and what it is. If somebody else changes the record meanwhile the patch is
+// what it was and what it is. If another process changes the record meanwhile the patch is
 // applied to what that made of it, unless [Patch.Revision] says which one is meant. A
 // patch that changes nothing saves nothing. The error is of [*Error]s, or of the
 // store.

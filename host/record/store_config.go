@@ -48,8 +48,8 @@ func Read(ctx context.Context, store Store, opts *config.Options) (*config.Confi
 	return c, nil
 }
 
-// ReadServer returns the server of one record, as [Read] does. Nobody is asked for
-// the inputs of others. If there is no such record, the error is of [CodeNotFound].
+// ReadServer returns the server of one record, as [Read] does. No user is asked for the
+// inputs of others. If there is no such record, the error is of [CodeNotFound].
 func ReadServer(ctx context.Context, store Store, name string, opts *config.Options) (*config.Server, error) {
 	var o config.Options
 	if opts != nil {

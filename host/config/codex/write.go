@@ -98,7 +98,7 @@ func appendKey(dst []byte, key string) []byte {
 }
 
 // appendString appends a text in quotes: simple ones if it has backslashes, as paths of
-// Windows. What nobody sees is escaped.
+// Windows. Invisible characters are escaped.
 func appendString(dst []byte, text string) []byte {
 	plain := !strings.Contains(text, "'") && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 	if plain && strings.Contains(text, `\`) {

@@ -199,7 +199,7 @@ func milliseconds(seconds float64) json.RawMessage {
 }
 
 // commandLine writes the command and its arguments as one list, also in an entry that
-// somebody has taken from a program with two keys.
+// comes from a program with two keys.
 func (s *scribe) commandLine() error {
 	path := []string{s.word("command")}
 	if f, at := s.field(dialect.CommandLine); f != nil {

@@ -213,7 +213,7 @@ func (d *draft) content() (*content, error) {
 	return said, nil
 }
 
-// records returns the servers as records, which nobody else has.
+// records returns the servers as new records, which are not shared.
 func (c *content) records() []*record.Record {
 	list := make([]*record.Record, len(c.servers))
 	for i, s := range c.servers {

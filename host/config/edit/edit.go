@@ -38,15 +38,15 @@ type File struct {
 }
 
 // Change reads the file at path, lets change do what it wants to it, and puts the result in
-// its place, if anything changed: whoever reads the file meanwhile, and whatever is
-// killed, finds the old one or the new one. A file that is not there is made, with mode
-// 0600, and its folder if need be; else the mode stays. A symbolic link stays, and what
-// it leads to is changed.
+// its place, if anything changed: a reader meanwhile finds the old file or the new one,
+// and so does a program after a kill. A file that is not there is made, with mode 0600,
+// and its folder if need be; else the mode stays. A symbolic link stays, and what it
+// leads to is changed.
 //
-// If somebody else changes the file meanwhile, another process or another Edit of this
-// one, it is read again and change is called again, with another File: it should do
-// nothing but change the File. An error of change is returned as it is, and nothing is
-// written. A file that cannot be read is never touched.
+// If another process, or another Edit of this one, changes the file meanwhile, it is read
+// again and change is called again, with another File: it should do nothing but change
+// the File. An error of change is returned as it is, and nothing is written. A file that
+// cannot be read is never touched.
 //
 // Of opts only Format, Formats, Project and the scope [config.ScopeLocal] count; nil means the
 // defaults. With that scope it is the section for the project that is changed, and made
@@ -157,7 +157,8 @@ func (f *File) Records() ([]*record.Record, error) {
 	return said.records(), nil
 }
 
-// parseWritten reads data with values as written: nobody is asked, so that nothing waits.
+// parseWritten reads data with values as written: no person is asked, so that nothing
+// waits.
 func parseWritten(path string, data []byte, asWritten *config.Options) (*config.Config, error) {
 	return config.Parse(context.Background(), path, data, asWritten)
 }

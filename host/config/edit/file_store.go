@@ -19,8 +19,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// A FileStore is a [record.Store] over a config file, in any format that is read. Who edits
-// the file meanwhile, by hand or by another program, loses nothing: what is saved is one
+// A FileStore is a [record.Store] over a config file, in any format that is read. An edit
+// of the file meanwhile, by hand or by another program, is not lost: a save writes one
 // entry, in the file as it is at that moment, and comments, order and keys that are not
 // known stay. It is a [record.ConfigStore]. What it knows beside the file is kept as
 // [FileStore.Keep] says.

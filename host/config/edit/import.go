@@ -88,8 +88,8 @@ func (r Remark) String() string { return plain.Line(r.Key) + ": " + r.Text }
 // export, the program's own file is the source. What is true of a server only in its
 // own file does not come along: that it is trusted or builtin, and what a relative path
 // starts at. The error, if any, is a [*config.Error] or an [*Error], and concerns one of
-// the files as a whole. A nil opts means the defaults. Whoever shows the plan shows the
-// Launch of each server.
+// the files as a whole. A nil opts means the defaults. A program that shows the plan
+// shows the Launch of each server.
 func PlanImport(source, target string, opts *ImportOptions) (*Import, error) {
 	var o ImportOptions
 	if opts != nil {

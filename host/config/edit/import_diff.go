@@ -12,7 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// masked returns the text as it may be shown to whoever decides about it: secrets are
+// masked returns the text as it may be shown to the user who decides about it: secrets are
 // masked, and what the servers would run is not.
 func (d *draft) masked() ([]byte, error) {
 	m := mask.New()

@@ -96,8 +96,8 @@ func appendKey(dst []byte, key string) []byte { return appendText(dst, key) }
 // simple is a text that no reader of YAML takes for anything else.
 var simple = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./@+-]*(?::[A-Za-z0-9_./@+-]+)*$`)
 
-// appendText appends a text, in quotes if it could be taken for something else. What
-// nobody sees is escaped.
+// appendText appends a text, in quotes if it could be taken for something else. Invisible
+// characters are escaped.
 func appendText(dst []byte, text string) []byte {
 	switch strings.ToLower(text) {
 	case "true", "false", "yes", "no", "on", "off", "null", "y", "n":

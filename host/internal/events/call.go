@@ -18,7 +18,7 @@ import (
 // call records what a registry has observed of a call.
 func (r *Recorder) call(ctx context.Context, o *registry.Observation) {
 	by, _ := session.UserOf(ctx)
-	// The event is that of the user for whom the call is, also if there is none.
+	// The event is that of the user of the call, also if there is none.
 	ctx = session.WithUser(ctx, o.User)
 	e := ofCall(o)
 	if by != "" && by != o.User {
