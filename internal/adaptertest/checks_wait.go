@@ -67,7 +67,7 @@ func (k *kit) login() {
 }
 
 // several has calls of one message that wait for different things. Two of them are the
-// same call, which is made as often as somebody is asked: once, or twice where the second
+// same call, which is made as often as a person is asked: once, or twice where the second
 // comes when the first is over.
 func (k *kit) several() {
 	k.model.Then(k.calls(want{"danger", `{"what":"a"}`}, want{"lock", `{}`}, want{"danger", `{"what":"b"}`}, want{"echo", `{"text":"x"}`},
@@ -94,7 +94,7 @@ func (k *kit) several() {
 	}
 	ran := k.belt.calls("danger")
 	if asked := len(decided) - len([]string{"lock", "b"}); asked < 1 || asked > 2 || !slices.Equal(ran, slices.Repeat([]string{`{"what":"a"}`}, asked)) {
-		k.Errorf("somebody decided on %v, and what ran is %q", decided, ran)
+		k.Errorf("got decisions on %v, and what ran is %q", decided, ran)
 	}
 	k.ran("echo", 1)
 }
@@ -127,7 +127,7 @@ func (k *kit) users() {
 	k.agent = k.a.Start(k.T, k.belt.registry, k.model.URL)
 	req = k.askAs(ben, "ben", func(req *Request) Reply {
 		if toolFor(req, "private") != nil {
-			k.Error("the model of ben is told of a tool that is not for him")
+			k.Error("the model of ben is told of a tool that is not for them")
 		}
 		k.ids++
 		return Reply{Calls: []Call{{ID: fmt.Sprintf("call_%d", k.ids), Name: name, Arguments: []byte(`{}`)}}}

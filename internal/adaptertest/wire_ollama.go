@@ -53,7 +53,7 @@ type ollamaTool struct {
 }
 
 var (
-	// ollamaMark is where the server puts an image, whoever wrote it.
+	// ollamaMark is where the server puts an image, even in the text of a tool.
 	ollamaMark = regexp.MustCompile(`\[img(-[0-9]+)?\]`)
 )
 

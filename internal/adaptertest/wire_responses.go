@@ -39,7 +39,7 @@ type responseTool struct {
 	Execution      string          `json:"execution,omitempty"`
 }
 
-// programs reports whether programs may call a tool, and nobody else.
+// programs reports whether only programs may call a tool.
 func (t *responseTool) programs() bool {
 	return len(t.AllowedCallers) > 0 && !slices.Contains(t.AllowedCallers, "direct")
 }

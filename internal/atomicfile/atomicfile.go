@@ -120,7 +120,7 @@ func Clean(path string) error {
 	return nil
 }
 
-// Dirty reports whether there is something for [Clean] to remove, or somebody is
+// Dirty reports whether there is something for [Clean] to remove, or a process is
 // replacing the file just now.
 func Dirty(path string) bool {
 	_, err := os.Lstat(temp(path))

@@ -36,8 +36,8 @@ func rename(ctx context.Context, from, to string) error {
 // syncDir does nothing: folders cannot be synced here.
 func syncDir(string) error { return nil }
 
-// removeLocked unlocks first: a file that is open cannot be removed here, and so
-// not while somebody else has it.
+// removeLocked unlocks first: a file that is open cannot be removed here, and so not
+// while another process has it.
 func removeLocked(l *flock.Flock) {
 	_ = l.Unlock()
 	_ = os.Remove(l.Path())

@@ -7,9 +7,9 @@ import (
 )
 
 // AppendIndented appends a value that is in canonical form, one member and one
-// element per line. Lines after the first begin with prefix. Characters that
-// nobody sees, and those that turn the direction of writing, are escaped: what a
-// reviewer reads is what there is. The canonical form of the result is value.
+// element per line. Lines after the first begin with prefix. Invisible characters, and
+// those that turn the direction of writing, are escaped: a reviewer reads what there is.
+// The canonical form of the result is value.
 func AppendIndented(dst, value []byte, prefix string) []byte {
 	depth := 0
 	line := func() {

@@ -7,7 +7,7 @@ import (
 // A Likeness says how sure a dialect is that a file is its own.
 type Likeness int
 
-// The degrees of likeness. Where two dialects share the highest, nobody guesses.
+// The degrees of likeness. If two dialects share the highest, neither is chosen.
 const (
 	Foreign  Likeness = iota // nothing speaks for it
 	Possible                 // the content fits

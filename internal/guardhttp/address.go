@@ -160,7 +160,7 @@ func (p *places) checkAddr(host string, addr netip.Addr) (problem string) {
 	case slices.Contains(p.trusted, host) && !isLocal(host):
 		// What the configuration writes as a number is meant. A name that it
 		// gives may lead into a network of the organisation, but the owner of
-		// the name decides where it leads, and nobody runs servers in the rest.
+		// the name decides where it leads, and there are no servers in the rest.
 		if _, err := netip.ParseAddr(host); err == nil || kind != special {
 			return ""
 		}

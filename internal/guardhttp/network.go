@@ -24,9 +24,8 @@ func (k kind) String() string {
 	return "an address for special purposes"
 }
 
-// Special reports whether a host of a URL is, by its form, an address where nobody
-// runs servers: of the link, of a cloud that gives credentials to its machines, or
-// reserved.
+// Special reports whether a host of a URL is, by its form, an address without servers: of
+// the link, of a cloud that gives credentials to its machines, or reserved.
 func Special(host string) bool {
 	addr, err := netip.ParseAddr(canonical(host))
 	return err == nil && (addr.Zone() != "" || kindOf(addr.Unmap()) == special)

@@ -94,8 +94,8 @@ func (d *Document) lead(after, start int) int {
 	return lead
 }
 
-// switchedOff reports whether a comment looks like a part of the document that
-// somebody wants to keep for later.
+// switchedOff reports whether a comment looks like a part of the document that a user
+// keeps for later.
 func switchedOff(comment []byte) bool {
 	text := bytes.TrimSpace(bytes.Trim(comment[2:], "/*"))
 	if len(text) == 0 {

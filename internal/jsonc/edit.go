@@ -63,7 +63,7 @@ func Set(data, value []byte, path ...string) ([]byte, error) {
 // Remove returns data without what path names, or data itself if that is not
 // there. The comments of a member or element go with it: those on the lines
 // directly above, those at the end of its line, and those inside. A comment above
-// that looks like an entry that somebody has switched off stays.
+// that looks like an entry that a user has switched off stays.
 //
 // The error is like that of [Set]. data is not changed.
 func Remove(data []byte, path ...string) ([]byte, error) {

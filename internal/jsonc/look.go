@@ -277,7 +277,7 @@ func (l *look) list(dst []byte, kind Kind, list []Member, indent string, flat bo
 	return append(append(dst, pad...), brackets[1])
 }
 
-// visibleText appends a string in quotes. Characters that nobody sees, and those
+// visibleText appends a string in quotes. Invisible characters, and those
 // that turn the direction of writing, are escaped.
 func visibleText(dst []byte, text string) []byte {
 	return canonjson.AppendVisible(dst, canonjson.AppendString(nil, text))

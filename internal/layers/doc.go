@@ -13,7 +13,7 @@
 //   - comments on packages and on everything exported;
 //   - the table of docs/adapters.md, and that the code in the pages of the adapters
 //     stands in their examples;
-//   - file sizes, file names, and no paths of somebody's machine in any text.
+//   - file sizes, file names, and no paths of one machine in any text.
 //
 // The golden files are rewritten by `make api`. Read their diff: it is what
 // users of the library will notice.

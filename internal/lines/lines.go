@@ -18,7 +18,7 @@ const Max = 64 << 10
 
 var (
 	// ErrEnded reports that there will be no more lines.
-	ErrEnded = errors.New("nobody answers any more")
+	ErrEnded = errors.New("the input has ended")
 	// ErrTooLong reports a line of more than Max bytes. It was dropped.
 	ErrTooLong = errors.New("too long")
 	// ErrStale reports a line that may be the answer to an earlier question, as

@@ -44,7 +44,7 @@ func Write(w http.ResponseWriter, status int, title, text string) error {
 }
 
 // Protect sets the header fields by which an answer is kept nowhere, and the
-// address it was reached by, which has the login in it, is told to nobody.
+// address it was reached by, which has the login in it, is not passed on.
 func Protect(h http.Header) {
 	sum := sha256.Sum256([]byte(style))
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+

@@ -35,7 +35,7 @@ const (
 // The number of stars says nothing. References, which are no secrets, stay; the
 // default in ${VAR:-default} is masked. Of a URL the user, the password, the values
 // in the query whose names or looks are those of secrets, and parts of the path that
-// look like one are masked. Who shows arguments of a command uses [Args].
+// look like one are masked. For the arguments of a command use [Args].
 func String(s string) string {
 	switch {
 	case s == "":

@@ -11,7 +11,7 @@ const most = 8
 
 // A Cell holds what was made of one value, by how it was made: at most 8 results, of
 // which the oldest goes first. The nil Cell remembers nothing, the zero Cell is empty.
-// It is safe for concurrent use; reading waits for nobody and allocates nothing.
+// It is safe for concurrent use; reading never waits and allocates nothing.
 type Cell struct {
 	results atomic.Pointer[[]result] // never changed
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns text with everything made visible that could deceive who reads
+// Text returns text with everything made visible that could deceive a reader of
 // it: control characters, escape sequences, what turns the direction of writing,
 // what takes no room, and what is not UTF-8. Such a character becomes its number,
 // as in <U+202E>. Only line feeds stay.

@@ -175,8 +175,8 @@ func (l *look) processes() []int {
 }
 
 // endHolder kills a process that holds the mark, unless its id has passed to another
-// meanwhile: the handle is of whoever has the id now, and so is the environment that is
-// read again.
+// meanwhile: the handle is of the process that has the id now, and so is the environment
+// that is read again.
 func endHolder(pid int, mark string) {
 	p, err := os.FindProcess(pid)
 	if err != nil {

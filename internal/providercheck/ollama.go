@@ -96,7 +96,7 @@ func Ollama(declaration []byte) []string {
 	return v.list
 }
 
-// checkKinds adds types that a template would print and nobody knows.
+// checkKinds adds unknown types that a template would print.
 func (v *violations) checkKinds(place string, properties map[string]ollamaProperty) {
 	for name, p := range properties {
 		at := Member(place, name)

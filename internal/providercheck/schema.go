@@ -45,7 +45,7 @@ func eachBelow(place, key string, v *Node, fn func(string, *Node) bool) {
 	}
 }
 
-// An anything is a regular expression that nobody runs.
+// An anything is a regular expression that is never run.
 type anything string
 
 func (a anything) MatchString(string) bool { return true }

@@ -1,5 +1,5 @@
-// Package schemagate compiles the JSON Schemas of servers that nobody vouches
-// for, and checks values against them.
+// Package schemagate compiles the JSON Schemas of untrusted servers, and checks values
+// against them.
 //
 // # What a schema can do to its reader
 //
@@ -12,7 +12,7 @@
 // reference is then a pointer into the same document, and no identifier, anchor
 // or dialect is left that would have to be resolved.
 //
-// [Check] is that gate alone, for who lists many schemas and uses few: it costs a
+// [Check] is that gate alone, for callers that list many schemas and use few: it costs a
 // tenth of [Compile].
 //
 // # What a value can do

@@ -7,9 +7,8 @@ import (
 	"log/slog"
 )
 
-// A Secret is text that prints as "[redacted]", whoever prints it. (Package fmt
-// cannot ask values in unexported struct fields how they want to be printed: keep
-// a Secret in exported ones.)
+// A Secret is text that prints as "[redacted]". (Package fmt cannot ask values in
+// unexported struct fields how they want to be printed: keep a Secret in exported ones.)
 type Secret string
 
 const redacted = "[redacted]"

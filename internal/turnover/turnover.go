@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// span is how long somebody who lost a place is expected back.
+	// span is how long a key that lost its place is expected back.
 	span = time.Minute
 	// mostGone bounds how many of them are remembered.
 	mostGone = 1 << 14
@@ -17,7 +17,7 @@ const (
 // A Turnover counts the keys that get a place again soon after they lost it to another
 // one. The zero Turnover is empty. It is not safe for concurrent use.
 type Turnover[K comparable] struct {
-	gone    lru.Map[K, time.Time] // who lost a place, and when
+	gone    lru.Map[K, time.Time] // which keys lost a place, and when
 	since   time.Time             // when the present span began
 	returns [2]int                // in the present span, and in the one before
 }

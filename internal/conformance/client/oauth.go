@@ -116,8 +116,8 @@ func workload(_ context.Context, c *auth.Config, given *Given) error {
 	return nil
 }
 
-// registered sets the client that was registered by hand. The suite does not say
-// with whom: whoever the server names is meant.
+// registered sets the client that was registered by hand. The suite does not name the
+// authorization server: the one that the server names is meant.
 func registered(ctx context.Context, c *auth.Config, given *Given) error {
 	lookup, err := auth.New(&auth.Config{
 		URL:       c.URL,

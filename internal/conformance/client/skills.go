@@ -50,7 +50,7 @@ func withSkills(ctx context.Context, url string, do func(*mcp.Client, []skill) e
 	})
 }
 
-// listSkills reads none of the skills' files: nobody needs them yet.
+// listSkills reads none of the skills' files: they are not needed yet.
 func listSkills(ctx context.Context, url string, _ *Given) error {
 	return withSkills(ctx, url, func(*mcp.Client, []skill) error { return nil })
 }
