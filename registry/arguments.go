@@ -59,8 +59,8 @@ func kindByFirstByte(b byte) string {
 	}
 }
 
-// unmarshalArgs decodes checked args. What still can fail is what a schema does
-// not say, such as the range of a Go type.
+// unmarshalArgs decodes checked args. It still fails where a schema says less, such as
+// the range of a Go type.
 func unmarshalArgs(args json.RawMessage, in any) error {
 	err := json.Unmarshal(args, in)
 	var mismatch *json.UnmarshalTypeError

@@ -223,8 +223,8 @@ func (r *Registry) verify(e *entry, res *mcp.CallToolResult) error {
 
 var errNoResult = errors.New("there is none, and no error either")
 
-// shape returns a result in the form that its caller gets. What goes to the user, and
-// what was read in a kept result, stays whole.
+// shape returns a result in the form that its caller gets. A result for the user, and a
+// part of a kept result, stays whole.
 func (r *Registry) shape(ctx context.Context, e *entry, res *mcp.CallToolResult) *mcp.CallToolResult {
 	if e.def.ReturnDirect {
 		return res

@@ -11,7 +11,8 @@ import (
 // user of ctx: those of the [Snapshot] without those that the policy of the registry
 // denies to the user, which is an [Approver] with a method Decide as that of
 // policy.Policy. With any other Approver these are all tools, for it does not know
-// before the call. What is not shown is denied all the same when it is called. The slice may be shared: do not change its elements.
+// before the call. A tool that is left out is denied all the same when it is called. The
+// slice may be shared: do not change its elements.
 func (r *Registry) Callable(ctx context.Context) []Tool {
 	s := r.Snapshot()
 	if _, ok := r.approvals.approver.(decider); !ok {

@@ -41,7 +41,7 @@ func ErrorResult(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: text(said)}
 }
 
-// forModel returns the text of an error that was made for models. What a panic
+// forModel returns the text of an error that was made for models. The error that a panic
 // wraps does not count: it is not about this call.
 func forModel(err error) (text string, ok bool) {
 	var (

@@ -109,7 +109,7 @@ func (e *ResultError) Unwrap() error { return e.Err }
 // Outcome returns [mcp.Answered]: the tool ran.
 func (e *ResultError) Outcome() mcp.Outcome { return mcp.Answered }
 
-// A PanicError reports a native tool that panicked. What it did before is not
+// A PanicError reports a native tool that panicked. Its effects before that are not
 // known, so the outcome of the call is [mcp.Unknown].
 type PanicError struct {
 	Tool  string // name of the tool

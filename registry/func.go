@@ -31,7 +31,7 @@ import (
 // optional fields with a default, give In an UnmarshalJSON that sets it first.
 //
 // Arguments are checked against the schema and then decoded as by
-// [json.Unmarshal], integers exactly. What does not fit fails with an
+// [json.Unmarshal], integers exactly. A value that does not fit fails with an
 // [*ArgumentsError] that says where and what is expected.
 //
 // # Results

@@ -49,8 +49,8 @@ type grants struct {
 	used  *list.List                 // the one that was used last comes first
 	held  share.Book                 // how many there are, and each user has
 
-	// forgotten grows when grants are taken back. What was decided before that is
-	// not remembered after it.
+	// forgotten grows when grants are taken back. A decision from before that is not
+	// remembered after it.
 	forgotten uint64
 }
 

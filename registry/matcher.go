@@ -149,7 +149,7 @@ func (m *matcher) find(asked toolname.Name) *entry {
 		consider(m.natives, asked.Folded)
 	}
 	if !strong {
-		// What begins with the name of a server may be meant for that one.
+		// A name that begins with that of a server may be meant for that one.
 		before := found
 		consider(m.bare, asked.Folded)
 		if e := m.bare[asked.Folded]; e != nil && e != before {

@@ -10,8 +10,8 @@ import (
 )
 
 // A Problem is one thing wrong with arguments or with a result. It never holds a
-// value, for values can be secrets. What it holds of a schema, or of the names in
-// a value, is shortened and safe at a terminal.
+// value, for values can be secrets. Text of a schema, and names in a value, are shortened
+// in it and safe at a terminal.
 type Problem struct {
 	// Path is the place, as in items[0].name or ['a b'].c, cut off if it is long;
 	// empty for the whole.

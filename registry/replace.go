@@ -63,7 +63,7 @@ func (r *Registry) addAll(tools []Tool, hidden bool) error {
 	if len(offers) == 0 {
 		return nil
 	}
-	// What cannot be added must not be approved by the attempt.
+	// A tool that cannot be added must not be approved by the attempt.
 	if err := r.free(byServer); err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (r *Registry) collision(before *Snapshot, byServer map[string][]*offer) err
 }
 
 // Replace makes tools all the tools of a server, in one step: every tool whose
-// Origin.Server is its name is swapped for them. What the registry knew of the server is
-// replaced as well. A [Server] without a name stands for the native tools; its other
-// fields have no effect.
+// Origin.Server is its name is swapped for them. The facts about the server are replaced
+// as well. A [Server] without a name stands for the native tools; its other fields have
+// no effect.
 //
 // A tool whose name is held by another origin, or comes twice in tools, is
 // rejected and the first holder keeps the name; so is a tool whose name or
@@ -183,7 +183,7 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 	var diff Diff
 	known := r.offersOf(name)
 	offers = r.examine(facts, append(staying(known, offers), offers...), known, &diff)
-	// What the ledger could not note it does not let pass either.
+	// The ledger does not let pass what it could not note.
 	unnoted := r.record(facts, offers)
 
 	r.mu.Lock()

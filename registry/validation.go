@@ -136,7 +136,7 @@ func (v *validator) arguments(e *entry, args json.RawMessage) (json.RawMessage, 
 	}
 	c := e.checks()
 	if c.input.none || c.input.any {
-		// What two programs can read in two ways is refused even so.
+		// A value that two programs can read in two ways is refused even so.
 		if found := schemagate.CheckSyntax(args); found != nil {
 			return nil, argumentsError(e, []schemagate.Problem{*found})
 		}

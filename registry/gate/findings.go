@@ -28,8 +28,8 @@ type findings struct {
 
 func (g *Gate) findings(tool *Tool) *findings { return &findings{gate: g, tool: tool} }
 
-// add adds a finding, if it is severe enough to be kept. What was seen is in text,
-// from start to end.
+// add adds a finding, if it is severe enough to be kept. The place is in text, from start
+// to end.
 func (fs *findings) add(token Token, severity Severity, field, text string, start, end int, detail string) {
 	override := fs.gate.opts.Severity
 	place := fs.place(token, severity)

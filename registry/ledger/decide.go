@@ -14,7 +14,7 @@ import (
 
 // Pending returns what waits for acceptance, of the given servers or, if none is
 // given, of all: the server itself first, then its instructions, then its tools by name.
-// What was rejected does not wait.
+// A rejected tool does not wait.
 func (l *Ledger) Pending(servers ...string) []Change {
 	state := l.now().state
 	var changes []Change
@@ -54,8 +54,8 @@ func sortChanges(changes []Change) {
 //	err := l.Accept(ctx, by, l.Pending("github")...)
 //
 // An acceptance is for Change.Hash alone: what has changed again since fails with a
-// [*StaleChangeError], and the others are accepted. What was rejected may be
-// accepted later; what is accepted already stays so.
+// [*StaleChangeError], and the others are accepted. A rejected tool may be accepted
+// later; one that is accepted already stays so.
 func (l *Ledger) Accept(ctx context.Context, by string, changes ...Change) error {
 	return l.decide(ctx, by, changes, approveTool, approveServer)
 }

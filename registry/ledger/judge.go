@@ -85,8 +85,8 @@ func (srv *ledgerServer) changeTo(kind ChangeKind, server, fingerprint string) *
 	return c
 }
 
-// changeTo returns the change from what was accepted to a surface. What was
-// recorded as pending is compared once only.
+// changeTo returns the change from what was accepted to a surface. A recorded pending
+// surface is compared once only.
 func (t *ledgerTool) changeTo(kind ChangeKind, server string, sf *Surface) *Change {
 	if t != nil && kind != ToolRejected && t.pending.has(sf.Hash) {
 		return t.waiting(server, sf.Tool)

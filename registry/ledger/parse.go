@@ -15,7 +15,7 @@ import (
 
 const restoreCure = "restore it from version control, or remove the entry so that it is reviewed again"
 
-// parseLedger reads a file. What is the same as in before is not looked at again.
+// parseLedger reads a file. Parts that are the same as in before are not parsed again.
 func parseLedger(file string, data []byte, before *ledgerState) (*ledgerState, error) {
 	data = unixLines(data)
 	p := &ledgerParser{file: file, data: data, before: before}

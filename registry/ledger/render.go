@@ -22,7 +22,7 @@ const (
 	surfaceIndent = toolIndent + "    "
 )
 
-// render returns the file. What was not edited stays as it was, byte for byte. It
+// render returns the file. Parts that were not edited stay as they were, byte for byte. It
 // needs the turn.
 func (s *ledgerState) render() []byte {
 	size := 256

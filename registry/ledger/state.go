@@ -8,7 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
-// What the ledger writes in the place of a person.
+// The words that the ledger writes in the place of a person.
 const (
 	byFirstUse = "first use" // the first list of a server that is pinned
 	byTrust    = "trusted"   // by a server whose mode is trust

@@ -49,10 +49,10 @@ type Names struct {
 	// MaxLength is the most bytes that a name has. Less than 32 counts as 32, more
 	// than 256 as 256. Default: 64.
 	MaxLength int
-	// Custom, if set, makes the names instead of Scheme. What it returns is
-	// cleaned and cut like any name; for a tool for which it returns nothing, the name
-	// is that of [ServerTool]. A name that is taken is refused, as by BareTool. It
-	// must be a pure function, safe for concurrent use.
+	// Custom, if set, makes the names instead of Scheme. Its result is cleaned and cut
+	// like any name; for a tool for which it returns nothing, the name is that of
+	// [ServerTool]. A name that is taken is refused, as by BareTool. It must be a pure
+	// function, safe for concurrent use.
 	Custom func(server, tool string) string
 	// Exact turns off the forgiveness of Registry.Call for names that models
 	// write in another way: in other case or with other separators, as another

@@ -9,7 +9,7 @@ import (
 // schemeCustom stands for [Names].Custom where a scheme is hashed.
 const schemeCustom Scheme = "custom"
 
-// What stands in a name for a server or tool of which cleaning leaves nothing.
+// These stand in a name for a server or tool of which cleaning leaves nothing.
 const (
 	emptyServer = "server"
 	emptyTool   = "tool"

@@ -50,7 +50,7 @@ func (e *FileError) Unwrap() error { return e.Err }
 //	    {"verdict": "allow", "server": "github", "tool": "{get,list}_*"},
 //	    {"verdict": "allow_for_session", "read_only": true, "trusted": true},
 //	  ],
-//	  // What becomes of a call that no rule is for. There must be one.
+//	  // The verdict on a call that no rule is for. There must be one.
 //	  "default": "ask",
 //	}
 //

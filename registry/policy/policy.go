@@ -18,11 +18,11 @@ const maxRules = 1000
 // A Policy is a [registry.Approver] that decides by rules. The first [Rule] that is for a
 // call decides it. It does not look at arguments, asks no user and never fails.
 //
-// What a server that is not trusted claims of its tools can only make a policy
-// stricter. Its tools are judged twice, as what they claim to be and as if they
-// claimed nothing, and the stricter verdict counts. So a rule that denies what is
-// destructive denies them even if they claim not to be, and a rule that allows
-// what is read-only is not for them.
+// The claims of a server that is not trusted about its tools can only make a policy
+// stricter. Its tools are judged twice, as what they claim to be and as if they claimed
+// nothing, and the stricter verdict counts. So a rule that denies what is destructive
+// denies them even if they claim not to be, and a rule that allows what is read-only is
+// not for them.
 //
 // A Policy never changes and is safe for concurrent use. The zero value denies
 // everything. Make one with [New], [Parse] or [Cautious].

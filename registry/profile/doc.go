@@ -39,8 +39,8 @@
 //
 // A [Loss] says which part of a schema the provider does not get, where, and what
 // that means for calls: usually nothing, for the registry checks all arguments
-// against the tool's own schema. What is written in another way and means the same
-// is no loss, such as a reference that is written out.
+// against the tool's own schema. Another form that means the same is no loss, such as a
+// reference that is written out.
 //
 // # Strict mode
 //
@@ -55,8 +55,8 @@
 //
 // [Tool.Unmap] turns the arguments that a model wrote back into those of the tool's own
 // schema: null for a missing property in strict mode, and, for Anthropic and Bedrock, the
-// properties of the arguments whose names they do not take. What was not written in
-// another way keeps its bytes. A model that writes the tool's own form after all is
+// properties of the arguments whose names they do not take. Values that were not written
+// in another way keep their bytes. A model that writes the tool's own form after all is
 // understood.
 //
 // # Names

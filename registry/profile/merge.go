@@ -6,7 +6,7 @@ import (
 )
 
 // merge returns a plain schema that a value fits if it fits two plain ones; nil if
-// no value does. What cannot be said exactly is a loss.
+// no value does. A schema that cannot be said exactly is a loss.
 func (c *compiler) merge(a, b *node) *node {
 	if len(a.members) == 0 {
 		return joined(b, a, b)

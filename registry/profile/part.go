@@ -40,7 +40,7 @@ func (p Part) DataURL() string {
 	return "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// What one result can have of data: providers bound a request, which has the results of
+// Bounds of the data in one result: providers bound a request, which has the results of
 // a whole conversation.
 const (
 	mostMedia      = 20

@@ -277,8 +277,8 @@ func (s *stricter) missing() {
 	}
 }
 
-// takesNull reports whether null fits a compiled schema. What is known of definitions
-// is kept: they may refer to each other in very many ways.
+// takesNull reports whether null fits a compiled schema. The answers for definitions are
+// kept: they may refer to each other in very many ways.
 func takesNull(schema *node, known map[*definition]bool) bool {
 	if d := schema.def; d != nil {
 		takes, ok := known[d]

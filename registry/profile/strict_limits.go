@@ -2,7 +2,7 @@ package profile
 
 import "unicode/utf8"
 
-// What strict mode takes at most, as documented.
+// The bounds of strict mode, as documented.
 const (
 	strictProperties = 5_000
 	strictDepth      = 10
@@ -76,8 +76,8 @@ func below(schema *node) []*node {
 	return all
 }
 
-// measure finds out how deep objects and lists are nested. What contains itself is
-// as deep as once through it.
+// measure finds out how deep objects and lists are nested. A recursive schema is as deep
+// as once through it.
 func (t *tally) measure(schema *node, depth int) {
 	if t.steps++; t.steps > maxWork {
 		t.deepest = strictDepth + 1 // no person writes that

@@ -13,9 +13,9 @@ import (
 )
 
 // Unmap turns the arguments that a model wrote for the compiled schema into those
-// of the tool's own schema. What is not written in another form keeps its bytes,
-// and so does what the model wrote in the tool's own form after all. Empty
-// arguments stay empty. It does not check them: the registry does.
+// of the tool's own schema. Values that are not written in another form keep their bytes,
+// and so do those that the model wrote in the tool's own form after all. Empty arguments
+// stay empty. It does not check them: the registry does.
 //
 // The error is a [*registry.ArgumentsError]: args is not JSON, or has a name twice,
 // or would have after it was turned back.

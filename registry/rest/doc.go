@@ -17,13 +17,13 @@
 // Each [Param] says where its argument goes. Numbers arrive as the model wrote them,
 // JSON byte for byte. A value is escaped for its place, so that it is one segment of
 // the path, one parameter, one header, one cookie, one field or one member of JSON,
-// whatever is in it. What cannot be sent so that the other side reads the same is
+// whatever is in it. A value that cannot be sent so that the other side reads the same is
 // refused with a [*registry.ArgumentsError] that the model can act on, and nothing is
 // sent: a control character in a header or the path, a comma within an element where
-// commas stand between elements, and whatever a server could take for a step up in
-// the path, such as "..", "%2e%2e" or "a/..;b". A slash in a path value is sent as
-// %2F; a server that takes that for a slash all the same is a reason for a pattern
-// in the schema of the parameter.
+// commas stand between elements, and whatever a server could take for a step up in the
+// path, such as "..", "%2e%2e" or "a/..;b". A slash in a path value is sent as %2F; a
+// server that takes that for a slash all the same is a reason for a pattern in the schema
+// of the parameter.
 //
 // null stands for an argument that is not given, except in JSON.
 //

@@ -162,7 +162,7 @@ func folded(text string) string {
 	).Replace(text)
 }
 
-// decode undoes the escapes in text. What begins none stays.
+// decode undoes the escapes in text. A percent sign that begins none stays.
 func decode(text string) string {
 	if strings.IndexByte(text, '%') < 0 {
 		return text

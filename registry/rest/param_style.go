@@ -284,8 +284,8 @@ type flat struct {
 	members []pair   // of a record
 }
 
-// flatten takes a checked JSON value apart. What is nested, and null within the
-// value, no style has a form for.
+// flatten takes a checked JSON value apart. No style has a form for nested values, and
+// for null within the value.
 func flatten(raw []byte, path string) (flat, *registry.Problem) {
 	tooMany := &registry.Problem{Path: path, Want: fmt.Sprintf("of at most %d elements", maxItems), Got: "of more"}
 	switch raw[0] {

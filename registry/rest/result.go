@@ -62,8 +62,8 @@ func (o *operation) content(a *answer) *mcp.CallToolResult {
 	}
 	res := &mcp.CallToolResult{Content: textContent(text)}
 	if isJSON(media) {
-		// The protocol's older revisions have objects only. What two programs could
-		// read in two ways is text and nothing more.
+		// The protocol's older revisions have objects only. A text that two programs
+		// could read in two ways is text and nothing more.
 		raw := json.RawMessage(strings.Trim(text, " \t\r\n"))
 		if len(raw) > 0 && raw[0] == '{' && jsonscan.Valid(raw) == nil {
 			res.StructuredContent = raw

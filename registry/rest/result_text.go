@@ -7,7 +7,7 @@ import (
 )
 
 // decodeText returns the body of an answer as text; ok is false if it is none, or in
-// a charset that is not known here. What is no character becomes U+FFFD.
+// a charset that is not known here. Bytes that are no character become U+FFFD.
 func decodeText(body []byte, media, charset string) (text string, ok bool) {
 	switch strings.ToLower(charset) {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":

@@ -50,7 +50,7 @@ type keptToken struct {
 }
 
 // get returns the token of a key: the one that is kept, or a new one. It waits no longer
-// than ctx. What ends a fetch with the context of its caller is no failure for others.
+// than ctx. The end of a fetch with the context of its caller is no failure for others.
 func (t *tokens) get(ctx context.Context, key tokenKey, fetch func() (*token, error)) (*token, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -71,8 +71,8 @@ func (f *fitting) within(limit resultSize) (*mcp.CallToolResult, bool) {
 			}
 			return shaped, true
 		}
-		// What tokens cost is not known beforehand, but it is much the same all over
-		// a text.
+		// The cost in tokens is not known beforehand, but it is much the same all over a
+		// text.
 		share := float64(limit.tokens) / float64(max(1, got.tokens))
 		room = int(float64(min(room, got.bytes)) * min(0.9, share*0.95))
 	}

@@ -65,8 +65,8 @@ type Options struct {
 	// KeepBytes is how much memory the results take together that are kept for
 	// read_result. The ones that were not read for the longest time make room for new
 	// ones: first those of users, named as by session.WithUser, and of servers that
-	// have more than a quarter. What does not fit is not kept, and the model is told.
-	// Default: 64 MiB; negative: nothing is kept, and there is no read_result.
+	// have more than a quarter. A result that does not fit is not kept, and the model is
+	// told. Default: 64 MiB; negative: nothing is kept, and there is no read_result.
 	KeepBytes int
 	// KeepResults is how many results are kept. Default: 1,000.
 	KeepResults int
@@ -94,9 +94,9 @@ type Options struct {
 	// content by "[redacted: kind]": private keys, JSON web tokens, bearer tokens,
 	// passwords in addresses, and the keys and tokens of AWS, GitHub, GitLab, Slack,
 	// Google, Stripe, OpenAI, Anthropic, Notion, Linear, Atlassian and some eighty
-	// others, by their forms. What is kept is redacted too. The bytes of images and the _meta are not looked at.
-	// A result with a secret anywhere in the bytes that its server sent has no
-	// [mcp.CallToolResult.Raw] any more.
+	// others, by their forms. Kept results are redacted too. The bytes of images and the
+	// _meta are not looked at. A result with a secret anywhere in the bytes that its
+	// server sent has no [mcp.CallToolResult.Raw] any more.
 	Redact bool
 	// Secrets are further secrets, the kind of each with what matches it; if the
 	// expression has a group, the group alone is replaced. They imply Redact.

@@ -43,8 +43,8 @@ type From struct {
 	Trusted      bool   // its words are not wrapped
 }
 
-// Shape returns res in the form that was asked for. It does not change res. What does
-// not fit is kept for the user and the conversation of ctx.
+// Shape returns res in the form that was asked for. It does not change res. The rest is
+// kept for the user and the conversation of ctx.
 func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) *mcp.CallToolResult {
 	if r == nil || res == nil {
 		return res

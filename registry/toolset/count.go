@@ -47,7 +47,7 @@ func (c *tokenCounter) ofFinder(ctx context.Context, tools []registry.Tool) *tok
 
 // update counts tools, as far as that was not done before. The function that counts is
 // foreign and may be slow, so nothing is locked: a concurrent caller counts
-// too. What is not counted when ctx ends is estimated, and counted by the next.
+// too. A tool that is not counted when ctx ends is estimated, and counted by the next call.
 func (c *tokenCounter) update(ctx context.Context, at *atomic.Pointer[tokenCounts], before *tokenCounts, tools []registry.Tool, version uint64) *tokenCounts {
 	now := &tokenCounts{defs: make([]*registry.Definition, len(tools)), tokens: make([]int32, len(tools)), version: version}
 	old := 0

@@ -115,7 +115,7 @@ func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.C
 }
 
 // find returns the definition of the tool that a name means, or says why there is none.
-// What the user of ctx may not call is as unknown as what does not exist.
+// A tool that the user of ctx may not call is as unknown as one that does not exist.
 func (f *Finder) find(ctx context.Context, name string) (*registry.Definition, string) {
 	t, err := f.registry.Find(ctx, name)
 	var held *registry.QuarantinedError

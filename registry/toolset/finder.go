@@ -15,7 +15,7 @@ type Options struct {
 	// safe for concurrent use. Nil: there are none but those.
 	Synonyms func(word string) []string
 	// Tokens counts the tokens of a definition, which is its JSON, for
-	// [Finder.Toolset]. What it says of a definition is remembered. It is a pure
+	// [Finder.Toolset]. Its result for a definition is remembered. It is a pure
 	// function, safe for concurrent use. Nil: an estimate.
 	Tokens func(text string) int
 	// Embedder adds a ranking by meaning to the one by words. Nil: by words alone.

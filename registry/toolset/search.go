@@ -14,7 +14,7 @@ import (
 // A Query is what [Finder.Search] looks for.
 type Query struct {
 	// Text is what the tool is to do: some words, or a name in whatever spelling.
-	// What is beyond 4 KiB does not count.
+	// Text beyond 4 KiB does not count.
 	Text string
 	// Limit is how many tools are returned at most. Default: 5; at most 100.
 	Limit int
@@ -85,7 +85,7 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 }
 
 // byWords returns the first tools, at most limit, that a search wants, ranked by
-// words. What it does not want is sorted out without a lock: if too few are left of
+// words. Unwanted tools are sorted out without a lock: if too few are left of
 // the first, all are asked for. The error is that of ctx.
 func (f *Finder) byWords(ctx context.Context, s *search, words toolrank.Query, limit int) ([]ranked, error) {
 	if len(words) == 0 {

@@ -48,11 +48,11 @@ const (
 // newTools returns the tools with which a model finds, reads and calls tools that it was
 // not told of, sorted by name.
 //
-// What servers say of their tools comes back from the first two as it would stand in
-// a list of tools: after the gate, with the name of the server, and not enclosed by
-// [result.Options].Wrap. The words are there to be acted upon, and a model that was
-// told never to follow what is enclosed could not use the tool. They are kept from
-// looking like an enclosure or another hit.
+// The first two return the texts of servers about their tools as in a list of tools:
+// after the gate, with the name of the server, and not enclosed by [result.Options].Wrap.
+// The words are there to be acted upon, and a model that was told never to follow what is
+// enclosed could not use the tool. They are kept from looking like an enclosure or
+// another hit.
 func (f *Finder) newTools() ([]registry.Tool, error) {
 	describe, err := newLookTool(describeToolName, "Describe tools", describeToolDescription, describeToolInput, f.describeTools)
 	if err != nil {

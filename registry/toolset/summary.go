@@ -15,7 +15,7 @@ const maxHitSummary = 200
 // summaryOf returns what a tool says of itself, on one line and short: the first
 // sentences of its description, or its title.
 func summaryOf(def *registry.Definition) string {
-	// What is far behind the end needs no work.
+	// Text far behind the end needs no work.
 	text := oneLine(plain.Cut(def.Description, 16*maxHitSummary))
 	if text == "" {
 		text = oneLine(plain.Cut(def.Title, 16*maxHitSummary))

@@ -22,7 +22,7 @@ func appendDefinition(text []byte, def *registry.Definition) []byte {
 	return compact.Bytes()
 }
 
-// What pieces of a text take, in hundredths of a token. The numbers fit the counts of
+// The cost of pieces of a text, in hundredths of a token. The numbers fit the counts of
 // o200k_base, the encoding of OpenAI's models, for the definitions of real servers;
 // where these have nothing to say, as of other scripts, they are rather too large.
 const (

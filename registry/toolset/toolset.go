@@ -73,10 +73,9 @@ const (
 // that are always there. All of them are called with [registry.Registry.Call].
 //
 // Search_tools is described with the names of the servers that have deferred tools,
-// so that the model knows what there is to be found. What servers say of their tools
-// comes back from it and from describe_tool as it would stand in a list of tools: it
-// has passed the gate, and is not enclosed by [result.Options].Wrap, for a model has to
-// act upon it.
+// so that the model knows what there is to be found. It and describe_tool return the
+// texts of servers about their tools as in a list of tools: they have passed the gate,
+// and are not enclosed by [result.Options].Wrap, for a model has to act upon them.
 //
 // Tokens are those of name, description and input schema, which is what providers
 // give to models. They are counted once for each definition, see [Options].Tokens.

@@ -132,7 +132,7 @@ func refusedAPI(api *rest.API) string {
 }
 
 // acceptable returns what package rest has against an endpoint, since it is the one to
-// decide. What is wrong with the API itself is no fault of the endpoint.
+// decide. A fault of the API itself is no fault of the endpoint.
 func acceptable(api *rest.API, e *rest.Endpoint) []rest.Problem {
 	one := *api
 	one.Endpoints = []rest.Endpoint{*e}

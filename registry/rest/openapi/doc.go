@@ -1,16 +1,16 @@
 // Package openapi makes a [rest.API] of an OpenAPI document: each operation becomes
 // an endpoint, and so a tool.
 //
-// [Parse] reads OpenAPI 3.0, 3.1 and 3.2, as JSON or YAML. What it returns is plain
-// data: change it, keep it in a file (see [rest.Export]), and hand it to [rest.New].
+// [Parse] reads OpenAPI 3.0, 3.1 and 3.2, as JSON or YAML. It returns plain data: change
+// it, keep it in a file (see [rest.Export]), and hand it to [rest.New].
 //
 // # Documents of others
 //
 // A document is read as if an enemy had written it. Nothing is ever fetched and no
 // file is read: a reference that leaves the document is a [Problem]. Sizes, nesting,
-// aliases and references are bounded. What the document says becomes descriptions
-// that a model reads, so the gate of the registry stands behind this package as it
-// does behind a server.
+// aliases and references are bounded. The texts of the document become descriptions that
+// a model reads, so the gate of the registry stands behind this package as it does behind
+// a server.
 //
 // A document does not choose which secrets are sent to it. A $ in the address of a
 // server is written as $$, and the names of the secrets that it logs in with begin

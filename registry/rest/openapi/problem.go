@@ -29,7 +29,7 @@ type Problem struct {
 // Lost says what a [Problem] has cost.
 type Lost string
 
-// What can be lost.
+// The kinds of losses.
 const (
 	LostNothing   Lost = ""          // something is to be known or done
 	LostOperation Lost = "operation" // there is no endpoint

@@ -117,7 +117,7 @@ func (w *yamlWriter) mapping(n *yaml.Node, depth int) error {
 			return err
 		}
 	}
-	// What is merged gives way to what is there, and later to earlier.
+	// A merged member gives way to one that is there, and a later one to an earlier.
 	for _, m := range merged {
 		if err := w.merge(m, seen, depth); err != nil {
 			return err
@@ -236,7 +236,8 @@ func asJSON(text []byte, maxBytes int) ([]byte, error) {
 	if scanned == nil {
 		return trimmed, nil
 	}
-	// What is JSON for others, but not to be read in one way only, is not YAML.
+	// A document that is JSON for others, but can be read in more than one way, is not
+	// YAML.
 	if trimmed[0] == '{' && json.Valid(trimmed) {
 		return nil, jsonError(text, len(text)-len(trimmed), scanned)
 	}
