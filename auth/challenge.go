@@ -16,9 +16,9 @@ type Challenge struct {
 	Params map[string]string
 }
 
-// Challenges returns the challenges of a response. What cannot be read of a field
-// is left out: a parameter without a scheme, a quote that does not end. Commas
-// may be missing, and values that should be quoted may be bare.
+// Challenges returns the challenges of a response. Parts of a field that cannot be read
+// are left out: a parameter without a scheme, a quote that does not end. Commas may be
+// missing, and values that should be quoted may be bare.
 func Challenges(h http.Header) []Challenge {
 	var all []Challenge
 	for _, field := range h.Values("WWW-Authenticate") {

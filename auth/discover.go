@@ -109,7 +109,7 @@ func (f *Flow) findResource(ctx context.Context, server *url.URL, o *DiscoverOpt
 			return nil, false, err
 		}
 		none = none && f.saysNone(err)
-		// What went wrong says more than that there was nothing at all.
+		// The first failure says more than that there was nothing at all.
 		if failed == nil || errors.As(failed, &absent) {
 			failed = err
 		}
@@ -121,8 +121,8 @@ func (f *Flow) findResource(ctx context.Context, server *url.URL, o *DiscoverOpt
 }
 
 // saysNone reports whether an error means that there is no protected resource
-// metadata at an address. What is no such metadata, as the one page with which many
-// programs answer everything, is enough only if the Config knows the authorization
+// metadata at an address. An answer that is no such metadata, as the one page with which
+// many programs answer everything, is enough only if the Config knows the authorization
 // server.
 func (f *Flow) saysNone(err error) bool {
 	return errors.As(err, new(*absentError)) || f.config.Issuer != "" && errors.As(err, new(*unreadableError))

@@ -83,8 +83,8 @@ func (e *MetadataError) Error() string {
 type IssuerMismatchError struct {
 	// Server is the server's name.
 	Server string
-	// What is of the wrong issuer: "metadata", "protected resource", "response",
-	// "registered client", "session".
+	// What names the object of the wrong issuer: "metadata", "protected resource",
+	// "response", "registered client", "session".
 	What string
 	// Want and Got are the issuers. Got is empty if none is named.
 	Want, Got string

@@ -75,7 +75,7 @@ func (n *nonces) keep(endpoint, nonce string) bool {
 }
 
 // requestError returns the error of a request in the terms of this package. The
-// request is named as in [OAuthError]. What ended the context is found in it by
+// request is named as in [OAuthError]. The reason why the context ended is found in it by
 // errors.Is.
 func (f *Flow) requestError(request string, err error) error {
 	var refused *guardhttp.Refusal

@@ -166,7 +166,7 @@ func (f *Flow) identityProvider(ctx context.Context) (*Authority, error) {
 	return provider, nil
 }
 
-// readIDJAG reads the answer to the exchange. What is of another type could be of
+// readIDJAG reads the answer to the exchange. An assertion of another type could be of
 // use to the authorization server elsewhere, and is not sent there.
 func readIDJAG(a answer) (Secret, error) {
 	kind, err := a.text("issued_token_type")

@@ -63,8 +63,8 @@ func (o output) say(text string) error {
 	return err
 }
 
-// invitation says who wants the user to log in, and where. What of it comes from
-// others is made harmless.
+// invitation says who wants the user to log in, and where. Text of others in it is made
+// harmless.
 func invitation(p *Pending) string {
 	return "\nServer " + strconv.Quote(plain.Line(p.Server)) + " needs you to log in at " + plain.Line(p.Authority.Issuer) + "\n"
 }
