@@ -27,8 +27,8 @@ func (e *RefreshError) Error() string {
 // Unwrap returns Err.
 func (e *RefreshError) Unwrap() error { return e.Err }
 
-// A StoreError reports a store that could not be read or written. What it held
-// before it still holds.
+// A StoreError reports a store that could not be read or written. The store still holds
+// what it held before.
 type StoreError struct {
 	// Key is whose session it was about; zero for a login of which that is not
 	// known.

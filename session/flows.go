@@ -83,7 +83,7 @@ func sameConfig(a, b *auth.Config) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// sameKey reports whether two signing keys are the same. What is in a signer is not
+// sameKey reports whether two signing keys are the same. The content of a signer is not
 // looked at: it may be in use.
 func sameKey(a, b *auth.SigningKey) bool {
 	if a == nil || b == nil {

@@ -53,9 +53,8 @@ func (m *Manager) Logout(ctx context.Context, key Key) error {
 	return flow.Revoke(WithUser(ctx, key.User), grant)
 }
 
-// Forget removes everything that is known of a session. What the program has registered
-// itself as is that of all sessions, and stays. It does not revoke tokens: call Logout
-// before.
+// Forget removes everything that is known of a session. The registration of the program
+// is that of all sessions, and stays. It does not revoke tokens: call Logout before.
 func (m *Manager) Forget(ctx context.Context, key Key) error {
 	e := m.entry(key)
 	pending := ""

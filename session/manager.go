@@ -55,7 +55,7 @@ type Options struct {
 	RedirectURL string
 	// OnLogin, if set, is called when a session has got a login or headers, by
 	// whatever way: with its key, after it was saved, and before what has got them
-	// returns. What another process has saved counts when this manager sees it.
+	// returns. A change that another process has saved counts when this manager sees it.
 	// It is not called for tokens that are renewed, nor for sessions that were
 	// logged in when they were first read. It may be called from many goroutines,
 	// must return soon, and must not wait for methods of the manager.

@@ -125,7 +125,7 @@ func (s *Status) nextByClock() time.Time {
 }
 
 // Watch yields the present status and then each later one, until ctx ends or the
-// manager is closed. What other processes change is seen within some seconds. A
+// manager is closed. Changes of other processes are seen within some seconds. A
 // consumer that is slower than the changes sees the newest. If the store cannot
 // be read, the status has the error in Reason, once until it can.
 func (m *Manager) Watch(ctx context.Context, key Key) iter.Seq[Status] {

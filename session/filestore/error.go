@@ -11,9 +11,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// An Error reports what the file system did not do, and its cure. What was kept
-// before is kept still. Errors that package storage has names for, such as
-// storage.ErrConflict, and the end of a context are not wrapped in it.
+// An Error reports what the file system did not do, and its cure. The former content is
+// still kept. Errors that package storage has names for, such as storage.ErrConflict, and
+// the end of a context are not wrapped in it.
 type Error struct {
 	// Op is what was to be done: "open", "load", "save", "delete", "list" or
 	// "lock".

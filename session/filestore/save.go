@@ -125,7 +125,7 @@ func (f *folder) writeTemp(raw []byte) (string, error) {
 	return tmp, nil
 }
 
-// removeTemp removes a file that is of no use. What remains is removed by Open.
+// removeTemp removes a file that is of no use. Open removes what remains.
 func (f *folder) removeTemp(tmp string) {
 	if err := f.root.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.log.Warn("a temporary file remains", "dir", f.dir, "file", tmp, "err", err)

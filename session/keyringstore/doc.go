@@ -25,7 +25,7 @@
 // # Waiting
 //
 // A locked keyring asks the user for a password, for an unknown time. A
-// call waits for it until its context ends, and for a minute at most. What asks the
+// call waits for it until its context ends, and for a minute at most. A request to the
 // keyring cannot be stopped: one goroutine for each source stays until the keyring
 // answers.
 //

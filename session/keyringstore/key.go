@@ -42,8 +42,8 @@ func NewKey(ctx context.Context, service string) error {
 	return err
 }
 
-// DropOldKeys removes all keys but the current one from the keyring. What is still
-// sealed with them is lost: call seal.Store.Rotate before.
+// DropOldKeys removes all keys but the current one from the keyring. Records that are
+// still sealed with them are lost: call seal.Store.Rotate before.
 func DropOldKeys(ctx context.Context, service string) error {
 	e := newEntry(service)
 	_, err := e.ask(ctx, func() (*seal.Keys, error) {

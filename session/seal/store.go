@@ -200,7 +200,7 @@ func wrap(name string, err error) error {
 	return fmt.Errorf("seal: record %q: %w", name, err)
 }
 
-// Close closes the driver. What it keeps remains.
+// Close closes the driver. The records remain.
 func (s *Store) Close() error {
 	if s.Check() != nil {
 		return nil
