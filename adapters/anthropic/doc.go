@@ -36,8 +36,8 @@
 //
 // # Results
 //
-// Texts, images and PDF documents of a result are blocks of their own. What the API
-// does not take, such as sounds, is a line of text. That a tool failed is said by
+// Texts, images and PDF documents of a result are blocks of their own. Content that the
+// API does not take, such as sounds, is a line of text. That a tool failed is said by
 // is_error; but the API refuses images beside that, so the text says it then.
 //
 // # The tool runner

@@ -19,11 +19,12 @@ var errNotRun = errors.New("anthropic: the runner had come to its end, and did n
 // to its end, or Prepare or NextMessage has failed, such as by the end of ctx. The results
 // of the last calls are there once, whether the runner has sent them or not. Calls that
 // wait, that the runner did not come to, or whose outcome is not known, see
-// [profile.Lost], have a result that says so. What the API refuses with a message behind is
-// left out: an answer without content, and searches and other calls of its own amid which
-// it has paused. A runner on a message thread leaves out an answer that is a refusal.
+// [profile.Lost], have a result that says so. Content that the API refuses with a message
+// behind it is left out: an answer without content, and searches and other calls of its
+// own amid which it has paused. A runner on a message thread leaves out an answer that is
+// a refusal.
 //
-// The runner stays as it is. What the caller does with the slice does not change it.
+// The runner stays as it is. Changes of the slice do not change it.
 func (t *RunnerTools) Messages(runner *sdk.BetaToolRunner) []sdk.BetaMessageParam {
 	return t.messages(runner, &runner.Params)
 }

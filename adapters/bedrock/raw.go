@@ -55,7 +55,7 @@ func (r *raw) UnmarshalSmithyDocument(v any) error {
 }
 
 // argumentsOf returns the arguments of a call as they were written, as far as the SDK
-// has kept that. What is no JSON stays so, for the registry to say what is wrong.
+// has kept that. Arguments that are no JSON stay so, for the registry to say what is wrong.
 func argumentsOf(d document.Interface) json.RawMessage {
 	if d == nil {
 		return nil

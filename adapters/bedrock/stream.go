@@ -96,8 +96,8 @@ func pieceAt(blocks map[int32]*piece, index *int32) *piece {
 	return blocks[i]
 }
 
-// add adds what has come. What a model shows in other forms than text is not for the
-// conversation to come.
+// add adds what has come. Other forms of output than text are not for the conversation to
+// come.
 func (p *piece) add(delta types.ContentBlockDelta) {
 	switch d := delta.(type) {
 	case *types.ContentBlockDeltaMemberText:

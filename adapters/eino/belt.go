@@ -22,10 +22,10 @@ type Options struct {
 	// Turn says which tools the model is told of. With TextOnly the tools return strings,
 	// they are of the kind [tool.InvokableTool]. Otherwise they are of the kind
 	// [tool.EnhancedInvokableTool], and images stay images; most models need
-	// [Belt.Model] for these. What an agent returns by itself, as one of the package react
-	// does with a result that is for the user, does not go to Direct. MaxParallel,
-	// ProviderSearch and Deferred have no effect: eino runs the calls itself, and knows no
-	// deferred tools.
+	// [Belt.Model] for these. A result that an agent returns by itself, as one of the
+	// package react does with results for the user, does not go to Direct. MaxParallel,
+	// ProviderSearch and Deferred have no effect: eino runs the calls itself, and knows
+	// no deferred tools.
 	Turn profile.TurnOptions
 	// Files lets files such as PDF documents stay files, for models that take them.
 	// Others fail for good in a conversation that has one. By default they are a line of

@@ -24,7 +24,7 @@
 // waits for. Calls beside it have run, and do not run again. Resume the run when the
 // person has answered: by [registry.Registry.Approve] or Refuse, by logging in, or with a
 // [Decision] as the data of the resume. A resume that comes too early is an interrupt
-// again, and never waits. What is kept in a checkpoint are strings: any store will do, and
+// again, and never waits. A checkpoint holds strings: any store will do, and
 // the program may be another one by then.
 //
 // # Results

@@ -153,7 +153,7 @@ func (b *Belt) Messages(in []*schema.Message) []*schema.Message {
 }
 
 // toolMessage returns a message of a tool whose content is text, and its media with a
-// line before each. What is text alone becomes text for every model.
+// line before each. Text alone becomes text for every model.
 func (b *Belt) toolMessage(m *schema.Message) (*schema.Message, []schema.MessageInputPart) {
 	if len(m.UserInputMultiContent) == 0 {
 		return m, nil

@@ -13,8 +13,8 @@ import (
 )
 
 // schemaOf returns a schema in eino's type, from which models read fields, or write JSON.
-// That JSON says the same as raw, and has the properties in the same order. What the
-// type has no place for is in its Extras as it stands.
+// That JSON says the same as raw, and has the properties in the same order. Keywords that
+// the type has no field for are in its Extras as they stand.
 func schemaOf(raw json.RawMessage) (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{}
 	if decode(raw, s) && says(s, raw) {

@@ -17,8 +17,8 @@ import (
 // errNoResponse reports a plugin that returns neither a message nor an error.
 var errNoResponse = errors.New("genkit: the model returned no response")
 
-// mend is the middleware around the model. What is mended is what the model gets to
-// see; the history of the conversation stays as Genkit has it.
+// mend is the middleware around the model. It mends what the model gets to see; the
+// history of the conversation stays as Genkit has it.
 func (t *Turn) mend(next ai.ModelFunc) ai.ModelFunc {
 	return func(ctx context.Context, req *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		if ctx.Err() != nil {

@@ -92,7 +92,7 @@ func (t *Turn) PromptOptions(more ...ai.PromptExecuteOption) []ai.PromptExecuteO
 }
 
 // Tools returns the tools alone, for programs that cannot have the middleware of
-// [Turn.Options]. What the package says that it mends stays as Genkit does it; images
+// [Turn.Options]. The mends of the package comment do not apply to them; images
 // are the content of a multipart response, which not every plugin sends.
 func (t *Turn) Tools() []ai.Tool {
 	tools := make([]ai.Tool, len(t.tools))

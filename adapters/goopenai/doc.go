@@ -33,7 +33,7 @@
 // # Results
 //
 // The API takes nothing but text as the result of a tool. An image follows in a
-// message of the user, behind all results, and the text says so. What go-openai has
-// no part for, such as sounds and files, is a line of text. That a tool failed is
+// message of the user, behind all results, and the text says so. Content that go-openai
+// has no part for, such as sounds and files, is a line of text. That a tool failed is
 // said in the text, too.
 package goopenai

@@ -9,8 +9,8 @@ import (
 // placeholder is the argument that an agent gives every tool in its own schema.
 const placeholder = "__arg1"
 
-// arguments returns what an agent wrote as a JSON object, and whether it can. What is no
-// object is the value of the only argument, if that may be a string.
+// arguments returns what an agent wrote as a JSON object, and whether it can. A text that
+// is no object is the value of the only argument, if that may be a string.
 func (a *agentTool) arguments(input string) (json.RawMessage, bool) {
 	known := properties(a.tool.Definition.InputSchema)
 	text := unfenced(strings.TrimSpace(input))

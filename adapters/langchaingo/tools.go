@@ -89,7 +89,7 @@ func decoded(schema json.RawMessage) map[string]any {
 
 // oneType leaves the first type, or alternative, to a schema and those in it. googleai
 // leaves out alternatives, and Gemini refuses the request for a schema without a type, or
-// an array without items. What may be anything is a string.
+// an array without items. A value of any type is a string.
 func oneType(schema map[string]any) {
 	for {
 		alternatives, ok := schema["anyOf"].([]any)

@@ -9,9 +9,8 @@
 //	diff, err := source.Refresh(ctx)
 //	go source.Watch(ctx)
 //
-// The client stays yours: start it, initialize it, close it. What an
-// [github.com/mcpbelt/mcpbelt/mcp.Client] does beyond that, such as connecting again,
-// it does not do.
+// The client stays yours: start it, initialize it, close it. It does none of what an
+// [github.com/mcpbelt/mcpbelt/mcp.Client] does beyond that, such as connecting again.
 //
 // Schemas come byte by byte, though a client of mcp-go has of them only what its
 // structures have: the lists are read from its transport. Results are those of the

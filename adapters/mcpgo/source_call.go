@@ -87,8 +87,8 @@ func (s *Source) send(ctx context.Context, request gomcp.CallToolRequest, progre
 	}
 }
 
-// failure says what an error of the client means for the call. What is not known for
-// sure is unknown: a call that ran must not be made again.
+// failure says what an error of the client means for the call. An outcome that is not
+// certain is unknown: a call that ran must not be made again.
 func (s *Source) failure(ctx context.Context, tool string, err error) error {
 	err = withoutAddress(err)
 	var (
@@ -176,8 +176,8 @@ func (e *loginError) LoginURL() string { return e.url }
 // Outcome returns [mcp.NotSent]: so the protocol says of this answer.
 func (e *loginError) Outcome() mcp.Outcome { return mcp.NotSent }
 
-// urlOf returns the first page that the user has to visit. What a browser would take for
-// something else than that page is none.
+// urlOf returns the first page that the user has to visit. A URL that a browser would
+// take for something else than that page is none.
 func urlOf(e gomcp.URLElicitationRequiredError) string {
 	for _, wanted := range e.Elicitations {
 		if isPage(wanted.URL) {

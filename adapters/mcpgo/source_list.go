@@ -151,7 +151,7 @@ func (s *Source) tool(raw json.RawMessage) (registry.Tool, error) {
 	if json.Unmarshal(raw, tool) == nil {
 		return registry.Remote(s.server.Name, tool, s.call), nil
 	}
-	// What can be used of a tool that is not quite as the protocol says.
+	// Keep what can be used of a tool that is not quite as the protocol says.
 	var t listedTool
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return nil, err

@@ -54,8 +54,8 @@ func Tools(ctx context.Context, r *registry.Registry, opts *Options) (*Turn, err
 }
 
 // Params returns the tools for the field Tools of a request; nil if there are none.
-// What the SDK would decode into any, such as Items, is [json.RawMessage], so that its
-// order and its numbers stay. Do not change what a tool points to.
+// A value that the SDK would decode into any, such as Items, is [json.RawMessage], so
+// that its order and its numbers stay. Do not change what a tool points to.
 func (t *Turn) Params() api.Tools { return slices.Clone(t.params) }
 
 // A part is what the SDK decodes of a schema into any.

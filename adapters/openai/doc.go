@@ -47,6 +47,6 @@
 //
 // In the Responses API, images and PDF files are part of the result. Chat Completions
 // takes nothing but text there: they follow in a message of the user, behind all
-// results, and the text says so. What neither takes, such as sounds, is a line of text.
-// That a tool failed is said in the text, too.
+// results, and the text says so. Content that neither takes, such as sounds, is a line of
+// text. That a tool failed is said in the text, too.
 package openai

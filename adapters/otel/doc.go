@@ -10,7 +10,7 @@
 // trace goes on at the other end: its context is carried
 // in _meta of each request, and in the header of the HTTP request.
 //
-// What is said in requests and results is never recorded, unless [Options] ask for
+// The content of requests and results is never recorded, unless [Options] ask for
 // it. The names of the attributes may change with the conventions, which are not
 // final.
 package otel

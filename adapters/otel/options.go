@@ -27,7 +27,7 @@ type Options struct {
 	Attributes []attribute.Key
 	// MaxNames bounds how many names of tools, prompts and methods of each server
 	// are told apart, in metrics and in the names of spans. All others are _OTHER
-	// there. Default: 500. Negative: none is. What clients ask a server for counts
+	// there. Default: 500. Negative: none is. A name that clients ask a server for counts
 	// only if the server knows it.
 	MaxNames int
 }
@@ -69,7 +69,7 @@ const (
 	// and no more than 4 KiB are recorded.
 	ToolArguments = attribute.Key("gen_ai.tool.call.arguments")
 	// ToolResult is the attribute for the result of a tool, as JSON, and lets
-	// messages of errors be the description of a span's status. What is said of
+	// messages of errors be the description of a span's status. The note on
 	// [ToolArguments] holds here too.
 	ToolResult = attribute.Key("gen_ai.tool.call.result")
 )

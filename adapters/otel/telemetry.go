@@ -121,7 +121,8 @@ func (t *Telemetry) end(ctx context.Context, o *operation, from time.Time, fate 
 	o.span.End(trace.WithTimestamp(now))
 }
 
-// addFate adds how an operation ended. A code that a server made up is not one of a few.
+// addFate adds how an operation ended. A code that is none counts as other in metrics,
+// which hold few values.
 func (t *Telemetry) addFate(f *facts, fate fate) {
 	if fate.kind == "" {
 		return
