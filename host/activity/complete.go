@@ -51,8 +51,8 @@ func (l *Log) complete(ctx context.Context, e Event) Event {
 		*text = cut(*text, maxText)
 	}
 	e.Tool = cut(l.redactor.Text(e.Tool), maxText) // it may be any text of a model
-	// Redacted before it is cut, so that no half of a secret is left. What is longer
-	// than any error that is meant for people is not read to its end.
+	// Redacted before it is cut, so that no half of a secret is left. A text longer than
+	// any error that is meant for people is not read to its end.
 	e.Error = cut(l.redactor.Text(cut(e.Error, 8*MaxError)), MaxError)
 	e.Detail = l.detail(e.Detail)
 	return e

@@ -34,8 +34,8 @@ type Options struct {
 	// are the same in several processes and after a restart.
 	HashKey []byte
 	// KeepArguments has events hold the arguments of calls, without secrets of known
-	// forms; those of more than 16 KiB bytes are left out. What has no form of
-	// its own, such as a password, stays in. Default: false.
+	// forms; those of more than 16 KiB bytes are left out. A secret without a form of its
+	// own, such as a password, stays in. Default: false.
 	KeepArguments bool
 	// Secrets are further secrets that are taken out, the kind of each with what
 	// matches it; if the expression has a group, the group alone is. It is done before
@@ -118,9 +118,9 @@ func New(opts *Options, sinks ...Sink) *Log {
 	return l
 }
 
-// Record passes an event on to the sinks. What e leaves empty of Time, ID, Parent and
-// User is taken from the clock and from ctx, see registry.WithCallID and
-// session.WithUser; a missing ID is made. Of e.Arguments a hash is kept and, by option, the rest.
+// Record passes an event on to the sinks. If Time, ID, Parent or User of e are empty they
+// are taken from the clock and from ctx, see registry.WithCallID and session.WithUser; a
+// missing ID is made. Of e.Arguments a hash is kept and, by option, the rest.
 //
 // Record does not wait: when the queue is full the event is dropped, counted in
 // [Log.Status], and a [KindDropped] event says in its place how many are missing. After

@@ -93,7 +93,7 @@ func (e *entry) authSection(s *Server) {
 
 // oauth reads what other programs say of a client that is registered already: Claude
 // Code, VS Code, Gemini CLI, Zed, OpenCode and Crush. It stays in Extra, as all that is theirs, and the
-// rest of it is left to the server. What is written for us counts instead.
+// rest of it is left to the server. Our own keys count instead.
 func (e *entry) oauth(s *Server) {
 	if s.Auth != nil || s.Transport == TransportStdio || e.expand.written {
 		return

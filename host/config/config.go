@@ -111,7 +111,7 @@ func (o *Options) scope(file string) Scope {
 // When ctx ends, Load waits no longer for the user who is asked and the keyring: the
 // servers that need these have errors that wrap its error.
 func Load(ctx context.Context, path string, opts *Options) (*Config, error) {
-	// What the program names may be a pipe. What only lies in a usual place may be
+	// A file that the program names may be a pipe. What only lies in a usual place may be
 	// there to block what opens it.
 	regular := opts.scope(path) != ScopeProgram
 	data, err := read(path, regular)

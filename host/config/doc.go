@@ -29,7 +29,7 @@
 // of two formats is an error that says how to name one: nothing is guessed.
 //
 // A file that cannot be parsed or lists no servers is an error. A bad entry only puts
-// its own server out of use: see [Server.Err]. What is no MCP server, such as an
+// its own server out of use: see [Server.Err]. An entry that is no MCP server, such as an
 // extension that is built into Goose, is in [Config.Skipped]. A key that looks like a misspelled one is
 // a warning: see [Config.Warnings]. In the sections tools, isolation and limits an
 // unknown key is a fault, because a misspelled one would let everything through.

@@ -146,7 +146,7 @@ func (x *expander) reference(s string, before byte) (length int, value string, e
 }
 
 // once returns what find returned the first time for that reference of an entry that
-// is read again after its approval. What waits for that is not kept.
+// is read again after its approval. Values that wait for that are not kept.
 func (x *expander) once(reference string, find func() (string, error)) (string, error) {
 	if got, ok := x.known[reference]; ok {
 		return got.value, got.err

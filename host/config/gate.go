@@ -12,7 +12,7 @@ type gate struct {
 	allowed, excluded []string // nil if the file has no such list
 }
 
-// gate reads the section. What does not look like Gemini's belongs to some
+// gate reads the section. A section that does not look like Gemini's belongs to some
 // other program and is left alone.
 func (p *parser) gate() gate {
 	return gate{allowed: dialect.Titles(dialect.ListMember(&p.doc.Root, "allowed")), excluded: dialect.Titles(dialect.ListMember(&p.doc.Root, "excluded"))}

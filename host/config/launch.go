@@ -55,8 +55,8 @@ func launchProject(file string) string {
 	return dir
 }
 
-// launchValues notes the variables and headers of an entry as written. What stands there
-// as ${file:path} may be changed by those who write the entry, so its content counts, too.
+// launchValues notes the variables and headers of an entry as written. The authors of the
+// entry may change a file that stands there as ${file:path}, so its content counts, too.
 func launchValues(l *consent.Launch, s *Server) {
 	env, headers, clientSecret := s.Written()
 	l.Masked = map[string]string{}

@@ -23,10 +23,11 @@ func (s Shadow) String() string {
 }
 
 // LoadAll loads the files at the locations that exist, each in its scope, in its format
-// if the content fits that, and with its project for ${workspaceFolder}. What opts says of other things counts for
-// all. A file that cannot be read, or lists no servers, does not keep the others from
-// being loaded: the error joins one [*Error] for each such file. A settings.json, which
-// need not list servers at all, is left out without a word if it does not.
+// if the content fits that, and with its project for ${workspaceFolder}. The other
+// options count for all. A file that cannot be read, or lists no servers, does not keep
+// the others from being loaded: the error joins one [*Error] for each such file. A
+// settings.json, which need not list servers at all, is left out without a word if it
+// does not.
 func LoadAll(ctx context.Context, locations []Location, opts *Options) ([]*Config, error) {
 	var list []*Config
 	var errs []error

@@ -20,8 +20,8 @@ const maxShown = 256
 // "github://file:///x?y#z". [ParseAddress] undoes that, whatever the URI is. An
 // address is not a URI, and not to be cleaned, escaped or made shorter.
 //
-// The address of a resource template is made in the same way. What it expands to is
-// the address of a resource.
+// The address of a resource template is made in the same way. It expands to the address
+// of a resource.
 func Address(server, uri string) string { return server + addressSeparator + uri }
 
 // ParseAddress returns the server of an address, and what the server calls the

@@ -18,6 +18,6 @@
 // # Lists
 //
 // Servers are asked at the same time, and one that fails or hangs takes nothing from the
-// others: see [Listing]. What they answer is text of untrusted parties; Findings say what
+// others: see [Listing]. Their answers are text of untrusted parties; Findings say what
 // it hides, or urges a model to do.
 package content

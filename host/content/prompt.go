@@ -120,8 +120,8 @@ func tellApartPrompts(l *Listing[Prompt]) {
 }
 
 // GetPrompt fills in a prompt of one of the servers, as ctx's user where users have
-// connections of their own. A lazy server is started for it. What it returns is text
-// of the server's, meant for a model: the user should have chosen the prompt.
+// connections of their own. A lazy server is started for it. It returns text of the
+// server's, meant for a model: the user should have chosen the prompt.
 //
 // The error is an [*UnknownPromptError] if there is no such prompt, and otherwise
 // that of [host.Host.Client] or [mcp.Client.GetPrompt].

@@ -37,7 +37,7 @@ type ResourceTemplate struct {
 	// Name is as in [Resource].
 	Name string
 	// Address is the server's URI template with the server before it, see [Address].
-	// What it expands to (RFC 6570) is the address of a resource.
+	// It expands (RFC 6570) to the address of a resource.
 	Address string
 	// Template is what the server says of it: text of an untrusted party, passed on
 	// as it is.

@@ -17,7 +17,7 @@ import (
 // be the address of a part of the resource. A lazy server is started for it.
 //
 // To follow a resource is no use of the server: a lazy one, and the client of a user,
-// ends when it is idle. What changed meanwhile is told when it is used again.
+// ends when it is idle. Changes meanwhile are told when it is used again.
 //
 // It ends when ctx ends or the host is closed. Otherwise the last yield is an error:
 // those of ReadResource if there is no such server, not any more, or it is disabled,

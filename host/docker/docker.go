@@ -32,11 +32,11 @@ const (
 // new privileges, without network unless the entry wants it, and with nothing of this
 // machine but the entry's mounts. The image must be named by the entry.
 //
-// The command is that of the container. What it is given of env reaches it by an
-// --env-file, which is a pipe, or on Windows a file that is removed when the container
-// has ended: no value stands on a command line, and none acts on the docker program,
-// which has the variables of [transport.BaseEnv] only. A value with a line break, one
-// that is not UTF-8, and a variable of 64 KiB or more cannot be passed and are refused.
+// The command is that of the container. The variables of env reach it by an --env-file,
+// which is a pipe, or on Windows a file that is removed when the container has ended: no
+// value stands on a command line, and none acts on the docker program, which has the
+// variables of [transport.BaseEnv] only. A value with a line break, one that is not
+// UTF-8, and a variable of 64 KiB or more cannot be passed and are refused.
 //
 // Each of the entry's isolation.args has to be of the form --name=value, such as
 // --memory=512m or --read-only=true, so that none takes the place of the image.

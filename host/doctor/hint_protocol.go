@@ -51,7 +51,7 @@ func (t *trouble) ofTime() {
 		return
 	}
 	local := t.entry.Transport == config.TransportStdio
-	// What is downloaded at the first start says nothing until it is there.
+	// A program that is downloaded at the first start says nothing until it is there.
 	if program := programName(t.entry.Command); local && t.reached == TestSpawned && slices.Contains([]string{"npx", "npm", "pnpm", "yarn", "bunx", "uvx", "uv", "pipx", "docker", "podman", "dnx"}, program) {
 		t.hint(HintTimeout, fmt.Sprintf("%s gets the server from the network when it is first started, which may take minutes. Run the same command once in a terminal, or raise \"connectTimeoutSeconds\" in the entry. See also that the command does not wait for a question to be answered: npx wants the argument -y.", program))
 	}

@@ -215,7 +215,7 @@ type cleaner struct {
 
 const (
 	// cleanShortest is how short a value can be to be taken for a secret by its place.
-	// What is shorter, such as a number or a switch, is met in any text.
+	// A shorter value, such as a number or a switch, occurs in any text.
 	cleanShortest = 6
 	// cleanLongest bounds a text.
 	cleanLongest = 16 << 10

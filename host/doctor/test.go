@@ -38,7 +38,7 @@ type TestOptions struct {
 // A server whose launch has to be allowed and is not is not started, and one that is
 // to be confined is not started without.
 //
-// What is wrong with the server is in the report, and so is the end of ctx; after
+// The report says what is wrong with the server, and that ctx has ended; after
 // that the test returns within the few seconds that its process is given to stop. The
 // error says that there was nothing to test, or that the host is closed.
 func Test(ctx context.Context, h *host.Host, e *config.Server, opts *TestOptions) (*TestReport, error) {

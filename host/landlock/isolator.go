@@ -39,7 +39,7 @@ func New(opts *Options) *Isolator {
 
 // Isolate implements [host.Isolator]. It fails with a [*host.IsolationError] where
 // the kernel cannot do what the entry wants, and if the entry wants what only a
-// container has. What it returns is good for one start.
+// container has. The result is good for one start.
 func (i *Isolator) Isolate(ctx context.Context, e *config.Server, c *transport.Command) (*transport.Command, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

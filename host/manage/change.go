@@ -37,9 +37,8 @@ func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error
 // record's ID.
 //
 // With another name the server is started under that beside the former one, which is
-// removed when the new one is ready or has failed its first attempt. What was kept of its
-// status stays; what was approved or who is logged in under the former name does not, and
-// a quarantine goes on.
+// removed when the new one is ready or has failed its first attempt. The server keeps its
+// status and a quarantine, but not the approvals and logins of the former name.
 //
 // The error is as for [Manager.Add], and of [record.CodeNotFound] if there is no such
 // record.

@@ -21,5 +21,5 @@
 // # What becomes of servers
 //
 // [Manager.Servers] returns the records, with their secrets masked, and where their servers
-// stand. What became of each is kept between runs in a [record.StatusStore].
+// stand. A [record.StatusStore] keeps the status of each between runs.
 package manage

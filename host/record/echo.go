@@ -23,8 +23,8 @@ func (e *echo) fail(code Code, field string) {
 	e.errs = append(e.errs, &Error{Code: code, Name: e.old.Name, Field: field})
 }
 
-// restore goes through all that may be a secret. What p does not say is in next as it
-// was, and must not be where it would go elsewhere.
+// restore goes through all that may be a secret. Fields that p does not set are in next
+// as they were; a secret in them must not go elsewhere by that.
 func (e *echo) restore(p *Patch) {
 	sameHost := e.url(p.URL.Set)
 	sameHost = e.route() && sameHost

@@ -47,7 +47,7 @@ type statuses struct {
 }
 
 // NewStatuses returns the statuses that are kept in a store under a name, see
-// [storage.CheckName], such as "statuses". What they say can be lost: if it is damaged it
+// [storage.CheckName], such as "statuses". Statuses can be lost: if it is damaged it
 // counts as empty and is replaced.
 func NewStatuses(store storage.Store, name string) StatusStore {
 	return newStatuses(store, name, "the kept status of servers")

@@ -32,8 +32,8 @@ func parse(data []byte) (*jsonc.Document, error) {
 	if err := b.build(); err != nil {
 		return nil, err
 	}
-	// The tree is bounded now. What may stand twice, and what a number may be, is
-	// for the decoder of the library.
+	// The tree is bounded now. The decoder of the library checks what may stand twice,
+	// and what a number may be.
 	var decoded map[string]any
 	if err := toml.Unmarshal(b.data, &decoded); err != nil {
 		return nil, b.refused(err)
@@ -381,7 +381,8 @@ func scalar(n *unstable.Node, start, end int) jsonc.Node {
 	case unstable.Bool:
 		node.Kind = jsonc.Bool
 	case unstable.Integer:
-		// Base 0 is that of TOML: 0x, 0o, 0b and _. What is no number is refused later.
+		// Base 0 is that of TOML: 0x, 0o, 0b and _. A word that is no number is refused
+		// later.
 		if i, err := strconv.ParseInt(strings.TrimPrefix(node.Text, "+"), 0, 64); err == nil {
 			node.Text = strconv.FormatInt(i, 10)
 		} else {

@@ -20,7 +20,7 @@ import (
 // CheckPage fails the test unless the tables of a page of documentation, between the lines
 // "<!-- NAME programs: begin -->" and "<!-- NAME programs: end -->", and the same with
 // "keys", say what the formats really do with the files of their programs. With update it
-// writes them. What a table says is found out by reading and changing small files.
+// writes them. Reading and changing small files finds out what a table says.
 func CheckPage(t *testing.T, page, name string, update bool, formats ...config.Format) {
 	t.Helper()
 	data, err := os.ReadFile(page)

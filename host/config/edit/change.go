@@ -403,7 +403,7 @@ func (s *scribe) tools(value json.RawMessage) error {
 }
 
 // toolList changes "tools" where that is the list of those that are allowed, which it
-// stays. What is denied stands beside it.
+// stays. Denied tools stand beside it.
 func (s *scribe) toolList(section *dialect.Field, path []string, wanted map[string]json.RawMessage) error {
 	if wanted["rename"] != nil {
 		return &Error{File: s.draft.path, Key: "tools.rename", Err: errElsewhere}

@@ -22,8 +22,8 @@ import (
 // A FileStore is a [record.Store] over a config file, in any format that is read. An edit
 // of the file meanwhile, by hand or by another program, is not lost: a save writes one
 // entry, in the file as it is at that moment, and comments, order and keys that are not
-// known stay. It is a [record.ConfigStore]. What it knows beside the file is kept as
-// [FileStore.Keep] says.
+// known stay. It is a [record.ConfigStore]. [FileStore.Keep] says how it keeps what the
+// file does not hold.
 //
 // Revisions are those of one FileStore: another one, of the same file too, has others.
 type FileStore struct {
@@ -50,8 +50,8 @@ func OpenFileStore(path string, opts *config.Options) *FileStore {
 func (f *FileStore) Path() string { return f.path }
 
 // Config implements [record.ConfigStore]: it is [config.Load], with the places in the file. A
-// file that does not exist has no servers. What opts leaves out of Format, Formats and
-// Project is as [OpenFileStore] was told; of the two scopes the one that trusts less
+// file that does not exist has no servers. If opts leaves out Format, Formats or Project
+// they are as [OpenFileStore] was told; of the two scopes the one that trusts less
 // counts.
 func (f *FileStore) Config(ctx context.Context, opts *config.Options) (*config.Config, error) {
 	o := f.opts

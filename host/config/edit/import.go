@@ -85,8 +85,8 @@ type Remark struct {
 func (r Remark) String() string { return plain.Line(r.Key) + ": " + r.Text }
 
 // PlanImport reads the source and the target and finds out what importing would do. To
-// export, the program's own file is the source. What is true of a server only in its
-// own file does not come along: that it is trusted or builtin, and what a relative path
+// export, the program's own file is the source. Some facts hold only in a server's own
+// file and do not come along: that it is trusted or builtin, and what a relative path
 // starts at. The error, if any, is a [*config.Error] or an [*Error], and concerns one of
 // the files as a whole. A nil opts means the defaults. A program that shows the plan
 // shows the Launch of each server.

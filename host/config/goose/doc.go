@@ -15,8 +15,8 @@
 //
 // # Keys of Goose
 //
-//	type             stdio, sse or streamable_http. What is built into Goose (builtin,
-//	                 platform, frontend, inline_python) only Goose can run: it is in
+//	type             stdio, sse or streamable_http. Only Goose can run what is built into it
+//	                 (builtin, platform, frontend, inline_python): that is in
 //	                 config.Config.Skipped
 //	cmd, args, envs  command, args, env
 //	env_keys         names of variables: from the environment, else from the secret store
