@@ -20,8 +20,7 @@ type Adapter struct {
 	// Wire is how the runtime speaks to its model.
 	Wire Wire
 	// Start returns the framework's own loop with the tools of a registry and a model
-	// at a base URL, which does not end in a slash. What it opens it closes by
-	// t.Cleanup.
+	// at a base URL, which does not end in a slash. It closes by t.Cleanup what it opens.
 	Start func(t *testing.T, r *registry.Registry, url string) Agent
 
 	// Interrupt names what the program gets when a call waits for a person.

@@ -7,6 +7,6 @@
 //	})
 //
 // The tools are those of a real MCP server in this process, and some native ones.
-// What came of it is kept in docs/adapters, where the table of docs/adapters.md is
+// The results are kept in docs/adapters, where the table of docs/adapters.md is
 // made of it; `make adapters` writes both.
 package adaptertest

@@ -12,9 +12,9 @@ import (
 
 // A Wire is the format of a provider, as the provider sees it.
 type Wire interface {
-	// Read reads a request of the runtime. What the provider would refuse is an
-	// error: names and schemas that it does not take, calls without a result,
-	// results without a call, empty texts, images that are none.
+	// Read reads a request of the runtime. A request that the provider would refuse is an
+	// error: names and schemas that it does not take, calls without a result, results
+	// without a call, empty texts, images that are none.
 	Read(r *http.Request, body []byte) (*Request, error)
 	// Write answers a request with a reply of the model.
 	Write(w http.ResponseWriter, req *Request, reply Reply)

@@ -109,7 +109,7 @@ func readChat(req *Request, messages []chatMessage) error {
 		switch m.Role {
 		case "system", "developer":
 		case "user":
-			// What comes behind results with media is not what the user wrote.
+			// The message behind results with media is not the user's.
 			if len(media) == 0 {
 				req.Users = append(req.Users, strings.Join(texts, "\n"))
 			}

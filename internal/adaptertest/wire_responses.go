@@ -206,8 +206,8 @@ func responseInput(raw json.RawMessage) ([]responseItem, error) {
 }
 
 // readResponseItems reads a conversation. Each call needs one result, behind it and
-// before the next thing the user says, and what the model thought before it. What was
-// found by a search is in a namespace of its own name.
+// before the next thing the user says, and what the model thought before it. A tool that
+// was found by a search is in a namespace of its own name.
 func readResponseItems(req *Request, items []responseItem) error {
 	open := map[string]responseItem{} // calls without a result, by id
 	thoughts := map[string]bool{}     // ids of responses whose reasoning is there

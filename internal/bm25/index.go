@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// MaxWords is how many terms of a field count. What comes after them is ignored.
+// MaxWords is how many terms of a field count. Later terms are ignored.
 const MaxWords = 4096
 
 // Options say how an [Index] ranks. The zero value means the defaults.
@@ -108,8 +108,8 @@ func New(opts Options) *Index {
 	return ix
 }
 
-// weight returns w, within bounds that no score can overflow or vanish in. What is
-// none is 1.
+// weight returns w, within bounds that no score can overflow or vanish in. Without a
+// positive weight it is 1.
 func weight(w float64) float64 {
 	if w <= 0 {
 		return 1

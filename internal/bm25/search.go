@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// How much of a query counts. What comes after is ignored.
+// How much of a query counts. The rest is ignored.
 const (
 	// MaxTerms is how many terms of a query count.
 	MaxTerms = 64
@@ -14,9 +14,8 @@ const (
 	MaxAlternatives = 32
 )
 
-// A Term is one part of a query: alternatives of which any will do. What a document
-// scores by it is what the alternative scores that does best there, and a part of
-// what the others do.
+// A Term is one part of a query: alternatives of which any will do. A document scores by
+// it what its best alternative scores there, and a part of what the others do.
 type Term struct {
 	// Alternatives are the texts, at most [MaxAlternatives]. Of those with the same
 	// text the first counts.
@@ -78,8 +77,8 @@ const (
 	others = 0.3
 )
 
-// A scratch is what a search needs, kept for the next one. What it says of documents
-// is 0 between searches.
+// A scratch is what a search needs, kept for the next one. Its numbers of documents are 0
+// between searches.
 type scratch struct {
 	norms []float64 // what an occurrence counts, by field and its length
 

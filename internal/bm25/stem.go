@@ -8,8 +8,8 @@ import "strings"
 // apart, such as state and status, and so do words that are derived from each other,
 // such as create and creation.
 //
-// What is not an English word for sure is its own stem: what has fewer than three
-// letters or more than 32, or anything but the letters a to z.
+// A word that may not be English is its own stem: one that has fewer than three letters
+// or more than 32, or anything but the letters a to z.
 func Stem(word string) string {
 	if len(word) < 3 || len(word) > 32 {
 		return word

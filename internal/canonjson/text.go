@@ -9,8 +9,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends text as a canonical JSON string. What is not UTF-8 in it
-// is kept apart: such a byte becomes half a surrogate pair, DC80 to DCFF.
+// AppendString appends text as a canonical JSON string. Bytes that are not UTF-8 stay
+// apart: each becomes half a surrogate pair, DC80 to DCFF.
 func AppendString(dst []byte, text string) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(text); {

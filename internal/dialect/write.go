@@ -29,7 +29,7 @@ type Writing struct {
 	Container []string
 
 	// Keys are those of package config that the program itself knows, with the key that
-	// it has for them. What is not among them is written under the key of package
+	// it has for them. A key that is not among them is written under the key of package
 	// config, which the program does not heed. "tools.allow" and "tools.deny" are the
 	// lists of tools of a program that has them in keys of their own. "enabled" is "disabled" in a
 	// program that has the opposite of it. A "/" leads into an object.

@@ -21,9 +21,9 @@ const (
 // given: first those that differ from what was seen of them, see [Look], or all if seen is
 // nil. The files are looked at once a second, and told when they were left alone from one
 // look to the next, or have changed for 20 seconds. Files need not exist: one that comes or
-// goes has changed. Symbolic links are followed. What changes while the consumer is busy is
-// told when it asks again. Each range looks on its own, in its own goroutine, and ends with
-// its context.
+// goes has changed. Symbolic links are followed. Changes while the consumer is busy are
+// told when it asks again. Each range looks on its own, in its own goroutine, and ends
+// with its context.
 func Changes(paths []string, seen []os.FileInfo) func(context.Context) iter.Seq[[]string] {
 	paths = slices.Clone(paths)
 	absolute := make([]string, len(paths))

@@ -60,7 +60,7 @@ func (p *Pattern) String() string { return p.text }
 // classes and alternatives.
 func (p *Pattern) Literal() (name string, ok bool) { return p.plain, p.literal }
 
-// Match reports whether the pattern fits name. What is no UTF-8 in it counts as
+// Match reports whether the pattern fits name. Bytes that are no UTF-8 count as
 // characters U+FFFD.
 func (p *Pattern) Match(name string) bool {
 	if p.literal {

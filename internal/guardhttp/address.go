@@ -158,7 +158,7 @@ func (p *places) checkAddr(host string, addr netip.Addr) (problem string) {
 	case slices.Contains(p.loopback, addr):
 		return ""
 	case slices.Contains(p.trusted, host) && !isLocal(host):
-		// What the configuration writes as a number is meant. A name that it
+		// An address that the configuration writes as a number is meant. A name that it
 		// gives may lead into a network of the organisation, but the owner of
 		// the name decides where it leads, and there are no servers in the rest.
 		if _, err := netip.ParseAddr(host); err == nil || kind != special {

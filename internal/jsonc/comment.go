@@ -77,7 +77,7 @@ func (d *Document) tail(from int) int {
 }
 
 // lead returns where the comments of the item at start begin: on its line and
-// directly above. What is before them ends at after. Behind a bracket, comments on
+// directly above. The text before them ends at after. Behind a bracket, comments on
 // its line are about all items.
 func (d *Document) lead(after, start int) int {
 	comments, _ := d.trivia(after)

@@ -29,8 +29,8 @@ func (e *EditError) Error() string {
 //
 // Only what differs is written: where a member or element is the same as before,
 // its bytes stay, and so do the order of members and all comments but those that
-// belong to a member or element that goes, see [Remove]. What is new is indented as
-// its neighbours are. If nothing differs, the result is data itself.
+// belong to a member or element that goes, see [Remove]. New members are indented as
+// their neighbours are. If nothing differs, the result is data itself.
 //
 // The error is a [*SyntaxError] if data does not parse, else an [*EditError]. data
 // is not changed.
@@ -153,8 +153,8 @@ func wrap(value *Node, path []string) *Node {
 	return value
 }
 
-// become returns the text in which the value at path is like want. What is new is
-// put in first, so that it finds neighbours to look like.
+// become returns the text in which the value at path is like want. New members are put in
+// first, so that they find neighbours to look like.
 func (d *Document) become(want *Node, path []string) ([]byte, error) {
 	l := d.look()
 	for _, changes := range []func(d *Document, have, want *Node, l *look) []splice{(*Document).growth, (*Document).shrinkage} {

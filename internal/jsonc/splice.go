@@ -69,7 +69,7 @@ func (d *Document) removals(n *Node, gone func(i int) bool) (list []splice) {
 }
 
 // removal returns what takes away the bytes between from and to, which are inside
-// of n, and the white space that only they needed. What is before them ends at before, or
+// of n, and the white space that only they needed. The text before them ends at before, or
 // that is -1.
 func (d *Document) removal(n *Node, from, to, before int) splice {
 	line := lineStart(d.data, from)

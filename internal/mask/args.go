@@ -9,8 +9,8 @@ import (
 // Args returns the arguments of a command as they may be shown: what follows a
 // flag such as --token or --api-key, the values of headers and environment variables
 // that are handed on by flags, the secrets in URLs and JSON, and what has the form of
-// a secret are masked as [String] does. What is a secret without looking like one, and
-// follows nothing that says so, is not found. The result has as many elements as args.
+// a secret are masked as [String] does. A secret that does not look like one, and follows
+// nothing that says so, is not found. The result has as many elements as args.
 func Args(args []string) []string {
 	if args == nil {
 		return nil

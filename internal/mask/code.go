@@ -8,8 +8,8 @@ import (
 )
 
 // Value returns how the value of a variable or header is shown if it is a secret.
-// What a program may run, or find more of in a file, is shown as it is, whatever it is
-// called.
+// A value that a program may run, or that names a file with more, is shown as it is,
+// whatever it is called.
 func Value(name, separator, value string) (string, bool) {
 	if separator == "=" && ShowsCode(name, value) {
 		return "", false

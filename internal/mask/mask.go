@@ -105,7 +105,7 @@ func maskParts(s string) string {
 	return b.String()
 }
 
-// maskBetween masks what stands beside references. What has no letter and no digit,
+// maskBetween masks what stands beside references. A text without letters and digits,
 // such as a colon, is no secret.
 func maskBetween(s string) string {
 	plain := !strings.ContainsFunc(s, func(r rune) bool {

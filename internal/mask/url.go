@@ -71,7 +71,7 @@ func (u *SplitURL) oddUser(s string) bool {
 		!strings.Contains(port, "$") && strings.Trim(port, "0123456789") != ""
 }
 
-// URL masks a URL. What has no seams is masked as a whole.
+// URL masks a URL. A URL without seams is masked as a whole.
 func (m *Masker) URL(s string) string {
 	if !IsURL(s) {
 		return maskParts(s)

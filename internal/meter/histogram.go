@@ -31,7 +31,7 @@ func (h *histogram) join(other *histogram) {
 	}
 }
 
-// bucketOf returns the bucket of a duration. What takes longer than 71 minutes is in the
+// bucketOf returns the bucket of a duration. A duration of more than 71 minutes is in the
 // last one.
 func bucketOf(d time.Duration) int {
 	us := min(uint64(max(d, 0)/time.Microsecond), math.MaxUint32)

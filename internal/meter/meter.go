@@ -29,8 +29,8 @@ const (
 // IsFailure reports whether the server failed the call.
 func (o Outcome) IsFailure() bool { return o >= Failed && o <= Unavailable }
 
-// isMeasured reports whether the time of the call is the server's. What was turned away
-// before took no time, and would make a failing server look fast.
+// isMeasured reports whether the time of the call is the server's. A call that was turned
+// away before took no time, and would make a failing server look fast.
 func (o Outcome) isMeasured() bool { return o <= Unknown }
 
 // Counts are numbers of calls by outcome.

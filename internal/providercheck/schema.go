@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// EachSchema calls fn for a schema and all below it, with their places. What fn
-// returns says whether to go on below.
+// EachSchema calls fn for a schema and all below it, with their places. fn returns
+// whether to go on below.
 func EachSchema(place string, n *Node, fn func(place string, n *Node) bool) {
 	if !fn(place, n) || !n.Is('{') {
 		return

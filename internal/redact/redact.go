@@ -2,7 +2,7 @@
 // issuers gave them a form of their own, so that a program can tell them from
 // hashes, identifiers and images.
 //
-// Text is read once, from left to right, whatever it holds. What has no form of
+// Text is read once, from left to right, whatever it holds. A secret without a form of
 // its own, such as a password in prose, is not found.
 package redact
 
@@ -142,8 +142,8 @@ func replace(text string, spans []span) string {
 }
 
 // JSON returns a JSON value whose strings, keys included, are without their
-// secrets. All other bytes stay. If there are none it is value itself. What is not
-// JSON is taken for text.
+// secrets. All other bytes stay. If there are none it is value itself. A value that is
+// not JSON is taken for text.
 func (r *Redactor) JSON(value []byte) []byte {
 	if !json.Valid(value) {
 		text := string(value)

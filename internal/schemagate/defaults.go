@@ -22,9 +22,9 @@ const (
 // Complete checks a value after adding the missing members that have a default,
 // other than null or of a kind that does not fit. It returns the very same value
 // if nothing is missing, if the value does not fit when it is complete but fits
-// as it is, and if the defaults have no end or more than [MaxBytes]. What is there
-// keeps its bytes, its order and its spelling. It takes a bounded time, for a small
-// value a shorter one than [Schema.Validate] does.
+// as it is, and if the defaults have no end or more than [MaxBytes]. Present values keep
+// their bytes, their order and their spelling. It takes a bounded time, for a small value
+// a shorter one than [Schema.Validate] does.
 //
 // If there are problems, the value is returned as it was.
 func (s *Schema) Complete(value json.RawMessage) (json.RawMessage, []Problem) {

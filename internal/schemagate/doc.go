@@ -8,9 +8,9 @@
 // file or an address that its reader then opens. So a gate stands before the
 // validator. It reads the schema itself, follows every reference, and refuses
 // what is too large, leaves the document, or comes back to where it was without
-// having gone deeper into the value. What it lets through is rewritten: each
-// reference is then a pointer into the same document, and no identifier, anchor
-// or dialect is left that would have to be resolved.
+// having gone deeper into the value. It rewrites the schemas that it lets through: each
+// reference is then a pointer into the same document, and no identifier, anchor or
+// dialect is left that would have to be resolved.
 //
 // [Check] is that gate alone, for callers that list many schemas and use few: it costs a
 // tenth of [Compile].

@@ -13,7 +13,7 @@ import (
 )
 
 // A Problem is one thing that keeps a value from fitting, and an error. It tells
-// what is there by its kind only, never by its content. What it holds of the schema is
+// what is there by its kind only, never by its content. Text of the schema in it is
 // shortened, and safe at a terminal.
 type Problem struct {
 	// Path is the place as it is written in programs, such as items[0].name, cut

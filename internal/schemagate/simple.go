@@ -13,8 +13,8 @@ import (
 )
 
 // A simpleSchema uses only keywords that can be checked in one pass over the JSON, as
-// most schemas of tools do. What it accepts fits and lacks no default; what it does not
-// accept has to be judged by the validator, which finds the words for what is wrong.
+// most schemas of tools do. A value that it accepts fits and lacks no default; the
+// validator has to judge any other, and finds the words for what is wrong.
 type simpleSchema struct {
 	kinds   kinds
 	words   map[string]bool // nil: every string

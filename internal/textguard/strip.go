@@ -6,8 +6,8 @@ import (
 )
 
 // Strip returns text without the characters that [Hidden] calls Tag and Unseen: a model
-// reads them and people do not see them. What scripts and emoji need stays, and so do
-// separators of lines and paragraphs, and what is not UTF-8.
+// reads them and people do not see them. Characters that scripts and emoji need stay, and
+// so do separators of lines and paragraphs, and bytes that are not UTF-8.
 func Strip(text string) string {
 	if !hides(text) {
 		return text

@@ -36,8 +36,8 @@ func Queries() []Query {
 }
 
 // Unseen returns the queries held out that look for other tools than any query of
-// the tuning half: no tool has the highest grade in both. What a search has learnt
-// by heart does not help it there.
+// the tuning half: no tool has the highest grade in both. A search gains nothing there
+// from what it has learnt by heart.
 func Unseen() []Query {
 	queries := Queries()
 	seen := map[string]bool{}

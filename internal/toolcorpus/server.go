@@ -24,8 +24,8 @@ type Server struct {
 	Tools []Tool `json:"-"`
 }
 
-// A Tool is a tool as its server has described it. What the server has not sent is
-// empty.
+// A Tool is a tool as its server has described it. Fields that the server has not sent
+// are empty.
 type Tool struct {
 	// Name is the name that the server gives it, unique within the server.
 	Name string `json:"name"`

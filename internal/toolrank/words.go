@@ -57,7 +57,7 @@ func Words(doc *Doc, most int) [][]string {
 		most -= len(words)
 		return words
 	}
-	// What says most in a few words comes first.
+	// The fields that say most in a few words come first.
 	name, server, title := take(doc.Name), take(doc.Server), take(doc.Title)
 	parameters, description := take(listed.String()), take(doc.Description)
 	return [][]string{name, title, description, parameters, take(said.String()), server}
