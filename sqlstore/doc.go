@@ -19,7 +19,7 @@
 //
 //	file:agent.db?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)
 //
-// What was saved survives a loss of power if the database is set to see to that:
+// Saved data survives a loss of power if the database is set to see to that:
 // synchronous=FULL in SQLite, synchronous_commit=on in PostgreSQL, which are the
 // defaults.
 //
