@@ -12,12 +12,12 @@ import (
 // guarded by Registry.mu.
 type catalogue struct {
 	ledger  *ledger.Ledger // nil: none
-	servers map[string]*stock
+	servers map[string]*offering
 	words   *vocabulary // of all servers but the native tools
 }
 
-// put makes a stock that of a server; nil: the server is forgotten.
-func (c *catalogue) put(name string, s *stock) {
+// put makes an offering that of a server; nil: the server is forgotten.
+func (c *catalogue) put(name string, s *offering) {
 	var names map[string]struct{}
 	if s == nil {
 		delete(c.servers, name)
@@ -29,9 +29,9 @@ func (c *catalogue) put(name string, s *stock) {
 	}
 }
 
-// A stock is all that one server offers. The native tools are that of the
+// An offering is all that one server offers. The native tools are that of the
 // server "".
-type stock struct {
+type offering struct {
 	server *Server // nil for native tools
 	offers []*offer
 	// names are those of the tools at their server. The set is never changed.
@@ -41,8 +41,8 @@ type stock struct {
 	known  any  // what it knew of the server then
 }
 
-func newStock(server *Server, offers []*offer) *stock {
-	s := &stock{server: server, offers: offers, names: make(map[string]struct{}, len(offers))}
+func newOffering(server *Server, offers []*offer) *offering {
+	s := &offering{server: server, offers: offers, names: make(map[string]struct{}, len(offers))}
 	for _, o := range offers {
 		s.names[o.def.Origin.Tool] = struct{}{}
 	}
@@ -54,7 +54,7 @@ type refusal struct{ offer, holder *offer }
 
 // set makes offers all that a server offers. One that offers nothing is forgotten,
 // unless more is known of it than its name.
-func (c *catalogue) set(name string, s *stock) {
+func (c *catalogue) set(name string, s *offering) {
 	if old := c.servers[name]; old != nil {
 		for _, o := range old.offers {
 			o.placed = nil

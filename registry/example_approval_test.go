@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
-// askAll has somebody asked for each call.
+// askAll asks the user for each call.
 func askAll(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 	return approval.Decision{Verdict: approval.Ask}, nil
 }
@@ -41,7 +41,7 @@ func deleteFile(ctx context.Context, r *registry.Registry, path string) *registr
 	return required.Request
 }
 
-// Whoever is in front of the terminal decides, while the call waits.
+// The user at the terminal decides, while the call waits.
 func ExampleApproverFunc() {
 	in := bufio.NewReader(strings.NewReader("no\nalways\n")) // os.Stdin, in a program
 	atTheTerminal := func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
@@ -117,7 +117,7 @@ func ExampleApproveOptions() {
 	// b.txt is gone <nil>
 }
 
-// An agent goes on with its loop once somebody has answered elsewhere.
+// An agent goes on with its loop once a person has answered elsewhere.
 func ExampleRegistry_Await() {
 	ctx := context.Background()
 	r := guarded()

@@ -39,7 +39,7 @@ func ExampleRegistry_Replace_trusted() {
 	// trusted: true called: true
 }
 
-// A tool that is new since the server was approved waits for somebody.
+// A tool that is new since the server was approved waits to be accepted.
 func ExampleSnapshot_Quarantined() {
 	accepted := ledger.New(nil)
 	r := registry.New(&registry.Options{Ledger: accepted})

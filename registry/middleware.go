@@ -39,7 +39,7 @@ func (r *Registry) Use(middleware ...Middleware) {
 	r.mustBeMade()
 	type link struct {
 		handler  Handler
-		position int // in the chain; set before anybody can call the handler
+		position int // in the chain; set before the handler can be called
 	}
 	links := make([]*link, 0, len(middleware))
 	for _, m := range middleware {

@@ -76,7 +76,7 @@ func New(opts *Options) *Registry {
 		approvals: newApprovals(o.Approver, o.Approvals),
 		validator: newValidator(o.Arguments, o.SkipOutputCheck),
 		results:   result.New(o.Results),
-		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*stock{}, words: newVocabulary()},
+		catalogue: catalogue{ledger: o.Ledger, servers: map[string]*offering{}, words: newVocabulary()},
 	}
 	if o.Arguments.Redact {
 		var secrets map[string]*regexp.Regexp

@@ -93,10 +93,10 @@ func (r *Registry) add(byServer map[string][]*offer) error {
 	for name, offers := range byServer {
 		old := r.catalogue.servers[name]
 		if old == nil {
-			old = newStock(r.factsOf(name), nil)
+			old = newOffering(r.factsOf(name), nil)
 		}
-		stock := newStock(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
-		r.catalogue.put(name, stock)
+		all := newOffering(old.server, append(old.offers[:len(old.offers):len(old.offers)], offers...))
+		r.catalogue.put(name, all)
 		entries, generation, _ := r.catalogue.place(before, name)
 		before = before.with(entries, generation)
 	}
@@ -189,7 +189,7 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.current()
-	r.catalogue.set(name, newStock(facts, offers))
+	r.catalogue.set(name, newOffering(facts, offers))
 	entries, generation, refused := r.catalogue.place(before, name)
 	for _, refusal := range refused {
 		o := refusal.offer
@@ -236,7 +236,7 @@ func (r *Registry) Remove(names ...string) {
 			}
 		}
 		o.placed = nil
-		r.catalogue.put(name, newStock(old.server, stays))
+		r.catalogue.put(name, newOffering(old.server, stays))
 	}
 	if len(leaving) > 0 {
 		entries, generation, _ := r.catalogue.place(before, "")

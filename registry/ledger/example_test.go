@@ -124,7 +124,7 @@ func ExampleLedger_Forget() {
 	// Output: <nil> 0
 }
 
-// What somebody has rejected in another process counts after a Reload.
+// A rejection in another process counts after a Reload.
 func ExampleLedger_Reload() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

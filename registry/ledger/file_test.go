@@ -274,7 +274,7 @@ func TestReadOnly(t *testing.T) {
 	wantKind(t, l, two, changed, "")
 	wantKind(t, l, two, a, ToolChanged)
 
-	// A rejection is not forgotten for what somebody else writes, unless he approves
+	// A rejection is not forgotten for what another process writes, unless it approves
 	// the same later.
 	c := Change{Server: "one", Tool: "a", Hash: NewSurface(changed).Hash}
 	if err := l.Reject(t.Context(), "bob", c); err != nil {

@@ -32,8 +32,8 @@ func TestLedgerProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In the mode review nothing is approved by being there, and each has a server
-	// of his own, so that the only thing in common is the file.
+	// In the mode review nothing is approved by being there, and each process has its own
+	// server, so that the only thing in common is the file.
 	server := &Server{Name: who, Mode: Review}
 	ctx := context.Background()
 	for i := range most {

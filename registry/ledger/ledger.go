@@ -163,8 +163,8 @@ func (l *Ledger) Persistent() error {
 
 // Record makes the ledger know what a server offers now: it pins, or notes what
 // is pending, as the mode says, and returns when that is kept. Tools that only wait may
-// be written a little later, if a server changes all the time. Of what could not be
-// written nothing is accepted.
+// be written a little later, if a server changes all the time. Nothing that could
+// not be written is accepted.
 func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 	if l == nil {
 		return errNoLedger

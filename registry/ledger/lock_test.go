@@ -12,8 +12,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/document"
 )
 
-// Whoever holds the lock of the ledger's folder, for as long as he likes, keeps
-// nobody from reading, and from writing only until it can be told.
+// A process that holds the lock of the ledger's folder, for however long, does not keep
+// others from reading, and from writing only until it can be told.
 func TestLockHeld(t *testing.T) {
 	path := ledgerPath(t)
 	server := &Server{Name: "github"}

@@ -59,7 +59,7 @@ func hashOf(data []byte) string {
 // kept as text.
 func canonicalSurface(tool *Tool) []byte {
 	out := make([]byte, 0, 128+len(tool.Description)+len(tool.InputSchema)+len(tool.OutputSchema))
-	out = appendSurfaceJSON(out, "annotations", saying(tool.Annotations))
+	out = appendSurfaceJSON(out, "annotations", nonEmpty(tool.Annotations))
 	out = appendSurfaceText(out, "description", tool.Description)
 	out = appendSurfaceJSON(out, "inputSchema", tool.InputSchema)
 	out = appendSurfaceText(out, "name", tool.Name)
@@ -104,8 +104,8 @@ func appendSurfaceJSON(dst []byte, key string, value json.RawMessage) []byte {
 	return out
 }
 
-// saying returns annotations, or nil if they say nothing.
-func saying(annotations json.RawMessage) json.RawMessage {
+// nonEmpty returns annotations, or nil if they say nothing.
+func nonEmpty(annotations json.RawMessage) json.RawMessage {
 	switch string(bytes.Join(bytes.Fields(annotations), nil)) {
 	case "null", "{}":
 		return nil

@@ -264,19 +264,19 @@ func keys() []string {
 // fieldOf returns the field of Rule that a key stands for, or "".
 func fieldOf(key string) string {
 	for i, k := range keys() {
-		if key == k || key == snake(k) {
+		if key == k || key == snakeCase(k) {
 			return strings.ToUpper(k[:1]) + k[1:]
 		}
 		const firstHint, lastHint = 7, 12
-		if i >= firstHint && i <= lastHint && (key == k+"Hint" || key == snake(k)+"_hint") {
+		if i >= firstHint && i <= lastHint && (key == k+"Hint" || key == snakeCase(k)+"_hint") {
 			return strings.ToUpper(k[:1]) + k[1:]
 		}
 	}
 	return ""
 }
 
-// snake returns read_only for readOnly.
-func snake(camel string) string {
+// snakeCase returns read_only for readOnly.
+func snakeCase(camel string) string {
 	var text strings.Builder
 	for _, r := range camel {
 		if 'A' <= r && r <= 'Z' {

@@ -28,12 +28,12 @@ func (c *compiler) alternatives(n *node) []*node {
 	}
 	if ref != nil && c.doc.alone {
 		c.beside(n, base)
-		if c.diet.refs {
+		if c.rules.refs {
 			return []*node{n}
 		}
 		return c.both([]*node{base}, c.expand(ref))
 	}
-	if ref != nil && c.diet.refs && onlyAnnotates(base) && len(base.members) == len(n.members)-1 {
+	if ref != nil && c.rules.refs && onlyAnnotates(base) && len(base.members) == len(n.members)-1 {
 		return []*node{n}
 	}
 	alts := []*node{base}
@@ -163,7 +163,7 @@ func described(schema, others *node) *node {
 func (c *compiler) expand(ref *node) []*node {
 	target := c.target(ref)
 	if target == nil {
-		return []*node{c.stump(ref)}
+		return []*node{c.typeOnly(ref)}
 	}
 	c.expanded += target.size
 	var all []*node

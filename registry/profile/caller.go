@@ -44,7 +44,7 @@ func outputOf(def *registry.Definition, o *Options, losses *ledger) json.RawMess
 	}
 	err := schemagate.Check(def.OutputSchema, schemagate.Limits{})
 	if err == nil {
-		d, _ := dietOf(OpenAI)
+		d, _ := rulesOf(OpenAI)
 		var out *compiled
 		if out, err = newCompiler(d, readNode(def.OutputSchema), o.MaxSchemaBytes).compile(); err == nil {
 			return out.schema.append(nil)

@@ -31,7 +31,7 @@ func Compile(p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
 // compileFrom is Compile, and remembers what it makes of the tools of a snapshot, which
 // may be nil.
 func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool, opts *Options) (*Set, error) {
-	d, ok := dietOf(p)
+	d, ok := rulesOf(p)
 	if !ok {
 		return nil, &UnknownProviderError{p}
 	}
@@ -82,7 +82,7 @@ func (s *Set) usable(def *registry.Definition) error {
 }
 
 // name gives the tools their names.
-func (s *Set) name(d *diet) {
+func (s *Set) name(d *ruleset) {
 	names := make([]string, len(s.tools))
 	for i, t := range s.tools {
 		names[i] = t.Name

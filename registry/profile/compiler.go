@@ -18,7 +18,7 @@ const (
 
 // A compiler makes of the schema of one tool what a provider takes.
 type compiler struct {
-	diet   *diet
+	rules  *ruleset
 	doc    *document
 	losses ledger
 	limit  int // bytes that the schema may have when references are written out
@@ -55,8 +55,8 @@ type compiled struct {
 
 var errNoObject = errors.New("takes no JSON object, and the arguments of a tool are one")
 
-func newCompiler(d *diet, root *node, limit int) *compiler {
-	return &compiler{diet: d, doc: newDocument(root), limit: limit}
+func newCompiler(d *ruleset, root *node, limit int) *compiler {
+	return &compiler{rules: d, doc: newDocument(root), limit: limit}
 }
 
 // compile makes the schema, with fewer references written out until it is small
@@ -89,7 +89,7 @@ func (c *compiler) attempt() (*compiled, error) {
 	c.work, c.written, c.expanded, c.inlined, c.overflow, c.depth, c.within = 0, 0, 0, false, false, 0, 0
 	c.open, c.defs, c.byTarget, c.defNames = map[*node]int{}, nil, map[*node]*definition{}, map[string]int{}
 	c.reached = map[*node]bool{}
-	if c.diet.family == whole {
+	if c.rules.family == whole {
 		return c.wholeRoot()
 	}
 	return c.formRoot()
@@ -123,7 +123,7 @@ func (c *compiler) target(ref *node) *node {
 	case c.open[target] >= c.unroll:
 		c.losses.add(ReferenceCut, Looser, ref, "the schema contains itself; it is written out %d times within itself and then cut", c.unroll)
 		return nil
-	case c.written > c.limit && !c.diet.refs || c.expanded > c.limit || c.work > maxWork:
+	case c.written > c.limit && !c.rules.refs || c.expanded > c.limit || c.work > maxWork:
 		c.overflow = true
 		c.losses.add(ReferenceCut, Looser, ref, "the schema is too large with all references written out; this one is not")
 		return nil
@@ -133,23 +133,23 @@ func (c *compiler) target(ref *node) *node {
 	return target
 }
 
-// stump returns what stands for a reference that was cut: the type of its target.
-func (c *compiler) stump(ref *node) *node {
-	stump := objectNode()
-	placed(stump, ref.parent)
+// typeOnly returns what stands for a reference that was cut: the type of its target.
+func (c *compiler) typeOnly(ref *node) *node {
+	only := objectNode()
+	placed(only, ref.parent)
 	target := c.doc.resolve(ref)
 	for _, keyword := range []string{"type", "description"} {
 		value := target.get(keyword)
 		if value == nil || c.written+c.expanded > c.limit && keyword == "description" {
 			continue
 		}
-		stump.set(keyword, value)
+		only.set(keyword, value)
 		c.expanded += value.size
 	}
-	if len(stump.members) == 0 && target.get("properties") != nil {
-		stump.set("type", textNode("object"))
+	if len(only.members) == 0 && target.get("properties") != nil {
+		only.set("type", textNode("object"))
 	}
-	return stump
+	return only
 }
 
 // define returns the definition that references to a target lead to.

@@ -61,7 +61,7 @@ func (t *Tool) ChatDeclaration() json.RawMessage {
 
 // ChatDescription returns the description as it stands in [Tool.ChatDeclaration].
 func (t *Tool) ChatDescription() string {
-	d, _ := dietOf(t.provider)
+	d, _ := rulesOf(t.provider)
 	if d.chatDescription == 0 {
 		return t.Description
 	}

@@ -58,7 +58,7 @@ func ExampleTurn_Run() {
 	// 2 arguments of tool "add": "B" is missing; it must be an integer; "A" must be an integer, not a string
 }
 
-// A call that has to be approved does not hold up the program. Somebody answers.
+// A call that has to be approved does not hold up the program. A person answers.
 func ExampleTurn_Wait() {
 	ctx := context.Background()
 	reg := newExampleRegistry()
@@ -71,7 +71,7 @@ func ExampleTurn_Wait() {
 	}
 	for _, a := range waiting.Waiting() {
 		request := a.Approval()
-		fmt.Println("somebody has to approve", request.Tool.Name)
+		fmt.Println("the user has to approve", request.Tool.Name)
 		_ = reg.Deny(ctx, request.ID, "we still need it") // or Resume, from anywhere
 	}
 	answers, _ := turn.Wait(ctx, waiting)
@@ -79,7 +79,7 @@ func ExampleTurn_Wait() {
 		fmt.Println(a.Call.ID, result.Text(a.Result))
 	}
 	// Output:
-	// somebody has to approve wipe
+	// the user has to approve wipe
 	// 1 calling tool "wipe" is not allowed: the user refused it: we still need it
 	// 2 3
 }

@@ -23,7 +23,7 @@ func (c *compiler) formRoot() (*compiled, error) {
 	c.enter(root)
 	f := c.object(root, said, true)
 	c.leave(root)
-	if !c.diet.bareRoot {
+	if !c.rules.bareRoot {
 		c.annotate(f.schema, root, said)
 	}
 	c.unsaid(root, typeObject, said)
@@ -199,7 +199,7 @@ func (c *compiler) combine(n *node, forms []form, null bool) form {
 	case len(forms) == 1:
 		return c.orNull(forms[0])
 	}
-	if types, ok := bareTypes(forms); ok && c.diet.family == typed {
+	if types, ok := bareTypes(forms); ok && c.rules.family == typed {
 		return form{schema: objectNode(member{"type", typesNode(types | nullIf(null))}), null: null}
 	}
 	all := listNode()
@@ -284,7 +284,7 @@ func (c *compiler) orNull(f form) form {
 		f.schema = made
 		return f
 	}
-	if f.schema.get("type") == nil || c.diet.family == documented && f.schema.get("enum") != nil {
+	if f.schema.get("type") == nil || c.rules.family == documented && f.schema.get("enum") != nil {
 		f.schema = objectNode(member{"anyOf", listNode(f.schema, null)})
 		return f
 	}
@@ -317,9 +317,9 @@ func (c *compiler) takesAnnotation(m member) bool {
 	case "description":
 		return true
 	case "title":
-		return c.diet.family != typed
+		return c.rules.family != typed
 	}
-	return c.diet.family == documented && !tooLarge(m.value)
+	return c.rules.family == documented && !tooLarge(m.value)
 }
 
 // unsaid notes the keywords of a plain schema, for values of some types, that no

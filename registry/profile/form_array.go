@@ -5,7 +5,7 @@ import "strconv"
 // array makes the form of a list.
 func (c *compiler) array(a *node, said map[string]bool) form {
 	out := objectNode(member{"type", textNode("array")})
-	if c.diet.depth > 0 && c.depth >= c.diet.depth {
+	if c.rules.depth > 0 && c.depth >= c.rules.depth {
 		return c.cutArray(out, a, said)
 	}
 	prefix, rest := c.tuple(a, said)
@@ -14,7 +14,7 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 	var items form
 	most := -1 // as many elements as there may be; less than 0: any number
 	switch {
-	case len(prefix) > 0 && c.diet.family == documented:
+	case len(prefix) > 0 && c.rules.family == documented:
 		items = c.positions(out, prefix, rest)
 		if rest != nil && rest.kind == 'f' {
 			most = len(prefix)
@@ -37,7 +37,7 @@ func (c *compiler) array(a *node, said map[string]bool) form {
 	for _, m := range a.members {
 		switch m.name {
 		case "minItems", "maxItems":
-			if (c.diet.family != typed || c.within > 1) && isCount(m.value) {
+			if (c.rules.family != typed || c.within > 1) && isCount(m.value) {
 				out.set(m.name, m.value)
 				said[m.name] = true
 			}
@@ -62,7 +62,7 @@ func (c *compiler) cutArray(out, a *node, said map[string]bool) form {
 	}
 	c.losses.add(AnyNarrowed, Narrower, a, "the schema is nested too deep for the provider; lists within this one cannot be told of")
 	items := objectNode()
-	if c.diet.family == documented {
+	if c.rules.family == documented {
 		items.set("anyOf", c.kinds())
 	}
 	out.set("items", items)
@@ -74,7 +74,7 @@ func (c *compiler) mostItems(out, a *node, most int) {
 	if most < 0 {
 		return
 	}
-	if c.diet.family == typed && c.within <= 1 {
+	if c.rules.family == typed && c.within <= 1 {
 		c.losses.add(KeywordDropped, Looser, a, "the provider does not take how many elements there may be")
 		return
 	}

@@ -7,7 +7,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 	for _, keyword := range []string{"properties", "required", "additionalProperties", "patternProperties"} {
 		said[keyword] = true
 	}
-	if !root && c.diet.depth > 0 && c.depth >= c.diet.depth {
+	if !root && c.rules.depth > 0 && c.depth >= c.rules.depth {
 		if len(a.get("properties").list()) > 0 || a.get("additionalProperties") != nil || hasPatterns(a) {
 			c.losses.add(DepthCut, Looser, a, "the schema is nested too deep for the provider; the model is told of an object and no more")
 		}
@@ -25,7 +25,7 @@ func (c *compiler) object(a *node, said map[string]bool, root bool) form {
 	}
 	required = slices.DeleteFunc(slices.Clone(required), func(name string) bool { return !told[name] })
 	if len(required) > 0 {
-		if c.diet.family == typed && !root && c.within == 0 {
+		if c.rules.family == typed && !root && c.within == 0 {
 			c.losses.add(KeywordDropped, Looser, a.get("required"), "servers do not show the model which properties of an object within the arguments are required")
 		}
 		out.set("required", textsNode(required))
@@ -73,7 +73,7 @@ func (c *compiler) members(a *node, required []string) *node {
 func (c *compiler) others(out, a *node, root bool) {
 	rest := a.get("additionalProperties")
 	patterns := hasPatterns(a)
-	takes := c.diet.family == documented || c.within > 0 && !root
+	takes := c.rules.family == documented || c.within > 0 && !root
 	if patterns {
 		c.losses.add(KeywordDropped, Looser, a.get("patternProperties"), "the provider does not take patterns of names")
 	}

@@ -25,7 +25,7 @@ func (c *compiler) listed(a *node, t typeSet, values []*node, said map[string]bo
 	switch {
 	case !some:
 		return form{}
-	case len(kept) == 0 || c.diet.family == documented && t == typeBoolean:
+	case len(kept) == 0 || c.rules.family == documented && t == typeBoolean:
 		if t != typeBoolean || len(kept) < 2 {
 			c.losses.add(KeywordDropped, Looser, enumOf(a), "the provider does not take these values; the model is told of the type")
 		}
@@ -48,7 +48,7 @@ func (c *compiler) takesValue(v *node) bool {
 	if tooLarge(v) {
 		return false
 	}
-	switch c.diet.family {
+	switch c.rules.family {
 	case documented:
 		return v.kind != '"' || v.text != ""
 	case typed:
@@ -73,7 +73,7 @@ func (c *compiler) limits(out, a *node, t typeSet, said map[string]bool) {
 			said[m.name] = true
 			continue
 		}
-		if c.diet.family == documented && (m.name == "exclusiveMinimum" || m.name == "exclusiveMaximum") {
+		if c.rules.family == documented && (m.name == "exclusiveMinimum" || m.name == "exclusiveMaximum") {
 			c.including(out, m, t, said)
 		}
 	}
@@ -116,9 +116,9 @@ func (c *compiler) keeps(m member, t typeSet) bool {
 	if tooLarge(m.value) || !wellFormed(m) {
 		return false
 	}
-	family := c.diet.family
+	family := c.rules.family
 	if family == typed {
-		return c.within > 0 && (m.name != "pattern" || c.diet.takesPattern(m.value.text))
+		return c.within > 0 && (m.name != "pattern" || c.rules.takesPattern(m.value.text))
 	}
 	switch m.name {
 	case "pattern":
@@ -146,7 +146,7 @@ func formats(f family, t typeSet) []string {
 
 // any makes the form of any value at all.
 func (c *compiler) any(a *node, said map[string]bool) form {
-	switch c.diet.family {
+	switch c.rules.family {
 	case documented:
 		if c.written > c.limit {
 			c.losses.add(AnyNarrowed, Narrower, a, "any value is allowed; the schema is too large to say so, the model is told of a string")

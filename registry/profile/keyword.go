@@ -226,7 +226,7 @@ func isCount(value *node) bool {
 
 // takesPattern reports whether the provider's engine reads a regular expression in
 // the same way as ours. Only what all engines know is sent.
-func (d *diet) takesPattern(pattern string) bool {
+func (d *ruleset) takesPattern(pattern string) bool {
 	if _, err := syntax.Parse(pattern, syntax.Perl); err != nil {
 		return d.lookaround && hasLookaround(pattern)
 	}

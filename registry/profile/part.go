@@ -56,9 +56,9 @@ const (
 // Where the provider has no place of its own to say that a tool failed, the first
 // part is [Failure]. An unknown provider takes nothing but text.
 func Parts(p Provider, res *mcp.CallToolResult) []Part {
-	d, ok := dietOf(p)
+	d, ok := rulesOf(p)
 	if !ok {
-		d = &diet{}
+		d = &ruleset{}
 	}
 	var parts []Part
 	if res != nil && res.IsError && !d.failure {
@@ -84,7 +84,7 @@ func Parts(p Provider, res *mcp.CallToolResult) []Part {
 }
 
 // mediaType returns the type of data that the provider takes, and "" for other data.
-func (d *diet) mediaType(data []byte) string {
+func (d *ruleset) mediaType(data []byte) string {
 	if len(data) == 0 || len(data) > d.mediaMost {
 		return ""
 	}
@@ -131,8 +131,8 @@ func webpSize(data []byte) (width, height int) {
 	return 0, 0
 }
 
-// ends reports whether an image of PNG or WebP is there to its end. Who reads the others
-// takes them without.
+// ends reports whether an image of PNG or WebP is there to its end. Decoders of
+// the others take them without.
 func ends(kind string, data []byte) bool {
 	switch kind {
 	case "image/png":

@@ -35,9 +35,9 @@ const (
 	typed
 )
 
-// A diet is what a provider takes. The rules are those of November 2026: documents,
+// A ruleset is what a provider takes, by the rules of November 2026: documents,
 // types of the providers' SDKs, and the errors that people met.
-type diet struct {
+type ruleset struct {
 	provider Provider
 	family   family
 
@@ -64,12 +64,12 @@ type diet struct {
 	failure   bool     // has a place of its own for whether a tool failed
 }
 
-// dietOf returns what a provider takes, and whether it is known.
-func dietOf(p Provider) (*diet, bool) {
+// rulesOf returns what a provider takes, and whether it is known.
+func rulesOf(p Provider) (*ruleset, bool) {
 	plain := nameRule{most: 64}
 	argument := nameRule{most: 64, also: "."}
 	images := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-	d := &diet{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384}
+	d := &ruleset{provider: p, name: plain, media: append(images, "application/pdf"), mediaMost: 16 << 20, sideMost: 16_384}
 	switch p {
 	case OpenAI, OpenAIStrict:
 		d.family, d.refs, d.deferral, d.chatDescription, d.emptyMaps = whole, true, true, 1024, true
@@ -96,7 +96,7 @@ func dietOf(p Provider) (*diet, bool) {
 }
 
 // nameOf returns the rule for the name of a tool.
-func (d *diet) nameOf(deferred bool) nameRule {
+func (d *ruleset) nameOf(deferred bool) nameRule {
 	rule := d.name
 	if deferred && d.deferredName > 0 {
 		rule.most = d.deferredName

@@ -146,7 +146,7 @@ func (c *compiler) mergedAway(out *node, objects []*node) {
 // renameArguments gives the properties of the root names that the provider takes,
 // and returns how they are called back; nil if they keep theirs.
 func (c *compiler) renameArguments(out, root *node) *codec {
-	rule := c.diet.property
+	rule := c.rules.property
 	if rule.most == 0 {
 		return nil
 	}

@@ -34,15 +34,15 @@ type shapeKey struct {
 // A shaper makes the tools of one set.
 type shaper struct {
 	snapshot *registry.Snapshot // nil: nothing is remembered
-	diet     *diet
+	rules    *ruleset
 	opts     *Options
 
 	plain, output any // the two keys, each a shapeKey: an interface is made once
 }
 
-func newShaper(snapshot *registry.Snapshot, d *diet, o *Options) *shaper {
+func newShaper(snapshot *registry.Snapshot, d *ruleset, o *Options) *shaper {
 	return &shaper{
-		snapshot: snapshot, diet: d, opts: o,
+		snapshot: snapshot, rules: d, opts: o,
 		plain:  shapeKey{d.provider, o.MaxSchemaBytes, false},
 		output: shapeKey{d.provider, o.MaxSchemaBytes, true},
 	}
@@ -50,15 +50,15 @@ func newShaper(snapshot *registry.Snapshot, d *diet, o *Options) *shaper {
 
 // tool makes all of a tool but its name.
 func (s *shaper) tool(def *registry.Definition) (Tool, error) {
-	t := Tool{Name: def.Name, Definition: def, provider: s.diet.provider}
-	if s.diet.callers {
+	t := Tool{Name: def.Name, Definition: def, provider: s.rules.provider}
+	if s.rules.callers {
 		t.AllowedCallers = callersOf(def, s.opts)
 	}
-	sh := s.shape(def, s.diet.output && t.Programs())
+	sh := s.shape(def, s.rules.output && t.Programs())
 	if sh.err != nil {
 		return Tool{}, sh.err
 	}
-	t.Deferred = s.diet.deferral && s.opts.Deferred != nil && s.opts.Deferred(def)
+	t.Deferred = s.rules.deferral && s.opts.Deferred != nil && s.opts.Deferred(def)
 	t.Description, t.Schema, t.Strict, t.codec = sh.description, sh.schema, sh.strict, sh.codec
 	t.OutputSchema, t.Losses = sh.output, sh.losses
 	return t, nil
@@ -91,16 +91,16 @@ func (s *shaper) newShape(def *registry.Definition, output, examined bool) *shap
 			return refusedShape(def, fmt.Errorf("cannot be used: %w", err))
 		}
 	}
-	c := newCompiler(s.diet, readNode(def.InputSchema), s.opts.MaxSchemaBytes)
+	c := newCompiler(s.rules, readNode(def.InputSchema), s.opts.MaxSchemaBytes)
 	sh := &shape{description: description(def.Description)}
-	if most := s.diet.chatDescription; most > 0 && sh.description != cutText(sh.description, most) {
+	if most := s.rules.chatDescription; most > 0 && sh.description != cutText(sh.description, most) {
 		c.losses.add(DescriptionCut, Unsaid, nil, "the description has more than %d characters; Chat Completions takes no more, so ChatDeclaration cuts it", most)
 	}
 	out, err := c.compile()
 	if err != nil {
 		return refusedShape(def, err)
 	}
-	if s.diet.strict {
+	if s.rules.strict {
 		out = c.strict(out)
 	}
 	sh.schema, sh.strict, sh.codec = out.schema.append(nil), out.strict, out.codec

@@ -147,7 +147,7 @@ func (s *stricter) takesStrictly(m member) bool {
 	case "title", "description", "minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum":
 		return true
 	case "pattern":
-		return s.diet.takesPattern(m.value.text)
+		return s.rules.takesPattern(m.value.text)
 	case "minItems", "maxItems":
 		return isCount(m.value)
 	case "format":

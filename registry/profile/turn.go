@@ -83,7 +83,7 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if o.Finder != nil && o.Finder.Registry() != r {
 		return nil, errors.New("profile: NewTurn: the finder is of another registry")
 	}
-	d, ok := dietOf(p)
+	d, ok := rulesOf(p)
 	if !ok {
 		return nil, &UnknownProviderError{p}
 	}

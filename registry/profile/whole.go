@@ -19,8 +19,8 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 	for _, m := range edited.members {
 		switch {
 		case m.name == "type":
-		case m.name == "enum" || m.name == "const" || m.name == "not" && !c.diet.rootNot,
-			c.diet.bareRoot && m.name != "properties" && m.name != "required":
+		case m.name == "enum" || m.name == "const" || m.name == "not" && !c.rules.rootNot,
+			c.rules.bareRoot && m.name != "properties" && m.name != "required":
 			c.dropped(m.name, root.get(m.name), m.value)
 		default:
 			out.members = append(out.members, m)
@@ -29,7 +29,7 @@ func (c *compiler) wholeRoot() (*compiled, error) {
 	if out.get("properties") == nil {
 		out.set("properties", objectNode())
 	}
-	if required := out.get("required"); required != nil && len(required.elems) == 0 && c.diet.bareRoot {
+	if required := out.get("required"); required != nil && len(required.elems) == 0 && c.rules.bareRoot {
 		out.drop("required")
 	}
 	keys := c.renameArguments(out, root)
@@ -60,7 +60,7 @@ func (c *compiler) edit(n *node) *node {
 	case 'f':
 		return placed(objectNode(member{"not", objectNode()}), n)
 	}
-	if !c.spend(1) || c.diet.depth > 0 && c.depth >= c.diet.depth {
+	if !c.spend(1) || c.rules.depth > 0 && c.depth >= c.rules.depth {
 		c.losses.add(DepthCut, Looser, n, "the schema is too deep or too large here; the model is not told more")
 		return objectNode()
 	}
@@ -78,7 +78,7 @@ func (c *compiler) editReference(n, ref *node) *node {
 		c.beside(n, beside)
 	}
 	out := c.editObject(beside)
-	if c.diet.refs {
+	if c.rules.refs {
 		target := c.doc.resolve(ref)
 		if target == nil {
 			return out
@@ -89,7 +89,7 @@ func (c *compiler) editReference(n, ref *node) *node {
 	}
 	target := c.target(ref)
 	if target == nil {
-		return described(c.editObject(c.stump(ref)), out)
+		return described(c.editObject(c.typeOnly(ref)), out)
 	}
 	c.open[target]++
 	c.depth-- // the two are one schema
@@ -142,7 +142,7 @@ func (c *compiler) editObject(n *node) *node {
 	if c.unnamed(n) {
 		out.drop("additionalProperties")
 	}
-	if c.diet.emptyMaps && typesNamed(n)&typeArray != 0 && n.get("type") != nil && out.get("items") == nil {
+	if c.rules.emptyMaps && typesNamed(n)&typeArray != 0 && n.get("type") != nil && out.get("items") == nil {
 		out.set("items", objectNode())
 	}
 	c.wrote(out)
@@ -215,7 +215,7 @@ func (c *compiler) editDependencies(out, dependencies *node) {
 func (c *compiler) editPatterns(out, n, patterns *node) {
 	all := objectNode()
 	for _, m := range patterns.members {
-		if c.diet.takesPattern(m.name) {
+		if c.rules.takesPattern(m.name) {
 			all.members = append(all.members, member{m.name, c.edit(m.value)})
 			continue
 		}
@@ -231,7 +231,7 @@ func (c *compiler) editPatterns(out, n, patterns *node) {
 
 // unnamed reports whether a schema has patterns for names that are not sent.
 func (c *compiler) unnamed(n *node) bool {
-	return slices.ContainsFunc(n.get("patternProperties").list(), func(m member) bool { return !c.diet.takesPattern(m.name) })
+	return slices.ContainsFunc(n.get("patternProperties").list(), func(m member) bool { return !c.rules.takesPattern(m.name) })
 }
 
 // refuses reports whether a keyword is not sent, and notes it.
@@ -253,7 +253,7 @@ func (c *compiler) refuses(n *node, m member) bool {
 	case "$ref", "$dynamicRef", "$recursiveRef":
 		return true
 	case "pattern":
-		if !c.diet.takesPattern(m.value.text) {
+		if !c.rules.takesPattern(m.value.text) {
 			return drop(Looser, "the provider does not take this regular expression")
 		}
 	case "enum":

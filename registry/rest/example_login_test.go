@@ -129,7 +129,7 @@ func ExampleService_Watch() {
 	// context canceled
 }
 
-// Whoever runs APIs that others describe lets them reach public addresses only, and
+// A program that runs APIs of other authors lets them reach public addresses only, and
 // gives them no secrets but theirs.
 func ExampleNetwork() {
 	api := &rest.API{Name: "guest", BaseURL: "https://10.0.0.7/admin"}

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 )
 
-// petStore is somebody's API.
+// petStore is an API of another program.
 func petStore() *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /pets/{id}", func(w http.ResponseWriter, r *http.Request) {

@@ -60,8 +60,8 @@ type lateError struct{ after time.Duration }
 
 func (e *lateError) Error() string { return "no whole answer within " + e.after.String() }
 
-// A link is how a Service reaches its API.
-type link struct {
+// A sender sends the requests of a Service to its API.
+type sender struct {
 	api     string
 	base    target
 	headers []linkHeader
@@ -82,7 +82,7 @@ type linkHeader struct {
 // prepare checks the base URL, the headers and the login, and makes what send needs.
 func (s *Service) prepare() []Problem {
 	p := &problems{}
-	l := &link{api: s.api.Name, lookup: s.opts.Secrets}
+	l := &sender{api: s.api.Name, lookup: s.opts.Secrets}
 	if l.lookup == nil {
 		l.lookup = environment
 	}
@@ -102,7 +102,7 @@ func (s *Service) prepare() []Problem {
 		l.tokens = &tokens{}
 	}
 	checkHealth(s.api.HealthPath, p)
-	s.link = l
+	s.sender = l
 	return p.list
 }
 
@@ -122,7 +122,7 @@ func parseBase(raw string, p *problems) target {
 }
 
 // check notes why an address may not be spoken to, as far as that can be seen.
-func (l *link) check(t target, field string, p *problems) {
+func (l *sender) check(t target, field string, p *problems) {
 	if t.host == "" {
 		return // has a problem already
 	}
@@ -133,7 +133,7 @@ func (l *link) check(t target, field string, p *problems) {
 }
 
 // setHeaders checks the headers of all requests.
-func (l *link) setHeaders(api *API, p *problems) {
+func (l *sender) setHeaders(api *API, p *problems) {
 	taken := map[string]bool{l.login.header(): true}
 	for _, name := range slices.Sorted(maps.Keys(api.Headers)) {
 		place := "headers." + name
@@ -167,7 +167,7 @@ func (l *link) setHeaders(api *API, p *problems) {
 // there was is not valid any more, and returns the whole answer, without the secrets
 // that were sent. Its errors are *RequestError, *SecretError and *TokenError.
 func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
-	l := s.link
+	l := s.sender
 	if l.closed.Load() {
 		return nil, &RequestError{API: l.api, Endpoint: r.endpoint, NotSent: true, Err: ErrClosed}
 	}
@@ -199,7 +199,7 @@ func (s *Service) send(ctx context.Context, r *request) (*answer, error) {
 }
 
 // fail makes an error of the time before the request was sent one of the call.
-func (l *link) fail(ctx context.Context, r *request, err error) error {
+func (l *sender) fail(ctx context.Context, r *request, err error) error {
 	var secret *SecretError
 	var token *TokenError
 	if errors.As(err, &secret) || errors.As(err, &token) {
@@ -209,7 +209,7 @@ func (l *link) fail(ctx context.Context, r *request, err error) error {
 }
 
 // reason returns why something failed: if its time was over, which.
-func (l *link) reason(ctx context.Context, err error) error {
+func (l *sender) reason(ctx context.Context, err error) error {
 	var late *lateError
 	switch {
 	case ctx.Err() == nil:
@@ -221,7 +221,7 @@ func (l *link) reason(ctx context.Context, err error) error {
 }
 
 // sendOnce sends a request with the token of the keyring.
-func (l *link) sendOnce(ctx context.Context, k *keyring, r *request) (*answer, error) {
+func (l *sender) sendOnce(ctx context.Context, k *keyring, r *request) (*answer, error) {
 	out := *r
 	out.header = r.header.Clone()
 	if out.header == nil {
@@ -276,7 +276,7 @@ func (l *link) sendOnce(ctx context.Context, k *keyring, r *request) (*answer, e
 const untilEnd = 24 * time.Hour
 
 // requestError makes an error of the guard one of the call.
-func (l *link) requestError(ctx context.Context, r *request, err error) error {
+func (l *sender) requestError(ctx context.Context, r *request, err error) error {
 	e := &RequestError{API: l.api, Endpoint: r.endpoint, Err: err}
 	var refused *guardhttp.Refusal
 	var failed *guardhttp.Failure
@@ -303,10 +303,10 @@ func (k *keyring) cleaned(a *answer) *answer {
 // Close forgets tokens and hangs up connections that are not in use. Calls after it
 // fail with [ErrClosed]; those that are under way go on. Closing again does nothing.
 func (s *Service) Close() error {
-	s.link.closed.Store(true)
-	if s.link.tokens != nil {
-		s.link.tokens.close()
+	s.sender.closed.Store(true)
+	if s.sender.tokens != nil {
+		s.sender.tokens.close()
 	}
-	s.link.guard.Close()
+	s.sender.guard.Close()
 	return nil
 }

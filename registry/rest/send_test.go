@@ -178,7 +178,7 @@ func TestCallersWhoGiveUp(t *testing.T) {
 func TestSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example"}}}, Network{})
-		s.link.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Response, error) {
+		s.sender.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Response, error) {
 			select {
 			case <-time.After(4 * time.Second):
 			case <-ctx.Done():
@@ -201,7 +201,7 @@ func TestSlowAnswers(t *testing.T) {
 		}
 		// Fetched, used, fetched again, used again: 16 s of the 30 that are usual.
 		began := time.Now()
-		s.link.tokens = &tokens{}
+		s.sender.tokens = &tokens{}
 		if a, err := trySend(t, s, &request{method: "POST"}); err != nil || a.status != 401 || time.Since(began) != 16*time.Second {
 			t.Errorf("%+v, %v after %v", a, err, time.Since(began))
 		}
@@ -291,9 +291,9 @@ func TestPublicOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.link.guard.Close()
-		s.link.guard = n.guard(names, "api.example")
-		s.link.do = s.link.guard.Do
+		s.sender.guard.Close()
+		s.sender.guard = n.guard(names, "api.example")
+		s.sender.do = s.sender.guard.Do
 		_, err = trySend(t, s, get())
 		var failed *RequestError
 		if !errors.As(err, &failed) || mcp.OutcomeOf(err) != mcp.NotSent || !strings.Contains(err.Error(), "leads to") {
@@ -316,8 +316,8 @@ func TestRebinding(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.link.guard = n.guard(namesOf(t, "127.0.0.2", "127.0.0.1"), "api.example")
-	s.link.do = s.link.guard.Do
+	s.sender.guard = n.guard(namesOf(t, "127.0.0.2", "127.0.0.1"), "api.example")
+	s.sender.do = s.sender.guard.Do
 	for i, want := range []string{"refused", "leads to this machine"} {
 		_, err := trySend(t, s, get())
 		if err == nil || !strings.Contains(err.Error(), want) || mcp.OutcomeOf(err) != mcp.NotSent {

@@ -32,12 +32,12 @@ type Options struct {
 // A Service is an [API] in use. Make one with [New]. All methods are safe for
 // concurrent use.
 type Service struct {
-	api   *API
-	opts  Options
-	ops   []*operation
-	tools []*tool
-	link  *link
-	sick  atomic.Bool // as Watch has found
+	api    *API
+	opts   Options
+	ops    []*operation
+	tools  []*tool
+	sender *sender
+	sick   atomic.Bool // as Watch has found
 }
 
 // New makes a Service of an API, of which it keeps a copy. Nothing is sent and no
@@ -97,7 +97,7 @@ func (s *Service) compile() error {
 			found.add("name", "is that of another endpoint, too")
 		}
 		names[ep.Name] = true
-		s.ops = append(s.ops, compileEndpoint(api, &s.link.login, ep, &found))
+		s.ops = append(s.ops, compileEndpoint(api, &s.sender.login, ep, &found))
 	}
 	if len(found.list) > 0 {
 		return &APIError{api.Name, found.list[:min(len(found.list), maxProblems)]}

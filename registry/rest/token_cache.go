@@ -138,7 +138,7 @@ func tokenKeyOf(ctx context.Context, r *guardhttp.Request) tokenKey {
 
 // token makes the keyring hold the token of the user, and returns it: one that is
 // kept, or a new one. It returns nil if the API wants none.
-func (l *link) token(ctx context.Context, k *keyring) (*token, error) {
+func (l *sender) token(ctx context.Context, k *keyring) (*token, error) {
 	s := l.login.source
 	if s == nil {
 		return nil, nil

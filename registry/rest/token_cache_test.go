@@ -210,7 +210,7 @@ func TestASlowTokenEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.link.do = func(ctx context.Context, _ *guardhttp.Request) (*guardhttp.Response, error) {
+		s.sender.do = func(ctx context.Context, _ *guardhttp.Request) (*guardhttp.Response, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}

@@ -50,7 +50,7 @@ func (e *TokenError) Unwrap() error { return e.Err }
 func (e *TokenError) Outcome() mcp.Outcome { return mcp.NotSent }
 
 // fetch asks for a token.
-func (l *link) fetch(ctx context.Context, r *guardhttp.Request) (*token, error) {
+func (l *sender) fetch(ctx context.Context, r *guardhttp.Request) (*token, error) {
 	s := l.login.source
 	began := time.Now()
 	fail := func(status int, err error) error {

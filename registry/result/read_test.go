@@ -6,7 +6,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Whoever changes what he has read does not change what is kept.
+// A caller that changes what it has read does not change what is kept.
 func TestReadBlocksAreCopies(t *testing.T) {
 	r := New(&Options{})
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("image"), MIMEType: "image/png"}}}

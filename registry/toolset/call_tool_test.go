@@ -120,7 +120,7 @@ func TestCallToolErrors(t *testing.T) {
 	}
 }
 
-// Who is asked sees the tool that is called, and his answer is for that one.
+// The user who is asked sees the tool that is called, and their answer is for that one.
 func TestCallToolAsks(t *testing.T) {
 	r := searching(t, registry.Options{Approver: policy.Cautious()})
 	tool, calls := recorded("github", "create_issue", titled)

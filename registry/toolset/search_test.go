@@ -95,7 +95,8 @@ func TestSearchFindsNothingInQuarantine(t *testing.T) {
 	wantFound(t, r, "burn", "notes__burn")
 }
 
-// Nobody finds what he may not call, nor the tools for searching themselves.
+// A user does not find tools that they may not call, nor the tools for searching
+// themselves.
 func TestSearchIsForTheUser(t *testing.T) {
 	r := newBelt(t, &registry.Options{
 		Approver: mustPolicy(t, approval.Allow, policy.Rule{Verdict: approval.Deny, User: "guest", Tool: "*delete*"}),
