@@ -52,8 +52,8 @@ func readCallback(callback string) (*response, error) {
 }
 
 // StateOf returns the state of the address that a browser came back to, by which
-// the [Pending] is found that it answers. That it is the right one is found out by
-// [Flow.Complete]. The error is a [*StateError].
+// the [Pending] is found that it answers. [Flow.Complete]
+// checks that it is the right one. The error is a [*StateError].
 func StateOf(callback string) (string, error) {
 	r, err := readCallback(callback)
 	if err != nil {

@@ -22,8 +22,8 @@ func servers() (as *authtest.Server, address string) {
 	return as, mcp.URL
 }
 
-// A whole login: the user visits the address of the Pending, agrees, and his
-// browser comes back with a code.
+// A whole login: the user visits the address of the Pending, agrees, and their browser
+// comes back with a code.
 func ExampleFlow_Complete() {
 	ctx := context.Background()
 	as, address := servers()
@@ -140,7 +140,7 @@ func ExampleStateOf() {
 	// Output: af0ifjsldkj
 }
 
-// Tokens that come to an end are renewed, and revoked when nobody needs them.
+// Tokens that come to an end are renewed, and revoked when they are not needed any more.
 func ExampleFlow_Refresh() {
 	ctx := context.Background()
 	as, address := servers()
