@@ -47,7 +47,7 @@ func ask(ctx context.Context, tools *belt.Turn, waiting *profile.WaitingError) (
 	return tools.Results(answers...), err
 }
 
-// show tells somebody what waits for him.
+// show tells a person what waits for them.
 func show(waiting *profile.WaitingError) {
 	for _, a := range waiting.Waiting() {
 		if request := a.Approval(); request != nil {

@@ -120,7 +120,7 @@ func TestResumeTwoAfterRestart(t *testing.T) {
 	}
 }
 
-// Another user who resumes with the same belt is asked himself, whatever he brings.
+// Another user who resumes with the same belt is asked, whatever they bring.
 func TestSameBeltAnotherUser(t *testing.T) {
 	for _, decision := range []any{nil, belt.Decision{Approve: true}, belt.Decision{}} {
 		var l log

@@ -39,8 +39,9 @@ func newDescribed(t *testing.T, l *log, description string, opts *approval.Optio
 	return r
 }
 
-// What one user was asked about, nobody else decides: he is asked himself. Who has no
-// name answers for others as long as the registry knows whom it has asked.
+// Another user does not decide what one user was asked about: they are asked themselves.
+// A context without a user answers for others as long as the registry knows which user it
+// has asked.
 func TestDecisionOfAnotherUser(t *testing.T) {
 	for name, c := range map[string]struct {
 		user    string

@@ -47,7 +47,7 @@ func answer(ctx context.Context, llm llms.Model, reg *registry.Registry, message
 	}
 }
 
-// show tells a person what waits for him.
+// show tells a person what waits for them.
 func show(waiting *profile.WaitingError) {
 	for _, a := range waiting.Waiting() {
 		if request := a.Approval(); request != nil {

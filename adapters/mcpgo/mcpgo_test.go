@@ -96,7 +96,7 @@ type over struct {
 	err  error
 }
 
-// Elicit is the user's program: it shows him a page.
+// Elicit is the user's program: it shows them a page.
 func (c *chain) Elicit(ctx context.Context, request gomcp.ElicitationRequest) (*gomcp.ElicitationResult, error) {
 	c.urls <- request.Params.URL
 	return &gomcp.ElicitationResult{ElicitationResponse: gomcp.ElicitationResponse{Action: gomcp.ElicitationResponseActionAccept}}, nil
@@ -115,7 +115,7 @@ func (c *chain) Resume(ctx context.Context) (*adaptertest.Turn, error) {
 }
 
 // run lets the inner agent work, until a person is wanted: then it goes on, for the call
-// waits for him, though ctx may end.
+// waits for them, though ctx may end.
 func (c *chain) run(ctx context.Context, work func(context.Context) (*adaptertest.Turn, error)) (*adaptertest.Turn, error) {
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(ctx.Err()) })

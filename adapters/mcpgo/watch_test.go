@@ -293,7 +293,7 @@ func TestWatchListensAgainSoon(t *testing.T) {
 	})
 }
 
-// The stream of somebody else stays his.
+// The stream of another listener stays open.
 func TestWatchDoesNotFightForTheStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{answer: func(ctx context.Context, method string, _ json.RawMessage) (string, error) {

@@ -111,7 +111,7 @@ func ExampleTurn_Run() {
 	// <nil>
 }
 
-// What waits for nobody may be told to the model at once.
+// The model may be told at once of calls that no person answers.
 func ExampleTurn_Results() {
 	ctx := context.Background()
 	reg := registry.New(&registry.Options{Approver: policy.Cautious()})

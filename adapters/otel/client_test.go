@@ -148,7 +148,7 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// What the caller put into _meta stays, and a trace of his is not mixed with ours.
+// What the caller put into _meta stays, and their trace is not mixed with ours.
 func TestCallersMetaStays(t *testing.T) {
 	l := newLab(t, belt.Options{})
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(`{"content":[]}`)})

@@ -66,7 +66,7 @@ func ExampleTelemetry_Registry() {
 	// internal execute_tool notes__list
 }
 
-// A server of the official SDK goes on with the trace of whoever asks it.
+// A server of the official SDK goes on with the trace of its client.
 func ExampleTelemetry_Server() {
 	server := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1"}, nil)
 	belt.New(nil).Server(server)

@@ -91,7 +91,7 @@ func (s *served) send(next sdk.MethodHandler) sdk.MethodHandler {
 
 // room returns how many names may be told apart with the one in a request, which the
 // client may have made up. A call that was refused as of something unknown adds none.
-// One that has failed may have been refused before anybody looked for the name, so
+// One that has failed may have been refused before the name was looked up, so
 // that half the room is not for it.
 func (t *Telemetry) room(done fate, err error) int {
 	switch {
