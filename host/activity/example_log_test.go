@@ -43,7 +43,7 @@ func Example() {
 	// create_issue <nil>
 }
 
-// Arguments that mean the same have one hash, which tells nobody what they are.
+// Arguments that mean the same have one hash, which does not tell what they are.
 func ExampleLog_Record() {
 	ctx := context.Background()
 	memory := activity.NewMemory(0)
@@ -82,7 +82,7 @@ func ExampleSlog() {
 	// Output: level=WARN msg="mcp: call" id=call_1 server=github tool=create_issue outcome=timeout
 }
 
-// Whoever watches over a program learns here what its log has lost.
+// The operator of a program learns here what its log has lost.
 func ExampleLog_Status() {
 	ctx := context.Background()
 	log := activity.New(&activity.Options{MaxQueued: 100}, activity.NewMemory(0))

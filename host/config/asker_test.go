@@ -202,7 +202,7 @@ func TestInputsEndWithTheirContext(t *testing.T) {
 		}
 	}
 	if asked != 1 {
-		t.Errorf("the user was asked %d times after he was gone", asked)
+		t.Errorf("the user was asked %d times after the context had ended", asked)
 	}
 }
 

@@ -51,8 +51,8 @@ func programs() []program {
 }
 
 // programOf returns the program whose file that is, and the format that it has there;
-// empty ones if no place of [Find] ends like the path. Whose home the file is in does
-// not matter.
+// empty ones if no place of [Find] ends like the path. The owner of the home
+// that the file is in does not matter.
 func programOf(file string) (p program, format string) {
 	slashed := strings.ToLower("/" + strings.TrimPrefix(strings.ReplaceAll(filepath.ToSlash(file), `\`, "/"), "/"))
 	linux := &finder{FindOptions{GOOS: "linux", Home: "/", Lookup: func(string) (string, bool) { return "", false }}}

@@ -104,7 +104,7 @@ func (e *entry) certificateFile(n *jsonc.Node, at jsonc.Path) string {
 }
 
 // launchRoute says all that an entry says of the way to the server, so that none of it
-// can change unseen. Whose certificates are trusted is what the file of them holds.
+// can change unseen. The file of certificates holds those that are trusted.
 func launchRoute(s *Server) string {
 	var parts []string
 	if s.Proxy != "" {

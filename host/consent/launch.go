@@ -48,8 +48,9 @@ type Launch struct {
 	// Empty if all are, under their own.
 	Tools string
 
-	// Accepted says, in one line, how many tools of the server count as accepted already, by
-	// whom and until when, such as by a ledger that came with the project. Empty if none do.
+	// Accepted says, in one line, how many tools of the server count as accepted already,
+	// who accepted them and until when, such as by a ledger that came with the project.
+	// Empty if none do.
 	Accepted string
 
 	// References say where the entry puts what of this machine, as written, such as

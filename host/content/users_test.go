@@ -17,7 +17,7 @@ import (
 )
 
 // usersHost runs a server "mine" with a connection for each user, whose resources and
-// prompts carry his name, and a server "ours" that all share.
+// prompts carry their name, and a server "ours" that all share.
 func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 	t.Helper()
 	h := host.New(&host.Options{StateDir: host.NoState, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
@@ -85,7 +85,7 @@ func TestListsOfUsers(t *testing.T) {
 	}
 }
 
-// A user's updates are those of his own connection, and go on with the next one.
+// A user's updates are those of their own connection, and go on with the next one.
 func TestUpdatesOfUsers(t *testing.T) {
 	made := make(chan *sdk.Server, 10)
 	h := usersHost(t, made)

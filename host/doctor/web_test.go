@@ -320,7 +320,7 @@ func statusOfAll(h *host.Host) string {
 	return text
 }
 
-// A user's own connection is tested for him.
+// A user's own connection is tested for that user.
 func TestTestOfAUser(t *testing.T) {
 	var asked atomic.Value
 	h := newHost(t, &host.Options{Transport: func(key session.Key, _ *config.Server) (mcp.Transport, error) {

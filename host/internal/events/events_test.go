@@ -183,7 +183,7 @@ func TestRecordedApprovals(t *testing.T) {
 	}
 	nobodys := ask(t.Context())
 	if _, err := reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
-		t.Fatal("bob resumed what is not his")
+		t.Fatal("bob resumed the call of another user")
 	}
 	if _, err := reg.Approve(t.Context(), nobodys, nil); err != nil {
 		t.Fatal(err)

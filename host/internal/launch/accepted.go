@@ -15,7 +15,8 @@ const (
 )
 
 // AcceptedTools says, in one line, how many tools of a server the ledger counts as accepted,
-// by whom and until when: it may have come with a project. It is empty if there are none.
+// who accepted them and until when: the ledger may have come with a project. It is empty
+// if there are none.
 func AcceptedTools(accepted *ledger.Ledger, server string) string {
 	type decider struct {
 		by    string
