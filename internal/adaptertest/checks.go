@@ -108,7 +108,7 @@ func toolFor(req *Request, what string) *Tool {
 	return nil
 }
 
-// ask has a turn that does not wait for anybody, and returns the last request.
+// ask has a turn that does not wait for a person, and returns the last request.
 func (k *kit) ask(message string, replies ...func(*Request) Reply) *Request {
 	k.Helper()
 	return k.askAs(k.Context(), message, replies...)

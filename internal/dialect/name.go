@@ -14,7 +14,7 @@ const (
 	MaxName = 64
 	// MaxTitle bounds the name of a server as written, in characters, which are bytes.
 	MaxTitle = 128
-	// MaxTimeout is far more than anybody waits, and far from overflow.
+	// MaxTimeout is far more than a user waits, and far from overflow.
 	MaxTimeout = 365 * 24 * time.Hour
 )
 

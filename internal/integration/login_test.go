@@ -194,7 +194,7 @@ func TestLoginDeclined(t *testing.T) {
 	if err := <-ended; !errors.As(err, &refused) || refused.Code != "access_denied" {
 		t.Errorf("error %v", err)
 	}
-	// He is not asked again before somebody asks for it.
+	// The user is not asked again before a call asks for it.
 	var required *auth.LoginRequiredError
 	if _, err := r.client.CallTool(ctxFor(t), "whoami", nil, nil); !errors.As(err, &required) || required.URL != "" || required.Reason == "" {
 		t.Errorf("after that: %v", err)

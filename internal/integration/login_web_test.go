@@ -76,8 +76,8 @@ func (a *webApp) whoami(t *testing.T, user string) (string, error) {
 	return text(res), nil
 }
 
-// TestLoginOfWebUsers has two users of one web program log in, each with a browser
-// of his own, and none with the login of the other.
+// TestLoginOfWebUsers has two users of one web program log in, each with a browser of
+// their own, and none with the login of the other.
 func TestLoginOfWebUsers(t *testing.T) {
 	app := serveApp(t, serveNotes(t))
 	browser := browse(t)

@@ -41,7 +41,7 @@ func checkFiles(tr *tree, logf func(string, ...any)) []string {
 	return problems
 }
 
-// checkText finds paths of somebody's machine in any file that is text. In an
+// checkText finds paths of one machine in any file that is text. In an
 // example of a user's folder the user is called me, user, you, alice, ann or bob.
 func checkText(fsys fs.FS) ([]string, error) {
 	const before = `(?:^|[^\w.~}/-])`
