@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A browser is what a user has before him.
+// A browser is what a user works with.
 type browser struct {
 	t      *testing.T
 	client *http.Client
@@ -163,7 +163,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("markup of others, or something from elsewhere:\n%s", b.body)
 	}
 
-	// Nobody else approves it.
+	// No other user approves it.
 	form := b.form("approve", "")
 	for name, spoil := range map[string]func(*http.Request){
 		"foreign origin": func(r *http.Request) { r.Header.Del("Sec-Fetch-Site"); r.Header.Set("Origin", "http://evil.example") },

@@ -103,7 +103,7 @@ func (p *page) loggedIn(next http.Handler) http.Handler {
 			return
 		}
 		// From here on everything is done as the user: the registry shows and
-		// takes no calls of anybody else.
+		// takes no calls of other callers.
 		next.ServeHTTP(w, r.WithContext(session.WithUser(r.Context(), user)))
 	})
 }
