@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// unprivileged returns what makes a program run as somebody who may not do everything:
-// PostgreSQL does not start otherwise. The folder becomes his.
+// unprivileged returns what makes a program run as a user without all rights:
+// PostgreSQL does not start otherwise. The folder becomes that user's.
 func unprivileged(t testing.TB, dir string) func(*exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {
