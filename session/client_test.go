@@ -20,8 +20,8 @@ import (
 
 var _ transport.Authenticator = (*session.Handler)(nil)
 
-// A user is somebody with a client of a protected server, and with a manager that
-// keeps his session.
+// A user is a person with a client of a protected server, and with a manager that keeps
+// their session.
 type user struct {
 	t       *testing.T
 	ctx     context.Context

@@ -20,29 +20,29 @@ type entry struct {
 	name    string
 	spread  float64 // 0 to 1: where in the time for it the token is renewed
 
-	mu      sync.Mutex // guards the following; held for no time
-	known   *record    // the newest known; nil if none was read yet
-	at      seal.Version
-	read    time.Time     // when it was last read
-	retired bool          // another entry takes this one's place
-	turns   int           // counts the changes of known
-	nonce   string        // the newest DPoP nonce of the server
-	changed chan struct{} // closed and replaced with every change of known
-	job     *job          // the work under way
-	active  *activePrompt // the login that is shown to the user
-	watched int           // callers that wait for changes, and say when they no longer do
-	awaited bool          // a caller was given changed since it was made
-	unsaved *answer       // no caller has got it yet
-	proven  auth.Secret   // the access token that the server has last accepted
-	doubted auth.Secret   // the one that it refused last, before it had taken it
-	doubts  int           // such in a row
-	retryAt time.Time     // no renewal before
-	fails   int           // attempts that failed in a row
-	lastErr error         // of the last of them
-	queued  bool          // the keeper is about to look at it
-	due     time.Time     // when the keeper looks at it; zero for never
-	looked  time.Time     // when it last has
-	looks   int           // how often it has since the last change
+	mu       sync.Mutex // guards the following; held for no time
+	known    *record    // the newest known; nil if none was read yet
+	at       seal.Version
+	read     time.Time     // when it was last read
+	retired  bool          // another entry takes this one's place
+	turns    int           // counts the changes of known
+	nonce    string        // the newest DPoP nonce of the server
+	changed  chan struct{} // closed and replaced with every change of known
+	job      *job          // the work under way
+	active   *activePrompt // the login that is shown to the user
+	watched  int           // callers that wait for changes, and say when they no longer do
+	awaited  bool          // a caller was given changed since it was made
+	unsaved  *answer       // no caller has got it yet
+	proven   auth.Secret   // the access token that the server has last accepted
+	doubted  auth.Secret   // the one that it refused last, before it had taken it
+	refusals int           // such in a row
+	retryAt  time.Time     // no renewal before
+	fails    int           // attempts that failed in a row
+	lastErr  error         // of the last of them
+	queued   bool          // the keeper is about to look at it
+	due      time.Time     // when the keeper looks at it; zero for never
+	looked   time.Time     // when it last has
+	looks    int           // how often it has since the last change
 }
 
 func newEntry(m *Manager, key Key) *entry {
@@ -214,13 +214,13 @@ func (e *entry) refused(access auth.Secret) int {
 	defer e.mu.Unlock()
 	switch access {
 	case e.proven:
-		e.proven, e.doubts = "", 0
+		e.proven, e.refusals = "", 0
 	case e.doubted:
 	default:
 		e.doubted = access
-		e.doubts++
+		e.refusals++
 	}
-	return e.doubts
+	return e.refusals
 }
 
 // accepted notes that the server has taken a token.
@@ -228,7 +228,7 @@ func (e *entry) accepted(access auth.Secret) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.proven != access {
-		e.proven, e.doubts = access, 0
+		e.proven, e.refusals = access, 0
 	}
 }
 

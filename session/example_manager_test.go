@@ -60,7 +60,7 @@ func ExampleManager_Login() {
 		fmt.Println(err)
 		return
 	}
-	// The user goes to login.URL, and his browser comes back to the program. That
+	// The user goes to login.URL, and their browser comes back to the program. That
 	// is what Manager.CallbackHandler is for; here all is played.
 	callback, err := as.Approve(ctx, login.URL)
 	if err != nil {

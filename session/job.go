@@ -20,9 +20,9 @@ const (
 	leaseTime = requestTime + 15*time.Second
 	// leasePoll is how often it is looked at.
 	leasePoll = 200 * time.Millisecond
-	// maxDoubts is how many new tokens in a row a server may refuse before the
+	// maxRefusals is how many new tokens in a row a server may refuse before the
 	// login counts as ended.
-	maxDoubts = 3
+	maxRefusals = 3
 )
 
 // A request says why a session has to change.
@@ -210,7 +210,7 @@ func (j *job) do(ctx context.Context) error {
 		return nil // another process was faster
 	}
 	if grant != nil && j.request.rejected {
-		over, err := j.doubt(ctx, grant)
+		over, err := j.judgeRefusal(ctx, grant)
 		if err != nil {
 			return err
 		}
@@ -232,19 +232,19 @@ func (j *job) do(ctx context.Context) error {
 	return j.beginLogin(ctx, cmp.Or(j.reason, j.record.Ended))
 }
 
-// doubt considers what it means that the server refuses a token. It reports true
+// judgeRefusal decides what it means that the server refuses a token. It reports true
 // if the login is over.
-func (j *job) doubt(ctx context.Context, grant *auth.TokenSet) (over bool, err error) {
-	doubts := j.refused(j.request.sent)
+func (j *job) judgeRefusal(ctx context.Context, grant *auth.TokenSet) (over bool, err error) {
+	refusals := j.refused(j.request.sent)
 	switch {
-	case doubts == 0:
+	case refusals == 0:
 		return false, nil // it had been good, and has come to its end
-	case doubts > maxDoubts && !j.config.Grant.Interactive():
+	case refusals > maxRefusals && !j.config.Grant.Interactive():
 		if time.Since(grant.Token.Obtained) > renewCeiling {
 			return false, nil
 		}
 		return false, j.failed(errors.New("the server refuses new tokens; it may trust another authorization server, or expect another audience"))
-	case doubts > maxDoubts:
+	case refusals > maxRefusals:
 		return true, j.end(ctx, "the server no longer accepts the tokens of this login")
 	case j.moved(ctx, grant):
 		return true, j.end(ctx, "the server has another authorization server now")

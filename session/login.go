@@ -106,7 +106,7 @@ func (j *job) beginLogin(ctx context.Context, reason string) error {
 	if !j.config.Grant.Interactive() && (j.request.asked || j.record.DeclinedReason == "") {
 		return j.obtain(ctx, nil)
 	}
-	if l := j.record.Login; l != nil && j.stillGood(ctx, l) {
+	if l := j.record.Login; l != nil && j.canFinish(ctx, l) {
 		if j.request.asked && j.record.StepUps != nil {
 			if err := j.put(ctx, func(r *record) { r.StepUps = nil }); err != nil {
 				return err

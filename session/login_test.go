@@ -14,7 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 )
 
-// A user answers the logins that are shown to him.
+// A user answers the logins that are shown to them.
 type user struct {
 	server *authtest.Server
 	answer func(ctx context.Context, url string) (string, error)

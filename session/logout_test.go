@@ -36,7 +36,7 @@ func TestLogoutDuringTheLogin(t *testing.T) {
 		t.Errorf("completed: %v", err)
 	}
 	if g := w.grantOf(m, alice); g != nil {
-		t.Error("the user is logged in after he has logged out")
+		t.Error("the user is logged in after the logout")
 	}
 	for _, f := range w.as.Families() {
 		if !f.Ended {
@@ -57,7 +57,7 @@ func TestLogoutTakesWhatWasNotSaved(t *testing.T) {
 	}
 	w.mustNeedLogin(m, alice)
 	if g := w.grantOf(m, alice); g != nil {
-		t.Error("the user is logged in after he has logged out")
+		t.Error("the user is logged in after the logout")
 	}
 }
 

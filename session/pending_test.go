@@ -153,7 +153,7 @@ func TestWaitForALoginThatIsCalledOff(t *testing.T) {
 }
 
 // In a web program only a user who has said no is not asked again: nothing is
-// shown there that he has not clicked on.
+// shown there that they have not clicked on.
 func TestLoginThatFailsInAWebProgram(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault authtest.Fault

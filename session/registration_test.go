@@ -139,7 +139,7 @@ func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := w.as.Granted("client_credentials"); n != maxDoubts+1 || failed == nil {
+	if n := w.as.Granted("client_credentials"); n != maxRefusals+1 || failed == nil {
 		t.Fatalf("%d tokens, error %v", n, failed)
 	}
 	open.Store(true)

@@ -303,7 +303,7 @@ func TestServerThatRefusesNewTokens(t *testing.T) {
 		}
 	}
 	w.mustNeedLogin(m, alice)
-	if n := w.as.Granted("refresh_token"); n > maxDoubts {
+	if n := w.as.Granted("refresh_token"); n > maxRefusals {
 		t.Errorf("%d refreshes", n)
 	}
 }

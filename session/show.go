@@ -15,8 +15,8 @@ type activePrompt struct {
 	err  error         // set before
 }
 
-// stillGood reports whether a login that was begun can still be finished.
-func (j *job) stillGood(ctx context.Context, l *login) bool {
+// canFinish reports whether a login that was begun can still be finished.
+func (j *job) canFinish(ctx context.Context, l *login) bool {
 	if time.Until(l.Expires) < freshLogin {
 		return false
 	}
@@ -111,7 +111,7 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, ps auth.P
 		callback, err = ps.Show(ctx, p.Login)
 		defer func() { _ = ps.Close() }()
 		if err != nil {
-			return e.shownInVain(p, err)
+			return e.noteUnfinished(p, err)
 		}
 	}
 	if p.Login.Device == nil {
@@ -120,18 +120,18 @@ func (e *entry) show(ctx context.Context, flow *auth.Flow, p *pending, ps auth.P
 		if err == nil || errors.As(err, &failed) && failed.NotSent {
 			return err
 		}
-		return e.shownInVain(p, err) // unless Complete has seen to that
+		return e.noteUnfinished(p, err) // unless Complete has seen to that
 	}
 	grant, err := flow.Poll(ctx, p.Login)
 	if err != nil {
-		return e.shownInVain(p, err)
+		return e.noteUnfinished(p, err)
 	}
 	return e.conclude(p, grant, nil)
 }
 
-// shownInVain notes that a login was shown in vain. The user is not asked again
+// noteUnfinished notes that a login was shown in vain. The user is not asked again
 // before the program asks for it.
-func (e *entry) shownInVain(p *pending, why error) error {
+func (e *entry) noteUnfinished(p *pending, why error) error {
 	if e.manager.closing.Err() != nil {
 		return why // the next process may ask
 	}

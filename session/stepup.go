@@ -34,7 +34,7 @@ func (j *job) stepUp(ctx context.Context, grant *auth.TokenSet) error {
 		}
 		return j.obtain(ctx, slices.Concat(grant.Requested, grant.Scopes, j.request.stepUp))
 	}
-	if l := j.record.Login; l != nil && j.stillGood(ctx, l) {
+	if l := j.record.Login; l != nil && j.canFinish(ctx, l) {
 		return j.loginRequired("")
 	}
 	if j.record.StepUps[j.request.operation] >= maxStepUps || j.record.DeclinedReason != "" {

@@ -106,8 +106,7 @@ func runStormProcess(dir string) {
 	}
 }
 
-// stormCall makes one call as a transport does, and as somebody who comes again
-// when he is told to.
+// stormCall makes one call as a transport does, and again when a caller is told to.
 func stormCall(client *http.Client, h *session.Handler, url string) error {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
 	ctx, stop := context.WithTimeout(context.Background(), stormPatience)

@@ -150,7 +150,8 @@ func TestWriterThatStoppedForLong(t *testing.T) {
 	}
 }
 
-// Who cannot get the lock of a shard gives up with his context, and leaves nothing.
+// A caller that cannot get the lock of a shard gives up with its context, and leaves
+// nothing.
 func TestWaitForAShardIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	f, other := openTest(t, dir), openTest(t, dir)
