@@ -96,7 +96,7 @@ type toolCall struct {
 // prepare writes the request, but for what later rounds add.
 func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *CallToolOptions) {
 	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
-	t.request.tool = name
+	t.request.tool, t.asked.tool = name, name
 	if opts != nil {
 		t.request.life = opts.Connection
 	}

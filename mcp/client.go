@@ -51,6 +51,7 @@ type Client struct {
 	topics   topics
 	roots    rootList
 	tokens   atomic.Int64 // progress tokens given out
+	awaiting atomic.Int64 // calls that wait for a task
 	clocks   clocks
 	tools    toolCache
 	level    logLevel

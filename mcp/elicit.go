@@ -28,6 +28,19 @@ type ElicitRequest struct {
 	// Warnings are reasons to look twice, such as fields that ask for a secret. They
 	// are sentences for the user, without text of the server.
 	Warnings []string
+	// Caused says that it is known which call, or other request of this client, made the
+	// server ask. Tool is then the name of the tool that was called; empty if the request
+	// was no call of a tool. The handler's context has the values of the context of that
+	// request, such as the user whom a gateway put there, and ends as it always does. If
+	// Caused is false the handler's context has the values of no request.
+	//
+	// In revision 2026-07-28 the request is always known. In older ones it is known over
+	// HTTP if the server asks on the stream of the answer, and if the server names the
+	// task of the request. Else it is taken to be the only one under way on the
+	// connection, and is unknown if there are several, or if the server may still be at
+	// work for one that was given up or has become a task.
+	Caused bool
+	Tool   string
 }
 
 // Fill returns content as it will be sent if it is accepted, as [form.Form.Fill] does.
@@ -53,7 +66,7 @@ func (r *ElicitRequest) Fill(content map[string]any) (map[string]any, error) {
 }
 
 // elicit asks the user, and checks the question before and the answer after.
-func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool) (json.RawMessage, error) {
+func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool, of *asked) (json.RawMessage, error) {
 	params, err := decodeElicit(raw)
 	if err != nil {
 		return nil, at("params", err)
@@ -61,9 +74,9 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool) (j
 	var res *ElicitResult
 	switch {
 	case (params.Mode == "" || params.Mode == "form") && c.opts.Elicit != nil:
-		res, err = c.elicitForm(ctx, params)
+		res, err = c.elicitForm(ctx, params, of)
 	case params.Mode == "url" && c.opts.ElicitURL != nil:
-		res, _, err = c.elicitURL(ctx, params, waits)
+		res, _, err = c.elicitURL(ctx, params, waits, of)
 	default:
 		return nil, refused("elicitation mode %q was not declared", params.Mode)
 	}
@@ -73,13 +86,15 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage, waits bool) (j
 	return json.Marshal(res)
 }
 
-func (c *Client) elicitForm(ctx context.Context, params *ElicitParams) (*ElicitResult, error) {
+func (c *Client) elicitForm(ctx context.Context, params *ElicitParams, of *asked) (*ElicitResult, error) {
 	schema, _ := params.RequestedSchema.(json.RawMessage)
 	f, err := form.Parse(schema)
 	if err != nil {
 		return nil, err
 	}
-	res, err := c.opts.Elicit(ctx, &ElicitRequest{Server: c.name, Params: params, Fields: f.Fields, Warnings: f.Warnings()})
+	req := &ElicitRequest{Server: c.name, Params: params, Fields: f.Fields, Warnings: f.Warnings()}
+	req.Caused, req.Tool = of.cause()
+	res, err := c.opts.Elicit(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +167,9 @@ type ElicitURLRequest struct {
 	// call waits, and the handler can take its time until the user is done, which saves
 	// another round.
 	ServerWaits bool
+	// Caused and Tool are those of [ElicitRequest].
+	Caused bool
+	Tool   string
 
 	page *page
 }
@@ -168,16 +186,18 @@ func (r *ElicitURLRequest) Done() {
 const maxURL = 8 << 10
 
 // elicitURL asks the user whether they agree to visit a page.
-func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool) (*ElicitResult, *page, error) {
+func (c *Client) elicitURL(ctx context.Context, params *ElicitParams, waits bool, of *asked) (*ElicitResult, *page, error) {
 	host, warnings, err := examine(params.URL)
 	if err != nil {
 		return nil, nil, refused("url: %v", err)
 	}
 	p := c.pages.begin(params.ElicitationID)
-	res, err := c.opts.ElicitURL(ctx, &ElicitURLRequest{
+	req := &ElicitURLRequest{
 		Server: c.name, Message: params.Message, URL: params.URL,
 		Host: host, Warnings: warnings, Completed: p.completed, ServerWaits: waits, page: p,
-	})
+	}
+	req.Caused, req.Tool = of.cause()
+	res, err := c.opts.ElicitURL(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -378,7 +398,7 @@ func (x *exchange) visit(ctx context.Context, wanted []*ElicitParams, cause erro
 			return x.answered(fmt.Errorf("%w: %w", errTooManyQuestions, cause))
 		}
 		err := x.client.runHandler(methodElicit, func() (err error) {
-			res, p, err = x.client.elicitURL(bounded, params, false)
+			res, p, err = x.client.elicitURL(bounded, params, false, &x.asked)
 			return err
 		})
 		if err != nil && bounded.Err() != nil {

@@ -243,3 +243,47 @@ func ExampleElicitRequest_Fill() {
 	// name is shorter than 2 characters
 	// "Ann" false <nil>
 }
+
+// greeter is a server with a tool that asks for a name before it answers.
+func greeter() mcp.Transport {
+	s := sdk.NewServer(&sdk.Implementation{Name: "greeter", Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{Name: "greet", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			answer, ok := r.Params.InputResponses["who"].(*sdk.ElicitResult)
+			if !ok {
+				return &sdk.CallToolResult{
+					InputRequests: sdk.InputRequestMap{"who": &sdk.ElicitParams{Message: "Who are you?", RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"name":{"type":"string"}}}`)}},
+					RequestState: "asked",
+				}, nil
+			}
+			text := fmt.Sprintf("Hello, %v!", answer.Content["name"])
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+		})
+	return &transport.Pipe{Serve: s.Run}
+}
+
+// A gateway asks the user whose call made the server ask, and nobody else.
+func ExampleElicitRequest() {
+	type user struct{}
+	c := mcp.NewClient("greeter", greeter(), &mcp.ClientOptions{
+		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if !r.Caused {
+				return &mcp.ElicitResult{Action: "decline"}, nil
+			}
+			fmt.Println("asking", ctx.Value(user{}), "for", r.Tool)
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
+		},
+	})
+	defer c.Close()
+	ctx := context.WithValue(context.Background(), user{}, "user 7")
+	res, err := c.CallTool(ctx, "greet", nil, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	// Output:
+	// asking user 7 for greet
+	// Hello, Ann!
+}

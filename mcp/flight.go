@@ -17,7 +17,8 @@ type flight struct {
 	life            *life
 	request         *request
 	opts            CallOptions
-	number          int // among those of its life
+	number          int   // among those of its life
+	id              int64 // on the wire; 0 if unknown; guarded by the life's mu
 	clock           *clock
 	unbind          func() bool // from its caller's context; may be nil
 
@@ -53,6 +54,24 @@ func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) err
 	}
 	f.clock = c.clocks.start(f)
 	return nil
+}
+
+// noteID has the transport tell the id of the request, by which a question of the server
+// is matched to it. There are none in revision 2026-07-28, nor without a handler.
+func (f *flight) noteID() {
+	c := f.life.tap.client
+	if f.request.asked == nil || f.life.modern() || !c.declares(methodElicit) && !c.declares(methodSample) {
+		return
+	}
+	traced := f.opts.Numbered
+	f.opts.Numbered = func(id int64) {
+		f.life.mu.Lock()
+		f.id = id
+		f.life.mu.Unlock()
+		if traced != nil {
+			traced(id)
+		}
+	}
 }
 
 // land ends the flight of a request that has ended.

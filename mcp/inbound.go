@@ -34,8 +34,9 @@ func (t *tap) echoes(m jsonrpc.Message) bool {
 	return ok && id == t.handshaking.Load()
 }
 
-// take takes a message of the server. It never blocks.
-func (t *tap) take(m jsonrpc.Message, _ int64) {
+// take takes a message of the server, which came on the answer stream of the call with
+// the given id, or 0. It never blocks.
+func (t *tap) take(m jsonrpc.Message, call int64) {
 	t.taking.Lock()
 	defer t.taking.Unlock()
 	if t.echoes(m) {
@@ -53,7 +54,7 @@ func (t *tap) take(m jsonrpc.Message, _ int64) {
 			m.Params = nil // what is asked for will be missing
 		}
 		if m.IsCall() {
-			t.serve(m)
+			t.serve(m, call)
 			return
 		}
 		_, o := t.open(t.reading, m, true)
@@ -93,14 +94,76 @@ func (t *tap) notice(method string, params json.RawMessage) {
 // the server has withdrawn it.
 type service struct{ cancel context.CancelFunc }
 
+// A causedContext ends as its Context does, and has the values of the context of the
+// request that caused what the server asks.
+type causedContext struct {
+	context.Context
+	values context.Context
+}
+
+// Value returns values of its own Context first, in which package context finds what a
+// derived context ends with.
+func (c causedContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.values.Value(key)
+}
+
+// relatedTask names the task that a request of a server of revision 2025-11-25 belongs to.
+const relatedTask = "io.modelcontextprotocol/related-task"
+
+// causeOf returns the questions and the caller's context of the request in the course of
+// which the server makes req, or nil if it is not known: that on whose answer stream req
+// came, if call is not 0, or that which waits for the task that req names, or else the
+// only one that the server can be at work for.
+func (l *life) causeOf(req *jsonrpc.Request, call int64) (*asked, context.Context) {
+	task, _ := jsonscan.String(memberOf(req.Params, "_meta", relatedTask, "taskId"))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var cause *request
+	for f := range l.flights {
+		r := f.request
+		switch {
+		case r.asked == nil, call != 0 && f.id != call, call == 0 && task != "" && r.task() != task:
+			continue
+		case cause != nil && cause.asked != r.asked:
+			return nil, nil
+		}
+		cause = r
+	}
+	if cause == nil || call == 0 && task == "" && l.elsewhereLocked(cause.asked) {
+		return nil, nil
+	}
+	return cause.asked, cause.caller
+}
+
+// elsewhereLocked reports whether the server may be at work for a request of a caller that is
+// none of the flights: one that was given up, or another one's task.
+func (l *life) elsewhereLocked(of *asked) bool {
+	tasks := l.tap.client.awaiting.Load()
+	if of.awaits {
+		tasks--
+	}
+	return tasks > 0 || l.pulse.mayBeBusy()
+}
+
 // serve answers a request of the server, on a goroutine of its own.
-func (t *tap) serve(req *jsonrpc.Request) {
+func (t *tap) serve(req *jsonrpc.Request, call int64) {
 	if t.modern.Load() {
 		// Revision 2026-07-28 has no such requests, and forbids answers.
 		t.client.opts.Logger.Warn("mcp: ignoring a request of the server", "server", t.client.name, "method", harmless([]byte(req.Method)))
 		return
 	}
-	ctx, cancel := context.WithCancel(t.reading)
+	base := t.reading
+	var of *asked
+	if l := t.life.Load(); l != nil {
+		var caller context.Context
+		if of, caller = l.causeOf(req, call); caller != nil {
+			base = causedContext{t.reading, caller}
+		}
+	}
+	ctx, cancel := context.WithCancel(base)
 	s := &service{cancel}
 	t.mu.Lock()
 	_, twice := t.serving[req.ID]
@@ -111,17 +174,19 @@ func (t *tap) serve(req *jsonrpc.Request) {
 	t.mu.Unlock()
 	serve := func() {
 		defer cancel()
-		t.answer(ctx, req, s)
+		t.answer(ctx, req, s, of)
 	}
 	if twice || full || !t.goes(serve) {
 		cancel()
 	}
 }
 
-func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
+// answer answers a request that was made in the course of the request that of belongs to;
+// nil if that is not known.
+func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service, of *asked) {
 	resp := &jsonrpc.Response{ID: req.ID}
 	ctx, o := t.open(ctx, req, true)
-	result, err := t.grant(ctx, req.Method, req.Params)
+	result, err := t.grant(ctx, req.Method, req.Params, of)
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errTooManyQuestions) { // of which it was told
 			t.client.opts.Logger.Warn("mcp: a request of the server failed", "server", t.client.name, "method", harmless([]byte(req.Method)), "error", err)
@@ -148,7 +213,7 @@ func (t *tap) answer(ctx context.Context, req *jsonrpc.Request, s *service) {
 
 // grant runs the handler for a request. While it runs, no request to the server
 // grows impatient: the server may be waiting for the user.
-func (t *tap) grant(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (t *tap) grant(ctx context.Context, method string, params json.RawMessage, of *asked) (json.RawMessage, error) {
 	if method == methodPing {
 		return json.RawMessage(`{}`), nil
 	}
@@ -164,7 +229,7 @@ func (t *tap) grant(ctx context.Context, method string, params json.RawMessage) 
 		t.granting--
 		t.granted = time.Now()
 	}()
-	return t.client.handleRequest(ctx, method, params, true)
+	return t.client.handleRequest(ctx, method, params, true, of)
 }
 
 // patience returns for how much longer a request may be without an answer that

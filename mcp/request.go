@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // A request is one request of the client, which may be sent more than once.
@@ -19,6 +21,7 @@ type request struct {
 	header map[string]string // further HTTP header fields
 	call   *exchange         // that it belongs to; may be nil
 	asked  *asked            // questions in the course of it; nil if it is no reason for any
+	caller context.Context   // of its caller; set when it is sent
 	trace  *RequestInfo      // while it is traced
 
 	unknown bool // nothing is known of what it does
@@ -32,6 +35,15 @@ type request struct {
 // repeatable reports whether running the request twice does no harm.
 func (r *request) repeatable() bool { return r.call == nil || r.call.repeatable() }
 
+// task returns the id of the task that the request is about; empty if it is about none.
+func (r *request) task() string {
+	if r.params[0].key != "taskId" {
+		return ""
+	}
+	id, _ := jsonscan.String(r.params[0].value)
+	return id
+}
+
 // send sends r and returns its result and the life it came from, which is nil if
 // there was none, also with an error. It sends a
 // second time only what was not sent, or does no harm when repeated.
@@ -41,6 +53,7 @@ func (c *Client) send(ctx context.Context, r *request) (json.RawMessage, *life, 
 
 // sendWith is send with memory for the first flight.
 func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (result json.RawMessage, l *life, err error) {
+	r.caller = ctx
 	if c.tracing == nil {
 		return c.deliver(ctx, r, first)
 	}
@@ -136,6 +149,7 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 		return nil, WithOutcome(err, NotSent)
 	}
 	r.trace.departs(l, &f.opts)
+	f.noteID()
 	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
 	outcome := OutcomeOf(err)
 	given, _ := f.ended()

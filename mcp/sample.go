@@ -28,6 +28,9 @@ type SampleRequest struct {
 	// IncludeContext may ask for context of this or of all servers; the client adds
 	// none, and to do so is for Sample to decide.
 	Params *SampleParams
+	// Caused and Tool are those of [ElicitRequest].
+	Caused bool
+	Tool   string
 }
 
 // ErrRejected is returned by Sample of [ClientOptions] when the user rejects the
@@ -54,7 +57,7 @@ const (
 )
 
 // sample asks the model, and checks the conversation before and the answer after.
-func (c *Client) sample(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+func (c *Client) sample(ctx context.Context, raw json.RawMessage, of *asked) (json.RawMessage, error) {
 	params, err := decodeSample(raw)
 	if err != nil {
 		return nil, at("params", err)
@@ -67,7 +70,9 @@ func (c *Client) sample(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	}
 	// The handler may do with its request what it likes.
 	tools, mode := len(params.Tools) > 0, choiceOf(params)
-	res, err := c.opts.Sample(ctx, &SampleRequest{Server: c.name, Params: params})
+	req := &SampleRequest{Server: c.name, Params: params}
+	req.Caused, req.Tool = of.cause()
+	res, err := c.opts.Sample(ctx, req)
 	switch {
 	case errors.Is(err, ErrRejected):
 		return nil, fmt.Errorf("%w: %w", ErrRejected, &JSONRPCError{Code: codeRejected, Message: "User rejected sampling request"})

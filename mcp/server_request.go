@@ -43,17 +43,17 @@ func (c *Client) declares(method string) bool {
 
 // handleRequest runs the handler for a server request and returns its result. The
 // parameters were checked by jsonscan, or are nil. Waits says that the server waits for
-// the answer.
-func (c *Client) handleRequest(ctx context.Context, method string, params json.RawMessage, waits bool) (result json.RawMessage, err error) {
+// the answer. Of belongs to the request that caused it; nil if that is not known.
+func (c *Client) handleRequest(ctx context.Context, method string, params json.RawMessage, waits bool, of *asked) (result json.RawMessage, err error) {
 	if !c.declares(method) {
 		return nil, &JSONRPCError{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("this client has no %.80s", method)}
 	}
 	err = c.runHandler(method, func() error {
 		switch method {
 		case methodElicit:
-			result, err = c.elicit(ctx, params, waits)
+			result, err = c.elicit(ctx, params, waits, of)
 		case methodSample:
-			result, err = c.sample(ctx, params)
+			result, err = c.sample(ctx, params, of)
 		case methodRoots:
 			result, err = c.listRoots()
 		}
@@ -143,7 +143,7 @@ func (c *Client) handleInput(ctx context.Context, l *life, of *asked, requests j
 		if isQuestion(method) && !l.tap.mayAsk(method, of) {
 			response, err = declinedAnswer(method)
 		} else {
-			response, err = c.handleRequest(work, method, params, false)
+			response, err = c.handleRequest(work, method, params, false, of)
 		}
 		o.end(response, err)
 		if err != nil {
@@ -195,8 +195,20 @@ const errTooManyQuestions = refusal("too many questions")
 
 func isQuestion(method string) bool { return method == methodElicit || method == methodSample }
 
-// asked counts the questions in the course of one request.
-type asked struct{ n atomic.Int64 }
+// asked counts the questions in the course of one request of a caller.
+type asked struct {
+	n      atomic.Int64
+	tool   string // that the request calls; empty if none
+	awaits bool   // the request has become a task; changed only while there is no flight of it
+}
+
+// cause returns what a handler is told of the request that caused a question.
+func (a *asked) cause() (caused bool, tool string) {
+	if a == nil {
+		return false, ""
+	}
+	return true, a.tool
+}
 
 // more counts up to n questions, as far as limit lets it, and returns how many.
 func (a *asked) more(n, limit int64) int64 {

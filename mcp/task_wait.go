@@ -103,6 +103,9 @@ type taskWait struct {
 // not seen yet only the id is set.
 func (t *toolCall) await(ctx context.Context, task *taskState, opts *CallToolOptions) error {
 	w := &taskWait{call: t, task: Task{ID: task.ID}}
+	t.asked.awaits = true
+	t.client.awaiting.Add(1)
+	defer t.client.awaiting.Add(-1)
 	if opts != nil && opts.Task != nil {
 		w.opts = *opts.Task
 	}

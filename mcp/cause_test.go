@@ -1,0 +1,316 @@
+package mcp_test
+
+//lint:file-ignore SA1019 sampling is deprecated and in use.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+type userKey struct{}
+
+// as returns a context of a user's call.
+func as(ctx context.Context, user string) context.Context {
+	return context.WithValue(ctx, userKey{}, user)
+}
+
+// A causeLog notes for each server request whose context a handler got, and the cause
+// that it was told.
+type causeLog struct {
+	mu   sync.Mutex
+	seen []string // such as "ann true draw"
+}
+
+func (l *causeLog) note(ctx context.Context, caused bool, tool string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	user, _ := ctx.Value(userKey{}).(string)
+	l.seen = append(l.seen, strings.TrimSpace(fmt.Sprintf("%s %v %s", user, caused, tool)))
+}
+
+func (l *causeLog) options() *mcp.ClientOptions {
+	return &mcp.ClientOptions{
+		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			l.note(ctx, r.Caused, r.Tool)
+			return annAnswers(ctx, r)
+		},
+		ElicitURL: func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			l.note(ctx, r.Caused, r.Tool)
+			r.Done()
+			return accept(nil), nil
+		},
+		Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			l.note(ctx, r.Caused, r.Tool)
+			return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "yes"}}}, nil
+		},
+	}
+}
+
+// want checks what was seen since it was called last, in any order.
+func (l *causeLog) want(t *testing.T, want ...string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got := slices.Sorted(slices.Values(l.seen)); !slices.Equal(got, want) {
+		t.Errorf("got causes %q, want %q", got, want)
+	}
+	l.seen = nil
+}
+
+// serverRequests are the kinds of server requests that have a handler.
+var serverRequests = []struct{ name, method, params string }{
+	{"form", "elicitation/create", question},
+	{"url", "elicitation/create", `{"mode":"url","message":"?","url":"https://a.example/","elicitationId":"1"}`},
+	{"sampling", "sampling/createMessage", sampling},
+}
+
+// Over HTTP each of two calls under way gets its own server request, with the values of
+// its own user, and the answer carries that user's header fields.
+func TestCauseOverHTTP(t *testing.T) {
+	for _, kind := range serverRequests {
+		t.Run(kind.name, func(t *testing.T) {
+			var both sync.WaitGroup
+			both.Add(2)
+			answered := map[string]chan string{"ann": make(chan string, 1), "bob": make(chan string, 1)}
+			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
+				"tools/call": func(v *visit) {
+					var params struct{ Name string }
+					if err := json.Unmarshal(v.Params, &params); err != nil {
+						t.Error(err)
+					}
+					both.Done()
+					both.Wait()
+					v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, params.Name, kind.method, kind.params))
+					select {
+					case user := <-answered[params.Name]:
+						v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":%q}]}}`, user))
+					case <-v.gone:
+					}
+				},
+				"": func(v *visit) { // an answer to a question
+					var id string
+					_ = json.Unmarshal(v.ID, &id)
+					answered[id] <- v.Header.Get("X-User")
+					v.WriteHeader(http.StatusAccepted)
+				},
+			})
+			var log causeLog
+			c := newClient(t, &s.HTTP, log.options())
+			ready(t, c)
+			var all sync.WaitGroup
+			for user := range answered {
+				all.Go(func() {
+					ctx := mcp.WithHTTPHeader(as(t.Context(), user), http.Header{"X-User": {user}})
+					res, err := c.CallTool(ctx, user, nil, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if got := textOf(t, res); got != user {
+						t.Errorf("got an answer with the header field of %q, want that of %q", got, user)
+					}
+				})
+			}
+			all.Wait()
+			log.want(t, "ann true ann", "bob true bob")
+		})
+	}
+}
+
+// On a stream the cause is known while one call is under way, and not while there are two.
+func TestCauseOnAStream(t *testing.T) {
+	for _, kind := range serverRequests {
+		everyPlane(t, func(t *testing.T, p plane) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				server := legacy(t, mcptest.Script{
+					"notifications/initialized": func(c *mcptest.Call) { _, _ = c.Ask(kind.method, kind.params) },
+					"tools/call": func(c *mcptest.Call) {
+						if strings.Contains(string(c.Params), `"waits"`) {
+							<-release
+						} else if _, err := c.Ask(kind.method, kind.params); err != nil {
+							t.Error(err)
+						}
+						answerText(c, "done")
+					},
+				})
+				var log causeLog
+				c := newClient(t, p.to(server), log.options())
+				ready(t, c)
+				synctest.Wait()
+				log.want(t, "false") // no call is under way
+				ask := func() {
+					if _, err := c.CallTool(as(t.Context(), "ann"), "asks", nil, nil); err != nil {
+						t.Error(err)
+					}
+				}
+				ask()
+				log.want(t, "ann true asks")
+
+				var other sync.WaitGroup
+				other.Go(func() { _, _ = c.CallTool(as(t.Context(), "bob"), "waits", nil, nil) })
+				synctest.Wait()
+				ask()
+				log.want(t, "false")
+				close(release)
+				other.Wait()
+				ask()
+				log.want(t, "ann true asks")
+			})
+		})
+	}
+}
+
+// The server may still be at work for a call that was given up.
+func TestCauseAfterACallGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))})
+		var log causeLog
+		opts := log.options()
+		opts.CallTimeout = time.Minute
+		c := newClient(t, server, opts)
+		ready(t, c)
+		ctx, cancel := context.WithTimeout(as(t.Context(), "bob"), time.Second)
+		defer cancel()
+		if _, err := c.CallTool(ctx, "x", nil, nil); err == nil {
+			t.Error("got no error, want that the call was given up")
+		}
+		for _, want := range []string{"false", "ann true x"} {
+			if _, err := c.CallTool(as(t.Context(), "ann"), "x", nil, nil); err != nil {
+				t.Error(err)
+			}
+			log.want(t, want)
+			time.Sleep(time.Minute) // sleep: on the bubble's clock
+		}
+	})
+}
+
+// A request that names a task belongs to the call that waits for the task, and another
+// one may belong to any task.
+func TestCauseOfATask(t *testing.T) {
+	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
+		related := strings.TrimSuffix(question, "}") + `,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`
+		release := make(chan struct{})
+		asks := func(params string) mcptest.Handler {
+			return func(c *mcptest.Call) {
+				if _, err := c.Ask("elicitation/create", params); err != nil {
+					t.Error(err)
+				}
+				answerText(c, "done")
+			}
+		}
+		server := s.server(t, mcptest.Script{
+			"tools/call": mcptest.Sequence(mcptest.Result(s.created()), asks(question), asks(related)),
+			"tasks/get": func(c *mcptest.Call) {
+				select {
+				case <-release:
+					s.get("input_required")(c)
+				default:
+					s.get("working")(c)
+				}
+			},
+			"tasks/result": func(c *mcptest.Call) {
+				_, _ = c.Ask("elicitation/create", related)
+				_, _ = c.Ask("elicitation/create", question)
+				c.Result(taskResult)
+			},
+		})
+		var log causeLog
+		c := newClient(t, p.to(server), log.options())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(as(t.Context(), "bob"), "must", nil, nil)
+			ended <- err
+		}()
+		synctest.Wait()
+		for range 2 {
+			if _, err := c.CallTool(as(t.Context(), "ann"), "never", nil, nil); err != nil {
+				t.Error(err)
+			}
+			log.want(t, "false")
+		}
+		close(release)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		log.want(t, "bob true must", "bob true must")
+	})
+}
+
+// In revision 2026-07-28 a server request comes with the result of its call.
+func TestCauseOfInput(t *testing.T) {
+	for _, kind := range serverRequests {
+		everyPlane(t, func(t *testing.T, p plane) {
+			first := needs(fmt.Sprintf(`{"a":{"method":%q,"params":%s}}`, kind.method, kind.params), "")
+			server := modern(t, mcptest.Script{
+				"tools/call":  mcptest.Sequence(first, text("done")),
+				"prompts/get": mcptest.Sequence(first, mcptest.Result(`{"messages":[]}`)),
+			})
+			var log causeLog
+			c := newClient(t, p.to(server), log.options())
+			if _, err := c.CallTool(as(t.Context(), "ann"), "x", nil, nil); err != nil {
+				t.Error(err)
+			}
+			log.want(t, "ann true x")
+			if _, err := c.GetPrompt(as(t.Context(), "bob"), "p", nil, nil); err != nil {
+				t.Error(err)
+			}
+			log.want(t, "bob true")
+		})
+	}
+}
+
+// A page that is to be visited before a call belongs to that call.
+func TestCauseOfAPage(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(
+		required(`{"elicitations":[{"url":"https://a.example"}]}`), text("done"))})
+	var log causeLog
+	c := newClient(t, server, log.options())
+	if _, err := c.CallTool(as(t.Context(), "ann"), "x", nil, nil); err != nil {
+		t.Error(err)
+	}
+	log.want(t, "ann true x")
+}
+
+// The handler's context ends with the connection and not with the call whose values it has.
+func TestCauseDoesNotEndTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		entered, ended := make(chan struct{}), make(chan error, 1)
+		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) { _, _ = c.Ask("elicitation/create", question) }})
+		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			derived, stop := context.WithCancel(ctx)
+			defer stop()
+			close(entered)
+			<-derived.Done()
+			ended <- ctx.Err()
+			return nil, ctx.Err()
+		}})
+		ready(t, c)
+		ctx, cancel := context.WithCancel(as(t.Context(), "ann"))
+		go func() { <-entered; cancel() }()
+		if _, err := c.CallTool(ctx, "x", nil, nil); err == nil {
+			t.Error("got no error, want that the call was given up")
+		}
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			t.Errorf("got a context that ended with %v, want one that lasts", err)
+		default:
+		}
+		_ = c.Close()
+		if err := <-ended; err == nil {
+			t.Error("got a nil error of the context, want that of its end")
+		}
+	})
+}
