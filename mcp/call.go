@@ -31,6 +31,9 @@ type CallToolOptions struct {
 	Meta Meta
 	// Task says what to do if the call becomes a task. Nil means the defaults.
 	Task *TaskOptions
+	// Input, if not nil, makes the caller get what the server needs before it answers,
+	// instead of the handlers.
+	Input *InputRound
 	// Connection, if not 0, restricts the call to the connection of that number, see
 	// Connections of [State]: it is for callers that have read the tools on it. Once
 	// there is a newer one the call fails with [ErrOtherConnection].
@@ -47,7 +50,8 @@ type CallToolOptions struct {
 // not allowed, [*LimitError] if it is too large, [*OutputError] if the result does not
 // match the tool's output schema, [*UnavailableError] if there is no connection,
 // [*OutcomeUnknownError] if the call was sent and its outcome is unknown, [*TaskError]
-// if the call became a task that did not end well, and what Elicit or another handler
+// if the call became a task that did not end well, [*InputRequiredError] if the caller
+// makes the rounds itself and the server needs input, and what Elicit or another handler
 // returned if the server asked and could not be answered. See [OutcomeOf].
 func (c *Client) CallTool(ctx context.Context, name string, args json.RawMessage, opts *CallToolOptions) (*CallToolResult, error) {
 	if len(args) == 0 {
@@ -123,7 +127,7 @@ func (t *toolCall) beginCall(c *Client, method string, opts *CallToolOptions, pa
 	if opts != nil {
 		o = *opts
 	}
-	t.begin(c, method, &RequestOptions{Progress: o.Progress, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, Meta: o.Meta}, params...)
+	t.begin(c, method, &RequestOptions{Progress: o.Progress, IdleTimeout: o.IdleTimeout, CallTimeout: o.CallTimeout, Meta: o.Meta, Input: o.Input}, params...)
 }
 
 // decode implements answer.

@@ -70,11 +70,14 @@
 // A server may make requests itself: elicitation of the user, by form or by URL,
 // sampling of a language model, and its roots. Set the handlers Elicit, ElicitURL and
 // Sample and the Roots of [ClientOptions]; a capability without a handler is not
-// declared. Handlers get the name of the server and are the same in all revisions. Where it
-// is known which call made the server ask, they also get the name of the tool and the
-// values of the call's context, see [ElicitRequest].
-// Package ask has ready ones, and package form has the types of forms. While a handler
-// runs the idle time of calls stands still.
+// declared. Handlers get the name of the server and are the same in all revisions. Where
+// it is known which call made the server ask, they also get the name of the tool and the
+// values of the call's context, see [ElicitRequest]. Package ask has ready ones, and package
+// form has the types of forms. While a handler runs the idle time of calls stands still.
+//
+// A gateway that passes the server requests of revision 2026-07-28 on to its own client
+// makes the rounds of a call itself, with an [InputRound]: the requests come with an
+// [*InputRequiredError] instead of to the handlers.
 //
 // # Tasks
 //

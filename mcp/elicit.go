@@ -29,10 +29,9 @@ type ElicitRequest struct {
 	// are sentences for the user, without text of the server.
 	Warnings []string
 	// Caused says that it is known which call, or other request of this client, made the
-	// server ask. Tool is then the name of the tool that was called; empty if the request
-	// was no call of a tool. The handler's context has the values of the context of that
-	// request, such as the user whom a gateway put there, and ends as it always does. If
-	// Caused is false the handler's context has the values of no request.
+	// server ask. The handler's context then has the values of the context of that request,
+	// such as the user whom a gateway put there; it ends as it always does. If Caused is
+	// false the handler's context has the values of no request.
 	//
 	// In revision 2026-07-28 the request is always known. In older ones it is known over
 	// HTTP if the server asks on the stream of the answer, and if the server names the
@@ -40,7 +39,9 @@ type ElicitRequest struct {
 	// connection, and is unknown if there are several, or if the server may still be at
 	// work for one that was given up or has become a task.
 	Caused bool
-	Tool   string
+	// Tool is the name of the tool that was called; empty if Caused is false, or if the
+	// request was no call of a tool.
+	Tool string
 }
 
 // Fill returns content as it will be sent if it is accepted, as [form.Form.Fill] does.
@@ -167,9 +168,11 @@ type ElicitURLRequest struct {
 	// call waits, and the handler can take its time until the user is done, which saves
 	// another round.
 	ServerWaits bool
-	// Caused and Tool are those of [ElicitRequest].
+	// Caused says that it is known which request made the server ask, as in
+	// [ElicitRequest].
 	Caused bool
-	Tool   string
+	// Tool is the name of the tool that was called, as in [ElicitRequest].
+	Tool string
 
 	page *page
 }

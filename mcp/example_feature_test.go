@@ -287,3 +287,39 @@ func ExampleElicitRequest() {
 	// asking user 7 for greet
 	// Hello, Ann!
 }
+
+// A gateway without state hands on what the server needs, and makes the next round when
+// its own client calls again.
+func ExampleInputRound() {
+	ctx := context.Background()
+	c := mcp.NewClient("greeter", greeter(), &mcp.ClientOptions{
+		// It declares the capability, and is called by servers of older revisions.
+		Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "decline"}, nil
+		},
+	})
+	defer c.Close()
+
+	_, err := c.CallTool(ctx, "greet", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})
+	var need *mcp.InputRequiredError
+	if !errors.As(err, &need) {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(err)
+	fmt.Printf("%s\n", need.State)
+
+	res, err := c.CallTool(ctx, "greet", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{
+		Responses: json.RawMessage(`{"who":{"action":"accept","content":{"name":"Bob"}}}`),
+		State:     need.State,
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Content[0].(*mcp.TextContent).Text)
+	// Output:
+	// mcp: server "greeter": tools/call greet: the server needs input
+	// "asked"
+	// Hello, Bob!
+}

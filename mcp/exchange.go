@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 const (
@@ -29,7 +32,59 @@ type RequestOptions struct {
 	Meta Meta
 	// Fresh asks the server even if the answer is in the [Cache].
 	Fresh bool
+	// Input, if not nil, makes the caller get what the server needs before it answers,
+	// instead of the handlers. Only [Client.ReadResource] and [Client.GetPrompt] heed it.
+	Input *InputRound
 }
+
+// An InputRound is one round of a request of revision 2026-07-28 for which the caller
+// gets the server's input itself: a gateway without state passes the server requests on to
+// its own client, and the responses back. If the server needs input the error is an
+// [*InputRequiredError]; make the same request again with the responses to continue. The
+// zero value is the first round.
+//
+// The handlers of [ClientOptions] still determine which capabilities are declared, and
+// still handle what does not come with a result: the server requests of an older revision,
+// where Responses and State mean nothing, and the input for a task. MaxQuestions does not
+// count what the caller handles.
+type InputRound struct {
+	// Responses are the results of Requests of the error, by the same ids: a JSON object,
+	// or empty. It is sent as it is.
+	Responses json.RawMessage
+	// State is State of the error, or empty. It is sent as it is.
+	State json.RawMessage
+}
+
+// continues reports whether there was a round before r, which may be nil.
+func (r *InputRound) continues() bool {
+	return r != nil && len(r.Responses)+len(r.State) > 0
+}
+
+// An InputRequiredError reports that a server of revision 2026-07-28 needs input before it
+// answers a request that was made with an [InputRound]. It is no failure: the server waits
+// for the next round, which any client of the same server can make.
+type InputRequiredError struct {
+	Server string // name of the server, as configured
+	Method string // such as "tools/call"
+	Tool   string // name of the tool, if Method is tools/call
+	// Requests are the server requests by the ids that the server gave them: a JSON
+	// object, as it came.
+	Requests json.RawMessage
+	// State is the server's requestState, as it came; nil if there is none.
+	State json.RawMessage
+}
+
+// Error returns a text without anything of Requests and State.
+func (e *InputRequiredError) Error() string {
+	what := e.Method
+	if e.Tool != "" {
+		what += " " + e.Tool
+	}
+	return plain.Text(fmt.Sprintf("mcp: server %q: %s: the server needs input", e.Server, what))
+}
+
+// Outcome returns [Answered].
+func (e *InputRequiredError) Outcome() Outcome { return Answered }
 
 // An exchange is one request of a caller with all its rounds: before it answers,
 // the server may ask for input, and is then asked again.
@@ -37,6 +92,7 @@ type exchange struct {
 	client   *Client
 	request  request
 	progress func(*ProgressParams) // may be nil
+	input    *InputRound           // that the caller makes itself; nil: the handlers make all rounds
 	rounds   int                   // requests sent
 	asked    asked
 	life     *life      // of the last one; nil if there was none
@@ -70,6 +126,7 @@ func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params 
 	orDefault(&o.CallTimeout, c.opts.CallTimeout)
 	x.client = c
 	x.progress = o.Progress
+	x.input = o.Input
 	x.request = request{
 		method: method,
 		meta:   o.Meta,
@@ -85,9 +142,32 @@ func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params 
 	x.request.params[paramTask].key = "task"
 }
 
+// resume puts the responses and the state of an earlier round into the request. They may
+// be empty.
+func (x *exchange) resume(r *InputRound) error {
+	if len(r.Responses) > 0 {
+		if _, err := jsonscan.Scan(r.Responses); err != nil {
+			return fmt.Errorf("inputResponses: %w", err)
+		}
+		x.request.params[paramResponses].value = oneLine(r.Responses)
+	}
+	if len(r.State) > 0 {
+		if err := jsonscan.Valid(r.State); err != nil {
+			return fmt.Errorf("requestState: %w", err)
+		}
+		x.request.params[paramState].value = oneLine(r.State)
+	}
+	return nil
+}
+
 // run sends the request until there is an answer.
 func (x *exchange) run(ctx context.Context, a answer) error {
 	busy := 0
+	if x.input != nil {
+		if err := x.resume(x.input); err != nil {
+			return x.client.explain(&x.request, WithOutcome(err, NotSent))
+		}
+	}
 	for {
 		x.rounds++
 		result, l, err := x.send(ctx)
@@ -111,6 +191,9 @@ func (x *exchange) run(ctx context.Context, a answer) error {
 		}
 		if need == nil {
 			return nil
+		}
+		if x.input != nil && need.requests != nil {
+			return &InputRequiredError{Server: x.client.name, Method: x.request.method, Tool: x.request.tool, Requests: need.requests, State: need.state}
 		}
 		if x.rounds == maxInputRounds {
 			return x.answered(at("inputRequests", fmt.Errorf("the server asked for input %d times in one call", x.rounds)))

@@ -28,9 +28,11 @@ type SampleRequest struct {
 	// IncludeContext may ask for context of this or of all servers; the client adds
 	// none, and to do so is for Sample to decide.
 	Params *SampleParams
-	// Caused and Tool are those of [ElicitRequest].
+	// Caused says that it is known which request made the server ask, as in
+	// [ElicitRequest].
 	Caused bool
-	Tool   string
+	// Tool is the name of the tool that was called, as in [ElicitRequest].
+	Tool string
 }
 
 // ErrRejected is returned by Sample of [ClientOptions] when the user rejects the
