@@ -25,7 +25,7 @@ type CallToolOptions struct {
 	// Progress receives what the server reports of its progress, in order, on
 	// the caller's goroutine, and before CallTool returns.
 	Progress func(*ProgressParams)
-	// IdleTimeout and CallTimeout replace those of [ClientOptions].
+	// IdleTimeout and CallTimeout replace those of [ClientOptions]. Negative: none.
 	IdleTimeout, CallTimeout time.Duration
 	// Meta holds further members of the request's _meta.
 	Meta Meta

@@ -25,7 +25,7 @@ type RequestOptions struct {
 	// Progress receives what the server reports of its progress, in order, on
 	// the caller's goroutine, and before the method returns.
 	Progress func(*ProgressParams)
-	// IdleTimeout and CallTimeout replace those of [ClientOptions].
+	// IdleTimeout and CallTimeout replace those of [ClientOptions]. Negative: none.
 	IdleTimeout, CallTimeout time.Duration
 	// Meta holds further members of the request's _meta. With any, the answer
 	// neither comes from the [Cache] nor is it kept there.
@@ -122,8 +122,8 @@ func (x *exchange) begin(c *Client, method string, opts *RequestOptions, params 
 	if opts != nil {
 		o = *opts
 	}
-	orDefault(&o.IdleTimeout, c.opts.IdleTimeout)
-	orDefault(&o.CallTimeout, c.opts.CallTimeout)
+	setLimit(&o.IdleTimeout, c.opts.IdleTimeout, noTimeout)
+	setLimit(&o.CallTimeout, c.opts.CallTimeout, noTimeout)
 	x.client = c
 	x.progress = o.Progress
 	x.input = o.Input

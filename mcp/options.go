@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,8 @@ import (
 )
 
 // ClientOptions configure a [Client]. The zero value, and nil, mean the
-// defaults named here.
+// defaults named here. A limit, of time, number or size, that is 0 is the default, and a
+// negative one means that there is none.
 type ClientOptions struct {
 	// Implementation names this program to the server.
 	// Default: mcpbelt, version 0.
@@ -108,7 +110,7 @@ type ClientOptions struct {
 	ConnectTimeout time.Duration
 	// ProbeTimeout is how long the server may take to answer discover, with which
 	// revision 2026-07-28 begins, before initialize is tried. Default: a third of
-	// ConnectTimeout.
+	// ConnectTimeout, or 10 s if that is none.
 	ProbeTimeout time.Duration
 	// InitializeFirst, if set, is what the clients of one server know of it together:
 	// that it wants initialize, with which the revisions before 2026-07-28 begin, and is
@@ -131,14 +133,15 @@ type ClientOptions struct {
 	// still run and its process does no work, gets a new connection. After three
 	// requests in a row that were given up without a sign of life since, only
 	// requests from before the first of them count, as long as they are not given up.
-	// Connections without state are not pinged. Default: 1 min. Negative: never.
+	// Connections without state are not pinged. A request that was given up may still run
+	// for as long as CallTimeout. Default: 1 min. Negative: never.
 	HealthInterval time.Duration
 
 	// MaxInFlight bounds the requests that wait for the server at one time;
 	// further ones wait for their turn. Default: 64.
 	MaxInFlight int
 	// MaxQueued bounds those that wait for their turn; further ones fail with a
-	// [*BusyError]. Default: 1,024. Negative: none waits.
+	// [*BusyError]. Default: 1,024.
 	MaxQueued int
 	// MaxTools bounds the server's list of tools. Default: 5,000.
 	MaxTools int
@@ -156,6 +159,7 @@ type ClientOptions struct {
 
 const (
 	defaultConnectTimeout = 30 * time.Second
+	defaultProbeTimeout   = defaultConnectTimeout / 3
 	defaultIdleTimeout    = 60 * time.Second
 	defaultCallTimeout    = 10 * time.Minute
 	defaultCloseTimeout   = 5 * time.Second
@@ -167,6 +171,10 @@ const (
 	defaultMaxCatalog     = 32 << 20
 	defaultSampleRounds   = 10
 	defaultMaxQuestions   = 16
+
+	// noTimeout is a limit of time that is none: one that is never over, and that can
+	// be added to a time without overflow.
+	noTimeout = 100 * 365 * 24 * time.Hour
 )
 
 // withDefaults returns a copy of o in which every limit is set.
@@ -181,23 +189,25 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	orDefault(&c.ConnectTimeout, defaultConnectTimeout)
-	orDefault(&c.ProbeTimeout, c.ConnectTimeout/3)
-	orDefault(&c.IdleTimeout, defaultIdleTimeout)
-	orDefault(&c.CallTimeout, defaultCallTimeout)
-	orDefault(&c.CloseTimeout, defaultCloseTimeout)
+	probe := time.Duration(defaultProbeTimeout)
+	if c.ConnectTimeout > 0 {
+		probe = c.ConnectTimeout / 3
+	}
+	setLimit(&c.ConnectTimeout, defaultConnectTimeout, noTimeout)
+	setLimit(&c.ProbeTimeout, probe, noTimeout)
+	setLimit(&c.IdleTimeout, defaultIdleTimeout, noTimeout)
+	setLimit(&c.CallTimeout, defaultCallTimeout, noTimeout)
+	setLimit(&c.CloseTimeout, defaultCloseTimeout, noTimeout)
 	if c.HealthInterval == 0 {
 		c.HealthInterval = defaultHealthInterval
 	}
-	if c.MaxQueued == 0 {
-		c.MaxQueued = defaultMaxQueued
-	}
-	orDefault(&c.MaxInFlight, defaultMaxInFlight)
-	orDefault(&c.MaxTools, defaultMaxTools)
-	orDefault(&c.MaxPages, defaultMaxPages)
-	orDefault(&c.MaxCatalog, defaultMaxCatalog)
-	orDefault(&c.MaxSampleRounds, defaultSampleRounds)
-	orDefault(&c.MaxQuestions, defaultMaxQuestions)
+	setLimit(&c.MaxInFlight, defaultMaxInFlight, math.MaxInt)
+	setLimit(&c.MaxQueued, defaultMaxQueued, math.MaxInt)
+	setLimit(&c.MaxTools, defaultMaxTools, math.MaxInt)
+	setLimit(&c.MaxPages, defaultMaxPages, math.MaxInt)
+	setLimit(&c.MaxCatalog, defaultMaxCatalog, math.MaxInt64)
+	setLimit(&c.MaxSampleRounds, defaultSampleRounds, math.MaxInt)
+	setLimit(&c.MaxQuestions, defaultMaxQuestions, math.MaxInt)
 	if c.Cache == nil {
 		c.Cache = NewCache(defaultCacheBytes)
 	}
@@ -210,9 +220,14 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	return c
 }
 
-func orDefault[N ~int | ~int64](field *N, value N) {
-	if *field <= 0 {
-		*field = value
+// setLimit sets a limit that is 0 to its default, and a negative one to none, a value
+// that nothing exceeds.
+func setLimit[N ~int | ~int64](limit *N, standard, none N) {
+	switch {
+	case *limit == 0:
+		*limit = standard
+	case *limit < 0:
+		*limit = none
 	}
 }
 

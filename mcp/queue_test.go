@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,39 +14,36 @@ import (
 // Requests beyond what may be in flight wait, those beyond what may wait are
 // turned away, and say so.
 func TestQueue(t *testing.T) {
-	for _, test := range []struct{ queued, waits int }{{3, 3}, {-1, 0}} {
-		t.Run(fmt.Sprint(test.queued), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-					<-release
-					text("done")(c)
-				}})
-				c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: test.queued})
-				ready(t, c)
-				var wg sync.WaitGroup
-				for range 2 + test.waits {
-					wg.Go(func() {
-						if _, err := call(t, c, "slow"); err != nil {
-							t.Error(err)
-						}
-					})
+	synctest.Test(t, func(t *testing.T) {
+		const waits = 3
+		release := make(chan struct{})
+		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			<-release
+			text("done")(c)
+		}})
+		c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
+		ready(t, c)
+		var wg sync.WaitGroup
+		for range 2 + waits {
+			wg.Go(func() {
+				if _, err := call(t, c, "slow"); err != nil {
+					t.Error(err)
 				}
-				synctest.Wait()
-				wantCount(t, server, "tools/call", 2)
-				_, err := call(t, c, "slow")
-				var busy *mcp.BusyError
-				if !errors.As(err, &busy) || *busy != (mcp.BusyError{Server: "scripted", InFlight: 2, Queued: test.waits}) {
-					t.Errorf("beyond the queue: %v", err)
-				}
-				wantOutcome(t, err, mcp.NotSent)
-				close(release)
-				wg.Wait()
-				mustCall(t, c, "slow")
-				wantCount(t, server, "tools/call", 3+test.waits)
 			})
-		})
-	}
+		}
+		synctest.Wait()
+		wantCount(t, server, "tools/call", 2)
+		_, err := call(t, c, "slow")
+		var busy *mcp.BusyError
+		if !errors.As(err, &busy) || *busy != (mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits}) {
+			t.Errorf("beyond the queue: %v", err)
+		}
+		wantOutcome(t, err, mcp.NotSent)
+		close(release)
+		wg.Wait()
+		mustCall(t, c, "slow")
+		wantCount(t, server, "tools/call", 3+waits)
+	})
 }
 
 // One that gives up while it waits makes room in the queue.

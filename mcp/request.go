@@ -123,10 +123,9 @@ func (c *Client) takeTurn(ctx context.Context) error {
 		return nil
 	default:
 	}
-	limit := max(c.opts.MaxQueued, 0)
-	if int(c.queued.Add(1)) > limit {
+	if c.queued.Add(1) > int64(c.opts.MaxQueued) {
 		c.queued.Add(-1)
-		return &BusyError{Server: c.name, InFlight: cap(c.turns), Queued: limit}
+		return &BusyError{Server: c.name, InFlight: cap(c.turns), Queued: c.opts.MaxQueued}
 	}
 	defer c.queued.Add(-1)
 	select {

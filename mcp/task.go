@@ -64,7 +64,8 @@ type Task struct {
 // [ClientOptions].Tasks is set.
 type TaskOptions struct {
 	// TTL asks a server of revision 2025-11-25 to keep the task that long, in
-	// whole milliseconds. Zero leaves it to the server.
+	// whole milliseconds. Zero or less leaves it to the server: the protocol has no way to
+	// ask for more than any number of them.
 	TTL time.Duration
 	// Update receives the task when it was made and whenever its status or its status
 	// message changes, on the caller's goroutine. Store the ID to come back to the task

@@ -37,7 +37,7 @@ type Auto struct {
 	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
 	Proxy func(*http.Request) (*url.URL, error)
 	// MaxMessage limits a message of the server, in bytes after decompression.
-	// Default: 16 MiB.
+	// Default: 16 MiB. Negative: none.
 	MaxMessage int64
 	// NoStream, if set, is what the connections with one server know of it together, as
 	// for [HTTP].

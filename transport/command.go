@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -15,8 +16,9 @@ import (
 
 const (
 	// defaultCloseTimeout is how long a server may take to stop by itself when
-	// CloseTimeout is zero.
+	// CloseTimeout is zero, and noCloseTimeout if that is negative: as long as it takes.
 	defaultCloseTimeout = 5 * time.Second
+	noCloseTimeout      = math.MaxInt64
 	// drainTimeout bounds the reading of what an ended process left in its
 	// pipes, which a process that it started may still hold open.
 	drainTimeout = 250 * time.Millisecond
@@ -83,9 +85,10 @@ type Command struct {
 	// meant to be. It is called on one goroutine at a time and must not block.
 	Noise func(line string)
 	// CloseTimeout is how long the server may take to stop by itself before it
-	// is killed. Default: 5 s.
+	// is killed. Default: 5 s. Negative: as long as it takes, and Close waits for it.
 	CloseTimeout time.Duration
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
+	// Negative: none.
 	MaxMessage int64
 	// Watchdog, if set, watches the server. The program that made it closes it after
 	// its connections. Default: one that all connections without one of their own
@@ -158,10 +161,6 @@ func (c *Command) start() (*commandConn, error) {
 		return nil, err
 	}
 	cmd.Args, cmd.Env = nil, nil // a server may live for months, and these are of no use
-	closeTimeout := c.CloseTimeout
-	if closeTimeout <= 0 {
-		closeTimeout = defaultCloseTimeout
-	}
 	conn := &commandConn{
 		path:         c.Path,
 		cmd:          cmd,
@@ -169,7 +168,7 @@ func (c *Command) start() (*commandConn, error) {
 		pipes:        pipes,
 		watchdog:     watchdog,
 		borrowed:     c.Watchdog == nil,
-		closeTimeout: closeTimeout,
+		closeTimeout: closeTimeout(c.CloseTimeout),
 		vitals:       proc.WatchVitals(cmd.Process.Pid),
 		stderr:       newRing(stderrKept, forgiven(c.Stderr)),
 		ended:        c.Ended,
@@ -315,6 +314,17 @@ func (c *commandConn) cause(err error) error {
 	case <-time.After(2 * drainTimeout):
 	}
 	return err
+}
+
+// closeTimeout returns the time that a transport's CloseTimeout means.
+func closeTimeout(configured time.Duration) time.Duration {
+	switch {
+	case configured == 0:
+		return defaultCloseTimeout
+	case configured < 0:
+		return noCloseTimeout
+	}
+	return configured
 }
 
 // Close implements mcp.Conn. It returns when the process and what it started are

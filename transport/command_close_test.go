@@ -104,15 +104,17 @@ func TestCommandCloseTerminates(t *testing.T) {
 }
 
 func TestCommandCloseLetsTheServerFinish(t *testing.T) {
-	recipe := transporttest.Child("serve", "stderr:finished")
-	recipe.CloseTimeout = 2 * watchdog // half of it for the server to finish
-	out := watch(recipe)
-	l := dial(t, recipe)
-	if _, err := ask(t, l); err != nil {
-		t.Fatal(err)
+	for _, limit := range []time.Duration{2 * watchdog, -1} { // half of it for the server to finish
+		recipe := transporttest.Child("serve", "stderr:finished")
+		recipe.CloseTimeout = limit
+		out := watch(recipe)
+		l := dial(t, recipe)
+		if _, err := ask(t, l); err != nil {
+			t.Fatal(err)
+		}
+		closeWithin(t, l)
+		out.await(t, "finished")
 	}
-	closeWithin(t, l)
-	out.await(t, "finished")
 }
 
 func TestCommandGroupDiesWithClose(t *testing.T) {

@@ -141,6 +141,20 @@ func TestCommandLimitCountsTheMessage(t *testing.T) {
 	}
 }
 
+// A negative limit is none.
+func TestCommandWithoutLimit(t *testing.T) {
+	const size = 17 << 20 // more than the default
+	recipe := transporttest.Child("read", "big:"+strconv.Itoa(size), "serve")
+	recipe.MaxMessage = -1
+	got, err := ask(t, dial(t, recipe))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != size+2 {
+		t.Errorf("got %d bytes, want %d", len(got), size+2)
+	}
+}
+
 func TestCommandNoiseEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	l := dial(t, transporttest.Child("read", "lines:100:noise", "serve"))

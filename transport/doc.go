@@ -23,7 +23,8 @@
 // # Limits and errors
 //
 // A message of the server, decoded, is limited to 16 MiB unless MaxMessage says
-// otherwise. mcp.OutcomeOf says of an error whether the server can have seen the
+// otherwise. A limit that is 0 is the default, and a negative one means that there is
+// none. mcp.OutcomeOf says of an error whether the server can have seen the
 // request; [ExitError], [StartError], [StatusError] and [RedirectError] say
 // more. Texts of errors never hold header values, environment values, or what
 // a server wrote in an HTTP body.

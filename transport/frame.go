@@ -17,14 +17,22 @@ import (
 )
 
 // defaultMaxMessage is the size in bytes up to which a server's message is
-// accepted when MaxMessage is zero: 16 MiB.
-const defaultMaxMessage = 16 << 20
+// accepted when MaxMessage is zero: 16 MiB. anyMessage is more than one can have, and can
+// be multiplied by [maxSkipped] without overflow.
+const (
+	defaultMaxMessage = 16 << 20
+	anyMessage        = int64(1) << 56
+)
 
+// maxMessage returns the limit that a transport's MaxMessage means.
 func maxMessage(configured int64) int64 {
-	if configured <= 0 {
+	switch {
+	case configured == 0:
 		return defaultMaxMessage
+	case configured < 0:
+		return anyMessage
 	}
-	return configured
+	return min(configured, anyMessage)
 }
 
 func tooLarge(limit int64) error {

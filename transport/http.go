@@ -49,7 +49,7 @@ type HTTP struct {
 	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
 	Proxy func(*http.Request) (*url.URL, error)
 	// MaxMessage limits a message of the server, in bytes after decompression.
-	// Default: 16 MiB.
+	// Default: 16 MiB. Negative: none.
 	MaxMessage int64
 	// NoStream, if set, is what the connections with one server know of it together:
 	// that it has no listening stream (HTTP status 405), so that the others do not ask

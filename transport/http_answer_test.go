@@ -189,6 +189,26 @@ func TestHTTPLimit(t *testing.T) {
 	}
 }
 
+// A negative limit is none, of a body and of an event.
+func TestHTTPWithoutLimit(t *testing.T) {
+	large := strings.Repeat("x", 17<<20) // more than the default
+	message := `{"jsonrpc":"2.0","id":$ID,"result":"` + large + `"}`
+	for name, respond := range map[string]func(*post){
+		"JSON":   func(p *post) { p.json(200, message) },
+		"stream": func(p *post) { p.stream("data: " + message + "\n\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ask(t, shake(t, &transport.HTTP{URL: listen(t, &script{call: respond}), MaxMessage: -1}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(large)+2 {
+				t.Errorf("got %d bytes, want %d", len(got), len(large)+2)
+			}
+		})
+	}
+}
+
 // A caller that gives up in the middle of an answer does not harm the others.
 func TestHTTPCancelledInTheBody(t *testing.T) {
 	started := make(chan struct{})

@@ -20,9 +20,11 @@ type Pipe struct {
 	// SDK's server fits. When Serve returns or panics, the connection ends.
 	Serve func(ctx context.Context, t mcp.Transport) error
 	// CloseTimeout is how long Serve may take to return when the connection is
-	// closed. A Serve that takes longer is left running. Default: 5 s.
+	// closed. A Serve that takes longer is left running. Default: 5 s. Negative: as long
+	// as it takes.
 	CloseTimeout time.Duration
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
+	// Negative: none.
 	MaxMessage int64
 }
 
@@ -36,10 +38,7 @@ func (p *Pipe) Connect(ctx context.Context) (mcp.Conn, error) {
 	}
 	ours, theirs := net.Pipe()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c := &pipeConn{stop: stop, served: make(chan struct{}), closeTimeout: p.CloseTimeout}
-	if c.closeTimeout <= 0 {
-		c.closeTimeout = defaultCloseTimeout
-	}
+	c := &pipeConn{stop: stop, served: make(chan struct{}), closeTimeout: closeTimeout(p.CloseTimeout)}
 	go func() {
 		defer func() { _ = theirs.Close() }() // after served, for cause to see
 		defer close(c.served)

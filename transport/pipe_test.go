@@ -68,6 +68,31 @@ func TestPipeCloseIsBounded(t *testing.T) {
 	})
 }
 
+// Without a limit Close waits for a Serve that takes its time.
+func TestPipeCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &transport.Pipe{
+			Serve: func(ctx context.Context, _ mcp.Transport) error {
+				<-ctx.Done()
+				time.Sleep(24 * time.Hour)
+				return nil
+			},
+			CloseTimeout: -1,
+		}
+		conn, err := tr.Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begin); took != 24*time.Hour {
+			t.Errorf("got a Close of %v, want 24 h", took)
+		}
+	})
+}
+
 // A server that never reads: the call keeps its deadline, to the nanosecond.
 func TestPipeCallKeepsItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ type Socket struct {
 	// Path is the absolute path of the socket.
 	Path string
 	// MaxMessage limits a message of the server, in bytes. Default: 16 MiB.
+	// Negative: none.
 	MaxMessage int64
 }
 

@@ -36,7 +36,7 @@ type SSE struct {
 	// Proxy replaces [http.ProxyFromEnvironment]. It is not used with RoundTripper.
 	Proxy func(*http.Request) (*url.URL, error)
 	// MaxMessage limits a message of the server, in bytes after decompression.
-	// Default: 16 MiB.
+	// Default: 16 MiB. Negative: none.
 	MaxMessage int64
 }
 

@@ -45,7 +45,7 @@ type Queue struct {
 	// at once. So that no one keeps others out, a server has half of them at most; a
 	// user whom the context of the question names, as by session.WithUser, a quarter;
 	// and a server half of a user's. It must not be changed once the Queue is in use.
-	// Default: 64.
+	// Default: 64. Negative: none, and all wait.
 	Max int
 
 	mu      sync.Mutex // guards the following
@@ -232,7 +232,10 @@ func (q *Queue) removeLocked(p *pending) {
 
 // admitLocked accounts for one more question, and reports whether there is room for it.
 func (q *Queue) admitLocked(o share.Owner) bool {
-	if q.held.Max.Count = q.Max; q.Max <= 0 {
+	switch {
+	case q.Max > 0:
+		q.held.Max.Count = q.Max
+	case q.Max == 0:
 		q.held.Max.Count = defaultMax
 	}
 	user, server := share.Owner{User: o.User}, share.Owner{Server: o.Server}

@@ -206,6 +206,27 @@ func TestQueueEnds(t *testing.T) {
 	})
 }
 
+func TestQueueUnbounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 500
+		q := ask.Queue{Max: -1}
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() { _, _ = q.Elicit(t.Context(), &mcp.ElicitRequest{Server: "one"}) })
+		}
+		synctest.Wait()
+		if got := len(q.Questions()); got != n {
+			t.Errorf("got %d questions that wait, want %d", got, n)
+		}
+		for _, question := range q.Questions() {
+			if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}); err != nil {
+				t.Error(err)
+			}
+		}
+		wg.Wait()
+	})
+}
+
 func TestQueueBounded(t *testing.T) {
 	for _, limit := range []int{0, 3} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,117 @@
+package mcp_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// A negative limit of time is none, for a client and for one call.
+func TestNoTimeLimit(t *testing.T) {
+	for name, test := range map[string]struct {
+		client mcp.ClientOptions
+		call   *mcp.CallToolOptions
+	}{
+		"client": {client: mcp.ClientOptions{ConnectTimeout: -1, ProbeTimeout: -1, IdleTimeout: -1, CallTimeout: -1, CloseTimeout: -1}},
+		"call":   {call: &mcp.CallToolOptions{IdleTimeout: -1, CallTimeout: -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := modern(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+					time.Sleep(365 * 24 * time.Hour)
+					text("done")(c)
+				}})
+				c := newClient(t, server, &test.client)
+				res, err := c.CallTool(t.Context(), "slow", nil, test.call)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := textOf(t, res); got != "done" {
+					t.Errorf("got %q, want %q", got, "done")
+				}
+			})
+		})
+	}
+}
+
+// Without a limit of the connection's time a server that does not answer discover is
+// initialized all the same.
+func TestProbeWithoutConnectTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"server/discover": mcptest.Hang})
+		c := newClient(t, server, &mcp.ClientOptions{ConnectTimeout: -1})
+		begin := time.Now()
+		ready(t, c)
+		if took := time.Since(begin); took != 10*time.Second {
+			t.Errorf("got a probe of %v, want 10 s", took)
+		}
+	})
+}
+
+// A negative number of requests is no limit.
+func TestNoRequestLimit(t *testing.T) {
+	for name, opts := range map[string]mcp.ClientOptions{
+		"in flight": {MaxInFlight: -1},
+		"queued":    {MaxInFlight: 1, MaxQueued: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const calls = 2_000
+				release := make(chan struct{})
+				server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+					<-release
+					text("done")(c)
+				}})
+				c := newClient(t, server, &opts)
+				ready(t, c)
+				var wg sync.WaitGroup
+				for range calls {
+					wg.Go(func() {
+						if _, err := call(t, c, "slow"); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				synctest.Wait()
+				want := calls
+				if opts.MaxInFlight == 1 {
+					want = 1
+				}
+				wantCount(t, server, "tools/call", want)
+				close(release)
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// Negative numbers of tools, pages and bytes are no limits.
+func TestNoListLimit(t *testing.T) {
+	const pages, each = 1_100, 5
+	page := 0
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		var tools []string
+		for i := range each {
+			tools = append(tools, fmt.Sprintf(`{"name":"t%d_%d","inputSchema":{"type":"object"}}`, page, i))
+		}
+		next := ""
+		if page++; page < pages {
+			next = fmt.Sprintf(`,"nextCursor":"%d"`, page)
+		}
+		mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`)(c)
+	}})
+	c := newClient(t, server, &mcp.ClientOptions{MaxTools: -1, MaxPages: -1, MaxCatalog: -1})
+	tools, err := c.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(tools); got != pages*each {
+		t.Errorf("got %d tools, want %d", got, pages*each)
+	}
+}
