@@ -136,10 +136,10 @@ func (s *server) options() *mcp.ClientOptions {
 	if e.ReadTimeout > 0 {
 		o.IdleTimeout = e.ReadTimeout
 	}
-	if e.Limits.MaxTools > 0 {
+	if e.Limits.MaxTools != 0 {
 		o.MaxTools = e.Limits.MaxTools
 	}
-	if e.Limits.MaxInFlight > 0 {
+	if e.Limits.MaxInFlight != 0 {
 		o.MaxInFlight = e.Limits.MaxInFlight
 	}
 	if e.Limits.MaxQueued != 0 {

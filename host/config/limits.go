@@ -3,11 +3,11 @@ package config
 import "github.com/mcpbelt/mcpbelt/internal/jsonc"
 
 // Limits bound what a server may do, the key "limits". Zero means the default of the
-// package that applies them.
+// package that applies them, and a negative limit that there is none.
 type Limits struct {
 	MaxTools    int   // tools in its list
 	MaxInFlight int   // requests that wait for it at one time
-	MaxQueued   int   // requests that wait for their turn; negative: none
+	MaxQueued   int   // requests that wait for their turn
 	MaxMessage  int64 // bytes of one message
 }
 
@@ -29,13 +29,13 @@ func (e *entry) limits(s *Server) {
 		n := &m.Value
 		switch key {
 		case "maxTools":
-			s.Limits.MaxTools = int(e.count(n, at, 0, maxLimit))
+			s.Limits.MaxTools = int(e.count(n, at, -1, maxLimit))
 		case "maxInFlight":
-			s.Limits.MaxInFlight = int(e.count(n, at, 0, maxLimit))
+			s.Limits.MaxInFlight = int(e.count(n, at, -1, maxLimit))
 		case "maxQueued":
 			s.Limits.MaxQueued = int(e.count(n, at, -1, maxLimit))
 		case "maxMessageBytes":
-			s.Limits.MaxMessage = e.count(n, at, 0, maxLimitMessage)
+			s.Limits.MaxMessage = e.count(n, at, -1, maxLimitMessage)
 		}
 	})
 }
