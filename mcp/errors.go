@@ -168,6 +168,30 @@ func (e *ProtocolError) Unwrap() error { return e.Err }
 // Outcome returns [Answered].
 func (e *ProtocolError) Outcome() Outcome { return Answered }
 
+// A ProtocolVersionError reports a server that does not speak the protocol revision that
+// [ClientOptions].ProtocolVersion pins, or one that this client does not know.
+type ProtocolVersionError struct {
+	Want    string   // the pinned revision
+	Offered []string // what the server has, as it says; empty if it does not say
+	Err     error    // how the server refused; nil if it offered another one
+}
+
+func (e *ProtocolVersionError) Error() string {
+	text := fmt.Sprintf("protocol revision %s is not spoken", namesOf([]string{e.Want}))
+	if len(e.Offered) > 0 {
+		text += ": the server has " + namesOf(e.Offered)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return plain.Text(text)
+}
+
+func (e *ProtocolVersionError) Unwrap() error { return e.Err }
+
+// Outcome returns [NotSent]: there is no connection for a request.
+func (e *ProtocolVersionError) Outcome() Outcome { return NotSent }
+
 // A LimitError reports that a peer sent more than a limit allows.
 type LimitError struct {
 	Limit string // name of the limit, such as "message bytes"

@@ -49,6 +49,19 @@ func ExampleNewClient() {
 	// ready adder 1
 }
 
+func ExampleProtocolVersionError() {
+	c := mcp.NewClient("adder", adder(), &mcp.ClientOptions{ProtocolVersion: "2024-11-04"}) // no such revision
+	defer c.Close()
+
+	err := c.Ready(context.Background())
+	var other *mcp.ProtocolVersionError
+	if errors.As(err, &other) {
+		fmt.Println(other)
+	}
+	// Output:
+	// protocol revision 2024-11-04 is not spoken: this client does not know it
+}
+
 func ExampleClient_CallTool() {
 	ctx := context.Background()
 	c := mcp.NewClient("adder", adder(), nil)

@@ -45,12 +45,12 @@ type handshakeRequest struct {
 
 // handshake agrees with the server on a revision: by discover if version is 2026-07-28, and
 // by initialize otherwise or if the server does not know discover, or does not answer it
-// within patience. A server that refuses the revision of discover and says in the same
+// within patience, unless the revision is pinned. A server that refuses the revision of discover and says in the same
 // breath that it supports it is asked again, once. It returns when ctx ends or the
 // connection does.
 func (t *tap) handshake(ctx context.Context, version string, patience time.Duration, again bool) (*serverInfo, error) {
 	if version < Revision20260728 {
-		return t.initialize(ctx)
+		return t.initialize(ctx, version)
 	}
 	t.unanswered = true
 	discover := t.begin(ctx, methodDiscover, t.client.discoverParams())
@@ -66,7 +66,7 @@ func (t *tap) handshake(ctx context.Context, version string, patience time.Durat
 		if info != nil || err != nil {
 			return info, err
 		}
-		return t.initialize(ctx)
+		return t.initialize(ctx, Revision20251125)
 	case <-t.ended:
 		return nil, t.err
 	case <-ctx.Done():
@@ -75,7 +75,7 @@ func (t *tap) handshake(ctx context.Context, version string, patience time.Durat
 		discover.traced(nil, &TimeoutError{"idle", patience})
 	}
 	// An older server may not answer what it does not know.
-	info, err := t.initialize(ctx)
+	info, err := t.initialize(ctx, Revision20251125)
 	if err != nil {
 		discover.cancel()
 		select {
@@ -97,15 +97,20 @@ func (t *tap) discovered(ctx context.Context, discover *handshakeRequest) (*serv
 	case err == nil:
 	case t.over(), ctx.Err() != nil, loginFor(err) != nil && !needsRights(err):
 		return nil, err
+	case t.client.pinned():
+		return nil, t.client.refusedPin(err, true)
 	default:
 		return nil, withRevisions(modernRefusal(err))
 	}
-	if err := discoveredNone(discover.result); err != nil {
+	if err := discoveredNone(discover.result); err != nil && !t.client.pinned() {
 		return nil, err
 	}
 	info, err := decodeServerInfo(discover.result)
 	versions, _ := versionsIn(discover.result, "supportedVersions")
 	if err != nil || !slices.Contains(versions, Revision20260728) {
+		if t.client.pinned() {
+			return nil, &ProtocolVersionError{Want: Revision20260728, Offered: versions, Err: err}
+		}
 		return nil, nil // as if it did not know the request
 	}
 	info.revision = Revision20260728
@@ -115,9 +120,10 @@ func (t *tap) discovered(ctx context.Context, discover *handshakeRequest) (*serv
 	return info, nil
 }
 
-// initialize makes the handshake of the revisions before 2026-07-28.
-func (t *tap) initialize(ctx context.Context) (*serverInfo, error) {
-	params, err := t.client.initializeParams()
+// initialize makes the handshake of the revisions before 2026-07-28, and offers the given
+// one.
+func (t *tap) initialize(ctx context.Context, revision string) (*serverInfo, error) {
+	params, err := t.client.initializeParams(revision)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent) // settings of an extension that are no JSON
 	}
@@ -131,11 +137,17 @@ func (t *tap) initialize(ctx context.Context) (*serverInfo, error) {
 		return nil, ctx.Err()
 	}
 	if initialize.err != nil {
+		if t.client.pinned() {
+			return nil, t.client.refusedPin(initialize.err, false)
+		}
 		return nil, withRevisions(initialize.err)
 	}
 	info, err := decodeServerInfo(initialize.result)
 	if err != nil {
 		return nil, at("result", err)
+	}
+	if t.client.pinned() && info.revision != revision {
+		return nil, &ProtocolVersionError{Want: revision, Offered: []string{info.revision}}
 	}
 	if !isKnown(info.revision) {
 		return nil, fmt.Errorf("unsupported protocol version: %q", namesOf([]string{info.revision}))

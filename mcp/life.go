@@ -194,13 +194,19 @@ func (c *Client) connect(era *era) (*life, error) {
 
 // attempt makes one connection within ctx. The tap is nil if there was none.
 func (c *Client) attempt(ctx context.Context, version string, patient bool) (*life, *tap, error) {
+	if c.pinned() && !isKnown(version) {
+		return nil, nil, &ProtocolVersionError{Want: version, Err: errors.New("this client does not know it")}
+	}
 	roots := c.roots.count()
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	patience := c.opts.ProbeTimeout
-	if patient {
+	switch {
+	case c.pinned():
+		patience = noTimeout // there is nothing else to try
+	case patient:
 		patience = c.opts.ConnectTimeout
 	}
 	t := newTap(c, conn)

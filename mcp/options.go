@@ -105,6 +105,12 @@ type ClientOptions struct {
 	// clients. Default: one of its own, of 4 MiB.
 	Cache *Cache
 
+	// ProtocolVersion pins the protocol revision, such as [Revision20251125]: no other is
+	// offered or asked for, and the connection to a server that speaks another fails with
+	// a [*ProtocolVersionError]. ProbeTimeout and InitializeFirst are not used then.
+	// Default: the newest that the server speaks.
+	ProtocolVersion string
+
 	// ConnectTimeout bounds the making of a connection, handshake included.
 	// Default: 30 s.
 	ConnectTimeout time.Duration
@@ -315,10 +321,11 @@ func (c *Client) discoverParams() json.RawMessage {
 	return fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(c.requestMeta(Revision20260728), []byte(",")))
 }
 
-// initializeParams returns the parameters of initialize.
-func (c *Client) initializeParams() (json.RawMessage, error) {
+// initializeParams returns the parameters of initialize, with which the client offers a
+// revision.
+func (c *Client) initializeParams(revision string) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{
-		"protocolVersion": Revision20251125,
+		"protocolVersion": revision,
 		"capabilities":    c.capabilities(false),
 		"clientInfo":      c.opts.Implementation,
 	})

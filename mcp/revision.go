@@ -118,7 +118,7 @@ func (c *Client) speaksOther(ctx context.Context, l *life) bool {
 		return doubtful
 	}
 	_, err := c.aside(ctx, l, methodPing, nil)
-	if doubtful, _ := l.doubts(err); !doubtful {
+	if doubtful, _ := l.doubts(err); !doubtful || c.pinned() {
 		return false
 	}
 	// Not every older server knows a ping. What knows this is none.
@@ -186,6 +186,24 @@ func (l *life) drain(d time.Duration, until <-chan struct{}) {
 	}
 }
 
+// pinned reports whether the client speaks one revision only.
+func (c *Client) pinned() bool { return c.opts.ProtocolVersion != "" }
+
+// refusedPin returns the error for a handshake with the pinned revision that failed with
+// err: a [*ProtocolVersionError] if the server answered that it does not speak it. Any
+// answer to discover is one, since each server that speaks the revision knows it.
+func (c *Client) refusedPin(err error, discover bool) error {
+	var answer *JSONRPCError
+	var offered []string
+	if errors.As(err, &answer) {
+		offered, _ = versionsIn(answer.Data, "supported")
+	}
+	if refusesHandshake(err) || len(offered) > 0 || discover && answer != nil {
+		return &ProtocolVersionError{Want: c.opts.ProtocolVersion, Offered: offered, Err: err}
+	}
+	return err
+}
+
 // refusesHandshake reports whether a server has refused to initialize as one does
 // that does not know what that is.
 func refusesHandshake(err error) bool {
@@ -210,6 +228,9 @@ func lacks(object []byte, member, version string) bool {
 // An era is what a client has learned about the revisions that its server
 // speaks. It belongs to the supervisor.
 type era struct {
+	// pinned is the only revision that the client speaks; empty: there is none. Nothing
+	// is learned then.
+	pinned string
 	// legacy is set once the server has shown that it wants the initialize
 	// handshake; it is then spared the probe.
 	legacy bool
@@ -224,12 +245,18 @@ type era struct {
 }
 
 // newEra returns what is known before the first connection.
-func newEra(shared *atomic.Bool) *era {
+func newEra(pinned string, shared *atomic.Bool) *era {
+	if pinned != "" {
+		return &era{pinned: pinned}
+	}
 	return &era{legacy: shared != nil && shared.Load(), shared: shared}
 }
 
 // version returns the revision with which to begin the next attempt.
 func (e *era) version() string {
+	if e.pinned != "" {
+		return e.pinned
+	}
 	if e.legacy || e.suspect {
 		return Revision20251125
 	}
@@ -239,7 +266,7 @@ func (e *era) version() string {
 // succeeded learns from a handshake that ended with the given revision.
 func (e *era) succeeded(version string) {
 	legacy := version < Revision20260728
-	*e = era{legacy: legacy, patient: e.patient && !legacy, shared: e.shared}
+	*e = era{pinned: e.pinned, legacy: legacy, patient: e.patient && !legacy, shared: e.shared}
 	e.share()
 }
 
@@ -252,7 +279,7 @@ func (e *era) share() {
 
 // forget is for a server that was replaced by another one.
 func (e *era) forget() {
-	*e = era{shared: e.shared}
+	*e = era{pinned: e.pinned, shared: e.shared}
 	e.share()
 }
 
@@ -261,6 +288,9 @@ func (e *era) forget() {
 // connection: without the probe, or with it if a server that was initialized
 // before does not know that any more.
 func (e *era) failed(begunWith string, t *tap, err error) (again bool) {
+	if e.pinned != "" {
+		return false
+	}
 	if begunWith != Revision20260728 {
 		replaced := e.legacy && refusesHandshake(err)
 		e.forget() // whatever was known does not hold any more

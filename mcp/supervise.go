@@ -33,7 +33,7 @@ var errRenewed = errors.New("connection renewed on request")
 // supervise makes one connection after the other until Close. It alone writes
 // the state after the first.
 func (c *Client) supervise() {
-	era := newEra(c.opts.InitializeFirst)
+	era := newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
 	failures := 0
 	for {
 		l, err := c.connect(era)

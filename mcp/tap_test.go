@@ -80,7 +80,7 @@ func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	tap := newTap(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
 	tap.finish()
 	tap.wait()
-	if _, err := tap.initialize(t.Context()); err == nil {
+	if _, err := tap.initialize(t.Context(), Revision20251125); err == nil {
 		t.Error("got no error, want one")
 	}
 	if counter.open != 0 {

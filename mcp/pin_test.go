@@ -1,0 +1,193 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// everyPin runs a test with each revision that can be pinned, on both planes.
+func everyPin(t *testing.T, test func(t *testing.T, revision string, p plane)) {
+	for _, revision := range append(handshakeRevisions(), mcp.Revision20260728) {
+		for _, p := range planes() {
+			t.Run(revision+"/"+p.name, func(t *testing.T) { test(t, revision, p) })
+		}
+	}
+}
+
+// handshakesOf returns the methods of handshakes that the server received, with the
+// revision that initialize offered.
+func handshakesOf(t testing.TB, s *mcptest.Server) string {
+	t.Helper()
+	var seen []string
+	for _, r := range s.Received("") {
+		switch r.Method {
+		case "server/discover":
+			seen = append(seen, r.Method)
+		case "initialize":
+			var params struct {
+				ProtocolVersion string `json:"protocolVersion"`
+			}
+			if err := json.Unmarshal(r.Params, &params); err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, r.Method+" "+params.ProtocolVersion)
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
+func handshakeWith(revision string) string {
+	if revision == mcp.Revision20260728 {
+		return "server/discover"
+	}
+	return "initialize " + revision
+}
+
+// A client with a pinned revision offers that and nothing else.
+func TestPinnedRevision(t *testing.T) {
+	everyPin(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")})
+		var shared atomic.Bool
+		shared.Store(revision == mcp.Revision20260728) // which does not count
+		c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision, InitializeFirst: &shared})
+		mustCall(t, c, "x")
+		if err := c.Reconnect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, c, "x")
+		if got := c.State().ProtocolVersion; got != revision {
+			t.Errorf("got revision %q, want %q", got, revision)
+		}
+		if got, want := handshakesOf(t, server), handshakeWith(revision)+", "+handshakeWith(revision); got != want {
+			t.Errorf("got the handshakes %s, want %s", got, want)
+		}
+		if got, want := shared.Load(), revision == mcp.Revision20260728; got != want {
+			t.Errorf("got InitializeFirst %v, want it unchanged", got)
+		}
+	})
+}
+
+// A server that speaks another revision is left, and no other is tried.
+func TestPinnedRevisionIsNotSpoken(t *testing.T) {
+	const elsewhere = "1999-01-01"
+	refuse := func(c *mcptest.Call) {
+		c.ErrorData(unsupportedVersion, "unsupported protocol version", `{"supported":["`+elsewhere+`"]}`)
+	}
+	for name, script := range map[string]mcptest.Script{
+		"answers another": {
+			"server/discover": mcptest.Result(`{"resultType":"complete","supportedVersions":["` + elsewhere + `"],"capabilities":{}}`),
+			"initialize":      mcptest.Handshake(elsewhere, "")["initialize"],
+		},
+		"refuses":               {"server/discover": refuse, "initialize": refuse},
+		"does not know it":      {},
+		"does not know it more": {"server/discover": mcptest.Error(-32601, "?"), "initialize": mcptest.Error(-32601, "?")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyPin(t, func(t *testing.T, revision string, p plane) {
+				server := mcptest.NewServer(t, script)
+				c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision})
+				err := c.Ready(t.Context())
+				var other *mcp.ProtocolVersionError
+				if !errors.As(err, &other) {
+					t.Fatalf("got %v, want a ProtocolVersionError", err)
+				}
+				if other.Want != revision {
+					t.Errorf("got Want %q, want %q", other.Want, revision)
+				}
+				if says := len(script) > 0 && !strings.HasSuffix(name, "more"); says && !slices.Equal(other.Offered, []string{elsewhere}) {
+					t.Errorf("got Offered %q, want %q", other.Offered, elsewhere)
+				}
+				wantOutcome(t, err, mcp.NotSent)
+				if got, want := handshakesOf(t, server), handshakeWith(revision); got != want {
+					t.Errorf("got the handshakes %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
+// A server that does not answer discover is not initialized.
+func TestPinnedDiscoverIsUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"server/discover": mcptest.Hang})
+		c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
+		if err := c.Ready(t.Context()); err == nil {
+			t.Error("got no error, want one")
+		}
+		if got, want := handshakesOf(t, server), "server/discover"; got != want {
+			t.Errorf("got the handshakes %s, want %s", got, want)
+		}
+	})
+}
+
+// A failure of a server that may speak the revision is no ProtocolVersionError.
+func TestPinnedHandshakeFails(t *testing.T) {
+	server := legacy(t, mcptest.Script{"initialize": mcptest.Error(-32603, "out of order")})
+	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
+	err := c.Ready(t.Context())
+	var other *mcp.ProtocolVersionError
+	var answer *mcp.JSONRPCError
+	if errors.As(err, &other) || !errors.As(err, &answer) {
+		t.Errorf("got %v, want the server's error", err)
+	}
+}
+
+// A revision that nobody knows makes no connection.
+func TestPinnedRevisionIsUnknown(t *testing.T) {
+	server := legacy(t)
+	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: "1999-01-01"})
+	err := c.Ready(t.Context())
+	var other *mcp.ProtocolVersionError
+	if !errors.As(err, &other) {
+		t.Errorf("got %v, want a ProtocolVersionError", err)
+	}
+	if got := server.Connections(); got != 0 {
+		t.Errorf("got %d connections, want 0", got)
+	}
+}
+
+// While a server with a handshake is up, doubts do not make the client ask for another
+// revision.
+func TestPinnedRevisionIsNotDoubted(t *testing.T) {
+	server := legacy(t, mcptest.Script{
+		"tools/call": mcptest.Error(-32601, "?"),
+		"ping":       mcptest.Error(-32601, "?"),
+	})
+	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
+	if _, err := call(t, c, "x"); err == nil {
+		t.Error("got no error, want the server's")
+	}
+	if got, want := handshakesOf(t, server), handshakeWith(mcp.Revision20251125); got != want {
+		t.Errorf("got the handshakes %s, want %s", got, want)
+	}
+}
+
+// Over HTTP the status of a refusal is enough.
+func TestPinnedRevisionOverHTTP(t *testing.T) {
+	s := newSite(t, mcp.Revision20251125, nil)
+	c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
+	err := c.Ready(t.Context())
+	var other *mcp.ProtocolVersionError
+	if !errors.As(err, &other) {
+		t.Errorf("got %v, want a ProtocolVersionError", err)
+	}
+	if got := len(s.of("initialize")); got != 0 {
+		t.Errorf("got %d times initialize, want 0", got)
+	}
+	for _, revision := range eras() {
+		s := newSite(t, revision, nil)
+		c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
+		ready(t, c)
+		if got := c.State().ProtocolVersion; got != revision {
+			t.Errorf("got revision %q, want %q", got, revision)
+		}
+	}
+}
