@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -222,8 +223,5 @@ func (e *TimeoutError) Error() string {
 // Timeout reports true, as for a net.Error.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// Is makes errors.Is(err, context.DeadlineExceeded) hold.
-func (e *TimeoutError) Is(target error) bool {
-	t, ok := target.(interface{ Timeout() bool })
-	return ok && t.Timeout()
-}
+// Is makes errors.Is(err, context.DeadlineExceeded) hold, and of no other error.
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -60,8 +61,10 @@ func TestTimeoutErrorIsADeadline(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !os.IsTimeout(errors.Unwrap(err)) {
 		t.Error("not a deadline")
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
-		t.Error("is everything")
+	for _, other := range []error{context.Canceled, io.EOF, os.ErrDeadlineExceeded, &net.DNSError{IsTimeout: true}} {
+		if errors.Is(err, other) {
+			t.Errorf("got an error that is %v, want one that is not", other)
+		}
 	}
 }
 
