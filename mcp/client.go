@@ -55,7 +55,8 @@ type Client struct {
 	clocks   clocks
 	tools    toolCache
 	level    logLevel
-	logs     logQueue
+	logs     queue[*LogMessage]
+	notes    queue[*Notification]
 	tasks    taskWatches
 
 	tracing *tracing // nil: there is no tracer

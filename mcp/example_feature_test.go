@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -42,6 +43,54 @@ func library() mcp.Transport {
 			}}}, nil
 		})
 	return &transport.Pipe{Serve: s.Run}
+}
+
+func ExampleClient_Notify() {
+	ctx := context.Background()
+	moved := make(chan *mcp.Notification, 1)
+	c := mcp.NewClient("map", atlas(), &mcp.ClientOptions{
+		Notification: func(n *mcp.Notification) { moved <- n }, // what the server sends
+	})
+	defer c.Close()
+
+	if err := c.Notify(ctx, "notifications/com.example/move", json.RawMessage(`{"to":"north"}`)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	n := <-moved
+	fmt.Println(n.Method, string(n.Params))
+	// Output:
+	// notifications/com.example/moved {"to":"north"}
+}
+
+// atlas is a server that answers a notification of an extension by another one.
+func atlas() mcp.Transport {
+	return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error {
+		conn, err := t.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		for {
+			m, err := conn.Read(ctx)
+			if err != nil {
+				return err
+			}
+			r, ok := m.(*jsonrpc.Request)
+			switch {
+			case ok && r.Method == "initialize":
+				err = conn.Write(ctx, &jsonrpc.Response{ID: r.ID, Result: json.RawMessage(
+					`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"atlas","version":"1"}}`)})
+			case ok && r.IsCall():
+				err = conn.Write(ctx, &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "unknown"}})
+			case ok && r.Method == "notifications/com.example/move":
+				err = conn.Write(ctx, &jsonrpc.Request{Method: "notifications/com.example/moved", Params: r.Params})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}}
 }
 
 func ExampleClient_Resources() {

@@ -63,7 +63,7 @@ func (t *tap) take(m jsonrpc.Message, call int64) {
 	}
 }
 
-// notice takes a notification. Those that mean nothing here are dropped.
+// notice takes a notification. Those that mean nothing here go to the program.
 func (t *tap) notice(method string, params json.RawMessage) {
 	switch method {
 	case noteProgress:
@@ -87,6 +87,8 @@ func (t *tap) notice(method string, params json.RawMessage) {
 		t.client.pages.complete(params)
 	case "notifications/tasks/status":
 		t.client.taskChanged(params)
+	default:
+		t.unknown(method, params)
 	}
 }
 

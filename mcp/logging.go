@@ -22,10 +22,6 @@ const (
 	methodSetLevel = "logging/setLevel"
 	metaLogLevel   = "io.modelcontextprotocol/logLevel"
 
-	// maxLogQueue bounds the messages that wait for a slow Log, and maxLogBytes
-	// what they hold; the last one always has room.
-	maxLogQueue = 256
-	maxLogBytes = 4 << 20
 	// maxLogText is how much of a message goes to a Logger.
 	maxLogText = 4 << 10
 )
@@ -194,14 +190,7 @@ func (c *Client) greetWithLevel(l *life) {
 // size returns what a message holds, in bytes.
 func (m *LogMessage) size() int { return len(m.Data) + len(m.Logger) + len(m.Level) }
 
-// A logQueue holds the messages on their way to Log.
-type logQueue struct {
-	mu       sync.Mutex // guards the following
-	messages []*LogMessage
-	bytes    int
-	dropped  int
-	running  bool // there is a goroutine that hands them on
-}
+func (m *LogMessage) setDropped(count int) { m.Dropped = count }
 
 // logged takes a log message. It does not wait.
 func (t *tap) logged(params json.RawMessage) {
@@ -211,72 +200,11 @@ func (t *tap) logged(params json.RawMessage) {
 		return
 	}
 	m.Server = t.client.name
-	q := &t.client.logs
-	if q.add(m) && !t.goes(t.client.handLogsOn) {
-		q.stop()
-	}
+	handOn(t, &t.client.logs, m, "log messages", t.client.handLogOn)
 }
 
-// add reports whether a goroutine must be started that hands the messages on.
-func (q *logQueue) add(m *LogMessage) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for len(q.messages) > 0 && (len(q.messages) == maxLogQueue || q.bytes+m.size() > maxLogBytes) {
-		q.dropped++
-		q.takeLocked()
-	}
-	q.messages = append(q.messages, m)
-	q.bytes += m.size()
-	start := !q.running
-	q.running = true
-	return start
-}
-
-func (q *logQueue) takeLocked() *LogMessage {
-	m := q.messages[0]
-	q.messages[0] = nil
-	q.messages = q.messages[1:]
-	q.bytes -= m.size()
-	return m
-}
-
-// next returns the next message, or nil if that was all.
-func (q *logQueue) next() *LogMessage {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.messages) == 0 {
-		q.messages, q.running = nil, false
-		return nil
-	}
-	m := q.takeLocked()
-	m.Dropped, q.dropped = q.dropped, 0
-	return m
-}
-
-// stop drops what is left.
-func (q *logQueue) stop() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.messages, q.bytes, q.running = nil, 0, false
-}
-
-// handLogsOn runs until no message is left or the client is closed.
-func (c *Client) handLogsOn() {
-	for m := c.logs.next(); m != nil; m = c.logs.next() {
-		if c.closing.Err() != nil {
-			c.logs.stop()
-			return
-		}
-		c.handLogOn(m)
-	}
-}
-
+// handLogOn hands a log message to Log, or to Logger if that is nil.
 func (c *Client) handLogOn(m *LogMessage) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.opts.Logger.Error("mcp: the handler of log messages panicked", "server", c.name, "panic", r)
-		}
-	}()
 	if c.opts.Log != nil {
 		c.opts.Log(m)
 		return

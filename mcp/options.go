@@ -98,6 +98,11 @@ type ClientOptions struct {
 	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
 	// with older servers, and with newer ones that still use it.
 	Log func(*LogMessage)
+	// Notification receives the server's notifications that the client has no use for,
+	// such as those of an extension, in order, one at a time, on a goroutine of the
+	// connection. If it is slow up to 256 wait, at most 4 MiB of them; the oldest are
+	// dropped. See [Client.Notify] for the other direction. Default: they are dropped.
+	Notification func(*Notification)
 	// Tracer observes every request and notification, in both directions. Nil disables
 	// tracing at no cost.
 	Tracer Tracer

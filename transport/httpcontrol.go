@@ -59,14 +59,19 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if header != nil && req.Method == noteCancelled {
 		return nil // ending the request's stream was the cancellation
 	}
-	err = c.send(ctx, frame, header)
-	if req.Method == noteInitialized {
-		if err != nil {
-			return err
-		}
-		c.listen()
+	if header != nil {
+		header.Set(headerMethod, req.Method)
 	}
-	return nil
+	err = c.send(ctx, frame, header)
+	switch req.Method {
+	case noteCancelled:
+		return nil // the server may have answered, and forgotten the request
+	case noteInitialized:
+		if err == nil {
+			c.listen()
+		}
+	}
+	return err
 }
 
 // modernHeader returns non-nil fields if the session has no legacy handshake.

@@ -1,0 +1,228 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+const noteCustom = "notifications/com.example/moved"
+
+// A notification of the program reaches the server as it is.
+func TestNotify(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision)
+		c := newClient(t, p.to(server), nil)
+		for i, params := range []string{``, `{"to":[1,2],"_meta":{"k":"v"}}`} {
+			if err := c.Notify(t.Context(), noteCustom, []byte(params)); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(server.Await(noteCustom, i+1).Params); got != params {
+				t.Errorf("got params %s, want %s", got, params)
+			}
+		}
+	})
+}
+
+// Over HTTP a notification has the header fields of its revision, and a refusal is an
+// error.
+func TestNotifyOverHTTP(t *testing.T) {
+	for _, revision := range eras() {
+		t.Run(revision, func(t *testing.T) {
+			refuse := false
+			s := newSite(t, revision, map[string]func(*visit){noteCustom: func(v *visit) {
+				if refuse {
+					v.WriteHeader(http.StatusBadRequest)
+					return
+				}
+				v.WriteHeader(http.StatusAccepted)
+			}})
+			c := newClient(t, &s.HTTP, nil)
+			if err := c.Notify(t.Context(), noteCustom, []byte(`{"a":1}`)); err != nil {
+				t.Fatal(err)
+			}
+			v := s.of(noteCustom)[0]
+			if got := v.Header.Get("Mcp-Protocol-Version"); got != revision {
+				t.Errorf("got revision %q, want %q", got, revision)
+			}
+			if got, want := v.Header.Get("Mcp-Method") != "", revision == mcp.Revision20260728; got != want {
+				t.Errorf("got Mcp-Method %q, want one: %v", v.Header.Get("Mcp-Method"), want)
+			}
+			refuse = true
+			if err := c.Notify(t.Context(), noteCustom, nil); err == nil {
+				t.Error("got no error, want the refusal")
+			}
+		})
+	}
+}
+
+// The official SDK's server accepts one that it knows.
+func TestNotifySDKOverHTTP(t *testing.T) {
+	for _, stateless := range []bool{false, true} {
+		server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+		web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+			&sdk.StreamableHTTPOptions{Stateless: stateless}))
+		t.Cleanup(web.Close)
+		c := newClient(t, &transport.HTTP{URL: web.URL}, nil)
+		if err := c.Notify(t.Context(), "notifications/progress", []byte(`{"progressToken":1,"progress":1}`)); err != nil {
+			t.Errorf("stateless %v: got %v, want no error", stateless, err)
+		}
+		if got, want := c.State().ProtocolVersion == mcp.Revision20260728, stateless; got != want {
+			t.Errorf("stateless %v: got revision %s", stateless, c.State().ProtocolVersion)
+		}
+		_ = c.Close()
+	}
+}
+
+// What cannot be sent is not.
+func TestNotifyRefuses(t *testing.T) {
+	server := legacy(t)
+	c := newClient(t, server, nil)
+	for _, test := range []struct{ method, params string }{
+		{"", ""},
+		{"notifications/initialized", ""},
+		{"notifications/cancelled", `{"requestId":1}`},
+		{"notifications/roots/list_changed", ""},
+		{noteCustom, `7`},
+		{noteCustom, `{"a":`},
+		{noteCustom, `[]`},
+	} {
+		wantOutcome(t, c.Notify(t.Context(), test.method, []byte(test.params)), mcp.NotSent)
+	}
+	if got := server.Connections(); got != 0 {
+		t.Errorf("got %d connections, want 0", got)
+	}
+	_ = c.Close()
+	if err := c.Notify(t.Context(), noteCustom, nil); !errors.Is(err, mcp.ErrClosed) {
+		t.Errorf("got %v, want %v", err, mcp.ErrClosed)
+	}
+	var zero mcp.Client
+	wantOutcome(t, zero.Notify(t.Context(), noteCustom, nil), mcp.NotSent)
+	away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errors.New("away") }), nil)
+	var unavailable *mcp.UnavailableError
+	if err := away.Notify(t.Context(), noteCustom, nil); !errors.As(err, &unavailable) {
+		t.Errorf("got %v, want an UnavailableError", err)
+	}
+}
+
+// noteless is a connection that does not take notifications of the program.
+type noteless struct{ mcp.Conn }
+
+func (c noteless) Write(ctx context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == noteCustom {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return c.Conn.Write(ctx, m)
+}
+
+// A notification that nobody takes ends with the idle limit.
+func TestNotifyTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return noteless{conn}, err
+		}), &mcp.ClientOptions{IdleTimeout: time.Minute})
+		err := c.Notify(t.Context(), noteCustom, nil)
+		var timeout *mcp.TimeoutError
+		if !errors.As(err, &timeout) {
+			t.Fatalf("got %v, want a TimeoutError", err)
+		}
+		wantOutcome(t, err, mcp.Unknown)
+	})
+}
+
+// Notifications that the client does not know reach the program in order, and no others
+// do.
+func TestNotification(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		const sent = 100
+		server := featured(t, revision, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			for i := range sent {
+				c.Notify("notifications/tools/list_changed", "")
+				c.Notify("notifications/message", `{"level":"info","data":1}`)
+				c.Notify(noteCustom, fmt.Sprintf(`{"n":%d}`, i))
+			}
+			c.Notify(noteCustom, "")
+			text("x")(c)
+		}})
+		got := make(chan *mcp.Notification, sent+1)
+		c := newClient(t, p.to(server), &mcp.ClientOptions{Notification: func(n *mcp.Notification) { got <- n }})
+		mustCall(t, c, "x")
+		for i := range sent + 1 {
+			want := fmt.Sprintf(`{"n":%d}`, i)
+			if i == sent {
+				want = ""
+			}
+			n := <-got
+			if n.Server != "scripted" || n.Method != noteCustom || string(n.Params) != want || n.Dropped != 0 {
+				t.Fatalf("got %+v with %s, want %s", n, n.Params, want)
+			}
+		}
+	})
+}
+
+// A slow handler stops nobody, and gets the newest notifications.
+func TestNotificationSlow(t *testing.T) {
+	const sent = 1000
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		for i := range sent {
+			c.Notify(noteCustom, fmt.Sprintf(`{"n":%d}`, i))
+		}
+		text("x")(c)
+	}})
+	first, slow := make(chan struct{}), make(chan struct{})
+	got := make(chan *mcp.Notification, sent)
+	once := sync.OnceFunc(func() { close(first); <-slow })
+	c := newClient(t, server, &mcp.ClientOptions{Notification: func(n *mcp.Notification) { once(); got <- n }})
+	mustCall(t, c, "x")
+	<-first
+	close(slow)
+	for next := 0; next < sent; next++ {
+		n := <-got
+		next += n.Dropped
+		if want := fmt.Sprintf(`{"n":%d}`, next); string(n.Params) != want {
+			t.Fatalf("got %s after %d dropped, want %s", n.Params, n.Dropped, want)
+		}
+	}
+}
+
+// A handler that panics gets the next notification all the same.
+func TestNotificationPanics(t *testing.T) {
+	var log bytes.Buffer
+	server := featured(t, mcp.Revision20251125, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		c.Notify(noteCustom, `{"n":1}`)
+		c.Notify(noteCustom, `{"n":2}`)
+		text("x")(c)
+	}})
+	second := make(chan struct{})
+	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), Notification: func(n *mcp.Notification) {
+		if string(n.Params) == `{"n":1}` {
+			panic("oops")
+		}
+		close(second)
+	}})
+	mustCall(t, c, "x")
+	<-second
+	_ = c.Close()
+	if !strings.Contains(log.String(), "oops") {
+		t.Errorf("got the log %s, want the panic in it", &log)
+	}
+}
