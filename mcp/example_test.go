@@ -74,7 +74,7 @@ func ExampleClient_CallTool() {
 			return
 		}
 		// A failure of the tool itself is a result, for the model to read.
-		fmt.Println(res.IsError, res.Content[0].(*mcp.TextContent).Text)
+		fmt.Println(res.IsError, res.Text())
 	}
 	// Output:
 	// false 3
@@ -120,6 +120,25 @@ func ExampleClient_Watch() {
 	// idle
 	// ready
 	// closed
+}
+
+func ExampleCallToolResult_Text() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	args, err := json.Marshal(sumIn{A: 1, B: 2}) // arguments that are a Go value
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := c.CallTool(context.Background(), "add", args, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Text())
+	// Output:
+	// 3
 }
 
 func ExampleOutcomeOf() {

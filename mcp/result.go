@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -27,6 +28,23 @@ type CallToolResult struct {
 
 	raw    json.RawMessage // the result as it came; nil if it did not come from a server
 	modern bool            // it is one of revision 2026-07-28
+}
+
+// Text returns the texts of the [TextContent] blocks in Content, parted by line feeds.
+// Blocks of other kinds and StructuredContent are not part of it; package registry/result
+// has the text for a model. It is the server's text, which may hold anything. A nil r has
+// none.
+func (r *CallToolResult) Text() string {
+	if r == nil {
+		return ""
+	}
+	var texts []string
+	for _, c := range r.Content {
+		if text, ok := c.(*TextContent); ok && text != nil {
+			texts = append(texts, text.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // Raw returns the result as the server sent it, byte for byte, or nil if the result is

@@ -151,3 +151,15 @@ func ExampleCallToolResult_CheckRaw() {
 	// Output:
 	// true
 }
+
+func TestResultText(t *testing.T) {
+	for want, res := range map[string]*mcp.CallToolResult{
+		"":     nil,
+		"a\nb": {Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.ImageContent{}, nil, (*mcp.TextContent)(nil), &mcp.TextContent{Text: "b"}}},
+		"a":    {Content: []mcp.Content{&mcp.TextContent{Text: "a"}}, StructuredContent: 7},
+	} {
+		if got := res.Text(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
-	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
 // play runs the program several times at a server of its own.
@@ -95,10 +94,6 @@ func (p *program) whoami(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range res.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			fmt.Printf("  whoami -> %s\n", text.Text)
-		}
-	}
+	fmt.Printf("  whoami -> %s\n", res.Text())
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
@@ -134,9 +133,5 @@ func show(ctx context.Context, tools *registry.Registry, tool, args string) {
 		outcome = "error"
 	}
 	fmt.Printf("  %s %s\n    %s: ", tool, args, outcome)
-	for _, c := range res.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			fmt.Println(strings.ReplaceAll(strings.TrimSpace(text.Text), "\n", "\n    "))
-		}
-	}
+	fmt.Println(strings.ReplaceAll(strings.TrimSpace(res.Text()), "\n", "\n    "))
 }

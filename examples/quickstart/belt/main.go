@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -87,13 +86,7 @@ func show(ctx context.Context, h *host.Host, tool, args string) error {
 	if err != nil {
 		return err
 	}
-	answer := ""
-	for _, c := range res.Content {
-		if text, ok := c.(*mcp.TextContent); ok {
-			answer += text.Text
-		}
-	}
-	fmt.Printf("  %s %s -> %s (%v)\n", tool, args, answer, time.Since(begun).Round(10*time.Microsecond))
+	fmt.Printf("  %s %s -> %s (%v)\n", tool, args, res.Text(), time.Since(begun).Round(10*time.Microsecond))
 	return nil
 }
 
