@@ -136,7 +136,8 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 // Ready connects if necessary and returns when the server answers. It returns an
 // [*UnavailableError] when an attempt to connect that was made meanwhile has failed,
 // though the client keeps trying, or when the server requires a login, and ctx's error
-// when ctx ends.
+// when ctx ends. Function AwaitLogin of package auth calls it until the user has logged
+// in.
 func (c *Client) Ready(ctx context.Context) error {
 	l, err := c.acquire(ctx, nil)
 	if err == nil && l.tap.over() {

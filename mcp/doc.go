@@ -31,7 +31,7 @@
 //
 // A context bounds a call, not the client. Calls also end without an answer or
 // progress for a minute, and after ten minutes whatever happens; both are
-// options. No method waits longer than its context, whatever the server does.
+// options, and negative ones are no limit. No method waits longer than its context, whatever the server does.
 //
 // # Busy and hanging servers
 //
