@@ -8,6 +8,7 @@ import (
 
 const (
 	toolCount = 1000
+	fewTools  = 2       // of a server that is connected to and not listed
 	bigSize   = 100_000 // bytes of the text that the tool big answers with
 )
 
@@ -21,14 +22,14 @@ type tool struct {
 
 // catalog returns the result of tools/list: echo, big, and as many tools of the
 // size that servers commonly have as make up the count.
-func catalog() ([]byte, error) {
+func catalog(count int) ([]byte, error) {
 	list := struct {
 		Tools []tool `json:"tools"`
 	}{[]tool{
 		{"echo", "Echo", "Answers with the text that it is given.", json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		{"big", "Big", "Answers with a long text.", json.RawMessage(`{"type":"object"}`)},
 	}}
-	for i := len(list.Tools); i < toolCount; i++ {
+	for i := len(list.Tools); i < count; i++ {
 		list.Tools = append(list.Tools, filler(i))
 	}
 	return json.Marshal(list)

@@ -70,13 +70,13 @@ func writeAllocations(name string) error {
 	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }
 
-// A client is one peer in its process. It keeps a session for each protocol.
+// A client is one peer in its process. It keeps a session for each link.
 type client struct {
 	dialer
-	program     string // this one, to be run as a server
-	procs       int
-	web         *webServer
-	stdio, http session
+	program  string // this one, to be run as a server
+	server   serverSpec
+	web      *webServer
+	sessions map[string]session // by link
 }
 
 func newClient(peer string, procs int) (*client, error) {
@@ -85,7 +85,7 @@ func newClient(peer string, procs int) (*client, error) {
 		return nil, err
 	}
 	program, err := os.Executable()
-	return &client{dialer: d, program: program, procs: procs}, err
+	return &client{dialer: d, program: program, server: serverSpec{procs: procs}, sessions: map[string]session{}}, err
 }
 
 // obey follows the orders of in until it ends.
@@ -123,48 +123,60 @@ func (c *client) do(o order) (cell, error) {
 		os.Exit(1)
 	})
 	defer stuck.Stop()
-	if w.list {
-		return listFor(ctx, c.dialStdio, o.Slot)
+	if w.link == linkRegistry && c.dialer.registry == nil {
+		return cell{}, nil
 	}
-	s, err := c.session(ctx, w.http)
-	if err != nil {
-		return cell{}, fmt.Errorf("connecting: %w", err)
+	c.server.tools = toolCount
+	if w.fresh {
+		c.server.tools = fewTools
 	}
-	return measure(func() (int, error) { return callFor(ctx, s, w, o.Slot) })
+	return w.do(c, ctx, w, o.Slot)
 }
 
-func (c *client) dialStdio(ctx context.Context) (session, error) {
-	return c.dialer.stdio(ctx, c.program, serverArgs("stdio", c.procs))
-}
-
-// session returns the session for a protocol, made when it is first needed. A
-// session outlives the work that it was made for, and so does its context.
-func (c *client) session(ctx context.Context, http bool) (s session, err error) {
-	ctx = context.WithoutCancel(ctx)
-	switch {
-	case !http:
-		if c.stdio == nil {
-			c.stdio, err = c.dialStdio(ctx)
+// dial makes a session over a link.
+func (c *client) dial(ctx context.Context, link string) (session, error) {
+	if link == linkStdio || link == linkRegistry {
+		s, err := c.dialer.stdio(ctx, c.program, c.server.args("stdio"))
+		if err != nil || link == linkStdio {
+			return s, err
 		}
-		return c.stdio, err
-	case c.http != nil:
-		return c.http, nil
+		r, err := c.dialer.registry(ctx, s)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		return r, nil
 	}
 	if c.web == nil {
-		if c.web, err = startWebServer(c.program, c.procs); err != nil {
+		var err error
+		if c.web, err = startWebServer(c.program, c.server); err != nil {
 			return nil, err
 		}
 	}
-	c.http, err = c.dialer.http(ctx, c.web.url)
-	return c.http, err
+	url := c.web.url + "/" + link
+	if link == linkListen {
+		return c.dialer.listen(ctx, url)
+	}
+	return c.dialer.http(ctx, url)
+}
+
+// session returns the session over a link, made when it is first needed. A
+// session outlives the work that it was made for, and so does its context.
+func (c *client) session(ctx context.Context, link string) (session, error) {
+	if s := c.sessions[link]; s != nil {
+		return s, nil
+	}
+	s, err := c.dial(context.WithoutCancel(ctx), link)
+	if err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
+	}
+	c.sessions[link] = s
+	return s, nil
 }
 
 func (c *client) close() error {
 	var errs []error
-	for _, s := range []session{c.stdio, c.http} {
-		if s != nil {
-			errs = append(errs, s.Close())
-		}
+	for _, s := range c.sessions {
+		errs = append(errs, s.Close())
 	}
 	if c.web != nil {
 		errs = append(errs, c.web.close())

@@ -36,7 +36,7 @@ func TestWebServerEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := startWebServer(program, 1)
+	s, err := startWebServer(program, serverSpec{procs: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,8 @@ func countRaw(answer []byte) int { return bytes.Count(answer, []byte(`"inputSche
 type floorPipe struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	out     *bufio.Reader
+	pipe    io.Reader
+	out     *bufio.Reader // of pipe, made for the first answer
 	scratch []byte
 }
 
@@ -55,7 +56,7 @@ func dialFloorPipe(_ context.Context, program string, args []string) (session, e
 	if err != nil {
 		return nil, err
 	}
-	f.in, f.out = in, bufio.NewReaderSize(out, 2<<20)
+	f.in, f.pipe = in, out
 	if err := f.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -77,6 +78,9 @@ func (f *floorPipe) Call(_ context.Context, c *call) error {
 
 // readLine returns a line in memory of its own: an answer belongs to the caller.
 func (f *floorPipe) readLine() ([]byte, error) {
+	if f.out == nil {
+		f.out = bufio.NewReaderSize(f.pipe, 2<<20)
+	}
 	line, err := f.out.ReadSlice('\n')
 	return bytes.Clone(line), err
 }
@@ -180,9 +184,13 @@ func (f *floorHTTP) post(ctx context.Context, request []byte) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server answered %s", response.Status)
 	}
-	// The server says how long its answers are. One byte more lets the end
-	// be read without another buffer.
-	return readAll(make([]byte, 0, response.ContentLength+1), response.Body)
+	// The server says how long its JSON answers are. One byte more lets the end be
+	// read without another buffer. A stream gets the room for its one event.
+	size := response.ContentLength + 1
+	if size == 0 {
+		size = bigSize * 5 / 4
+	}
+	return readAll(make([]byte, 0, size), response.Body)
 }
 
 // Call implements session.
@@ -205,3 +213,41 @@ func (f *floorHTTP) Close() error {
 	f.client.CloseIdleConnections()
 	return nil
 }
+
+// A floorListener is a floorHTTP that holds a listening stream.
+type floorListener struct {
+	session
+	stream io.ReadCloser
+}
+
+func dialFloorListen(ctx context.Context, url string) (session, error) {
+	s, err := dialFloorHTTP(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := s.(*floorHTTP).client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	return &floorListener{s, response.Body}, nil
+}
+
+// Missed implements watcher.
+func (f *floorListener) Missed(context.Context) <-chan struct{} {
+	missed := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, f.stream) // how it ended does not matter
+		close(missed)
+	}()
+	return missed
+}
+
+// Close implements session.
+func (f *floorListener) Close() error { return errors.Join(f.stream.Close(), f.session.Close()) }
+
+// noRegistry has calls go as they would without a registry.
+func noRegistry(_ context.Context, s session) (session, error) { return s, nil }

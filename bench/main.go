@@ -4,8 +4,8 @@
 // connection without a client.
 //
 //	go run . -out RESULTS.md                    # all, takes some minutes
-//	go run . -only stdio-small -rounds 3        # one
-//	go run . -only stdio-small -peers floor,ours -cpuprofile cpu.out
+//	go run . -match ^stdio-small -rounds 3      # a part
+//	go run . -match stdio-small -peers floor,ours -cpuprofile cpu.out
 //
 // Each client runs in a process of its own, so that no one's garbage is
 // collected in another's time, and its servers are children of that process.
@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -49,7 +50,8 @@ func run(args []string) error {
 
 // options are the flags of the program.
 type options struct {
-	only, peers, out       string
+	match                  *regexp.Regexp
+	peers, out             string
 	rounds, procs          int
 	slot                   time.Duration
 	cpuProfile, memProfile string
@@ -58,7 +60,7 @@ type options struct {
 func parseOptions(args []string) (*options, error) {
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&o.only, "only", "", "measure only these, with commas between: "+strings.Join(workNames(), ", "))
+	match := flags.String("match", "", "measure only what this `regexp` matches, of "+strings.Join(workNames(), ", "))
 	flags.StringVar(&o.peers, "peers", strings.Join(peers(), ","), "measure only these clients")
 	flags.StringVar(&o.out, "out", "", "write the table to this `file`, in Markdown (default: standard output)")
 	flags.IntVar(&o.rounds, "rounds", 15, "how many times each client has its turn")
@@ -71,6 +73,10 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	var err error
+	if o.match, err = regexp.Compile(*match); err != nil {
+		return nil, fmt.Errorf("-match: %w", err)
 	}
 	if o.rounds < 1 || o.procs < 1 || o.slot <= 0 {
 		return nil, errors.New("-rounds, -procs and -slot must be positive")
@@ -91,18 +97,11 @@ func workNames() []string {
 	return names
 }
 
-// chosen returns the works that -only names, or all.
+// chosen returns the works that -match matches.
 func (o *options) chosen() ([]work, error) {
-	if o.only == "" {
-		return works(), nil
-	}
-	var list []work
-	for name := range strings.SplitSeq(o.only, ",") {
-		w, err := workOf(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w; -only takes %s", err, strings.Join(workNames(), ", "))
-		}
-		list = append(list, w)
+	list := slices.DeleteFunc(works(), func(w work) bool { return !o.match.MatchString(w.name) })
+	if len(list) == 0 {
+		return nil, fmt.Errorf("-match %s matches none of %s", o.match, strings.Join(workNames(), ", "))
 	}
 	return list, nil
 }
@@ -129,7 +128,7 @@ func runBench(args []string) (err error) {
 	}
 	for _, w := range chosen {
 		fmt.Fprintln(os.Stderr, w.name)
-		if r.rounds[w.name], err = interleave(team, w, o); err != nil {
+		if r.rounds[w.name], err = interleave(ctx, team, w, o); err != nil {
 			return errors.Join(err, dismiss(team))
 		}
 	}
@@ -143,8 +142,11 @@ func runBench(args []string) (err error) {
 }
 
 // interleave gives each client its turn in every round.
-func interleave(team []*member, w work, o *options) ([]round, error) {
+func interleave(ctx context.Context, team []*member, w work, o *options) ([]round, error) {
 	for _, m := range team { // once for nothing: connections, buffers, caches
+		if w.fresh {
+			break
+		}
 		if _, err := m.measure(w, o.slot/5); err != nil {
 			return nil, err
 		}
@@ -154,7 +156,7 @@ func interleave(team []*member, w work, o *options) ([]round, error) {
 		r := round{}
 		for i := range team {
 			m := team[(i+len(rounds))%len(team)] // each comes first in its turn
-			c, err := m.measure(w, o.slot)
+			c, err := m.turn(ctx, w, o)
 			if err != nil {
 				return nil, err
 			}

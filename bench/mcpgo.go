@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"sync"
 
 	markclient "github.com/mark3labs/mcp-go/client"
 	marktransport "github.com/mark3labs/mcp-go/client/transport"
@@ -25,8 +27,18 @@ func dialMarkPipe(ctx context.Context, program string, args []string) (session, 
 }
 
 func dialMarkHTTP(ctx context.Context, url string) (session, error) {
+	return dialMarkWeb(ctx, url)
+}
+
+func dialMarkListen(ctx context.Context, url string) (session, error) {
+	return dialMarkWeb(ctx, url, marktransport.WithContinuousListening(),
+		marktransport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
+}
+
+func dialMarkWeb(ctx context.Context, url string, opts ...marktransport.StreamableHTTPCOption) (session, error) {
 	t := tuned()
-	c, err := markclient.NewStreamableHttpClient(url, marktransport.WithHTTPBasicClient(&http.Client{Transport: t}))
+	opts = append(opts, marktransport.WithHTTPBasicClient(&http.Client{Transport: t}))
+	c, err := markclient.NewStreamableHttpClient(url, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -81,4 +93,14 @@ func (m *markClient) Close() error {
 		m.http.CloseIdleConnections()
 	}
 	return err
+}
+
+// Missed implements watcher. A notification, or that the connection is lost, are
+// the signs that mcp-go can give.
+func (m *markClient) Missed(context.Context) <-chan struct{} {
+	missed := make(chan struct{})
+	see := sync.OnceFunc(func() { close(missed) })
+	m.client.OnNotification(func(mark.JSONRPCNotification) { see() })
+	m.client.OnConnectionLost(func(error) { see() })
+	return missed
 }

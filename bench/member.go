@@ -45,6 +45,21 @@ func startMember(ctx context.Context, peer string, o *options) (*member, error) 
 	return m, nil
 }
 
+// turn lets the client do its part of a round.
+func (m *member) turn(ctx context.Context, w work, o *options) (cell, error) {
+	if !w.fresh {
+		return m.measure(w, o.slot)
+	}
+	plain := *o
+	plain.cpuProfile, plain.memProfile = "", "" // the files belong to m
+	fresh, err := startMember(ctx, m.peer, &plain)
+	if err != nil {
+		return cell{}, err
+	}
+	c, err := fresh.measure(w, o.slot)
+	return c, errors.Join(err, fresh.close())
+}
+
 // measure lets the client work for a while.
 func (m *member) measure(w work, slot time.Duration) (cell, error) {
 	if err := json.NewEncoder(m.in).Encode(order{Work: w.name, Slot: slot}); err != nil {

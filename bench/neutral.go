@@ -16,22 +16,25 @@ import (
 // without any SDK and answers from bytes made beforehand, so that what a figure
 // shows above the floor is the client's doing. It is safe for concurrent use.
 type neutral struct {
-	initialize, tools, big []byte // results
+	initialize, tools []byte        // results
+	big               func() []byte // the same, made for the first call: a server starts without it
+	cut               chan struct{} // each value ends one listening stream
 }
 
-func newNeutral() (*neutral, error) {
-	tools, err := catalog()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(bigText())
+// newNeutral returns a server with so many tools.
+func newNeutral(count int) (*neutral, error) {
+	tools, err := catalog(count)
 	if err != nil {
 		return nil, err
 	}
 	return &neutral{
 		initialize: []byte(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"neutral","version":"1"}}`),
 		tools:      tools,
-		big:        appendText(nil, text),
+		big: sync.OnceValue(func() []byte {
+			text, _ := json.Marshal(bigText()) // a string has no error
+			return appendText(nil, text)
+		}),
+		cut: make(chan struct{}),
 	}, nil
 }
 
@@ -57,7 +60,7 @@ func (n *neutral) answer(out, message []byte) []byte {
 	case `"tools/call"`:
 		params := field(message, "params")
 		if string(field(params, "name")) == `"big"` {
-			return result(n.big)
+			return result(n.big())
 		}
 		out = append(out, `,"result":`...)
 		out = appendText(out, field(field(params, "arguments"), "text"))
@@ -101,17 +104,17 @@ func (n *neutral) serveLines(in io.Reader, out io.Writer) error {
 	}
 }
 
-// serveHTTP serves streamable HTTP with JSON answers and without sessions. It
-// writes its URL to out, as a line, and serves until in ends.
-func (n *neutral) serveHTTP(in io.Reader, out io.Writer) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// serveHTTP serves streamable HTTP without sessions at an address. It writes its
+// URL to out, as a line, and serves until in ends.
+func (n *neutral) serveHTTP(address string, in io.Reader, out io.Writer) error {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
 	server := &http.Server{Handler: n.handler()}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	_, err = fmt.Fprintf(out, "http://%s/mcp\n", listener.Addr())
+	_, err = fmt.Fprintf(out, "http://%s\n", listener.Addr())
 	if err == nil {
 		_, err = io.Copy(io.Discard, in)
 	}
@@ -122,11 +125,41 @@ func (n *neutral) serveHTTP(in io.Reader, out io.Writer) error {
 	return err
 }
 
+// listen holds a listening stream open, on which nothing happens, until it is cut.
+func (n *neutral) listen(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	if http.NewResponseController(w).Flush() != nil {
+		return // the client is gone
+	}
+	select {
+	case <-n.cut:
+	case <-r.Context().Done():
+	}
+}
+
+// cutOne ends a listening stream. If there is none it waits for one.
+func (n *neutral) cutOne(w http.ResponseWriter, r *http.Request) {
+	select {
+	case n.cut <- struct{}{}:
+		w.WriteHeader(http.StatusNoContent)
+	case <-r.Context().Done():
+	}
+}
+
+// handler answers with JSON and has no listening stream, but at the paths of
+// linkSSE and linkListen.
 func (n *neutral) handler() http.Handler {
 	type exchange struct{ body, answer []byte }
 	pool := &sync.Pool{New: func() any { return new(exchange) }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
+		switch {
+		case r.Method == http.MethodGet && r.URL.Path == "/"+linkListen:
+			n.listen(w, r)
+			return
+		case r.Method == http.MethodPost && r.URL.Path == cutPath:
+			n.cutOne(w, r)
+			return
+		case r.Method != http.MethodPost:
 			http.Error(w, "only POST", http.StatusMethodNotAllowed)
 			return
 		}
@@ -143,6 +176,13 @@ func (n *neutral) handler() http.Handler {
 			return
 		}
 		header := w.Header()
+		if r.URL.Path == "/"+linkSSE {
+			header.Set("Content-Type", "text/event-stream")
+			for _, part := range [][]byte{[]byte("event: message\ndata: "), x.answer, []byte("\n\n")} {
+				_, _ = w.Write(part) // a client that is gone needs no answer
+			}
+			return
+		}
 		header.Set("Content-Type", "application/json")
 		header.Set("Content-Length", strconv.Itoa(len(x.answer)))
 		_, _ = w.Write(x.answer) // a client that is gone needs no answer

@@ -24,7 +24,7 @@ func TestField(t *testing.T) {
 }
 
 func TestNeutralAnswersLines(t *testing.T) {
-	n, err := newNeutral()
+	n, err := newNeutral(toolCount)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestNeutralAnswersLines(t *testing.T) {
 }
 
 func TestCatalog(t *testing.T) {
-	data, err := catalog()
+	data, err := catalog(toolCount)
 	if err != nil {
 		t.Fatal(err)
 	}

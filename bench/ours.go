@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -31,6 +32,11 @@ func dialOurs(ctx context.Context, t mcp.Transport) (session, error) {
 // Call implements session.
 func (o ours) Call(ctx context.Context, c *call) error {
 	result, err := o.client.CallTool(ctx, c.tool, c.args, nil)
+	return checkResult(c, result, err)
+}
+
+// checkResult reports that a call failed or has a wrong answer.
+func checkResult(c *call, result *mcp.CallToolResult, err error) error {
 	if err != nil {
 		return err
 	}
@@ -50,3 +56,53 @@ func (o ours) List(ctx context.Context) (int, error) {
 
 // Close implements session.
 func (o ours) Close() error { return o.client.Close() }
+
+// Missed implements watcher: the client's state tells that the server's tools may
+// have changed, which it does when a listening stream is opened again, or that the
+// connection has ended.
+func (o ours) Missed(ctx context.Context) <-chan struct{} {
+	missed, before := make(chan struct{}), o.client.State()
+	go func() {
+		for state := range o.client.Watch(ctx) {
+			if state.Phase != mcp.Ready || state.ToolsVersion != before.ToolsVersion {
+				close(missed)
+				return
+			}
+		}
+	}()
+	return missed
+}
+
+// oursRegistry is this library's client behind a registry.
+type oursRegistry struct {
+	ours
+	registry *registry.Registry
+	names    map[string]string // in the registry, by those of the server
+}
+
+func dialOursRegistry(ctx context.Context, s session) (session, error) {
+	o := s.(ours)
+	listed, err := o.client.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := oursRegistry{ours: o, registry: registry.New(nil), names: map[string]string{}}
+	var tools []registry.Tool
+	for _, t := range listed {
+		tools = append(tools, registry.Remote("neutral", t, o.client.CallTool))
+	}
+	if _, err := r.registry.Replace(registry.Server{Name: "neutral"}, tools); err != nil {
+		return nil, err
+	}
+	for _, t := range r.registry.Snapshot().Tools() {
+		d := t.Definition()
+		r.names[d.Origin.Tool] = d.Name
+	}
+	return r, nil
+}
+
+// Call implements session.
+func (o oursRegistry) Call(ctx context.Context, c *call) error {
+	result, err := o.registry.Call(ctx, o.names[c.tool], c.args)
+	return checkResult(c, result, err)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -106,17 +107,30 @@ func (r *results) writeTable(w io.Writer) error {
 		}
 		ratio := f.ratio(rounds).median
 		met := "no"
-		if f.goal.met(f.of(rounds, peerOurs).median, ratio) {
+		switch {
+		case f.goal == (goal{}):
+			met = noFigure
+		case f.goal.met(f.of(rounds, peerOurs).median, ratio):
 			met = "yes"
 		}
-		p.row(f.title, append(cells, fmt.Sprintf("%.2f", ratio), f.goal.String(), met))
+		p.row(f.title, append(cells, twoDecimals(ratio), f.goal.String(), met))
 	}
 	p.line("")
 	return p.err
 }
 
+func twoDecimals(v float64) string {
+	if math.IsNaN(v) {
+		return noFigure
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
 func (s spread) span() string {
-	if s.max < 10 {
+	switch {
+	case math.IsNaN(s.max):
+		return noFigure
+	case s.max < 10:
 		return fmt.Sprintf("%.2f to %.2f", s.min, s.max)
 	}
 	return short(s.min) + " to " + short(s.max)
@@ -144,12 +158,13 @@ func (p *printer) rule(columns int) { p.line("|---|%s", strings.Repeat("--:|", c
 
 // method is the part of the results that does not depend on them.
 const method = `Each figure is the median of the rounds; the ratio to the floor is taken in each
-round, and its median is shown. A goal with a ratio is met by that ratio.
+round, and its median is shown. A goal with a ratio is met by that ratio. "–" stands
+where there is no figure.
 
 ## How to run it
 
     make bench                                              # this file
-    cd bench && go run . -only stdio-small -rounds 3        # one measure
+    cd bench && go run . -match ^stdio-small -rounds 3      # a part
     cd bench && go run . -h                                 # all flags
 
 ## What is measured
@@ -175,5 +190,24 @@ round, and its median is shown. A goal with a ratio is met by that ratio.
   the listing counts. The tools have a description of about 150 bytes and a schema
   of about 400.
 - **Allocations** are those of the whole process of the client during its turn.
+- **SSE** is the same HTTP server, which sends each answer as a stream of one event.
+- **Through a registry** the calls go over stdio, with all 1,000 tools in the registry.
+  The other clients have none. Allocations more than a client's call are those of
+  calls through the registry less those of calls without it, in one turn.
+- **Connecting** ends when a first small call is answered, for the floor too, which
+  has no handshake. It includes the start of a child process, over stdio. Here and in
+  what follows the server has two tools, and each turn a process of its own.
+- **Fifty servers** are connected together, after one that was connected and closed. Over HTTP they are fifty clients of one server.
+  What an idle one holds is what the process holds more than before, garbage collected
+  and freed memory returned to the system, divided by fifty. The server's processes do
+  not count.
+- **Away and back**: the server's process ends. It is away for a second, while a caller
+  calls again and again, 5 ms after each failure, on the same session. The
+  time is that from when a new process listens at the same address until a call is
+  answered; "–" is not within two seconds more.
+- **A listening stream lost**: the server closes the stream and does nothing else. The
+  time is that until the client's user can see it: for the floor that reading ends, for
+  ours that the state changes, for the SDK that the session ends, for mcp-go that it
+  calls a handler; "–" is not within two seconds.
 
 `

@@ -42,10 +42,30 @@ type session interface {
 	Close() error
 }
 
+// A watcher is a session whose user may see that something was missed. The
+// channel is closed when they do, or never. Its goroutine ends with ctx or Close.
+type watcher interface {
+	Missed(ctx context.Context) <-chan struct{}
+}
+
+// How a client reaches its server. Those over HTTP are paths of the server too.
+const (
+	linkStdio    = "stdio"
+	linkRegistry = "registry" // over stdio; the calls go through a registry
+	linkHTTP     = "mcp"      // JSON answers
+	linkSSE      = "sse"      // answers are streams of one event
+	linkListen   = "listen"   // JSON answers, and a listening stream
+)
+
 // A dialer makes sessions of one client.
 type dialer struct {
 	stdio func(ctx context.Context, program string, args []string) (session, error)
 	http  func(ctx context.Context, url string) (session, error)
+	// listen is http with a listening stream held open.
+	listen func(ctx context.Context, url string) (session, error)
+	// registry puts a registry before a session over stdio. It is nil for a client
+	// that has none.
+	registry func(ctx context.Context, s session) (session, error)
 }
 
 // Names of what is measured.
@@ -62,13 +82,13 @@ func peers() []string { return []string{peerFloor, peerOurs, peerSDK, peerMark} 
 func dialerOf(peer string) (dialer, error) {
 	switch peer {
 	case peerFloor:
-		return dialer{dialFloorPipe, dialFloorHTTP}, nil
+		return dialer{dialFloorPipe, dialFloorHTTP, dialFloorListen, noRegistry}, nil
 	case peerOurs:
-		return dialer{dialOursPipe, dialOursHTTP}, nil
+		return dialer{dialOursPipe, dialOursHTTP, dialOursHTTP, dialOursRegistry}, nil
 	case peerSDK:
-		return dialer{dialSDKPipe, dialSDKHTTP}, nil
+		return dialer{dialSDKPipe, dialSDKHTTP, dialSDKHTTP, nil}, nil
 	case peerMark:
-		return dialer{dialMarkPipe, dialMarkHTTP}, nil
+		return dialer{dialMarkPipe, dialMarkHTTP, dialMarkListen, nil}, nil
 	default:
 		return dialer{}, fmt.Errorf("%q is none of %s", peer, strings.Join(peers(), ", "))
 	}

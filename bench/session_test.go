@@ -8,7 +8,7 @@ import (
 )
 
 // dialTest connects a peer to a neutral server of its own.
-func dialTest(t *testing.T, peer string, http bool) session {
+func dialTest(t *testing.T, peer, link string) session {
 	t.Helper()
 	c, err := newClient(peer, 2)
 	if err != nil {
@@ -19,9 +19,10 @@ func dialTest(t *testing.T, peer string, http bool) session {
 			t.Errorf("close: %v", err)
 		}
 	})
+	c.server.tools = toolCount
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(stop)
-	s, err := c.session(ctx, http)
+	s, err := c.session(ctx, link)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +31,14 @@ func dialTest(t *testing.T, peer string, http bool) session {
 
 func TestPeersGetRightAnswers(t *testing.T) {
 	for _, peer := range peers() {
-		for protocol, http := range map[string]bool{"stdio": false, "http": true} {
-			t.Run(peer+"/"+protocol, func(t *testing.T) {
+		for _, link := range []string{linkStdio, linkRegistry, linkHTTP, linkSSE, linkListen} {
+			if d, err := dialerOf(peer); err != nil || link == linkRegistry && d.registry == nil {
+				continue
+			}
+			t.Run(peer+"/"+link, func(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 				defer stop()
-				s := dialTest(t, peer, http)
+				s := dialTest(t, peer, link)
 				small, long := echo(7), big()
 				for range 3 {
 					if err := s.Call(ctx, &small); err != nil {
@@ -62,7 +66,7 @@ func TestPeersSeeWrongAnswers(t *testing.T) {
 		t.Run(peer, func(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
-			s := dialTest(t, peer, false)
+			s := dialTest(t, peer, linkStdio)
 			other, long := echo(1), big()
 			other.text = echo(2).text
 			if err := s.Call(ctx, &other); err == nil {

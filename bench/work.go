@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -16,21 +17,33 @@ const manyCallers = 64
 // A work is what a client does for one cell of the table.
 type work struct {
 	name    string
-	http    bool // over streamable HTTP, else over stdio
-	list    bool // lists the tools, else calls one
+	link    string
+	do      func(*client, context.Context, work, time.Duration) (cell, error)
 	big     bool // the long answer, else the small one
 	callers int
+	// fresh is for turns each in a process of its own, with a server of few tools.
+	fresh bool
 }
 
 func works() []work {
 	return []work{
-		{name: "stdio-small", callers: 1},
-		{name: "stdio-64", callers: manyCallers},
-		{name: "stdio-big", callers: 1, big: true},
-		{name: "http-small", callers: 1, http: true},
-		{name: "http-64", callers: manyCallers, http: true},
-		{name: "http-big", callers: 1, http: true, big: true},
-		{name: "stdio-list", callers: 1, list: true},
+		{name: "stdio-small", link: linkStdio, do: (*client).calls, callers: 1},
+		{name: "stdio-64", link: linkStdio, do: (*client).calls, callers: manyCallers},
+		{name: "stdio-big", link: linkStdio, do: (*client).calls, callers: 1, big: true},
+		{name: "http-small", link: linkHTTP, do: (*client).calls, callers: 1},
+		{name: "http-64", link: linkHTTP, do: (*client).calls, callers: manyCallers},
+		{name: "http-big", link: linkHTTP, do: (*client).calls, callers: 1, big: true},
+		{name: "sse-big", link: linkSSE, do: (*client).calls, callers: 1, big: true},
+		{name: "registry-64", link: linkRegistry, do: (*client).calls, callers: manyCallers},
+		{name: "registry-more", link: linkRegistry, do: (*client).throughRegistry, callers: 1},
+		{name: "stdio-list", link: linkStdio, do: (*client).lists},
+		{name: "stdio-connect", link: linkStdio, do: (*client).connects, fresh: true},
+		{name: "http-connect", link: linkHTTP, do: (*client).connects, fresh: true},
+		{name: "stdio-50", link: linkStdio, do: (*client).hold, fresh: true},
+		{name: "http-50", link: linkHTTP, do: (*client).hold, fresh: true},
+		{name: "listen-50", link: linkListen, do: (*client).hold, fresh: true},
+		{name: "http-away", link: linkHTTP, do: (*client).away, fresh: true},
+		{name: "listen-lost", link: linkListen, do: (*client).lost, fresh: true},
 	}
 }
 
@@ -50,6 +63,8 @@ type cell struct {
 	// What the client's process allocated meanwhile.
 	Mallocs uint64 `json:"mallocs"`
 	Bytes   uint64 `json:"bytes"`
+	// More holds figures of another kind, by their names.
+	More map[string]float64 `json:"more,omitempty"`
 }
 
 func (c *cell) add(other cell) {
@@ -68,12 +83,40 @@ func measure(do func() (calls int, err error)) (cell, error) {
 	calls, err := do()
 	elapsed := time.Since(start)
 	runtime.ReadMemStats(&after)
-	return cell{calls, elapsed, after.Mallocs - before.Mallocs, after.TotalAlloc - before.TotalAlloc}, err
+	return cell{
+		Calls: calls, Elapsed: elapsed,
+		Mallocs: after.Mallocs - before.Mallocs, Bytes: after.TotalAlloc - before.TotalAlloc,
+	}, err
 }
 
 // A flooder is a session that has a way of its own to serve many callers.
 type flooder interface {
 	Flood(callers []call, until time.Time) (int, error)
+}
+
+// calls calls tools over the session of the link.
+func (c *client) calls(ctx context.Context, w work, slot time.Duration) (cell, error) {
+	s, err := c.session(ctx, w.link)
+	if err != nil {
+		return cell{}, err
+	}
+	return measure(func() (int, error) { return callFor(ctx, s, w, slot) })
+}
+
+// throughRegistry finds what a call through a registry allocates more than one
+// without it, each for half of the slot.
+func (c *client) throughRegistry(ctx context.Context, w work, slot time.Duration) (cell, error) {
+	var each [2]float64
+	for i, link := range []string{linkStdio, linkRegistry} {
+		w.link = link
+		sum, err := c.calls(ctx, w, slot/2)
+		if err != nil {
+			return cell{}, err
+		}
+		each[i] = mallocs(sum)
+	}
+	// A few are those of the runtime: less than a hundredth of a call's.
+	return cell{More: map[string]float64{"mallocs": math.Round(100*(each[1]-each[0])) / 100}}, nil
 }
 
 // callFor calls tools for a while and returns how often.
@@ -116,23 +159,15 @@ func callUntil(ctx context.Context, s session, c *call, until time.Time) (n int,
 	return n, nil
 }
 
-// listFor lists the tools for a while, each time on a new connection, since a
-// client may keep the list. Only the listing counts: connecting, and a small
-// call after which both sides are surely ready, do not.
-func listFor(ctx context.Context, dial func(context.Context) (session, error), d time.Duration) (cell, error) {
-	var sum cell
-	for until := time.Now().Add(d); sum.Calls == 0 || time.Now().Before(until); {
-		c, err := listOnce(ctx, dial)
-		if err != nil {
-			return sum, err
-		}
-		sum.add(c)
-	}
-	return sum, nil
+// lists lists the tools, each time on a new connection, since a client may keep
+// the list. Only the listing counts: connecting, and a small call after which both
+// sides are surely ready, do not.
+func (c *client) lists(ctx context.Context, w work, slot time.Duration) (cell, error) {
+	return dialFor(slot, func() (cell, error) { return listOnce(ctx, func() (session, error) { return c.dial(ctx, w.link) }) })
 }
 
-func listOnce(ctx context.Context, dial func(context.Context) (session, error)) (c cell, err error) {
-	s, err := dial(ctx)
+func listOnce(ctx context.Context, dial func() (session, error)) (c cell, err error) {
+	s, err := dial()
 	if err != nil {
 		return cell{}, err
 	}
@@ -148,4 +183,17 @@ func listOnce(ctx context.Context, dial func(context.Context) (session, error)) 
 		}
 		return 1, err
 	})
+}
+
+// dialFor does once again and again for a while and returns the sum.
+func dialFor(slot time.Duration, once func() (cell, error)) (cell, error) {
+	var sum cell
+	for until := time.Now().Add(slot); sum.Calls == 0 || time.Now().Before(until); {
+		c, err := once()
+		if err != nil {
+			return sum, err
+		}
+		sum.add(c)
+	}
+	return sum, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 )
 
 func TestMeasure(t *testing.T) {
@@ -58,16 +57,16 @@ func TestOneFailureOfManyIsSeen(t *testing.T) {
 	}
 }
 
-// TestListFor sees that each listing has a connection of its own, closed after
+// TestListOnce sees that each listing has a connection of its own, closed after
 // it, and that a list of the wrong length is an error.
-func TestListFor(t *testing.T) {
+func TestListOnce(t *testing.T) {
 	for tools, fine := range map[int]bool{toolCount: true, toolCount - 1: false} {
 		calls := make(chan string, 4)
-		dial := func(context.Context) (session, error) {
+		dial := func() (session, error) {
 			calls <- "dial"
 			return scripted{tools: tools, calls: calls}, nil
 		}
-		c, err := listFor(t.Context(), dial, time.Duration(0))
+		c, err := dialFor(0, func() (cell, error) { return listOnce(t.Context(), dial) })
 		if (err == nil) != fine || fine && c.Calls != 1 {
 			t.Errorf("%d tools: %d lists, %v", tools, c.Calls, err)
 		}

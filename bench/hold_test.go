@@ -1,0 +1,26 @@
+package main
+
+import "testing"
+
+// TestHold sees what idle servers hold: the floor no goroutine over stdio, and some
+// where a connection of net/http is kept.
+func TestHold(t *testing.T) {
+	for name, want := range map[string]float64{"stdio-50": 0, "http-50": 2, "listen-50": 4} {
+		got := doTest(t, peerFloor, name, 0)
+		if got.More["goroutines"] != want {
+			t.Errorf("%s: got %v goroutines, want %v", name, got.More["goroutines"], want)
+		}
+		for _, figure := range []string{"open", "close", "heap"} {
+			if got.More[figure] <= 0 {
+				t.Errorf("%s: %s: got %v, want more than 0", name, figure, got.More[figure])
+			}
+		}
+	}
+}
+
+// TestOursHoldsGoroutines sees that what a client holds is counted.
+func TestOursHoldsGoroutines(t *testing.T) {
+	if got := doTest(t, peerOurs, "stdio-50", 0).More["goroutines"]; got < 1 {
+		t.Errorf("got %v goroutines for each server, want at least 1", got)
+	}
+}
