@@ -46,6 +46,7 @@ func figures() []figure {
 		{"idle HTTP server that listens, live heap KB", "listen-50", more("heap"), goal{}},
 		{"idle HTTP server that listens, RSS KB", "listen-50", more("resident"), goal{}},
 		{"HTTP server away and back, until a call works, ms", "http-away", millis, goal{}},
+		{"the same with a session that is lost, ms", "session-away", millis, goal{}},
 		{"listening stream lost, until it can be seen, ms", "listen-lost", millis, goal{}},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ type neutral struct {
 	initialize, tools []byte        // results
 	big               func() []byte // the same, made for the first call: a server starts without it
 	cut               chan struct{} // each value ends one listening stream
+	session           string        // the id of all HTTP sessions of the process
 }
 
 // newNeutral returns a server with so many tools.
@@ -34,7 +36,8 @@ func newNeutral(count int) (*neutral, error) {
 			text, _ := json.Marshal(bigText()) // a string has no error
 			return appendText(nil, text)
 		}),
-		cut: make(chan struct{}),
+		cut:     make(chan struct{}),
+		session: rand.Text(),
 	}, nil
 }
 
@@ -104,7 +107,7 @@ func (n *neutral) serveLines(in io.Reader, out io.Writer) error {
 	}
 }
 
-// serveHTTP serves streamable HTTP without sessions at an address. It writes its
+// serveHTTP serves streamable HTTP at an address. It writes its
 // URL to out, as a line, and serves until in ends.
 func (n *neutral) serveHTTP(address string, in io.Reader, out io.Writer) error {
 	listener, err := net.Listen("tcp", address)
@@ -146,8 +149,17 @@ func (n *neutral) cutOne(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// handler answers with JSON and has no listening stream, but at the paths of
-// linkSSE and linkListen.
+// knows gives a client the id of a session, and reports whether the one that it
+// sends is that. A client that sends none, as the floor, needs none.
+func (n *neutral) knows(w http.ResponseWriter, r *http.Request) bool {
+	const key = "Mcp-Session-Id"
+	w.Header().Set(key, n.session)
+	id := r.Header.Get(key)
+	return id == "" || id == n.session
+}
+
+// handler answers with JSON and has neither listening stream nor sessions, but at
+// the paths of linkSSE, linkListen and linkSession.
 func (n *neutral) handler() http.Handler {
 	type exchange struct{ body, answer []byte }
 	pool := &sync.Pool{New: func() any { return new(exchange) }}
@@ -161,6 +173,10 @@ func (n *neutral) handler() http.Handler {
 			return
 		case r.Method != http.MethodPost:
 			http.Error(w, "only POST", http.StatusMethodNotAllowed)
+			return
+		}
+		if r.URL.Path == "/"+linkSession && !n.knows(w, r) {
+			http.Error(w, "no such session", http.StatusNotFound)
 			return
 		}
 		x := pool.Get().(*exchange)

@@ -27,8 +27,13 @@ func doTest(t *testing.T, peer, name string, slot time.Duration) cell {
 // is no figure if the time ends before.
 func TestAway(t *testing.T) {
 	for _, peer := range []string{peerFloor, peerOurs} {
-		if got := doTest(t, peer, "http-away", time.Second); got.Calls != 1 {
-			t.Errorf("%s: got %d calls, want 1", peer, got.Calls)
+		for _, name := range []string{"http-away", "session-away"} {
+			t.Run(name+"/"+peer, func(t *testing.T) {
+				t.Parallel()
+				if got := doTest(t, peer, name, time.Second); got.Calls != 1 {
+					t.Errorf("got %d calls, want 1", got.Calls)
+				}
+			})
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -204,7 +204,8 @@ where there is no figure.
 - **Away and back**: the server's process ends. It is away for a second, while a caller
   calls again and again, 5 ms after each failure, on the same session. The
   time is that from when a new process listens at the same address until a call is
-  answered; "–" is not within two seconds more.
+  answered; "–" is not within two seconds more. A server with sessions answers 404 to
+  those of the process before. The floor has no session.
 - **A listening stream lost**: the server closes the stream and does nothing else. The
   time is that until the client's user can see it: for the floor that reading ends, for
   ours that the state changes, for the SDK that the session ends, for mcp-go that it

@@ -55,6 +55,7 @@ const (
 	linkHTTP     = "mcp"      // JSON answers
 	linkSSE      = "sse"      // answers are streams of one event
 	linkListen   = "listen"   // JSON answers, and a listening stream
+	linkSession  = "session"  // JSON answers, and a session that ends with the process
 )
 
 // A dialer makes sessions of one client.

@@ -43,6 +43,7 @@ func works() []work {
 		{name: "http-50", link: linkHTTP, do: (*client).hold, fresh: true},
 		{name: "listen-50", link: linkListen, do: (*client).hold, fresh: true},
 		{name: "http-away", link: linkHTTP, do: (*client).away, fresh: true},
+		{name: "session-away", link: linkSession, do: (*client).away, fresh: true},
 		{name: "listen-lost", link: linkListen, do: (*client).lost, fresh: true},
 	}
 }
