@@ -116,8 +116,9 @@ func (c *client) throughRegistry(ctx context.Context, w work, slot time.Duration
 		}
 		each[i] = mallocs(sum)
 	}
-	// A few are those of the runtime: less than a hundredth of a call's.
-	return cell{More: map[string]float64{"mallocs": math.Round(100*(each[1]-each[0])) / 100}}, nil
+	// Less than a tenth is the runtime's own, with either sign.
+	more := max(0, math.Round(10*(each[1]-each[0]))/10)
+	return cell{More: map[string]float64{"mallocs": more}}, nil
 }
 
 // callFor calls tools for a while and returns how often.
