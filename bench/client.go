@@ -21,6 +21,8 @@ const roleClient = "client"
 type order struct {
 	Work string        `json:"work"`
 	Slot time.Duration `json:"slot"` // in nanoseconds
+	// Servers is how many are connected at once where many are.
+	Servers int `json:"servers"`
 }
 
 type reply struct {
@@ -130,6 +132,7 @@ func (c *client) do(o order) (cell, error) {
 	if w.fresh {
 		c.server.tools = fewTools
 	}
+	w.servers = o.Servers
 	return w.do(c, ctx, w, o.Slot)
 }
 

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// manyServers is how many servers are connected at once where many are. Tests
-// connect fewer.
-var manyServers = 50
+// manyServers is how many servers are connected at once where many are.
+const manyServers = 50
 
 // connects connects again and again for a while. Closing does not count.
 func (c *client) connects(ctx context.Context, w work, slot time.Duration) (cell, error) {
@@ -58,24 +57,24 @@ func (c *client) hold(ctx context.Context, w work, _ time.Duration) (cell, error
 	if err != nil {
 		return cell{}, err
 	}
-	sessions := make([]session, manyServers)
+	sessions := make([]session, w.servers)
 	before := weigh()
 	start := time.Now()
-	err = together(func(i int) (err error) {
+	err = together(w.servers, func(i int) (err error) {
 		sessions[i], err = c.connect(ctx, w.link)
 		return err
 	})
 	open := time.Since(start)
 	held := weigh()
 	start = time.Now()
-	err = errors.Join(err, together(func(i int) error {
+	err = errors.Join(err, together(w.servers, func(i int) error {
 		if sessions[i] == nil {
 			return nil
 		}
 		return sessions[i].Close()
 	}))
 	closing := time.Since(start)
-	n := float64(manyServers)
+	n := float64(w.servers)
 	return cell{More: map[string]float64{
 		"open":       float64(open.Nanoseconds()) / 1e6,
 		"close":      float64(closing.Nanoseconds()) / 1e6,
@@ -85,9 +84,9 @@ func (c *client) hold(ctx context.Context, w work, _ time.Duration) (cell, error
 	}}, err
 }
 
-// together does something for each of many servers at once.
-func together(do func(i int) error) error {
-	errs := make([]error, manyServers)
+// together does something for each of n servers at once.
+func together(n int, do func(i int) error) error {
+	errs := make([]error, n)
 	var running sync.WaitGroup
 	for i := range errs {
 		running.Go(func() { errs[i] = do(i) })

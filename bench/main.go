@@ -53,12 +53,13 @@ type options struct {
 	match                  *regexp.Regexp
 	peers, out             string
 	rounds, procs          int
+	servers                int // connected at once where many are; no flag, the rows name it
 	slot                   time.Duration
 	cpuProfile, memProfile string
 }
 
 func parseOptions(args []string) (*options, error) {
-	var o options
+	o := options{servers: manyServers}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	match := flags.String("match", "", "measure only what this `regexp` matches, of "+strings.Join(workNames(), ", "))
 	flags.StringVar(&o.peers, "peers", strings.Join(peers(), ","), "measure only these clients")
@@ -106,11 +107,16 @@ func (o *options) chosen() ([]work, error) {
 	return list, nil
 }
 
-func runBench(args []string) (err error) {
+func runBench(args []string) error {
 	o, err := parseOptions(args)
 	if err != nil {
 		return err
 	}
+	return o.run()
+}
+
+// run measures and writes the results.
+func (o *options) run() error {
 	chosen, err := o.chosen()
 	if err != nil {
 		return err
@@ -147,7 +153,7 @@ func interleave(ctx context.Context, team []*member, w work, o *options) ([]roun
 		if w.fresh {
 			break
 		}
-		if _, err := m.measure(w, o.slot/5); err != nil {
+		if _, err := m.measure(w, o.slot/5, o.servers); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 // TestMain lets this program be the processes that the tests start.
 func TestMain(m *testing.M) {
-	manyServers = 5
 	if len(os.Args) > 1 && (os.Args[1] == roleServer || os.Args[1] == roleClient) {
 		if err := run(os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -48,7 +48,7 @@ func startMember(ctx context.Context, peer string, o *options) (*member, error) 
 // turn lets the client do its part of a round.
 func (m *member) turn(ctx context.Context, w work, o *options) (cell, error) {
 	if !w.fresh {
-		return m.measure(w, o.slot)
+		return m.measure(w, o.slot, o.servers)
 	}
 	plain := *o
 	plain.cpuProfile, plain.memProfile = "", "" // the files belong to m
@@ -56,13 +56,13 @@ func (m *member) turn(ctx context.Context, w work, o *options) (cell, error) {
 	if err != nil {
 		return cell{}, err
 	}
-	c, err := fresh.measure(w, o.slot)
+	c, err := fresh.measure(w, o.slot, o.servers)
 	return c, errors.Join(err, fresh.close())
 }
 
 // measure lets the client work for a while.
-func (m *member) measure(w work, slot time.Duration) (cell, error) {
-	if err := json.NewEncoder(m.in).Encode(order{Work: w.name, Slot: slot}); err != nil {
+func (m *member) measure(w work, slot time.Duration, servers int) (cell, error) {
+	if err := json.NewEncoder(m.in).Encode(order{Work: w.name, Slot: slot, Servers: servers}); err != nil {
 		return cell{}, fmt.Errorf("%s: %s: %w", m.peer, w.name, err)
 	}
 	var r reply

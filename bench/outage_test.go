@@ -13,7 +13,7 @@ func doTest(t *testing.T, peer, name string, slot time.Duration) cell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.do(order{Work: name, Slot: slot})
+	got, err := c.do(order{Work: name, Slot: slot, Servers: 5})
 	if err != nil {
 		t.Errorf("%s: %v", peer, err)
 	}

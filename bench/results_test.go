@@ -12,7 +12,12 @@ import (
 // TestRun measures all, for a moment, with all processes, and reads the file.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "RESULTS.md")
-	if err := run([]string{"-rounds", "1", "-slot", "1ms", "-out", file}); err != nil {
+	o, err := parseOptions([]string{"-rounds", "1", "-slot", "1ms", "-out", file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.servers = 5
+	if err := o.run(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(file)
