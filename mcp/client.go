@@ -46,6 +46,7 @@ type Client struct {
 
 	turns    chan struct{} // one token for each request in flight
 	queued   atomic.Int64  // requests that wait for one
+	service  atomic.Int64  // mean time from sending a request to its end, in nanoseconds; 0: not known
 	handling chan struct{} // one token for each handler that runs
 	pages    pages
 	topics   topics

@@ -116,10 +116,17 @@ type BusyError struct {
 	Server   string // name of the server, as configured
 	InFlight int    // requests in flight: [ClientOptions].MaxInFlight
 	Queued   int    // requests waiting: [ClientOptions].MaxQueued
+	// RetryAfter estimates when those that wait now will have been sent, by how long
+	// requests have taken of late: 10 ms to 1 min, or 1 s if none has ended yet.
+	RetryAfter time.Duration
 }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("mcp: server %q is busy: %d requests in flight and %d waiting; try again later", e.Server, e.InFlight, e.Queued)
+	when := "later"
+	if e.RetryAfter > 0 {
+		when = "in " + e.RetryAfter.Round(time.Millisecond).String()
+	}
+	return fmt.Sprintf("mcp: server %q is busy: %d requests in flight and %d waiting; try again %s", e.Server, e.InFlight, e.Queued, when)
 }
 
 // Outcome returns [NotSent].

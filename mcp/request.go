@@ -82,7 +82,9 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 		if failed != nil {
 			f = &flight{} // something may still refer to the first
 		}
+		begun := time.Now()
 		result, err := c.sendOnce(ctx, l, r, f)
+		c.noteService(time.Since(begun))
 		if err == nil {
 			return result, l, nil
 		}
@@ -125,7 +127,7 @@ func (c *Client) takeTurn(ctx context.Context) error {
 	}
 	if c.queued.Add(1) > int64(c.opts.MaxQueued) {
 		c.queued.Add(-1)
-		return &BusyError{Server: c.name, InFlight: cap(c.turns), Queued: c.opts.MaxQueued}
+		return c.busyError()
 	}
 	defer c.queued.Add(-1)
 	select {
@@ -136,6 +138,43 @@ func (c *Client) takeTurn(ctx context.Context) error {
 	case <-c.closing.Done():
 		return WithOutcome(ErrClosed, NotSent)
 	}
+}
+
+// noteService notes how long a request has been on its way to the server and back.
+func (c *Client) noteService(took time.Duration) {
+	now, mean := int64(took), c.service.Load()
+	if mean > 0 {
+		now = mean + (now-mean)/16
+	}
+	c.service.Store(max(now, 1)) // one of several at the same time may be lost
+}
+
+// Busy returns the [*BusyError] with which a request would fail now because as many as may
+// are in flight and waiting, or nil if there is room. It reserves nothing, does not wait
+// and is cheap: it is for callers that have work to do before a request.
+func (c *Client) Busy() error {
+	switch {
+	case c.transport == nil:
+		return WithOutcome(errZero, NotSent)
+	case len(c.turns) < cap(c.turns) || int(c.queued.Load()) < c.opts.MaxQueued || c.closing.Err() != nil:
+		return nil
+	}
+	return c.busyError()
+}
+
+const (
+	minRetryAfter     = 10 * time.Millisecond
+	maxRetryAfter     = time.Minute
+	unknownRetryAfter = time.Second // before a request has ended
+)
+
+func (c *Client) busyError() *BusyError {
+	e := &BusyError{Server: c.name, InFlight: cap(c.turns), Queued: c.opts.MaxQueued, RetryAfter: unknownRetryAfter}
+	if mean := c.service.Load(); mean > 0 {
+		wait := float64(mean) * (float64(e.Queued) + 1) / float64(e.InFlight) // as a float it cannot overflow
+		e.RetryAfter = max(minRetryAfter, time.Duration(min(wait, float64(maxRetryAfter))))
+	}
+	return e
 }
 
 func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (json.RawMessage, error) {
@@ -233,6 +272,9 @@ func appendQuoted(out []byte, text string) []byte {
 // explain gives an error its final form: it names the server and the request,
 // and tells the outcome.
 func (c *Client) explain(r *request, err error) error {
+	if busy, ok := err.(*BusyError); ok { // often, and in a hurry
+		return busy
+	}
 	var unavailable *UnavailableError
 	var busy *BusyError
 	var answer *JSONRPCError

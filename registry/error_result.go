@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
@@ -78,6 +79,15 @@ func forModel(err error) (text string, ok bool) {
 	return "", false
 }
 
+// retryTime says when a call of a server that is busy is to be tried again.
+func retryTime(err error) string {
+	var busy *mcp.BusyError
+	if !errors.As(err, &busy) || busy.RetryAfter <= 0 {
+		return "later"
+	}
+	return "in " + plain.Number(int((busy.RetryAfter+time.Second-1)/time.Second), "second")
+}
+
 // consequence says what the outcome of a failed call means.
 func consequence(o mcp.Outcome) string {
 	switch o {
@@ -117,7 +127,7 @@ func reasonOf(err error) string {
 	case errors.As(err, &server):
 		return what + rejection(server.Err)
 	case class == failure.Busy:
-		return what + " is on a server that is busy; try again later."
+		return what + " is on a server that is busy; try again " + retryTime(err) + "."
 	case class == failure.Unreachable:
 		return what + " is on a server that cannot be reached now; try again later."
 	case class == failure.Timeout:
