@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/internal/meter"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -29,6 +30,35 @@ func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, o
 		}
 	}
 	return res, err
+}
+
+// busy returns the error of a call that the client for ctx's user would refuse now, since
+// too many wait, and counts that call. Without a client there is room: a call makes one.
+func (sl *slot) busy(ctx context.Context) error {
+	s := sl.now()
+	if s == nil {
+		return nil
+	}
+	l := s.present(ctx)
+	if l == nil || l.isEnded() {
+		return nil
+	}
+	err := l.client.Busy()
+	if err != nil {
+		sl.meter.Count(meter.Refused)
+	}
+	return err
+}
+
+// present returns the conn for calls of ctx's user, or nil if there is none yet.
+func (s *server) present(ctx context.Context) *conn {
+	if s.perUser() {
+		user, _ := session.UserOf(ctx)
+		return s.host.pool.present(s, session.Key{User: user, Server: s.entry.Name})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
 }
 
 // errPanicked is how a call ended whose progress function panicked.

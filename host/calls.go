@@ -156,6 +156,9 @@ func callOutcome(res *mcp.CallToolResult, err error) meter.Outcome {
 		}
 		return meter.Done
 	}
+	if _, ok := err.(*mcp.BusyError); ok { // often, and in a hurry
+		return meter.Refused
+	}
 	class := failure.Of(err)
 	if class == failure.Cancelled {
 		return meter.Cancelled

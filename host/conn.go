@@ -134,6 +134,13 @@ func (l *conn) isIdle() bool {
 	return l.taken == 0 && !l.ended
 }
 
+// isEnded reports whether the conn is not taken any more.
+func (l *conn) isEnded() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
 // busyLocked takes the link out of what its rooms have idle. It needs the pool's lock.
 func (l *conn) busyLocked() {
 	for _, r := range l.quotas {

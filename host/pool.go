@@ -121,6 +121,16 @@ func (p *pool) find(s *server, key session.Key) *conn {
 	return nil
 }
 
+// present returns the conn of a user at a server, or nil if there is none.
+func (p *pool) present(s *server, key session.Key) *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.conns[key]; l != nil && l.server == s {
+		return l
+	}
+	return nil
+}
+
 // drop gives a conn back.
 func (p *pool) drop(l *conn) {
 	if !l.drop() {

@@ -148,6 +148,7 @@ func (s *server) facts() registry.Server {
 	return registry.Server{
 		Name: s.entry.Name, Trusted: s.entry.Trust, Fingerprint: s.entry.Fingerprint(), Instructions: says,
 		Mode: ledger.Mode(s.entry.Ledger), Quarantined: s.entry.Quarantined,
+		Busy: s.slot.busy,
 	}
 }
 

@@ -118,6 +118,9 @@ func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, approval.Ve
 	case !subjectOf(e).same(p.subject):
 		return nil, approval.Deny, &approval.StaleError{Tool: name}
 	}
+	if err := e.busy(ctx); err != nil {
+		return nil, approval.Deny, err
+	}
 	req := requestOf(ctx, e, p.req.Args)
 	req.Approved = true
 	req.ID, req.Reason, req.Asked, req.Expires = p.req.ID, p.req.Reason, p.req.Asked, p.req.Expires

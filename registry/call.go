@@ -20,6 +20,8 @@ import (
 // [names.Names] says Exact. A call of a [Relay] is one of the tool that it names. The call
 // goes this way:
 //
+//   - If the server's calls fail at once now, see [Server].Busy, so does this one: before
+//     work is done for it and the Approver is asked.
 //   - The arguments are checked and completed, see [ArgumentOptions].
 //   - The [Approver] decides, and sees the arguments as they are then.
 //   - The middleware of [Registry.Use], and then the tool, get the call.
@@ -55,6 +57,9 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 		return nil, err
 	}
 	o.meant(e, args)
+	if err := e.busy(ctx); err != nil { // is there room for it
+		return nil, err
+	}
 	if args, err = r.check(e, args); err != nil { // do the arguments fit
 		return nil, err
 	}

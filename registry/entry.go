@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -44,6 +45,14 @@ func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
 
 // listed reports whether models are told of the tool.
 func (e *entry) listed() bool { return e.change == nil && !e.hidden }
+
+// busy returns why a call of the tool would be refused now, or nil.
+func (e *entry) busy(ctx context.Context) error {
+	if e.server == nil || e.server.Busy == nil {
+		return nil
+	}
+	return e.server.Busy(ctx)
+}
 
 // An offer is a tool that was put into the registry. Its entry depends on the other
 // offers and on the ledger.

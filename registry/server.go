@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"context"
+
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -31,10 +33,17 @@ type Server struct {
 	// of now. Nothing else ends that: the ledger remembers it when Quarantined is not set
 	// any more. Set anew after that, it counts anew.
 	Quarantined bool
+	// Busy returns the error with which calls of the server's tools fail at once, such as
+	// that of [mcp.Client.Busy], or nil. [Registry.Call] asks it before it does anything
+	// else for a call, [Registry.Approve] before it asks the [Approver]. It is safe for
+	// concurrent use and must be quick. Nil: calls are always tried.
+	Busy func(context.Context) error
 }
 
-// known reports whether more is known of the server than its name.
-func (s *Server) known() bool { return s != nil && *s != Server{Name: s.Name} }
+// known reports whether the registry has to remember more of the server than its name.
+func (s *Server) known() bool {
+	return s != nil && (s.Trusted || s.Fingerprint != "" || s.Mode != "" || s.Instructions != nil || s.Quarantined)
+}
 
 // ledger returns what the ledger wants to know of the server.
 func (s *Server) ledger() ledger.Server {

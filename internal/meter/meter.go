@@ -74,6 +74,9 @@ func (m *Meter) Begin() (end func(Outcome)) {
 	}
 }
 
+// Count counts a call that had no time to begin.
+func (m *Meter) Count(o Outcome) { m.ended(time.Now(), 0, o) }
+
 func (m *Meter) ended(now time.Time, took time.Duration, o Outcome) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,0 +1,113 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// openBusyHost opens a host with a server s that has one call under way and lets no other
+// one wait. The approver allows what it is asked, and counts that.
+func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context, asked *atomic.Int64) {
+	t.Helper()
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`),
+		"tools/call": func(c *mcptest.Call) {
+			arrived <- struct{}{}
+			<-release
+			c.Result(`{"content":[]}`)
+		},
+	})
+	asked = new(atomic.Int64)
+	entry := `{"mcpServers":{"s":{"command":"x","limits":{"maxInFlight":1,"maxQueued":-1}}}}`
+	ctx = session.WithUser(context.WithoutCancel(t.Context()), "ann")
+	if perUser {
+		entry = `{"mcpServers":{"s":{"url":"https://s.example/mcp","identity":"user","limits":{"maxInFlight":1,"maxQueued":-1}}}}`
+	}
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h = hosttest.Open(t, path, &host.Options{
+		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+			return &transport.Pipe{Serve: server.Serve}, nil
+		},
+		Registry: registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			asked.Add(1)
+			return approval.Decision{Verdict: approval.Allow}, nil
+		})}),
+	})
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.Registry().Call(ctx, "s__a", nil)
+		done <- err
+	}()
+	select {
+	case <-arrived:
+	case err := <-done:
+		t.Fatalf("the first call: got %v before it was at the server", err)
+	}
+	t.Cleanup(func() {
+		close(release)
+		if err := <-done; err != nil {
+			t.Errorf("the first call: got %v, want no error", err)
+		}
+	})
+	return h, ctx, asked
+}
+
+// A call that the server's client would refuse costs neither a question nor much memory,
+// and is counted.
+func TestBusyServerRefusesBeforeApproval(t *testing.T) {
+	for name, perUser := range map[string]bool{"shared": false, "per user": true} {
+		t.Run(name, func(t *testing.T) {
+			h, ctx, asked := openBusyHost(t, perUser)
+			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`no JSON`))
+			var busy *mcp.BusyError
+			if !errors.As(err, &busy) {
+				t.Fatalf("got %v, want a BusyError", err)
+			}
+			if busy.RetryAfter <= 0 {
+				t.Errorf("RetryAfter: got %v, want more", busy.RetryAfter)
+			}
+			if got := asked.Load(); got != 1 {
+				t.Errorf("the approver was asked %d times, want once, for the first call", got)
+			}
+			inspected, err := h.Inspect("s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := inspected.Calls.Total.Refused; got != 1 {
+				t.Errorf("refused calls: got %d, want 1", got)
+			}
+		})
+	}
+}
+
+// TestRefusalDoesNotAllocate: the only allocation is the error itself.
+func TestRefusalDoesNotAllocate(t *testing.T) {
+	h, ctx, _ := openBusyHost(t, false)
+	args := json.RawMessage(`{"path":"a"}`)
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := h.Registry().Call(ctx, "s__a", args); err == nil {
+			t.Error("got no error, want a BusyError")
+		}
+	}); n > 1 {
+		t.Errorf("got %v allocations, want 1: the error", n)
+	}
+}
