@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -52,8 +53,8 @@ func callers() axis {
 	return axis{
 		name: "callers", counts: "callers",
 		about: "N callers call one server at the same time, for half a second after a tenth. A caller that gets an error " +
-			"calls again 2 ms later: calls that are refused are counted by themselves.",
-		subjects: []string{hostStdio, sdkStdio, hostHTTP, sdkHTTP}, sizes: []int{1, 8, 64, 512, 2_048},
+			"calls again when that says so, else 2 ms later: calls that are refused are counted by themselves.",
+		subjects: []string{hostStdio, sdkStdio, hostHTTP, sdkHTTP}, sizes: []int{1, 8, 64, 512, 2_048, 4_096},
 		plots:   []string{"calls/s", "99th percentile, ms"},
 		measure: measureCallers,
 	}
@@ -77,6 +78,7 @@ func measureCallers(ctx context.Context, p point) (f figures, err error) {
 				err := c.call(ctx, 20)
 				counted := at.Sub(begin) >= warm
 				switch {
+				case time.Since(begin) > warm+span: // too late
 				case err == nil && counted:
 					took[i] = append(took[i], millis(time.Since(at)))
 				case err != nil:
@@ -86,7 +88,7 @@ func measureCallers(ctx context.Context, p point) (f figures, err error) {
 					if i == 0 {
 						last = err
 					}
-					time.Sleep(2 * time.Millisecond)
+					time.Sleep(retryAfter(err))
 				}
 			}
 		})
@@ -102,11 +104,20 @@ func measureCallers(ctx context.Context, p point) (f figures, err error) {
 		turned += n
 	}
 	return figures{
-		"calls/s":             float64(len(all)) / (time.Since(begin) - warm).Seconds(),
+		"calls/s":             float64(len(all)) / span.Seconds(),
 		"median, ms":          all[len(all)/2],
 		"99th percentile, ms": all[len(all)*99/100],
 		"refused/s":           float64(turned) / span.Seconds(),
 	}, nil
+}
+
+// retryAfter returns when a caller tries again: when the error says, else in 2 ms.
+func retryAfter(err error) time.Duration {
+	var busy *mcp.BusyError
+	if errors.As(err, &busy) {
+		return busy.RetryAfter
+	}
+	return 2 * time.Millisecond
 }
 
 // approvals has N calls wait for a decision.
