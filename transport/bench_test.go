@@ -2,11 +2,14 @@ package transport_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -72,4 +75,54 @@ func BenchmarkCallHTTP(b *testing.B) {
 	}))
 	defer server.Close()
 	benchmark(b, &transport.HTTP{URL: server.URL})
+}
+
+// BenchmarkLargeResult gets a result of 15 MB. The servers are in this process, and
+// allocate next to nothing for it.
+func BenchmarkLargeResult(b *testing.B) {
+	text := bytes.Repeat([]byte("abcdefghi "), 15<<20/10)
+	result := func(id []byte) io.Reader {
+		return io.MultiReader(strings.NewReader(`{"jsonrpc":"2.0","id":`+string(id)+`,"result":{"text":"`), bytes.NewReader(text), strings.NewReader(`"}}`))
+	}
+	b.Run("line", func(b *testing.B) {
+		benchmark(b, &transport.Pipe{Serve: func(_ context.Context, t mcp.Transport) error {
+			pipe := t.(*sdk.IOTransport)
+			lines := bufio.NewReader(pipe.Reader)
+			for {
+				line, err := lines.ReadSlice('\n')
+				if err != nil {
+					return nil
+				}
+				m, err := jsonscan.Scan(line)
+				if err != nil {
+					return err
+				}
+				if _, err := io.Copy(pipe.Writer, io.MultiReader(result(m.ID), strings.NewReader("\n"))); err != nil {
+					return nil
+				}
+			}
+		}})
+	})
+	for name, sized := range map[string]bool{"HTTP with length": true, "HTTP without length": false} {
+		b.Run(name, func(b *testing.B) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return
+				}
+				m, err := jsonscan.Scan(body)
+				if err != nil {
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				if sized {
+					n := len(`{"jsonrpc":"2.0","id":,"result":{"text":""}}`) + len(m.ID) + len(text)
+					w.Header().Set("Content-Length", strconv.Itoa(n))
+				}
+				_, _ = io.Copy(w, result(m.ID))
+			}))
+			defer server.Close()
+			benchmark(b, &transport.HTTP{URL: server.URL})
+		})
+	}
 }

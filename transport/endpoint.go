@@ -381,15 +381,25 @@ func statusError(resp *http.Response) *StatusError {
 
 // readBody reads the whole body of a response, of at most limit bytes, decoded.
 func readBody(resp *http.Response, limit int64) ([]byte, error) {
-	const room = 4 << 10
+	const (
+		room    = 4 << 10
+		trusted = 1 << 20 // from here on Content-Length is believed: the server has sent as much
+	)
 	size := int64(room)
 	if resp.ContentLength >= 0 {
-		size = resp.ContentLength + 1 // the end is found by reading on
+		size = min(resp.ContentLength, limit) + 1 // the end is found by reading on
 	}
-	data := make([]byte, 0, min(size, limit+1, 1<<20))
+	data := make([]byte, 0, min(size, limit+1, trusted))
 	for {
 		if len(data) == cap(data) {
-			data = slices.Grow(data, len(data))
+			switch {
+			case int64(len(data)) < size:
+				data = append(make([]byte, 0, size), data...)
+			case len(data) >= pieceSize:
+				return readPieces(resp.Body, data, limit)
+			default:
+				data = slices.Grow(data, len(data))
+			}
 		}
 		n, err := resp.Body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
@@ -400,6 +410,25 @@ func readBody(resp *http.Response, limit int64) ([]byte, error) {
 			return data, nil
 		case err != nil:
 			return data, err
+		}
+	}
+}
+
+// readPieces reads the rest of a body whose length is not known, after its beginning. With
+// an error it returns the beginning.
+func readPieces(body io.Reader, beginning []byte, limit int64) ([]byte, error) {
+	var all pieces
+	all.add(beginning)
+	for {
+		n, err := body.Read(all.room())
+		all.last += n
+		switch {
+		case int64(all.len()) > limit:
+			return beginning, tooLarge(limit)
+		case err == io.EOF:
+			return all.join(), nil
+		case err != nil:
+			return beginning, err
 		}
 	}
 }

@@ -33,7 +33,7 @@ type lineReader struct {
 	end      int
 	searched int // unread bytes without a newline
 
-	long []byte // the beginning of a line that the buffer is too small for
+	long pieces // the beginning of a line that the buffer is too small for
 	skip bool   // long is the ends of one that is too long
 }
 
@@ -76,7 +76,7 @@ func (l *lineReader) next() (line, error) {
 	if l.buf == nil && l.lazy == nil {
 		l.buf = make([]byte, lineRoom)
 	}
-	for l.long == nil {
+	for l.long.len() == 0 {
 		rest := l.buf[l.start:l.end]
 		if i := bytes.IndexByte(rest[l.searched:], '\n'); i >= 0 {
 			i += l.searched
@@ -84,7 +84,7 @@ func (l *lineReader) next() (line, error) {
 			return l.limited(bytes.Clone(rest[:i])), nil
 		}
 		if len(rest) == len(l.buf) && l.buf != nil {
-			l.long = append(make([]byte, 0, 4*len(rest)), rest...)
+			l.long.add(rest)
 			l.keep(nil)
 			break
 		}
@@ -146,35 +146,107 @@ func ends(text []byte) []byte {
 	return slices.Concat(head, text[max(len(head), len(text)-keptOfOversize):])
 }
 
-// nextLong reads the rest of a long line, most of it without a copy.
+// nextLong reads the rest of a long line.
 func (l *lineReader) nextLong() (line, error) {
 	for {
-		if int64(len(l.long)) > l.limit {
-			l.skip = true
-		}
+		l.skip = l.skip || int64(l.long.len()) > l.limit
 		if l.skip {
-			l.long = append(l.long[:0], ends(l.long)...)
+			l.long.cut()
 		}
-		if cap(l.long)-len(l.long) < lineRoom {
-			l.long = slices.Grow(l.long, max(len(l.long), lineRoom))
-		}
-		room := l.long[len(l.long):min(cap(l.long), len(l.long)+longRead)]
-		n, err := l.read(room, l.long)
+		room := l.long.room()
+		room = room[:min(len(room), longRead)]
+		n, err := l.read(room, l.long.beginning())
 		if n == 0 && err != nil {
 			return line{}, err
 		}
 		i := bytes.IndexByte(room[:n], '\n')
 		if i < 0 {
-			l.long = l.long[:len(l.long)+n]
+			l.long.last += n
 			continue
 		}
+		l.long.last += i
 		l.keep(room[i+1 : n])
-		text := l.long[: len(l.long)+i : len(l.long)+i]
-		skipped := l.skip
-		l.long, l.skip = nil, false
-		if skipped {
-			return line{ends(text), true}, nil
+		oversize := l.skip || int64(l.long.len()) > l.limit
+		l.skip = false
+		if oversize {
+			l.long.cut()
 		}
-		return l.limited(text), nil
+		return line{l.long.join(), oversize}, nil
 	}
+}
+
+// pieceSize is the size of a piece: several reads.
+const pieceSize = 4 * longRead
+
+// pieces are a long text whose length is not known before its end. It is put together once,
+// and the pieces are used again: a slice that grows by itself takes several times the
+// memory. The zero pieces are empty.
+type pieces struct {
+	all  []*[pieceSize]byte // full but for the last
+	last int                // bytes in the last one
+}
+
+var unusedPieces = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+func (p *pieces) len() int { return max(len(p.all)-1, 0)*pieceSize + p.last }
+
+// room returns memory for what comes next. The caller adds to last what it has filled.
+func (p *pieces) room() []byte {
+	if len(p.all) == 0 || p.last == pieceSize {
+		piece, _ := unusedPieces.Get().(*[pieceSize]byte)
+		p.all, p.last = append(p.all, piece), 0
+	}
+	return p.all[len(p.all)-1][p.last:]
+}
+
+// add appends a copy of text.
+func (p *pieces) add(text []byte) {
+	for len(text) > 0 {
+		n := copy(p.room(), text)
+		p.last += n
+		text = text[n:]
+	}
+}
+
+// beginning returns the first piece, as far as it is filled.
+func (p *pieces) beginning() []byte {
+	if len(p.all) == 0 {
+		return nil
+	}
+	return p.all[0][:min(p.len(), pieceSize)]
+}
+
+// join returns the text in memory of its own, and empties p.
+func (p *pieces) join() []byte {
+	text := make([]byte, 0, p.len())
+	for i, piece := range p.all {
+		filled := piece[:]
+		if i == len(p.all)-1 {
+			filled = piece[:p.last]
+		}
+		text = append(text, filled...)
+		unusedPieces.Put(piece)
+	}
+	*p = pieces{}
+	return text
+}
+
+// cut keeps the ends of the text only. It is cheap, as it is called after each read.
+func (p *pieces) cut() {
+	k, n := len(p.all), min(p.last, keptOfOversize)
+	if p.len() <= 2*keptOfOversize {
+		return
+	}
+	tail := p.all[0][keptOfOversize : 2*keptOfOversize]
+	if k > 1 { // a part of the tail may be in the last piece but one, which is full
+		copy(tail, p.all[k-2][pieceSize-keptOfOversize+n:])
+		copy(tail[keptOfOversize-n:], p.all[k-1][p.last-n:p.last])
+	} else {
+		copy(tail, p.all[0][p.last-keptOfOversize:p.last])
+	}
+	for i, piece := range p.all[1:] {
+		unusedPieces.Put(piece)
+		p.all[i+1] = nil
+	}
+	p.all, p.last = p.all[:1], 2*keptOfOversize
 }

@@ -1,0 +1,106 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// largeMessage is the size of a message near the limit.
+const largeMessage = 15 << 20
+
+// wantCost runs f and checks that it allocates no more than most times largeMessage.
+func wantCost(t *testing.T, most float64, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	if got := float64(after.TotalAlloc-before.TotalAlloc) / largeMessage; got > most {
+		t.Errorf("got %.1f times the size of the message, want at most %.1f", got, most)
+	}
+}
+
+// A large line is put together once.
+func TestLargeLineCost(t *testing.T) {
+	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
+	in := append(bytes.Clone(text), "\nnext\n"...)
+	lines := lineReader{r: &chunks{in, 60_001}, limit: largeMessage}
+	var got line
+	var err error
+	wantCost(t, 2.2, func() { got, err = lines.next() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.oversize {
+		t.Error("got an oversize line, want a whole one")
+	}
+	if !bytes.Equal(got.bytes, text) {
+		t.Errorf("got other %d bytes, want those %d that were sent", len(got.bytes), len(text))
+	}
+	if next, err := lines.next(); string(next.bytes) != "next" {
+		t.Errorf("got %q, %v, want the next line", next.bytes, err)
+	}
+}
+
+// A line beyond the limit costs nearly nothing.
+func TestOversizeLineCost(t *testing.T) {
+	text := strings.Repeat("a", 300) + strings.Repeat("b", largeMessage) + strings.Repeat("c", 300)
+	for _, size := range []int{100, 60_001} {
+		in := []byte(text + "\nnext\n")
+		lines := lineReader{r: &chunks{in, size}, limit: 1 << 20}
+		var got line
+		var err error
+		wantCost(t, 0.2, func() { got, err = lines.next() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.oversize {
+			t.Error("got a whole line, want an oversize one")
+		}
+		if want := text[:256] + text[len(text)-256:]; string(got.bytes) != want {
+			t.Errorf("got %q, want the ends %q", got.bytes, want)
+		}
+		if next, err := lines.next(); string(next.bytes) != "next" {
+			t.Errorf("got %q, %v, want the next line", next.bytes, err)
+		}
+	}
+}
+
+// A large body is put together once; its length is believed once a part of it has come.
+func TestLargeBodyCost(t *testing.T) {
+	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
+	for _, test := range []struct {
+		name   string
+		length int64
+		most   float64
+	}{{"length", int64(len(text)), 1.2}, {"no length", -1, 2.2}, {"wrong length", 5 << 20, 2.6}} {
+		t.Run(test.name, func(t *testing.T) {
+			resp := &http.Response{Body: io.NopCloser(&chunks{text, 60_001}), ContentLength: test.length}
+			var got []byte
+			var err error
+			wantCost(t, test.most, func() { got, err = readBody(resp, largeMessage) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, text) {
+				t.Errorf("got other %d bytes, want those %d that were sent", len(got), len(text))
+			}
+			resp.Body = io.NopCloser(&chunks{text, 60_001})
+			var tooLarge *mcp.LimitError
+			if _, err := readBody(resp, largeMessage-1); !errors.As(err, &tooLarge) {
+				t.Errorf("beyond the limit: got %v, want a LimitError", err)
+			}
+		})
+	}
+	t.Run("length without body", func(t *testing.T) {
+		resp := &http.Response{Body: io.NopCloser(strings.NewReader("short")), ContentLength: largeMessage}
+		wantCost(t, 0.1, func() { _, _ = readBody(resp, largeMessage) })
+	})
+}
