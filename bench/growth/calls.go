@@ -20,7 +20,7 @@ func sizes() axis {
 	return axis{
 		name: "sizes", counts: "bytes of a result",
 		about:    "One caller calls a tool that answers with a text of N bytes, and checks its length.",
-		subjects: []string{hostStdio, sdkStdio, hostHTTP, sdkHTTP}, sizes: []int{1_000, 100_000, 1_000_000, 8_000_000},
+		subjects: []string{hostStdio, sdkStdio, hostHTTP, sdkHTTP}, sizes: []int{1_000, 100_000, 1_000_000, 8_000_000, 15_000_000},
 		plots:   []string{"call, µs", "allocated per call, KB"},
 		measure: measureSizes,
 	}
