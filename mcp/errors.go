@@ -113,20 +113,14 @@ func (e *UnavailableError) Outcome() Outcome { return NotSent }
 // A BusyError reports that a request was refused by the client because too many are on
 // their way to the server and waiting for their turn. It was not sent.
 type BusyError struct {
-	Server   string // name of the server, as configured
-	InFlight int    // requests in flight: [ClientOptions].MaxInFlight
-	Queued   int    // requests waiting: [ClientOptions].MaxQueued
-	// RetryAfter estimates when those that wait now will have been sent, by how long
-	// requests have taken of late: 10 ms to 1 min, or 1 s if none has ended yet.
-	RetryAfter time.Duration
+	Server     string        // name of the server, as configured
+	InFlight   int           // requests in flight: [ClientOptions].MaxInFlight
+	Queued     int           // requests waiting: [ClientOptions].MaxQueued
+	RetryAfter time.Duration // estimate of when those that wait will have been sent: 10 ms to 1 min; 1 s if nothing is known
 }
 
 func (e *BusyError) Error() string {
-	when := "later"
-	if e.RetryAfter > 0 {
-		when = "in " + e.RetryAfter.Round(time.Millisecond).String()
-	}
-	return fmt.Sprintf("mcp: server %q is busy: %d requests in flight and %d waiting; try again %s", e.Server, e.InFlight, e.Queued, when)
+	return fmt.Sprintf("mcp: server %q is busy: %d requests in flight and %d waiting; try again in %v", e.Server, e.InFlight, e.Queued, e.RetryAfter.Round(time.Millisecond))
 }
 
 // Outcome returns [NotSent].

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,9 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 		}
 		begun := time.Now()
 		result, err := c.sendOnce(ctx, l, r, f)
-		c.noteService(time.Since(begun))
+		took := int64(time.Since(begun))
+		mean := cmp.Or(c.service.Load(), took)
+		c.service.Store(max(mean+(took-mean)/16, 1)) // one of several at the same time may be lost
 		if err == nil {
 			return result, l, nil
 		}
@@ -140,39 +143,20 @@ func (c *Client) takeTurn(ctx context.Context) error {
 	}
 }
 
-// noteService notes how long a request has been on its way to the server and back.
-func (c *Client) noteService(took time.Duration) {
-	now, mean := int64(took), c.service.Load()
-	if mean > 0 {
-		now = mean + (now-mean)/16
-	}
-	c.service.Store(max(now, 1)) // one of several at the same time may be lost
-}
-
-// Busy returns the [*BusyError] with which a request would fail now because as many as may
-// are in flight and waiting, or nil if there is room. It reserves nothing, does not wait
-// and is cheap: it is for callers that have work to do before a request.
+// Busy returns the [*BusyError] with which a request would fail now, or nil if there is
+// room. It reserves nothing and is cheap: it is for callers with work to do before a request.
 func (c *Client) Busy() error {
-	switch {
-	case c.transport == nil:
-		return WithOutcome(errZero, NotSent)
-	case len(c.turns) < cap(c.turns) || int(c.queued.Load()) < c.opts.MaxQueued || c.closing.Err() != nil:
-		return nil
+	if len(c.turns) == cap(c.turns) && int(c.queued.Load()) >= c.opts.MaxQueued && c.transport != nil && c.closing.Err() == nil {
+		return c.busyError()
 	}
-	return c.busyError()
+	return nil // the request itself says what else is wrong
 }
-
-const (
-	minRetryAfter     = 10 * time.Millisecond
-	maxRetryAfter     = time.Minute
-	unknownRetryAfter = time.Second // before a request has ended
-)
 
 func (c *Client) busyError() *BusyError {
-	e := &BusyError{Server: c.name, InFlight: cap(c.turns), Queued: c.opts.MaxQueued, RetryAfter: unknownRetryAfter}
+	e := &BusyError{c.name, cap(c.turns), c.opts.MaxQueued, time.Second}
 	if mean := c.service.Load(); mean > 0 {
-		wait := float64(mean) * (float64(e.Queued) + 1) / float64(e.InFlight) // as a float it cannot overflow
-		e.RetryAfter = max(minRetryAfter, time.Duration(min(wait, float64(maxRetryAfter))))
+		wait := float64(mean) * (float64(e.Queued) + 1) / float64(e.InFlight) // a float, lest it overflow
+		e.RetryAfter = time.Duration(min(max(wait, float64(10*time.Millisecond)), float64(time.Minute)))
 	}
 	return e
 }
@@ -272,9 +256,6 @@ func appendQuoted(out []byte, text string) []byte {
 // explain gives an error its final form: it names the server and the request,
 // and tells the outcome.
 func (c *Client) explain(r *request, err error) error {
-	if busy, ok := err.(*BusyError); ok { // often, and in a hurry
-		return busy
-	}
 	var unavailable *UnavailableError
 	var busy *BusyError
 	var answer *JSONRPCError
