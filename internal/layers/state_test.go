@@ -15,6 +15,7 @@ var processWide = map[string]string{
 	"internal/proc/marked_linux.go: looks":    "children that end at the same time share a look",
 	"internal/proc/vitals_linux.go: statRoom": "memory that is used again",
 	"transport/line.go: rooms":                "memory that is used again",
+	"transport/line.go: unusedPieces":         "memory that is used again",
 	"internal/hosttest/main.go: Schemas":      "the servers of all tests of a process share one cache",
 }
 
