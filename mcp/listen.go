@@ -136,6 +136,11 @@ func (n *listener) run(begun chan<- struct{}) {
 			continue
 		case err = <-n.ended:
 		}
+		if err != nil && n.life.tap.over() { // it was not refused: the next connection makes it
+			<-n.life.alive.Done()
+			n.untrace()
+			return
+		}
 		if time.Since(made) >= steadyListen {
 			ends = 0
 		}
