@@ -194,7 +194,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	c.enter()
 	defer c.leave()
 	reqCtx, release := c.bind(ctx)
-	resp, err := c.post(reqCtx, frame, header)
+	resp, err := c.post(reqCtx, frame, header, true)
 	if err != nil {
 		release()
 		return c.because(ctx, err)
@@ -271,8 +271,9 @@ func finish(resp *http.Response, release func()) {
 	release()
 }
 
-// post sends one message and returns a response that accepts it.
-func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header) (*http.Response, error) {
+// post sends one message, which asks for an answer or does not, and returns a response
+// that accepts it.
+func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header, asks bool) (*http.Response, error) {
 	full, session := c.postHeader(header)
 	resp, err := c.do(ctx, http.MethodPost, c.url, full, frame)
 	var unreachable *unreachableError
@@ -287,6 +288,9 @@ func (c *httpConn) post(ctx context.Context, frame []byte, header http.Header) (
 		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
+	if !asks && resp.StatusCode != http.StatusNotFound {
+		session = "" // what servers say of notifications that they do not know
+	}
 	return nil, c.refusal(ctx, resp, session)
 }
 
@@ -425,7 +429,7 @@ func (c *httpConn) SessionID() string {
 func (c *httpConn) send(ctx context.Context, frame []byte, header http.Header) error {
 	c.enter()
 	defer c.leave()
-	resp, err := c.post(ctx, frame, header)
+	resp, err := c.post(ctx, frame, header, false)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 func TestHTTPSessionHeaders(t *testing.T) {
@@ -102,6 +103,21 @@ func TestHTTPSessionLost(t *testing.T) {
 			t.Errorf("the connection ended: %v", l.Info().Err)
 		}
 	})
+}
+
+// A server that refuses a notification which it does not know has not lost the session.
+func TestHTTPNotificationRefused(t *testing.T) {
+	l := shake(t, &transport.HTTP{URL: listen(t, &script{
+		call:  func(p *post) { p.json(200, `{"jsonrpc":"2.0","id":$ID,"result":{}}`) },
+		noted: func(p *post) { p.WriteHeader(400) },
+	})})
+	var status *transport.StatusError
+	if err := l.Write(bounded(t), &jsonrpc.Request{Method: "x/unknown"}); !errors.As(err, &status) || status.Code != 400 {
+		t.Errorf("got %v, want status 400", err)
+	}
+	if _, err := ask(t, l); err != nil {
+		t.Errorf("a request after it: got %v, want none", err)
+	}
 }
 
 // When the session is lost, each call in flight is told so by the server: none

@@ -54,6 +54,7 @@ type script struct {
 	call   func(*post)
 	get    http.HandlerFunc // default: status 405
 	remove http.HandlerFunc // DELETE; default: status 200
+	noted  func(*post)      // a notification other than initialized; default: status 202
 
 	mu   sync.Mutex
 	seen []*http.Request // in the order of arrival
@@ -91,6 +92,10 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.note = append(s.note, p.Method)
 		s.mu.Unlock()
+		if s.noted != nil && p.Method != "notifications/initialized" {
+			s.noted(p)
+			return
+		}
 		w.WriteHeader(http.StatusAccepted)
 	default:
 		s.call(p)
