@@ -2,10 +2,10 @@ package registry
 
 import (
 	"bytes"
-	"cmp"
 	"container/list"
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
 	"time"
 
@@ -46,9 +46,9 @@ type approvals struct {
 }
 
 func newApprovals(approver Approver, opts approval.Options) *approvals {
-	opts.TTL = positive(opts.TTL, 30*time.Minute)
-	opts.MaxPending = positive(opts.MaxPending, 200)
-	opts.MaxGrants = positive(opts.MaxGrants, 10_000)
+	opts.TTL = limitOr(opts.TTL, 30*time.Minute, 100*365*24*time.Hour)
+	opts.MaxPending = limitOr(opts.MaxPending, 200, math.MaxInt)
+	opts.MaxGrants = limitOr(opts.MaxGrants, 10_000, math.MaxInt)
 	most := share.Amount{Count: opts.MaxPending, Bytes: maxKept}
 	return &approvals{
 		approver: approver,
@@ -65,12 +65,15 @@ func newApprovals(approver Approver, opts approval.Options) *approvals {
 	}
 }
 
-func positive[T cmp.Ordered](value, otherwise T) T {
-	var zero T
-	if value <= zero {
-		return otherwise
+// limitOr returns a limit of which zero means the default, and a negative one none.
+func limitOr[T int | time.Duration](limit, usual, none T) T {
+	switch {
+	case limit == 0:
+		return usual
+	case limit < 0:
+		return none
 	}
-	return value
+	return limit
 }
 
 // decide returns nil if the call may be made now. Otherwise the error is an

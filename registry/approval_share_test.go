@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -173,5 +175,13 @@ func TestGrantsAreShared(t *testing.T) {
 	}
 	if got := len(a.grants.byKey); got != 20 {
 		t.Errorf("got %d grants of nobody and others, want 20", got)
+	}
+}
+
+// A negative limit means that there is none.
+func TestNegativeApprovalLimitsAreNone(t *testing.T) {
+	a := newApprovals(ApproverFunc(nil), approval.Options{TTL: -1, MaxPending: -1, MaxGrants: -1})
+	if a.opts.TTL < 100*365*24*time.Hour || a.opts.MaxPending != math.MaxInt || a.opts.MaxGrants != math.MaxInt {
+		t.Errorf("got %+v, want no limit", a.opts)
 	}
 }

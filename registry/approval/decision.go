@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Options say how calls wait for an answer. Zero means the default.
+// Options say how calls wait for an answer. Zero means the default, and a negative limit
+// that there is none.
 type Options struct {
 	// TTL is how long a call waits, and for how long after its end the outcome
 	// is there for registry.Registry.Await. Default: 30 minutes.

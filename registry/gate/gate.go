@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 )
 
 // Options are the options of a [Gate], which all tools of servers pass
-// before they are listed. Zero means the default. Native tools do not pass it.
+// before they are listed. Zero means the default, and a negative limit that there is none,
+// but for what is said to be the most. Native tools do not pass it.
 type Options struct {
 	// MaxTools is how many tools of one server are listed. Default: 5,000.
 	MaxTools int
@@ -48,8 +50,11 @@ func (o Options) withDefaults() Options {
 		{&o.MaxName, 128},
 		{&o.MaxDescription, 16 << 10},
 	} {
-		if *limit.value <= 0 {
+		switch {
+		case *limit.value == 0:
 			*limit.value = limit.usual
+		case *limit.value < 0:
+			*limit.value = math.MaxInt
 		}
 	}
 	return o

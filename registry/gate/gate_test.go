@@ -3,6 +3,7 @@ package gate
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -248,6 +249,16 @@ func TestGatePathsAreShort(t *testing.T) {
 	for _, f := range found {
 		if len(f.Field) > maxField {
 			t.Errorf("a field of %d bytes", len(f.Field))
+		}
+	}
+}
+
+// A negative limit means that there is none.
+func TestNegativeLimitsAreNone(t *testing.T) {
+	o := Options{MaxTools: -1, MaxBytes: -1, MaxName: -1, MaxDescription: -1}.withDefaults()
+	for name, got := range map[string]int{"MaxTools": o.MaxTools, "MaxBytes": o.MaxBytes, "MaxName": o.MaxName, "MaxDescription": o.MaxDescription} {
+		if got != math.MaxInt {
+			t.Errorf("%s: got %d, want no limit", name, got)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func TestRunBounded(t *testing.T) {
 			return says("ok"), nil
 		})
 		calls := slices.Repeat([]profile.Call{{Name: "busy"}}, 40)
-		for parallel, want := range map[int]int64{0: 16, 1: 1, 3: 3, 100: 40} {
+		for parallel, want := range map[int]int64{0: 16, 1: 1, 3: 3, 100: 40, -1: 40} {
 			most.Store(0)
 			r := registry.New(nil)
 			if _, err := newTurn(t, r, &profile.TurnOptions{MaxParallel: parallel}, busy).Run(t.Context(), calls); err != nil {

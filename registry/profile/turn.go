@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ type TurnOptions struct {
 	// if there is one.
 	Progress func(c Call, p *mcp.ProgressParams)
 	// MaxParallel is how many calls of one message run at the same time; 1: one after
-	// the other. Default: 16.
+	// the other. Default: 16; negative: any number.
 	MaxParallel int
 }
 
@@ -87,8 +88,11 @@ func NewTurn(ctx context.Context, r *registry.Registry, p Provider, opts *TurnOp
 	if !ok {
 		return nil, &UnknownProviderError{p}
 	}
-	if o.MaxParallel <= 0 {
+	switch {
+	case o.MaxParallel == 0:
 		o.MaxParallel = defaultParallel
+	case o.MaxParallel < 0:
+		o.MaxParallel = math.MaxInt
 	}
 	snapshot := r.Snapshot()
 	tools := o.offered(ctx, r, o.ProviderSearch && d.deferral)

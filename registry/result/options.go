@@ -68,9 +68,10 @@ type Options struct {
 	// have more than a quarter. A result that does not fit is not kept, and the model is
 	// told. Default: 64 MiB; negative: nothing is kept, and there is no read_result.
 	KeepBytes int
-	// KeepResults is how many results are kept. Default: 1,000.
+	// KeepResults is how many results are kept. Default: 1,000; negative: any number.
 	KeepResults int
-	// KeepFor is how long a result is kept. Default: 1 hour.
+	// KeepFor is how long a result is kept. Default: 1 hour; negative: until there is no
+	// room.
 	KeepFor time.Duration
 
 	// Wrap encloses what servers say that are not registry.Server.Trusted in two lines of
@@ -116,6 +117,7 @@ const (
 	defaultKeepBytes   = 64 << 20
 	defaultKeepResults = 1000
 	defaultKeepFor     = time.Hour
+	forever            = 100 * 365 * 24 * time.Hour
 )
 
 func (o Options) filled() Options {
@@ -128,11 +130,12 @@ func (o Options) filled() Options {
 	if o.KeepBytes == 0 {
 		o.KeepBytes = defaultKeepBytes
 	}
-	if o.KeepResults <= 0 {
-		o.KeepResults = defaultKeepResults
-	}
-	if o.KeepFor <= 0 {
+	o.KeepResults = limitOr(o.KeepResults, defaultKeepResults, 0)
+	switch {
+	case o.KeepFor == 0:
 		o.KeepFor = defaultKeepFor
+	case o.KeepFor < 0:
+		o.KeepFor = forever
 	}
 	o.Secrets = maps.Clone(o.Secrets)
 	return o

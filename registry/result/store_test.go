@@ -235,3 +235,11 @@ func BenchmarkPut(b *testing.B) {
 		s.put(&keptResult{size: 1})
 	}
 }
+
+// A negative limit means that there is none.
+func TestNegativeLimitsAreNone(t *testing.T) {
+	o := Options{KeepResults: -1, KeepFor: -1}.filled()
+	if o.KeepResults != noLimit || o.KeepFor != forever {
+		t.Errorf("got %d results for %v, want no limit", o.KeepResults, o.KeepFor)
+	}
+}
