@@ -31,6 +31,7 @@ func dialMarkHTTP(ctx context.Context, url string) (session, error) {
 }
 
 func dialMarkListen(ctx context.Context, url string) (session, error) {
+	//lint:ignore SA1019 older servers have this stream alone
 	return dialMarkWeb(ctx, url, marktransport.WithContinuousListening(),
 		marktransport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
 }
