@@ -20,6 +20,7 @@ import (
 // is not run if that is empty.
 var programs = map[string]string{
 	"bench":         "", // takes minutes
+	"bench/growth":  "", // as well
 	"examples/rest": `ok: {"available":1,"sold":1}`,
 }
 
