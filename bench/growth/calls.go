@@ -95,8 +95,11 @@ func measureCallers(ctx context.Context, p point) (f figures, err error) {
 	}
 	wg.Wait()
 	all := slices.Concat(took...)
-	if len(all) == 0 {
+	if len(all) == 0 && last != nil {
 		return nil, fmt.Errorf("no call of %d callers came back in %v: %w", p.N, span, last)
+	}
+	if len(all) == 0 {
+		return figures{"calls/s": 0}, nil // all calls take longer than that
 	}
 	slices.Sort(all)
 	turned := 0
