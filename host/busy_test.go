@@ -66,6 +66,11 @@ func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context
 	}
 	go call() // it waits for the first
 	for queued := false; !queued; runtime.Gosched() {
+		select {
+		case err := <-done:
+			t.Fatalf("the second call: got %v before there was room", err)
+		default:
+		}
 		i, err := h.Inspect("s")
 		if err != nil {
 			t.Fatal(err)

@@ -37,12 +37,15 @@ func reopenDelay(attempt int) time.Duration {
 // A reopening is when a listening stream that broke was opened again at once.
 type reopening struct{ last time.Time }
 
-// delay is the wait before a stream is opened again. A stream that breaks is opened at
-// once, unless that was done within the last second; attempts that fail are spread.
+// reopenSoon leaves a server that is being closed the time to do so.
+const reopenSoon = 15 * time.Millisecond
+
+// delay is the wait before a stream is opened again. A stream that breaks is opened almost
+// at once, unless that was done within the last second; attempts that fail are spread.
 func (r *reopening) delay(attempt int) time.Duration {
 	if attempt == 0 && time.Since(r.last) >= defaultRetry {
 		r.last = time.Now()
-		return 0
+		return reopenSoon
 	}
 	return reopenDelay(attempt)
 }

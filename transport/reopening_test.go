@@ -10,8 +10,8 @@ import (
 func TestReopening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var again reopening
-		if got := again.delay(0); got != 0 {
-			t.Errorf("first: got %v, want 0", got)
+		if got := again.delay(0); got != reopenSoon {
+			t.Errorf("first: got %v, want %v", got, reopenSoon)
 		}
 		if got := again.delay(0); got < defaultRetry/2 {
 			t.Errorf("at once after it: got %v, want at least %v", got, defaultRetry/2)
@@ -20,8 +20,8 @@ func TestReopening(t *testing.T) {
 		if got := again.delay(1); got < defaultRetry/2 {
 			t.Errorf("after an attempt that failed: got %v, want at least %v", got, defaultRetry/2)
 		}
-		if got := again.delay(0); got != 0 {
-			t.Errorf("a second later: got %v, want 0", got)
+		if got := again.delay(0); got != reopenSoon {
+			t.Errorf("a second later: got %v, want %v", got, reopenSoon)
 		}
 	})
 }
