@@ -34,7 +34,7 @@ type conn struct {
 
 	mu       sync.Mutex // guards the following
 	taken    int
-	starting bool // nobody knows yet what its server offers: it is not idle
+	starting bool // its server has not been asked what it offers: it is not idle
 	ended    bool // it is not taken any more
 	quiet    chan struct{}
 	expiry   *time.Timer
@@ -127,7 +127,7 @@ func (l *conn) endLocked() bool {
 	return true
 }
 
-// isIdle reports whether nobody has the conn, and somebody can take it.
+// isIdle reports whether the conn has no user and can be given to one.
 func (l *conn) isIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,7 +33,7 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 	}
 }
 
-// A block of content of a kind that nobody knows yet does not cost the others.
+// A block of content of an unknown kind does not cost the others.
 func TestUnknownContentIsKept(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(
 		`{"content":[{"type":"text","text":"known"},{"type":"hologram"}]}`)})

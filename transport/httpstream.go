@@ -37,7 +37,8 @@ func reopenDelay(attempt int) time.Duration {
 // A reopening is when a listening stream that broke was opened again at once.
 type reopening struct{ last time.Time }
 
-// reopenSoon leaves a server that is being closed the time to do so.
+// reopenSoon is the wait after a stream that broke. A server that is being stopped may cut
+// its streams a moment before it stops to listen, and would wait for another one.
 const reopenSoon = 15 * time.Millisecond
 
 // delay is the wait before a stream is opened again. A stream that breaks is opened almost

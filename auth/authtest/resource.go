@@ -121,8 +121,7 @@ func (s *Server) Protect(h http.Handler, o *ResourceOptions) *Resource {
 
 func (p *Resource) close() {
 	if p.http != nil {
-		p.http.CloseClientConnections()
-		p.http.Close()
+		closeServer(p.http)
 	}
 }
 

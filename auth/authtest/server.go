@@ -141,9 +141,16 @@ func (s *Server) Close() {
 		for _, r := range resources {
 			r.close()
 		}
-		s.http.CloseClientConnections()
-		s.http.Close()
+		closeServer(s.http)
 	})
+}
+
+// closeServer ends a server and its connections. It stops to listen first: a client that
+// comes back at once would get a connection that Close waits for.
+func closeServer(s *httptest.Server) {
+	_ = s.Listener.Close()
+	s.CloseClientConnections()
+	s.Close()
 }
 
 // Client returns a client that trusts the certificates of the server and of its

@@ -20,7 +20,7 @@ func tools() axis {
 	return axis{
 		name: "tools", counts: "tools",
 		about: "N tools with schemas of 600 bytes, at most 1,000 of one server, fill a registry without connections. " +
-			"Then 20 of them change, somebody searches, a model is told of all of them, and one is called.",
+			"Then 20 of them change, a search runs, all of them are declared to a model, and one is called.",
 		subjects: []string{"registry"}, sizes: []int{10, 100, 1_000, 10_000},
 		plots:   []string{"fill, ms", "next turn, µs", "unknown name, µs"},
 		measure: measureTools,
