@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -35,6 +36,16 @@ type RequestOptions struct {
 	// Input, if not nil, makes the caller get what the server needs before it answers,
 	// instead of the handlers. Only [Client.ReadResource] and [Client.GetPrompt] heed it.
 	Input *InputRound
+	// Raw, if not nil, receives the result as the server wrote it, which may share memory
+	// with the [Cache]: do not change it. Only ReadResource and GetPrompt heed it.
+	Raw *json.RawMessage
+}
+
+// handRaw gives the caller the result as it came, if that is wanted.
+func (o *RequestOptions) handRaw(result json.RawMessage) {
+	if o != nil && o.Raw != nil {
+		*o.Raw = result
+	}
 }
 
 // An InputRound is one round of a request of revision 2026-07-28 for which the caller
@@ -43,16 +54,20 @@ type RequestOptions struct {
 // [*InputRequiredError]; make the same request again with the responses to continue. The
 // zero value is the first round.
 //
-// The handlers of [ClientOptions] still determine which capabilities are declared, and
-// still handle what does not come with a result: the server requests of an older revision,
-// where Responses and State mean nothing, and the input for a task. MaxQuestions does not
-// count what the caller handles.
+// The handlers of [ClientOptions] still determine which capabilities are declared, unless the
+// round says so, and still handle what does not come with a result: the server requests of
+// an older revision, where the fields mean nothing, and the input for a task. MaxQuestions
+// does not count what the caller handles.
 type InputRound struct {
 	// Responses are the results of Requests of the error, by the same ids: a JSON object,
 	// or empty. It is sent as it is.
 	Responses json.RawMessage
 	// State is State of the error, or empty. It is sent as it is.
 	State json.RawMessage
+	// Capabilities are those of the client that gives the responses, such as
+	// {"elicitation":{"form":{}}}, and are declared in the place of this client's own to a
+	// server of revision 2026-07-28. Empty: its own are.
+	Capabilities json.RawMessage
 }
 
 // continues reports whether there was a round before r, which may be nil.
@@ -156,6 +171,12 @@ func (x *exchange) resume(r *InputRound) error {
 			return fmt.Errorf("requestState: %w", err)
 		}
 		x.request.params[paramState].value = oneLine(r.State)
+	}
+	if len(r.Capabilities) > 0 {
+		if _, err := jsonscan.Scan(r.Capabilities); err != nil {
+			return fmt.Errorf("capabilities: %w", err)
+		}
+		x.request.capabilities = oneLine(r.Capabilities)
 	}
 	return nil
 }
@@ -261,7 +282,7 @@ func (x *exchange) send(ctx context.Context) (json.RawMessage, *life, error) {
 
 func (x *exchange) sendOnce(ctx context.Context) (json.RawMessage, *life, error) {
 	if x.request.tool != "" {
-		x.request.header = headerFields(x.client.knownTool(x.request.tool).headers, x.request.params[paramArguments].value)
+		x.request.header = paramheader.Fields(x.client.knownTool(x.request.tool).headers, x.request.params[paramArguments].value)
 	}
 	if x.rounds > 1 || x.first.life != nil {
 		return x.client.send(ctx, &x.request)

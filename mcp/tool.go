@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 )
 
 // A Tool is a tool as its server describes it. Its fields, but for Raw, are those of the
@@ -85,7 +86,7 @@ func decodeTool(raw []byte, modern bool) (*Tool, error) {
 		return nil, at("name", errMissing)
 	}
 	if modern {
-		if _, err := paramHeaders(t.InputSchema); err != nil {
+		if _, err := paramheader.Find(t.InputSchema); err != nil {
 			return nil, at("inputSchema", err)
 		}
 	}

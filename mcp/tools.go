@@ -1,19 +1,13 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/httpfield"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 )
 
 // maxListings is how often a list is read again because the server announced a
@@ -44,7 +38,7 @@ type toolCache struct {
 // what its results are checked against.
 type knownTool struct {
 	*Tool
-	headers []paramHeader
+	headers []paramheader.Header
 	output  *outputSchema // nil if the tool has none
 	tasks   taskSupport
 }
@@ -189,7 +183,7 @@ func (c *Client) beginTools() uint64 {
 func (c *Client) keepTools(version, reading uint64, tools []*Tool, tasks map[string]taskSupport, pages *pager[Tool]) {
 	byName := make(map[string]knownTool, len(tools))
 	for _, t := range tools {
-		headers, _ := paramHeaders(t.InputSchema)
+		headers, _ := paramheader.Find(t.InputSchema)
 		byName[t.Name] = knownTool{t, headers, newOutputSchema(t), tasks[t.Name]}
 	}
 	c.mu.Lock()
@@ -246,153 +240,4 @@ func (c *Client) toolPages(l *life, tasks map[string]taskSupport) *pager[Tool] {
 		},
 		until: time.Now().Add(c.opts.CallTimeout),
 	}
-}
-
-const annotationHeader = "x-mcp-header"
-
-// A paramHeader is an argument of a tool that revision 2026-07-28 wants
-// repeated in an HTTP header field, because its schema says so.
-type paramHeader struct {
-	field string   // Mcp-Param- and the name that the schema gives
-	path  []string // of the argument
-}
-
-// paramHeaders finds the annotations in an input schema. The protocol allows
-// them on properties of type string, integer or boolean that are reached by
-// properties alone, with names that are header tokens and differ in more than
-// case. A tool that breaks these rules must not be used.
-func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
-	if !bytes.Contains(schema, []byte(annotationHeader)) {
-		return nil, nil
-	}
-	f := &headerFinder{names: map[string]bool{}}
-	f.properties(schema, nil)
-	if f.err == nil && count(schema) != len(f.found) {
-		f.err = errors.New("stands where only a path of properties may lead")
-	}
-	if f.err != nil {
-		return nil, fmt.Errorf("%s: %w", annotationHeader, f.err)
-	}
-	return f.found, nil
-}
-
-// count returns how many members named x-mcp-header value holds at any depth,
-// those that are mere names of properties left out.
-func count(value []byte) int {
-	n := 0
-	for key, inner := range jsonscan.Fields(value) {
-		switch string(key) {
-		case annotationHeader:
-			n++
-		case "properties":
-			for _, property := range jsonscan.Fields(inner) {
-				n += count(property)
-			}
-		case "const", "default", "enum", "examples":
-			// data, not schemas
-		default:
-			n += count(inner)
-		}
-	}
-	for element := range jsonscan.Elements(value) {
-		n += count(element)
-	}
-	return n
-}
-
-type headerFinder struct {
-	found []paramHeader
-	names map[string]bool // in lower case
-	err   error
-}
-
-func (f *headerFinder) properties(schema []byte, path []string) {
-	for key, value := range jsonscan.Fields(schema) {
-		if string(key) != "properties" {
-			continue
-		}
-		for name, property := range jsonscan.Fields(value) {
-			f.property(property, append(path[:len(path):len(path)], string(name)))
-		}
-	}
-}
-
-func (f *headerFinder) property(schema []byte, path []string) {
-	var annotation []byte
-	kind := ""
-	for key, value := range jsonscan.Fields(schema) {
-		switch string(key) {
-		case annotationHeader:
-			annotation = value
-		case "type":
-			kind, _ = jsonscan.String(value)
-		}
-	}
-	if annotation != nil {
-		f.add(annotation, kind, path)
-	}
-	f.properties(schema, path)
-}
-
-func (f *headerFinder) add(annotation []byte, kind string, path []string) {
-	name, ok := jsonscan.String(annotation)
-	where := strings.Join(path, ".")
-	switch {
-	case !ok || !httpfield.ValidName(name):
-		f.err = fmt.Errorf("property %q: the name is no header token", where)
-	case kind != "string" && kind != "integer" && kind != "boolean":
-		f.err = fmt.Errorf("property %q: must have type string, integer or boolean", where)
-	case f.names[strings.ToLower(name)]:
-		f.err = fmt.Errorf("property %q: the name %q is taken", where, name)
-	}
-	f.names[strings.ToLower(name)] = true
-	f.found = append(f.found, paramHeader{"Mcp-Param-" + name, path})
-}
-
-// headerFields returns the fields for a call with the given arguments. One that
-// is absent or null has no field.
-func headerFields(headers []paramHeader, args json.RawMessage) map[string]string {
-	if len(headers) == 0 {
-		return nil
-	}
-	fields := make(map[string]string, len(headers))
-	for _, h := range headers {
-		value := []byte(args)
-		for _, name := range h.path {
-			value = fieldOf(value, name)
-		}
-		if text, ok := headerValue(value); ok {
-			fields[h.field] = text
-		}
-	}
-	return fields
-}
-
-func fieldOf(object []byte, name string) []byte {
-	for key, value := range jsonscan.Fields(object) {
-		if string(key) == name {
-			return value
-		}
-	}
-	return nil
-}
-
-// headerValue writes a simple value as a header field does: a string without
-// its quotes, a number without fraction or exponent.
-func headerValue(value []byte) (string, bool) {
-	if len(value) == 0 || string(value) == "null" || value[0] == '{' || value[0] == '[' {
-		return "", false
-	}
-	if text, ok := jsonscan.String(value); ok {
-		return text, true
-	}
-	if !bytes.ContainsAny(value, ".eE") || value[0] == 't' || value[0] == 'f' {
-		return string(value), true
-	}
-	number, err := strconv.ParseFloat(string(value), 64)
-	const exact = 1 << 53
-	if err != nil || number != math.Trunc(number) || math.Abs(number) > exact {
-		return "", false
-	}
-	return strconv.FormatInt(int64(number), 10), true
 }

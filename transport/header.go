@@ -1,13 +1,13 @@
 package transport
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"mime"
 	"net/http"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -44,11 +44,11 @@ func requestHeader(method string, params json.RawMessage) http.Header {
 	h := http.Header{headerVersion: {version}, headerMethod: {method}}
 	switch {
 	case method == "tools/call" || method == "prompts/get":
-		h.Set(headerName, encodeFieldValue(string(name)))
+		h.Set(headerName, paramheader.Encode(string(name)))
 	case method == "resources/read":
-		h.Set(headerName, encodeFieldValue(string(uri)))
+		h.Set(headerName, paramheader.Encode(string(uri)))
 	case strings.HasPrefix(method, "tasks/"):
-		h.Set(headerName, encodeFieldValue(string(task)))
+		h.Set(headerName, paramheader.Encode(string(task)))
 	}
 	return h
 }
@@ -61,21 +61,6 @@ func metaProtocolVersion(meta []byte) string {
 		}
 	}
 	return ""
-}
-
-// encodeFieldValue writes a value of an Mcp-Name or Mcp-Param field as
-// revision 2026-07-28 defines it: as it is if it is plain printable ASCII
-// without blanks at its ends, and else between "=?base64?" and "?=".
-func encodeFieldValue(value string) string {
-	const prefix, suffix = "=?base64?", "?="
-	plain := value == strings.TrimSpace(value) && !(strings.HasPrefix(value, prefix) && strings.HasSuffix(value, suffix))
-	for i := 0; i < len(value) && plain; i++ {
-		plain = value[i] >= ' ' && value[i] < 0x7f
-	}
-	if plain {
-		return value
-	}
-	return prefix + base64.StdEncoding.EncodeToString([]byte(value)) + suffix
 }
 
 const (

@@ -1,36 +1,10 @@
 package transport
 
 import (
-	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 )
-
-func FuzzEncodeFieldValue(f *testing.F) {
-	for _, s := range []string{"", "plain", " blank ", "café", "a\r\nb", "=?base64?eA==?=", "=?base64?", "\t", "\x7f", "=?base64??="} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		encoded := encodeFieldValue(value)
-		if !httpfield.ValidValue(encoded) || encoded != strings.TrimSpace(encoded) {
-			t.Fatalf("%q cannot be sent", encoded)
-		}
-		decoded := encoded
-		if inner, ok := strings.CutPrefix(encoded, "=?base64?"); ok && strings.HasSuffix(inner, "?=") {
-			raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(inner, "?="))
-			if err != nil {
-				t.Fatal(err)
-			}
-			decoded = string(raw)
-		}
-		if decoded != value {
-			t.Fatalf("%q became %q", value, decoded)
-		}
-	})
-}
 
 func TestAnsweredBy(t *testing.T) {
 	far := strings.Repeat("x", 300)

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -118,7 +119,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 			if !httpfield.ValidName(name) {
 				return nil, mcp.WithOutcome(fmt.Errorf("%q is no header name", name), mcp.NotSent)
 			}
-			header.Set(name, encodeFieldValue(value))
+			header.Set(name, paramheader.Encode(value))
 		}
 	}
 	done := func() bool {

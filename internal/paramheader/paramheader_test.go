@@ -1,4 +1,4 @@
-package mcp
+package paramheader
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ func TestParamHeaders(t *testing.T) {
 		"x-mcp-header":{"type":"string"},
 		"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}},
 		"flag":{"type":"boolean","default":{"x-mcp-header":"no"},"x-mcp-header":"Flag"}}}`
-	headers, err := paramHeaders(json.RawMessage(schema))
+	headers, err := Find(json.RawMessage(schema))
 	if err != nil || len(headers) != 3 {
 		t.Fatalf("%v, %v", headers, err)
 	}
@@ -22,7 +22,7 @@ func TestParamHeaders(t *testing.T) {
 		`{"region":"","deep":5,"flag":false}`:                       "map[Mcp-Param-Flag:false Mcp-Param-Region:]",
 		`{"deep":{"n":1.5}}`:                                        "map[]",
 	} {
-		if got := fmt.Sprint(headerFields(headers, json.RawMessage(args))); got != want {
+		if got := fmt.Sprint(Fields(headers, json.RawMessage(args))); got != want {
 			t.Errorf("%s: %s, want %s", args, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestParamHeadersRefused(t *testing.T) {
 		"the root":      `{"type":"object","x-mcp-header":"A"}`,
 		"taken by case": `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}`,
 	} {
-		if headers, err := paramHeaders(json.RawMessage(schema)); err == nil {
+		if headers, err := Find(json.RawMessage(schema)); err == nil {
 			t.Errorf("%s: accepted as %v", name, headers)
 		}
 	}
