@@ -59,12 +59,28 @@ func Hidden(text string) []Sight {
 // plainASCII returns the length of the beginning of text that is printable ASCII
 // or white space.
 func plainASCII(text string) int {
-	for i := range len(text) {
-		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && !endsLine(text, i) {
-			return i
+	for i := 0; i < len(text); {
+		if i+8 <= len(text) && plainWord(text[i:]) {
+			i += 8
+			continue
+		}
+		for end := min(i+8, len(text)); i < end; i++ {
+			if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && !endsLine(text, i) {
+				return i
+			}
 		}
 	}
 	return len(text)
+}
+
+// plainWord reports whether the first eight bytes of text are printable ASCII. It may say no
+// although they are.
+func plainWord(text string) bool {
+	const ones = 0x0101010101010101
+	_ = text[7]
+	w := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
+		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
+	return ((w-' '*ones)|w|(w+ones))&(0x80*ones) == 0
 }
 
 // endsLine reports whether the character at i is a carriage return that belongs to the
