@@ -89,7 +89,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		announce:  make(chan struct{}, 1),
 		logins:    make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
-		handling:  make(chan struct{}, maxServerRequests),
+		handling:  make(chan struct{}, maxHandlers(o)),
 		topics:    newTopics(),
 		tools:     newToolCache(),
 		level:     logLevel{telling: make(chan struct{}, 1)},

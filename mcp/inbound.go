@@ -11,8 +11,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// maxServing bounds the requests of the server that are served at a time. More
-// are not answered: nobody asks that much who waits for the answers.
+// maxServing bounds the requests of the server that are served at a time, unless the program
+// handles more. Further ones are not answered.
 const maxServing = 64
 
 // An echoError ends the connection to a program that is no server, such as cat.
@@ -58,7 +58,11 @@ func (t *tap) take(m jsonrpc.Message, call int64) {
 			return
 		}
 		_, o := t.open(t.reading, m, true)
-		t.notice(m.Method, m.Params)
+		if m.Method == noteMessage {
+			t.logged(m, call)
+		} else {
+			t.notice(m.Method, m.Params)
+		}
 		o.end(nil, nil)
 	}
 }
@@ -70,8 +74,6 @@ func (t *tap) notice(method string, params json.RawMessage) {
 		t.taskProgress(params)
 	case "notifications/cancelled":
 		t.cancelled(params)
-	case "notifications/message":
-		t.logged(params)
 	case "notifications/tools/list_changed":
 		t.changes.Add(1)
 		t.client.listChanged(listTools)
@@ -169,7 +171,7 @@ func (t *tap) serve(req *jsonrpc.Request, call int64) {
 	s := &service{cancel}
 	t.mu.Lock()
 	_, twice := t.serving[req.ID]
-	full := len(t.serving) == maxServing
+	full := len(t.serving) >= max(maxServing, cap(t.client.handling))
 	if !twice && !full {
 		t.serving[req.ID] = s
 	}

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 const (
@@ -192,14 +193,37 @@ func (m *LogMessage) size() int { return len(m.Data) + len(m.Logger) + len(m.Lev
 
 func (m *LogMessage) setDropped(count int) { m.Dropped = count }
 
-// logged takes a log message. It does not wait.
-func (t *tap) logged(params json.RawMessage) {
-	m, err := decodeLogMessage(params)
+type logKey struct{}
+
+// WithLog has fn receive the log messages that servers send in the course of calls and other
+// requests under the returned context, before these return, and in order. [ClientOptions].Log
+// gets them as well. Which request a log message belongs to is known as it is for an
+// [ElicitRequest]. Fn must not wait, since it is called by the reader of the connection.
+//
+// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works with
+// older servers, and with newer ones that still use it.
+func WithLog(ctx context.Context, fn func(*LogMessage)) context.Context {
+	return context.WithValue(ctx, logKey{}, fn)
+}
+
+const noteMessage = "notifications/message"
+
+// logged takes a log message that came on the answer stream of the call with the given id, or
+// 0. It does not wait.
+func (t *tap) logged(req *jsonrpc.Request, call int64) {
+	m, err := decodeLogMessage(req.Params)
 	if err != nil {
 		t.client.opts.Logger.Warn("mcp: ignoring an invalid log message", "server", t.client.name, "error", err)
 		return
 	}
 	m.Server = t.client.name
+	if l := t.life.Load(); l != nil {
+		if _, caller := l.causeOf(req, call); caller != nil {
+			if fn, ok := caller.Value(logKey{}).(func(*LogMessage)); ok {
+				fn(m)
+			}
+		}
+	}
 	handOn(t, &t.client.logs, m, "log messages", t.client.handLogOn)
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +67,9 @@ type ClientOptions struct {
 	// connection it can make four times as many at once, and one more each second, in
 	// any requests or outside of them. Further ones are declined and the user is not
 	// asked: an elicitation with the action decline, a sampling request with an error.
-	// Logger and QuestionsDeclined of [State] report it. Default: 16.
+	// Logger and QuestionsDeclined of [State] report it. Default: 16. Negative: no limit, and as
+	// many are handled at a time as requests can be under way, in place of 16: this is for
+	// programs with many users, which count those of each.
 	MaxQuestions int
 	// Roots are the folders and files that the server may know of, each a file URI.
 	// Default: none, and the roots capability is not declared. A root that is no plain
@@ -319,6 +322,17 @@ func (c *Client) requestMeta(version string) []byte {
 		meta = fmt.Appendf(meta, "%q:%s,", member.key, value)
 	}
 	return meta
+}
+
+// metaWith returns what requestMeta wrote for the life with other capabilities, if there are any. They are
+// the last of its members.
+func (l *life) metaWith(capabilities json.RawMessage) []byte {
+	const key = `"` + sdk.MetaKeyClientCapabilities + `":`
+	i := bytes.Index(l.meta, []byte(key))
+	if capabilities == nil || i < 0 {
+		return l.meta
+	}
+	return slices.Concat(l.meta[:i+len(key)], capabilities, []byte{','})
 }
 
 // discoverParams returns the parameters of discover.

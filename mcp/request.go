@@ -25,6 +25,8 @@ type request struct {
 	caller context.Context   // of its caller; set when it is sent
 	trace  *RequestInfo      // while it is traced
 
+	capabilities json.RawMessage // declared in the place of the client's own; nil: those are
+
 	unknown bool // nothing is known of what it does
 	life    int  // number of the only life that it may be sent on; 0: any
 
@@ -205,7 +207,7 @@ func (r *request) encode(l *life, token int64) (json.RawMessage, error) {
 	}
 	out := append(make([]byte, 0, size), `{"_meta":{`...)
 	empty := len(out)
-	out = append(out, l.meta...)
+	out = append(out, l.metaWith(r.capabilities)...)
 	if _, own := r.meta[metaLogLevel]; l.modern() && !own {
 		_, level := l.tap.client.level.get()
 		out = append(out, level...)

@@ -86,6 +86,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	if l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
 		if raw, _ := read.fetch.kept(); raw != nil {
 			if _, err := read.decode(raw, l); err == nil {
+				opts.handRaw(raw)
 				return read.result, nil
 			}
 		}
@@ -101,6 +102,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	if read.rounds == 1 && !special {
 		read.fetch.keep(read.raw, read.freshness)
 	}
+	opts.handRaw(read.raw)
 	return read.result, nil
 }
 
@@ -185,6 +187,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 	if err := get.run(ctx, get); err != nil {
 		return nil, err
 	}
+	opts.handRaw(get.raw)
 	return get.result, nil
 }
 
@@ -192,10 +195,13 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 type promptGet struct {
 	exchange
 	result *GetPromptResult
+
+	raw json.RawMessage // of the result
 }
 
 // decode implements answer.
 func (p *promptGet) decode(raw json.RawMessage, l *life) (need *inputRequired, err error) {
+	p.raw = raw
 	p.result, need, err = decodePromptResult(raw, l.modern())
 	return need, err
 }

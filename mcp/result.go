@@ -28,6 +28,23 @@ type CallToolResult struct {
 
 	raw    json.RawMessage // the result as it came; nil if it did not come from a server
 	modern bool            // it is one of revision 2026-07-28
+
+	// Of a result that is one text as it came, so that Raw need not decode it again.
+	sentText   string
+	sentPlain  bool
+	sentFailed bool
+}
+
+// plainText returns the text of a result that is one text and nothing else.
+func (r *CallToolResult) plainText() (text string, ok bool) {
+	if len(r.Content) != 1 || r.StructuredContent != nil || r.Meta != nil || r.Err != nil {
+		return "", false
+	}
+	t, ok := r.Content[0].(*TextContent)
+	if !ok || t == nil || t.Meta != nil || t.Annotations != nil {
+		return "", false
+	}
+	return t.Text, true
 }
 
 // Text returns the texts of the [TextContent] blocks in Content, parted by line feeds.
@@ -52,12 +69,20 @@ func (r *CallToolResult) Text() string {
 // it, or something that it points to.
 //
 // Raw holds what the fields have no place for: numbers as they are spelled, the order of
-// members, unknown members and unknown blocks. It decodes the bytes again to compare
-// them with the fields, so it takes about as long as encoding the result would. The bytes
+// members, unknown members and unknown blocks. If the result is more than one text, Raw
+// decodes the bytes again to compare them with the fields, and takes about as long as encoding
+// the result would. The bytes
 // may not be changed, and they live as long as the result.
 func (r *CallToolResult) Raw() json.RawMessage {
 	if r == nil || r.raw == nil {
 		return nil
+	}
+	if r.sentPlain {
+		// The text is compared byte by byte only if it is another string.
+		if text, ok := r.plainText(); !ok || text != r.sentText || r.IsError != r.sentFailed {
+			return nil
+		}
+		return r.raw
 	}
 	sent, _, err := decodeCallResult(r.raw, r.modern)
 	if err != nil || !reflect.DeepEqual(r, sent) {
@@ -138,7 +163,8 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	case kind == kindComplete && task && !content && !modern:
 		return nil, nil, at("task", errUnaskedTask)
 	case kind == kindComplete:
-		res.raw, res.modern = raw, modern
+		res.raw, res.modern, res.sentFailed = raw, modern, res.IsError
+		res.sentText, res.sentPlain = res.plainText()
 		return res, nil, nil
 	case kind == kindInputRequired && modern:
 		asked := need // or every answer would put it on the heap

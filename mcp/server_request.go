@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,13 +63,22 @@ func (c *Client) handleRequest(ctx context.Context, method string, params json.R
 	return result, err
 }
 
+// maxHandlers is how many handlers run at a time: as many as requests can be under way, if the
+// program wants no limit to what servers ask, since it has many users.
+func maxHandlers(o ClientOptions) int {
+	if o.MaxQuestions < math.MaxInt {
+		return maxServerRequests
+	}
+	return min(max(maxServing, o.MaxInFlight), 4096)
+}
+
 // runHandler runs a handler of the program, unless too many run already.
 func (c *Client) runHandler(method string, handle func() error) (err error) {
 	select {
 	case c.handling <- struct{}{}:
 		defer func() { <-c.handling }()
 	default:
-		return refused("more than %d requests at one time", maxServerRequests)
+		return refused("more than %d requests at one time", cap(c.handling))
 	}
 	defer func() {
 		if r := recover(); r != nil {
