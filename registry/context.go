@@ -41,6 +41,31 @@ func ReportProgress(ctx context.Context, params *mcp.ProgressParams) {
 	}
 }
 
+type callOptionsKey struct{}
+
+// WithCallOptions returns a context under which tools of servers are called with these options,
+// such as members of _meta, or an [mcp.InputRound] for a caller that gets the server's input by
+// itself: see [mcp.InputRequiredError]. Progress of opts is for a context without [WithProgress].
+// Native tools do not see them. Do not change what opts holds.
+func WithCallOptions(ctx context.Context, opts *mcp.CallToolOptions) context.Context {
+	return context.WithValue(ctx, callOptionsKey{}, opts)
+}
+
+// callOptions returns the options of a call under ctx; nil if there are none.
+func callOptions(ctx context.Context) *mcp.CallToolOptions {
+	opts, _ := ctx.Value(callOptionsKey{}).(*mcp.CallToolOptions)
+	fn := progressOf(ctx)
+	if fn == nil {
+		return opts
+	}
+	with := &mcp.CallToolOptions{}
+	if opts != nil {
+		*with = *opts
+	}
+	with.Progress = fn
+	return with
+}
+
 func progressOf(ctx context.Context) func(*mcp.ProgressParams) {
 	fn, _ := ctx.Value(progressKey{}).(func(*mcp.ProgressParams))
 	return fn

@@ -80,9 +80,5 @@ func (t *remote) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolR
 	if isNull(args) {
 		args = nil
 	}
-	var opts *mcp.CallToolOptions
-	if fn := progressOf(ctx); fn != nil {
-		opts = &mcp.CallToolOptions{Progress: fn}
-	}
-	return t.call(ctx, t.name, args, opts)
+	return t.call(ctx, t.name, args, callOptions(ctx))
 }
