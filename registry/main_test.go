@@ -3,19 +3,18 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/wildtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 func TestMain(m *testing.M) {
-	if first, ok := os.LookupEnv(rawServerMode); ok {
-		serveRaw(first)
+	if wildtest.Begin() {
 		return
 	}
 	goleak.VerifyTestMain(m)

@@ -1,16 +1,15 @@
 package registry_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/wildtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -23,17 +22,17 @@ import (
 // arguments, comes out token by token as it went in, through the whole way: client,
 // ledger, policy, middleware and observers. MCPBELT_SOAK=1 makes 100,000 of each.
 func TestRawIsKept(t *testing.T) {
-	count := 2 * wildPage
+	count := 2 * wildtest.Page
 	switch {
 	case os.Getenv("MCPBELT_SOAK") != "":
-		count = 200 * wildPage
+		count = 200 * wildtest.Page
 	case testing.Short():
-		count = wildPage / 5
+		count = wildtest.Page / 5
 	}
 	for _, way := range []string{"stdio", "json", "sse"} {
 		t.Run(way, func(t *testing.T) {
-			for first := 0; first < count; first += wildPage {
-				keepsRaw(t, rawTransports(t, uint64(first))[way], uint64(first), min(count, wildPage))
+			for first := 0; first < count; first += wildtest.Page {
+				keepsRaw(t, wildtest.Transports(t, uint64(first))[way], uint64(first), min(count, wildtest.Page))
 			}
 		})
 	}
@@ -71,15 +70,15 @@ func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
 		if !ok {
 			t.Fatalf("got no tool %s", called)
 		}
-		if err := sameTokens(def.Definition().Raw, []byte(wildTool(seed))); err != nil {
+		if err := wildtest.SameTokens(def.Definition().Raw, []byte(wildtest.Tool(seed))); err != nil {
 			t.Fatalf("definition %d: %v", seed, err)
 		}
-		args := wildArguments(seed)
+		args := wildtest.Arguments(seed)
 		res, err := r.Call(t.Context(), called, json.RawMessage(args))
 		if err != nil {
 			t.Fatalf("call %d: %v", seed, err)
 		}
-		if err := sameTokens(res.Raw(), []byte(wildResult(seed, args))); err != nil {
+		if err := wildtest.SameTokens(res.Raw(), []byte(wildtest.Result(seed, args))); err != nil {
 			t.Fatalf("result %d: %v", seed, err)
 		}
 	}
@@ -95,50 +94,15 @@ func TestArgumentsOnSeveralLinesAreOneMessage(t *testing.T) {
 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","arguments":{}}}
 ],"s":"\n"}`
 	for _, line := range []string{"\n", "\r", "\r\n"} {
-		c := mcp.NewClient("wild", rawTransports(t, 0)["stdio"], &mcp.ClientOptions{CallTimeout: 30 * time.Second})
+		c := mcp.NewClient("wild", wildtest.Transports(t, 0)["stdio"], &mcp.ClientOptions{CallTimeout: 30 * time.Second})
 		defer func() { _ = c.Close() }()
 		sent := strings.ReplaceAll(args, "\n", line)
 		res, err := c.CallTool(t.Context(), "any", json.RawMessage(sent), nil)
 		if err != nil {
 			t.Fatalf("%q: got the error %v, want an answer", line, err)
 		}
-		if err := sameTokens(res.Raw(), []byte(wildResult(0, sent))); err != nil {
+		if err := wildtest.SameTokens(res.Raw(), []byte(wildtest.Result(0, sent))); err != nil {
 			t.Errorf("%q: %v", line, err)
-		}
-	}
-}
-
-// sameTokens reports how two JSON texts differ in more than white space.
-func sameTokens(got, want []byte) error {
-	g, w := json.NewDecoder(bytes.NewReader(got)), json.NewDecoder(bytes.NewReader(want))
-	g.UseNumber()
-	w.UseNumber()
-	for {
-		one, err := g.Token()
-		other, wantErr := w.Token()
-		if one != other || err != wantErr {
-			return fmt.Errorf("got %v (%v) before byte %d of\n%s\nwant %v (%v) as in\n%s", one, err, g.InputOffset(), got, other, wantErr, want)
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// The comparison sees what encoding/json would change.
-func TestSameTokens(t *testing.T) {
-	const text = `{"a":0.10,"b":[1e400,"\u2028"]}`
-	if err := sameTokens([]byte("{ \"a\": 0.10, \"b\":[1e400,\"\u2028\"] }"), []byte(text)); err != nil {
-		t.Errorf("got %v, want no difference", err)
-	}
-	for _, other := range []string{
-		"", `{"a":0.1,"b":[1e400,"\u2028"]}`, `{"b":[1e400,"\u2028"],"a":0.10}`, `{"a":0.10,"b":[1e400,"\u2028"],"c":1}`, `{"a":0.10,"b":[1e400]}`, text + "{}",
-	} {
-		if sameTokens([]byte(other), []byte(text)) == nil {
-			t.Errorf("got no difference between %s and %s, want one", other, text)
 		}
 	}
 }
