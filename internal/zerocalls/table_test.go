@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -74,6 +75,8 @@ var functions = []function{
 	{"doctor.HealthOf", doctor.HealthOf},
 	{"doctor.HealthOfAll", doctor.HealthOfAll},
 	{"doctor.Test", doctor.Test},
+	{"gateway.New", gateway.New},
+	{"gateway.Prepare", gateway.Prepare},
 	{"login.New", login.New},
 	{"login.Unavailable", login.Unavailable},
 	{"manage.New", manage.New},
@@ -113,6 +116,7 @@ var functions = []function{
 	{"mcp.RootOf", mcp.RootOf},
 	{"mcp.SafeToRetry", mcp.SafeToRetry},
 	{"mcp.WithHTTPHeader", mcp.WithHTTPHeader},
+	{"mcp.WithLog", mcp.WithLog},
 	{"mcp.WithOutcome", mcp.WithOutcome},
 	{"gate.Merge", gate.Merge},
 	{"gate.New", gate.New},
@@ -158,6 +162,7 @@ var functions = []function{
 	{"registry.Verify", registry.Verify},
 	{"registry.With", registry.With},
 	{"registry.WithCallID", registry.WithCallID},
+	{"registry.WithCallOptions", registry.WithCallOptions},
 	{"registry.WithConversation", registry.WithConversation},
 	{"registry.WithProgress", registry.WithProgress},
 	{"filestore.Open", filestore.Open},
@@ -285,6 +290,9 @@ var types = []any{
 	(*doctor.TestStage)(nil),
 	(*doctor.Tool)(nil),
 	(*doctor.UserHealth)(nil),
+	(*gateway.Gateway)(nil),
+	(*gateway.Options)(nil),
+	(*gateway.Profile)(nil),
 	(*login.Error)(nil),
 	(*login.Logins)(nil),
 	(*login.Options)(nil),

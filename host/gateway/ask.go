@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// Prepare lets the servers of a host that is made with o use what the clients of a gateway can do:
+// elicitation, sampling and log messages. A server request goes to the client whose call
+// caused it. One whose cause is not known, or is no call of a gateway, goes to the handlers that o
+// had, or else is refused, since another user must not see it.
+//
+// It also lifts the limits that are for programs with one user: MaxQuestions, since a session of the
+// gateway has a limit of its own, and MaxInFlight, which becomes 256, since calls that wait for
+// input count.
+//
+// Call it before the host is made.
+func Prepare(o *host.Options) {
+	c := &o.Client
+	if c.MaxQuestions == 0 {
+		c.MaxQuestions = -1 // a session has a limit of its own
+	}
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 256 // those that wait for people count
+	}
+	elicit, elicitURL, sample := c.Elicit, c.ElicitURL, c.Sample
+	c.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		j := jobOf(ctx)
+		switch {
+		case j == nil && elicit != nil:
+			return elicit(ctx, r)
+		case j == nil:
+			return nil, noCause()
+		case !j.peer.can.form:
+			return nil, cannot("elicitation")
+		}
+		return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", r.Params)
+	}
+	c.ElicitURL = func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+		j := jobOf(ctx)
+		switch {
+		case j == nil && elicitURL != nil:
+			return elicitURL(ctx, r)
+		case j == nil:
+			return nil, noCause()
+		case !j.peer.can.url:
+			return nil, cannot("elicitation of URLs")
+		}
+		return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: newID()})
+	}
+	tools := c.SampleTools
+	c.SampleTools = true
+	c.Sample = func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+		j := jobOf(ctx)
+		wantsTools := r.Params != nil && len(r.Params.Tools) > 0
+		switch {
+		case j == nil && sample != nil && (tools || !wantsTools):
+			return sample(ctx, r)
+		case j == nil:
+			return nil, noCause()
+		case !j.peer.can.sampling:
+			return nil, cannot("sampling")
+		case wantsTools && !j.peer.can.samplingTools:
+			return nil, cannot("sampling with tools")
+		}
+		return askAs[mcp.SampleResult](ctx, j, "sampling/createMessage", r.Params)
+	}
+}
+
+// noCause is what a server is told whose request cannot be given to a client.
+func noCause() error {
+	return &mcp.JSONRPCError{Code: codeInternal, Message: "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer"}
+}
+
+// cannot is what a server is told of a client that lacks a capability.
+func cannot(what string) error {
+	return &mcp.JSONRPCError{Code: codeInternal, Message: "the client that made the call does not support " + what}
+}
+
+// askAs asks the client of a job, and decodes its answer.
+func askAs[T any](ctx context.Context, j *job, method string, params any) (*T, error) {
+	raw, failed := j.ask(ctx, method, marshal(params))
+	if failed != nil {
+		return nil, failed
+	}
+	result := new(T)
+	if err := json.Unmarshal(raw, result); err != nil {
+		return nil, errors.New("the client's answer cannot be read")
+	}
+	return result, nil
+}

@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// MetaOutcome is the member of a result's _meta that says what became of a call that failed
+// because of its server's connection: "not_sent", so it can be made again, or "unknown", so
+// that making it again may do it twice.
+const MetaOutcome = "mcpbelt/outcome"
+
+// callTool answers tools/call by a job.
+func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+	name := str(r.params.name)
+	if name == "" {
+		return nil, nil, invalidParams("params.name is missing")
+	}
+	if name == awaitName && r.peer.answerWithin() > 0 {
+		return r.await()
+	}
+	if j, err, ok := r.continued(); ok {
+		return j, nil, err
+	}
+	args := r.params.arguments // of which nothing is changed on the way
+	if args != nil && !isObject(args) && string(args) != "null" {
+		return nil, nil, invalidParams("params.arguments is not an object")
+	}
+	known, err := r.peer.view.registryName(ctx, r.peer, name)
+	if err != nil {
+		return nil, nil, unknownTool(name)
+	}
+	g := r.gateway
+	j := g.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+		if s := r.peer.session; s != nil && s.id != "" {
+			ctx = registry.WithConversation(ctx, s.id)
+		}
+		ctx = registry.WithProgress(ctx, j.progress.report)
+		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: r.input()})
+		res, err := g.host.Registry().Call(ctx, known, args)
+		var needs *mcp.InputRequiredError
+		if errors.As(err, &needs) {
+			return r.inputRequired(needs)
+		}
+		result, failed := callResult(name, res, err)
+		if failed != nil {
+			return nil, failed
+		}
+		return r.complete2026(result), nil
+	})
+	if task := r.params.task; isObject(task) && r.peer.revision == mcp.Revision20251125 {
+		result, err := r.beginTask(j, task)
+		return nil, result, err
+	}
+	return j, nil, nil
+}
+
+// unknownTool is the answer to a call of a tool that the view does not have.
+func unknownTool(name string) *mcp.JSONRPCError {
+	return invalidParams("unknown tool: %.200q", name)
+}
+
+// callResult returns the answer to a call that a registry made.
+func callResult(name string, res *mcp.CallToolResult, err error) (json.RawMessage, *mcp.JSONRPCError) {
+	if err == nil {
+		return rawOf(res), nil
+	}
+	var refused *mcp.ServerError
+	var unknown *registry.UnknownToolError
+	var syntax *jsonscan.SyntaxError
+	switch {
+	case errors.As(err, &refused):
+		return nil, refused.Err
+	case errors.As(err, &unknown):
+		return nil, unknownTool(name)
+	case errors.As(err, &syntax):
+		return nil, invalidParams("params.arguments: %v", syntax)
+	}
+	result := rawOf(registry.ErrorResult(err))
+	switch mcp.OutcomeOf(err) {
+	case mcp.NotSent:
+		return withOutcome(result, "not_sent"), nil
+	case mcp.Unknown:
+		return withOutcome(result, "unknown"), nil
+	}
+	return result, nil
+}
+
+// rawOf returns a result as its server sent it, if nothing of it was changed here.
+func rawOf(res *mcp.CallToolResult) json.RawMessage {
+	if raw := res.Raw(); raw != nil {
+		return raw
+	}
+	if res.Content == nil {
+		copied := *res
+		copied.Content = []mcp.Content{}
+		res = &copied
+	}
+	return marshal(res)
+}
+
+func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
+	meta := member(result, "_meta")
+	if !isObject(meta) {
+		meta = json.RawMessage(`{}`)
+	}
+	return withMember(result, "_meta", withMember(meta, MetaOutcome, quoted(outcome)))
+}
+
+// logs returns what takes the log messages that a server sends in the course of a job. It does not
+// wait.
+func (r *request) logs(j *job) func(*mcp.LogMessage) {
+	return func(m *mcp.LogMessage) {
+		p := r.peer
+		if p.modern() && !atLeast(m.Level, p.level) || !p.modern() && !p.session.wants(m.Level) {
+			return
+		}
+		j.send(notification("notifications/message", struct {
+			Level  mcp.LoggingLevel `json:"level"`
+			Logger string           `json:"logger,omitempty"`
+			Data   json.RawMessage  `json:"data"`
+		}{m.Level, m.Logger, m.Data}, ""))
+	}
+}
+
+const awaitName = "await_call"
+
+// awaitTool is listed for clients that give up calls after a minute.
+const awaitTool = `{"name":"` + awaitName + `",` +
+	`"description":"Returns the result of a call that took too long to wait for. Call it with the id that the call was answered with, and again if it says that the call still runs.",` +
+	`"inputSchema":{"type":"object","properties":{"id":{"type":"string","description":"The id of the call"}},"required":["id"],"additionalProperties":false},` +
+	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
+
+// await answers a call of await_call: by the job that it names.
+func (r *request) await() (*job, json.RawMessage, *mcp.JSONRPCError) {
+	id, _ := text(r.params.arguments, "id")
+	j := r.gateway.parked(r.peer, id)
+	if j == nil {
+		return nil, nil, invalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept)
+	}
+	j.progress.wants(r)
+	j.attach(r.out)
+	return j, nil, nil
+}
+
+// stillRuns is the answer to a call that took too long.
+func (j *job) stillRuns() json.RawMessage {
+	return marshal(map[string]any{
+		"content": []any{map[string]any{
+			"type": "text",
+			"text": fmt.Sprintf("The call of %s still runs. Call %s with the id %q to get its result. Do not make the call again: it would be done twice.", j.name, awaitName, j.id),
+		}},
+		"_meta": map[string]any{MetaOutcome: "running", "mcpbelt/call": j.id},
+	})
+}

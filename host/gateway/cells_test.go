@@ -1,0 +1,251 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// newAskingServer returns the URL of a server of the official SDK whose tool ask asks the user for their
+// name, in the way of the revision, and answers with what it was told.
+func newAskingServer(t *testing.T, modern bool) string {
+	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"name": {Type: "string"}}}
+	type input struct {
+		User string `json:"user"`
+	}
+	text := func(r *sdk.ElicitResult) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf("%s %v", r.Action, r.Content["name"])}}}, nil, nil
+	}
+	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
+	sdk.AddTool(server, &sdk.Tool{Name: "ask"}, func(ctx context.Context, r *sdk.CallToolRequest, in input) (*sdk.CallToolResult, any, error) {
+		question := &sdk.ElicitParams{Message: "Who is " + in.User + "?", RequestedSchema: schema}
+		if !modern {
+			res, err := r.Session.Elicit(ctx, question)
+			if err != nil {
+				return nil, nil, err
+			}
+			return text(res)
+		}
+		if res, ok := r.Params.InputResponses["name"].(*sdk.ElicitResult); ok {
+			return text(res)
+		}
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"name": question}}, nil, nil
+	})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: modern})
+	web := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web.URL
+}
+
+// newGateway serves a gateway to the given config entries over HTTP. The field X-User names the user.
+func newGateway(t *testing.T, o *gateway.Options, entries ...string) (url string, g *gateway.Gateway) {
+	t.Helper()
+	if o == nil {
+		o = &gateway.Options{}
+	}
+	o.User = func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil }
+	ho := &host.Options{StateDir: host.NoState}
+	gateway.Prepare(ho)
+	h := hosttest.Open(t, hosttest.Write(t, entries...), hosttest.Patient(ho))
+	g, err := gateway.New(h, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(g)
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web.URL, g
+}
+
+// newUser returns a client of a user.
+func newUser(t *testing.T, url, user, revision string, o *mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	if o == nil {
+		o = &mcp.ClientOptions{}
+	}
+	o.ProtocolVersion = revision
+	c := mcp.NewClient(user, &transport.HTTP{URL: url, Header: http.Header{"X-User": {user}}}, o)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Elicitation passes between clients and servers of all revisions, each to the user whose call
+// caused it, whatever the user does.
+func TestElicitationCells(t *testing.T) {
+	const users, calls = 50, 2
+	for _, serverModern := range []bool{false, true} {
+		entry := fmt.Sprintf(`{"type":"http","url":%q}`, newAskingServer(t, serverModern))
+		url, _ := newGateway(t, nil, "asking", entry)
+		for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+			for _, action := range []string{"accept", "decline", "cancel"} {
+				t.Run(fmt.Sprintf("modern server %t/client %s/%s", serverModern, revision, action), func(t *testing.T) {
+					ctx := hosttest.Watchdog(t)
+					var all sync.WaitGroup
+					for i := range users {
+						user := fmt.Sprintf("user%d.", i)
+						c := newUser(t, url+"/s/asking/mcp", user, revision, &mcp.ClientOptions{
+							Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+								if !strings.Contains(r.Params.Message, user) {
+									t.Errorf("%s was asked %q", user, r.Params.Message)
+								}
+								res := &mcp.ElicitResult{Action: action}
+								if action == "accept" {
+									res.Content = map[string]any{"name": user}
+								}
+								return res, nil
+							},
+						})
+						want := action + " <nil>"
+						if action == "accept" {
+							want = action + " " + user
+						}
+						for range calls {
+							all.Go(func() {
+								res, err := c.CallTool(ctx, "ask", json.RawMessage(fmt.Sprintf(`{"user":%q}`, user)), nil)
+								if err != nil {
+									t.Error(err)
+								} else if got := res.Text(); got != want {
+									t.Errorf("got %q, want %q", got, want)
+								}
+							})
+						}
+					}
+					all.Wait()
+				})
+			}
+			t.Run(fmt.Sprintf("modern server %t/client %s/client gone", serverModern, revision), func(t *testing.T) {
+				ctx := hosttest.Watchdog(t)
+				var all sync.WaitGroup
+				for i := range users {
+					user := fmt.Sprintf("user%d.", i)
+					asked := make(chan struct{}, 1)
+					c := newUser(t, url+"/s/asking/mcp", user, revision, &mcp.ClientOptions{
+						Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+							asked <- struct{}{}
+							<-ctx.Done()
+							return nil, ctx.Err()
+						},
+					})
+					all.Go(func() {
+						_, _ = c.CallTool(ctx, "ask", json.RawMessage(fmt.Sprintf(`{"user":%q}`, user)), nil)
+					})
+					all.Go(func() {
+						<-asked
+						_ = c.Close()
+					})
+				}
+				all.Wait()
+				// The server is there for others.
+				c := newUser(t, url+"/s/asking/mcp", "other", revision, &mcp.ClientOptions{
+					Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						return &mcp.ElicitResult{Action: "decline"}, nil
+					},
+				})
+				if _, err := c.CallTool(ctx, "ask", json.RawMessage(`{"user":"other"}`), nil); err != nil {
+					t.Error(err)
+				}
+			})
+			t.Run(fmt.Sprintf("modern server %t/client %s/cannot", serverModern, revision), func(t *testing.T) {
+				ctx := hosttest.Watchdog(t)
+				c := newUser(t, url+"/s/asking/mcp", "plain", revision, nil)
+				res, err := c.CallTool(ctx, "ask", json.RawMessage(`{"user":"plain"}`), nil)
+				var refused *mcp.ServerError
+				if err == nil && !res.IsError || err != nil && !errors.As(err, &refused) {
+					t.Errorf("got %v, %v, want a refusal", res, err)
+				}
+			})
+		}
+		t.Run(fmt.Sprintf("modern server %t/no stream", serverModern), func(t *testing.T) {
+			if serverModern {
+				t.Skip("a server of revision 2026-07-28 is asked again by a client of an older one")
+			}
+			session := post(t, url+"/s/asking/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}`, nil)
+			body := ""
+			post(t, url+"/s/asking/mcp", session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","arguments":{"user":"x"}}}`, &body)
+			if !strings.Contains(body, `"isError":true`) {
+				t.Errorf("got %s, want a refusal", body)
+			}
+		})
+	}
+}
+
+// post posts a message as a client that takes no streams, and returns the session.
+func post(t *testing.T, url, session, message string, body *string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(hosttest.Watchdog(t), http.MethodPost, url, strings.NewReader(message))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != nil {
+		*body = string(all)
+	}
+	return resp.Header.Get("Mcp-Session-Id")
+}
+
+// A gateway that is closed lets go of calls that wait for input.
+func TestCloseWithQuestionsOpen(t *testing.T) {
+	entry := fmt.Sprintf(`{"type":"http","url":%q}`, newAskingServer(t, false))
+	url, g := newGateway(t, nil, "asking", entry)
+	var asked atomic.Int32
+	var all sync.WaitGroup
+	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+		c := newUser(t, url+"/mcp", "user", revision, &mcp.ClientOptions{
+			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked.Add(1)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		})
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, _ = c.CallTool(ctx, "asking__ask", json.RawMessage(`{"user":"user"}`), nil)
+		})
+		t.Cleanup(func() { _ = c.Close(); all.Wait() })
+	}
+	hosttest.Eventually(t, "both are asked", func() bool { return asked.Load() == 2 })
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+}

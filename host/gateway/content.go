@@ -1,0 +1,302 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// withServer calls f with the client of the view's one server.
+func (r *request) withServer(ctx context.Context, f func(context.Context, *mcp.Client) error) error {
+	return r.gateway.host.WithClient(ctx, session.Key{User: r.peer.user, Server: r.peer.view.server}, f)
+}
+
+// options returns those of a request to a server, whose result is put into raw.
+func (r *request) options(j *job, raw *json.RawMessage) *mcp.RequestOptions {
+	return &mcp.RequestOptions{Raw: raw, Meta: r.meta(), Input: r.input(), Progress: j.progress.report}
+}
+
+// getPrompt answers prompts/get by a job.
+func (r *request) getPrompt(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+	name := str(r.params.name)
+	if name == "" {
+		return nil, nil, invalidParams("params.name is missing")
+	}
+	var args map[string]string
+	if given := r.params.arguments; given != nil && json.Unmarshal(given, &args) != nil {
+		return nil, nil, invalidParams("params.arguments is not an object of strings")
+	}
+	if j, err, ok := r.continued(); ok {
+		return j, nil, err
+	}
+	j := r.gateway.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+		var raw json.RawMessage
+		opts := r.options(j, &raw)
+		err := r.promptIn(ctx, name, func(ctx context.Context, c *mcp.Client, own string) error {
+			_, err := c.GetPrompt(ctx, own, args, opts)
+			return err
+		}, func() error {
+			_, err := r.gateway.content.GetPrompt(ctx, name, args, opts)
+			return err
+		})
+		return r.answered(raw, err)
+	})
+	return j, nil, nil
+}
+
+// answered is the answer to a request that a server answered, or that failed.
+func (r *request) answered(raw json.RawMessage, err error) (json.RawMessage, *mcp.JSONRPCError) {
+	var needs *mcp.InputRequiredError
+	switch {
+	case errors.As(err, &needs):
+		return r.inputRequired(needs)
+	case err != nil:
+		return nil, requestError(err)
+	}
+	return r.complete2026(raw), nil
+}
+
+// promptIn calls one of two functions: by the view's server under its own name of a prompt, or by
+// all servers.
+func (r *request) promptIn(ctx context.Context, name string, one func(context.Context, *mcp.Client, string) error, all func() error) error {
+	v := r.peer.view
+	if v.server != "" {
+		return r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error { return one(ctx, c, name) })
+	}
+	if len(v.servers) > 0 && !slices.ContainsFunc(r.gateway.content.Prompts(ctx, v.listOptions()).Items, func(p content.Prompt) bool { return p.Name == name }) {
+		return &content.UnknownPromptError{Name: name}
+	}
+	return all()
+}
+
+// readResource answers resources/read by a job.
+func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+	address := str(r.params.uri)
+	if address == "" {
+		return nil, nil, invalidParams("params.uri is missing")
+	}
+	if j, err, ok := r.continued(); ok {
+		return j, nil, err
+	}
+	v := r.peer.view
+	server, uri, err := v.uri(address)
+	if err != nil {
+		return nil, nil, r.noResource(address)
+	}
+	j := r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+		var raw json.RawMessage
+		_, err := r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
+		var wrong *content.AddressError
+		if errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, &wrong) {
+			return nil, r.noResource(address)
+		}
+		raw, failed := r.answered(raw, err)
+		if failed != nil {
+			return nil, failed
+		}
+		return r.cacheable(v.withAddresses(server, raw)), nil
+	})
+	return j, nil, nil
+}
+
+// noResource is the answer to a request for a resource that does not exist.
+func (r *request) noResource(address string) *mcp.JSONRPCError {
+	code := int64(codeNotFound)
+	if r.peer.modern() {
+		code = codeInvalidParams
+	}
+	e := failure(code, "Resource not found: %.500s", address)
+	e.Data = marshal(map[string]string{"uri": address})
+	return e
+}
+
+// withAddresses puts the addresses of the view in the place of a server's URIs.
+func (v *view) withAddresses(server string, result json.RawMessage) json.RawMessage {
+	if v.server != "" {
+		return result
+	}
+	var contents []json.RawMessage
+	for item := range jsonscan.Elements(member(result, "contents")) {
+		if uri, ok := text(item, "uri"); ok {
+			item = withMember(item, "uri", quoted(v.address(server, uri)))
+		}
+		contents = append(contents, item)
+	}
+	if contents == nil {
+		return result
+	}
+	list := joinList("contents", contents, "", len(result))
+	return withMember(result, "contents", member(list, "contents"))
+}
+
+// requestError is the answer to a request that failed otherwise than by the server's own error.
+// It says nothing that may hold a secret.
+func requestError(err error) *mcp.JSONRPCError {
+	var refused *mcp.ServerError
+	var prompt *content.UnknownPromptError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Err
+	case errors.As(err, &prompt):
+		return invalidParams("unknown prompt: %.200q", prompt.Name)
+	}
+	e := failure(codeInternal, "%s", strings.TrimSpace((&mcp.CallToolResult{Content: registry.ErrorResult(err).Content}).Text()))
+	switch mcp.OutcomeOf(err) {
+	case mcp.NotSent:
+		e.Data = marshal(map[string]string{MetaOutcome: "not_sent"})
+	case mcp.Unknown:
+		e.Data = marshal(map[string]string{MetaOutcome: "unknown"})
+	}
+	return e
+}
+
+// listOptions names the servers that the view shows.
+func (v *view) listOptions() *content.ListOptions {
+	if len(v.servers) == 0 {
+		return nil
+	}
+	o := &content.ListOptions{Servers: []string{}}
+	for _, s := range v.gateway.host.Servers() {
+		if v.hasServer(s.Name) && s.Enabled {
+			o.Servers = append(o.Servers, s.Name)
+		}
+	}
+	return o
+}
+
+// listContent answers the lists of resources, resource templates and prompts.
+func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+	kind := map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"}[r.method]
+	var items []json.RawMessage
+	var err error
+	if r.peer.view.server != "" {
+		items, err = r.listOne(ctx, kind)
+	} else {
+		items = r.listAll(ctx)
+	}
+	if err != nil {
+		return nil, requestError(err)
+	}
+	cursor := str(r.params.cursor)
+	return page(kind, items, r.gateway.hashOf(items), cursor, r.gateway.opts.PageBytes)
+}
+
+const (
+	maxListPages = 1000
+	maxListBytes = 32 << 20
+)
+
+// listOne returns what the view's one server lists, as it sent it.
+func (r *request) listOne(ctx context.Context, kind string) (items []json.RawMessage, err error) {
+	err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error {
+		var params json.RawMessage
+		size := 0
+		for range maxListPages {
+			result, err := c.Request(ctx, r.method, params, nil)
+			if err != nil {
+				return err
+			}
+			if size += len(result); size > maxListBytes {
+				return errors.New("the list is too large")
+			}
+			for item := range jsonscan.Elements(member(result, kind)) {
+				items = append(items, item)
+			}
+			next, ok := text(result, "nextCursor")
+			if !ok || next == "" || string(params) == string(marshal(map[string]string{"cursor": next})) {
+				return nil
+			}
+			params = marshal(map[string]string{"cursor": next})
+		}
+		return nil
+	})
+	return items, err
+}
+
+// listAll returns what all servers of the view list, under the names of the view. A server that fails takes
+// nothing from the others.
+func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
+	v, c := r.peer.view, r.gateway.content
+	o := v.listOptions()
+	if o != nil && len(o.Servers) == 0 {
+		return nil
+	}
+	switch r.method {
+	case "prompts/list":
+		for _, p := range c.Prompts(ctx, o).Items {
+			items = append(items, withMember(marshal(p.Prompt), "name", quoted(p.Name)))
+		}
+	case "resources/list":
+		for _, res := range c.Resources(ctx, o).Items {
+			item := withMember(marshal(res.Resource), "name", quoted(res.Name))
+			items = append(items, withMember(item, "uri", quoted(res.Address)))
+		}
+	default:
+		for _, t := range c.ResourceTemplates(ctx, o).Items {
+			item := withMember(marshal(t.Template), "name", quoted(t.Name))
+			items = append(items, withMember(item, "uriTemplate", quoted(t.Address)))
+		}
+	}
+	return items
+}
+
+// complete answers completion/complete.
+func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+	v, c := r.peer.view, r.gateway.content
+	var result json.RawMessage
+	var err error
+	if v.server != "" {
+		err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
+			result, err = c.Request(ctx, r.method, withoutMeta(r.params.all), nil)
+			return err
+		})
+	} else {
+		var p mcp.CompleteParams
+		if json.Unmarshal(r.params.all, &p) != nil || p.Ref == nil {
+			return nil, invalidParams("params.ref is missing, or not one of ref/prompt and ref/resource")
+		}
+		var known map[string]string
+		if p.Context != nil {
+			known = p.Context.Arguments
+		}
+		var res *mcp.CompleteResult
+		if p.Ref.Type == "ref/prompt" {
+			res, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, nil)
+		} else {
+			res, err = c.CompleteTemplate(ctx, p.Ref.URI, p.Argument, known, nil)
+		}
+		result = marshal(res)
+	}
+	if err != nil {
+		return nil, requestError(err)
+	}
+	return result, nil
+}
+
+// withoutMeta returns params without what is between the client and the gateway.
+func withoutMeta(params json.RawMessage) json.RawMessage {
+	if member(params, "_meta") == nil {
+		return params
+	}
+	var out []byte
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "_meta" {
+			continue
+		}
+		out = append(out, ',')
+		out = append(append(append(out, quoted(string(key))...), ':'), value...)
+	}
+	if out == nil {
+		return json.RawMessage(`{}`)
+	}
+	out[0] = '{'
+	return append(out, '}')
+}

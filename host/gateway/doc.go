@@ -1,0 +1,51 @@
+// Package gateway serves the servers of a host as one MCP server, over HTTP and stdio.
+//
+//	o := &host.Options{}
+//	gateway.Prepare(o)
+//	h, err := host.Open(ctx, "mcp.json", o)
+//	...
+//	g, err := gateway.New(h, nil)
+//	...
+//	defer g.Close()
+//	http.ListenAndServe("localhost:8080", g)
+//
+// # Views
+//
+// At /mcp a client sees the tools of all servers and those of the program, under their names in
+// the registry, and the resources and prompts of all servers. At /p/{profile}/mcp it sees a
+// part of that, see [Profile], and at /s/{server}/mcp one server, under its own names. All
+// views and all clients use the same connections: there is one process of a server, or one
+// for each user if it is configured so.
+//
+// # Revisions
+//
+// A view speaks all revisions of the protocol at one URL: with sessions until
+// 2025-11-25, and without state from 2026-07-28 on. [Gateway.ServeStdio] does so over a
+// pair of pipes. A client and a server of different revisions do not notice: input that a
+// server needs in the course of a call is asked for in the way of the client's revision, of the
+// client whose call it is. Between a client and a server of revision 2026-07-28 the rounds pass
+// as they are.
+//
+// # What passes
+//
+// Arguments reach the server, and its results the client, token by token as they were
+// written, as far as the registry's options change nothing (defaults of the schema, for
+// instance, are filled in unless they say otherwise). So do the members of _meta that are
+// not between a client and its server. Policies, approvals, the ledger and observers of the
+// registry see every call. Progress, log messages, cancellation, subscriptions and changes of
+// lists pass in both directions; roots do so between revision 2026-07-28 on both sides alone,
+// since a connection that is shared has no roots of one client.
+//
+// # Failures
+//
+// A call that failed because of its server's connection is a result with isError, whose _meta
+// says by [MetaOutcome] whether it can be made again. The gateway repeats only what was not
+// sent. A client that gave a token for progress hears something every 15 seconds while a
+// server is silent. For clients that give up after a minute, see Options.AnswerWithin.
+//
+// # Whom it serves
+//
+// Without Options.User every client can use all that the host can: have the gateway listen on
+// a loopback address only. Requests that name another host, or come from a page of another
+// origin, are refused.
+package gateway

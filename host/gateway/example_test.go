@@ -1,0 +1,105 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func Example() {
+	o := &host.Options{StateDir: host.NoState}
+	gateway.Prepare(o)
+	h := host.New(o) // host.Open reads a config file
+	defer h.Close()
+	_ = h.Registry().Add(registry.MustFunc("hello", "Say hello", func(_ context.Context, in struct{ Name string }) (string, error) {
+		return "hello, " + in.Name, nil
+	}))
+	g, err := gateway.New(h, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	web := httptest.NewServer(g) // or an http.Server that listens on a loopback address
+	defer web.Close()
+
+	client := mcp.NewClient("belt", &transport.HTTP{URL: web.URL + "/mcp"}, nil)
+	defer client.Close()
+	res, err := client.CallTool(context.Background(), "hello", json.RawMessage(`{"Name":"Ada"}`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Text())
+	// Output: hello, Ada
+}
+
+// A profile shows a part of the belt, at a URL of its own.
+func ExampleProfile() {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer h.Close()
+	g, err := gateway.New(h, &gateway.Options{
+		Profiles: map[string]gateway.Profile{
+			"reading": {Servers: []string{"github", "notion"}, ReadOnly: true}, // at /p/reading/mcp
+		},
+		User: func(r *http.Request) (string, error) { // a proxy has authenticated the user
+			return r.Header.Get("X-Forwarded-User"), nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+}
+
+// A program that a client starts serves it on its standard input and output.
+func ExampleGateway_ServeStdio() {
+	ctx := context.Background()
+	h, err := host.Open(ctx, "mcp.json", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer h.Close()
+	g, err := gateway.New(h, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	if err := g.ServeStdio(ctx, "/mcp", os.Stdin, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A client tells by the outcome whether a call that failed can be made again.
+func ExampleMetaOutcome() {
+	client := mcp.NewClient("belt", &transport.HTTP{URL: "http://localhost:8080/mcp"}, nil)
+	defer client.Close()
+	res, err := client.CallTool(context.Background(), "mail__send", json.RawMessage(`{"to":"ada@example.com"}`), nil)
+	if err == nil && res.IsError && res.Meta[gateway.MetaOutcome] == "not_sent" {
+		fmt.Println("the mail was not sent: try again")
+	}
+}
+
+// A server that stops lets the calls under way finish.
+func ExampleGateway_Shutdown() {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer h.Close()
+	g, err := gateway.New(h, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := &http.Server{Addr: "localhost:8080", Handler: g}
+	go func() { _ = server.ListenAndServe() }()
+	// ... until a signal comes:
+	ctx := context.Background()
+	_ = g.Shutdown(ctx) // answers what is under way, and ends the streams
+	_ = server.Shutdown(ctx)
+}

@@ -1,0 +1,283 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/glob"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// ErrClosed is returned by methods of a Gateway that is closed.
+var ErrClosed = errors.New("gateway: closed")
+
+// Options configure a Gateway. The zero value, and nil, mean the defaults. A limit that is
+// 0 is the default, and a negative one means that there is none.
+type Options struct {
+	// Implementation names the gateway to its clients. A view of one server gives the
+	// server's own name. Default: mcpbelt, version 0.
+	Implementation *mcp.Implementation
+	// Instructions tell the models of clients how to use the view of all servers and those of
+	// profiles. Default: those of the servers, as far as they were accepted.
+	Instructions string
+	// Profiles are views of parts of the belt by name, at /p/NAME/mcp.
+	Profiles map[string]Profile
+	// User says on whose behalf an HTTP request is made: its servers are used with the
+	// logins of that user. Its error refuses the request. Default: every request is made on
+	// behalf of no user, so that the listener must be one that nobody else can reach.
+	User func(*http.Request) (string, error)
+	// Hosts are the names under which the gateway is reached, as the Host field of requests
+	// has them, with or without port. Default: any name, but for a listener on a loopback
+	// address only localhost and loopback addresses, so that no page in a browser can
+	// reach it by a name of its own (DNS rebinding).
+	Hosts []string
+	// Origins are the origins of pages whose scripts may use the gateway, such as
+	// https://app.example. Default: that of the gateway itself alone.
+	Origins []string
+	// ClientPrefix is the room that clients take of the 64 bytes of a tool's name: longer names are
+	// cut and end in a hash. Default: that of mcp__belt__, 11. Cursor allows 60 for server and
+	// tool together, and is known by its name.
+	ClientPrefix int
+	// PageBytes bounds a page of a list. Many clients read the first page only, so that it
+	// should hold all. Default: 32 MiB.
+	PageBytes int
+	// MaxMessage bounds a message of a client in bytes. Default: 16 MiB.
+	MaxMessage int64
+	// MaxSessions bounds the sessions of revisions before 2026-07-28. A further one is
+	// refused with status 503. Default: 20,000.
+	MaxSessions int
+	// MaxStreams bounds the HTTP responses that wait at one time, for the answer to a request or
+	// as listening streams. A further one is refused with status 503. Default: 20,000.
+	MaxStreams int
+	// SessionIdle is how long a session may be unused, with no stream open, before it is
+	// forgotten. Default: 1 hour.
+	SessionIdle time.Duration
+	// Heartbeat is how often a caller that asked for progress gets a sign of life while its
+	// server is silent. Default: 15 s.
+	Heartbeat time.Duration
+	// AnswerWithin is after what time a call that still runs is answered with an id, by which
+	// the tool await_call gets the rest. Default: never, but after 55 s for clients that are
+	// known to give up after a minute.
+	AnswerWithin time.Duration
+	// InputWait is how long a server waits for input of the user of a client. Default: 10 min.
+	InputWait time.Duration
+	// Logger receives refused requests and failures. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+// A Profile is a part of the belt. The zero value is all of it.
+type Profile struct {
+	// Servers are patterns of the names of servers. Default: all, and the program's own
+	// tools.
+	Servers []string
+	// Tools are patterns of the names of tools in the registry. Default: all.
+	Tools []string
+	// ReadOnly leaves out tools that do not say that they only read.
+	ReadOnly bool
+	// Names calls tools, by their names in the registry, by other names.
+	Names map[string]string
+}
+
+// A Gateway serves the servers of a host as one MCP server. Make one with [New]. Its
+// methods are safe for concurrent use.
+type Gateway struct {
+	host    *host.Host
+	content *content.Content
+	opts    Options
+	seed    maphash.Seed // of the hashes of lists
+
+	drains chan struct{}   // closed by Shutdown and Close
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup // watchers, the sweeper, and jobs
+
+	mu        sync.Mutex // guards the following
+	views     map[string]*view
+	sessions  map[string]*clientSession
+	jobs      map[string]*job
+	listeners map[*listener]struct{}
+	level     mcp.LoggingLevel // the least severe that a session asked for
+	streams   int
+	draining  bool
+	busy      int           // requests under way
+	idle      chan struct{} // closed when draining and busy is 0; nil: nobody waits
+}
+
+// New returns a gateway to the servers of h. It fails if a pattern of a profile is wrong.
+// Close it before the host.
+func New(h *host.Host, opts *Options) (*Gateway, error) {
+	g := &Gateway{
+		host: h, content: content.New(h), seed: maphash.MakeSeed(),
+		views: map[string]*view{}, sessions: map[string]*clientSession{}, jobs: map[string]*job{},
+		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
+	}
+	if opts != nil {
+		g.opts = *opts
+	}
+	o := &g.opts
+	if o.Implementation == nil {
+		o.Implementation = &mcp.Implementation{Name: "mcpbelt", Version: "0"}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.ClientPrefix == 0 {
+		o.ClientPrefix = len("mcp__belt__")
+	}
+	limit(&o.PageBytes, 32<<20)
+	limit(&o.MaxMessage, 16<<20)
+	limit(&o.MaxSessions, 20_000)
+	limit(&o.MaxStreams, 20_000)
+	limit(&o.SessionIdle, time.Hour)
+	limit(&o.Heartbeat, 15*time.Second)
+	limit(&o.InputWait, 10*time.Minute)
+	o.Hosts, o.Origins = slices.Clone(o.Hosts), slices.Clone(o.Origins)
+	if err := g.makeViews(o.Profiles); err != nil {
+		return nil, err
+	}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.work.Go(g.watchTools)
+	g.work.Go(g.watchServers)
+	g.work.Go(g.sweep)
+	return g, nil
+}
+
+// limit puts the default in the place of 0, and the largest number in that of a negative one.
+func limit[T ~int | ~int64](value *T, def T) {
+	switch {
+	case *value == 0:
+		*value = def
+	case *value < 0:
+		*value = T(uint(1)<<(63-1)) - 1 // far from overflow when added to
+	}
+}
+
+// Shutdown lets requests under way finish and refuses new ones, ends the listening streams, and
+// closes the gateway. If ctx ends before that, the gateway is closed at once and the error is
+// that of ctx.
+func (g *Gateway) Shutdown(ctx context.Context) error {
+	g.mu.Lock()
+	g.drainLocked()
+	if g.busy > 0 && g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	idle := g.idle
+	for _, s := range g.sessions {
+		s.endListening()
+	}
+	g.mu.Unlock()
+	var err error
+	if idle != nil {
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-g.ctx.Done():
+		}
+	}
+	return errors.Join(err, g.Close())
+}
+
+// Close ends all sessions and streams, cancels the calls under way, and waits for them. It
+// does not close the host.
+func (g *Gateway) Close() error {
+	g.mu.Lock()
+	g.drainLocked()
+	sessions := g.sessions
+	g.sessions = map[string]*clientSession{}
+	g.mu.Unlock()
+	g.cancel()
+	for _, s := range sessions {
+		s.end()
+	}
+	g.work.Wait()
+	return nil
+}
+
+func (g *Gateway) drainLocked() {
+	if !g.draining {
+		g.draining = true
+		close(g.drains)
+	}
+}
+
+// begin counts a request that is under way until end is called. It reports false when the
+// gateway takes no more.
+func (g *Gateway) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.draining {
+		return false
+	}
+	g.busy++
+	return true
+}
+
+func (g *Gateway) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.busy--
+	if g.draining && g.busy == 0 && g.idle != nil {
+		close(g.idle)
+		g.idle = nil
+	}
+}
+
+// sweep forgets idle sessions and the results that nobody fetched.
+func (g *Gateway) sweep() {
+	tick := time.NewTicker(min(time.Minute, max(g.opts.SessionIdle/4, time.Second)))
+	defer tick.Stop()
+	for {
+		select {
+		case <-g.ctx.Done():
+			return
+		case now := <-tick.C:
+			g.sweepAt(now)
+		}
+	}
+}
+
+func (g *Gateway) sweepAt(now time.Time) {
+	var over []*clientSession
+	g.mu.Lock()
+	for id, s := range g.sessions {
+		if s.idleSince(now) > g.opts.SessionIdle {
+			delete(g.sessions, id)
+			over = append(over, s)
+		}
+	}
+	for id, j := range g.jobs {
+		if j.forgettable(now) {
+			delete(g.jobs, id)
+		}
+	}
+	g.mu.Unlock()
+	for _, s := range over {
+		s.end()
+	}
+}
+
+// compile compiles the patterns of a profile.
+func compile(patterns []string) ([]*glob.Pattern, error) {
+	var all []*glob.Pattern
+	for _, text := range patterns {
+		p, err := glob.Compile(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// newID returns an identifier that cannot be guessed.
+func newID() string { return rand.Text() }

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// serveHandsAI serves the two paths of HandsAI: the tools by GET, and a call by POST, each as one
+// JSON-RPC message, without a session. An id is a string; one of another kind is
+// sent back as it is.
+func (x *exchange) serveHandsAI(path string) {
+	p := &peer{view: x.view, user: x.user, revision: mcp.Revision20251125}
+	p.session = newSession("", p)
+	ctx := p.context(x.r.Context())
+	if path == "/mcp/tools/list" {
+		if x.r.Method != http.MethodGet {
+			x.w.Header().Set("Allow", "GET")
+			writeText(x.w, http.StatusMethodNotAllowed, "use GET")
+			return
+		}
+		all := joinList("tools", x.view.catalogue(ctx, p).tools, "", 0)
+		x.json(http.StatusOK, append(append([]byte(`{"jsonrpc":"2.0","result":`), all...), '}'))
+		return
+	}
+	if x.r.Method != http.MethodPost {
+		x.w.Header().Set("Allow", "POST")
+		writeText(x.w, http.StatusMethodNotAllowed, "use POST")
+		return
+	}
+	body, err := readBody(x.r, x.gateway.opts.MaxMessage)
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		x.fail(http.StatusRequestEntityTooLarge, nil, failure(codeInvalidRequest, "the message has more than %d bytes", large.Limit))
+		return
+	}
+	var m jsonscan.Message
+	if err == nil {
+		m, err = jsonscan.Scan(body)
+	}
+	if err != nil {
+		x.fail(http.StatusBadRequest, nil, failure(codeParse, "the message cannot be read"))
+		return
+	}
+	switch {
+	case checkMessage(&m) != nil || m.IsResponse():
+		x.fail(http.StatusBadRequest, validOr(m.ID), failure(codeInvalidRequest, "not a JSON-RPC request"))
+		return
+	case m.Method != "tools/call":
+		x.fail(http.StatusNotFound, m.ID, failure(codeNoMethod, "method not found: %.100s", m.Method))
+		return
+	case m.Params == nil:
+		x.fail(http.StatusBadRequest, m.ID, invalidParams("params is missing"))
+		return
+	}
+	r := p.newRequest(&m, newStream(""))
+	r.params.task = nil
+	j, result, failed := r.serve(ctx)
+	if j != nil {
+		select {
+		case <-j.done:
+		case <-x.r.Context().Done():
+			j.cancel()
+			return
+		}
+		result, failed = j.result, j.err
+	}
+	x.json(http.StatusOK, withoutNullID(response(m.ID, result, failed), m.ID))
+}
+
+// withoutNullID leaves out the id of an answer to a message that has none.
+func withoutNullID(answer []byte, id json.RawMessage) []byte {
+	if id != nil {
+		return answer
+	}
+	const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
+	return append([]byte(without), answer[len(with):]...)
+}

@@ -1,0 +1,623 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	headerSession  = "Mcp-Session-Id"
+	headerRevision = "Mcp-Protocol-Version"
+	headerMethod   = "Mcp-Method"
+	headerName     = "Mcp-Name"
+	headerEvent    = "Last-Event-ID"
+
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+
+	// maxBatch bounds the messages of a batch, which revision 2025-03-26 has.
+	maxBatch = 100
+	// writeWithin is how long a client may take to take in what is written.
+	writeWithin = 30 * time.Second
+	// commentEvery is how often a stream on which nothing happens gets a comment, by which
+	// proxies, and this program, see whether the other side is there.
+	commentEvery = 30 * time.Second
+)
+
+// ServeHTTP serves the streamable HTTP transport of all revisions, and the HTTP with SSE
+// of revision 2024-11-05:
+//
+//	/mcp                all servers
+//	/p/{profile}/mcp    a profile
+//	/s/{server}/mcp     one server, under its own names
+//	/mcp/tools/list     the tools, and
+//	/mcp/tools/call     a call, without a session, as HandsAI has them
+//	/healthz, /readyz   whether the gateway runs, and whether all servers do
+//
+// Wherever /mcp stands, so may /mcp/, and /readyz stands below each view.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		writeText(w, http.StatusOK, "ok")
+		return
+	}
+	v, rest := g.viewOf(r.URL.Path)
+	if v == nil {
+		writeText(w, http.StatusNotFound, "no such view")
+		return
+	}
+	if why := g.foreign(r); why != "" {
+		writeText(w, http.StatusForbidden, why)
+		return
+	}
+	g.allowOrigin(w, r)
+	if rest == "/readyz" {
+		v.serveReady(w)
+		return
+	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	user := ""
+	if g.opts.User != nil {
+		var err error
+		if user, err = g.opts.User(r); err != nil {
+			g.opts.Logger.Warn("gateway: refused a request", "error", err)
+			writeText(w, http.StatusUnauthorized, "not allowed")
+			return
+		}
+	}
+	if !g.begin() {
+		w.Header().Set("Retry-After", "1")
+		writeText(w, http.StatusServiceUnavailable, "the gateway is shutting down")
+		return
+	}
+	defer g.end()
+	x := &exchange{gateway: g, view: v, user: user, w: w, r: r}
+	switch rest {
+	case "/mcp", "/mcp/":
+		x.serve()
+	case "/mcp/tools/list", "/mcp/tools/call":
+		x.serveHandsAI(rest)
+	default:
+		writeText(w, http.StatusNotFound, "no such path")
+	}
+}
+
+func writeText(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, message+"\n")
+}
+
+// foreign says why a request may come from a page that has no business here, or returns nothing.
+func (g *Gateway) foreign(r *http.Request) string {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if len(g.opts.Hosts) > 0 {
+		if !slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(h, r.Host) || strings.EqualFold(h, host) }) {
+			return "the Host field has a name that is not the gateway's"
+		}
+	} else if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !isLocalName(host) {
+		return "the Host field has a name that is not this machine's"
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || slices.Contains(g.opts.Origins, origin) {
+		return ""
+	}
+	u, err := url.Parse(origin)
+	if err != nil || !strings.EqualFold(u.Host, r.Host) && !(isLocalName(u.Hostname()) && isLocalName(host)) {
+		return "the request comes from a page of another origin"
+	}
+	return ""
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func isLocalName(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// allowOrigin lets the scripts of a page read the answer, if its origin is one of Origins.
+func (g *Gateway) allowOrigin(w http.ResponseWriter, r *http.Request) {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
+	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
+}
+
+// An exchange is one HTTP request to a view.
+type exchange struct {
+	gateway *Gateway
+	view    *view
+	user    string
+	w       http.ResponseWriter
+	r       *http.Request
+}
+
+func (x *exchange) serve() {
+	switch x.r.Method {
+	case http.MethodPost:
+		x.post()
+	case http.MethodGet:
+		x.get()
+	case http.MethodDelete:
+		x.delete()
+	default:
+		x.w.Header().Set("Allow", "GET, POST, DELETE")
+		writeText(x.w, http.StatusMethodNotAllowed, "use GET, POST or DELETE")
+	}
+}
+
+// fail answers with an error before, or instead of, a stream.
+func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
+	x.json(status, response(id, nil, err))
+}
+
+func (x *exchange) json(status int, body []byte) {
+	x.w.Header().Set("Content-Type", typeJSON)
+	x.w.Header().Set("X-Content-Type-Options", "nosniff")
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
+}
+
+// accepts reports whether the client takes a response of the type.
+func (x *exchange) accepts(kind string) bool {
+	fields := x.r.Header.Values("Accept")
+	if len(fields) == 0 {
+		return true
+	}
+	for _, field := range fields {
+		for one := range strings.SplitSeq(field, ",") {
+			one, _, _ = strings.Cut(strings.TrimSpace(one), ";")
+			main, _, _ := strings.Cut(kind, "/")
+			if one == "*/*" || strings.EqualFold(one, kind) || strings.EqualFold(one, main+"/*") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// post serves a POST: a message of the client, or a batch of them.
+func (x *exchange) post() {
+	if kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type")); err != nil || kind != typeJSON {
+		writeText(x.w, http.StatusUnsupportedMediaType, "the Content-Type has to be application/json")
+		return
+	}
+	if !x.accepts(typeJSON) && !x.accepts(typeEvents) {
+		writeText(x.w, http.StatusNotAcceptable, "accept application/json and text/event-stream")
+		return
+	}
+	if x.r.Header.Get(headerEvent) != "" {
+		writeText(x.w, http.StatusBadRequest, "Last-Event-ID belongs to a GET")
+		return
+	}
+	body, err := readBody(x.r, x.gateway.opts.MaxMessage)
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			x.fail(http.StatusRequestEntityTooLarge, nil, failure(codeInvalidRequest, "the message has more than %d bytes", large.Limit))
+		} else {
+			writeText(x.w, http.StatusBadRequest, "the body cannot be read")
+		}
+		return
+	}
+	if isBatch(body) {
+		x.batch(body)
+		return
+	}
+	m, err := jsonscan.Scan(body)
+	if err != nil {
+		x.fail(http.StatusBadRequest, nil, failure(codeParse, "the message cannot be read: %v", err))
+		return
+	}
+	if failed := checkMessage(&m); failed != nil {
+		x.fail(http.StatusBadRequest, validOr(m.ID), failed)
+		return
+	}
+	revision := x.r.Header.Get(headerRevision)
+	if says := member(m.Params, "_meta", metaRevision); says != nil || revision >= mcp.Revision20260728 {
+		x.postModern(&m)
+		return
+	}
+	if m.Method == "initialize" && !m.IsResponse() && !x.r.URL.Query().Has("sessionId") {
+		x.initialize(&m)
+		return
+	}
+	s := x.session()
+	if s == nil {
+		return
+	}
+	switch {
+	case s.posted != nil:
+		x.postSSE(s, &m)
+	case m.IsResponse():
+		s.answered(&m)
+		x.w.WriteHeader(http.StatusAccepted)
+	case m.ID == nil:
+		s.noted(&m)
+		x.w.WriteHeader(http.StatusAccepted)
+	default:
+		x.answer(s, &m)
+	}
+}
+
+// readBody reads a body of bounded size, into memory of its own.
+func readBody(r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength > most {
+		return nil, &http.MaxBytesError{Limit: most}
+	}
+	limited := http.MaxBytesReader(nil, r.Body, most)
+	if n := r.ContentLength; n >= 0 && n <= 1<<20 {
+		body := make([]byte, n)
+		_, err := io.ReadFull(limited, body)
+		return body, err
+	}
+	return io.ReadAll(limited)
+}
+
+func isBatch(body []byte) bool {
+	for _, c := range body {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c == '['
+		}
+	}
+	return false
+}
+
+// checkMessage says what is wrong with a message that is JSON.
+func checkMessage(m *jsonscan.Message) *mcp.JSONRPCError {
+	switch {
+	case m.Version != "2.0":
+		return failure(codeInvalidRequest, `the member "jsonrpc" has to be "2.0"`)
+	case m.IsResponse():
+		return nil
+	case m.Method == "" || len(m.Method) > 256:
+		return failure(codeInvalidRequest, "the method is missing")
+	case m.ID != nil && !validID(m.ID):
+		return failure(codeInvalidRequest, "the id has to be a string or a number, of at most 1024 bytes")
+	case m.Params != nil && !isObject(m.Params):
+		return invalidParams("params is not an object")
+	}
+	return nil
+}
+
+func validOr(id json.RawMessage) json.RawMessage {
+	if validID(id) {
+		return id
+	}
+	return nil
+}
+
+// session returns the session that the request names. If there is none it answers and returns nil.
+func (x *exchange) session() *clientSession {
+	if v := x.r.Header.Get(headerRevision); v != "" && !slices.Contains(sessionRevisions(), v) {
+		x.fail(http.StatusBadRequest, nil, unsupported(v))
+		return nil
+	}
+	id := x.r.Header.Get(headerSession)
+	if id == "" {
+		id = x.r.URL.Query().Get("sessionId") // of revision 2024-11-05
+	}
+	if id == "" {
+		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
+		return nil
+	}
+	g := x.gateway
+	g.mu.Lock()
+	s := g.sessions[id]
+	g.mu.Unlock()
+	if s == nil || s.peer.user != x.user || s.peer.view != x.view {
+		x.fail(http.StatusNotFound, nil, failure(-32001, "Session not found"))
+		return nil
+	}
+	return s
+}
+
+func unsupported(revision string) *mcp.JSONRPCError {
+	e := failure(codeRevision, "protocol revision %.50q is not supported", revision)
+	e.Data = marshal(map[string]any{"supported": allRevisions(), "requested": revision})
+	return e
+}
+
+// initialize begins a session.
+func (x *exchange) initialize(m *jsonscan.Message) {
+	if m.ID == nil {
+		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
+		return
+	}
+	s, failed := x.newSession(m.Params)
+	if failed != nil {
+		x.w.Header().Set("Retry-After", "10")
+		x.fail(http.StatusServiceUnavailable, m.ID, failed)
+		return
+	}
+	x.w.Header().Set(headerSession, s.id)
+	x.json(http.StatusOK, response(m.ID, x.view.initialize(s.peer.revision), nil))
+}
+
+func (x *exchange) newSession(params json.RawMessage) (*clientSession, *mcp.JSONRPCError) {
+	s := newSession(newID(), x.view.newPeer(x.user, params))
+	g := x.gateway
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.draining || len(g.sessions) >= g.opts.MaxSessions {
+		return nil, failure(codeBusy, "the gateway has %d sessions, and takes no more", len(g.sessions))
+	}
+	g.sessions[s.id] = s
+	return s, nil
+}
+
+// newPeer returns the client that made an initialize request.
+func (v *view) newPeer(user string, params json.RawMessage) *peer {
+	asked, _ := text(params, "protocolVersion")
+	return &peer{
+		view: v, user: user, revision: agreedRevision(asked),
+		client: implementationOf(member(params, "clientInfo")),
+		can:    abilitiesOf(member(params, "capabilities")),
+	}
+}
+
+// noted takes a notification of the client.
+func (s *clientSession) noted(m *jsonscan.Message) {
+	if m.Method == "notifications/cancelled" {
+		s.cancelled(m.Params)
+	}
+}
+
+// delete ends a session.
+func (x *exchange) delete() {
+	s := x.session()
+	if s == nil {
+		return
+	}
+	x.gateway.mu.Lock()
+	delete(x.gateway.sessions, s.id)
+	x.gateway.mu.Unlock()
+	s.end()
+	x.w.WriteHeader(http.StatusNoContent)
+}
+
+// get opens the listening stream of a session, or resumes a stream that the client has lost. Without
+// a session it begins one of revision 2024-11-05.
+func (x *exchange) get() {
+	if !x.accepts(typeEvents) || x.r.Header.Get("Accept") == "" {
+		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
+		return
+	}
+	if x.r.Header.Get(headerSession) == "" && x.r.Header.Get(headerRevision) == "" {
+		x.serveSSE()
+		return
+	}
+	s := x.session()
+	if s == nil {
+		return
+	}
+	out, after := s.listen(), -1
+	if event := x.r.Header.Get(headerEvent); event != "" {
+		id, number, _ := strings.Cut(event, "-")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < -1 {
+			writeText(x.w, http.StatusBadRequest, "the Last-Event-ID is not one of the gateway's")
+			return
+		}
+		if out = s.resumable(id); out == nil {
+			writeText(x.w, http.StatusNotFound, "the stream is not kept any more")
+			return
+		}
+		after = max(n, 0) - 1
+		if n >= 0 {
+			after = n
+		}
+	}
+	x.stream(out, after)
+}
+
+// stream sends all that a stream has to the client, until it ends.
+func (x *exchange) stream(out *stream, after int) {
+	reader, ok := out.attach(after)
+	if !ok {
+		writeText(x.w, http.StatusNotFound, "what follows the Last-Event-ID is not kept any more")
+		return
+	}
+	defer out.detach(reader)
+	e := x.events(out, reader)
+	if e == nil {
+		return
+	}
+	defer e.close()
+	tick := time.NewTicker(commentEvery)
+	defer tick.Stop()
+	for {
+		if over := e.drain(); over {
+			return
+		}
+		select {
+		case <-out.ready:
+		case <-tick.C:
+			e.comment()
+		case <-x.r.Context().Done():
+			return
+		case <-x.gateway.ctx.Done():
+			return
+		}
+	}
+}
+
+// events begins a response of server-sent events with what a stream has. It returns nil, and has
+// answered, if there are too many.
+func (x *exchange) events(out *stream, reader int) *eventWriter {
+	g := x.gateway
+	g.mu.Lock()
+	full := g.streams >= g.opts.MaxStreams
+	if !full {
+		g.streams++
+	}
+	g.mu.Unlock()
+	if full {
+		x.w.Header().Set("Retry-After", "10")
+		writeText(x.w, http.StatusServiceUnavailable, "the gateway has too many streams")
+		return nil
+	}
+	e := &eventWriter{exchange: x, out: out, reader: reader, control: http.NewResponseController(x.w)}
+	h := x.w.Header()
+	h.Set("Content-Type", typeEvents)
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	return e
+}
+
+// An eventWriter writes a stream as server-sent events. Only the goroutine of the HTTP request uses it.
+type eventWriter struct {
+	exchange *exchange
+	out      *stream
+	reader   int
+	control  *http.ResponseController
+	begun    bool
+	failed   bool
+	buf      []byte
+}
+
+func (e *eventWriter) close() {
+	g := e.exchange.gateway
+	g.mu.Lock()
+	g.streams--
+	g.mu.Unlock()
+}
+
+// drain writes what there is, and reports whether nothing more will come, or can be written.
+func (e *eventWriter) drain() bool {
+	over := false
+	for !over {
+		m, number, ok, ended := e.out.take(e.reader)
+		over = ended
+		if !ok {
+			break
+		}
+		e.event(m, number)
+	}
+	e.write()
+	return over || e.failed
+}
+
+func (e *eventWriter) event(m json.RawMessage, number int) {
+	if e.out.id != "" {
+		e.buf = append(e.buf, "id: "+e.out.id+"-"+strconv.Itoa(number)+"\n"...)
+	}
+	e.buf = append(append(append(e.buf, "data: "...), m...), "\n\n"...)
+}
+
+// prime begins with an event without a message, by which the client can resume a stream that it
+// loses before there is one, and with the time after which it should try that. It is written with what comes next.
+func (e *eventWriter) prime() {
+	if e.out.id != "" {
+		e.buf = append(e.buf, "id: "+e.out.id+"--1\nretry: 1000\ndata: \n\n"...)
+	}
+}
+
+func (e *eventWriter) comment() {
+	e.buf = append(e.buf, ": \n\n"...)
+	e.write()
+}
+
+func (e *eventWriter) write() {
+	if len(e.buf) == 0 && e.begun || e.failed {
+		return
+	}
+	if !e.begun {
+		e.begun = true
+		e.exchange.w.WriteHeader(http.StatusOK)
+	}
+	_ = e.control.SetWriteDeadline(time.Now().Add(writeWithin))
+	_, err := e.exchange.w.Write(e.buf)
+	if err == nil {
+		err = e.control.Flush()
+	}
+	e.failed = err != nil
+	if e.buf = e.buf[:0]; cap(e.buf) > 64<<10 {
+		e.buf = nil
+	}
+}
+
+// answer answers a request of a session.
+func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
+	under, failed := s.enter(m.ID)
+	if failed != nil {
+		x.fail(http.StatusBadRequest, m.ID, failed)
+		return
+	}
+	defer s.leave(m.ID, under)
+	out := newStream(newID())
+	if !x.accepts(typeEvents) {
+		out = s.listen() // what cannot be said in the answer
+	}
+	reader := 0
+	if x.accepts(typeEvents) {
+		reader, _ = out.attach(-1)
+		defer out.detach(reader)
+	}
+	r := s.peer.newRequest(m, out)
+	j, result, failed := r.serve(x.r.Context())
+	if j != nil {
+		x.await(r, j, reader, under.withdrawn)
+		return
+	}
+	x.finish(r, x.open(r, reader), response(m.ID, result, failed), http.StatusOK)
+}
+
+// open begins the stream of an answer, if it is one: from revision 2025-11-25 on, where a client
+// can resume a stream that it has lost.
+func (x *exchange) open(r *request, reader int) *eventWriter {
+	if reader == 0 || r.peer.revision < newestSession {
+		return nil
+	}
+	return x.openEvents(r, reader)
+}
+
+// openEvents begins a stream with the messages about a request.
+func (x *exchange) openEvents(r *request, reader int) *eventWriter {
+	if s := r.peer.session; s != nil {
+		s.keep(r.out)
+	}
+	e := x.events(r.out, reader)
+	if e != nil && r.peer.revision == newestSession {
+		e.prime()
+	}
+	return e
+}

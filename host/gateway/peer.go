@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// newestSession is the newest revision with sessions.
+const newestSession = mcp.Revision20251125
+
+// sessionRevisions are those with sessions, the newest first.
+func sessionRevisions() []string {
+	return []string{newestSession, "2025-06-18", "2025-03-26", "2024-11-05"}
+}
+
+// allRevisions are those that the gateway speaks, the newest first.
+func allRevisions() []string { return append([]string{mcp.Revision20260728}, sessionRevisions()...) }
+
+// A peer is a client of the gateway, as far as it is known: by the initialize request of its
+// session, or by what one request of revision 2026-07-28 says. It does not change.
+type peer struct {
+	view     *view
+	user     string
+	revision string
+	client   mcp.Implementation
+	can      abilities
+	level    mcp.LoggingLevel // of revision 2026-07-28: the log messages wanted, or none
+	session  *clientSession   // nil in revision 2026-07-28
+}
+
+// abilities are what a client can do for a server.
+type abilities struct{ form, url, sampling, samplingTools, roots bool }
+
+// abilitiesOf reads the capabilities of a client.
+func abilitiesOf(caps json.RawMessage) abilities {
+	var a abilities
+	if elicitation := member(caps, "elicitation"); isObject(elicitation) {
+		a.url = member(elicitation, "url") != nil
+		a.form = member(elicitation, "form") != nil || !a.url // before there were two, it meant forms
+	}
+	if sampling := member(caps, "sampling"); isObject(sampling) {
+		a.sampling = true
+		a.samplingTools = member(sampling, "tools") != nil
+	}
+	a.roots = isObject(member(caps, "roots"))
+	return a
+}
+
+// lacks returns the capabilities that a client needs for server requests by their ids, and does not
+// have; nil if there are none.
+func (a abilities) lacks(requests json.RawMessage) map[string]any {
+	lacks := map[string]any{}
+	for _, r := range jsonscan.Fields(requests) {
+		switch method, _ := text(r, "method"); method {
+		case "elicitation/create":
+			if mode, _ := text(r, "params", "mode"); mode == "url" && !a.url {
+				lacks["elicitation"] = map[string]any{"url": struct{}{}}
+			} else if mode != "url" && !a.form {
+				lacks["elicitation"] = map[string]any{"form": struct{}{}}
+			}
+		case "sampling/createMessage":
+			if !a.sampling {
+				lacks["sampling"] = struct{}{}
+			}
+		case "roots/list":
+			if !a.roots {
+				lacks["roots"] = struct{}{}
+			}
+		}
+	}
+	if len(lacks) == 0 {
+		return nil
+	}
+	return lacks
+}
+
+// implementationOf reads how a client calls itself. Text of an untrusted party.
+func implementationOf(info json.RawMessage) mcp.Implementation {
+	var impl mcp.Implementation
+	impl.Name, _ = text(info, "name")
+	impl.Version, _ = text(info, "version")
+	return impl
+}
+
+// modern reports whether the client speaks revision 2026-07-28, without a session.
+func (p *peer) modern() bool { return p.session == nil }
+
+// owns reports whether p may have what was begun by other: the same user in the same view and, where there
+// are sessions, in the same one.
+func (p *peer) owns(other *peer) bool {
+	return p.user == other.user && p.view == other.view && p.session == other.session
+}
+
+// context returns ctx with the user on whose behalf p makes calls.
+func (p *peer) context(ctx context.Context) context.Context {
+	if p.user == "" {
+		return ctx
+	}
+	return session.WithUser(ctx, p.user)
+}
+
+// room is how long the names of tools may be.
+func (p *peer) room() int { return 64 - p.view.gateway.opts.ClientPrefix }
+
+// answerWithin is after what time a call has to be answered with an id; 0: it has not.
+func (p *peer) answerWithin() time.Duration {
+	if d := p.view.gateway.opts.AnswerWithin; d != 0 {
+		return max(d, 0)
+	}
+	// These give a call up after a minute, whatever its progress.
+	name := strings.ToLower(p.client.Name)
+	for _, prefix := range [...]string{"claude-ai", "claude desktop", "anthropic/claudeai"} {
+		if strings.HasPrefix(name, prefix) {
+			return 55 * time.Second
+		}
+	}
+	return 0
+}

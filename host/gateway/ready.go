@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/host"
+)
+
+// serveReady answers whether all servers of the view are of use, with the stage of each. A lazy server
+// that is known is.
+func (v *view) serveReady(w http.ResponseWriter) {
+	g := v.gateway
+	g.mu.Lock()
+	ready := !g.draining
+	g.mu.Unlock()
+	stages := map[string]host.Stage{}
+	for _, s := range g.host.Servers() {
+		if !v.hasServer(s.Name) {
+			continue
+		}
+		stages[s.Name] = s.Stage
+		switch s.Stage {
+		case host.StageStarting, host.StageWaiting:
+			ready = false // what else it can be waits for people
+		}
+	}
+	status := http.StatusOK
+	if !ready {
+		status = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", typeJSON)
+	w.WriteHeader(status)
+	_, _ = w.Write(marshal(map[string]any{"ready": ready, "servers": stages}))
+}

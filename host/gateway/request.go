@@ -1,0 +1,234 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// A request is a request of a client, however it came.
+type request struct {
+	gateway *Gateway
+	peer    *peer
+	id      json.RawMessage // as the client wrote it
+	method  string
+	params  params
+	out     *stream // for messages about the request
+}
+
+// newRequest returns a request of a peer.
+func (p *peer) newRequest(m *jsonscan.Message, out *stream) *request {
+	return &request{gateway: p.view.gateway, peer: p, id: m.ID, method: m.Method, params: paramsOf(m.Params), out: out}
+}
+
+// serve answers a request. A job is returned in place of an answer for what may take long.
+func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+	ctx = r.peer.context(ctx)
+	v := r.peer.view
+	var result json.RawMessage
+	var err *mcp.JSONRPCError
+	f := v.features()
+	switch method := r.method; {
+	case method == "tools/call":
+		return r.callTool(ctx)
+	case method == "prompts/get" && f.Prompts:
+		return r.getPrompt(ctx)
+	case method == "resources/read" && f.Resources:
+		return r.readResource(ctx)
+	case method == "tools/list":
+		cursor := str(r.params.cursor)
+		result, err = v.listTools(ctx, r.peer, cursor)
+		result = r.cacheable(result)
+	case method == "resources/list" && f.Resources, method == "resources/templates/list" && f.Resources, method == "prompts/list" && f.Prompts:
+		result, err = r.listContent(ctx)
+		result = r.cacheable(result)
+	case method == "completion/complete" && f.Completions:
+		result, err = r.complete(ctx)
+	case method == "server/discover":
+		result = r.discover(f)
+	case r.peer.modern():
+		err = failure(codeNoMethod, "method not found: %.100s", method)
+	case method == "ping":
+		result = json.RawMessage(emptyResult)
+	case method == "logging/setLevel" && f.Logging:
+		err = r.setLevel(ctx)
+		result = json.RawMessage(emptyResult)
+	case method == "resources/subscribe" && f.Subscribe:
+		err = r.subscribe()
+		result = json.RawMessage(emptyResult)
+	case method == "resources/unsubscribe" && f.Subscribe:
+		err = r.unsubscribe()
+		result = json.RawMessage(emptyResult)
+	case strings.HasPrefix(method, "tasks/"):
+		return r.serveTask(ctx)
+	default:
+		err = failure(codeNoMethod, "method not found: %.100s", method)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return nil, r.complete2026(result), nil
+}
+
+// emptyResult is that of requests which have none.
+const emptyResult = `{}`
+
+// complete2026 says that a result is complete, where revision 2026-07-28 wants that said.
+func (r *request) complete2026(result json.RawMessage) json.RawMessage {
+	if !r.peer.modern() || result == nil || bytes.Contains(result, []byte(`"resultType"`)) && member(result, "resultType") != nil {
+		return result
+	}
+	return addMember(result, "resultType", []byte(`"complete"`))
+}
+
+// cacheable says how long the result of a list may be kept, in revision 2026-07-28. Lists of users
+// may differ, and change at any time, which a client hears of by a subscription.
+func (r *request) cacheable(result json.RawMessage) json.RawMessage {
+	if result == nil || !r.peer.modern() || member(result, "ttlMs") != nil {
+		return result
+	}
+	return addMember(addMember(result, "cacheScope", []byte(`"private"`)), "ttlMs", []byte("1000"))
+}
+
+// meta returns the members of _meta that are not between the client and the gateway.
+func (r *request) meta() mcp.Meta {
+	var meta mcp.Meta
+	if r.params.meta == nil {
+		return nil
+	}
+	for key, value := range jsonscan.Fields(r.params.meta) {
+		switch string(key) {
+		case "progressToken", metaRevision, metaClient, metaCapabilities, metaSubscription, metaTask:
+			continue
+		}
+		if meta == nil {
+			meta = mcp.Meta{}
+		}
+		meta[string(key)] = json.RawMessage(value)
+	}
+	return meta
+}
+
+// input returns the round of a client of revision 2026-07-28, which makes the rounds with a server of
+// that revision by itself: what the server wants, and what it is told, pass as they are. A
+// server of an older one asks in the course of a job.
+func (r *request) input() *mcp.InputRound {
+	if !r.peer.modern() {
+		return nil
+	}
+	round := &mcp.InputRound{Responses: r.params.responses, State: r.params.state}
+	caps := map[string]json.RawMessage{}
+	for key, value := range jsonscan.Fields(member(r.params.meta, metaCapabilities)) {
+		switch string(key) {
+		case "elicitation", "sampling", "roots":
+			caps[string(key)] = value
+		}
+	}
+	round.Capabilities = marshal(caps)
+	return round
+}
+
+// inputRequired is the answer to a request for which a server of revision 2026-07-28 needs input.
+func (r *request) inputRequired(needs *mcp.InputRequiredError) (json.RawMessage, *mcp.JSONRPCError) {
+	if lacks := r.peer.can.lacks(needs.Requests); lacks != nil {
+		failed := failure(codeCapability, "the server needs input that the client does not declare to be able to give")
+		failed.Data = marshal(map[string]any{"requiredCapabilities": lacks})
+		return nil, failed
+	}
+	return marshal(struct {
+		Type     string          `json:"resultType"`
+		Requests json.RawMessage `json:"inputRequests"`
+		State    json.RawMessage `json:"requestState,omitempty"`
+	}{"input_required", needs.Requests, needs.State}), nil
+}
+
+// capabilities is what the view offers a client of the given revision.
+func capabilities(f features, revision string) map[string]any {
+	changes := map[string]any{"listChanged": true}
+	caps := map[string]any{"tools": changes}
+	if f.Prompts {
+		caps["prompts"] = changes
+	}
+	if f.Resources {
+		resources := map[string]any{"listChanged": true}
+		if f.Subscribe {
+			resources["subscribe"] = true
+		}
+		caps["resources"] = resources
+	}
+	if f.Completions {
+		caps["completions"] = struct{}{}
+	}
+	if f.Logging {
+		caps["logging"] = struct{}{}
+	}
+	if revision == mcp.Revision20251125 {
+		caps["tasks"] = map[string]any{
+			"list": struct{}{}, "cancel": struct{}{},
+			"requests": map[string]any{"tools": map[string]any{"call": struct{}{}}},
+		}
+	}
+	return caps
+}
+
+// discover answers server/discover.
+func (r *request) discover(f features) json.RawMessage {
+	impl, instructions := r.peer.view.identity()
+	return r.cacheable(marshal(struct {
+		Versions     []string       `json:"supportedVersions"`
+		Capabilities map[string]any `json:"capabilities"`
+		Server       any            `json:"serverInfo"`
+		Instructions string         `json:"instructions,omitempty"`
+		Meta         map[string]any `json:"_meta"`
+	}{
+		allRevisions(), capabilities(f, mcp.Revision20260728), impl, instructions,
+		map[string]any{metaServer: impl},
+	}))
+}
+
+// Members of _meta in revision 2026-07-28.
+const (
+	metaRevision     = "io.modelcontextprotocol/protocolVersion"
+	metaClient       = "io.modelcontextprotocol/clientInfo"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaLevel        = "io.modelcontextprotocol/logLevel"
+	metaServer       = "io.modelcontextprotocol/serverInfo"
+	metaSubscription = "io.modelcontextprotocol/subscriptionId"
+	metaTask         = "io.modelcontextprotocol/related-task"
+)
+
+// initialize answers an initialize request.
+func (v *view) initialize(revision string) json.RawMessage {
+	impl, instructions := v.identity()
+	return marshal(struct {
+		Version      string         `json:"protocolVersion"`
+		Capabilities map[string]any `json:"capabilities"`
+		Server       any            `json:"serverInfo"`
+		Instructions string         `json:"instructions,omitempty"`
+	}{revision, capabilities(v.features(), revision), impl, instructions})
+}
+
+// agreedRevision is the revision that a session gets which asked for another.
+func agreedRevision(asked string) string {
+	if slices.Contains(sessionRevisions(), asked) {
+		return asked
+	}
+	return newestSession
+}
+
+// setLevel answers logging/setLevel.
+func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
+	level, _ := text(r.params.all, "level")
+	l := mcp.LoggingLevel(level)
+	if severity(l) == 0 {
+		return invalidParams("no such level: %.50q", level)
+	}
+	r.peer.session.setLevel(l)
+	r.gateway.wantLevel(ctx, r.peer.view, l)
+	return nil
+}

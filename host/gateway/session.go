@@ -1,0 +1,266 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+const (
+	// maxUnderWay bounds the requests of one session that are under way at a time.
+	maxUnderWay = 1024
+	// maxQuestions bounds the server requests that a session has to answer at a time.
+	maxQuestions = 64
+	// maxSubscribed bounds the resources that a session subscribes to.
+	maxSubscribed = 1000
+	// maxAnswers bounds the streams of a session that wait for a client to resume them.
+	maxAnswers = 64
+)
+
+// A clientSession is a session of a revision before 2026-07-28: over HTTP from initialize until it is
+// deleted or idle for too long, and else a connection.
+type clientSession struct {
+	id     string
+	peer   *peer
+	over   chan struct{} // closed when the session ends
+	posted *stream       // with all answers, in the HTTP with SSE of revision 2024-11-05; else nil
+
+	mu         sync.Mutex // guards the following; the zero maps are nil, as most sessions are idle
+	used       time.Time
+	listening  *stream // the client's listening stream; nil: it has not opened one
+	underWay   map[string]*running
+	questions  map[string]*question
+	answers    []*stream
+	subscribed map[string]context.CancelFunc
+	level      mcp.LoggingLevel
+	ended      bool
+}
+
+// A running is a request under way, until the client withdraws it.
+type running struct {
+	once      sync.Once
+	withdrawn chan struct{}
+}
+
+func (r *running) withdraw() { r.once.Do(func() { close(r.withdrawn) }) }
+
+func newSession(id string, p *peer) *clientSession {
+	s := &clientSession{id: id, over: make(chan struct{}), used: time.Now()}
+	p.session = s
+	s.peer = p
+	return s
+}
+
+// end ends the session and all that is done for it.
+func (s *clientSession) end() {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return
+	}
+	s.ended = true
+	var cancels []func()
+	for _, r := range s.underWay {
+		cancels = append(cancels, r.withdraw)
+	}
+	for _, cancel := range s.subscribed {
+		cancels = append(cancels, cancel)
+	}
+	if s.listening != nil {
+		s.listening.end()
+	}
+	close(s.over)
+	s.mu.Unlock()
+	for _, cancel := range cancels {
+		cancel()
+	}
+}
+
+// endListening ends the listening stream; the client may open another one.
+func (s *clientSession) endListening() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.listening != nil {
+		s.listening.end()
+	}
+}
+
+// idleSince returns how long the session is unused.
+func (s *clientSession) idleSince(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.underWay) > 0 || s.listening != nil && s.listening.hasReader() {
+		return 0
+	}
+	return now.Sub(s.used)
+}
+
+// enter notes a request under way, by its id. It fails if there is one of the same id, or too many.
+func (s *clientSession) enter(id json.RawMessage) (*running, *mcp.JSONRPCError) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = time.Now()
+	switch {
+	case s.ended:
+		return nil, failure(codeInvalidRequest, "the session has ended")
+	case len(s.underWay) >= maxUnderWay:
+		return nil, failure(codeBusy, "more than %d requests of the session are under way", maxUnderWay)
+	case s.underWay[string(id)] != nil:
+		return nil, failure(codeInvalidRequest, "a request with the id %.100s is under way", id)
+	case s.underWay == nil:
+		s.underWay = map[string]*running{}
+	}
+	r := &running{withdrawn: make(chan struct{})}
+	s.underWay[string(id)] = r
+	return r, nil
+}
+
+func (s *clientSession) leave(id json.RawMessage, r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.underWay[string(id)] == r {
+		delete(s.underWay, string(id))
+	}
+	if len(s.underWay) == 0 {
+		s.underWay = nil
+	}
+	s.used = time.Now()
+}
+
+// cancelled cancels the request that a notification names.
+func (s *clientSession) cancelled(params json.RawMessage) {
+	s.mu.Lock()
+	r := s.underWay[string(member(params, "requestId"))]
+	s.mu.Unlock()
+	if r != nil {
+		r.withdraw()
+	}
+}
+
+// expect notes that the client has to answer a question. It reports false if those are too many.
+func (s *clientSession) expect(q *question) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.questions) >= maxQuestions {
+		return false
+	}
+	if s.questions == nil {
+		s.questions = map[string]*question{}
+	}
+	s.questions[q.id] = q
+	return true
+}
+
+func (s *clientSession) forget(q *question) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.questions, q.id)
+}
+
+// answered takes a response of the client. One to a question that is not open is ignored: it was
+// withdrawn, or is an attempt to answer that of another session.
+func (s *clientSession) answered(m *jsonscan.Message) {
+	id, ok := jsonscan.String(m.ID)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	q := s.questions[id]
+	delete(s.questions, id)
+	s.mu.Unlock()
+	if q == nil {
+		return
+	}
+	if m.Error == nil {
+		q.answer <- answer{result: slices.Clone(m.Result)}
+		return
+	}
+	refused := failure(codeInternal, "the client failed")
+	if json.Unmarshal(m.Error, refused) != nil || refused.Message == "" {
+		refused = failure(codeInternal, "the client failed")
+	}
+	q.answer <- answer{err: refused}
+}
+
+// notify sends a notification to the client by its listening stream.
+func (s *clientSession) notify(m json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	if s.listening == nil {
+		s.listening = newStream("0")
+	}
+	s.listening.put(m, true)
+}
+
+// listen returns the listening stream. One that has ended is replaced.
+func (s *clientSession) listen() *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = time.Now()
+	if s.listening == nil || s.listening.isOver() {
+		s.listening = newStream("0")
+	}
+	if s.ended {
+		s.listening.end()
+	}
+	return s.listening
+}
+
+// resumable returns a stream of the session by its id, or nil.
+func (s *clientSession) resumable(id string) *stream {
+	if id == "0" {
+		return s.listen()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.answers, func(a *stream) bool { return a.id == id }); i >= 0 {
+		return s.answers[i]
+	}
+	return nil
+}
+
+// keep keeps the stream of an answer for a client that resumes it. The oldest are forgotten.
+func (s *clientSession) keep(out *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.answers, out) {
+		return
+	}
+	if len(s.answers) >= maxAnswers {
+		i := max(0, slices.IndexFunc(s.answers, (*stream).isOver))
+		s.answers = slices.Delete(s.answers, i, i+1)
+	}
+	s.answers = append(s.answers, out)
+}
+
+// setLevel sets the severity from which log messages are sent.
+func (s *clientSession) setLevel(level mcp.LoggingLevel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.level = level
+}
+
+// wants reports whether the client wants a log message of the level.
+func (s *clientSession) wants(level mcp.LoggingLevel) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return atLeast(level, s.level)
+}
+
+// severity returns how severe a level of log messages is: 0 if there is no such level.
+func severity(level mcp.LoggingLevel) int {
+	return 1 + slices.Index([]mcp.LoggingLevel{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}, level)
+}
+
+// atLeast reports whether a level is at least as severe as another, which may be empty: nothing is.
+func atLeast(level, least mcp.LoggingLevel) bool {
+	return least != "" && severity(level) >= severity(least)
+}

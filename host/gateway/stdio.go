@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// ServeStdio serves one client that writes its messages into in and reads those of the gateway from
+// out, one a line, as a program does for the client that has started it. It speaks all
+// revisions. Path is that of the view, such as /mcp, /p/work/mcp or /s/github/mcp; empty means /mcp.
+//
+// It returns nil when in ends, and else when ctx ends, the gateway is closed, or out cannot be written. The reading of in
+// may go on until it returns something.
+func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out io.Writer) error {
+	if path == "" {
+		path = "/mcp"
+	}
+	v, rest := g.viewOf(path)
+	if v == nil || rest != "/mcp" && rest != "" {
+		return errors.New("gateway: there is no view at " + path)
+	}
+	if !g.begin() {
+		return ErrClosed
+	}
+	defer g.end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &pipe{gateway: g, view: v, out: newStream(""), under: map[string]*running{}}
+	reader, _ := c.out.attach(-1)
+	defer c.out.detach(reader)
+	read := make(chan error, 1)
+	lines := make(chan []byte)
+	go readLines(in, g.opts.MaxMessage, lines, read, ctx.Done())
+	written := make(chan error, 1)
+	var writer sync.WaitGroup
+	writer.Go(func() { written <- c.write(out, reader) })
+	defer func() {
+		c.close()
+		c.work.Wait()
+		c.out.end()
+		writer.Wait()
+	}()
+	for {
+		select {
+		case line := <-lines:
+			c.take(ctx, line)
+		case err := <-read:
+			c.drain()
+			return err
+		case err := <-written:
+			cancel()
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-g.drains:
+			c.drain()
+			return nil
+		}
+	}
+}
+
+// readLines reads the messages of a client. It ends when in does.
+func readLines(in io.Reader, most int64, lines chan<- []byte, ended chan<- error, over <-chan struct{}) {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(r, most)
+		if len(line) > 0 {
+			select {
+			case lines <- line:
+			case <-over:
+				return
+			}
+		}
+		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			ended <- err
+			return
+		}
+	}
+}
+
+// readLine reads a line. One that is too long is left out, but for its beginning.
+func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if int64(len(line)+len(part)) <= most {
+			line = append(line, part...)
+		} else if line == nil || line[0] != 0 {
+			line = []byte{0} // which is no JSON
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// A pipe is a client that is connected by two streams of bytes.
+type pipe struct {
+	gateway *Gateway
+	view    *view
+	out     *stream
+	session *clientSession // after initialize
+	work    sync.WaitGroup
+
+	mu    sync.Mutex
+	under map[string]*running // requests of revision 2026-07-28 under way, by their ids
+}
+
+// write writes what the gateway has to say, until the stream ends.
+func (c *pipe) write(out io.Writer, reader int) error {
+	var buf []byte
+	for range c.out.ready {
+		for {
+			m, _, ok, over := c.out.take(reader)
+			if ok {
+				buf = append(append(buf, m...), '\n')
+				continue
+			}
+			if len(buf) > 0 {
+				if _, err := out.Write(buf); err != nil {
+					return err
+				}
+			}
+			if buf = buf[:0]; cap(buf) > 64<<10 {
+				buf = nil
+			}
+			if over {
+				return nil
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// drain waits for the requests under way.
+func (c *pipe) drain() { c.work.Wait() }
+
+// close ends all that is done for the client.
+func (c *pipe) close() {
+	if c.session != nil {
+		c.gateway.mu.Lock()
+		delete(c.gateway.sessions, c.session.id)
+		c.gateway.mu.Unlock()
+		c.session.end()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.under {
+		r.withdraw()
+	}
+}
+
+// take takes a message of the client.
+func (c *pipe) take(ctx context.Context, line []byte) {
+	if len(line) == 1 && (line[0] == '\n' || line[0] == '\r') || len(line) == 2 && line[0] == '\r' {
+		return
+	}
+	m, err := jsonscan.Scan(line)
+	if err != nil {
+		c.out.put(response(nil, nil, failure(codeParse, "the message cannot be read: %v", err)), false)
+		return
+	}
+	if failed := checkMessage(&m); failed != nil {
+		if !m.IsResponse() {
+			c.out.put(response(validOr(m.ID), nil, failed), false)
+		}
+		return
+	}
+	modern := member(m.Params, "_meta", metaRevision) != nil
+	switch {
+	case m.IsResponse():
+		if c.session != nil {
+			c.session.answered(&m)
+		}
+	case m.ID == nil:
+		c.noted(&m)
+	case modern:
+		c.serveModern(ctx, &m)
+	case m.Method == "initialize":
+		c.initialize(&m)
+	case c.session == nil && m.Method == "ping":
+		c.out.put(response(m.ID, json.RawMessage(emptyResult), nil), false)
+	case c.session == nil && m.Method == "server/discover":
+		c.out.put(response(m.ID, nil, invalidParams("params._meta lacks %s", metaRevision)), false)
+	case c.session == nil:
+		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")), false)
+	default:
+		s := c.session
+		c.work.Go(func() { s.handle(ctx, &m, c.out) })
+	}
+}
+
+// initialize begins the session of the connection.
+func (c *pipe) initialize(m *jsonscan.Message) {
+	if c.session != nil {
+		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
+		return
+	}
+	s := newSession(newID(), c.view.newPeer("", m.Params))
+	s.listening = c.out
+	c.session = s
+	c.gateway.mu.Lock()
+	c.gateway.sessions[s.id] = s
+	c.gateway.mu.Unlock()
+	c.out.put(response(m.ID, c.view.initialize(s.peer.revision), nil), false)
+}
+
+// noted takes a notification.
+func (c *pipe) noted(m *jsonscan.Message) {
+	if c.session != nil {
+		c.session.noted(m)
+	}
+	if m.Method == "notifications/cancelled" {
+		c.mu.Lock()
+		r := c.under[string(member(m.Params, "requestId"))]
+		c.mu.Unlock()
+		if r != nil {
+			r.withdraw()
+		}
+	}
+}
+
+// serveModern answers a request of revision 2026-07-28.
+func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
+	p, params, failed := c.view.modernPeer("", m)
+	under := &running{withdrawn: make(chan struct{})}
+	c.mu.Lock()
+	switch {
+	case failed != nil:
+	case c.under[string(m.ID)] != nil:
+		failed = failure(codeInvalidRequest, "a request with the id %.100s is under way", m.ID)
+	case len(c.under) >= maxUnderWay:
+		failed = failure(codeBusy, "more than %d requests are under way", maxUnderWay)
+	default:
+		c.under[string(m.ID)] = under
+	}
+	c.mu.Unlock()
+	if failed != nil {
+		c.out.put(response(m.ID, nil, failed), false)
+		return
+	}
+	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out}
+	c.work.Go(func() {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.under, string(m.ID))
+		}()
+		if m.Method != "subscriptions/listen" {
+			r.respond(ctx, under.withdrawn)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		c.work.Go(func() {
+			select {
+			case <-under.withdrawn:
+			case <-ctx.Done():
+			}
+			cancel()
+		})
+		result, failed := r.subscriptions(ctx)
+		c.out.put(response(r.id, result, failed), false)
+	})
+}

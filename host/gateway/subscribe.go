@@ -1,0 +1,168 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// subscribe answers resources/subscribe.
+func (r *request) subscribe() *mcp.JSONRPCError {
+	address := str(r.params.uri)
+	if address == "" {
+		return invalidParams("params.uri is missing")
+	}
+	server, uri, err := r.peer.view.uri(address)
+	if err != nil {
+		return r.noResource(address)
+	}
+	s := r.peer.session
+	ctx, cancel := context.WithCancel(r.peer.context(r.gateway.ctx))
+	s.mu.Lock()
+	switch {
+	case s.ended || s.subscribed[address] != nil:
+		s.mu.Unlock()
+		cancel()
+		return nil
+	case len(s.subscribed) >= maxSubscribed:
+		s.mu.Unlock()
+		cancel()
+		return failure(codeBusy, "the session has %d subscriptions", maxSubscribed)
+	case s.subscribed == nil:
+		s.subscribed = map[string]context.CancelFunc{}
+	}
+	s.subscribed[address] = cancel
+	s.mu.Unlock()
+	agreed := r.gateway.follow(ctx, r.peer.view, server, uri, func(changed string) {
+		s.notify(notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
+	})
+	if err := <-agreed; err != nil {
+		r.unsubscribe()
+		return requestError(err)
+	}
+	return nil
+}
+
+// unsubscribe answers resources/unsubscribe.
+func (r *request) unsubscribe() *mcp.JSONRPCError {
+	address := str(r.params.uri)
+	s := r.peer.session
+	s.mu.Lock()
+	cancel := s.subscribed[address]
+	delete(s.subscribed, address)
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	return nil
+}
+
+// follow calls changed, with the address, whenever a resource may have changed, until ctx ends. The
+// channel gets one value: nil when the server has agreed, or why there will be nothing.
+func (g *Gateway) follow(ctx context.Context, v *view, server, uri string, changed func(address string)) <-chan error {
+	agreed := make(chan error, 1)
+	g.work.Go(func() {
+		first := true
+		for address, err := range g.content.ResourceUpdates(ctx, content.Address(server, uri)) {
+			if err != nil {
+				if first {
+					agreed <- err
+				}
+				return
+			}
+			if first {
+				first = false
+				agreed <- nil
+				continue
+			}
+			if _, own, err := content.ParseAddress(address); err == nil {
+				changed(v.address(server, own))
+			}
+		}
+		if first {
+			agreed <- errors.New("the subscription has ended")
+		}
+	})
+	return agreed
+}
+
+// A listener is a client of revision 2026-07-28 that listens for changes, by a request that stays
+// unanswered meanwhile.
+type listener struct {
+	peer  *peer
+	id    json.RawMessage
+	lists map[string]bool
+	out   *stream
+}
+
+// subscriptions serves subscriptions/listen: the stream of the request has what the client wants to
+// hear, until ctx ends or the gateway shuts down. It returns the answer.
+func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
+	wanted := member(r.params.all, "notifications")
+	if !isObject(wanted) {
+		return nil, invalidParams("params.notifications is missing")
+	}
+	g, v := r.gateway, r.peer.view
+	f := v.features()
+	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}
+	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": f.Prompts, "resourcesListChanged": f.Resources} {
+		if offered && string(member(wanted, key)) == "true" {
+			l.lists[key] = true
+		}
+	}
+	ctx = r.peer.context(ctx)
+	var uris []string
+	if f.Subscribe {
+		for item := range jsonscan.Elements(member(wanted, "resourceSubscriptions")) {
+			address, _ := jsonscan.String(item)
+			server, uri, err := v.uri(address)
+			if err != nil || len(uris) >= maxSubscribed {
+				continue
+			}
+			agreed := g.follow(ctx, v, server, uri, func(changed string) {
+				l.send("notifications/resources/updated", map[string]any{"uri": changed})
+			})
+			if <-agreed == nil {
+				uris = append(uris, address)
+			}
+		}
+	}
+	allowed := map[string]any{}
+	for key := range l.lists {
+		allowed[key] = true
+	}
+	if uris != nil {
+		allowed["resourceSubscriptions"] = uris
+	}
+	l.out.put(l.message("notifications/subscriptions/acknowledged", map[string]any{"notifications": allowed}), false)
+	if len(allowed) > 0 {
+		g.mu.Lock()
+		g.listeners[l] = struct{}{}
+		g.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-g.drains:
+		}
+		g.mu.Lock()
+		delete(g.listeners, l)
+		g.mu.Unlock()
+	}
+	return marshal(map[string]any{"resultType": "complete", "_meta": map[string]json.RawMessage{metaSubscription: l.id}}), nil
+}
+
+func (l *listener) send(method string, params map[string]any) {
+	l.out.put(l.message(method, params), true)
+}
+
+// message returns a notification that says which request it belongs to.
+func (l *listener) message(method string, params map[string]any) json.RawMessage {
+	with := map[string]any{"_meta": map[string]json.RawMessage{metaSubscription: l.id}}
+	for key, value := range params {
+		with[key] = value
+	}
+	return notification(method, with, "")
+}

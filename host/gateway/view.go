@@ -1,0 +1,199 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/glob"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A view is what a client sees at one URL: all servers, those of a profile, or one server
+// under its own names.
+type view struct {
+	gateway *Gateway
+	path    string // below which it stands, such as /p/work
+	server  string // whose own names it has; empty: those of the registry
+	profile Profile
+	servers []*glob.Pattern
+	tools   []*glob.Pattern
+
+	mu         sync.Mutex // guards the following
+	catalogues map[catalogueKey]*catalogue
+	listed     uint64 // hash of the tools that clients were last told of
+}
+
+// makeViews makes the view of everything and those of profiles.
+func (g *Gateway) makeViews(profiles map[string]Profile) error {
+	g.views[""] = &view{gateway: g}
+	for name, p := range profiles {
+		v := &view{gateway: g, path: "/p/" + name, profile: p}
+		var err error
+		if v.servers, err = compile(p.Servers); err == nil {
+			v.tools, err = compile(p.Tools)
+		}
+		if err != nil {
+			return fmt.Errorf("gateway: profile %q: %w", name, err)
+		}
+		g.views[v.path] = v
+	}
+	return nil
+}
+
+// viewOf returns the view at a URL path, and the rest of the path; nil if there is none. Those of
+// servers are made when they are first used.
+func (g *Gateway) viewOf(path string) (*view, string) {
+	base := ""
+	rest := path
+	for _, prefix := range []string{"/p/", "/s/"} {
+		if name, ok := strings.CutPrefix(path, prefix); ok {
+			name, _, _ = strings.Cut(name, "/")
+			base = prefix + name
+			rest = path[len(base):]
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.views[base]
+	if server, ok := strings.CutPrefix(base, "/s/"); ok {
+		switch exists := g.statusOf(server) != nil; {
+		case !exists:
+			delete(g.views, base)
+			return nil, ""
+		case v == nil:
+			v = &view{gateway: g, path: base, server: server}
+			g.views[base] = v
+		}
+	}
+	return v, rest
+}
+
+// statusOf returns where a server stands, or nil if there is none of the name.
+func (g *Gateway) statusOf(server string) *host.Status {
+	all := g.host.Servers()
+	if i := slices.IndexFunc(all, func(s host.Status) bool { return s.Name == server }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// eachView calls f with each view.
+func (g *Gateway) eachView(f func(*view)) {
+	g.mu.Lock()
+	views := make([]*view, 0, len(g.views))
+	for _, v := range g.views {
+		views = append(views, v)
+	}
+	g.mu.Unlock()
+	for _, v := range views {
+		f(v)
+	}
+}
+
+// hasServer reports whether the view shows something of the server; of the program's own
+// tools if the name is empty.
+func (v *view) hasServer(name string) bool {
+	if v.server != "" {
+		return name == v.server
+	}
+	return fits(v.servers, name)
+}
+
+// hasTool reports whether the view shows the tool.
+func (v *view) hasTool(d *registry.Definition) bool {
+	return v.hasServer(d.Origin.Server) && fits(v.tools, d.Name) && (!v.profile.ReadOnly || d.Hints().ReadOnly)
+}
+
+// fits reports whether a name fits one of the patterns, or there are none.
+func fits(patterns []*glob.Pattern, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p *glob.Pattern) bool { return p.Match(name) })
+}
+
+// address returns what a client of the view calls a resource by, and uri does the reverse: the
+// server, and what it calls it itself.
+func (v *view) address(server, uri string) string {
+	if v.server != "" {
+		return uri
+	}
+	return content.Address(server, uri)
+}
+
+func (v *view) uri(address string) (server, uri string, err error) {
+	if v.server != "" {
+		return v.server, address, nil
+	}
+	server, uri, err = content.ParseAddress(address)
+	if err == nil && !v.hasServer(server) {
+		err = &content.AddressError{Address: address}
+	}
+	return server, uri, err
+}
+
+// identity is what the view says of itself: its name, and how to use it.
+func (v *view) identity() (*mcp.Implementation, string) {
+	g := v.gateway
+	if v.server != "" {
+		impl := g.opts.Implementation
+		if s := g.statusOf(v.server); s != nil && s.State.Server != nil {
+			impl = s.State.Server
+		}
+		return impl, g.host.Registry().Instructions(v.server)
+	}
+	if g.opts.Instructions != "" {
+		return g.opts.Implementation, g.opts.Instructions
+	}
+	var all strings.Builder
+	for _, s := range g.host.Servers() {
+		text := g.host.Registry().Instructions(s.Name)
+		if text == "" || !v.hasServer(s.Name) || all.Len()+len(text) > maxInstructions {
+			continue
+		}
+		fmt.Fprintf(&all, "# %s\n\n%s\n\n", s.Name, text)
+	}
+	return g.opts.Implementation, strings.TrimSpace(all.String())
+}
+
+// maxInstructions bounds the instructions of all servers together.
+const maxInstructions = 32 << 10
+
+// A features says which of the optional parts of the protocol a view has.
+type features struct {
+	Resources, Prompts, Completions, Logging, Subscribe bool
+}
+
+// features returns what the servers of the view offer now. A server that does not run is
+// taken to offer all, since it may be started.
+func (v *view) features() features {
+	var f features
+	for _, s := range v.gateway.host.Servers() {
+		if !v.hasServer(s.Name) || !s.Enabled {
+			continue
+		}
+		caps := s.State.Capabilities
+		if caps == nil {
+			if s.State.Phase != mcp.Ready {
+				return features{true, true, true, true, true}
+			}
+			continue
+		}
+		f.Resources = f.Resources || caps.Resources != nil
+		f.Subscribe = f.Subscribe || caps.Resources != nil && caps.Resources.Subscribe
+		f.Prompts = f.Prompts || caps.Prompts != nil
+		f.Completions = f.Completions || caps.Completions != nil
+		f.Logging = f.Logging || caps.Logging != nil
+	}
+	return f
+}
+
+// withUser is the key of no value: the user of a request stands in its context by
+// session.WithUser.
+func (v *view) callable(ctx context.Context) []registry.Tool {
+	all := v.gateway.host.Registry().Callable(ctx)
+	return slices.DeleteFunc(slices.Clone(all), func(t registry.Tool) bool { return !v.hasTool(t.Definition()) })
+}

@@ -1,0 +1,144 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// changesApart is how far notifications of changed lists are apart.
+const changesApart = 250 * time.Millisecond
+
+// watchTools tells clients when the tools of their view change.
+func (g *Gateway) watchTools() {
+	first := true
+	for range g.host.Registry().Watch(g.ctx) {
+		g.eachView(func(v *view) {
+			c := v.build(g.ctx, catalogueKey{room: 64 - g.opts.ClientPrefix}, 0)
+			v.mu.Lock()
+			changed := v.listed != c.hash
+			v.listed = c.hash
+			v.mu.Unlock()
+			if changed && !first && v.server == "" {
+				g.notify(v, "notifications/tools/list_changed", "toolsListChanged")
+			}
+		})
+		first = false
+		if !g.rest(changesApart) {
+			return
+		}
+	}
+}
+
+// rest waits, and reports false if the gateway was closed meanwhile.
+func (g *Gateway) rest(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-g.ctx.Done():
+		return false
+	}
+}
+
+// listVersions are the versions of a server's lists.
+type listVersions struct {
+	connections               int
+	tools, resources, prompts uint64
+}
+
+// watchServers tells clients when the resources or prompts of their view may have changed.
+func (g *Gateway) watchServers() {
+	before := map[string]listVersions{}
+	for all := range g.host.Watch(g.ctx) {
+		now := map[string]listVersions{}
+		tools, resources, prompts := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		for _, s := range all {
+			v := listVersions{s.State.Connections, s.State.ToolsVersion, s.State.ResourcesVersion, s.State.PromptsVersion}
+			now[s.Name] = v
+			old, known := before[s.Name]
+			if caps := s.State.Capabilities; caps == nil && old.connections == v.connections {
+				continue
+			}
+			tools[s.Name] = known && old.connections == v.connections && old.tools != v.tools
+			if known && old.connections > 0 || v.connections > 1 {
+				resources[s.Name] = old.resources != v.resources
+				prompts[s.Name] = old.prompts != v.prompts
+			}
+		}
+		before = now
+		g.eachView(func(v *view) {
+			if v.server != "" && tools[v.server] { // as the server says, if nothing is changed in the end
+				g.notify(v, "notifications/tools/list_changed", "toolsListChanged")
+			}
+			if v.anyOf(resources) {
+				g.notify(v, "notifications/resources/list_changed", "resourcesListChanged")
+			}
+			if v.anyOf(prompts) {
+				g.notify(v, "notifications/prompts/list_changed", "promptsListChanged")
+			}
+		})
+		if !g.rest(changesApart) {
+			return
+		}
+	}
+}
+
+// anyOf reports whether one of the servers that are set is one of the view's.
+func (v *view) anyOf(servers map[string]bool) bool {
+	for name, is := range servers {
+		if is && v.hasServer(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// notify tells the clients of a view of a change: those with sessions, and those that listen for it.
+func (g *Gateway) notify(v *view, method, wanted string) {
+	g.mu.Lock()
+	var sessions []*clientSession
+	for _, s := range g.sessions {
+		if s.peer.view == v {
+			sessions = append(sessions, s)
+		}
+	}
+	var listeners []*listener
+	for l := range g.listeners {
+		if l.peer.view == v && l.lists[wanted] {
+			listeners = append(listeners, l)
+		}
+	}
+	g.mu.Unlock()
+	m := notification(method, nil, "")
+	for _, s := range sessions {
+		s.notify(m)
+	}
+	for _, l := range listeners {
+		l.send(method, nil)
+	}
+}
+
+// wantLevel has the servers of a view log from the given severity, or from that of another
+// session if it is lower.
+func (g *Gateway) wantLevel(ctx context.Context, v *view, level mcp.LoggingLevel) {
+	g.mu.Lock()
+	if g.level != "" && !atLeast(g.level, level) {
+		level = g.level
+	}
+	g.level = level
+	g.mu.Unlock()
+	for _, s := range g.host.Servers() {
+		if !v.hasServer(s.Name) || s.Stage != host.StageReady {
+			continue
+		}
+		user, _ := session.UserOf(ctx)
+		_ = g.host.WithClient(ctx, session.Key{User: user, Server: s.Name}, func(ctx context.Context, c *mcp.Client) error {
+			return c.SetLogLevel(ctx, level)
+		})
+	}
+}
