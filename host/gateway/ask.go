@@ -14,15 +14,19 @@ import (
 // caused it. One whose cause is not known, or is no call of a gateway, goes to the handlers that o
 // had, or else is refused, since another user must not see it.
 //
-// It also lifts the limits that are for programs with one user: MaxQuestions, since a session of the
-// gateway has a limit of its own, and MaxInFlight, which becomes 256, since calls that wait for
-// input count.
+// It also lifts limits that are for a program with one user, unless they are set: MaxQuestions,
+// since a session of the gateway has a limit of its own; IdleTimeout, since a client has
+// one, which progress resets; and MaxInFlight, which becomes 256, since calls that wait for input
+// count.
 //
 // Call it before the host is made.
 func Prepare(o *host.Options) {
 	c := &o.Client
 	if c.MaxQuestions == 0 {
 		c.MaxQuestions = -1 // a session has a limit of its own
+	}
+	if c.IdleTimeout == 0 {
+		c.IdleTimeout = -1 // a client of the gateway has its own
 	}
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = 256 // those that wait for people count

@@ -73,6 +73,32 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
+// A server may be silent for longer than a client waits without progress. MCPBELT_SOAK=1 is silent for
+// 90 seconds and a client with the usual 60.
+func TestSilentServer(t *testing.T) {
+	if os.Getenv("MCPBELT_SOAK") == "" {
+		t.Skip("takes 90 seconds")
+	}
+	server := newSDKServer()
+	addTool(server, "quiet", func(context.Context, *sdk.CallToolRequest, anyInput) string {
+		<-time.NewTimer(90 * time.Second).C
+		return "done"
+	})
+	url, _, _ := newBelt(t, nil, server)
+	var all sync.WaitGroup
+	for _, revision := range both {
+		all.Go(func() {
+			c := newUser(t, url+"/mcp", "", revision, &mcp.ClientOptions{IdleTimeout: time.Minute})
+			beats := 0
+			res, err := c.CallTool(t.Context(), "belt__quiet", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { beats++ }})
+			if err != nil || res.Text() != "done" {
+				t.Errorf("%s: got %v, %v after %d notifications of progress, want done", revision, res, err, beats)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // A call that takes too long for its client is answered with an id, and is made once.
 func TestAwaitCall(t *testing.T) {
 	server := newSDKServer()
@@ -257,20 +283,40 @@ func TestKilledServer(t *testing.T) {
 			}
 		})
 	}
+	ready := func() bool {
+		resp, err := http.Get(url + "/readyz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
 	for range 3 {
 		pid := 0
 		hosttest.Eventually(t, "a call is answered", func() bool {
 			res, err := c.CallTool(ctx, "pid", nil, nil)
 			return err == nil && !res.IsError && json.Unmarshal([]byte(res.Text()), &pid) == nil
 		})
+		killed := time.Now()
 		hosttest.Kill(t, pid)
+		noticed := false
 		hosttest.Eventually(t, "the process is another one", func() bool {
+			if !noticed && !ready() {
+				noticed = true
+				t.Logf("not ready after %v", time.Since(killed))
+			}
 			res, err := c.CallTool(ctx, "pid", nil, nil)
 			return err == nil && !res.IsError && res.Text() != fmt.Sprint(pid)
 		})
+		t.Logf("serving after %v", time.Since(killed))
 	}
+	counts := map[string]int{}
 	close(stop)
 	all.Wait()
+	for _, outcome := range outcomes {
+		counts[outcome]++
+	}
+	t.Logf("outcomes: %v", counts)
 	data, err := os.ReadFile(journal)
 	if err != nil {
 		t.Fatal(err)

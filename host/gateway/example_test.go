@@ -42,6 +42,29 @@ func Example() {
 	// Output: hello, Ada
 }
 
+func serveHTTP(ctx context.Context) error {
+	o := &host.Options{}
+	gateway.Prepare(o) // so that servers can ask the users of the gateway's clients
+	h, err := host.Open(ctx, "mcp.json", o)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	g, err := gateway.New(h, nil)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return http.ListenAndServe("localhost:8080", g)
+}
+
+// The program of a config file's servers.
+func ExampleNew() {
+	if err := serveHTTP(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+
 // A profile shows a part of the belt, at a URL of its own.
 func ExampleProfile() {
 	h := host.New(&host.Options{StateDir: host.NoState})
