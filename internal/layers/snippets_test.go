@@ -78,7 +78,7 @@ func homes(name string) []string {
 		return []string{"examples/", "adapters/", "host/"}
 	case name == configPage:
 		return []string{"examples/configs/", "host/config/"}
-	case name == trustPage:
+	case name == trustPage, name == "docs/gateway.md":
 		return []string{"host/"}
 	case folder == "docs/":
 		return []string{"adapters/"}
