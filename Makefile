@@ -54,7 +54,7 @@ help:
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
 	@echo 'make cover        coverage, into bin/'
-	@echo 'make bench        our client beside others, into bench/RESULTS.md and bench/SEARCH.md, and make growth'
+	@echo 'make bench        our client beside others, into bench/RESULTS.md, SEARCH.md and GATEWAY.md, and make growth'
 	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md'
 	@echo 'make gobench      benchmarks'
 
@@ -197,7 +197,7 @@ cover:
 
 # Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
-	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md
+	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md && $(GO) run ./gateway -out GATEWAY.md
 	@$(MAKE) growth
 
 # At most ten minutes. Its flags go into GROWTH: make growth GROWTH="-match '^users'".

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// The server uses no SDK and answers from bytes made beforehand, so that what is measured is
+// what stands between it and the client.
+
+const toolList = `{"resultType":"complete","tools":[` +
+	`{"name":"small","inputSchema":{"type":"object"}},` +
+	`{"name":"large","inputSchema":{"type":"object"}}]}`
+
+const smallResult = `{"resultType":"complete","content":[{"type":"text","text":"pong"}]}`
+
+// largeResult has a text that looks like source: one character in forty is escaped.
+func largeResult() string {
+	return `{"resultType":"complete","content":[{"type":"text","text":"` + strings.Repeat(`for i := range lines { out = append(o\n`, 100_000/40) + `"}]}`
+}
+
+// answer returns the answer to a message, or nil if there is none.
+func answer(message []byte, large string) []byte {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Name, ProtocolVersion string }
+	}
+	if json.Unmarshal(message, &m) != nil || m.ID == nil {
+		return nil
+	}
+	result := `{}`
+	switch m.Method {
+	case "initialize":
+		result = `{"protocolVersion":"` + m.Params.ProtocolVersion + `","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`
+	case "server/discover":
+		result = `{"resultType":"complete","supportedVersions":["` + mcp.Revision20260728 + `"],"capabilities":{"tools":{}}}`
+	case "tools/list":
+		result = toolList
+	case "tools/call":
+		switch m.Params.Name {
+		case "large":
+			result = large
+		default:
+			result = smallResult
+		}
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// serve serves the server over HTTP.
+func serve(address string) error {
+	large := largeResult()
+	return listen(address, "/mcp", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		out := answer(body, large)
+		if out == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(out)
+	}))
+}

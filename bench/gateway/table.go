@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A row is what calls of one tool in one revision took, in microseconds, in each round.
+type row struct {
+	revision, tool          string
+	direct, through, beside []float64
+}
+
+type table struct {
+	options *options
+	rows    []row
+	session float64 // bytes
+}
+
+func middle(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
+}
+
+func (t *table) write() error {
+	var b bytes.Buffer
+	o := t.options
+	fmt.Fprintf(&b, `# What a gateway costs
+
+Written by %s; change nothing by hand.
+
+%s, %s, %s/%s, %d cores. %d rounds of %d calls each, medians of the rounds' medians.
+
+| calls | direct, µs | through the gateway, µs | the hop, µs | ratio | goal |%s
+|---|--:|--:|--:|--:|---|%s
+`, "`make bench`", time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.rounds, o.calls,
+		t.column(" "+o.besideIs+", µs |"), t.column("--:|"))
+	for _, r := range t.rows {
+		d, g := middle(r.direct), middle(r.through)
+		goal := "hop ≤ 250 µs"
+		if r.tool == "large" {
+			goal = "≤ 1.5 × direct"
+		}
+		other := ""
+		if r.beside != nil {
+			other = fmt.Sprintf(" %.0f |", middle(r.beside))
+		}
+		fmt.Fprintf(&b, "| %s, %s answer | %.0f | %.0f | %.0f | %.2f | %s |%s\n", r.revision, map[string]string{"small": "small", "large": "100 KB"}[r.tool], d, g, g-d, g/d, goal, other)
+	}
+	fmt.Fprintf(&b, `
+An idle session holds %.0f bytes: the mean of %d.
+
+Client, gateway and server are a process each on the same cores, over loopback HTTP, with one
+caller. The server uses no SDK and answers from bytes made beforehand; the client is this
+library's, so a direct call holds all of its work, and a call through the gateway that of the
+gateway's client too. Another gateway to the same server is measured in the same rounds by
+
+    cd bench && go run ./gateway -listen 127.0.0.1:9099 -beside URL -prefix PREFIX
+`, t.session, o.sessions)
+	if o.out == "" {
+		_, err := os.Stdout.Write(b.Bytes())
+		return err
+	}
+	return os.WriteFile(o.out, b.Bytes(), 0o644)
+}
+
+func (t *table) column(text string) string {
+	if t.options.beside == "" {
+		return ""
+	}
+	return text
+}
+
+// sessionBytes returns how much memory an idle session holds.
+func sessionBytes(n int) (float64, error) {
+	g, stop, err := newGateway(context.Background(), "")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = stop() }()
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"bench","version":"1"}}}`
+	begin := func() error {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(initialize))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		w := httptest.NewRecorder()
+		if g.ServeHTTP(w, r); w.Code != http.StatusOK {
+			return fmt.Errorf("initialize: status %d: %s", w.Code, w.Body)
+		}
+		return nil
+	}
+	if err := begin(); err != nil {
+		return 0, err
+	}
+	before := heap()
+	for range n {
+		if err := begin(); err != nil {
+			return 0, err
+		}
+	}
+	return float64(heap()-before) / float64(n), nil
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
