@@ -66,29 +66,43 @@ func (s *Snapshot) Findings(name string) []gate.Finding {
 // promise the same [Tool] values, see [Registry.Replace].
 func (s *Snapshot) Version() uint64 { return s.version }
 
-// Memory returns where the packages of this module keep what they make of the definition
-// of a tool in the snapshot, and whether the gate let its schemas pass as they are. The
-// cell is nil for any other definition. It lasts as long as the tool says the same.
-func (s *Snapshot) Memory(def *Definition) (cell *memo.Cell, examined bool) {
-	if def == nil {
-		return nil, false
+// Memory returns a function that finds where the packages of this module keep what they
+// make of the definition of a tool in the snapshot, and whether the gate let its schemas
+// pass as they are. The cell is nil for any other definition. It lasts as long as the tool
+// says the same. Definitions that come in the order of their names are found without a
+// search. The function is not safe for concurrent use.
+func (s *Snapshot) Memory() func(def *Definition) (cell *memo.Cell, examined bool) {
+	next := 0
+	return func(def *Definition) (*memo.Cell, bool) {
+		if def == nil {
+			return nil, false
+		}
+		if next == len(s.entries) || s.entries[next].def != def {
+			at, ok := s.index(def.Name)
+			if !ok || s.entries[at].def != def {
+				return nil, false
+			}
+			next = at
+		}
+		e := s.entries[next]
+		next++
+		return &e.memory.cell, e.memory.examined
 	}
-	e := s.find(def.Name)
-	if e == nil || e.def != def {
-		return nil, false
-	}
-	return &e.memory.cell, e.memory.examined
 }
 
 // find returns the entry of that name, listed or not, or nil.
 func (s *Snapshot) find(name string) *entry {
-	i, ok := slices.BinarySearchFunc(s.entries, name, func(e *entry, name string) int {
+	if i, ok := s.index(name); ok {
+		return s.entries[i]
+	}
+	return nil
+}
+
+// index returns where the entry of that name is, listed or not, if there is one.
+func (s *Snapshot) index(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.entries, name, func(e *entry, name string) int {
 		return strings.Compare(e.def.Name, name)
 	})
-	if !ok {
-		return nil
-	}
-	return s.entries[i]
 }
 
 // lookup returns the entry that name means, listed or not, or nil.

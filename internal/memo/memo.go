@@ -1,10 +1,7 @@
 // Package memo remembers what was made of a value that never changes.
 package memo
 
-import (
-	"slices"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // most is how many results a [Cell] keeps.
 const most = 8
@@ -13,21 +10,23 @@ const most = 8
 // which the oldest goes first. The nil Cell remembers nothing, the zero Cell is empty.
 // It is safe for concurrent use; reading never waits and allocates nothing.
 type Cell struct {
-	results atomic.Pointer[[]result] // never changed
+	newest atomic.Pointer[result]
 }
 
-type result struct{ key, value any }
+// A result is never changed.
+type result struct {
+	key, value any
+	older      *result
+}
 
 // Get returns the result of a key, which is comparable; nil if there is none.
 func (c *Cell) Get(key any) any {
 	if c == nil {
 		return nil
 	}
-	if results := c.results.Load(); results != nil {
-		for _, r := range *results {
-			if r.key == key {
-				return r.value
-			}
+	for r := c.newest.Load(); r != nil; r = r.older {
+		if r.key == key {
+			return r.value
 		}
 	}
 	return nil
@@ -36,15 +35,20 @@ func (c *Cell) Get(key any) any {
 // Put keeps the result of a key, which is comparable.
 func (c *Cell) Put(key, value any) {
 	for c != nil {
-		before := c.results.Load()
-		var kept []result
-		if before != nil {
-			kept = slices.DeleteFunc(slices.Clone(*before), func(r result) bool { return r.key == key })
-		}
-		kept = append(kept, result{key, value})
-		kept = slices.Clone(kept[max(0, len(kept)-most):])
-		if c.results.CompareAndSwap(before, &kept) {
+		before := c.newest.Load()
+		if c.newest.CompareAndSwap(before, &result{key, value, before.without(key, most-1)}) {
 			return
 		}
 	}
+}
+
+// without returns r and those older than it but the one of a key, at most n.
+func (r *result) without(key any, n int) *result {
+	switch {
+	case r == nil || n == 0:
+		return nil
+	case r.key == key:
+		return r.older.without(key, n)
+	}
+	return &result{r.key, r.value, r.older.without(key, n-1)}
 }

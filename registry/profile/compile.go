@@ -54,14 +54,15 @@ func compileFrom(snapshot *registry.Snapshot, p Provider, tools []registry.Tool,
 			s.rejected = append(s.rejected, Rejection{def, err})
 			continue
 		}
-		compiled, err := shaper.tool(def)
-		if err != nil {
+		made = append(made, Tool{})
+		compiled := &made[len(made)-1]
+		if err := shaper.tool(compiled, def); err != nil {
+			made = made[:len(made)-1]
 			s.rejected = append(s.rejected, Rejection{def, err})
 			continue
 		}
-		made = append(made, compiled)
-		s.tools = append(s.tools, &made[len(made)-1])
-		s.byName[def.Name] = s.tools[len(s.tools)-1]
+		s.tools = append(s.tools, compiled)
+		s.byName[def.Name] = compiled
 	}
 	s.name(d)
 	return s, nil

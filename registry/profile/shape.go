@@ -33,35 +33,39 @@ type shapeKey struct {
 
 // A shaper makes the tools of one set.
 type shaper struct {
-	snapshot *registry.Snapshot // nil: nothing is remembered
-	rules    *ruleset
-	opts     *Options
+	memory func(*registry.Definition) (cell *memo.Cell, examined bool) // nil: nothing is remembered
+	rules  *ruleset
+	opts   *Options
 
 	plain, output any // the two keys, each a shapeKey: an interface is made once
 }
 
 func newShaper(snapshot *registry.Snapshot, d *ruleset, o *Options) *shaper {
-	return &shaper{
-		snapshot: snapshot, rules: d, opts: o,
+	s := &shaper{
+		rules: d, opts: o,
 		plain:  shapeKey{d.provider, o.MaxSchemaBytes, false},
 		output: shapeKey{d.provider, o.MaxSchemaBytes, true},
 	}
+	if snapshot != nil {
+		s.memory = snapshot.Memory()
+	}
+	return s
 }
 
-// tool makes all of a tool but its name.
-func (s *shaper) tool(def *registry.Definition) (Tool, error) {
-	t := Tool{Name: def.Name, Definition: def, provider: s.rules.provider}
+// tool makes t the tool of a definition, with all but its name.
+func (s *shaper) tool(t *Tool, def *registry.Definition) error {
+	*t = Tool{Name: def.Name, Definition: def, provider: s.rules.provider}
 	if s.rules.callers {
 		t.AllowedCallers = callersOf(def, s.opts)
 	}
 	sh := s.shape(def, s.rules.output && t.Programs())
 	if sh.err != nil {
-		return Tool{}, sh.err
+		return sh.err
 	}
 	t.Deferred = s.rules.deferral && s.opts.Deferred != nil && s.opts.Deferred(def)
 	t.Description, t.Schema, t.Strict, t.codec = sh.description, sh.schema, sh.strict, sh.codec
 	t.OutputSchema, t.Losses = sh.output, sh.losses
-	return t, nil
+	return nil
 }
 
 // shape returns the shape of a definition, which is made once for each tool that says
@@ -69,8 +73,8 @@ func (s *shaper) tool(def *registry.Definition) (Tool, error) {
 func (s *shaper) shape(def *registry.Definition, output bool) *shape {
 	var cell *memo.Cell
 	examined := false
-	if s.snapshot != nil {
-		cell, examined = s.snapshot.Memory(def)
+	if s.memory != nil {
+		cell, examined = s.memory(def)
 	}
 	key := s.plain
 	if output {
