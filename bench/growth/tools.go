@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -20,7 +21,8 @@ func tools() axis {
 	return axis{
 		name: "tools", counts: "tools",
 		about: "N tools with schemas of 600 bytes, at most 1,000 of one server, fill a registry without connections. " +
-			"Then 20 of them change, a search runs, all of them are declared to a model, and one is called.",
+			"Then 20 of them change, a model is told that it has to search for tools, and does so a second later, which is as soon as any " +
+			"model answers. All tools are declared to another model, and one is called.",
 		subjects: []string{"registry"}, sizes: []int{10, 100, 1_000, 10_000},
 		plots:   []string{"fill, ms", "next turn, µs", "unknown name, µs"},
 		measure: measureTools,
@@ -122,11 +124,22 @@ func measureTools(ctx context.Context, p point) (f figures, err error) {
 	}{
 		{"fill, ms", func() error { return fill(r, p.N, 1_000) }},
 		{"replace 20, ms", func() error { return replace(r, 0, min(p.N, 1_000), 20) }},
+		{"first toolset, ms", func() error {
+			if !finder.Toolset(ctx, &toolset.SetOptions{Share: -1}).Searching {
+				return errors.New("got a model that sees all tools, want one that has to search")
+			}
+			return nil
+		}},
+		{"", func() error { time.Sleep(time.Second); return nil }}, // the model thinks
 		{"first search, ms", search},
 		{"first turn, ms", turn},
 	} {
-		if f[step.name], err = timed(step.run); err != nil {
+		took, err := timed(step.run)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", step.name, err)
+		}
+		if step.name != "" {
+			f[step.name] = took
 		}
 		if step.name == "fill, ms" {
 			f["heap, MB"] = max(0, weigh().heap-before.heap)

@@ -13,7 +13,8 @@ import (
 )
 
 // A searchIndex ranks the listed tools by their words. It follows the catalogue at each
-// search, and costs nothing before.
+// search, and before that in the background once a model is told of tools by which it
+// searches, see warm. It costs nothing before.
 type searchIndex struct {
 	names names.Names   // of the registry
 	turn  chan struct{} // holds one token; its holder may change the index
@@ -69,9 +70,14 @@ func (ix *searchIndex) follow(ctx context.Context, s *registry.Snapshot) error {
 	select {
 	case <-ix.turn:
 		defer func() { ix.turn <- struct{}{} }()
+		return ix.update(ctx, s)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// update is follow for the holder of turn.
+func (ix *searchIndex) update(ctx context.Context, s *registry.Snapshot) error {
 	if ix.version >= s.Version() { // no other goroutine writes it now
 		return nil
 	}

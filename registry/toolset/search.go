@@ -55,8 +55,9 @@ type Match struct {
 // While one search has the tools embedded, another does not wait for that: tools
 // without a vector are ranked by words alone.
 //
-// The first search reads the whole catalogue, a later one what has changed since. If
-// ctx ends before that, the next search goes on from there.
+// The first search reads the whole catalogue, a later one what has changed since, unless
+// [Finder.Toolset] has had it read in the background; a search that comes meanwhile waits
+// for that. If ctx ends before, the next search goes on from there.
 func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 	if err := f.made(); err != nil {
 		return nil, err

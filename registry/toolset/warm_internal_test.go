@@ -1,0 +1,90 @@
+package toolset
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A model that has to search is told of its tools, and they are read in the background for
+// its first search; again when they have changed. Nothing is read where no search comes.
+func TestToolsetReadsToolsInTheBackground(t *testing.T) {
+	r := registry.New(nil)
+	f, err := New(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := func(tools int) {
+		t.Helper()
+		var all []registry.Tool
+		for i := range tools {
+			all = append(all, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: fmt.Sprintf("tool%d", i)}}})
+		}
+		if _, err := r.Replace(registry.Server{Name: "s"}, all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	indexed := func() int { // once nothing is read any more
+		<-f.index.turn
+		defer func() { f.index.turn <- struct{}{} }()
+		return f.index.words.Len()
+	}
+	replace(10)
+	f.Toolset(t.Context(), nil)
+	if got := indexed(); got != 0 {
+		t.Errorf("a model that sees all tools: got %d in the index, want none", got)
+	}
+	for _, want := range []int{500, 501, 400} {
+		replace(want)
+		for range 3 {
+			f.Toolset(t.Context(), nil)
+		}
+		if got := indexed(); got != want {
+			t.Errorf("got %d tools in the index, want %d", got, want)
+		}
+		if got := f.index.version; got != r.Snapshot().Version() {
+			t.Errorf("%d tools: got the index of version %d, want %d", want, got, r.Snapshot().Version())
+		}
+	}
+}
+
+// A search that comes while the tools are read waits for that, and does not read them
+// itself.
+func TestSearchWaitsForWhatIsRead(t *testing.T) {
+	r := registry.New(nil)
+	f, err := New(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Add(&bareTool{&registry.Definition{Name: "count", InputSchema: json.RawMessage(`{}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	<-f.index.turn // as if they were read now
+	found := make(chan int)
+	go func() {
+		matches, err := f.Search(t.Context(), Query{Text: "count"})
+		if err != nil {
+			t.Error(err)
+		}
+		found <- len(matches)
+	}()
+	f.index.warm(r.Snapshot()) // starts nothing
+	select {
+	case n := <-found:
+		t.Errorf("got %d matches before the tools were read", n)
+	default:
+	}
+	if err := f.index.update(t.Context(), r.Snapshot()); err != nil {
+		t.Error(err)
+	}
+	read := &f.index.read[0]
+	f.index.turn <- struct{}{}
+	if got := <-found; got != 1 {
+		t.Errorf("got %d matches, want 1", got)
+	}
+	if got := &f.index.read[0]; got != read {
+		t.Error("the tools were read twice, want once")
+	}
+}
