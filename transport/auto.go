@@ -42,6 +42,8 @@ type Auto struct {
 	// NoStream, if set, is what the connections with one server know of it together, as
 	// for [HTTP].
 	NoStream *atomic.Bool
+	// Session, if set, keeps the session of a connection for the next one, as for [HTTP].
+	Session *Session
 
 	sse atomic.Bool // the server speaks HTTP+SSE
 }
@@ -60,7 +62,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 		}
 		return c, nil
 	}
-	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream}
+	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream, a.Session}
 	h, err := recipe.connect()
 	if err != nil {
 		return nil, err

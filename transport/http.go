@@ -56,6 +56,9 @@ type HTTP struct {
 	// that it has no listening stream (HTTP status 405), so that the others do not ask
 	// for one. It is set by a connection, and may be shared. Default: each asks.
 	NoStream *atomic.Bool
+	// Session, if set, keeps the session of a connection for the next one, as far as it
+	// is told to. It is of one user. Default: a connection ends its session.
+	Session *Session
 }
 
 // Connect prepares a connection. It sends nothing: the handshake is the
@@ -73,7 +76,7 @@ func (h *HTTP) connect() (*httpConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpConn{webConn: c, noStream: h.NoStream, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
+	return &httpConn{webConn: c, recipe: h, noStream: h.NoStream, exchanges: make(map[jsonrpc.ID]context.CancelFunc)}, nil
 }
 
 // An httpConn is one connection over streamable HTTP. It owns a goroutine for
@@ -82,12 +85,15 @@ func (h *HTTP) connect() (*httpConn, error) {
 // data plane run on their callers' goroutines.
 type httpConn struct {
 	*webConn
+	recipe   *HTTP
 	noStream *atomic.Bool // shared with others; may be nil
 
 	mu        sync.Mutex
 	session   string      // session id of a legacy session
 	version   string      // protocol version of a legacy session
 	fields    http.Header // of its posts; never changed; nil if not known yet
+	opened    *opening    // of that session; nil if there is none
+	resumed   bool        // the session is that of a former connection
 	modern    bool        // a request of revision 2026-07-28 was sent last
 	exchanges map[jsonrpc.ID]context.CancelFunc
 	running   int   // requests that may still learn that the session is lost
@@ -113,6 +119,11 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	if opts.Numbered != nil {
 		opts.Numbered(call.ID)
 	}
+	if method == methodInitialize {
+		if result := c.takeOver(ctx, params); result != nil {
+			return result, nil
+		}
+	}
 	header := requestHeader(method, params)
 	if header != nil {
 		for name, value := range opts.Header {
@@ -135,7 +146,7 @@ func (c *httpConn) Call(ctx context.Context, method string, params json.RawMessa
 	answer, ended, failed := call.Poll(opts.Progress)
 	if ended && failed == nil {
 		if method == methodInitialize && answer.Error == nil {
-			c.keepVersion(answer.Result)
+			c.keepVersion(params, answer.Result)
 		}
 		return result(method, answer)
 	}
@@ -442,7 +453,9 @@ func (c *httpConn) send(ctx context.Context, frame []byte, header http.Header) e
 // ends all requests here.
 func (c *httpConn) Close() error {
 	c.closeOnce.Do(func() {
-		c.deleteSession()
+		if !c.hold() {
+			c.deleteSession()
+		}
 		c.fail(errClosed)
 		c.notes.wait()
 		c.wait()

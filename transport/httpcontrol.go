@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,12 @@ func (c *httpConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if header != nil {
 		header.Set(headerMethod, req.Method)
 	}
-	err = c.send(ctx, frame, header)
+	c.mu.Lock()
+	known := c.resumed && req.Method == noteInitialized // the server has seen it
+	c.mu.Unlock()
+	if !known {
+		err = c.send(ctx, frame, header)
+	}
 	switch req.Method {
 	case noteCancelled:
 		return nil // the server may have answered, and forgotten the request
@@ -149,7 +155,13 @@ func (c *httpConn) control(ctx context.Context, req *jsonrpc.Request, frame []by
 	return c.exchange(ctx, frame, requestHeader(req.Method, req.Params), deliver, func() bool { return answered })
 }
 
-func (c *httpConn) keepVersion(initialized json.RawMessage) {
+// keepVersion notes the result of initialize, which agrees on a revision.
+func (c *httpConn) keepVersion(params, initialized json.RawMessage) {
+	if c.recipe.Session != nil {
+		c.mu.Lock()
+		c.opened = &opening{bytes.Clone(params), bytes.Clone(initialized)}
+		c.mu.Unlock()
+	}
 	for key, value := range jsonscan.Fields(initialized) {
 		if string(key) == "protocolVersion" {
 			if version, ok := jsonscan.String(value); ok && httpfield.ValidValue(version) {

@@ -174,6 +174,21 @@ func (t *Table) Idle() bool {
 	return t.open == 0
 }
 
+// Last returns the number of the last request; 0: there was none.
+func (t *Table) Last() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
+}
+
+// Continue has the next request numbered as if the last one had this number, or its own if
+// that is more.
+func (t *Table) Continue(last int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = max(t.last, last)
+}
+
 // IDs returns the ids of the requests in flight.
 func (t *Table) IDs() []int64 {
 	t.mu.Lock()
