@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/internal/turnover"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A pool holds the conns of users. There are never more than it has places, those that
@@ -23,6 +24,7 @@ type pool struct {
 	mu       sync.Mutex // guards the following, and the quotas
 	conns    map[session.Key]*conn
 	turnover turnover.Turnover[session.Key]
+	kept     lru.Map[session.Key, *keptSession] // of conns that were ended for others
 }
 
 // A quota is a number of places for conns: all, or those that one server may have. A
@@ -191,6 +193,7 @@ func (p *pool) expelLocked(r *quota) {
 			r.leaving++
 			l.evicted = r
 			p.turnover.Lost(l.key)
+			l.session.Keep()
 			p.closeLocked(l)
 		}
 	}
@@ -222,10 +225,12 @@ func (p *pool) rest(l *conn) {
 	}
 }
 
-// retire ends the conns at a server when their calls have finished.
+// retire ends the conns at a server when their calls have finished, and the sessions that
+// are kept there.
 func (p *pool) retire(s *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endSessionsLocked(s)
 	for _, l := range p.conns {
 		if l.server == s {
 			l.end()
@@ -247,6 +252,13 @@ func (p *pool) closeLocked(l *conn) {
 // freed gives the places of a closed conn to calls that wait. In the same step it is said not
 // to be leaving any more, so that no other call counts on it.
 func (p *pool) freed(l *conn) {
+	for _, former := range p.free(l) {
+		former.End()
+	}
+}
+
+// free is freed but for the sessions that it returns, which are to be ended.
+func (p *pool) free(l *conn) []*transport.Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range l.quotas {
@@ -255,6 +267,7 @@ func (p *pool) freed(l *conn) {
 	if l.evicted != nil {
 		l.evicted.leaving--
 	}
+	return p.keepLocked(l)
 }
 
 // abandon ends a conn when its calls have finished.
@@ -267,10 +280,12 @@ func (p *pool) abandon(l *conn) {
 	}
 }
 
-// halt keeps the conns at a server from being taken, and returns them to be closed.
+// halt keeps the conns at a server from being taken, and returns them to be closed. It ends
+// the sessions that are kept there.
 func (p *pool) halt(s *server) []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endSessionsLocked(s)
 	var conns []*conn
 	for key, l := range p.conns {
 		if l.server == s {

@@ -177,11 +177,13 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	case err != nil:
 		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
 	}
-	t, err := s.connectable(key, header)
+	former := s.host.pool.sessionOf(s, key)
+	t, err := s.connectable(key, header, former)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)
 	}
 	l := newConn(s, key, mcp.NewClient(s.entry.Name, t, s.userOptions(key.User)))
+	l.session = former
 	l.idleAfter, l.idle = s.idleTimeout(), s.host.pool.rest
 	return l, nil
 }

@@ -18,6 +18,7 @@ type Options struct {
 	OAuth    auth.OAuthHandler   // may be nil
 	Watchdog *transport.Watchdog // of the process of a local server
 	Shared   *origin.Origin      // by the transports of one server's users; nil: nothing
+	Session  *transport.Session  // of a user, to go on with; may be nil
 	Users    int                 // at a time; less than zero: any number
 }
 
@@ -61,11 +62,11 @@ func Transport(e *config.Server, o *Options) (mcp.Transport, error) {
 	})
 	switch e.Transport {
 	case config.TransportHTTP:
-		return &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream()}, nil
+		return &transport.HTTP{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream(), Session: o.Session}, nil
 	case config.TransportSSE:
 		return &transport.SSE{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage}, nil
 	case config.TransportAuto:
-		return &transport.Auto{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream()}, nil
+		return &transport.Auto{URL: e.URL, Header: all, OAuth: o.OAuth, RoundTripper: sockets, TLS: settings, Proxy: proxy, MaxMessage: e.Limits.MaxMessage, NoStream: o.Shared.NoStream(), Session: o.Session}, nil
 	}
 	return nil, fmt.Errorf("unknown transport %q", e.Transport)
 }

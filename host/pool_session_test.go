@@ -1,0 +1,254 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A sessionServer is a server of many users over HTTP that counts sessions and requests.
+type sessionServer struct {
+	*httptest.Server
+
+	mu     sync.Mutex // guards the following
+	begun  int
+	living map[string]string // user by session
+	calls  map[string]int    // by session
+	counts map[string]int    // requests by method, of JSON-RPC or HTTP
+	ended  chan struct{}     // closed and replaced when a session is ended
+}
+
+func newSessionServer(t *testing.T) *sessionServer {
+	s := &sessionServer{living: map[string]string{}, calls: map[string]int{}, counts: map[string]int{}, ended: make(chan struct{})}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *sessionServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user, id := r.Header.Get("Authorization"), r.Header.Get("Mcp-Session-Id")
+	if id != "" && s.living[id] != user {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if r.Method != http.MethodPost {
+		s.counts[r.Method]++
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		delete(s.living, id)
+		close(s.ended)
+		s.ended = make(chan struct{})
+		return
+	}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	s.counts[m.Method]++
+	result := ""
+	switch m.Method {
+	case "initialize":
+		s.begun++
+		id = fmt.Sprint("session", s.begun)
+		s.living[id] = user
+		w.Header().Set("Mcp-Session-Id", id)
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		s.calls[id]++
+		result = fmt.Sprintf(`{"content":[{"type":"text","text":"%s %d"}]}`, user, s.calls[id])
+	case "server/discover":
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`, m.ID)
+		return
+	default:
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+func (s *sessionServer) count(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.counts[method]
+}
+
+// awaitSessions waits until so many sessions are alive.
+func (s *sessionServer) awaitSessions(t *testing.T, want int) {
+	t.Helper()
+	ctx := watchdog(t)
+	for {
+		s.mu.Lock()
+		living, ended := len(s.living), s.ended
+		s.mu.Unlock()
+		if living == want {
+			return
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			t.Fatalf("got %d sessions at the server, want %d", living, want)
+		}
+	}
+}
+
+// newSessionHost returns a host with places for so many users' clients at the server, whose
+// tools the user called first has discovered.
+func newSessionHost(t *testing.T, s *sessionServer, places int, change func(*host.Options)) *host.Host {
+	t.Helper()
+	opts := &host.Options{StateDir: host.NoState, MaxUserClients: places, UserHeaders: acceptBearer}
+	if change != nil {
+		change(opts)
+	}
+	h := acceptNew(t, opts, acceptFor(config.IdentityHeader, acceptParse(t, "s", fmt.Sprintf(`{"url": %q, "type": "http"}`, s.URL))))
+	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// countAs calls the tool as a user, and checks how many calls the session of the user has had.
+func countAs(t *testing.T, h *host.Host, user string, want int) {
+	t.Helper()
+	got, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
+	if want := fmt.Sprintf("Bearer %s %d", user, want); got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// A user who comes back after their client was closed for another user goes on with their
+// session: it costs two requests. When the host is closed no session is left.
+func TestExpelledUserGoesOn(t *testing.T) {
+	s := newSessionServer(t)
+	const places, users, rounds = 2, 8, 4
+	h := newSessionHost(t, s, places, nil)
+	for round := range rounds {
+		for _, user := range acceptUsers(users) {
+			countAs(t, h, user, round+1)
+		}
+	}
+	if got, want := s.count("initialize"), users+1; got != want {
+		t.Errorf("got %d sessions, want %d: one for each user", got, want)
+	}
+	if got := s.count("tools/list"); got != users*rounds+1 {
+		t.Errorf("got %d lists of tools, want %d: one for each client", got, users*rounds+1)
+	}
+	if got := s.count(http.MethodDelete); got != 0 {
+		t.Errorf("got %d sessions ended, want none", got)
+	}
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+	s.awaitSessions(t, 0)
+}
+
+// Of more users than sessions are kept, those that came last have theirs.
+func TestKeptSessionsAreBounded(t *testing.T) {
+	s := newSessionServer(t)
+	h := newSessionHost(t, s, 1, nil)
+	users := acceptUsers(20)
+	for _, user := range users {
+		countAs(t, h, user, 1)
+	}
+	const kept = 16 // and one is in use
+	s.awaitSessions(t, kept+1)
+	countAs(t, h, users[10], 2)
+	countAs(t, h, users[0], 1)
+}
+
+// A server that has forgotten the session of a user who comes back costs them nothing but
+// another handshake.
+func TestForgottenSessionIsMadeAnew(t *testing.T) {
+	s := newSessionServer(t)
+	h := newSessionHost(t, s, 1, nil)
+	countAs(t, h, "anna", 1)
+	countAs(t, h, "bert", 1)
+	s.mu.Lock()
+	clear(s.living)
+	s.mu.Unlock()
+	countAs(t, h, "anna", 1)
+	countAs(t, h, "anna", 2)
+}
+
+// A session is ended if its user stays away, and with the clients of users when the server
+// is restarted.
+func TestKeptSessionsAreEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		idle time.Duration
+		end  func(*testing.T, *host.Host)
+	}{
+		"idle": {time.Millisecond, func(*testing.T, *host.Host) {}},
+		"restart": {time.Hour, func(t *testing.T, h *host.Host) {
+			if err := h.Restart(watchdog(t), "s"); err != nil {
+				t.Error(err)
+			}
+		}},
+		"disable": {time.Hour, func(t *testing.T, h *host.Host) {
+			if err := h.Disable(watchdog(t), "s"); err != nil {
+				t.Error(err)
+			}
+		}},
+		"remove": {time.Hour, func(t *testing.T, h *host.Host) {
+			if _, err := h.Apply(watchdog(t), &config.Config{}); err != nil {
+				t.Error(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSessionServer(t)
+			h := newSessionHost(t, s, 1, func(o *host.Options) { o.IdleTimeout = c.idle })
+			for _, user := range acceptUsers(5) {
+				_, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			c.end(t, h)
+			s.awaitSessions(t, 0)
+		})
+	}
+}
+
+// A user whose fields are others now has a session of their own, and the one before is ended.
+func TestSessionOfAnotherLoginIsNotUsed(t *testing.T) {
+	s := newSessionServer(t)
+	var mu sync.Mutex
+	logins := map[string]string{}
+	h := newSessionHost(t, s, 1, func(o *host.Options) {
+		o.UserHeaders = func(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return http.Header{"Authorization": {"Bearer " + key.User + logins[key.User]}}, nil
+		}
+	})
+	countAs(t, h, "anna", 1)
+	countAs(t, h, "bert", 1)
+	mu.Lock()
+	logins["anna"] = "-anew"
+	mu.Unlock()
+	got, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), "anna"), "s__count", nil))
+	if want := "Bearer anna-anew 1"; got != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	s.awaitSessions(t, 3) // of the first user, and one each
+}
