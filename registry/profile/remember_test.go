@@ -133,7 +133,7 @@ func TestKnownToolsDoNotAllocate(t *testing.T) {
 	r := thousand(t)
 	for _, p := range everyProvider() {
 		toolsOf(t, r, p, profile.Options{})
-		const most = 100 // for all of the turn
+		const most = 25 // for all of the turn
 		if got := testing.AllocsPerRun(5, func() { toolsOf(t, r, p, profile.Options{}) }); got > most {
 			t.Errorf("%s: got %v allocations for 1000 known tools, want at most %d", p, got, most)
 		}
