@@ -31,8 +31,7 @@ type conn struct {
 	quotas  []*quota           // where it has places; set once
 	evicted *quota             // where another waits for its place; nil: nowhere. Guarded by the pool
 
-	stop   context.CancelFunc // ends the goroutine that follows the client; nil if there is none
-	follow sync.WaitGroup
+	follower *follower // nil: none follows the client, which is that of one user
 
 	mu       sync.Mutex // guards the following
 	taken    int
@@ -150,14 +149,6 @@ func (l *conn) busyLocked() {
 	}
 }
 
-// stopFollowing ends the goroutine that follows the client.
-func (l *conn) stopFollowing() {
-	if l.stop != nil {
-		l.stop()
-	}
-	l.follow.Wait()
-}
-
 // close ends the conn when it is taken no more, or when ctx ends. It returns ctx's
 // error if calls were cut off.
 func (l *conn) close(ctx context.Context) error {
@@ -169,7 +160,9 @@ func (l *conn) close(ctx context.Context) error {
 	case <-l.quiet:
 	case <-ctx.Done():
 	}
-	l.stopFollowing()
+	if l.follower != nil {
+		l.follower.end()
+	}
 	err := l.client.Shutdown(ctx)
 	l.server.origin.Rest()
 	if l.gone != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
@@ -24,42 +25,99 @@ const (
 	listPatience = 5 * time.Second
 )
 
-// follow keeps the tools listed as the state of the client for all users wants it, until ctx
-// ends.
-func (s *server) follow(ctx context.Context, l *conn) {
-	defer s.settle()
-	stage := Stage("")
-	told := func() {
-		s.host.broadcast()
-		if now := s.status(); now.Stage != stage {
-			s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(stage), string(now.Stage), now.Err))
-			stage = now.Stage
-		}
+// A follower keeps the tools listed as the state of the client for all users wants it. It
+// has a goroutine only while it has something to do.
+type follower struct {
+	server *server
+	conn   *conn
+	ctx    context.Context // ends with it
+	cancel context.CancelFunc
+	work   sync.WaitGroup // its goroutine
+	stage  Stage          // told of last; of the goroutine
+
+	mu      sync.Mutex // guards the following
+	running bool       // there is a goroutine
+	again   bool       // the state has changed since it looked
+	ended   bool
+}
+
+// newFollower returns the follower of a conn whose client was not used yet.
+func newFollower(s *server, l *conn) *follower {
+	f := &follower{server: s, conn: l}
+	f.ctx, f.cancel = context.WithCancel(s.host.ctx)
+	l.client.OnChange(f.changed)
+	return f
+}
+
+// changed has the goroutine look at the state, and starts it if there is none. It does not
+// wait, as the client is locked.
+func (f *follower) changed() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.again = true; f.running || f.ended {
+		return
 	}
-	for state := range l.client.Watch(ctx) {
-		if state.Phase == mcp.Waiting {
-			s.slot.meter.fail(s.entry, state.Err)
+	f.running = true
+	f.work.Go(func() {
+		for f.next() {
+			f.look(f.conn.client.State())
 		}
-		switch state.Phase {
-		case mcp.Ready:
-			s.keepListed(ctx, l, told)
-		case mcp.Connecting:
-			s.tools.lost()
-		case mcp.Waiting:
-			var denied *LaunchNotAllowedError
-			if errors.As(state.Err, &denied) {
-				s.withhold(l, denied)
-			}
-			s.tools.lost()
-			s.settle()
-			l.begun()
-		case mcp.Authenticating:
-			// The tools stay: a call of one fails with the login that it wants.
-			s.tools.keep()
-			s.settle()
-			l.begun()
+	})
+}
+
+// next reports whether the goroutine is to look at the state; otherwise it ends.
+func (f *follower) next() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running, f.again = f.again && !f.ended, false
+	return f.running
+}
+
+// end returns when there is no goroutine any more, and there will be none.
+func (f *follower) end() {
+	f.mu.Lock()
+	f.ended = true
+	f.mu.Unlock()
+	f.cancel()
+	f.work.Wait()
+	f.server.settle()
+}
+
+// look does what a state asks for.
+func (f *follower) look(state mcp.State) {
+	s, l := f.server, f.conn
+	if state.Phase == mcp.Waiting {
+		s.slot.meter.fail(s.entry, state.Err)
+	}
+	switch state.Phase {
+	case mcp.Ready:
+		s.keepListed(f.ctx, l, f.told)
+	case mcp.Connecting:
+		s.tools.lost()
+	case mcp.Waiting:
+		var denied *LaunchNotAllowedError
+		if errors.As(state.Err, &denied) {
+			s.withhold(l, denied)
 		}
-		told()
+		s.tools.lost()
+		s.settle()
+		l.begun()
+	case mcp.Authenticating:
+		// The tools stay: a call of one fails with the login that it wants.
+		s.tools.keep()
+		s.settle()
+		l.begun()
+	}
+	f.told()
+}
+
+// told tells who watches the host, and the log if it is at another stage.
+func (f *follower) told() {
+	s := f.server
+	s.host.broadcast()
+	if now := s.status(); now.Stage != f.stage {
+		s.host.events.Record(context.Background(), events.OfStage(s.entry.Name, string(f.stage), string(now.Stage), now.Err))
+		f.stage = now.Stage
 	}
 }
 
@@ -151,17 +209,17 @@ func (s *server) listWithin(ctx context.Context, l *conn, limit time.Duration) (
 		}
 		l.unread.Store(&readFail{time.Now(), err})
 		s.slot.meter.fail(s.entry, unread)
-		if l.stop != nil {
+		if l.follower != nil {
 			s.tools.fail(unread)
 		}
 		return nil, err
 	}
 	known := newListing(state, l.client, tools)
-	if l.stop != nil { // it is followed: the one for all users
+	if l.follower != nil { // it is followed: the one for all users
 		s.tools.put(known)
 	}
 	l.known.Store(known)
-	if l.stop == nil { // no goroutine follows it and tells that it is connected
+	if l.follower == nil { // nothing follows it and tells that it is connected
 		s.host.broadcast()
 	}
 	return known, nil

@@ -115,7 +115,7 @@ func (s *server) start(public bool) {
 		var l *conn
 		if l, err = s.open(); err == nil {
 			l.drop()
-			return // the goroutine that follows the conn settles
+			return // the conn's follower settles
 		}
 	}
 	if err == nil && s.perUser() {
@@ -180,16 +180,14 @@ func (s *server) open() (*conn, error) {
 	case s.conn != nil && s.conn.take():
 		return s.conn, nil
 	}
-	ctx, stop := context.WithCancel(s.host.ctx)
 	l := newConn(s, session.Key{Server: s.entry.Name}, mcp.NewClient(s.entry.Name, t, s.options()))
-	l.stop = stop
+	l.follower = newFollower(s, l)
 	if s.entry.Lazy {
 		l.idleAfter, l.idle, l.starting = s.idleTimeout(), s.rest, true
 	}
 	l.take()
-	l.client.Connect()
 	s.conn = l
-	l.follow.Go(func() { s.follow(ctx, l) })
+	l.client.Connect()
 	return l, nil
 }
 

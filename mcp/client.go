@@ -30,6 +30,7 @@ type Client struct {
 	started  bool
 	state    State
 	changed  chan struct{}            // closed and replaced when state or current changes
+	onChange func()                   // called then; may be nil
 	current  *life                    // while Ready, and while Authenticating if a life needs it
 	attempts int                      // attempts to connect that have ended
 	draining bool                     // Shutdown was called: no new requests
@@ -132,6 +133,15 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 			}
 		}
 	}
+}
+
+// OnChange has f called after each change of the state, in place of a goroutine that ranges
+// over [Client.Watch]. The client is locked meanwhile: f must return at once, and call
+// nothing of the client. OnChange is called once, before the first use of the client.
+func (c *Client) OnChange(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.onChange = f
 }
 
 // Ready connects if necessary and returns when the server answers. It returns an
@@ -332,6 +342,9 @@ func (c *Client) setLocked(s State, current *life) {
 	}
 	c.state, c.current = s, current
 	c.broadcastLocked()
+	if c.onChange != nil {
+		c.onChange()
+	}
 }
 
 func (c *Client) broadcastLocked() {

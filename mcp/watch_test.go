@@ -72,3 +72,37 @@ func TestWatchEnds(t *testing.T) {
 		}
 	})
 }
+
+// OnChange is told of each change, and State is the new one for a goroutine that it wakes.
+func TestOnChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		c := newClient(t, server, nil)
+		woken := make(chan struct{}, 1)
+		c.OnChange(func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		for _, step := range []struct {
+			do   func()
+			want mcp.Phase
+		}{
+			{func() { ready(t, c) }, mcp.Ready},
+			{func() { server.Down(errDown); server.Disconnect() }, mcp.Waiting},
+			{func() { _ = c.Close() }, mcp.Closed},
+		} {
+			step.do()
+			synctest.Wait()
+			select {
+			case <-woken:
+			default:
+				t.Errorf("got no call before %v", step.want)
+			}
+			if got := c.State().Phase; got != step.want {
+				t.Errorf("got %v, want %v", got, step.want)
+			}
+		}
+	})
+}
