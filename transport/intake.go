@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
+	"github.com/mcpbelt/mcpbelt/internal/stall"
 )
 
 // An interruptible is a duplex whose Read can be interrupted and go on later.
@@ -55,8 +56,8 @@ func (s *stream) newIntake() {
 		turn:      make(chan struct{}, 1),
 		wanted:    make(chan struct{}, 1),
 		lull:      lull,
-		lines: lineReader{r: d, lazy: newLazyReader(d), limit: s.limit, heard: s.hear, stall: &stall{over: func() {
-			s.goes(func() { s.fail(errStalled) })
+		lines: lineReader{r: d, lazy: newLazyReader(d), limit: s.limit, heard: s.hear, stall: &stall.Watch{Over: func() {
+			s.goes(func() { s.fail(stall.Err) })
 		}}},
 	}
 	in := &s.intake
@@ -82,7 +83,7 @@ func (in *intake) resume(err error) bool {
 // readAll is the goroutine that reads the stream to its end.
 func (s *stream) readAll() {
 	in := &s.intake
-	defer in.lines.stall.stop()
+	defer in.lines.stall.Stop()
 	in.turn <- struct{}{}
 	for in.err == nil && s.ended.Err() == nil {
 		answered := s.readLine()

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/mcpbelt/mcpbelt/internal/stall"
 )
 
 // keptOfOversize is how much of the beginning and of the end of an oversize
@@ -25,8 +27,8 @@ type lineReader struct {
 	r     io.Reader
 	lazy  lazyReader // r, if it can read lazily
 	limit int64
-	heard func() // called when something is read; may be nil
-	stall *stall // waits for the rest of a message; may be nil
+	heard func()       // called when something is read; may be nil
+	stall *stall.Watch // waits for the rest of a message; may be nil
 
 	buf      []byte // unread bytes are buf[start:end]; nil while a lazy reader waits
 	start    int
@@ -113,11 +115,11 @@ func (l *lineReader) next() (line, error) {
 func (l *lineReader) read(p, begun []byte) (int, error) {
 	waits := l.stall != nil && beginsMessage(begun)
 	if waits {
-		l.stall.start()
+		l.stall.Start()
 	}
 	n, err := l.r.Read(p)
 	if waits && n > 0 {
-		l.stall.stop()
+		l.stall.Stop()
 	}
 	if l.heard != nil && n > 0 {
 		l.heard()
@@ -249,4 +251,15 @@ func (p *pieces) cut() {
 		p.all[i+1] = nil
 	}
 	p.all, p.last = p.all[:1], 2*keptOfOversize
+}
+
+// beginsMessage reports whether text is the beginning of a message, or of a batch of
+// them, and not of a line of another kind.
+func beginsMessage(text []byte) bool {
+	const blanks = " \t\r"
+	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), blanks)
+	if rest, batch := bytes.CutPrefix(text, []byte("[")); batch {
+		text = bytes.TrimLeft(rest, blanks)
+	}
+	return len(text) > 0 && text[0] == '{'
 }

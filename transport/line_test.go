@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/stall"
 )
 
 func readLines(r io.Reader, limit int64) (got []string) {
@@ -79,7 +81,7 @@ func (r *interrupted) Read(p []byte) (int, error) {
 func TestLineReaderStallsWhileInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
-		l := lineReader{r: &interrupted{}, limit: 1 << 10, stall: &stall{over: func() { close(over) }}}
+		l := lineReader{r: &interrupted{}, limit: 1 << 10, stall: &stall.Watch{Over: func() { close(over) }}}
 		begin := time.Now()
 		for time.Since(begin) < time.Hour {
 			if _, err := l.next(); err != os.ErrDeadlineExceeded {
