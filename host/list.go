@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/again"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -25,67 +25,34 @@ const (
 	listPatience = 5 * time.Second
 )
 
-// A follower keeps the tools listed as the state of the client for all users wants it. It
-// has a goroutine only while it has something to do.
+// A follower keeps the tools listed as the state of the client for all users wants it.
 type follower struct {
 	server *server
 	conn   *conn
 	ctx    context.Context // ends with it
 	cancel context.CancelFunc
-	work   sync.WaitGroup // its goroutine
-	stage  Stage          // told of last; of the goroutine
-
-	mu      sync.Mutex // guards the following
-	running bool       // there is a goroutine
-	again   bool       // the state has changed since it looked
-	ended   bool
+	task   *again.Task // looks at the state
+	stage  Stage       // told of last; of the task
 }
 
 // newFollower returns the follower of a conn whose client was not used yet.
 func newFollower(s *server, l *conn) *follower {
 	f := &follower{server: s, conn: l}
 	f.ctx, f.cancel = context.WithCancel(s.host.ctx)
-	l.client.OnChange(f.changed)
+	f.task = again.New(f.look)
+	l.client.OnChange(f.task.Wake)
 	return f
 }
 
-// changed has the goroutine look at the state, and starts it if there is none. It does not
-// wait, as the client is locked.
-func (f *follower) changed() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.again = true; f.running || f.ended {
-		return
-	}
-	f.running = true
-	f.work.Go(func() {
-		for f.next() {
-			f.look(f.conn.client.State())
-		}
-	})
-}
-
-// next reports whether the goroutine is to look at the state; otherwise it ends.
-func (f *follower) next() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.running, f.again = f.again && !f.ended, false
-	return f.running
-}
-
-// end returns when there is no goroutine any more, and there will be none.
 func (f *follower) end() {
-	f.mu.Lock()
-	f.ended = true
-	f.mu.Unlock()
 	f.cancel()
-	f.work.Wait()
+	f.task.End()
 	f.server.settle()
 }
 
-// look does what a state asks for.
-func (f *follower) look(state mcp.State) {
-	s, l := f.server, f.conn
+// look does what the state asks for.
+func (f *follower) look() {
+	s, l, state := f.server, f.conn, f.conn.client.State()
 	if state.Phase == mcp.Waiting {
 		s.slot.meter.fail(s.entry, state.Err)
 	}

@@ -3,8 +3,10 @@ package host
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/host/internal/sessions"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
 	"github.com/mcpbelt/mcpbelt/internal/turnover"
@@ -12,19 +14,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
+// keptPerPlace is how many sessions are kept for each place.
+const keptPerPlace = 16
+
 // A pool holds the conns of users. There are never more than it has places, those that
 // are being closed included; a call that needs a place waits, in turn, until a conn that
 // is not taken is ended. Of several servers each has three quarters of the places at most: one
 // that does not answer leaves some to the users of the others.
 type pool struct {
 	host   *Host
-	all    *quota      // all places
-	making keylock.Set // by key: held while a conn is made
+	all    *quota          // all places
+	making keylock.Set     // by key: held while a conn is made
+	kept   *sessions.Store // of conns that were ended for others
 
 	mu       sync.Mutex // guards the following, and the quotas
 	conns    map[session.Key]*conn
 	turnover turnover.Turnover[session.Key]
-	kept     lru.Map[session.Key, *keptSession] // of conns that were ended for others
 }
 
 // A quota is a number of places for conns: all, or those that one server may have. A
@@ -41,7 +46,7 @@ type quota struct {
 func newQuota(places int) *quota { return &quota{places: make(chan struct{}, places)} }
 
 func newPool(h *Host, places int) *pool {
-	return &pool{host: h, all: newQuota(places), conns: map[session.Key]*conn{}}
+	return &pool{host: h, all: newQuota(places), kept: sessions.New(min(places, math.MaxInt/keptPerPlace)*keptPerPlace, h.visit), conns: map[session.Key]*conn{}}
 }
 
 // serverQuota returns a quota for the conns of one server.
@@ -230,7 +235,7 @@ func (p *pool) rest(l *conn) {
 func (p *pool) retire(s *server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.endSessionsLocked(s)
+	p.endKept(s)
 	for _, l := range p.conns {
 		if l.server == s {
 			l.end()
@@ -252,9 +257,7 @@ func (p *pool) closeLocked(l *conn) {
 // freed gives the places of a closed conn to calls that wait. In the same step it is said not
 // to be leaving any more, so that no other call counts on it.
 func (p *pool) freed(l *conn) {
-	for _, former := range p.free(l) {
-		former.End()
-	}
+	sessions.EndAll(p.free(l))
 }
 
 // free is freed but for the sessions that it returns, which are to be ended.
@@ -267,7 +270,26 @@ func (p *pool) free(l *conn) []*transport.Session {
 	if l.evicted != nil {
 		l.evicted.leaving--
 	}
-	return p.keepLocked(l)
+	if l.session == nil || !l.session.Kept() {
+		return nil
+	}
+	l.server.mu.Lock()
+	stopped := l.server.stopped
+	l.server.mu.Unlock()
+	if stopped { // and the sessions that were kept have been taken out
+		return []*transport.Session{l.session}
+	}
+	return p.kept.Put(l.key, l.server, l.session, l.idleAfter)
+}
+
+// endKept ends, in the background, the sessions that are kept at a server.
+func (p *pool) endKept(s *server) {
+	if all := p.kept.All(s); len(all) > 0 {
+		p.host.ending.Go(func() {
+			sessions.EndAll(all)
+			s.origin.Rest()
+		})
+	}
 }
 
 // abandon ends a conn when its calls have finished.
@@ -285,7 +307,7 @@ func (p *pool) abandon(l *conn) {
 func (p *pool) halt(s *server) []*conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.endSessionsLocked(s)
+	p.endKept(s)
 	var conns []*conn
 	for key, l := range p.conns {
 		if l.server == s {

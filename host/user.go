@@ -177,7 +177,7 @@ func (s *server) userConn(ctx context.Context, key session.Key) (*conn, error) {
 	case err != nil:
 		return nil, fmt.Errorf("server %q: the headers of its user: %w", s.entry.Name, err)
 	}
-	former := s.host.pool.sessionOf(s, key)
+	former := s.host.pool.kept.Take(key, s)
 	t, err := s.connectable(key, header, former)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.entry.Name, err)

@@ -1,0 +1,89 @@
+package sessions_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/host/internal/sessions"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newStore(most int) *sessions.Store {
+	return sessions.New(most, func() (func(), error) { return func() {}, nil })
+}
+
+func userKey(n int) session.Key { return session.Key{User: fmt.Sprint("user", n), Server: "s"} }
+
+// A session is kept for its user and server, once, and the oldest goes where there are too many.
+func TestStore(t *testing.T) {
+	st := newStore(2)
+	old, now := new(int), new(int) // servers
+	var all [4]*transport.Session
+	for i := range all {
+		all[i] = new(transport.Session)
+		end := st.Put(userKey(i), now, all[i], 0)
+		if i < 2 && len(end) > 0 || i >= 2 && (len(end) != 1 || end[0] != all[i-2]) {
+			t.Errorf("session %d: got %d to end", i, len(end))
+		}
+	}
+	if got := st.Take(userKey(3), old); got == all[3] {
+		t.Error("got the session of another server")
+	}
+	if got := st.Take(userKey(3), now); got != all[3] {
+		t.Errorf("got %p, want %p", got, all[3])
+	}
+	if got := st.Take(userKey(3), now); got == all[3] || got == nil {
+		t.Errorf("got %p once it was taken, want another one", got)
+	}
+	again := new(transport.Session)
+	if end := st.Put(userKey(2), now, again, 0); len(end) != 1 || end[0] != all[2] {
+		t.Errorf("got %v to end, want the one that the user had", end)
+	}
+	if got := st.All(old); len(got) != 0 {
+		t.Errorf("got %d sessions of another server, want none", len(got))
+	}
+	if got := st.All(now); len(got) != 1 || got[0] != again {
+		t.Errorf("got %v, want the one that is left", got)
+	}
+	sessions.EndAll(nil)
+}
+
+// A session is kept as long as was said, and one that is taken before does not expire.
+func TestStoreExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := new(int)
+		visits := 0
+		var closing error
+		st := sessions.New(8, func() (func(), error) { visits++; return func() {}, closing })
+		kept := new(transport.Session)
+		st.Put(userKey(1), server, kept, time.Minute)
+		st.Put(userKey(2), server, kept, time.Minute)
+		time.Sleep(30 * time.Second)
+		if got := st.Take(userKey(2), server); got != kept {
+			t.Error("got no session after half of the time")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := st.Take(userKey(1), server); got == kept {
+			t.Error("got the session after its time")
+		}
+		if visits != 1 {
+			t.Errorf("got %d visits, want 1", visits)
+		}
+		closing = errors.New("it is being closed")
+		st.Put(userKey(1), server, kept, time.Minute)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := st.All(server); len(got) != 1 {
+			t.Errorf("got %d sessions of what is being closed, want 1, to be ended by it", len(got))
+		}
+	})
+}
