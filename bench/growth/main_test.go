@@ -113,3 +113,44 @@ func TestTableShowsMedians(t *testing.T) {
 		t.Errorf("got %q, want no axis that was not measured", unwanted)
 	}
 }
+
+// TestTableExplainsSteepExponents writes figures that grow faster than their work: one with
+// an explanation, one without, and one of the SDK.
+func TestTableExplainsSteepExponents(t *testing.T) {
+	r := newResults(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC))
+	for n, v := range map[int]float64{10: 1, 100: 100, 1_000: 10_000} {
+		r.add(point{"tools", "registry", n}, figures{"next turn, µs": v, "another, ms": v, "flat, ms": 1})
+	}
+	for _, n := range []int{1, 4, 16} {
+		r.add(point{"servers", sdkStdio, n}, figures{"open, ms": float64(n * n)})
+	}
+	var out bytes.Buffer
+	if err := r.writeTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n- next turn, µs, registry, 2.00: " + whyOf("tools", "registry", "next turn, µs") + "\n",
+		"\n- another, ms, registry, 2.00: " + unexplained + "\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("got %s, want the line %q", out.String(), want)
+		}
+	}
+	if got := strings.Count(out.String(), "\n- "); got != 2 {
+		t.Errorf("got %d explanations, want 2", got)
+	}
+}
+
+// TestGrowthIsExplained reads what make growth has written, which has a mark where an
+// exponent above 1.1 of this library has no explanation.
+func TestGrowthIsExplained(t *testing.T) {
+	text, err := os.ReadFile("../GROWTH.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, unexplained) {
+			t.Errorf("GROWTH.md: got %q", line)
+		}
+	}
+}

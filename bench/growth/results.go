@@ -172,6 +172,7 @@ func (r *results) write(w io.Writer, plots map[string][]string) error {
 				fmt.Fprintf(&out, "| %s | %s |%s\n", name, s.subject, s.cells(a.sizes))
 			}
 		}
+		r.writeWhys(&out, a)
 	}
 	_, err := w.Write(out.Bytes())
 	return err
