@@ -80,6 +80,7 @@ var house = []room{
 	{path: "host/internal/catalog", floor: 4, wing: joint},
 	{path: "host/internal/events", floor: 4, wing: joint},
 	{path: "host/internal/launch", floor: 4, wing: joint},
+	{path: "host/internal/sessions", floor: 4, wing: joint},
 
 	{path: "host/content", floor: 5, wing: joint},
 	{path: "host/doctor", floor: 5, wing: joint},
