@@ -70,3 +70,21 @@ func ExampleClient_Request() {
 	// Output:
 	// answered
 }
+
+func ExampleClient_OnChange() {
+	c := mcp.NewClient("counting", counter(), nil)
+	changed := make(chan struct{}, 1)
+	c.OnChange(func() {
+		select {
+		case changed <- struct{}{}:
+		default: // it is known already that something has changed
+		}
+	})
+	c.Connect()
+	for c.State().Phase != mcp.Ready {
+		<-changed
+	}
+	fmt.Println(c.State().Server.Name)
+	_ = c.Close()
+	// Output: counting
+}
