@@ -29,6 +29,7 @@ func TestWatch(t *testing.T) {
 		begin = time.Now()
 		w.Start()
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if len(over) != 1 || over[0] != 30*time.Second {
 			t.Errorf("got the end after %v, want once after 30s", over)
 		}
