@@ -82,22 +82,27 @@ func temp(path string) string {
 // Replace puts data in the place of the file at a resolved path, and returns when
 // that would survive a loss of power. The file keeps its mode; a new one has mode
 // perm, before umask. The caller holds the lock of path, see [Lock].
-func Replace(ctx context.Context, path string, data []byte, perm fs.FileMode) error {
+//
+// Its info tells the file from any later one, also if somebody writes into it at once and
+// it keeps its size: the time of the file is finer than the clocks of file systems. It is
+// nil where the file system does not keep such times.
+func Replace(ctx context.Context, path string, data []byte, perm fs.FileMode) (fs.FileInfo, error) {
 	keep, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	tmp := temp(path)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err = f.Write(data); err == nil && keep != nil {
 		err = f.Chmod(keep.Mode().Perm())
 	}
+	info := stamp(f)
 	if err == nil {
 		err = f.Sync()
 	}
@@ -106,9 +111,23 @@ func Replace(ctx context.Context, path string, data []byte, perm fs.FileMode) er
 	}
 	if err != nil {
 		_ = os.Remove(tmp) // the next Replace tries again
-		return err
+		return nil, err
 	}
-	return syncDir(filepath.Dir(path))
+	return info, syncDir(filepath.Dir(path))
+}
+
+// stamp sets the time of a file to now, in nanoseconds: file systems count in ticks of
+// some milliseconds. It returns nil if the time that the file has then is another one.
+func stamp(f *os.File) fs.FileInfo {
+	now := time.Now()
+	if os.Chtimes(f.Name(), now, now) != nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil || info.ModTime().Sub(now).Abs() >= time.Microsecond {
+		return nil
+	}
+	return info
 }
 
 // Clean removes what a killed process left beside a resolved path. The caller

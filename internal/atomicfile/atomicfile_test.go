@@ -22,7 +22,7 @@ func replace(t *testing.T, path, content string) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	if err := Replace(t.Context(), path, []byte(content), 0o600); err != nil {
+	if _, err := Replace(t.Context(), path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

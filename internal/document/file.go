@@ -2,13 +2,13 @@ package document
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,9 +17,9 @@ import (
 )
 
 // A File is a [Keeper] of one record in a file, whatever its name, and a
-// storage.Locker. Its Save needs the lock. The revision is a hash of the content. Other
-// fields than Path and Most may be left out. It is safe for concurrent use, and must not
-// be copied.
+// storage.Locker. Its Save needs the lock. The revision is a hash of the content, and means
+// nothing to another File. Other fields than Path and Most may be left out. It is safe for
+// concurrent use, and must not be copied.
 type File struct {
 	Path       string
 	Most       int64       // bytes that are read
@@ -29,23 +29,28 @@ type File struct {
 	Resolve func(path string) (string, error)
 	// Check refuses a file at a resolved path. Its info is nil if there is none yet.
 	Check func(path string, info fs.FileInfo) error
-	// Patience is how long a caller waits for the lock; default 10 s. Others hold it for
-	// one write, unless they were stopped, or want to keep this process from writing.
+	// Patience is how long a caller waits for the lock; default 10 s. Others leave it after
+	// 50 ms of writing, unless they were stopped, or want to keep this process from writing.
 	Patience time.Duration
+
+	seeding sync.Once
+	seed    maphash.Seed // so that others cannot make two contents of one revision
 
 	mu       sync.Mutex // guards what follows
 	seen     fs.FileInfo
 	at       storage.Revision // of seen; empty: none that can be trusted
 	unlocked time.Time        // when the lock was given back last
+	since    time.Time        // when it was taken first without leaving it to others since
 }
 
 const (
 	newMode       = 0o600
 	newFolderMode = 0o700
 	lockPatience  = 10 * time.Second
-	// lockCourtesy is how long the lock is left to others after a write. They look
-	// each millisecond whether it is free, and would starve beside a process that takes it
-	// back at once.
+	// lockTurn is how long the lock may be taken back at once after each write, and
+	// lockCourtesy how long it is left to others then. They look each millisecond whether it
+	// is free, and would starve beside a process that never leaves it.
+	lockTurn     = 50 * time.Millisecond
 	lockCourtesy = 3 * time.Millisecond
 )
 
@@ -103,7 +108,7 @@ func (f *File) read(path string) (storage.Record, error) {
 	if err != nil {
 		return storage.Record{}, err
 	}
-	at := revisionOf(data)
+	at := f.revisionOf(data)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen, f.at = info, at
@@ -125,9 +130,9 @@ func (f *File) same(path string, known storage.Revision) bool {
 		f.seen.Size() == info.Size() && f.seen.ModTime().Equal(info.ModTime())
 }
 
-func revisionOf(data []byte) storage.Revision {
-	sum := sha256.Sum256(data)
-	return storage.Revision(hex.EncodeToString(sum[:]))
+func (f *File) revisionOf(data []byte) storage.Revision {
+	f.seeding.Do(func() { f.seed = maphash.MakeSeed() })
+	return storage.Revision(strconv.FormatUint(maphash.Bytes(f.seed, data), 16))
 }
 
 // ErrLocked reports that another process holds the lock for longer than Patience.
@@ -170,10 +175,17 @@ func orMode(mode, otherwise fs.FileMode) fs.FileMode {
 	return mode
 }
 
-// yield waits until others have had time to take the lock.
+// yield waits until others have had time to take the lock, if this process had it for
+// long enough.
 func (f *File) yield(ctx context.Context) error {
 	f.mu.Lock()
-	wait := lockCourtesy - time.Since(f.unlocked)
+	now := time.Now()
+	wait := lockCourtesy - now.Sub(f.unlocked)
+	if wait > 0 && now.Sub(f.since) < lockTurn {
+		wait = 0
+	} else {
+		f.since = now.Add(max(0, wait))
+	}
 	f.mu.Unlock()
 	if wait <= 0 {
 		return nil
@@ -200,20 +212,27 @@ func (f *File) Save(ctx context.Context, _ string, data []byte, old storage.Revi
 	if err != nil {
 		return "", err
 	}
-	now, err := f.read(path)
-	if errors.Is(err, storage.ErrNotFound) {
-		err = f.check(path, nil)
+	if old == "" || !f.same(path, old) {
+		now, err := f.read(path)
+		if errors.Is(err, storage.ErrNotFound) {
+			err = f.check(path, nil)
+		}
+		if err != nil {
+			return "", err
+		}
+		if now.Revision != old {
+			return "", storage.ErrConflict
+		}
 	}
+	info, err := atomicfile.Replace(ctx, path, data, orMode(f.Mode, newMode))
 	if err != nil {
-		return "", err
-	}
-	if now.Revision != old {
-		return "", storage.ErrConflict
-	}
-	if err := atomicfile.Replace(ctx, path, data, orMode(f.Mode, newMode)); err != nil {
 		return "", readOnly(err)
 	}
-	return revisionOf(data), nil
+	at := f.revisionOf(data)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen, f.at = info, at
+	return at, nil
 }
 
 // readOnly makes errors that say that nothing can be written storage.ErrReadOnly.

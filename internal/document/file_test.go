@@ -3,9 +3,11 @@ package document
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
@@ -158,4 +160,71 @@ func TestLockHeld(t *testing.T) {
 	if _, err := f.Load(t.Context(), "", ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("got %v for a load, want %v", err, storage.ErrNotFound)
 	}
+}
+
+// TestFileKnowsWhatItSaved saves without reading back, and sees at once what others write
+// in the place of it, however soon and of the same length.
+func TestFileKnowsWhatItSaved(t *testing.T) {
+	f := newFile(t)
+	unlock, err := f.Lock(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	var at storage.Revision
+	for i := range 200 {
+		text := fmt.Sprintf("%03d", i)
+		if at, err = f.Save(t.Context(), "", []byte(text), at); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := f.Load(t.Context(), "", at); err != nil || r.Revision != at || r.Data != nil {
+			t.Fatalf("got %q at %q, %v, want no data at %q", r.Data, r.Revision, err, at)
+		}
+		if err := os.WriteFile(f.Path, []byte("abc"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Load(t.Context(), "", at)
+		if err != nil || string(r.Data) != "abc" {
+			t.Fatalf("got %q, %v after another write of the same length, want abc", r.Data, err)
+		}
+		if _, err := f.Save(t.Context(), "", []byte("xyz"), at); !errors.Is(err, storage.ErrConflict) {
+			t.Fatalf("got %v for a save over it, want %v", err, storage.ErrConflict)
+		}
+		at = r.Revision
+	}
+}
+
+// TestLockIsLeftToOthers writes without a break, 5 ms each time: the lock is left to others
+// for 3 ms after each 50 ms, and is taken back at once otherwise.
+func TestLockIsLeftToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFile(t)
+		var unlocked time.Time
+		var gaps []time.Duration
+		for range 40 {
+			unlock, err := f.Lock(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if now := time.Now(); !unlocked.IsZero() {
+				gaps = append(gaps, now.Sub(unlocked))
+			}
+			time.Sleep(5 * time.Millisecond)
+			unlock()
+			unlocked = time.Now()
+		}
+		left := 0
+		for i, gap := range gaps {
+			switch gap {
+			case 0:
+			case lockCourtesy:
+				left++
+			default:
+				t.Errorf("got %v between locks %d and %d, want none or %v", gap, i, i+1, lockCourtesy)
+			}
+		}
+		if want := 3; left != want { // in 200 ms
+			t.Errorf("got the lock left %d times, want %d", left, want)
+		}
+	})
 }

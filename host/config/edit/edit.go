@@ -114,7 +114,7 @@ func replaceSame(ctx context.Context, resolved string, before, after []byte, aro
 			return false, err
 		}
 	}
-	if err := atomicfile.Replace(ctx, resolved, after, newFileMode); err != nil || around == nil {
+	if _, err := atomicfile.Replace(ctx, resolved, after, newFileMode); err != nil || around == nil {
 		return true, err
 	}
 	return true, around.after()
