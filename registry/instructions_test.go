@@ -158,15 +158,11 @@ func TestInstructionsInAnOlderLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `      "instructions": {
-        "approved": {
-          "hash": "sha256:`
+	const want = "\t\t\t\"instructions\": {\n\t\t\t\t\"approved\": {\n\t\t\t\t\t\"hash\": \"sha256:"
 	if !strings.Contains(string(after), want) {
 		t.Errorf("got %s, want %s in it", after, want)
 	}
-	const surface = `          "surface": {
-            "instructions": "Be nice."
-          }`
+	const surface = "\t\t\t\t\t\"surface\": {\"instructions\":\"Be nice.\"}\n"
 	if !strings.Contains(string(after), surface) {
 		t.Errorf("got %s, want %s in it", after, surface)
 	}

@@ -33,7 +33,7 @@ const (
 	// MaxName bounds the name of a record, in bytes.
 	MaxName = 128
 	// MaxData bounds what is kept under one name, in bytes: a ledger of 10,000 tools has
-	// 20 MB.
+	// 11 MB.
 	MaxData = 128 << 20
 )
 

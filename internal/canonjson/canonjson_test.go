@@ -125,18 +125,20 @@ func TestAppendString(t *testing.T) {
 }
 
 func TestAppendIndented(t *testing.T) {
-	value := canonical(t, `{"b":[1,[],{}, {"x":null}],"a":"read\u202eme\u200b \ud83d\ude00 \u00e4\u3164\udb40\udc41","c":{}}`)
-	const want = `{
-    "a": "read\u202eme\u200b 😀 ä\u3164\udb40\udc41",
-    "b": [
-      1,
-      [],
-      {},
-      {
-        "x": null
-      }
-    ],
-    "c": {}
+	wide := strings.Repeat("w", 104) // with 16 bytes around it, it is as wide as a line may be
+	value := canonical(t, `{"b":[1,[],{"x":"]}\\\"["},{"wide":"`+wide+`wwwww"},{"wide":"`+wide+`wwwwww"}],"a":"read\u202eme\u200b \ud83d\ude00 \u00e4\u3164\udb40\udc41","c":{"d":"\u200b"}}`)
+	want := `{
+  	"a": "read\u202eme\u200b 😀 ä\u3164\udb40\udc41",
+  	"b": [
+  		1,
+  		[],
+  		{"x":"]}\\\"["},
+  		{"wide":"` + wide + `wwwww"},
+  		{
+  			"wide": "` + wide + `wwwwww"
+  		}
+  	],
+  	"c": {"d":"\u200b"}
   }`
 	got := string(AppendIndented(nil, []byte(value), "  "))
 	if got != want {

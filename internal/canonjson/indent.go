@@ -6,29 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// AppendIndented appends a value that is in canonical form, one member and one
-// element per line. Lines after the first begin with prefix. Invisible characters, and
-// those that turn the direction of writing, are escaped: a reviewer reads what there is.
-// The canonical form of the result is value.
+// lineWidth is how many bytes an array or an object may have in canonical form to stand on
+// one line.
+const lineWidth = 120
+
+// AppendIndented appends a value that is in canonical form. Arrays and objects of more than
+// 120 bytes have one element or member per line, each below the first one indented by a tab;
+// smaller ones stand on one line. Lines after the first begin with prefix. Invisible
+// characters, and those that turn the direction of writing, are escaped: a reviewer reads
+// what there is. The canonical form of the result is value.
 func AppendIndented(dst, value []byte, prefix string) []byte {
 	depth := 0
 	line := func() {
 		dst = append(dst, '\n')
 		dst = append(dst, prefix...)
 		for range depth {
-			dst = append(dst, "  "...)
+			dst = append(dst, '\t')
 		}
 	}
 	for pos := 0; pos < len(value); {
 		switch c := value[pos]; c {
 		case '{', '[':
-			dst = append(dst, c)
-			pos++
-			if value[pos] == '}' || value[pos] == ']' {
-				dst = append(dst, value[pos])
-				pos++
+			if end := shortEnd(value, pos); end > 0 {
+				dst = AppendVisible(dst, value[pos:end])
+				pos = end
 				continue
 			}
+			dst = append(dst, c)
+			pos++
 			depth++
 			line()
 		case '}', ']':
@@ -59,6 +64,28 @@ func AppendIndented(dst, value []byte, prefix string) []byte {
 		}
 	}
 	return dst
+}
+
+// shortEnd returns where the array or object at pos ends, if it may stand on one line, and
+// otherwise 0.
+func shortEnd(value []byte, pos int) int {
+	depth, quoted := 0, false
+	for most := min(len(value), pos+lineWidth); pos < most; pos++ {
+		switch c := value[pos]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			pos++
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return pos + 1
+			}
+		}
+	}
+	return 0
 }
 
 // AppendVisible appends a value that is in canonical form, or a part of one, with

@@ -195,6 +195,7 @@ func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
 			l.become(e.state, "")
 			return nil
 		}
+		e.seal()
 		revision, err := l.store.Save(ctx, l.name, e.state.render(), l.revision)
 		switch {
 		case err == nil:

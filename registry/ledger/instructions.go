@@ -29,7 +29,7 @@ func (l *Ledger) Instructions(s Server) string {
 
 const (
 	instructionsKey    = "instructions"
-	instructionsIndent = toolIndent + "  " // of their surface in the file
+	instructionsIndent = toolIndent + "\t" // of their surface in the file
 )
 
 // instructionsSurface returns instructions as the ledger compares them.

@@ -110,7 +110,8 @@ var errInMemory = errors.New("the ledger was made to live in memory")
 // not sound fails with a [*Error]: unlike one that is missing it is never taken for
 // empty.
 //
-// The file is JSON with sorted names and one value per line. Each list of servers or
+// The file is JSON with sorted names, indented by tabs. Each value has a line of its own,
+// but for arrays and objects of a surface that have at most 120 bytes. Each list of servers or
 // tools ends with the member "": "end", which is neither: no line changes because
 // another one came behind it, so git merges what two branches have added.
 //

@@ -187,14 +187,14 @@ func (p *ledgerParser) servers(s *ledgerState) error {
 			before = p.before.servers[name]
 		}
 		text := p.cursor.Value()
-		if before != nil && before.text != nil && bytes.Equal(before.text, text) {
+		if before != nil && bytes.Equal(p.textOf(before), text) {
 			s.servers[name] = before
 			return nil
 		}
 		// It is kept for longer than the rest of the file, which would stay with it.
 		text = bytes.Clone(text)
 		defer p.enter(text, at)()
-		srv, err := p.readServer(before)
+		srv, err := p.readServer()
 		if err != nil {
 			return err
 		}
@@ -204,7 +204,18 @@ func (p *ledgerParser) servers(s *ledgerState) error {
 	})
 }
 
-func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
+// textOf returns a server as it stands in the file that was read or written last.
+func (p *ledgerParser) textOf(srv *ledgerServer) []byte {
+	if srv.text != nil {
+		return srv.text
+	}
+	w := ledgerWriter{out: p.room[:0], depth: len(serverIndent)}
+	w.server(srv)
+	p.room = w.out
+	return w.out
+}
+
+func (p *ledgerParser) readServer() (*ledgerServer, error) {
 	srv := &ledgerServer{tools: map[string]*ledgerTool{}}
 	start := p.cursor.Pos()
 	err := p.members("a server", func(key string, at int) (err error) {
@@ -228,7 +239,7 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 		case "quarantineEnded":
 			srv.quarantine, err = p.serverMark(true)
 		case "tools":
-			err = p.list(`"tools"`, func(name string, at int) error { return p.toolOf(srv, before, name, at) })
+			err = p.list(`"tools"`, func(name string, at int) error { return p.toolOf(srv, name, at) })
 		default:
 			srv.extra = append(srv.extra, p.extra(key))
 		}
@@ -240,24 +251,15 @@ func (p *ledgerParser) readServer(before *ledgerServer) (*ledgerServer, error) {
 	return srv, err
 }
 
-func (p *ledgerParser) toolOf(srv, before *ledgerServer, name string, at int) error {
+func (p *ledgerParser) toolOf(srv *ledgerServer, name string, at int) (err error) {
 	p.tool = name
 	defer func() { p.tool = "" }()
-	text := p.cursor.Value()
-	if before != nil {
-		if t := before.tools[name]; t != nil && t.text != nil && bytes.Equal(t.text, text) {
-			srv.tools[name] = t
-			return nil
-		}
-	}
-	t, err := p.marks(text, at)
-	srv.tools[name] = t
+	srv.tools[name], err = p.marks(p.cursor.Value(), at)
 	return err
 }
 
 // marks reads what is known of a tool, or of the instructions of a server.
 func (p *ledgerParser) marks(text []byte, at int) (*ledgerTool, error) {
-	text = bytes.Clone(text) // as with a server
 	defer p.enter(text, at)()
 	what, it := "a tool", "the tool"
 	if p.tool == "" {

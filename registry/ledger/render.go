@@ -10,45 +10,47 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
-// The file is JSON with one value per line and sorted names. Lists of servers and
-// of tools end with a member that never changes: so a line is never touched because
-// another one came behind it, and git merges what two branches have added.
+// The file is JSON with sorted names. A small array or object stands on one line, of others
+// each value does. Lists of servers and of tools end with a member that never changes: so a
+// line is never touched because another one came behind it, and git merges what two branches
+// have added.
 const (
 	ledgerVersion = 1
 	listEnd       = `"": "end"`
 
-	serverIndent  = "    "
-	toolIndent    = serverIndent + "    "
-	surfaceIndent = toolIndent + "    "
+	serverIndent  = "\t\t"
+	toolIndent    = serverIndent + "\t\t"
+	surfaceIndent = toolIndent + "\t\t"
 )
 
 // render returns the file. Parts that were not edited stay as they were, byte for byte. It
 // needs the turn.
 func (s *ledgerState) render() []byte {
 	size := 256
-	for _, srv := range s.servers {
-		size += srv.size()
+	for name, srv := range s.servers {
+		size += 256 + len(name) + srv.size()
 	}
 	w := ledgerWriter{out: make([]byte, 0, size)}
-	w.open("")
+	w.open()
 	w.member("version", strconv.AppendInt(nil, ledgerVersion, 10))
 	w.extras(s.extra)
 	w.key("servers")
-	w.list("  ", slices.Sorted(maps.Keys(s.servers)), func(name string) { w.server(s.servers[name]) })
+	w.list(slices.Sorted(maps.Keys(s.servers)), func(name string) { w.server(s.servers[name]) })
 	w.close()
 	return append(w.out, '\n')
 }
 
 // size is about how long a server is in the file.
 func (srv *ledgerServer) size() int {
-	n := 1024 + len(srv.text)
-	if srv.text == nil {
-		if srv.instructions != nil {
-			n += srv.instructions.size()
-		}
-		for name, t := range srv.tools {
-			n += 64 + len(name) + t.size()
-		}
+	if srv.text != nil {
+		return len(srv.text)
+	}
+	n := 1024 + len(srv.head)
+	if srv.instructions != nil {
+		n += srv.instructions.size()
+	}
+	for name, t := range srv.tools {
+		n += 64 + len(name) + t.size()
 	}
 	return n
 }
@@ -56,7 +58,7 @@ func (srv *ledgerServer) size() int {
 func (t *ledgerTool) size() int {
 	n := len(t.text)
 	if t.text == nil {
-		for _, m := range []*ledgerMark{t.approved, t.rejected, t.pending} {
+		for _, m := range t.marks() {
 			if m != nil {
 				n += 256 + len(m.surface)
 			}
@@ -65,25 +67,62 @@ func (t *ledgerTool) size() int {
 	return n
 }
 
-// A ledgerWriter writes objects of one member per line.
-type ledgerWriter struct {
-	out    []byte
-	indent string
-	some   []bool // of each open object: it has a member
+// seal renders the tools that the edit has made, so that each stands in memory once, as it
+// stands in the file.
+func (e *ledgerEdit) seal() {
+	var w ledgerWriter
+	for srv := range e.own {
+		for name, t := range srv.tools {
+			if t.text == nil {
+				srv.tools[name] = w.sealed(t)
+			}
+		}
+	}
 }
 
-func (w *ledgerWriter) open(indent string) {
+// sealed returns a tool of a list with its text, of which the surfaces of its marks are parts.
+func (w *ledgerWriter) sealed(t *ledgerTool) *ledgerTool {
+	w.out, w.depth, w.ends = w.out[:0], len(toolIndent), w.ends[:0]
+	w.tool(t)
+	sealed := t.with(t.approved, t.rejected, t.pending)
+	sealed.text = bytes.Clone(w.out)
+	sealed.change.Store(t.change.Load())
+	for _, mark := range []**ledgerMark{&sealed.approved, &sealed.rejected, &sealed.pending} {
+		if m := *mark; m != nil {
+			own := *m
+			own.surface = sealed.text[w.ends[0]-len(m.surface) : w.ends[0]]
+			*mark, w.ends = &own, w.ends[1:]
+		}
+	}
+	return sealed
+}
+
+// A ledgerWriter writes objects of one member per line.
+type ledgerWriter struct {
+	out   []byte
+	depth int    // tabs before a member
+	some  []bool // of each open object: it has a member
+	ends  []int  // where in out surfaces end
+}
+
+func (w *ledgerWriter) open() {
 	w.out = append(w.out, '{')
-	w.indent = indent + "  "
+	w.depth++
 	w.some = append(w.some, false)
 }
 
 func (w *ledgerWriter) close() {
 	w.some = w.some[:len(w.some)-1]
-	w.indent = w.indent[2:]
-	w.out = append(w.out, '\n')
-	w.out = append(w.out, w.indent...)
+	w.depth--
+	w.newLine()
 	w.out = append(w.out, '}')
+}
+
+func (w *ledgerWriter) newLine() {
+	w.out = append(w.out, '\n')
+	for range w.depth {
+		w.out = append(w.out, '\t')
+	}
 }
 
 // line begins a member.
@@ -93,14 +132,27 @@ func (w *ledgerWriter) line() {
 		w.out = append(w.out, ',')
 	}
 	w.some[last] = true
-	w.out = append(w.out, '\n')
-	w.out = append(w.out, w.indent...)
+	w.newLine()
 }
 
 func (w *ledgerWriter) key(key string) {
 	w.line()
-	w.out = append(w.out, textJSON(key)...)
+	w.text(key)
 	w.out = append(w.out, ": "...)
+}
+
+// text writes text as JSON, with all invisible characters escaped.
+func (w *ledgerWriter) text(text string) {
+	from := len(w.out)
+	w.out = canonjson.AppendString(w.out, text)
+	if slices.ContainsFunc(w.out[from:], func(c byte) bool { return c >= 0x7f }) {
+		w.out = canonjson.AppendVisible(w.out[:from], bytes.Clone(w.out[from:]))
+	}
+}
+
+func (w *ledgerWriter) textMember(key, text string) {
+	w.key(key)
+	w.text(text)
 }
 
 func (w *ledgerWriter) member(key string, value []byte) {
@@ -115,8 +167,8 @@ func (w *ledgerWriter) extras(extras []ledgerExtra) {
 }
 
 // list writes an object of names, and what ends it.
-func (w *ledgerWriter) list(indent string, names []string, value func(name string)) {
-	w.open(indent)
+func (w *ledgerWriter) list(names []string, value func(name string)) {
+	w.open()
 	for _, name := range names {
 		w.key(name)
 		value(name)
@@ -127,19 +179,24 @@ func (w *ledgerWriter) list(indent string, names []string, value func(name strin
 }
 
 func (w *ledgerWriter) server(srv *ledgerServer) {
-	if srv.text == nil {
-		from := len(w.out)
-		w.members(srv)
-		srv.text = bytes.Clone(w.out[from:])
+	if srv.text != nil {
+		w.out = append(w.out, srv.text...)
 		return
 	}
-	w.out = append(w.out, srv.text...)
+	w.open()
+	if from := len(w.out); srv.head == nil {
+		w.members(srv)
+		srv.head, srv.names = bytes.Clone(w.out[from:]), slices.Sorted(maps.Keys(srv.tools))
+	} else {
+		w.out = append(w.out, srv.head...)
+	}
+	w.list(srv.names, func(name string) { w.tool(srv.tools[name]) })
+	w.close()
 }
 
-// members writes a server anew.
+// members writes the members of a server, and of its tools the key.
 func (w *ledgerWriter) members(srv *ledgerServer) {
-	w.open(serverIndent)
-	w.member("mode", textJSON(string(srv.mode)))
+	w.textMember("mode", string(srv.mode))
 	w.serverMark("approved", srv.approved)
 	w.serverMark("rejected", srv.rejected)
 	w.serverMark("pending", srv.pending)
@@ -154,8 +211,6 @@ func (w *ledgerWriter) members(srv *ledgerServer) {
 	}
 	w.extras(srv.extra)
 	w.key("tools")
-	w.list(serverIndent+"  ", slices.Sorted(maps.Keys(srv.tools)), func(name string) { w.tool(srv.tools[name]) })
-	w.close()
 }
 
 func (w *ledgerWriter) serverMark(key string, m *ledgerServerMark) {
@@ -163,8 +218,8 @@ func (w *ledgerWriter) serverMark(key string, m *ledgerServerMark) {
 		return
 	}
 	w.key(key)
-	w.open(w.indent)
-	w.member("fingerprint", textJSON(m.fingerprint))
+	w.open()
+	w.textMember("fingerprint", m.fingerprint)
 	w.said(m.by, m.at)
 	w.extras(m.extra)
 	w.close()
@@ -172,13 +227,15 @@ func (w *ledgerWriter) serverMark(key string, m *ledgerServerMark) {
 
 // said writes who said it, and when; or since when it was seen.
 func (w *ledgerWriter) said(by string, at time.Time) {
-	stamp := textJSON(at.UTC().Format(time.RFC3339))
-	if by == "" {
-		w.member("since", stamp)
-		return
+	when := "since"
+	if by != "" {
+		w.textMember("by", by)
+		when = "at"
 	}
-	w.member("by", textJSON(by))
-	w.member("at", stamp)
+	w.key(when)
+	w.out = append(w.out, '"')
+	w.out = at.UTC().AppendFormat(w.out, time.RFC3339)
+	w.out = append(w.out, '"')
 }
 
 func (w *ledgerWriter) tool(t *ledgerTool) {
@@ -186,7 +243,7 @@ func (w *ledgerWriter) tool(t *ledgerTool) {
 		w.out = append(w.out, t.text...)
 		return
 	}
-	w.open(w.indent)
+	w.open()
 	w.mark("approved", t.approved)
 	w.mark("rejected", t.rejected)
 	w.mark("pending", t.pending)
@@ -199,17 +256,13 @@ func (w *ledgerWriter) mark(key string, m *ledgerMark) {
 		return
 	}
 	w.key(key)
-	w.open(w.indent)
-	w.member("hash", textJSON(m.hash))
+	w.open()
+	w.textMember("hash", m.hash)
 	w.said(m.by, m.at)
 	w.extras(m.extra)
 	w.member("surface", m.surface)
+	w.ends = append(w.ends, len(w.out))
 	w.close()
-}
-
-// textJSON returns text as JSON, with all invisible characters escaped.
-func textJSON(text string) []byte {
-	return canonjson.AppendVisible(nil, canonjson.AppendString(nil, text))
 }
 
 // unixLines returns data with line feeds only: git may have put others there.

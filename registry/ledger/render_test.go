@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -75,4 +76,39 @@ func readLedgerFile(t testing.TB, path string) ([]byte, os.FileInfo) {
 		t.Fatal(err)
 	}
 	return data, info
+}
+
+// TestSurfacesStandOnce holds what is kept of a tool to one copy: the surfaces of its marks
+// are parts of its text, and those of a server that was read parts of the server's.
+func TestSurfacesStandOnce(t *testing.T) {
+	path, server := ledgerPath(t), &Server{Name: "github"}
+	l := openLedger(t, path, Pin)
+	mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
+	mustRecord(t, l, server, surfaceTool("a", func(d *Tool) { d.Title = "x" }), surfaceTool("b"))
+	within := func(part, whole []byte) bool {
+		at := bytes.Index(whole, part)
+		return len(part) > 0 && at >= 0 && &whole[at] == &part[0]
+	}
+	check := func(when string, srv *ledgerServer) {
+		t.Helper()
+		for name, tool := range srv.tools {
+			if srv.text != nil && !within(tool.text, srv.text) {
+				t.Errorf("%s: got a text of tool %s of its own, want a part of the server's", when, name)
+			}
+			for _, m := range tool.marks() {
+				if m != nil && !within(m.surface, tool.text) {
+					t.Errorf("%s: got a surface of tool %s of its own, want a part of its text", when, name)
+				}
+			}
+		}
+	}
+	made := l.kept.servers["github"]
+	if made.tools["a"].approved == nil || made.tools["a"].pending == nil {
+		t.Fatal("got a tool without an approved or a pending surface, want both")
+	}
+	check("made here", made)
+	read := openLedger(t, path, Pin)
+	check("read", read.kept.servers["github"])
+	mustApprove(t, read, read.Pending()...)
+	check("edited", read.kept.servers["github"])
 }

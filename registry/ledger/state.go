@@ -32,7 +32,12 @@ type ledgerServer struct {
 	instructions *ledgerTool
 	tools        map[string]*ledgerTool
 	extra        []ledgerExtra
-	text         []byte // as it stands in the file; nil if it was edited since. Guarded by Ledger.turn.
+	text         []byte // as it was read from the file, with the texts of the tools; nil if it was edited since
+
+	// What is written of one that was edited, before its tools, and their names in the
+	// file's order. Head is nil until it is written first. Guarded by Ledger.turn.
+	head  []byte
+	names []string
 }
 
 // A ledgerServerMark says who said something of a fingerprint, and when.
@@ -49,7 +54,7 @@ type ledgerTool struct {
 	rejected *ledgerMark
 	pending  *ledgerMark
 	extra    []ledgerExtra
-	text     []byte // as it stands in the file; nil if it was made since
+	text     []byte // as it stands in the file, with the surfaces of its marks; nil if it was made since
 
 	change atomic.Pointer[Change] // of pending, once it is asked for
 }
@@ -61,6 +66,11 @@ type ledgerMark struct {
 	at      time.Time
 	surface []byte // JSON, as it stands in the file
 	extra   []ledgerExtra
+}
+
+// marks returns the marks of a tool, nil for those that it has not.
+func (t *ledgerTool) marks() [3]*ledgerMark {
+	return [...]*ledgerMark{t.approved, t.rejected, t.pending}
 }
 
 // A ledgerExtra is a member of the file that a later version has written. It is
@@ -118,7 +128,7 @@ func (e *ledgerEdit) server(name string) *ledgerServer {
 		c := *srv
 		srv = &c
 		srv.tools = maps.Clone(srv.tools)
-		srv.text = nil
+		srv.text, srv.head, srv.names = nil, nil, nil
 	}
 	e.own[srv] = true
 	e.state.servers[name] = srv
