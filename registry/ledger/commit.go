@@ -13,7 +13,7 @@ import (
 // the moment of writing, again if another process was faster.
 type ledgerOp struct {
 	server string
-	apply  func(*ledgerEdit)
+	apply  func(*ledgerEdit) error
 }
 
 // Writes that no caller waits for: a server may have a few at once, and then one now
@@ -27,22 +27,6 @@ const (
 type ledgerRate struct {
 	left int
 	last time.Time
-}
-
-// lock waits for the turn to write.
-func (l *Ledger) lock(ctx context.Context) (done func(), err error) {
-	if l == nil || l.turn == nil {
-		return nil, errNoLedger
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case l.turn <- struct{}{}:
-		return func() { <-l.turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // mayWrite reports whether a list of a server may make the ledger write now.
@@ -156,15 +140,15 @@ func (t *ledgerTool) yields(m *ledgerMark) bool {
 func (l *Ledger) replay() *ledgerEdit {
 	e := editLedger(l.kept)
 	for _, op := range l.journal {
-		op.apply(e)
+		_ = op.apply(e) // a note always can
 	}
 	return e
 }
 
-// commit makes things happen, and returns when they are kept. It needs the turn. If the
+// commit makes what is asked for happen, and returns when it is kept. It needs the turn. If the
 // store is a storage.Locker it writes under the lock: a large ledger takes so long that
 // others would be faster again and again.
-func (l *Ledger) commit(ctx context.Context, op ledgerOp) error {
+func (l *Ledger) commit(ctx context.Context, group ...*request) error {
 	if store, ok := l.store.(storage.Locker); ok {
 		unlock, err := store.Lock(ctx, l.name)
 		switch {
@@ -176,17 +160,19 @@ func (l *Ledger) commit(ctx context.Context, op ledgerOp) error {
 			return l.fail(err)
 		}
 	}
-	return l.write(ctx, op)
+	return l.write(ctx, group)
 }
 
-// write makes things happen to what the store has now.
-func (l *Ledger) write(ctx context.Context, op ledgerOp) error {
+// write makes what is asked for happen to what the store has now.
+func (l *Ledger) write(ctx context.Context, group []*request) error {
 	for try := 1; ; try++ {
 		if err := l.refresh(ctx); err != nil {
 			return err
 		}
 		e := l.replay()
-		op.apply(e)
+		for _, r := range group {
+			r.err = r.op.apply(e)
+		}
 		if !e.changed {
 			l.become(e.state, l.revision)
 			return nil

@@ -70,12 +70,7 @@ func (l *Ledger) Reject(ctx context.Context, by string, changes ...Change) error
 // Forget removes all that is known of a server: in [Pin] its next list is
 // its first one.
 func (l *Ledger) Forget(ctx context.Context, server string) error {
-	done, err := l.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return l.commit(ctx, ledgerOp{server: server, apply: func(e *ledgerEdit) { e.removeServer(server) }})
+	return l.do(ctx, &request{op: ledgerOp{server: server, apply: func(e *ledgerEdit) error { e.removeServer(server); return nil }}})
 }
 
 // maxBy bounds who accepted, in bytes.
@@ -107,21 +102,15 @@ func (l *Ledger) decide(ctx context.Context, by string, changes []Change, tool t
 		return nil
 	}
 	at := time.Now().UTC().Truncate(time.Second)
-	done, err := l.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	var stale []error
-	err = l.commit(ctx, ledgerOp{apply: func(e *ledgerEdit) {
-		stale = nil
+	return l.do(ctx, &request{op: ledgerOp{apply: func(e *ledgerEdit) error {
+		var stale []error
 		for _, c := range changes {
 			if err := decideOne(e, c, by, at, tool, server); err != nil {
 				stale = append(stale, err)
 			}
 		}
-	}})
-	return errors.Join(append(stale, err)...)
+		return errors.Join(stale...)
+	}}})
 }
 
 func decideOne(e *ledgerEdit, c Change, by string, at time.Time, tool toolDecision, server serverDecision) error {

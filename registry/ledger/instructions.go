@@ -54,7 +54,7 @@ func (s *sighting) observeInstructions(e *ledgerEdit) (durable bool) {
 	}
 	var next *ledgerTool
 	if first := t == nil; first && *s.server.Instructions == "" { // there is nothing to review
-		next = t.with(markOf(sf, byFirstUse, s.at), nil, nil)
+		next = t.with(s.markOf(sf, byFirstUse), nil, nil)
 	} else {
 		next = s.judged(t, sf, first)
 	}

@@ -60,6 +60,8 @@ type Ledger struct {
 	view    atomic.Pointer[ledgerView]
 	trouble atomic.Pointer[error] // why nothing is kept
 
+	waiting queue
+
 	turn chan struct{} // holds one token while a goroutine writes; guards what follows
 
 	kept     *ledgerState     // what the store has
@@ -178,35 +180,10 @@ func (l *Ledger) Record(ctx context.Context, s Server, tools []*Surface) error {
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	seen := sightingOf(s, l.modeOf(&s), tools, now)
-	done, err := l.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	defer func() { seen.explain(l.now().state) }()
-	unread := l.renew(ctx)
-	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) { seen.observe(e) }}
-	e := editLedger(l.now().state)
-	durable := seen.observe(e)
-	later := func() {
-		if e.changed {
-			l.postpone(seen.note())
-			l.publish(e.state)
-		}
-	}
-	switch {
-	case !e.changed && !l.waits(s.Name):
-		return nil
-	case !durable && unread == nil && !l.mayWrite(s.Name, time.Now()):
-		later()
-		return nil
-	}
-	if err = unread; err == nil {
-		err = l.commit(ctx, op)
-	}
-	if err != nil && !durable {
-		later() // what waits can be decided about all the same
-	}
+	seen.prepare(l.now().state)
+	op := ledgerOp{server: s.Name, apply: func(e *ledgerEdit) error { seen.observe(e); return nil }}
+	err := l.do(ctx, &request{op: op, seen: seen})
+	seen.explain(l.now().state)
 	return err
 }
 

@@ -12,6 +12,7 @@ type sighting struct {
 	tools  map[string]*Surface
 	lists  bool // tools, or that there are none; else only instructions are known
 	at     time.Time
+	texts  map[*Surface][]byte // of surfaces, as they stand in the file
 }
 
 // sightingOf keeps the first of several tools of one name: the others are not
@@ -29,6 +30,17 @@ func sightingOf(server Server, mode Mode, surfaces []*Surface, now time.Time) *s
 		s.tools[sf.Tool] = sf
 	}
 	return s
+}
+
+// prepare renders the surfaces that a state does not know, before the turn is taken.
+func (s *sighting) prepare(state *ledgerState) {
+	srv := state.servers[s.server.Name]
+	s.texts = map[*Surface][]byte{}
+	for tool, sf := range s.tools {
+		if srv == nil || !srv.tools[tool].has(sf.Hash) {
+			s.texts[sf] = sf.surfaceText()
+		}
+	}
 }
 
 // observe notes what a server lists. It reports whether that accepts what was
@@ -120,13 +132,13 @@ func (s *sighting) judged(t *ledgerTool, sf *Surface, first bool) *ledgerTool {
 		}
 		return t.with(approved, rejected, nil)
 	case s.mode == Trust:
-		return t.with(markOf(sf, byTrust, s.at), rejected, nil)
+		return t.with(s.markOf(sf, byTrust), rejected, nil)
 	case first && s.mode == Pin:
-		return t.with(markOf(sf, byFirstUse, s.at), nil, nil)
+		return t.with(s.markOf(sf, byFirstUse), nil, nil)
 	case pending.has(sf.Hash):
 		return t
 	}
-	return t.with(approved, rejected, markOf(sf, "", s.at))
+	return t.with(approved, rejected, s.markOf(sf, ""))
 }
 
 // gone returns what is to be known of a tool that is not listed any more. An accepted or
@@ -147,10 +159,11 @@ func (s *sighting) gone(t *ledgerTool) *ledgerTool {
 // known any more by then it is left to its next list to be the first one: this one
 // may hold what was in quarantine.
 func (s *sighting) note() ledgerOp {
-	return ledgerOp{server: s.server.Name, apply: func(e *ledgerEdit) {
+	return ledgerOp{server: s.server.Name, apply: func(e *ledgerEdit) error {
 		if e.state.servers[s.server.Name] != nil {
 			s.observe(e)
 		}
+		return nil
 	}}
 }
 
@@ -172,6 +185,10 @@ func (s *sighting) explain(state *ledgerState) {
 }
 
 // markOf makes a mark of a surface.
-func markOf(sf *Surface, by string, at time.Time) *ledgerMark {
-	return &ledgerMark{hash: sf.Hash, by: by, at: at, surface: sf.surfaceText()}
+func (s *sighting) markOf(sf *Surface, by string) *ledgerMark {
+	text := s.texts[sf]
+	if text == nil {
+		text = sf.surfaceText()
+	}
+	return &ledgerMark{hash: sf.Hash, by: by, at: s.at, surface: text}
 }

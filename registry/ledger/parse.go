@@ -187,7 +187,7 @@ func (p *ledgerParser) servers(s *ledgerState) error {
 			before = p.before.servers[name]
 		}
 		text := p.cursor.Value()
-		if before != nil && bytes.Equal(p.textOf(before), text) {
+		if before != nil && before.text != nil && bytes.Equal(before.text, text) {
 			s.servers[name] = before
 			return nil
 		}
@@ -202,17 +202,6 @@ func (p *ledgerParser) servers(s *ledgerState) error {
 		s.servers[name] = srv
 		return nil
 	})
-}
-
-// textOf returns a server as it stands in the file that was read or written last.
-func (p *ledgerParser) textOf(srv *ledgerServer) []byte {
-	if srv.text != nil {
-		return srv.text
-	}
-	w := ledgerWriter{out: p.room[:0], depth: len(serverIndent)}
-	w.server(srv)
-	p.room = w.out
-	return w.out
 }
 
 func (p *ledgerParser) readServer() (*ledgerServer, error) {

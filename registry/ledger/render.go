@@ -23,12 +23,11 @@ const (
 	surfaceIndent = toolIndent + "\t\t"
 )
 
-// render returns the file. Parts that were not edited stay as they were, byte for byte. It
-// needs the turn.
+// render returns the file. Parts that were not edited stay as they were, byte for byte.
 func (s *ledgerState) render() []byte {
 	size := 256
 	for name, srv := range s.servers {
-		size += 256 + len(name) + srv.size()
+		size += 64 + len(name) + len(srv.text)
 	}
 	w := ledgerWriter{out: make([]byte, 0, size)}
 	w.open()
@@ -40,69 +39,55 @@ func (s *ledgerState) render() []byte {
 	return append(w.out, '\n')
 }
 
-// size is about how long a server is in the file.
-func (srv *ledgerServer) size() int {
-	if srv.text != nil {
-		return len(srv.text)
-	}
-	n := 1024 + len(srv.head)
-	if srv.instructions != nil {
-		n += srv.instructions.size()
-	}
-	for name, t := range srv.tools {
-		n += 64 + len(name) + t.size()
-	}
-	return n
-}
-
-func (t *ledgerTool) size() int {
-	n := len(t.text)
-	if t.text == nil {
-		for _, m := range t.marks() {
-			if m != nil {
-				n += 256 + len(m.surface)
-			}
-		}
-	}
-	return n
-}
-
-// seal renders the tools that the edit has made, so that each stands in memory once, as it
-// stands in the file.
+// seal renders the servers that the edit has made, so that each stands in memory once, as it
+// stands in the file: the texts of its tools, and their surfaces, are parts of its text.
 func (e *ledgerEdit) seal() {
 	var w ledgerWriter
 	for srv := range e.own {
-		for name, t := range srv.tools {
-			if t.text == nil {
-				srv.tools[name] = w.sealed(t)
+		w.out, w.depth, w.spans = w.out[:0], len(serverIndent), w.spans[:0]
+		w.server(srv)
+		srv.text = bytes.Clone(w.out)
+		for _, s := range w.spans {
+			text := srv.text[s.from:s.to]
+			if s.tool == "" {
+				srv.instructions = srv.instructions.in(text)
+			} else {
+				srv.tools[s.tool] = srv.tools[s.tool].in(text)
 			}
 		}
 	}
 }
 
-// sealed returns a tool of a list with its text, of which the surfaces of its marks are parts.
-func (w *ledgerWriter) sealed(t *ledgerTool) *ledgerTool {
-	w.out, w.depth, w.ends = w.out[:0], len(toolIndent), w.ends[:0]
-	w.tool(t)
-	sealed := t.with(t.approved, t.rejected, t.pending)
-	sealed.text = bytes.Clone(w.out)
-	sealed.change.Store(t.change.Load())
-	for _, mark := range []**ledgerMark{&sealed.approved, &sealed.rejected, &sealed.pending} {
-		if m := *mark; m != nil {
-			own := *m
-			own.surface = sealed.text[w.ends[0]-len(m.surface) : w.ends[0]]
-			*mark, w.ends = &own, w.ends[1:]
-		}
+// in returns the tool with a text that it was rendered to.
+func (t *ledgerTool) in(text []byte) *ledgerTool {
+	c := t.with(t.approved.in(text), t.rejected.in(text), t.pending.in(text))
+	c.text = text
+	c.change.Store(t.change.Load())
+	return c
+}
+
+func (m *ledgerMark) in(text []byte) *ledgerMark {
+	if m == nil {
+		return nil
 	}
-	return sealed
+	c := *m
+	at := bytes.Index(text, m.surface)
+	c.surface = text[at : at+len(m.surface)]
+	return &c
+}
+
+// A toolSpan is where a tool, or with an empty name the instructions, was written.
+type toolSpan struct {
+	tool     string
+	from, to int
 }
 
 // A ledgerWriter writes objects of one member per line.
 type ledgerWriter struct {
 	out   []byte
-	depth int    // tabs before a member
-	some  []bool // of each open object: it has a member
-	ends  []int  // where in out surfaces end
+	depth int        // tabs before a member
+	some  []bool     // of each open object: it has a member
+	spans []toolSpan // of all tools that were written
 }
 
 func (w *ledgerWriter) open() {
@@ -184,18 +169,6 @@ func (w *ledgerWriter) server(srv *ledgerServer) {
 		return
 	}
 	w.open()
-	if from := len(w.out); srv.head == nil {
-		w.members(srv)
-		srv.head, srv.names = bytes.Clone(w.out[from:]), slices.Sorted(maps.Keys(srv.tools))
-	} else {
-		w.out = append(w.out, srv.head...)
-	}
-	w.list(srv.names, func(name string) { w.tool(srv.tools[name]) })
-	w.close()
-}
-
-// members writes the members of a server, and of its tools the key.
-func (w *ledgerWriter) members(srv *ledgerServer) {
 	w.textMember("mode", string(srv.mode))
 	w.serverMark("approved", srv.approved)
 	w.serverMark("rejected", srv.rejected)
@@ -207,10 +180,12 @@ func (w *ledgerWriter) members(srv *ledgerServer) {
 	}
 	if srv.instructions != nil {
 		w.key(instructionsKey)
-		w.tool(srv.instructions)
+		w.tool("", srv.instructions)
 	}
 	w.extras(srv.extra)
 	w.key("tools")
+	w.list(slices.Sorted(maps.Keys(srv.tools)), func(name string) { w.tool(name, srv.tools[name]) })
+	w.close()
 }
 
 func (w *ledgerWriter) serverMark(key string, m *ledgerServerMark) {
@@ -238,17 +213,19 @@ func (w *ledgerWriter) said(by string, at time.Time) {
 	w.out = append(w.out, '"')
 }
 
-func (w *ledgerWriter) tool(t *ledgerTool) {
+func (w *ledgerWriter) tool(name string, t *ledgerTool) {
+	from := len(w.out)
 	if t.text != nil {
 		w.out = append(w.out, t.text...)
-		return
+	} else {
+		w.open()
+		w.mark("approved", t.approved)
+		w.mark("rejected", t.rejected)
+		w.mark("pending", t.pending)
+		w.extras(t.extra)
+		w.close()
 	}
-	w.open()
-	w.mark("approved", t.approved)
-	w.mark("rejected", t.rejected)
-	w.mark("pending", t.pending)
-	w.extras(t.extra)
-	w.close()
+	w.spans = append(w.spans, toolSpan{name, from, len(w.out)})
 }
 
 func (w *ledgerWriter) mark(key string, m *ledgerMark) {
@@ -261,7 +238,6 @@ func (w *ledgerWriter) mark(key string, m *ledgerMark) {
 	w.said(m.by, m.at)
 	w.extras(m.extra)
 	w.member("surface", m.surface)
-	w.ends = append(w.ends, len(w.out))
 	w.close()
 }
 

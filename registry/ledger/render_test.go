@@ -92,10 +92,10 @@ func TestSurfacesStandOnce(t *testing.T) {
 	check := func(when string, srv *ledgerServer) {
 		t.Helper()
 		for name, tool := range srv.tools {
-			if srv.text != nil && !within(tool.text, srv.text) {
+			if !within(tool.text, srv.text) {
 				t.Errorf("%s: got a text of tool %s of its own, want a part of the server's", when, name)
 			}
-			for _, m := range tool.marks() {
+			for _, m := range []*ledgerMark{tool.approved, tool.rejected, tool.pending} {
 				if m != nil && !within(m.surface, tool.text) {
 					t.Errorf("%s: got a surface of tool %s of its own, want a part of its text", when, name)
 				}

@@ -32,12 +32,7 @@ type ledgerServer struct {
 	instructions *ledgerTool
 	tools        map[string]*ledgerTool
 	extra        []ledgerExtra
-	text         []byte // as it was read from the file, with the texts of the tools; nil if it was edited since
-
-	// What is written of one that was edited, before its tools, and their names in the
-	// file's order. Head is nil until it is written first. Guarded by Ledger.turn.
-	head  []byte
-	names []string
+	text         []byte // as it stands in the file, with the texts of its tools; nil if it was edited since
 }
 
 // A ledgerServerMark says who said something of a fingerprint, and when.
@@ -66,11 +61,6 @@ type ledgerMark struct {
 	at      time.Time
 	surface []byte // JSON, as it stands in the file
 	extra   []ledgerExtra
-}
-
-// marks returns the marks of a tool, nil for those that it has not.
-func (t *ledgerTool) marks() [3]*ledgerMark {
-	return [...]*ledgerMark{t.approved, t.rejected, t.pending}
 }
 
 // A ledgerExtra is a member of the file that a later version has written. It is
@@ -128,7 +118,7 @@ func (e *ledgerEdit) server(name string) *ledgerServer {
 		c := *srv
 		srv = &c
 		srv.tools = maps.Clone(srv.tools)
-		srv.text, srv.head, srv.names = nil, nil, nil
+		srv.text = nil
 	}
 	e.own[srv] = true
 	e.state.servers[name] = srv

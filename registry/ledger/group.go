@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A request is something that a caller wants to be kept.
+type request struct {
+	op      ledgerOp
+	seen    *sighting // what a server lists; nil: it is a decision
+	durable bool      // seen accepts something, so that it must not be forgotten
+	err     error
+	done    chan struct{} // closed when it was answered, with err
+}
+
+// A queue holds the requests that nobody works on yet.
+type queue struct {
+	mu   sync.Mutex // guards what follows; nothing slow happens under it
+	list []*request
+}
+
+func (q *queue) add(requests ...*request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.list = append(q.list, requests...)
+}
+
+func (q *queue) withdraw(r *request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.list = slices.DeleteFunc(q.list, func(other *request) bool { return other == r })
+}
+
+// takeAll returns all requests, in their order.
+func (q *queue) takeAll() []*request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := q.list
+	q.list = nil
+	return all
+}
+
+// lock waits for the turn to write.
+func (l *Ledger) lock(ctx context.Context) (done func(), err error) {
+	if l == nil || l.turn == nil {
+		return nil, errNoLedger
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// do answers a request, and returns when what it asks for is kept. Of the callers that wait
+// one gets the turn, and writes once for all: a write takes about the same time whatever has
+// changed. The others take its place if its context ends first.
+func (l *Ledger) do(ctx context.Context, r *request) error {
+	if l == nil || l.turn == nil {
+		return errNoLedger
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.done = make(chan struct{})
+	l.waiting.add(r)
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+	case l.turn <- struct{}{}:
+		l.answer(ctx, l.waiting.takeAll())
+		<-l.turn
+		select {
+		case <-r.done:
+			return r.err
+		default:
+		}
+	}
+	l.waiting.withdraw(r)
+	return ctx.Err()
+}
+
+// answer works on requests. Those that it does not answer, because ctx has ended, wait
+// again. It needs the turn.
+func (l *Ledger) answer(ctx context.Context, group []*request) {
+	if len(group) == 0 {
+		return
+	}
+	unread := l.renew(ctx)
+	if ctx.Err() != nil {
+		l.waiting.add(group...)
+		return
+	}
+	group = slices.DeleteFunc(group, func(r *request) bool { return r.seen != nil && l.settle(r, unread == nil) })
+	err := unread
+	if err == nil && len(group) > 0 {
+		err = l.commit(ctx, group...)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		l.waiting.add(group...)
+	case errors.Is(err, storage.ErrTooLarge) && len(group) > 1: // perhaps because of one of them
+		for _, r := range group {
+			l.answer(ctx, []*request{r})
+		}
+	default:
+		for _, r := range group {
+			l.finish(r, err)
+		}
+	}
+}
+
+// settle answers a request to note what a server lists, unless it has to be written now.
+func (l *Ledger) settle(r *request, sound bool) bool {
+	e := editLedger(l.now().state)
+	r.durable = r.seen.observe(e)
+	switch {
+	case !e.changed && !l.waits(r.op.server):
+	case !r.durable && sound && !l.mayWrite(r.op.server, time.Now()):
+		l.later(r.seen, e)
+	default:
+		return false
+	}
+	close(r.done)
+	return true
+}
+
+// finish answers a request that was to be written, with the error of the write.
+func (l *Ledger) finish(r *request, err error) {
+	if err != nil && r.seen != nil && !r.durable { // what waits can be decided about all the same
+		e := editLedger(l.now().state)
+		r.seen.observe(e)
+		l.later(r.seen, e)
+	}
+	if r.err == nil {
+		r.err = err
+	} else if err != nil {
+		r.err = errors.Join(r.err, err)
+	}
+	close(r.done)
+}
+
+// later leaves what an edit notes of a list to the next write.
+func (l *Ledger) later(seen *sighting, e *ledgerEdit) {
+	if e.changed {
+		l.postpone(seen.note())
+		l.publish(e.state)
+	}
+}
