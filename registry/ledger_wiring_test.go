@@ -1,15 +1,21 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition)) registry.Tool {
@@ -38,6 +44,54 @@ func TestLedgerOfMovedTool(t *testing.T) {
 	if _, err := again.Call(t.Context(), "mail__send", nil); !errors.As(err, new(*registry.QuarantinedError)) {
 		t.Errorf("the changed tool: %v", err)
 	}
+}
+
+// A countingStore counts saves, and holds them up until pass is closed.
+type countingStore struct {
+	storage.Store
+	saves atomic.Int64
+	pass  chan struct{}
+}
+
+func (s *countingStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	s.saves.Add(1)
+	<-s.pass
+	return s.Store.Save(ctx, name, data, old)
+}
+
+// TestReplaceAtOnceIsWrittenOnce replaces the tools of 50 servers at the same time: the
+// ledger writes the first one, and then all others together.
+func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &countingStore{Store: storage.NewMemory(), pass: make(chan struct{})}
+		accepted, err := ledger.Load(t.Context(), store, "ledger", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := registry.New(&registry.Options{Ledger: accepted})
+		var work sync.WaitGroup
+		for i := range 50 {
+			work.Go(func() {
+				name := fmt.Sprint("server", i)
+				if _, err := r.Replace(registry.Server{Name: name}, []registry.Tool{serverTool(name, "send", "")}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(store.pass)
+		work.Wait()
+		if got := store.saves.Load(); got > 2 {
+			t.Errorf("got %d writes, want at most 2", got)
+		}
+		again, err := ledger.Load(t.Context(), store.Store, "ledger", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(again.Entries()); got != 50 {
+			t.Errorf("got %d tools kept, want 50", got)
+		}
+	})
 }
 
 // The ledger cannot be written, or is in the middle of a merge: what a server has

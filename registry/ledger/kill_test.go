@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -36,6 +38,10 @@ func TestLedgerProgram(t *testing.T) {
 	// server, so that the only thing in common is the file.
 	server := &Server{Name: who, Mode: Review}
 	ctx := context.Background()
+	if os.Getenv(pathVar+"_GROUP") != "" {
+		recordTogether(t, l, who, most)
+		return
+	}
 	for i := range most {
 		l.writes = map[string]*ledgerRate{} // as if a minute had passed
 		name := fmt.Sprint("t", i)
@@ -51,6 +57,28 @@ func TestLedgerProgram(t *testing.T) {
 	}
 }
 
+// recordTogether pins new servers from several goroutines, so that they are written in
+// groups, and tells of each when it is pinned.
+func recordTogether(t *testing.T, l *Ledger, who string, most int) {
+	var next atomic.Int64
+	var work sync.WaitGroup
+	for range 8 {
+		work.Go(func() {
+			for i := next.Add(1); i <= int64(most); i = next.Add(1) {
+				server := fmt.Sprint(who, "-", i)
+				if err := l.Record(context.Background(), Server{Name: server}, surfacesIn(surfaceTool("t"))); err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := fmt.Printf("\nacknowledged %s t\n", server); err != nil {
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+}
+
 // A ledgerProcess is a process that approves.
 type ledgerProcess struct {
 	cmd   *exec.Cmd
@@ -58,7 +86,9 @@ type ledgerProcess struct {
 	ended error       // once acks is closed
 }
 
-func startLedgerProcess(t *testing.T, path, who string, n int) *ledgerProcess {
+// startLedgerProcess starts a process that approves n tools, or without end if n is 0, one
+// after the other or in groups.
+func startLedgerProcess(t *testing.T, path, who string, n int, group bool) *ledgerProcess {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -69,6 +99,9 @@ func startLedgerProcess(t *testing.T, path, who string, n int) *ledgerProcess {
 	cmd.Env = append(os.Environ(), pathVar+"="+path, pathVar+"_WHO="+who, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 	if n > 0 {
 		cmd.Env = append(cmd.Env, pathVar+"_N="+strconv.Itoa(n))
+	}
+	if group {
+		cmd.Env = append(cmd.Env, pathVar+"_GROUP=1")
 	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -107,7 +140,8 @@ func entriesIn(t *testing.T, path string) map[string]bool {
 	return approved
 }
 
-// TestKilledWhileApproving kills processes at any moment. What was acknowledged is
+// TestKilledWhileApproving kills processes at any moment, of which one approves tool by tool
+// and one many at the same time. What was acknowledged is
 // there, the file is sound, and no more than one file is left beside it.
 // MCPBELT_SOAK=1 kills 2,000 of them instead of 50.
 func TestKilledWhileApproving(t *testing.T) {
@@ -128,8 +162,8 @@ func TestKilledWhileApproving(t *testing.T) {
 			}
 			clear(acked)
 		}
-		p := startLedgerProcess(t, path, fmt.Sprint("p", i), 0)
-		other := startLedgerProcess(t, path, fmt.Sprint("q", i), 0)
+		p := startLedgerProcess(t, path, fmt.Sprint("p", i), 0, false)
+		other := startLedgerProcess(t, path, fmt.Sprint("q", i), 0, true)
 		// Each is killed somewhere between two acknowledgements: how far it gets
 		// after the last one is up to the scheduler and to this loop.
 		for range 1 + rand.IntN(3) {
@@ -176,7 +210,7 @@ func TestProcessesApproveAtOnce(t *testing.T) {
 	path := ledgerPath(t)
 	var running []*ledgerProcess
 	for i := range processes {
-		running = append(running, startLedgerProcess(t, path, fmt.Sprint("p", i), each))
+		running = append(running, startLedgerProcess(t, path, fmt.Sprint("p", i), each, i%2 == 1))
 	}
 	acked := 0
 	for _, p := range running {

@@ -1,0 +1,162 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A gatedStore holds up each save until it is let through, or until its context ends.
+type gatedStore struct {
+	storage.Store
+	saves int // that have begun; one at a time
+	pass  chan struct{}
+	most  int // bytes of a record; 0: not bounded
+}
+
+func (s *gatedStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	s.saves++
+	if s.most > 0 && len(data) > s.most {
+		return "", storage.ErrTooLarge
+	}
+	select {
+	case <-s.pass:
+		return s.Store.Save(ctx, name, data, old)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func newGated(t *testing.T) (*gatedStore, *Ledger) {
+	t.Helper()
+	store := &gatedStore{Store: storage.NewMemory(), pass: make(chan struct{})}
+	l, err := Load(t.Context(), store, "ledger", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, l
+}
+
+// TestGroupIsWrittenOnce lists 50 servers while the first write is under way: one more
+// write keeps them all, and none returns before.
+func TestGroupIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, l := newGated(t)
+		var work sync.WaitGroup
+		var mu sync.Mutex
+		kept := 0
+		record := func(server string) {
+			work.Go(func() {
+				if err := l.Record(t.Context(), Server{Name: server}, surfacesIn(surfaceTool("a"))); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				kept++
+			})
+		}
+		record("first")
+		synctest.Wait()
+		for i := range 50 {
+			record(fmt.Sprint("server", i))
+		}
+		for _, want := range []int{0, 1, 51} {
+			synctest.Wait()
+			if kept != want {
+				t.Errorf("got %d calls that have returned, want %d", kept, want)
+			}
+			again, err := Load(t.Context(), store.Store, "ledger", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(again.Entries()); got != want {
+				t.Errorf("got %d tools kept, want %d", got, want)
+			}
+			if want < 51 {
+				store.pass <- struct{}{}
+			}
+		}
+		work.Wait()
+		if store.saves != 2 {
+			t.Errorf("got %d writes, want 2", store.saves)
+		}
+	})
+}
+
+// TestGroupGoesOnWithoutItsWriter ends the context of the caller that writes for all: it
+// fails, and another one writes for the rest. One whose context ends while it waits asks for
+// nothing any more.
+func TestGroupGoesOnWithoutItsWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, l := newGated(t)
+		record := func(ctx context.Context, server string) <-chan error {
+			done := make(chan error, 1)
+			go func() { done <- l.Record(ctx, Server{Name: server}, surfacesIn(surfaceTool("a"))) }()
+			synctest.Wait()
+			return done
+		}
+		writing, stop := context.WithCancel(t.Context())
+		waiting, leave := context.WithCancel(t.Context())
+		writer := record(writing, "writer")
+		left := record(waiting, "left")
+		others := []<-chan error{record(t.Context(), "one"), record(t.Context(), "two")}
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v for one that has left, want %v", err, context.Canceled)
+		}
+		stop()
+		if err := <-writer; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v for the one that wrote, want %v", err, context.Canceled)
+		}
+		close(store.pass)
+		for _, done := range others {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		var got []string
+		for _, e := range l.Entries() {
+			got = append(got, e.Server)
+		}
+		if got, want := strings.Join(got, " "), "one two"; got != want {
+			t.Errorf("got the servers %q, want %q", got, want)
+		}
+	})
+}
+
+// TestGroupWithOneTooLarge keeps what fits, though one of the group does not.
+func TestGroupWithOneTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, l := newGated(t)
+		store.most = 10_000
+		errs := make([]error, 4)
+		var work sync.WaitGroup
+		for i := range errs {
+			work.Go(func() {
+				tool := surfaceTool("a", func(tool *Tool) {
+					if i == 2 {
+						tool.Description = strings.Repeat("long ", 5_000)
+					}
+				})
+				errs[i] = l.Record(t.Context(), Server{Name: fmt.Sprint("server", i)}, surfacesIn(tool))
+			})
+			synctest.Wait()
+		}
+		close(store.pass)
+		work.Wait()
+		for i, err := range errs {
+			if tooLarge := errors.Is(err, storage.ErrTooLarge); tooLarge != (i == 2) {
+				t.Errorf("server%d: got %v, want an error of server2 only", i, err)
+			}
+		}
+		if got := len(l.Entries()); got != 3 {
+			t.Errorf("got %d tools kept, want 3", got)
+		}
+	})
+}
