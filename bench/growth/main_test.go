@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // TestRun measures the small points of all axes.
 func TestRun(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "GROWTH.md")
-	const small = "^(servers|callers) .* (1|4|8)$|^(tools|ledger|approvals) .* (10|100)$|^users .* (16|64)$|^sizes .* 1000$"
+	const small = "^(servers|callers) .* (1|4|8)$|^(tools|ledger|first start|approvals) .* (10|100)$|^one change .* 1000$|^users .* (16|64)$|^sizes .* 1000$"
 	if err := run([]string{"-rounds", "1", "-most", "1000", "-match", small, "-out", name}, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}

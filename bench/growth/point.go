@@ -28,7 +28,7 @@ type axis struct {
 }
 
 func axes() []axis {
-	return []axis{servers(), tools(), accepted(), users(), sizes(), callers(), approvals()}
+	return []axis{servers(), tools(), accepted(), firstStart(), oneChange(), users(), sizes(), callers(), approvals()}
 }
 
 func axisOf(name string) (axis, error) {

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -38,6 +41,37 @@ func accepted() axis {
 		subjects: []string{"with a ledger", "without"}, sizes: []int{10, 100, 500, 1_500},
 		plots:   []string{"fill, ms", "replace 5, ms"},
 		measure: measureLedger,
+	}
+}
+
+// Subjects of the axis "first start": how many servers list their tools at the same time.
+const (
+	eightLedger = "8 at once, ledger"
+	eightPlain  = "8 at once"
+	allLedger   = "all at once, ledger"
+	allPlain    = "all at once"
+)
+
+// firstStart fills a registry with N tools of servers that start in parallel.
+func firstStart() axis {
+	return axis{
+		name: "first start", counts: "tools",
+		about: "N tools, 10 of each server, fill a registry, 8 servers at a time and all at the same time as a host does it, " +
+			"with a new ledger in a file and without.",
+		subjects: []string{eightLedger, eightPlain, allLedger, allPlain}, sizes: []int{100, 1_000, 3_000, 10_000},
+		plots:   []string{"fill, ms"},
+		measure: measureFirstStart,
+	}
+}
+
+// oneChange changes one tool of N that a ledger knows.
+func oneChange() axis {
+	return axis{
+		name: "one change", counts: "tools",
+		about:    "A ledger in a file knows N tools, 100 of each server. One is listed with another description.",
+		subjects: []string{"with a ledger"}, sizes: []int{1_000, 5_000, 10_000, 50_000},
+		plots:   []string{"change, ms"},
+		measure: measureOneChange,
 	}
 }
 
@@ -167,17 +201,28 @@ func measureTools(ctx context.Context, p point) (f figures, err error) {
 	return f, err
 }
 
+// pinned returns options with a new ledger in a file of a folder, and what removes that.
+func pinned() (opts *registry.Options, file string, remove func() error, err error) {
+	dir, err := os.MkdirTemp("", "growth")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	file = filepath.Join(dir, "mcp.lock.json")
+	accepted, err := ledger.Open(file, nil)
+	if err != nil {
+		return nil, "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &registry.Options{Ledger: accepted}, file, func() error { return os.RemoveAll(dir) }, nil
+}
+
 func measureLedger(_ context.Context, p point) (f figures, err error) {
 	opts := &registry.Options{}
 	if p.Subject == "with a ledger" {
-		var dir string
-		if dir, err = os.MkdirTemp("", "growth"); err != nil {
+		var remove func() error
+		if opts, _, remove, err = pinned(); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		if opts.Ledger, err = ledger.Open(filepath.Join(dir, "mcp.lock.json"), nil); err != nil {
-			return nil, err
-		}
+		defer func() { err = errors.Join(err, remove()) }()
 	}
 	f = figures{}
 	before := weigh()
@@ -188,4 +233,84 @@ func measureLedger(_ context.Context, p point) (f figures, err error) {
 	f["heap, MB"] = max(0, weigh().heap-before.heap)
 	f["replace 5, ms"], err = timed(func() error { return replace(r, 0, 10, 5) })
 	return f, err
+}
+
+func measureFirstStart(_ context.Context, p point) (f figures, err error) {
+	opts, file := &registry.Options{}, ""
+	if p.Subject == eightLedger || p.Subject == allLedger {
+		var remove func() error
+		if opts, file, remove, err = pinned(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+	}
+	const perServer = 10
+	atOnce := p.N / perServer
+	if p.Subject == eightLedger || p.Subject == eightPlain {
+		atOnce = 8
+	}
+	f = figures{}
+	before := weigh()
+	r := registry.New(opts)
+	if f["fill, ms"], err = timed(func() error { return fillAtOnce(r, p.N/perServer, perServer, atOnce) }); err != nil {
+		return nil, err
+	}
+	f["heap, MB"] = max(0, weigh().heap-before.heap)
+	runtime.KeepAlive(r)
+	if file != "" {
+		err = f.size(file)
+	}
+	return f, err
+}
+
+// fillAtOnce makes a registry list the tools of servers, so many servers at a time.
+func fillAtOnce(r *registry.Registry, servers, perServer, atOnce int) error {
+	errs := make([]error, servers)
+	var next atomic.Int64
+	var work sync.WaitGroup
+	for range atOnce {
+		work.Go(func() {
+			for server := int(next.Add(1)) - 1; server < servers; server = int(next.Add(1)) - 1 {
+				errs[server] = replace(r, server, perServer, 0)
+			}
+		})
+	}
+	work.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if got, want := len(r.Snapshot().Tools()), servers*perServer; got != want {
+		return fmt.Errorf("got %d tools, want %d", got, want)
+	}
+	return nil
+}
+
+func measureOneChange(_ context.Context, p point) (f figures, err error) {
+	opts, file, remove, err := pinned()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	r := registry.New(opts)
+	const perServer, changes = 100, 5 // each of another server: one alone may write a few times a minute
+	if err := fillAtOnce(r, p.N/perServer, perServer, p.N/perServer); err != nil {
+		return nil, err
+	}
+	took := make([]float64, changes)
+	for server := range took {
+		if took[server], err = timed(func() error { return replace(r, server, perServer, 1) }); err != nil {
+			return nil, err
+		}
+	}
+	f = figures{"change, ms": median(took)}
+	return f, f.size(file)
+}
+
+// size adds how large a file is.
+func (f figures) size(file string) error {
+	info, err := os.Stat(file)
+	if err == nil {
+		f["file, MB"] = float64(info.Size()) / 1e6
+	}
+	return err
 }
