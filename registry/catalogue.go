@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -120,14 +119,18 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 // unsettled returns the offers of the servers of which the ledger knows something
 // else than when it was asked about them, and those that it was not asked about.
 func (c *catalogue) unsettled() []*offer {
-	var offers []*offer
-	for _, name := range slices.Sorted(maps.Keys(c.servers)) {
-		s := c.servers[name]
+	var names []string
+	for name, s := range c.servers {
 		known := c.ledger.About(name) // before it is asked: it may know more then
 		if !s.judged || s.known != known {
 			s.judged, s.known = true, known
-			offers = append(offers, s.offers...)
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	var offers []*offer
+	for _, name := range names {
+		offers = append(offers, c.servers[name].offers...)
 	}
 	return offers
 }

@@ -123,12 +123,17 @@ func (l *Ledger) answer(ctx context.Context, group []*request) {
 
 // settle answers a request to note what a server lists, unless it has to be written now.
 func (l *Ledger) settle(r *request, sound bool) bool {
-	e := editLedger(l.now().state)
+	name := r.op.server
+	known := &ledgerState{servers: map[string]*ledgerServer{}} // of this server only: an edit copies the map
+	if srv := l.now().state.servers[name]; srv != nil {
+		known.servers[name] = srv
+	}
+	e := editLedger(known)
 	r.durable = r.seen.observe(e)
 	switch {
-	case !e.changed && !l.waits(r.op.server):
-	case !r.durable && sound && !l.mayWrite(r.op.server, time.Now()):
-		l.later(r.seen, e)
+	case !e.changed && !l.waits(name):
+	case !r.durable && sound && !l.mayWrite(name, time.Now()):
+		l.later(r.seen)
 	default:
 		return false
 	}
@@ -139,9 +144,7 @@ func (l *Ledger) settle(r *request, sound bool) bool {
 // finish answers a request that was to be written, with the error of the write.
 func (l *Ledger) finish(r *request, err error) {
 	if err != nil && r.seen != nil && !r.durable { // what waits can be decided about all the same
-		e := editLedger(l.now().state)
-		r.seen.observe(e)
-		l.later(r.seen, e)
+		l.later(r.seen)
 	}
 	if r.err == nil {
 		r.err = err
@@ -151,9 +154,10 @@ func (l *Ledger) finish(r *request, err error) {
 	close(r.done)
 }
 
-// later leaves what an edit notes of a list to the next write.
-func (l *Ledger) later(seen *sighting, e *ledgerEdit) {
-	if e.changed {
+// later notes a list, and leaves it to the next write to keep it.
+func (l *Ledger) later(seen *sighting) {
+	e := editLedger(l.now().state)
+	if seen.observe(e); e.changed {
 		l.postpone(seen.note())
 		l.publish(e.state)
 	}
