@@ -109,5 +109,6 @@ func (s *Surface) surfaceText() []byte {
 	if s.text != nil {
 		indent = instructionsIndent
 	}
-	return canonjson.AppendIndented(nil, s.canonical(), indent)
+	canonical := s.canonical()
+	return canonjson.AppendIndented(make([]byte, 0, len(canonical)+len(canonical)/2), canonical, indent)
 }
