@@ -20,10 +20,10 @@ type flight struct {
 	number          int   // among those of its life
 	id              int64 // on the wire; 0 if unknown; guarded by the life's mu
 	clock           *clock
-	unbind          func() bool // from its caller's context; may be nil
 
-	mu     sync.Mutex // guards the following
-	done   chan struct{}
+	mu     sync.Mutex    // guards the following
+	done   chan struct{} // made when Done is first called
+	unbind func() bool   // from its caller's context; nil while it need not hear of its end
 	err    error
 	cause  error
 	landed bool
@@ -36,7 +36,6 @@ type flight struct {
 // follow.
 func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) error {
 	f.Context, f.life, f.request = ctx, l, r
-	f.done = make(chan struct{})
 	f.opts.Header = r.header
 	if r.call != nil {
 		f.opts.ProgressToken = c.tokens.Add(1)
@@ -48,9 +47,6 @@ func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) err
 	}
 	if err := l.board(f); err != nil {
 		return WithOutcome(err, NotSent)
-	}
-	if ctx.Done() != nil {
-		f.unbind = context.AfterFunc(ctx, func() { f.cancel(ctx.Err(), context.Cause(ctx)) })
 	}
 	f.clock = c.clocks.start(f)
 	return nil
@@ -76,13 +72,14 @@ func (f *flight) noteID() {
 
 // land ends the flight of a request that has ended.
 func (f *flight) land(c *Client) {
-	if f.unbind != nil {
-		f.unbind()
-	}
 	f.life.leave(f)
 	f.mu.Lock()
 	f.landed = true
+	unbind := f.unbind
 	f.mu.Unlock()
+	if unbind != nil {
+		unbind()
+	}
 	c.clocks.stop(f.clock)
 }
 
@@ -96,7 +93,9 @@ func (f *flight) cancel(err, cause error) {
 	f.err, f.cause = err, cause
 	hook, after := f.hook, f.after
 	f.hook, f.after = nil, nil
-	close(f.done)
+	if f.done != nil {
+		close(f.done)
+	}
 	f.mu.Unlock()
 	if hook != nil {
 		go hook()
@@ -142,17 +141,38 @@ func (f *flight) progress(params json.RawMessage) {
 }
 
 // Done implements context.Context.
-func (f *flight) Done() <-chan struct{} { return f.done }
+func (f *flight) Done() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done != nil {
+		return f.done
+	}
+	f.done = make(chan struct{})
+	if f.err != nil {
+		close(f.done)
+	}
+	f.bindLocked()
+	return f.done
+}
+
+// bindLocked makes the flight hear of the end of its caller's context.
+func (f *flight) bindLocked() {
+	if f.unbind == nil && f.err == nil && !f.landed && f.Context.Done() != nil {
+		f.unbind = context.AfterFunc(f.Context, func() { f.ended() })
+	}
+}
 
 // Err implements context.Context.
 func (f *flight) Err() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
+	err, _ := f.ended()
+	return err
 }
 
 // ended returns how and why the flight was cancelled, if it was.
 func (f *flight) ended() (err, cause error) {
+	if err := f.Context.Err(); err != nil {
+		f.cancel(err, context.Cause(f.Context))
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err, f.cause
@@ -167,6 +187,7 @@ func (f *flight) AfterFunc(run func()) (stop func() bool) {
 		go run()
 		return func() bool { return false }
 	}
+	f.bindLocked()
 	if f.after == nil {
 		f.after = make(map[int]func())
 	}
@@ -182,16 +203,18 @@ func (f *flight) AfterFunc(run func()) (stop func() bool) {
 	}
 }
 
-// Hook makes run be called when the flight ends. It is a cheaper AfterFunc for a
-// connection, which needs one function at most at a time.
-func (f *flight) Hook(run func()) {
+// Hook makes run be called when the flight ends, unless that is the end of its caller's
+// context, which it returns. It is a cheaper AfterFunc for a connection, which needs one
+// function at most at a time.
+func (f *flight) Hook(run func()) (caller context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
 		go run()
-		return
+	} else {
+		f.hook = run
 	}
-	f.hook = run
+	return f.Context
 }
 
 // Unhook ends Hook. The function may still be called if it was already due.

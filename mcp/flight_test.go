@@ -41,7 +41,7 @@ func TestFlightIsAContext(t *testing.T) {
 				defer cancel()
 				f, c := aloft(ctx, t)
 				hooked, stopped := make(chan struct{}), false
-				f.Hook(func() { close(hooked) })
+				caller := f.Hook(func() { close(hooked) })
 				child, forget := context.WithCancel(f)
 				defer forget()
 				stop := context.AfterFunc(f, func() { stopped = true })
@@ -51,7 +51,10 @@ func TestFlightIsAContext(t *testing.T) {
 				end.by(f, cancel)
 				<-f.Done()
 				<-child.Done()
-				<-hooked
+				select {
+				case <-hooked:
+				case <-caller.Done(): // the hook is not for this end
+				}
 				synctest.Wait()
 				if err, cause := f.ended(); !errors.Is(err, end.err) || !errors.Is(f.Err(), end.err) || !errors.Is(cause, end.want) {
 					t.Errorf("ended by %v, because of %v", err, cause)

@@ -243,7 +243,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 // bind returns a context that ends with ctx and with the connection. Those of an
 // mcp.Client do so by themselves.
 func (c *httpConn) bind(ctx context.Context) (bound context.Context, release func()) {
-	if _, own := ctx.(hooked); own {
+	if _, own := ctx.(inflight.Hooked); own {
 		return ctx, func() {}
 	}
 	bound, cancel := context.WithCancel(ctx)

@@ -29,7 +29,8 @@ type interruptible interface {
 // which costs as much as the whole rest of a call to a local server.
 //
 // After an answer, if no call follows at once, the stream's goroutine waits a moment
-// before it reads on, to let such a caller begin.
+// before it reads on, to let such a caller begin. It does not after several calls at a
+// time: their callers come back together, and it reads for them all.
 type intake struct {
 	duplex    duplex
 	interrupt func()        // ends a Read that waits; does nothing if that is not possible
@@ -87,7 +88,7 @@ func (s *stream) readAll() {
 	in.turn <- struct{}{}
 	for in.err == nil && s.ended.Err() == nil {
 		answered := s.readLine()
-		if answered && in.apart && s.table.Idle() {
+		if answered && in.apart && s.table.Lone() {
 			<-in.turn
 			s.pauseReading()
 			in.turn <- struct{}{} // a caller that reads leaves when it has its answer
@@ -136,11 +137,13 @@ func (s *stream) readFor(ctx context.Context, call *inflight.Call) {
 	default:
 		return
 	}
-	if own, ok := ctx.(hooked); ok {
-		own.Hook(in.interrupt)
+	leaves := ctx
+	if own, ok := ctx.(inflight.Hooked); ok {
+		leaves = own.Hook(in.interrupt)
 		defer own.Unhook()
-	} else {
-		defer context.AfterFunc(ctx, in.interrupt)()
+	}
+	if leaves.Done() != nil {
+		defer context.AfterFunc(leaves, in.interrupt)()
 	}
 	for in.err == nil && !call.Told() && ctx.Err() == nil && s.ended.Err() == nil {
 		s.readLine()
@@ -151,13 +154,6 @@ func (s *stream) readFor(ctx context.Context, call *inflight.Call) {
 	if more {
 		in.want()
 	}
-}
-
-// A hooked context runs one function when it ends, as context.AfterFunc does for
-// any, but for no memory. The contexts of an mcp.Client's calls are such.
-type hooked interface {
-	Hook(f func())
-	Unhook()
 }
 
 // readLine reads one line and hands it on, and reports whether it was a message.

@@ -3,6 +3,7 @@ package transport
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,7 +71,8 @@ func (b *batch) empty() batch {
 // An outbox writes the frames of a stream, each as a whole and in the order in
 // which they were put in. The caller that puts a frame in writes it, and those that
 // wait with it, as long as that does not block. Then a goroutine takes over, so that
-// no caller is held up by another's frame.
+// no caller is held up by another's frame. Where several calls are under way the caller
+// lets others that are about to send go first, and writes their frames with its own.
 //
 // A caller that gives up withdraws its frame. A frame of which only a part is
 // written by then ends the stream: what follows it would be read as its end.
@@ -99,21 +101,22 @@ func newOutbox(d duplex, goes func(func()) bool, broke func(error)) *outbox {
 	return o
 }
 
-// putRequest sends a request. It reports whether the outbox takes it.
-func (o *outbox) putRequest(call *inflight.Call, method string, params json.RawMessage) bool {
+// putRequest sends a request, alone if no other is under way. It reports whether the
+// outbox takes it.
+func (o *outbox) putRequest(call *inflight.Call, method string, params json.RawMessage, alone bool) bool {
 	o.mu.Lock()
-	return o.add(call, appendRequest(o.queue.bytes, call.ID, method, params))
+	return o.add(call, appendRequest(o.queue.bytes, call.ID, method, params), alone)
 }
 
 // put sends a frame of the control plane. It reports whether the outbox takes it.
 func (o *outbox) put(n *note, frame []byte) bool {
 	o.mu.Lock()
-	return o.add(n, append(o.queue.bytes, frame...))
+	return o.add(n, append(o.queue.bytes, frame...), true)
 }
 
 // add takes the queue's bytes with a new frame at their end. It is called with
 // the lock, which it releases.
-func (o *outbox) add(s sender, bytes []byte) bool {
+func (o *outbox) add(s sender, bytes []byte, alone bool) bool {
 	if o.stopped {
 		o.mu.Unlock()
 		return false
@@ -126,6 +129,11 @@ func (o *outbox) add(s sender, bytes []byte) bool {
 		return true
 	}
 	o.busy = true
+	if !alone {
+		o.mu.Unlock()
+		runtime.Gosched()
+		o.mu.Lock()
+	}
 	err := o.drain()
 	o.mu.Unlock()
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,6 +131,43 @@ func TestOutboxKeepsFramesWhole(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
 			t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
 		}
+	}
+}
+
+// A countingWriter counts writes.
+type countingWriter struct {
+	tryWriter
+	writes atomic.Int64
+}
+
+func (w *countingWriter) TryWrite(b []byte) (int, error) {
+	w.writes.Add(1)
+	return w.tryWriter.TryWrite(b)
+}
+
+// Calls that begin together leave together.
+func TestOutboxGathersFrames(t *testing.T) {
+	f := overPipes(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // else some may begin later than others
+	w := &countingWriter{tryWriter: f.outbox.fast}
+	f.outbox.fast = w
+	ctx, stop := context.WithCancel(t.Context())
+	alone := f.send(ctx, "alone", 0)
+	f.name(t)
+	const callers = 32
+	var calls []<-chan error
+	for i := range callers {
+		calls = append(calls, f.send(ctx, fmt.Sprint(i), 0))
+	}
+	for range callers {
+		f.name(t)
+	}
+	if got := w.writes.Load() - 1; got > callers/4 {
+		t.Errorf("got %d writes for %d calls, want at most %d", got, callers, callers/4)
+	}
+	stop()
+	for _, failed := range append(calls, alone) {
+		<-failed
 	}
 }
 

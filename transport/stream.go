@@ -158,7 +158,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	if err := s.mayWrite(ctx); err != nil {
 		return nil, err
 	}
-	alone := s.table.Idle()
+	alone := s.table.Lone()
 	call, err := s.table.Begin(opts.ProgressToken)
 	if err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
@@ -167,7 +167,7 @@ func (s *stream) Call(ctx context.Context, method string, params json.RawMessage
 	if opts.Numbered != nil {
 		opts.Numbered(call.ID)
 	}
-	if !s.outbox.putRequest(call, method, params) {
+	if !s.outbox.putRequest(call, method, params, alone) {
 		return nil, s.afterEnd(ctx)
 	}
 	if alone {

@@ -54,7 +54,7 @@ func readStream(t *testing.T, data []byte, size int, limit int64) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.outbox.putRequest(call, "tools/call", nil)
+		s.outbox.putRequest(call, "tools/call", nil, true)
 		calls = append(calls, call)
 	}
 	var told strings.Builder

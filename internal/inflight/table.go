@@ -53,6 +53,7 @@ type Table struct {
 	calls  map[int64]*Call
 	tokens map[int64]*Call
 	open   int     // calls that have not ended
+	shared bool    // when the last of them began there was another
 	free   []*Call // dropped, to be used again
 	err    error
 }
@@ -65,6 +66,7 @@ type Call struct {
 	token    int64
 	end      atomic.Int64  // see SetEnd
 	wake     chan struct{} // capacity 1: something below changed
+	signal   func()        // fills wake
 	progress []json.RawMessage
 	answer   Answer
 	err      error
@@ -88,6 +90,7 @@ func (t *Table) Begin(token int64) (*Call, error) {
 	c.ID, c.token = FirstID+t.last, token
 	t.last++
 	t.calls[c.ID] = c
+	t.shared = t.open > 0
 	t.open++
 	if token != 0 {
 		t.tokens[token] = c
@@ -101,7 +104,14 @@ func (t *Table) spare() *Call {
 		t.free = t.free[:last]
 		return c
 	}
-	return &Call{table: t, wake: make(chan struct{}, 1)}
+	c := &Call{table: t, wake: make(chan struct{}, 1)}
+	c.signal = func() {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+	return c
 }
 
 // Answer hands an answer to the request with the given id, as it stands in the
@@ -189,6 +199,13 @@ func (t *Table) Continue(last int64) {
 	t.last = max(t.last, last)
 }
 
+// Lone reports whether no request waits for its end, and the last one waited alone.
+func (t *Table) Lone() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open == 0 && !t.shared
+}
+
 // IDs returns the ids of the requests in flight.
 func (t *Table) IDs() []int64 {
 	t.mu.Lock()
@@ -217,13 +234,27 @@ func (c *Call) SetEnd(offset int64) { c.end.Store(offset) }
 // End returns what was given to SetEnd.
 func (c *Call) End() int64 { return c.end.Load() }
 
+// A Hooked context runs one function when it ends, as context.AfterFunc does for
+// any, but for no memory. The contexts of an mcp.Client's calls are such.
+type Hooked interface {
+	// Hook makes f be called when the context ends, unless it ends with that of its
+	// caller, which Hook returns. Unhook ends that; f may still be called.
+	Hook(f func()) (caller context.Context)
+	Unhook()
+}
+
 // Wait returns the answer, or the error that ended the request, or ctx's error.
 // It calls progress with what arrives before that; a nil progress is skipped.
 func (c *Call) Wait(ctx context.Context, progress func(json.RawMessage)) (Answer, error) {
+	waits := ctx
+	if own, ok := ctx.(Hooked); ok {
+		waits = own.Hook(c.signal)
+		defer own.Unhook()
+	}
 	for {
 		select {
 		case <-c.wake:
-		case <-ctx.Done():
+		case <-waits.Done():
 		}
 		if answer, ended, err := c.Poll(progress); ended {
 			return answer, err
@@ -290,13 +321,6 @@ func (c *Call) finish(a Answer, err error) {
 	c.answer, c.err, c.ended = a, err, true
 	c.table.open--
 	c.signal()
-}
-
-func (c *Call) signal() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
 }
 
 // number reads an id or token that is an integer, however written: 1e9 and 1.0

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -103,6 +104,48 @@ func TestWaitEndsWithContext(t *testing.T) {
 	if _, err := c.Wait(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A hookedContext is Hooked, and its caller's context never ends.
+type hookedContext struct {
+	context.Context
+	stop func() bool
+}
+
+func (h *hookedContext) Hook(f func()) context.Context {
+	h.stop = context.AfterFunc(h.Context, f)
+	return context.Background()
+}
+
+func (h *hookedContext) Unhook() { h.stop() }
+
+func TestWaitEndsWithHookedContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var table Table
+	c := begin(t, &table, 0)
+	go cancel()
+	if _, err := c.Wait(&hookedContext{Context: ctx}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestLone(t *testing.T) {
+	var table Table
+	want := func(when string, want bool) {
+		t.Helper()
+		if got := table.Lone(); got != want {
+			t.Errorf("%s: got %v, want %v", when, got, want)
+		}
+	}
+	want("at first", true)
+	one := begin(t, &table, 0)
+	want("while one waits", false)
+	two := begin(t, &table, 0)
+	table.FailOne(one.ID, io.EOF)
+	table.FailOne(two.ID, io.EOF)
+	want("after two at a time", false)
+	table.FailOne(begin(t, &table, 0).ID, io.EOF)
+	want("after one", true)
 }
 
 func TestSlowCallbackKeepsTheNewestProgress(t *testing.T) {
