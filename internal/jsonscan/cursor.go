@@ -1,9 +1,8 @@
 package jsonscan
 
 import (
-	"encoding/binary"
+	"bytes"
 	"iter"
-	"math/bits"
 )
 
 // A Cursor walks through a value that has passed [Scan] or [Valid]. It goes down
@@ -123,6 +122,12 @@ func endsScalar(b byte) bool {
 }
 
 func (c *Cursor) space() {
+	if c.pos < len(c.data) && c.data[c.pos] <= ' ' {
+		c.spaces()
+	}
+}
+
+func (c *Cursor) spaces() {
 	for c.pos < len(c.data) {
 		switch c.data[c.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -151,31 +156,23 @@ func (c *Cursor) skipNested() {
 	}
 }
 
-// skipString looks for what ends the string, or hides its end, and for nothing
-// else.
-func (c *Cursor) skipString() {
-	for c.pos++; c.pos < len(c.data); c.pos += 2 {
-		c.pos = special(c.data, c.pos)
-		if c.pos < len(c.data) && c.data[c.pos] == '"' {
-			c.pos++
-			return
-		}
-	}
-	c.pos = len(c.data)
-}
+func (c *Cursor) skipString() { c.pos, _ = endOfString(c.data, c.pos) }
 
-// special returns the place of the next quote or backslash, or the length.
-func special(data []byte, pos int) int {
-	for ; len(data)-pos >= 8; pos += 8 {
-		w := binary.LittleEndian.Uint64(data[pos:])
-		if found := zeros(w^'"'*ones) | zeros(w^'\\'*ones); found != 0 {
-			return pos + bits.TrailingZeros64(found)/8
+// endOfString returns where the string ends that begins at start, or the length if it
+// has no end. It looks for the quote that ends it, and for nothing else.
+func endOfString(data []byte, start int) (end int, ok bool) {
+	for pos := start + 1; ; {
+		i := bytes.IndexByte(data[pos:], '"')
+		if i < 0 {
+			return len(data), false
+		}
+		quote := pos + i
+		content := quote
+		for content > pos && data[content-1] == '\\' {
+			content--
+		}
+		if pos = quote + 1; (quote-content)%2 == 0 {
+			return pos, true
 		}
 	}
-	for ; pos < len(data); pos++ {
-		if data[pos] == '"' || data[pos] == '\\' {
-			break
-		}
-	}
-	return pos
 }

@@ -117,14 +117,9 @@ func wellFormed(data []byte) bool {
 func closing(bracket byte) byte { return bracket + 2 }
 
 // quoted passes over a string as a Cursor does, and reports whether it has an end.
-func (s *scanner) quoted() bool {
-	for s.pos++; s.pos < len(s.data); s.pos += 2 {
-		if s.pos = special(s.data, s.pos); s.pos < len(s.data) && s.data[s.pos] == '"' {
-			s.pos++
-			return true
-		}
-	}
-	return false
+func (s *scanner) quoted() (ok bool) {
+	s.pos, ok = endOfString(s.data, s.pos)
+	return ok
 }
 
 // member passes over a key and its colon.

@@ -2,6 +2,8 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -19,51 +21,66 @@ func unquote(quoted []byte) []byte {
 // unescaped returns what the content of a valid JSON string stands for. As with
 // encoding/json half a surrogate pair becomes U+FFFD.
 func unescaped(content []byte) string {
+	pos := bytes.IndexByte(content, '\\')
+	if pos < 0 {
+		return string(content)
+	}
 	var text strings.Builder
 	text.Grow(len(content)) // an escape is never shorter than what it stands for
-	for {
-		at := special(content, 0) // a quote cannot stand there by itself
-		text.Write(content[:at])
-		if at == len(content) {
-			return text.String()
-		}
-		content = content[at+1:]
-		if content[0] != 'u' {
-			text.WriteByte(plainEscape(content[0]))
-			content = content[1:]
-			continue
-		}
-		r := hex4(content[1:])
-		content = content[5:]
-		if utf16.IsSurrogate(r) {
-			second := rune(0)
-			if len(content) >= 6 && content[0] == '\\' && content[1] == 'u' {
-				second = hex4(content[2:])
+	text.Write(content[:pos])
+	var room [512]byte
+	for pos < len(content) {
+		n := 0
+		for pos < len(content) && n <= len(room)-16 { // a word and a character
+			if len(content)-pos >= 8 {
+				w := binary.LittleEndian.Uint64(content[pos:])
+				binary.LittleEndian.PutUint64(room[n:], w)
+				found := zeros(w ^ '\\'*ones)
+				if found == 0 {
+					n, pos = n+8, pos+8
+					continue
+				}
+				plain := bits.TrailingZeros64(found) / 8
+				n, pos = n+plain, pos+plain
+			} else if content[pos] != '\\' {
+				room[n] = content[pos]
+				n, pos = n+1, pos+1
+				continue
 			}
-			if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
-				content = content[6:]
+			if c := content[pos+1]; c != 'u' {
+				room[n] = escapes[c]
+				n, pos = n+1, pos+2
+				continue
 			}
+			r, size := codePoint(content[pos:])
+			n += utf8.EncodeRune(room[n:], r)
+			pos += size
 		}
-		text.WriteRune(r)
+		text.Write(room[:n])
 	}
+	return text.String()
 }
 
-// plainEscape returns what a backslash and c stand for.
-func plainEscape(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
+// codePoint returns what the \u, or the pair of them, that text begins with stands for,
+// and its size.
+func codePoint(text []byte) (r rune, size int) {
+	r = hex4(text[2:])
+	if !utf16.IsSurrogate(r) {
+		return r, 6
 	}
-	return c // a quote, a backslash or a slash
+	second := rune(0)
+	if len(text) >= 12 && text[6] == '\\' && text[7] == 'u' {
+		second = hex4(text[8:])
+	}
+	if r = utf16.DecodeRune(r, second); r == utf8.RuneError {
+		return r, 6
+	}
+	return r, 12
 }
+
+// escapes holds what a backslash and a byte stand for, and 0 where that is nothing or
+// needs more bytes.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // hex4 reads the four hexadecimal digits that text begins with.
 func hex4(text []byte) (r rune) {

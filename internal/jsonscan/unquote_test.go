@@ -2,7 +2,9 @@ package jsonscan
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // FuzzString: a string has the content that encoding/json finds in it.
@@ -22,6 +24,34 @@ func FuzzString(f *testing.F) {
 			t.Errorf("%s is %q, want %q", data, got, want)
 		}
 	})
+}
+
+// What is special in a string is found wherever it stands.
+func TestLongString(t *testing.T) {
+	for _, special := range []string{
+		`"`, `\n`, `\"`, `\\`, `\\\"`, `\\"`, `\x`, `\`, `\u0041`, `\u004`, `\ud83d\ude00`, "\n", "\x1f", "#", "]", `\n#`, `\\]`, " ", "\x7f", "é", "\xff",
+	} {
+		for size := range 200 {
+			text := strings.Repeat(`\n67890abcdefghijklmnopqrs`, 8)[:26*(size/26)] + strings.Repeat("x", size%26)
+			quoted := []byte(`"` + text + special + text + `"`)
+			var want string
+			err := json.Unmarshal(quoted, &want)
+			valid := err == nil && utf8.Valid(quoted)
+			if got := Valid(quoted) == nil; got != valid {
+				t.Errorf("%q behind %d bytes: got valid %v, want %v", special, size, got, valid)
+			}
+			if !valid {
+				continue
+			}
+			if got, _ := String(quoted); got != want {
+				t.Errorf("%q behind %d bytes: got %q, want %q", special, size, got, want)
+			}
+			walk := Walk(quoted)
+			if got := walk.Value(); len(got) != len(quoted) {
+				t.Errorf("%q behind %d bytes: got %q, want all", special, size, got)
+			}
+		}
+	}
 }
 
 func BenchmarkString(b *testing.B) {
