@@ -33,11 +33,13 @@ type eventReader struct {
 	// instead of ending the stream.
 	skips bool
 
-	buf        [4 << 10]byte // unread bytes are buf[start:end]
-	start, end int
-	afterCR    bool  // the last line ended with CR
-	begun      bool  // the first line, which may carry a byte order mark, was read
-	skipped    int64 // bytes of this event, about, since it is too large
+	buf     [4 << 10]byte
+	big     *[pieceSize]byte // in the place of buf while a long line is read
+	unread  []byte           // of one of them
+	long    pieces           // the line, from where it is long
+	afterCR bool             // the last line ended with CR
+	begun   bool             // the first line, which may carry a byte order mark, was read
+	skipped int64            // bytes of this event, about, since it is too large
 }
 
 func newEventReader(r io.Reader, limit int64) *eventReader {
@@ -64,9 +66,7 @@ func (e *eventReader) next() (event, error) {
 				ev = event{}
 				continue
 			}
-			if data != nil {
-				ev.data = data[:len(data)-1] // without the last newline
-			}
+			ev.data = data
 			return ev, nil
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
@@ -76,10 +76,13 @@ func (e *eventReader) next() (event, error) {
 			if ev.oversize {
 				spare = line[:0]
 			}
-			if data == nil {
+			switch {
+			case data != nil:
+				data = append(append(data, '\n'), value...)
+			case value == nil:
+				data = []byte{}
+			default:
 				data = value // which has memory of its own
-			} else {
-				data = append(data, value...)
 			}
 			if ev.oversize = ev.oversize || oversize || int64(len(data)) > e.limit; ev.oversize {
 				if e.skipped += int64(len(value)); !e.skips || e.skipped > maxSkipped*e.limit {
@@ -87,7 +90,6 @@ func (e *eventReader) next() (event, error) {
 				}
 				data = cut(data)
 			}
-			data = append(data, '\n')
 		case "event":
 			ev.name = string(value)
 		case "id":
@@ -115,18 +117,28 @@ func (e *eventReader) line(spare []byte, limit int64) (line []byte, oversize boo
 		if err != nil {
 			return nil, false, err
 		}
-		if cap(line)-len(line) < len(chunk) {
-			line = slices.Grow(line, max(len(line), len(chunk)))
+		if len(line)+len(chunk) > lineRoom || e.long.len() > 0 {
+			e.long.add(line)
+			e.long.add(chunk)
+			line = nil
+		} else {
+			if cap(line)-len(line) < len(chunk) {
+				line = slices.Grow(line, max(len(line), len(chunk)))
+			}
+			line = append(line, chunk...)
 		}
-		line = append(line, chunk...)
-		if oversize = oversize || int64(len(line)) > limit; oversize {
+		if oversize = oversize || int64(len(line)+e.long.len()) > limit; oversize {
 			if e.skipped += int64(len(chunk)); !e.skips || e.skipped > maxSkipped*e.limit {
 				return nil, false, tooLarge(e.limit)
 			}
+			e.long.cut()
 			line = cut(line)
 		}
 		if !found {
 			continue
+		}
+		if e.long.len() > 0 {
+			line = e.long.join()
 		}
 		if !e.begun {
 			e.begun = true
@@ -152,30 +164,46 @@ func cut(text []byte) []byte {
 // chunk returns bytes up to the end of the line, or all that are buffered, and
 // whether the line ended. They are valid until the next call.
 func (e *eventReader) chunk() ([]byte, bool, error) {
-	for e.start == e.end || e.afterCR {
-		if e.start == e.end {
-			n, err := e.r.Read(e.buf[:])
-			e.start, e.end = 0, n
+	for len(e.unread) == 0 || e.afterCR {
+		if len(e.unread) == 0 {
+			room := e.room()
+			n, err := e.r.Read(room)
+			e.unread = room[:n]
 			if n == 0 && err != nil {
 				return nil, false, err
 			}
 			continue
 		}
 		e.afterCR = false
-		if e.buf[e.start] == '\n' {
-			e.start++
+		if e.unread[0] == '\n' {
+			e.unread = e.unread[1:]
 		}
 	}
-	rest := e.buf[e.start:e.end]
+	rest := e.unread
 	at := bytes.IndexByte(rest, '\n')
 	if cr := bytes.IndexByte(rest, '\r'); cr >= 0 && (at < 0 || cr < at) {
 		at = cr
 	}
 	if at < 0 {
-		e.start = e.end
+		e.unread = nil
 		return rest, false, nil
 	}
 	e.afterCR = rest[at] == '\r'
-	e.start += at + 1
+	e.unread = rest[at+1:]
 	return rest[:at], true, nil
+}
+
+// room returns memory to read into.
+func (e *eventReader) room() []byte {
+	switch {
+	case e.long.len() > 0 && e.big == nil:
+		e.big, _ = unusedPieces.Get().(*[pieceSize]byte)
+	case e.long.len() == 0 && e.big != nil:
+		unusedPieces.Put(e.big)
+		e.big = nil
+	}
+	if e.big != nil {
+		return e.big[:longRead]
+	}
+	return e.buf[:]
 }

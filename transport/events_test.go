@@ -155,7 +155,7 @@ func (r *repeat) Read(p []byte) (int, error) {
 	}
 	n := 0
 	for n < len(p) && r.left > 0 {
-		c := copy(p[n:], r.text[r.at:])
+		c := copy(p[n:min(len(p), n+r.left)], r.text[r.at:])
 		r.at = (r.at + c) % len(r.text)
 		r.left -= c
 		n += c

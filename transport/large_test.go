@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,30 @@ func TestOversizeLineCost(t *testing.T) {
 		}
 		if next, err := lines.next(); string(next.bytes) != "next" {
 			t.Errorf("got %q, %v, want the next line", next.bytes, err)
+		}
+	}
+}
+
+// A large event is put together once, and so is the next one.
+func TestLargeEventCost(t *testing.T) {
+	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
+	in := slices.Concat([]byte("data: "), text, []byte("\r\n\r\n: a comment\ndata: next\n\n"))
+	for _, size := range []int{1000, 60_001, len(in)} {
+		events := newEventReader(&chunks{in, size}, largeMessage)
+		var got event
+		var err error
+		wantCost(t, 2.2, func() { got, err = events.next() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.data, text) {
+			t.Errorf("reads of %d: got other %d bytes, want those %d that were sent", size, len(got.data), len(text))
+		}
+		if next, err := events.next(); string(next.data) != "next" {
+			t.Errorf("reads of %d: got %q, %v, want the next event", size, next.data, err)
+		}
+		if _, err := newEventReader(&chunks{in, size}, largeMessage-1).next(); !errors.As(err, new(*mcp.LimitError)) {
+			t.Errorf("reads of %d, beyond the limit: got %v, want a LimitError", size, err)
 		}
 	}
 }

@@ -17,8 +17,9 @@ const (
 	// lineRoom is the memory that a reader keeps. Lines up to this size are put
 	// together there and copied once.
 	lineRoom = 32 << 10
-	// longRead bounds one read of a longer line: as much as a pipe holds.
-	longRead = 64 << 10
+	// longRead bounds one read of a longer line: as much as a pipe holds, if the system
+	// allows it to be widened.
+	longRead = 128 << 10
 )
 
 // A lineReader cuts a byte stream into lines. Each line gets memory of its own,
@@ -178,7 +179,7 @@ func (l *lineReader) nextLong() (line, error) {
 }
 
 // pieceSize is the size of a piece: several reads.
-const pieceSize = 4 * longRead
+const pieceSize = 2 * longRead
 
 // pieces are a long text whose length is not known before its end. It is put together once,
 // and the pieces are used again: a slice that grows by itself takes several times the

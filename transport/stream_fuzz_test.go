@@ -113,7 +113,7 @@ func FuzzStream(f *testing.F) {
 // does for short ones.
 func FuzzLongLines(f *testing.F) {
 	f.Add([]byte("abc"), uint16(9000), uint16(4000), uint8(2))
-	f.Add([]byte("x\n"), uint16(lineRoom/3), uint16(longRead-1), uint8(255))
+	f.Add([]byte("x\n"), uint16(lineRoom/3), uint16(1<<16-1), uint8(255))
 	f.Add([]byte("\n"), uint16(1), uint16(1), uint8(0))
 	f.Fuzz(func(t *testing.T, unit []byte, times, size uint16, tail uint8) {
 		const limit = 2 * longRead
