@@ -221,8 +221,11 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 			}
 			found = true
 			for i := range walk.Elements() {
-				raw := walk.Value()
-				item, err := p.item(raw, modern)
+				raw, err := walk.Checked() // its JSON breaks rules if only the item is spoilt by it
+				var item *T
+				if err == nil {
+					item, err = p.list.decode(raw, modern)
+				}
 				if err != nil {
 					path := fmt.Sprintf("%s[%d]", p.list.member, i)
 					if len(page.problems) < maxListProblems {
@@ -258,14 +261,6 @@ func (p *pager[T]) decode(result json.RawMessage, modern bool) (page listPage[T]
 		return page, p.invalid(p.list.member, errMissing)
 	}
 	return page, nil
-}
-
-// item decodes one item, whose JSON breaks rules if only the item is spoilt by it.
-func (p *pager[T]) item(raw []byte, modern bool) (*T, error) {
-	if err := jsonscan.Valid(raw); err != nil {
-		return nil, err
-	}
-	return p.list.decode(raw, modern)
 }
 
 // listsItems reports whether a method asks for a list whose items are checked one

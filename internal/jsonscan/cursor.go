@@ -88,6 +88,22 @@ func (c *Cursor) Value() []byte {
 	return c.data[start:c.pos:c.pos]
 }
 
+// Checked is Value for an element of a list of which only the end is certain, see
+// [ScanLists]. The error is that of [Valid].
+func (c *Cursor) Checked() (value []byte, err error) {
+	c.space()
+	s := scanner{data: c.data[c.pos:]}
+	if err = s.value(0); err == nil {
+		s.data = s.data[:s.pos:s.pos]
+		err = s.characters()
+	}
+	if err != nil {
+		return c.Value(), err
+	}
+	c.pos += s.pos
+	return s.data, nil
+}
+
 // From returns what lies between an earlier position and the cursor.
 func (c *Cursor) From(pos int) []byte { return c.data[pos:c.pos:c.pos] }
 

@@ -2,6 +2,7 @@ package jsonscan
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -99,4 +100,24 @@ func FuzzScanLists(f *testing.F) {
 			t.Fatalf("got no flaw in an element of %q, want one, for Scan says %v", data, err)
 		}
 	})
+}
+
+// A list's elements are checked as they would be one by one.
+func TestChecked(t *testing.T) {
+	elements := []string{`1`, `"a"`, `{"a":1}`, `{"a":1,"a":2}`, "\"\xff\"", `"é"`, `"\ud83d"`, "\"\n\"", `"\x"`, strings.Repeat("[", 200) + strings.Repeat("]", 200), `null`}
+	walk := Walk([]byte("[ " + strings.Join(elements, " , ") + " ]"))
+	got := 0
+	for i := range walk.Elements() {
+		value, err := walk.Checked()
+		if string(value) != elements[i] {
+			t.Errorf("got %q, want %q", value, elements[i])
+		}
+		if want := Valid([]byte(elements[i])); fmt.Sprint(err) != fmt.Sprint(want) {
+			t.Errorf("%q: got error %v, want %v", value, err, want)
+		}
+		got++
+	}
+	if got != len(elements) {
+		t.Errorf("got %d elements, want %d", got, len(elements))
+	}
 }

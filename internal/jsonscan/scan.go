@@ -96,11 +96,16 @@ func (s *scanner) whole() (kind byte, err error) {
 	if s.pos != len(s.data) {
 		return 0, s.fail("trailing bytes after the value")
 	}
+	return kind, s.characters()
+}
+
+// characters checks that all of the data, which was accepted, is UTF-8.
+func (s *scanner) characters() error {
 	// Outside of strings nothing but ASCII was accepted.
 	if s.high&highs != 0 && !utf8.Valid(s.data) {
-		return 0, &SyntaxError{invalidUTF8(s.data), InvalidUTF8}
+		return &SyntaxError{invalidUTF8(s.data), InvalidUTF8}
 	}
-	return kind, nil
+	return nil
 }
 
 func invalidUTF8(data []byte) int {
