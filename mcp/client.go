@@ -54,7 +54,6 @@ type Client struct {
 	roots    rootList
 	tokens   atomic.Int64 // progress tokens given out
 	awaiting atomic.Int64 // calls that wait for a task
-	clocks   clocks
 	tools    toolCache
 	level    logLevel
 	logs     queue[*LogMessage]

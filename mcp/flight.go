@@ -17,9 +17,9 @@ type flight struct {
 	life            *life
 	request         *request
 	opts            CallOptions
-	number          int   // among those of its life
-	id              int64 // on the wire; 0 if unknown; guarded by the life's mu
-	clock           *clock
+	number          int           // among those of its life
+	id              int64         // on the wire; 0 if unknown; guarded by the life's mu
+	due             time.Duration // when a limit is over, since the life began; 0 while none runs; guarded by the life's mu
 
 	mu     sync.Mutex    // guards the following
 	done   chan struct{} // made when Done is first called
@@ -48,7 +48,6 @@ func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) err
 	if err := l.board(f); err != nil {
 		return WithOutcome(err, NotSent)
 	}
-	f.clock = c.clocks.start(f)
 	return nil
 }
 
@@ -71,7 +70,7 @@ func (f *flight) noteID() {
 }
 
 // land ends the flight of a request that has ended.
-func (f *flight) land(c *Client) {
+func (f *flight) land() {
 	f.life.leave(f)
 	f.mu.Lock()
 	f.landed = true
@@ -80,7 +79,6 @@ func (f *flight) land(c *Client) {
 	if unbind != nil {
 		unbind()
 	}
-	c.clocks.stop(f.clock)
 }
 
 // cancel ends the flight before it has landed. Only the first call counts.
@@ -113,11 +111,7 @@ func (f *flight) wait() time.Duration {
 // expire is called when that time is over.
 func (f *flight) expire() {
 	if rest := f.life.tap.patience(f.request.idle); rest > 0 && time.Now().Before(f.request.until) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if !f.landed {
-			f.clock.timer.Reset(min(rest, time.Until(f.request.until)))
-		}
+		f.life.limit(f, min(rest, time.Until(f.request.until)))
 		return
 	}
 	timeout := &TimeoutError{"idle", f.request.idle}
@@ -131,13 +125,9 @@ func (f *flight) expire() {
 // the server's time.
 func (f *flight) progress(params json.RawMessage) {
 	f.life.pulse.beat()
-	f.clock.timer.Stop()
+	f.life.unlimit(f)
 	f.request.call.report(params)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.landed {
-		f.clock.timer.Reset(f.wait())
-	}
+	f.life.limit(f, f.wait())
 }
 
 // Done implements context.Context.
@@ -222,48 +212,4 @@ func (f *flight) Unhook() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.hook = nil
-}
-
-// A clock is a timer that ends one flight after the other.
-type clock struct {
-	timer  *time.Timer
-	mu     sync.Mutex
-	flight *flight // nil between flights
-}
-
-// clocks are the clocks that no flight uses now.
-type clocks struct{ pool sync.Pool }
-
-func (p *clocks) start(f *flight) *clock {
-	k, _ := p.pool.Get().(*clock)
-	if k == nil {
-		k = &clock{flight: f}
-		k.timer = time.AfterFunc(f.wait(), k.ring)
-		return k
-	}
-	k.mu.Lock()
-	k.flight = f
-	k.mu.Unlock()
-	k.timer.Reset(f.wait())
-	return k
-}
-
-// stop takes the clock from its flight. One that rings just now is not used
-// again: it would end the next flight.
-func (p *clocks) stop(k *clock) {
-	k.mu.Lock()
-	k.flight = nil
-	k.mu.Unlock()
-	if k.timer.Stop() {
-		p.pool.Put(k)
-	}
-}
-
-func (k *clock) ring() {
-	k.mu.Lock()
-	f := k.flight
-	k.mu.Unlock()
-	if f != nil {
-		f.expire()
-	}
 }

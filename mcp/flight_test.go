@@ -9,18 +9,52 @@ import (
 )
 
 // aloft returns a flight that idles for a minute at most, and two at all.
-func aloft(ctx context.Context, t *testing.T) (*flight, *Client) {
+func aloft(ctx context.Context, t *testing.T) *flight {
+	t.Helper()
+	l := &life{born: time.Now(), tap: &tap{}, flights: map[*flight]struct{}{}}
+	l.alive, l.die = context.WithCancel(context.Background())
+	return aboard(ctx, t, l, time.Minute)
+}
+
+// aboard returns a flight of a life.
+func aboard(ctx context.Context, t *testing.T, l *life, idle time.Duration) *flight {
 	t.Helper()
 	c := NewClient("x", newWriteLog(), nil)
 	t.Cleanup(func() { _ = c.Close() })
-	l := &life{tap: &tap{}, flights: map[*flight]struct{}{}}
-	l.alive, l.die = context.WithCancel(context.Background())
 	f := &flight{}
-	r := &request{idle: time.Minute, total: 2 * time.Minute, until: time.Now().Add(2 * time.Minute)}
+	r := &request{idle: idle, total: 2 * idle, until: time.Now().Add(2 * idle)}
 	if err := c.launch(ctx, f, l, r); err != nil {
 		t.Fatal(err)
 	}
-	return f, c
+	return f
+}
+
+// Each flight of a connection ends at its own time, whichever began first.
+func TestFlightsExpireInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		first := aloft(t.Context(), t)
+		var all []*flight
+		for _, idle := range []time.Duration{3, 1, 2} {
+			all = append(all, aboard(t.Context(), t, first.life, idle*time.Second))
+		}
+		first.land()
+		late := aboard(t.Context(), t, first.life, 4*time.Second)
+		for i, want := range []time.Duration{3, 1, 2} {
+			go func() {
+				<-all[i].Done()
+				if got := time.Since(start); got != want*time.Second {
+					t.Errorf("flight %d: got the end after %v, want %v s", i, got, int64(want))
+				}
+				all[i].land()
+			}()
+		}
+		<-late.Done()
+		if got := time.Since(start); got != 4*time.Second {
+			t.Errorf("the last one: got the end after %v, want 4 s", got)
+		}
+		late.land()
+	})
 }
 
 // A flight is a context like any other to those who get it, whatever ends it.
@@ -39,7 +73,7 @@ func TestFlightIsAContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 				defer cancel()
-				f, c := aloft(ctx, t)
+				f := aloft(ctx, t)
 				hooked, stopped := make(chan struct{}), false
 				caller := f.Hook(func() { close(hooked) })
 				child, forget := context.WithCancel(f)
@@ -67,7 +101,7 @@ func TestFlightIsAContext(t *testing.T) {
 				if stopped {
 					t.Error("what was stopped has run")
 				}
-				f.land(c)
+				f.land()
 			})
 		})
 	}
@@ -77,11 +111,11 @@ func TestFlightIsAContext(t *testing.T) {
 func TestFlightHasLanded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		f, c := aloft(ctx, t)
+		f := aloft(ctx, t)
 		f.Hook(func() { t.Error("the hook was called") })
 		f.Unhook()
-		f.land(c)
-		second, _ := aloft(t.Context(), t)
+		f.land()
+		second := aloft(t.Context(), t)
 		time.Sleep(30 * time.Second)
 		cancel()
 		f.life.end(errRenewed)

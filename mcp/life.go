@@ -39,9 +39,11 @@ type life struct {
 
 	mu         sync.Mutex // guards the following
 	flights    map[*flight]struct{}
-	begun      int         // flights so far
-	over       error       // why it ended; no request is sent any more
-	health     *time.Timer // for the next look at a silent server; nil if there is none
+	begun      int           // flights so far
+	over       error         // why it ended; no request is sent any more
+	health     *time.Timer   // for the next look at a silent server; nil if there is none
+	alarm      *time.Timer   // looks for flights whose time is over; nil before the first
+	rings      time.Duration // when it does, since the life began; 0 if it does not; never after any is due
 	unanswered unanswered
 	questions  int64 // of the server, for which none of flights was counted yet
 }
@@ -101,7 +103,66 @@ func (l *life) board(f *flight) error {
 	l.flights[f] = struct{}{}
 	l.begun++
 	f.number = l.begun
+	l.limitLocked(f, f.wait())
 	return nil
+}
+
+// limit has a flight expire after a time, unless that is set anew before.
+func (l *life) limit(f *flight, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, flies := l.flights[f]; flies {
+		l.limitLocked(f, wait)
+	}
+}
+
+// limitLocked sets the alarm only for the first flight of many: calls are short, and
+// times to wait are long.
+func (l *life) limitLocked(f *flight, wait time.Duration) {
+	f.due = max(time.Since(l.born)+wait, 1)
+	l.alarmLocked(f.due, wait)
+}
+
+// unlimit ends limit.
+func (l *life) unlimit(f *flight) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.due = 0
+}
+
+// alarmLocked makes the alarm ring at a time that is due, in wait, or before.
+func (l *life) alarmLocked(due, wait time.Duration) {
+	if l.rings != 0 && l.rings <= due {
+		return
+	}
+	l.rings = due
+	if l.alarm == nil {
+		l.alarm = time.AfterFunc(wait, l.ring)
+	} else {
+		l.alarm.Reset(wait)
+	}
+}
+
+// ring ends the flights whose time is over.
+func (l *life) ring() {
+	l.mu.Lock()
+	l.rings = 0
+	var late []*flight
+	now := time.Since(l.born)
+	for f := range l.flights {
+		switch {
+		case f.due == 0:
+		case f.due <= now:
+			late = append(late, f)
+			f.due = 0
+		default:
+			l.alarmLocked(f.due, f.due-now)
+		}
+	}
+	l.mu.Unlock()
+	for _, f := range late {
+		f.expire()
+	}
 }
 
 func (l *life) leave(f *flight) {
@@ -141,8 +202,10 @@ func (l *life) end(cause error) {
 	l.mu.Lock()
 	l.over = cause
 	l.die()
-	if l.health != nil {
-		l.health.Stop()
+	for _, t := range []*time.Timer{l.health, l.alarm} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	flights := slices.Collect(maps.Keys(l.flights))
 	l.mu.Unlock()

@@ -167,7 +167,7 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	if err := c.launch(ctx, f, l, r); err != nil {
 		return nil, err
 	}
-	defer f.land(c)
+	defer f.land()
 	params, err := r.encode(l, f.opts.ProgressToken)
 	if err != nil {
 		return nil, WithOutcome(err, NotSent)
