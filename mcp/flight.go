@@ -19,6 +19,7 @@ type flight struct {
 	opts            CallOptions
 	number          int           // among those of its life
 	id              int64         // on the wire; 0 if unknown; guarded by the life's mu
+	began           time.Duration // when it was launched, since the life began
 	due             time.Duration // when a limit is over, since the life began; 0 while none runs; guarded by the life's mu
 
 	mu     sync.Mutex    // guards the following
@@ -103,15 +104,10 @@ func (f *flight) cancel(err, cause error) {
 	}
 }
 
-// wait returns how long the server may take from now on.
-func (f *flight) wait() time.Duration {
-	return min(f.request.idle, time.Until(f.request.until))
-}
-
 // expire is called when that time is over.
 func (f *flight) expire() {
 	if rest := f.life.tap.patience(f.request.idle); rest > 0 && time.Now().Before(f.request.until) {
-		f.life.limit(f, min(rest, time.Until(f.request.until)))
+		f.life.limit(f, rest)
 		return
 	}
 	timeout := &TimeoutError{"idle", f.request.idle}
@@ -127,7 +123,7 @@ func (f *flight) progress(params json.RawMessage) {
 	f.life.pulse.beat()
 	f.life.unlimit(f)
 	f.request.call.report(params)
-	f.life.limit(f, f.wait())
+	f.life.limit(f, f.request.idle)
 }
 
 // Done implements context.Context.

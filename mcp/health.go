@@ -35,7 +35,8 @@ type pulse struct {
 	busy  atomic.Int64
 }
 
-func (p *pulse) beat() { p.heard.Store(time.Now().UnixNano()) }
+func (p *pulse) beat()               { p.beatAt(time.Now()) }
+func (p *pulse) beatAt(at time.Time) { p.heard.Store(at.UnixNano()) }
 
 // abandoned notes that a caller has given up a request that the server may go on
 // with, as long as a request may take at most.

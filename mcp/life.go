@@ -103,24 +103,29 @@ func (l *life) board(f *flight) error {
 	l.flights[f] = struct{}{}
 	l.begun++
 	f.number = l.begun
-	l.limitLocked(f, f.wait())
+	f.began = l.limitLocked(f, f.request.idle)
 	return nil
 }
 
-// limit has a flight expire after a time, unless that is set anew before.
-func (l *life) limit(f *flight, wait time.Duration) {
+// limit has a flight expire after a time or when its total is over, unless that is set
+// anew before.
+func (l *life) limit(f *flight, idle time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, flies := l.flights[f]; flies {
-		l.limitLocked(f, wait)
+		l.limitLocked(f, idle)
 	}
 }
 
 // limitLocked sets the alarm only for the first flight of many: calls are short, and
 // times to wait are long.
-func (l *life) limitLocked(f *flight, wait time.Duration) {
-	f.due = max(time.Since(l.born)+wait, 1)
+func (l *life) limitLocked(f *flight, idle time.Duration) (now time.Duration) {
+	at := time.Now()
+	now = at.Sub(l.born)
+	wait := min(idle, f.request.until.Sub(at))
+	f.due = max(now+wait, 1)
 	l.alarmLocked(f.due, wait)
+	return now
 }
 
 // unlimit ends limit.

@@ -85,11 +85,7 @@ func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.R
 		if failed != nil {
 			f = &flight{} // something may still refer to the first
 		}
-		begun := time.Now()
 		result, err := c.sendOnce(ctx, l, r, f)
-		took := int64(time.Since(begun))
-		mean := cmp.Or(c.service.Load(), took)
-		c.service.Store(max(mean+(took-mean)/16, 1)) // one of several at the same time may be lost
 		if err == nil {
 			return result, l, nil
 		}
@@ -175,11 +171,15 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	r.trace.departs(l, &f.opts)
 	f.noteID()
 	result, err := c.exchangeOn(f, l, r.method, params, &f.opts)
+	now := time.Now() // of which a call needs few: it is a large part of a small one
+	took := int64(now.Sub(l.born) - f.began)
+	mean := cmp.Or(c.service.Load(), took)
+	c.service.Store(max(mean+(took-mean)/16, 1)) // one of several at the same time may be lost
 	outcome := OutcomeOf(err)
 	given, _ := f.ended()
 	switch {
 	case outcome == Answered:
-		l.pulse.beat()
+		l.pulse.beatAt(now)
 	case given != nil:
 		l.gaveUp()
 	}
