@@ -139,6 +139,7 @@ func (e *eventReader) line(spare []byte, limit int64) (line []byte, oversize boo
 		}
 		if e.long.len() > 0 {
 			line = e.long.join()
+			e.giveBack()
 		}
 		if !e.begun {
 			e.begun = true
@@ -193,17 +194,23 @@ func (e *eventReader) chunk() ([]byte, bool, error) {
 	return rest[:at], true, nil
 }
 
-// room returns memory to read into.
+// room returns memory to read into, when nothing is unread.
 func (e *eventReader) room() []byte {
-	switch {
-	case e.long.len() > 0 && e.big == nil:
+	if e.long.len() == 0 {
+		e.giveBack()
+		return e.buf[:]
+	}
+	if e.big == nil {
 		e.big, _ = unusedPieces.Get().(*[pieceSize]byte)
-	case e.long.len() == 0 && e.big != nil:
+	}
+	return e.big[:longRead]
+}
+
+// giveBack ends the use of big, unless what is unread fills more than buf.
+func (e *eventReader) giveBack() {
+	if e.big != nil && len(e.unread) <= len(e.buf) {
+		e.unread = e.buf[:copy(e.buf[:], e.unread)]
 		unusedPieces.Put(e.big)
 		e.big = nil
 	}
-	if e.big != nil {
-		return e.big[:longRead]
-	}
-	return e.buf[:]
 }
