@@ -285,7 +285,7 @@ func (s *scanner) blocks() {
 			i := bits.TrailingZeros64(found)
 			at := pos + i
 			switch c := data[at]; {
-			case c == '\\' && escapes[data[at+1]] != 0:
+			case c == '\\' && escaped(data[at+1]) != 0:
 				found &^= 3 << i
 				next = max(next, at+2)
 			case c == '\\' || c == '"' || c < ' ':
@@ -359,7 +359,7 @@ func (s *scanner) escape() error {
 		return s.fail("unterminated string")
 	}
 	switch c := s.data[s.pos]; {
-	case escapes[c] != 0:
+	case escaped(c) != 0:
 		s.pos++
 		return nil
 	case c == 'u':

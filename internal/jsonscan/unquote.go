@@ -48,7 +48,7 @@ func unescaped(content []byte) string {
 				continue
 			}
 			if c := content[pos+1]; c != 'u' {
-				room[n] = escapes[c]
+				room[n] = escaped(c)
 				n, pos = n+1, pos+2
 				continue
 			}
@@ -78,9 +78,25 @@ func codePoint(text []byte) (r rune, size int) {
 	return r, 12
 }
 
-// escapes holds what a backslash and a byte stand for, and 0 where that is nothing or
-// needs more bytes.
-var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+// escaped returns what a backslash and c stand for, and 0 where that is nothing or needs
+// more bytes.
+func escaped(c byte) byte {
+	switch c {
+	case '"', '\\', '/':
+		return c
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return 0
+}
 
 // hex4 reads the four hexadecimal digits that text begins with.
 func hex4(text []byte) (r rune) {
