@@ -213,7 +213,7 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 		if !redirected(resp) {
 			return req, resp, nil
 		}
-		_ = resp.Body.Close()
+		finish(resp)
 		if to, err = e.follow(to, resp, redirects); err != nil {
 			return req, nil, err
 		}
@@ -377,6 +377,18 @@ func statusError(resp *http.Response) *StatusError {
 		e.RetryAfter = max(0, time.Until(at))
 	}
 	return e
+}
+
+// finish reads the rest of a response that nobody needs and closes it, so that its
+// socket can be used again. It gives up on a long one, and on a server that does not end it.
+func finish(resp *http.Response) {
+	const patience, rest = 100 * time.Millisecond, 4 << 10
+	if resp.ContentLength != 0 && resp.ContentLength <= rest {
+		timer := time.AfterFunc(patience, func() { _ = resp.Body.Close() })
+		defer timer.Stop()
+		_, _ = readBody(resp, rest)
+	}
+	_ = resp.Body.Close()
 }
 
 // readBody reads the whole body of a response, of at most limit bytes, decoded.

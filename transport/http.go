@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -215,7 +214,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	switch {
 	case kind == kindEvents:
 		resp, err = c.resumable(reqCtx, resp, header == nil, deliver, done)
-		if err == nil && c.goes(func() { finish(resp, release) }) {
+		if err == nil && c.goes(func() { finish(resp); release() }) {
 			return nil
 		}
 	case kind == kindJSON:
@@ -270,17 +269,6 @@ func (c *httpConn) because(ctx context.Context, err error) error {
 		return mcp.WithOutcome(context.Cause(c.ended), outcome)
 	}
 	return err
-}
-
-// finish reads the end of an answered stream, so that its socket can be used
-// again, and gives up on a server that does not end it.
-func finish(resp *http.Response, release func()) {
-	const patience, rest = 100 * time.Millisecond, 4 << 10
-	timer := time.AfterFunc(patience, func() { _ = resp.Body.Close() })
-	defer timer.Stop()
-	_, _ = readBody(resp, rest)
-	_ = resp.Body.Close()
-	release()
 }
 
 // post sends one message, which asks for an answer or does not, and returns a response
@@ -445,7 +433,8 @@ func (c *httpConn) send(ctx context.Context, frame []byte, header http.Header) e
 	if err != nil {
 		return err
 	}
-	return resp.Body.Close()
+	finish(resp)
+	return nil
 }
 
 // Close implements mcp.Conn: it cancels the session's requests at the server and

@@ -1,8 +1,11 @@
 package transport_test
 
 import (
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -195,5 +198,44 @@ func TestHTTPRefusedProbe(t *testing.T) {
 	}
 	if err := handshake(t, l); err != nil {
 		t.Errorf("handshake: %v", err)
+	}
+}
+
+// Whatever a server writes beside its answers, requests that follow each other share one
+// socket.
+func TestHTTPOneSocket(t *testing.T) {
+	const rest = "what nobody reads\n"
+	refuse := func(w http.ResponseWriter, _ *http.Request) { http.Error(w, rest, http.StatusMethodNotAllowed) }
+	for name, s := range map[string]*script{
+		"listening stream refused": {get: refuse},
+		"notification answered": {get: refuse, noted: func(p *post) {
+			p.WriteHeader(http.StatusAccepted)
+			_, _ = fmt.Fprint(p, rest)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.call = func(p *post) { p.json(http.StatusOK, answer) }
+			var sockets atomic.Int32
+			server := httptest.NewUnstartedServer(s)
+			server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+				if state == http.StateNew {
+					sockets.Add(1)
+				}
+			}
+			server.Start()
+			defer server.Close()
+			l := shake(t, &transport.HTTP{URL: server.URL})
+			for range 3 {
+				if err := l.Write(bounded(t), &jsonrpc.Request{Method: "notifications/x"}); err != nil {
+					t.Fatalf("notification: %v", err)
+				}
+				if _, err := ask(t, l); err != nil {
+					t.Fatalf("call: %v", err)
+				}
+			}
+			if got := sockets.Load(); got != 1 {
+				t.Errorf("got %d sockets, want 1", got)
+			}
+		})
 	}
 }

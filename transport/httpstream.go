@@ -187,7 +187,7 @@ func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, erro
 	if resp.StatusCode == http.StatusOK && isEventStream(resp) {
 		return resp, nil
 	}
-	defer func() { _ = resp.Body.Close() }()
+	defer finish(resp)
 	if resp.StatusCode == http.StatusNotFound && lastID != "" {
 		return nil, c.refusal(ctx, resp, session)
 	}

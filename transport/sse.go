@@ -173,7 +173,7 @@ func (c *sseConn) send(ctx context.Context, frame []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }()
+	defer finish(resp)
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return statusError(resp)
 	}
