@@ -15,8 +15,8 @@ import (
 // A Client is the connection to one server, renewed for as long as the client
 // is held. Make one with [NewClient]. Its methods are safe for concurrent use.
 //
-// A client that was used owns one goroutine, which makes, watches and ends its
-// connections, and those of the current connection. Close ends them all.
+// A client owns the goroutines of its connection, and one more while it makes or ends one.
+// Close ends them all.
 type Client struct {
 	name      string
 	transport Transport
@@ -26,8 +26,11 @@ type Client struct {
 	close   context.CancelFunc
 	wg      sync.WaitGroup // the supervisor
 
+	supervisor supervisor
+
 	mu       sync.Mutex // guards the following
 	started  bool
+	parked   bool // supervise has returned, and rouse is to call it
 	state    State
 	changed  chan struct{}            // closed and replaced when state or current changes
 	onChange func()                   // called then; may be nil
@@ -182,6 +185,7 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	present, attempts := c.current, c.attempts
 	if c.started {
 		poke(c.renew)
+		c.rouseLocked()
 	}
 	c.startLocked()
 	c.mu.Unlock()
@@ -250,6 +254,7 @@ func (c *Client) Close() error {
 	}
 	c.close()
 	c.mu.Lock()
+	c.rouseLocked()
 	if !c.started {
 		c.started = true
 		c.setLocked(State{Phase: Closed}, nil)
@@ -329,6 +334,7 @@ func (c *Client) startLocked() {
 		return
 	}
 	c.started = true
+	c.supervisor.era = newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
 	c.setLocked(State{Phase: Connecting}, nil)
 	c.wg.Go(c.supervise)
 }

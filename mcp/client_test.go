@@ -3,6 +3,8 @@ package mcp_test
 import (
 	"context"
 	"errors"
+	"runtime/pprof"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -378,4 +380,29 @@ type refusingConn struct{ mcp.Conn }
 
 func (refusingConn) Write(context.Context, jsonrpc.Message) error {
 	return mcp.WithOutcome(loginError{}, mcp.NotSent)
+}
+
+// An idle client has no goroutine of its own, and yet replaces its connection.
+func TestIdleClientHasNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		c := newClient(t, server, nil)
+		ready(t, c)
+		for number := 1; number <= 3; number++ {
+			synctest.Wait()
+			var stacks strings.Builder
+			if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+				t.Fatalf("goroutines: %v", err)
+			}
+			if got := strings.Count(stacks.String(), ").supervise"); got != 0 {
+				t.Errorf("connection %d: got %d supervisors, want 0:\n%s", number, got, &stacks)
+			}
+			if got := c.State().Connections; got != number {
+				t.Errorf("got %d connections, want %d", got, number)
+			}
+			if err := c.Reconnect(t.Context()); err != nil {
+				t.Fatalf("Reconnect: %v", err)
+			}
+		}
+	})
 }

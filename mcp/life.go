@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ type life struct {
 	roots   int    // changes of the roots before it began
 	leveled bool   // it was told what to log; guarded by the token for telling
 	meta    []byte // members of _meta in every request, each followed by a comma
+
+	passed [numLists]time.Time // when changes of each kind of list were passed on last; for attend
 
 	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
@@ -54,7 +57,7 @@ func (l *life) modern() bool { return l.info.revision >= Revision20260728 }
 func (l *life) cause() error {
 	select {
 	case <-l.tap.ended:
-		return l.tap.err
+		return cmp.Or(l.tap.err, errEnded)
 	default:
 		return errEnded
 	}

@@ -156,6 +156,7 @@ func (l *life) retire(because *revisionError) {
 func (l *life) fallSick(because error) {
 	select {
 	case l.sick <- because:
+		l.tap.client.rouse()
 	default:
 	}
 }

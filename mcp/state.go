@@ -157,8 +157,10 @@ func (c *Client) heed(l *life, before *login, err error) {
 	if n := loginFor(err); n != nil && !needsRights(err) {
 		l.login.Store(n)
 		poke(c.logins)
+		c.rouse()
 	} else if before != nil && OutcomeOf(err) == Answered && l.login.CompareAndSwap(before, nil) {
 		poke(c.logins)
+		c.rouse()
 	}
 }
 

@@ -30,30 +30,48 @@ const (
 // errRenewed ends a life because of Reconnect.
 var errRenewed = errors.New("connection renewed on request")
 
+// A supervisor is what is known between two runs of supervise. It belongs to the one that
+// runs.
+type supervisor struct {
+	era      *era
+	failures int
+	life     *life // that attend left, for it needed nothing; nil if there is none
+}
+
 // supervise makes one connection after the other until Close. It alone writes
-// the state after the first.
+// the state after the first. It returns also when a connection needs nothing: rouse has it
+// go on.
 func (c *Client) supervise() {
-	era := newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
-	failures := 0
+	s := &c.supervisor
 	for {
-		l, err := c.connect(era)
-		c.attempted()
+		l := s.life
+		var err error
+		if l == nil {
+			l, err = c.connect(s.era)
+			c.attempted()
+			if err == nil {
+				c.began(l)
+				c.catchUpOnRoots(l)
+				c.greetWithLevel(l)
+			}
+		}
 		if err == nil {
-			born := time.Now()
-			c.began(l)
-			c.catchUpOnRoots(l)
-			c.greetWithLevel(l)
+			s.life = l
 			err = c.attend(l)
+			if err == nil {
+				return
+			}
+			s.life = nil
 			c.endLife(l, err)
 			if isRevisionError(err) {
-				era.forget()
+				s.era.forget()
 			}
-			if time.Since(born) >= healthyAfter || errors.Is(err, errRenewed) {
-				failures = 0
+			if time.Since(l.born) >= healthyAfter || errors.Is(err, errRenewed) {
+				s.failures = 0
 			}
-			if failures == 0 {
+			if s.failures == 0 {
 				// The first end of a sound connection is mended at once.
-				failures = 1
+				s.failures = 1
 				if c.closing.Err() == nil {
 					c.set(State{Phase: Connecting, Err: err})
 					continue
@@ -64,9 +82,37 @@ func (c *Client) supervise() {
 			c.set(State{Phase: Closed})
 			return
 		}
-		failures++
-		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", failures, "error", err)
-		c.rest(err, failures)
+		s.failures++
+		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", s.failures, "error", err)
+		c.rest(err, s.failures)
+	}
+}
+
+// park reports whether a life needs nothing. Then supervise returns, and what happens
+// next calls rouse.
+func (c *Client) park(l *life) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-l.tap.ended:
+		return false
+	default:
+	}
+	c.parked = c.closing.Err() == nil && len(c.renew)+len(c.announce)+len(c.logins)+len(l.sick) == 0
+	return c.parked
+}
+
+// rouse has supervise see what has happened, if it has returned.
+func (c *Client) rouse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rouseLocked()
+}
+
+func (c *Client) rouseLocked() {
+	if c.parked {
+		c.parked = false
+		c.wg.Go(c.supervise)
 	}
 }
 
@@ -119,15 +165,15 @@ func (s *State) keepCounts(of State) {
 	s.QuestionsDeclined = of.QuestionsDeclined
 }
 
-// attend watches a life until it ends and returns why.
+// attend watches a life until it ends and returns why, or until it needs nothing and
+// returns nil.
 func (c *Client) attend(l *life) error {
 	var due <-chan time.Time // when announcements may be passed on again
-	var passed [numLists]time.Time
-	timer := time.NewTimer(0)
-	timer.Stop()
-	defer timer.Stop()
 	for {
 		needed := l.login.Load()
+		if needed == nil && due == nil && c.park(l) {
+			return nil
+		}
 		var done <-chan struct{}
 		if needed != nil {
 			done = needed.done
@@ -155,9 +201,8 @@ func (c *Client) attend(l *life) error {
 		case <-due:
 		}
 		due = nil
-		if wait := c.passOn(&passed); wait > 0 {
-			timer.Reset(wait)
-			due = timer.C
+		if wait := c.passOn(&l.passed); wait > 0 {
+			due = time.After(wait)
 		}
 	}
 }
@@ -179,6 +224,7 @@ func (c *Client) listChanged(kinds listKinds) {
 	c.forgetLists(kinds)
 	c.outdated.Or(uint32(kinds))
 	poke(c.announce)
+	c.rouse()
 }
 
 // passOn makes announcements known, those of each kind of list as often as they may be.
