@@ -44,6 +44,7 @@ type endpoint struct {
 
 	authenticator Authenticator // oauth, if it is one
 
+	// The following are nil without oauth.
 	authorizing chan struct{} // holds a token while a login is under way
 	asking      chan struct{} // holds a token while the token source is asked
 }
@@ -77,12 +78,13 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 		}
 	}
 	e := &endpoint{
-		url:         u,
-		header:      header,
-		oauth:       o.oauth,
-		limit:       maxMessage(o.maxMessage),
-		authorizing: make(chan struct{}, 1),
-		asking:      make(chan struct{}, 1),
+		url:    u,
+		header: header,
+		oauth:  o.oauth,
+		limit:  maxMessage(o.maxMessage),
+	}
+	if o.oauth != nil {
+		e.authorizing, e.asking = make(chan struct{}, 1), make(chan struct{}, 1)
 	}
 	e.authenticator, _ = o.oauth.(Authenticator)
 	if e.rt = o.roundTripper; e.rt == nil {
@@ -92,6 +94,11 @@ func newEndpoint(o endpointOptions) (*endpoint, error) {
 		}
 		if o.proxy != nil {
 			e.owned.Proxy = o.proxy
+		}
+		if u.Scheme == "http" { // HTTP/2 is agreed on by TLS
+			e.owned.HTTP2, e.owned.ForceAttemptHTTP2 = nil, false
+			e.owned.Protocols = new(http.Protocols)
+			e.owned.Protocols.SetHTTP1(true)
 		}
 		e.rt = e.owned
 	}
