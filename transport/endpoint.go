@@ -194,13 +194,17 @@ func (e *endpoint) once(ctx context.Context, method string, to *url.URL, header 
 	if err != nil {
 		return nil, nil, err
 	}
-	full := make(http.Header, len(e.header)+len(header)+1)
-	maps.Copy(full, e.header)
-	maps.Copy(full, header)
-	if bearer != "" {
-		full.Set("Authorization", bearer)
+	full, more := header, mcp.HTTPHeader(ctx)
+	// Code of others that sees a request may change its header.
+	if e.oauth != nil || !e.reports() || len(e.header)+len(more) > 0 {
+		full = make(http.Header, len(e.header)+len(header)+1)
+		maps.Copy(full, e.header)
+		maps.Copy(full, header)
+		if bearer != "" {
+			full.Set("Authorization", bearer)
+		}
+		addFields(full, more)
 	}
-	addFields(full, mcp.HTTPHeader(ctx))
 	for redirects := 0; ; redirects++ {
 		fields, err := e.authenticate(ctx, full, method, to, frame)
 		if err != nil {
@@ -377,13 +381,22 @@ func statusError(resp *http.Response) *StatusError {
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		e.Challenge = challengeOf(resp)
 	}
-	after := resp.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(after, 10, 31); err == nil {
-		e.RetryAfter = time.Duration(seconds) * time.Second
-	} else if at, err := http.ParseTime(after); err == nil {
-		e.RetryAfter = max(0, time.Until(at))
-	}
+	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	return e
+}
+
+// retryAfter returns the wait that a Retry-After field asks for, or 0.
+func retryAfter(field string) time.Duration {
+	if field == "" {
+		return 0
+	}
+	if seconds, err := strconv.ParseUint(field, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(field); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }
 
 // finish reads the rest of a response that nobody needs and closes it, so that its
