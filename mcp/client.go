@@ -30,9 +30,10 @@ type Client struct {
 
 	mu       sync.Mutex // guards the following
 	started  bool
-	parked   bool // supervise has returned, and rouse is to call it
+	parked   bool   // supervise has returned, and tell starts it again
+	told     signal // that the supervisor has not heard yet
 	state    State
-	changed  chan struct{}            // closed and replaced when state or current changes
+	changed  chan struct{}            // closed when state or current changes; nil: nobody waits, see changedLocked
 	onChange func()                   // called then; may be nil
 	current  *life                    // while Ready, and while Authenticating if a life needs it
 	attempts int                      // attempts to connect that have ended
@@ -42,10 +43,7 @@ type Client struct {
 
 	declinedAt time.Time // when declined questions were told of last
 
-	wake     chan struct{} // capacity 1: a call needs the server, try again soon
-	renew    chan struct{} // capacity 1: Reconnect was called
-	announce chan struct{} // capacity 1: the server announced other lists
-	logins   chan struct{} // capacity 1: a life's login has changed
+	news     chan struct{} // capacity 1: the supervisor was told something
 	outdated atomic.Uint32 // which, as listKinds
 
 	turns    chan struct{} // one token for each request in flight
@@ -86,11 +84,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		closing:   closing,
 		close:     cancel,
 		state:     State{Phase: Idle, Since: time.Now()},
-		changed:   make(chan struct{}),
-		wake:      make(chan struct{}, 1),
-		renew:     make(chan struct{}, 1),
-		announce:  make(chan struct{}, 1),
-		logins:    make(chan struct{}, 1),
+		news:      make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
 		handling:  make(chan struct{}, maxHandlers(o)),
 		topics:    newTopics(),
@@ -123,7 +117,7 @@ func (c *Client) Watch(ctx context.Context) iter.Seq[State] {
 	return func(yield func(State) bool) {
 		for {
 			c.mu.Lock()
-			state, changed := c.state, c.changed
+			state, changed := c.state, c.changedLocked()
 			c.mu.Unlock()
 			if !yield(state) || state.Phase == Closed {
 				return
@@ -184,8 +178,7 @@ func (c *Client) Reconnect(ctx context.Context) error {
 	c.mu.Lock()
 	present, attempts := c.current, c.attempts
 	if c.started {
-		poke(c.renew)
-		c.rouseLocked()
+		c.tellLocked(renewalWanted)
 	}
 	c.startLocked()
 	c.mu.Unlock()
@@ -232,7 +225,7 @@ func (c *Client) leave() {
 func (c *Client) drained(ctx context.Context) error {
 	for {
 		c.mu.Lock()
-		active, changed := c.active, c.changed
+		active, changed := c.active, c.changedLocked()
 		c.mu.Unlock()
 		if active == 0 {
 			return nil
@@ -254,7 +247,7 @@ func (c *Client) Close() error {
 	}
 	c.close()
 	c.mu.Lock()
-	c.rouseLocked()
+	c.tellLocked(0)
 	if !c.started {
 		c.started = true
 		c.setLocked(State{Phase: Closed}, nil)
@@ -289,13 +282,15 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 	for {
 		c.mu.Lock()
 		c.startLocked()
-		state, current, changed, attempts := c.state, c.current, c.changed, c.attempts
+		state, current, attempts := c.state, c.current, c.attempts
+		if current != nil && current != not {
+			c.mu.Unlock()
+			return current, nil
+		}
+		changed := c.changedLocked()
 		c.mu.Unlock()
 		if before < 0 {
 			before = attempts
-		}
-		if current != nil && current != not {
-			return current, nil
 		}
 		switch state.Phase {
 		case Closed:
@@ -308,7 +303,7 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 			if attempts > before {
 				return nil, &UnavailableError{Server: c.name, RetryAt: state.RetryAt, Err: state.Err}
 			}
-			poke(c.wake)
+			c.tell(serverNeeded)
 		}
 		select {
 		case <-changed:
@@ -352,9 +347,19 @@ func (c *Client) setLocked(s State, current *life) {
 	}
 }
 
+// changedLocked returns a channel that the next change closes.
+func (c *Client) changedLocked() <-chan struct{} {
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
+
 func (c *Client) broadcastLocked() {
-	close(c.changed)
-	c.changed = make(chan struct{})
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
 }
 
 // poke leaves a note for a loop that looks at ch, unless one lies there already.

@@ -33,7 +33,7 @@ type life struct {
 	pulse pulse
 	signs uint64 // of work, as seen last by working
 	watch sync.WaitGroup
-	sick  chan error      // receives why the server must be given up
+	sick  error           // why the server must be given up; guarded by the client's lock
 	alive context.Context // ends with the life
 	die   context.CancelFunc
 
@@ -294,7 +294,6 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		info:    info,
 		born:    time.Now(),
 		roots:   roots,
-		sick:    make(chan error, 1),
 		asking:  make(chan struct{}, 1),
 		landed:  make(chan struct{}, 1),
 		flights: make(map[*flight]struct{}),

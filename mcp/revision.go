@@ -154,11 +154,20 @@ func (l *life) retire(because *revisionError) {
 
 // fallSick has the life ended, unless that is on its way already.
 func (l *life) fallSick(because error) {
-	select {
-	case l.sick <- because:
-		l.tap.client.rouse()
-	default:
+	c := l.tap.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l.sick == nil {
+		l.sick = because
+		c.tellLocked(0)
 	}
+}
+
+// sickness returns why a life must be given up, or nil.
+func (c *Client) sickness(l *life) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return l.sick
 }
 
 // retired returns the error with which the life was retired, or nil.

@@ -156,11 +156,9 @@ func (c *Client) heed(l *life, before *login, err error) {
 	}
 	if n := loginFor(err); n != nil && !needsRights(err) {
 		l.login.Store(n)
-		poke(c.logins)
-		c.rouse()
+		c.tell(loginChanged)
 	} else if before != nil && OutcomeOf(err) == Answered && l.login.CompareAndSwap(before, nil) {
-		poke(c.logins)
-		c.rouse()
+		c.tell(loginChanged)
 	}
 }
 
@@ -192,10 +190,15 @@ func (c *Client) awaitLogin(n *login, failures int) {
 		done, again = nil, timer.C
 	}
 	c.set(State{Phase: Authenticating, Err: n.err, Failures: failures, LoginURL: n.url})
-	select {
-	case <-done:
-	case <-again:
-	case <-c.renew:
-	case <-c.closing.Done():
+	for c.heard(renewalWanted) == 0 {
+		select {
+		case <-done:
+			return
+		case <-again:
+			return
+		case <-c.closing.Done():
+			return
+		case <-c.news:
+		}
 	}
 }

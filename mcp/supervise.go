@@ -39,7 +39,7 @@ type supervisor struct {
 }
 
 // supervise makes one connection after the other until Close. It alone writes
-// the state after the first. It returns also when a connection needs nothing: rouse has it
+// the state after the first. It returns also when a connection needs nothing: tell has it
 // go on.
 func (c *Client) supervise() {
 	s := &c.supervisor
@@ -88,8 +88,43 @@ func (c *Client) supervise() {
 	}
 }
 
-// park reports whether a life needs nothing. Then supervise returns, and what happens
-// next calls rouse.
+// A signal is what the supervisor is to look at.
+type signal uint8
+
+const (
+	serverNeeded signal = 1 << iota // by a call: try again soon
+	renewalWanted
+	listsChanged // see outdated
+	loginChanged // of the present life
+)
+
+// tell tells the supervisor, and has it go on if it has returned.
+func (c *Client) tell(s signal) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tellLocked(s)
+}
+
+func (c *Client) tellLocked(s signal) {
+	c.told |= s
+	poke(c.news)
+	if c.parked {
+		c.parked = false
+		c.wg.Go(c.supervise)
+	}
+}
+
+// heard returns which of the signals there were since it was called last.
+func (c *Client) heard(of signal) signal {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := c.told & of
+	c.told &^= of
+	return found
+}
+
+// park reports whether a life needs nothing. Then supervise returns, and whatever happens
+// next starts it again.
 func (c *Client) park(l *life) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,22 +133,8 @@ func (c *Client) park(l *life) bool {
 		return false
 	default:
 	}
-	c.parked = c.closing.Err() == nil && len(c.renew)+len(c.announce)+len(c.logins)+len(l.sick) == 0
+	c.parked = c.closing.Err() == nil && l.sick == nil && c.told&^serverNeeded == 0
 	return c.parked
-}
-
-// rouse has supervise see what has happened, if it has returned.
-func (c *Client) rouse() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rouseLocked()
-}
-
-func (c *Client) rouseLocked() {
-	if c.parked {
-		c.parked = false
-		c.wg.Go(c.supervise)
-	}
 }
 
 func (c *Client) attempted() {
@@ -129,10 +150,7 @@ func (c *Client) began(l *life) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	select {
-	case <-c.renew: // this life is the renewal
-	default:
-	}
+	c.told &^= renewalWanted // this life is the renewal
 	l.number = c.state.Connections + 1
 	info := l.tap.conn.Info()
 	s := State{
@@ -170,6 +188,22 @@ func (s *State) keepCounts(of State) {
 func (c *Client) attend(l *life) error {
 	var due <-chan time.Time // when announcements may be passed on again
 	for {
+		told := c.heard(renewalWanted | listsChanged | loginChanged)
+		if told&renewalWanted != 0 {
+			return errRenewed
+		}
+		if err := c.sickness(l); err != nil {
+			if isRevisionError(err) {
+				l.drain(retireWait, c.closing.Done())
+			}
+			return err
+		}
+		if told&loginChanged != 0 {
+			c.showLogin(l)
+		}
+		if told&listsChanged != 0 || due == nil {
+			due = c.passOn(&l.passed)
+		}
 		needed := l.login.Load()
 		if needed == nil && due == nil && c.park(l) {
 			return nil
@@ -181,28 +215,14 @@ func (c *Client) attend(l *life) error {
 		select {
 		case <-c.closing.Done():
 			return ErrClosed
-		case <-c.renew:
-			return errRenewed
 		case <-l.tap.ended:
 			return l.cause()
-		case err := <-l.sick:
-			if isRevisionError(err) {
-				l.drain(retireWait, c.closing.Done())
-			}
-			return err
-		case <-c.logins:
-			c.showLogin(l)
-			continue
 		case <-done:
 			l.loggedIn(needed)
 			c.showLogin(l)
-			continue
-		case <-c.announce:
 		case <-due:
-		}
-		due = nil
-		if wait := c.passOn(&l.passed); wait > 0 {
-			due = time.After(wait)
+			due = nil
+		case <-c.news:
 		}
 	}
 }
@@ -223,15 +243,14 @@ const (
 func (c *Client) listChanged(kinds listKinds) {
 	c.forgetLists(kinds)
 	c.outdated.Or(uint32(kinds))
-	poke(c.announce)
-	c.rouse()
+	c.tell(listsChanged)
 }
 
 // passOn makes announcements known, those of each kind of list as often as they may be.
-// Passed is when that was done last. It returns how long the rest has to wait, or 0 if
-// there is none.
-func (c *Client) passOn(passed *[numLists]time.Time) (wait time.Duration) {
-	now := time.Now()
+// Passed is when that was done last. It returns when it is to be called again, nil if
+// nothing is left.
+func (c *Client) passOn(passed *[numLists]time.Time) <-chan time.Time {
+	now, wait := time.Now(), time.Duration(0)
 	announced, kinds := listKinds(c.outdated.Load()), listKinds(0)
 	for i := range passed {
 		kind := listKinds(1) << i
@@ -249,7 +268,10 @@ func (c *Client) passOn(passed *[numLists]time.Time) (wait time.Duration) {
 		c.outdated.And(^uint32(kinds)) // what is announced from here on is counted below, too
 		c.versionsChanged(kinds)
 	}
-	return wait
+	if wait == 0 {
+		return nil
+	}
+	return time.After(wait)
 }
 
 // versionsChanged makes announcements known.
@@ -309,27 +331,25 @@ func (c *Client) wait(err error, failures int) {
 	ended := time.Now()
 	until := ended.Add(backoff.Full(failures-1, retryBase/2, retryBase, retryCeiling))
 	soonest := ended.Add(wakeAfter(err, failures))
-	wake := c.wake
-	select {
-	case <-wake: // left over from calls that saw an earlier attempt fail
-	default:
-	}
+	c.heard(serverNeeded) // by calls that saw an earlier attempt fail
 	c.set(State{Phase: Waiting, Err: err, Failures: failures, RetryAt: until})
 	timer := time.NewTimer(time.Until(until))
 	defer timer.Stop()
-	for {
+	for sooner := false; ; {
+		told := c.heard(serverNeeded | renewalWanted)
+		switch {
+		case told&renewalWanted != 0:
+			return
+		case told != 0 && !sooner && soonest.Before(until):
+			sooner = true
+			timer.Reset(time.Until(soonest))
+		}
 		select {
 		case <-timer.C:
 			return
-		case <-c.renew:
-			return
 		case <-c.closing.Done():
 			return
-		case <-wake:
-			wake = nil
-			if soonest.Before(until) {
-				timer.Reset(time.Until(soonest))
-			}
+		case <-c.news:
 		}
 	}
 }

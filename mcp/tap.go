@@ -82,7 +82,7 @@ func (t *tap) end(err error) {
 		default:
 		}
 		close(t.ended)
-		t.client.rouse()
+		t.client.tell(0)
 	})
 }
 
