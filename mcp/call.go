@@ -301,12 +301,10 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 
 func (c *Client) checkContent(ctx context.Context, schema *outputSchema, content json.RawMessage, modern bool) error {
 	if schema != nil && len(content) >= largeOutput {
-		select {
-		case c.tools.checking <- struct{}{}:
-			defer func() { <-c.tools.checking }()
-		case <-ctx.Done():
-			return fmt.Errorf("it was not checked: %w", ctx.Err())
+		if err := c.tools.checking.take(ctx); err != nil {
+			return fmt.Errorf("it was not checked: %w", err)
 		}
+		defer c.tools.checking.give()
 	}
 	return schema.check(content, modern)
 }

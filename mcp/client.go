@@ -42,6 +42,7 @@ type Client struct {
 	problems map[string][]ListProblem // of the lists last read, by method
 
 	declinedAt time.Time // when declined questions were told of last
+	handling   int       // handlers that run
 
 	news     chan struct{} // capacity 1: the supervisor was told something
 	outdated atomic.Uint32 // which, as listKinds
@@ -49,7 +50,6 @@ type Client struct {
 	turns    chan struct{} // one token for each request in flight
 	queued   atomic.Int64  // requests that wait for one
 	service  atomic.Int64  // mean time from sending a request to its end, in nanoseconds; 0: not known
-	handling chan struct{} // one token for each handler that runs
 	pages    pages
 	topics   topics
 	roots    rootList
@@ -86,10 +86,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		state:     State{Phase: Idle, Since: time.Now()},
 		news:      make(chan struct{}, 1),
 		turns:     make(chan struct{}, o.MaxInFlight),
-		handling:  make(chan struct{}, maxHandlers(o)),
 		topics:    newTopics(),
-		tools:     newToolCache(),
-		level:     logLevel{telling: make(chan struct{}, 1)},
 	}
 	c.tracing = newTracing(name, &c.opts)
 	c.adoptRoots()
@@ -361,6 +358,30 @@ func (c *Client) broadcastLocked() {
 		c.changed = nil
 	}
 }
+
+// A turn is held by one goroutine at a time. The zero value is ready for use.
+type turn struct {
+	mu    sync.Mutex
+	token chan struct{} // holds one while the turn is held; nil: it never was
+}
+
+// take waits for the turn, or returns the error of ctx. Give must follow if it
+// returns nil.
+func (t *turn) take(ctx context.Context) error {
+	t.mu.Lock()
+	if t.token == nil {
+		t.token = make(chan struct{}, 1)
+	}
+	t.mu.Unlock()
+	select {
+	case t.token <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *turn) give() { <-t.token }
 
 // poke leaves a note for a loop that looks at ch, unless one lies there already.
 func poke(ch chan<- struct{}) {

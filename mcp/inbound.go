@@ -171,7 +171,7 @@ func (t *tap) serve(req *jsonrpc.Request, call int64) {
 	s := &service{cancel}
 	t.mu.Lock()
 	_, twice := t.serving[req.ID]
-	full := len(t.serving) >= max(maxServing, cap(t.client.handling))
+	full := len(t.serving) >= max(maxServing, t.client.maxHandlers())
 	if !twice && !full {
 		t.serving[req.ID] = s
 	}

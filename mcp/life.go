@@ -37,7 +37,7 @@ type life struct {
 	alive context.Context // ends with the life
 	die   context.CancelFunc
 
-	asking chan struct{} // holds a token while the server is asked which revision it speaks
+	asking turn          // of asking the server which revision it speaks
 	landed chan struct{} // capacity 1: the last flight of a retired life has ended
 
 	mu         sync.Mutex // guards the following
@@ -294,7 +294,6 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		info:    info,
 		born:    time.Now(),
 		roots:   roots,
-		asking:  make(chan struct{}, 1),
 		landed:  make(chan struct{}, 1),
 		flights: make(map[*flight]struct{}),
 	}

@@ -82,7 +82,7 @@ func validLevel(level LoggingLevel) error {
 
 // A logLevel is what a client wants its server to log.
 type logLevel struct {
-	telling chan struct{} // holds a token while a server is told
+	telling turn // of telling a server
 
 	mu    sync.Mutex // guards the following
 	level LoggingLevel
@@ -154,12 +154,10 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 		total:  c.opts.IdleTimeout,
 		until:  time.Now().Add(c.opts.IdleTimeout),
 	}
-	select {
-	case c.level.telling <- struct{}{}:
-		defer func() { <-c.level.telling }()
-	case <-ctx.Done():
-		return c.explain(r, WithOutcome(ctx.Err(), NotSent))
+	if err := c.level.telling.take(ctx); err != nil {
+		return c.explain(r, WithOutcome(err, NotSent))
 	}
+	defer c.level.telling.give()
 	level, _ := c.level.get()
 	if level == "" {
 		if !l.leveled {

@@ -80,12 +80,10 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 	if !doubtful {
 		return err
 	}
-	select {
-	case l.asking <- struct{}{}:
-	case <-ctx.Done():
+	if l.asking.take(ctx) != nil {
 		return err
 	}
-	defer func() { <-l.asking }()
+	defer l.asking.give()
 	other := l.retired()
 	if other == nil {
 		if !c.speaksOther(ctx, l) {

@@ -65,21 +65,30 @@ func (c *Client) handleRequest(ctx context.Context, method string, params json.R
 
 // maxHandlers is how many handlers run at a time: as many as requests can be under way, if the
 // program wants no limit to what servers ask, since it has many users.
-func maxHandlers(o ClientOptions) int {
-	if o.MaxQuestions < math.MaxInt {
+func (c *Client) maxHandlers() int {
+	if c.opts.MaxQuestions < math.MaxInt {
 		return maxServerRequests
 	}
-	return min(max(maxServing, o.MaxInFlight), 4096)
+	return min(max(maxServing, c.opts.MaxInFlight), 4096)
 }
 
 // runHandler runs a handler of the program, unless too many run already.
 func (c *Client) runHandler(method string, handle func() error) (err error) {
-	select {
-	case c.handling <- struct{}{}:
-		defer func() { <-c.handling }()
-	default:
-		return refused("more than %d requests at one time", cap(c.handling))
+	limit := c.maxHandlers()
+	c.mu.Lock()
+	full := c.handling >= limit
+	if !full {
+		c.handling++
 	}
+	c.mu.Unlock()
+	if full {
+		return refused("more than %d requests at one time", limit)
+	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.handling--
+	}()
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the handler of %s panicked: %v", method, r)

@@ -18,7 +18,7 @@ type tap struct {
 	tracing *tracing // the client's
 	conn    *guard
 
-	closed  chan struct{} // closed by finish
+	closed  atomic.Bool   // by finish
 	ended   chan struct{} // closed when the connection cannot be read any more
 	err     error         // why; read after ended is closed
 	ours    bool          // because of finish; read after ended is closed
@@ -61,7 +61,6 @@ func newTap(c *Client, conn Conn) *tap {
 		tracing: c.tracing,
 		conn:    c.guard(conn),
 		serving: make(map[jsonrpc.ID]*service),
-		closed:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		reading: reading,
 		stop:    stop,
@@ -76,11 +75,7 @@ func newTap(c *Client, conn Conn) *tap {
 func (t *tap) end(err error) {
 	t.ending.Do(func() {
 		t.err = err
-		select {
-		case <-t.closed:
-			t.ours = true
-		default:
-		}
+		t.ours = t.closed.Load()
 		close(t.ended)
 		t.client.tell(0)
 	})
@@ -120,7 +115,7 @@ func (t *tap) blame(ctx context.Context, err error) error {
 // finish closes the connection, as long as that takes.
 func (t *tap) finish() {
 	t.once.Do(func() {
-		close(t.closed)
+		t.closed.Store(true)
 		_ = t.conn.Close()
 		t.stop()
 	})

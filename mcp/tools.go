@@ -16,8 +16,8 @@ const maxListings = 3
 
 // A toolCache holds the tools as last listed.
 type toolCache struct {
-	listing  chan struct{} // holds a token while the list is being read
-	checking chan struct{} // holds a token while a large result is being checked
+	listing  turn // of reading the list
+	checking turn // of checking a large result
 
 	asked *life     // where the list was asked for last; this and the next two belong to whom listing has let in
 	at    time.Time // when that was
@@ -43,10 +43,6 @@ type knownTool struct {
 	tasks   taskSupport
 }
 
-func newToolCache() toolCache {
-	return toolCache{listing: make(chan struct{}, 1), checking: make(chan struct{}, 1)}
-}
-
 // Tools returns the server's tools, in its order. They are read once, all pages of
 // them, and again after a notification of a change or on a new connection. A server of
 // revision 2026-07-28 also says how long they are fresh; if it neither does that nor
@@ -70,12 +66,10 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	if ok {
 		return tools, nil
 	}
-	select {
-	case c.tools.listing <- struct{}{}:
-		defer func() { <-c.tools.listing }()
-	case <-ctx.Done():
-		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, ctx.Err()), NotSent)
+	if err := c.tools.listing.take(ctx); err != nil {
+		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, err), NotSent)
 	}
+	defer c.tools.listing.give()
 	for attempt := 1; ; attempt++ {
 		if tools, ok := c.toolsSince(begun); ok {
 			return tools, nil
