@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -32,15 +33,23 @@ type eventReader struct {
 	// skips says that an event that is too large is skipped, but for its ends,
 	// instead of ending the stream.
 	skips bool
+	// waits says that nothing may come for long: no buffer is held meanwhile.
+	waits bool
 
-	buf     [4 << 10]byte
-	big     *[pieceSize]byte // in the place of buf while a long line is read
+	idle    [64]byte         // what the beginning of an event is waited for with
+	small   *[eventRoom]byte // what the rest is read into; nil: not needed now
+	big     *[pieceSize]byte // in the place of small while a long line is read
 	unread  []byte           // of one of them
 	long    pieces           // the line, from where it is long
+	between bool             // it waits for the next event
 	afterCR bool             // the last line ended with CR
 	begun   bool             // the first line, which may carry a byte order mark, was read
 	skipped int64            // bytes of this event, about, since it is too large
 }
+
+const eventRoom = 4 << 10
+
+var eventRooms = sync.Pool{New: func() any { return new([eventRoom]byte) }}
 
 func newEventReader(r io.Reader, limit int64) *eventReader {
 	return &eventReader{r: r, limit: limit}
@@ -51,7 +60,7 @@ func newEventReader(r io.Reader, limit int64) *eventReader {
 func (e *eventReader) next() (event, error) {
 	var ev event
 	var data, spare []byte
-	e.skipped = 0
+	e.skipped, e.between = 0, e.waits && len(e.unread) == 0
 	for {
 		room := e.limit - int64(len(data))
 		if ev.oversize {
@@ -63,7 +72,7 @@ func (e *eventReader) next() (event, error) {
 		}
 		if len(line) == 0 && !oversize {
 			if data == nil && ev.id == "" && ev.retry == 0 {
-				ev = event{}
+				ev, e.between = event{}, e.waits && len(e.unread) == 0
 				continue
 			}
 			ev.data = data
@@ -139,7 +148,7 @@ func (e *eventReader) line(spare []byte, limit int64) (line []byte, oversize boo
 		}
 		if e.long.len() > 0 {
 			line = e.long.join()
-			e.giveBack()
+			e.shrink()
 		}
 		if !e.begun {
 			e.begun = true
@@ -196,21 +205,48 @@ func (e *eventReader) chunk() ([]byte, bool, error) {
 
 // room returns memory to read into, when nothing is unread.
 func (e *eventReader) room() []byte {
-	if e.long.len() == 0 {
+	switch {
+	case e.long.len() > 0:
+		if e.big == nil {
+			e.big, _ = unusedPieces.Get().(*[pieceSize]byte)
+		}
+		return e.big[:longRead]
+	case e.between:
 		e.giveBack()
-		return e.buf[:]
+		e.between = false
+		return e.idle[:]
 	}
-	if e.big == nil {
-		e.big, _ = unusedPieces.Get().(*[pieceSize]byte)
-	}
-	return e.big[:longRead]
+	e.shrink()
+	return e.roomOf()[:]
 }
 
-// giveBack ends the use of big, unless what is unread fills more than buf.
-func (e *eventReader) giveBack() {
-	if e.big != nil && len(e.unread) <= len(e.buf) {
-		e.unread = e.buf[:copy(e.buf[:], e.unread)]
+// roomOf returns small.
+func (e *eventReader) roomOf() *[eventRoom]byte {
+	if e.small == nil {
+		e.small, _ = eventRooms.Get().(*[eventRoom]byte)
+	}
+	return e.small
+}
+
+// shrink ends the use of big, unless what is unread fills more than small.
+func (e *eventReader) shrink() {
+	if e.big != nil && len(e.unread) <= eventRoom {
+		small := e.roomOf()
+		e.unread = small[:copy(small[:], e.unread)]
 		unusedPieces.Put(e.big)
 		e.big = nil
+	}
+}
+
+// giveBack ends the use of the reader, or of its memory when nothing is unread.
+func (e *eventReader) giveBack() {
+	e.unread = nil
+	if e.big != nil {
+		unusedPieces.Put(e.big)
+		e.big = nil
+	}
+	if e.small != nil {
+		eventRooms.Put(e.small)
+		e.small = nil
 	}
 }

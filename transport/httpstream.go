@@ -114,7 +114,8 @@ func (c *httpConn) resumable(ctx context.Context, resp *http.Response, legacy bo
 	}
 }
 
-// events routes the events of one response until done, and returns nil then. The
+// events routes the events of one response until done, and returns nil then; a nil done is
+// that of a listening stream, which no answer ends. The
 // caller's handler of progress runs in it, and may panic: nothing else would then
 // end the response.
 func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
@@ -131,6 +132,8 @@ func (c *httpConn) events(resp *http.Response, at *cursor, deliver func(jsonrpc.
 
 func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jsonrpc.Message), done func() bool) error {
 	events := newEventReader(resp.Body, c.limit)
+	defer events.giveBack()
+	events.waits = done == nil
 	for {
 		ev, err := events.next()
 		if err != nil {
@@ -143,7 +146,7 @@ func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jso
 		if err := c.route(ev.data, deliver); err != nil {
 			return invalidAnswer("", fmt.Errorf("event: %w", err))
 		}
-		if done() {
+		if done != nil && done() {
 			return nil
 		}
 	}
@@ -221,7 +224,6 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 	}
 	var at cursor
 	var again reopening
-	never := func() bool { return false }
 	for attempt := 0; ; attempt++ {
 		c.enter()
 		resp, err := c.get(c.ended, at.lastID)
@@ -241,7 +243,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 			}
 			attempt = 0
 			// An event that is no JSON-RPC ends this stream, not the session.
-			_ = c.events(resp, &at, c.deliver, never)
+			_ = c.events(resp, &at, c.deliver, nil)
 			_ = resp.Body.Close()
 		case errors.As(err, &unreachable):
 			c.fail(err)

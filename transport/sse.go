@@ -96,6 +96,7 @@ func (c *sseConn) open(ctx context.Context) error {
 	c.start = func() {
 		c.goes(func() {
 			defer func() { _ = resp.Body.Close() }()
+			defer events.giveBack()
 			c.fail(c.readStream(events))
 		})
 	}
