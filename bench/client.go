@@ -33,7 +33,7 @@ type reply struct {
 // grace is how much longer than its slot a piece of work may take.
 const grace = 30 * time.Second
 
-func runClient(args []string) (err error) {
+func runClient(args []string) error {
 	flags := flag.NewFlagSet(roleClient, flag.ContinueOnError)
 	procs := flags.Int("procs", runtime.GOMAXPROCS(0), "GOMAXPROCS")
 	cpu := flags.String("cpuprofile", "", "write a profile of the time")
@@ -44,7 +44,6 @@ func runClient(args []string) (err error) {
 	runtime.GOMAXPROCS(*procs)
 	if *mem != "" {
 		runtime.MemProfileRate = 1 << 10
-		defer func() { err = errors.Join(err, writeAllocations(*mem)) }()
 	}
 	if *cpu != "" {
 		f, err := os.Create(*cpu)
@@ -61,11 +60,17 @@ func runClient(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.obey(os.Stdin, os.Stdout), c.close())
+	c.memProfile = *mem
+	return errors.Join(c.obey(os.Stdin, os.Stdout), c.close(), c.writeAllocations())
 }
 
-func writeAllocations(name string) error {
-	f, err := os.Create(name)
+// writeAllocations writes the profile that was asked for, once.
+func (c *client) writeAllocations() error {
+	if c.memProfile == "" {
+		return nil
+	}
+	f, err := os.Create(c.memProfile)
+	c.memProfile = ""
 	if err != nil {
 		return err
 	}
@@ -79,6 +84,8 @@ type client struct {
 	server   serverSpec
 	web      *webServer
 	sessions map[string]session // by link
+
+	memProfile string // the file to be written; empty: none
 }
 
 func newClient(peer string, procs int) (*client, error) {

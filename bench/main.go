@@ -68,7 +68,7 @@ func parseOptions(args []string) (*options, error) {
 	flags.DurationVar(&o.slot, "slot", 500*time.Millisecond, "how long a turn takes")
 	flags.IntVar(&o.procs, "procs", runtime.GOMAXPROCS(0), "GOMAXPROCS of every process")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write a profile of our client's time to this `file`")
-	flags.StringVar(&o.memProfile, "memprofile", "", "write a profile of our client's allocations to this `file`")
+	flags.StringVar(&o.memProfile, "memprofile", "", "write a profile of our client's allocations to this `file`, and of what a fresh process holds to file.work")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

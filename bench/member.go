@@ -51,7 +51,10 @@ func (m *member) turn(ctx context.Context, w work, o *options) (cell, error) {
 		return m.measure(w, o.slot, o.servers)
 	}
 	plain := *o
-	plain.cpuProfile, plain.memProfile = "", "" // the files belong to m
+	plain.cpuProfile = "" // the file belongs to m
+	if plain.memProfile != "" {
+		plain.memProfile += "." + w.name // and so does that
+	}
 	fresh, err := startMember(ctx, m.peer, &plain)
 	if err != nil {
 		return cell{}, err
