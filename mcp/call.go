@@ -301,10 +301,11 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 
 func (c *Client) checkContent(ctx context.Context, schema *outputSchema, content json.RawMessage, modern bool) error {
 	if schema != nil && len(content) >= largeOutput {
-		if err := c.tools.checking.take(ctx); err != nil {
+		unlock, err := c.locks.Lock(ctx, "check")
+		if err != nil {
 			return fmt.Errorf("it was not checked: %w", err)
 		}
-		defer c.tools.checking.give()
+		defer unlock()
 	}
 	return schema.check(content, modern)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
@@ -26,7 +27,10 @@ type Client struct {
 	close   context.CancelFunc
 	wg      sync.WaitGroup // the supervisor
 
-	supervisor supervisor
+	// The following belong to supervise.
+	era      *era
+	failures int   // to connect, in a row
+	resting  *life // for which supervise returned, since it needs nothing; nil: none
 
 	mu       sync.Mutex // guards the following
 	started  bool
@@ -42,7 +46,6 @@ type Client struct {
 	problems map[string][]ListProblem // of the lists last read, by method
 
 	declinedAt time.Time // when declined questions were told of last
-	handling   int       // handlers that run
 
 	news     chan struct{} // capacity 1: the supervisor was told something
 	outdated atomic.Uint32 // which, as listKinds
@@ -50,6 +53,8 @@ type Client struct {
 	turns    chan struct{} // one token for each request in flight
 	queued   atomic.Int64  // requests that wait for one
 	service  atomic.Int64  // mean time from sending a request to its end, in nanoseconds; 0: not known
+	handling atomic.Int64  // handlers that run
+	locks    keylock.Set   // by what is done by one at a time
 	pages    pages
 	topics   topics
 	roots    rootList
@@ -326,7 +331,7 @@ func (c *Client) startLocked() {
 		return
 	}
 	c.started = true
-	c.supervisor.era = newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
+	c.era = newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
 	c.setLocked(State{Phase: Connecting}, nil)
 	c.wg.Go(c.supervise)
 }
@@ -358,30 +363,6 @@ func (c *Client) broadcastLocked() {
 		c.changed = nil
 	}
 }
-
-// A turn is held by one goroutine at a time. The zero value is ready for use.
-type turn struct {
-	mu    sync.Mutex
-	token chan struct{} // holds one while the turn is held; nil: it never was
-}
-
-// take waits for the turn, or returns the error of ctx. Give must follow if it
-// returns nil.
-func (t *turn) take(ctx context.Context) error {
-	t.mu.Lock()
-	if t.token == nil {
-		t.token = make(chan struct{}, 1)
-	}
-	t.mu.Unlock()
-	select {
-	case t.token <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (t *turn) give() { <-t.token }
 
 // poke leaves a note for a loop that looks at ch, unless one lies there already.
 func poke(ch chan<- struct{}) {

@@ -22,7 +22,7 @@ type life struct {
 	born    time.Time
 	number  int    // State.Connections of it; set before anybody can have it
 	roots   int    // changes of the roots before it began
-	leveled bool   // it was told what to log; guarded by the token for telling
+	leveled bool   // it was told what to log; guarded by the lock "level"
 	meta    []byte // members of _meta in every request, each followed by a comma
 
 	passed [numLists]time.Time // when changes of each kind of list were passed on last; for attend
@@ -37,7 +37,6 @@ type life struct {
 	alive context.Context // ends with the life
 	die   context.CancelFunc
 
-	asking turn          // of asking the server which revision it speaks
 	landed chan struct{} // capacity 1: the last flight of a retired life has ended
 
 	mu         sync.Mutex // guards the following

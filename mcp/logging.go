@@ -82,8 +82,6 @@ func validLevel(level LoggingLevel) error {
 
 // A logLevel is what a client wants its server to log.
 type logLevel struct {
-	telling turn // of telling a server
-
 	mu    sync.Mutex // guards the following
 	level LoggingLevel
 	meta  []byte // a member of _meta with a comma; nil: none
@@ -154,10 +152,11 @@ func (c *Client) tellLevel(ctx context.Context, l *life) error {
 		total:  c.opts.IdleTimeout,
 		until:  time.Now().Add(c.opts.IdleTimeout),
 	}
-	if err := c.level.telling.take(ctx); err != nil {
+	unlock, err := c.locks.Lock(ctx, "level")
+	if err != nil {
 		return c.explain(r, WithOutcome(err, NotSent))
 	}
-	defer c.level.telling.give()
+	defer unlock()
 	level, _ := c.level.get()
 	if level == "" {
 		if !l.leveled {

@@ -80,10 +80,11 @@ func (c *Client) lookInto(ctx context.Context, l *life, err error) error {
 	if !doubtful {
 		return err
 	}
-	if l.asking.take(ctx) != nil {
+	unlock, gaveUp := c.locks.Lock(ctx, "revision")
+	if gaveUp != nil {
 		return err
 	}
-	defer l.asking.give()
+	defer unlock()
 	other := l.retired()
 	if other == nil {
 		if !c.speaksOther(ctx, l) {
@@ -159,13 +160,6 @@ func (l *life) fallSick(because error) {
 		l.sick = because
 		c.tellLocked(0)
 	}
-}
-
-// sickness returns why a life must be given up, or nil.
-func (c *Client) sickness(l *life) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return l.sick
 }
 
 // retired returns the error with which the life was retired, or nil.

@@ -75,20 +75,10 @@ func (c *Client) maxHandlers() int {
 // runHandler runs a handler of the program, unless too many run already.
 func (c *Client) runHandler(method string, handle func() error) (err error) {
 	limit := c.maxHandlers()
-	c.mu.Lock()
-	full := c.handling >= limit
-	if !full {
-		c.handling++
-	}
-	c.mu.Unlock()
-	if full {
+	defer c.handling.Add(-1)
+	if int(c.handling.Add(1)) > limit {
 		return refused("more than %d requests at one time", limit)
 	}
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.handling--
-	}()
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the handler of %s panicked: %v", method, r)

@@ -30,25 +30,18 @@ const (
 // errRenewed ends a life because of Reconnect.
 var errRenewed = errors.New("connection renewed on request")
 
-// A supervisor is what is known between two runs of supervise. It belongs to the one that
-// runs.
-type supervisor struct {
-	era      *era
-	failures int
-	life     *life // that attend left, for it needed nothing; nil if there is none
-}
-
 // supervise makes one connection after the other until Close. It alone writes
 // the state after the first. It returns also when a connection needs nothing: tell has it
 // go on.
 func (c *Client) supervise() {
-	s := &c.supervisor
 	for {
-		l := s.life
+		l := c.resting
 		var err error
 		if l == nil {
-			l, err = c.connect(s.era)
-			c.attempted()
+			l, err = c.connect(c.era)
+			c.mu.Lock()
+			c.attempts++
+			c.mu.Unlock()
 			if err == nil {
 				c.began(l)
 				c.catchUpOnRoots(l)
@@ -56,22 +49,21 @@ func (c *Client) supervise() {
 			}
 		}
 		if err == nil {
-			s.life = l
-			err = c.attend(l)
-			if err == nil {
+			c.resting = l
+			if err = c.attend(l); err == nil {
 				return
 			}
-			s.life = nil
+			c.resting = nil
 			c.endLife(l, err)
 			if isRevisionError(err) {
-				s.era.forget()
+				c.era.forget()
 			}
 			if time.Since(l.born) >= healthyAfter || errors.Is(err, errRenewed) {
-				s.failures = 0
+				c.failures = 0
 			}
-			if s.failures == 0 {
+			if c.failures == 0 {
 				// The first end of a sound connection is mended at once.
-				s.failures = 1
+				c.failures = 1
 				if c.closing.Err() == nil {
 					c.set(State{Phase: Connecting, Err: err})
 					continue
@@ -82,9 +74,9 @@ func (c *Client) supervise() {
 			c.set(State{Phase: Closed})
 			return
 		}
-		s.failures++
-		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", s.failures, "error", err)
-		c.rest(err, s.failures)
+		c.failures++
+		c.opts.Logger.Info("mcp: no connection", "server", c.name, "failures", c.failures, "error", err)
+		c.rest(err, c.failures)
 	}
 }
 
@@ -137,12 +129,6 @@ func (c *Client) park(l *life) bool {
 	return c.parked
 }
 
-func (c *Client) attempted() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.attempts++
-}
-
 // began publishes a new life.
 func (c *Client) began(l *life) {
 	if c.State().Connections > 0 {
@@ -192,7 +178,10 @@ func (c *Client) attend(l *life) error {
 		if told&renewalWanted != 0 {
 			return errRenewed
 		}
-		if err := c.sickness(l); err != nil {
+		c.mu.Lock()
+		err := l.sick
+		c.mu.Unlock()
+		if err != nil {
 			if isRevisionError(err) {
 				l.drain(retireWait, c.closing.Done())
 			}

@@ -16,10 +16,7 @@ const maxListings = 3
 
 // A toolCache holds the tools as last listed.
 type toolCache struct {
-	listing  turn // of reading the list
-	checking turn // of checking a large result
-
-	asked *life     // where the list was asked for last; this and the next two belong to whom listing has let in
+	asked *life     // where the list was asked for last; this and the next two are guarded by the lock "list"
 	at    time.Time // when that was
 	heard int64     // notifications of changes up to then
 
@@ -66,10 +63,11 @@ func (c *Client) Tools(ctx context.Context) ([]*Tool, error) {
 	if ok {
 		return tools, nil
 	}
-	if err := c.tools.listing.take(ctx); err != nil {
+	unlock, err := c.locks.Lock(ctx, "list")
+	if err != nil {
 		return nil, WithOutcome(fmt.Errorf("mcp: server %q: tools/list: %w", c.name, err), NotSent)
 	}
-	defer c.tools.listing.give()
+	defer unlock()
 	for attempt := 1; ; attempt++ {
 		if tools, ok := c.toolsSince(begun); ok {
 			return tools, nil

@@ -25,7 +25,7 @@ type size struct {
 // large lists the packages that may have more.
 var large = map[string]size{
 	"host/doctor": {names: 65, reason: "each hint is a name"},
-	"mcp":         {lines: 11_500, names: 113, reason: "the types of the protocol are in it, and the client that speaks it"},
+	"mcp":         {lines: 11_550, names: 113, reason: "the types of the protocol are in it, and the client that speaks it"},
 }
 
 // exportedNames returns the exported names that a package declares at its top level,
