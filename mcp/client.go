@@ -34,7 +34,7 @@ type Client struct {
 
 	mu       sync.Mutex // guards the following
 	started  bool
-	parked   bool   // supervise has returned, and tell starts it again
+	parked   bool   // supervise does not run, and tell starts it
 	told     signal // that the supervisor has not heard yet
 	state    State
 	changed  chan struct{}            // closed when state or current changes; nil: nobody waits, see changedLocked
@@ -333,7 +333,8 @@ func (c *Client) startLocked() {
 	c.started = true
 	c.era = newEra(c.opts.ProtocolVersion, c.opts.InitializeFirst)
 	c.setLocked(State{Phase: Connecting}, nil)
-	c.wg.Go(c.supervise)
+	c.parked = true
+	c.tellLocked(0)
 }
 
 // setLocked is the one place where the state changes.
