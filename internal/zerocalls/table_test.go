@@ -38,6 +38,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/loginpath"
 )
 
 // functions are all exported functions.
@@ -182,7 +183,7 @@ var functions = []function{
 	{"transport.BaseEnv", transport.BaseEnv},
 	{"transport.BaseEnvNames", transport.BaseEnvNames},
 	{"transport.Bearer", transport.Bearer},
-	{"transport.LoginPath", transport.LoginPath},
+	{"transport/loginpath.Read", loginpath.Read},
 	{"transport.NewRoundTripper", transport.NewRoundTripper},
 }
 

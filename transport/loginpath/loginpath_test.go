@@ -1,6 +1,6 @@
 //go:build unix
 
-package transport_test
+package loginpath_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/loginpath"
 )
 
 // shell makes a program the user's login shell.
@@ -24,9 +24,9 @@ func shell(t *testing.T, script string) {
 	t.Setenv("PATH", "/usr/bin:/bin:.:/desktop")
 }
 
-func TestLoginPath(t *testing.T) {
+func TestRead(t *testing.T) {
 	shell(t, `echo "Welcome PATH=/evil"; PATH="/opt/nvm/bin:/usr/bin"; export PATH; shift 3; eval "$@"`)
-	got, err := transport.LoginPath(t.Context())
+	got, err := loginpath.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,17 +36,17 @@ func TestLoginPath(t *testing.T) {
 }
 
 // A shell that is of no use leaves the PATH as it is.
-func TestLoginPathOfAnUnusableShell(t *testing.T) {
+func TestReadOfAnUnusableShell(t *testing.T) {
 	for name, script := range map[string]string{"fails": "exit 3", "says nothing": "exit 0"} {
 		shell(t, script)
-		if got, err := transport.LoginPath(t.Context()); err == nil || got != os.Getenv("PATH") {
+		if got, err := loginpath.Read(t.Context()); err == nil || got != os.Getenv("PATH") {
 			t.Errorf("%s: got %s and %v, want the present PATH and an error", name, got, err)
 		}
 	}
 	shell(t, "exec /bin/sleep 600")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got, err := transport.LoginPath(ctx); err == nil || !strings.HasSuffix(got, "/desktop") {
+	if got, err := loginpath.Read(ctx); err == nil || !strings.HasSuffix(got, "/desktop") {
 		t.Errorf("hangs: got %s and %v, want the present PATH and an error", got, err)
 	}
 }

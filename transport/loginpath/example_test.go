@@ -1,16 +1,16 @@
-package transport_test
+package loginpath_test
 
 import (
 	"context"
 	"log"
 	"os"
 
-	"github.com/mcpbelt/mcpbelt/transport"
+	"github.com/mcpbelt/mcpbelt/transport/loginpath"
 )
 
 // A desktop program finds the programs that the user's terminal finds.
-func ExampleLoginPath() {
-	path, err := transport.LoginPath(context.Background())
+func ExampleRead() {
+	path, err := loginpath.Read(context.Background())
 	if err != nil {
 		log.Print(err) // and path is what it was
 	}

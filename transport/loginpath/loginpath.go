@@ -1,4 +1,6 @@
-package transport
+// Package loginpath finds the PATH of the user's terminal, for programs that are started from a
+// desktop.
+package loginpath
 
 import (
 	"bytes"
@@ -17,7 +19,7 @@ import (
 // loginShellTimeout bounds the start files of a shell.
 const loginShellTimeout = 10 * time.Second
 
-// LoginPath returns the PATH that programs get in the user's terminal, in the form of the
+// Read returns the PATH that programs get in the user's terminal, in the form of the
 // variable. A program that was started from a desktop has a shorter one, in which npx or
 // uvx are often missing. Nothing here uses it by itself: a program that wants its servers
 // found there sets its own PATH to it, before it starts any.
@@ -27,7 +29,7 @@ const loginShellTimeout = 10 * time.Second
 // there is no such shell, it adds the folders of Node.js that exist; the endings of
 // programs, such as .cmd, are found in any PATH. With an error the result is the present
 // PATH.
-func LoginPath(ctx context.Context) (string, error) {
+func Read(ctx context.Context) (string, error) {
 	present := os.Getenv("PATH")
 	if runtime.GOOS == "windows" {
 		return joinPaths(present, existing(
@@ -47,16 +49,16 @@ func LoginPath(ctx context.Context) (string, error) {
 	_, variables, found := bytes.Cut(out, []byte("\n"+mark+"\n")) // start files may greet
 	switch {
 	case ctx.Err() != nil:
-		return present, fmt.Errorf("transport: the login shell %s did not end: %w", shell, ctx.Err())
+		return present, fmt.Errorf("loginpath: the login shell %s did not end: %w", shell, ctx.Err())
 	case !found && err != nil:
-		return present, fmt.Errorf("transport: the login shell %s cannot be run: %w", shell, err)
+		return present, fmt.Errorf("loginpath: the login shell %s cannot be run: %w", shell, err)
 	}
 	for line := range strings.Lines(string(variables)) {
 		if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "PATH="); ok {
 			return joinPaths(path, present), nil
 		}
 	}
-	return present, errors.New("transport: the login shell " + shell + " has no PATH")
+	return present, errors.New("loginpath: the login shell " + shell + " has no PATH")
 }
 
 func existing(folders ...string) string {

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package loginpath
+
+import "os/exec"
+
+func detach(*exec.Cmd) {}
