@@ -112,9 +112,12 @@ type Gateway struct {
 	idle      chan struct{} // closed when draining and busy is 0; nil: nobody waits
 }
 
-// New returns a gateway to the servers of h. It fails if a pattern of a profile is wrong.
+// New returns a gateway to the servers of h. It fails if h is nil, or a pattern of a profile is wrong.
 // Close it before the host.
 func New(h *host.Host, opts *Options) (*Gateway, error) {
+	if h == nil {
+		return nil, errors.New("gateway: the host is nil")
+	}
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(),
 		views: map[string]*view{}, sessions: map[string]*clientSession{}, jobs: map[string]*job{},
