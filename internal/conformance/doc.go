@@ -15,4 +15,7 @@
 // of checks that have to succeed, or why the scenario is not supported. The
 // number matters because a client that does nothing passes some scenarios with
 // no check at all.
+//
+// TestGateway turns it round: the suite is the client, and tests the official SDK's server once
+// itself and once through a gateway. The two have to end alike, check by check.
 package conformance

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -45,29 +46,30 @@ func newSuite(t *testing.T) *suite {
 		client: os.Getenv("CONFORMANCE_CLIENT"),
 	}
 	if st.client == "" {
-		st.client = buildClient(t, cache)
+		st.client = build(t, cache, "./client")
+		if strings.ContainsAny(st.client, " \t") {
+			t.Fatalf("the suite cannot run a client below a folder with a space in its name: %s", st.client)
+		}
 	}
 	return st
 }
 
-func buildClient(t *testing.T, dir string) string {
+// build builds the program of a package into a folder, and returns its path.
+func build(t *testing.T, dir, pkg string) string {
 	t.Helper()
-	client := filepath.Join(dir, "client")
-	args := []string{"build", "-o", client}
+	program := filepath.Join(dir, path.Base(pkg))
+	args := []string{"build", "-o", program}
 	if testIsRace() {
 		args = append(args, "-race")
 	}
-	build := exec.CommandContext(t.Context(), "go", append(args, "./client")...)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build ./client: %v\n%s", err, out)
+	cmd := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
 	}
-	if strings.ContainsAny(client, " \t") {
-		t.Fatalf("the suite cannot run a client below a folder with a space in its name: %s", client)
-	}
-	return client
+	return program
 }
 
-// testIsRace reports whether this test was built with -race; the client then is, too.
+// testIsRace reports whether this test was built with -race; the programs then are, too.
 func testIsRace() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
@@ -137,11 +139,22 @@ type result struct {
 	err    error // nil if the suite exited with 0
 }
 
+// run runs scenarios with the client.
 func (s *suite) run(t *testing.T, args ...string) *result {
 	t.Helper()
+	return s.runMode(t, "client", append([]string{"--command", s.client}, args...)...)
+}
+
+// runServer runs scenarios with the server at a URL.
+func (s *suite) runServer(t *testing.T, url string, args ...string) *result {
+	t.Helper()
+	return s.runMode(t, "server", append([]string{"--url", url}, args...)...)
+}
+
+func (s *suite) runMode(t *testing.T, mode string, args ...string) *result {
+	t.Helper()
 	r := &result{dir: t.TempDir()}
-	args = append([]string{"client", "--command", s.client, "-o", r.dir}, args...)
-	out, err := s.command(t, args...).CombinedOutput()
+	out, err := s.command(t, append([]string{mode, "-o", r.dir}, args...)...).CombinedOutput()
 	r.output, r.err = string(out), err
 	return r
 }
