@@ -7,8 +7,11 @@
 //
 // With -v, TestFeatures prints a table of what was tried with which of them.
 //
-// The reference servers are npm packages, pinned by the lock file in
-// testdata/npm and installed once into bin/integration. npm and Node.js 20 or
+// The other way round, the clients of the MCP project use these servers through a gateway: the official
+// TypeScript client and the inspector.
+//
+// The reference servers and the clients are npm packages, pinned by the lock files in
+// testdata/npm and testdata/clients and installed once into bin/integration. npm and Node.js 20 or
 // newer must be on the PATH. Nothing but the installation uses the network; the
 // servers listen on the loopback interface's ports, chosen by the system.
 //

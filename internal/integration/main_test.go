@@ -20,8 +20,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(strip) != "" {
+	switch {
+	case os.Getenv(strip) != "":
 		serveStripped()
+		return
+	case os.Getenv(front) != "":
+		serveGateway()
 		return
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {

@@ -111,12 +111,8 @@ const strip = "INTEGRATION_STRIP"
 // stripped reaches the SDK's server, which speaks all revisions, through a
 // process that keeps the newest from it.
 func stripped(t *testing.T, p *peer) mcp.Transport {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	return &transport.Command{
-		Path: self, Args: []string{program(t, sdkServer)}, Env: append(os.Environ(), strip+"=1"),
+		Path: self(t), Args: []string{program(t, sdkServer)}, Env: append(os.Environ(), strip+"=1"),
 		Stderr: func(line string) { p.user.hear(line) },
 	}
 }

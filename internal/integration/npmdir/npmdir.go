@@ -53,9 +53,11 @@ func Install(ctx context.Context, src, cache string) (string, error) {
 			return "", fmt.Errorf("npmdir: %w", err)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
-	cmd.Dir = tmp
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := ci(ctx, tmp, "--prefer-offline")
+	if err != nil { // npm's cache may have an old list of a package's versions
+		out, err = ci(ctx, tmp, "--prefer-online")
+	}
+	if err != nil {
 		return "", fmt.Errorf("npmdir: npm ci for %s: %w\n%s", src, err, out)
 	}
 	if err := os.Rename(tmp, dir); err != nil {
@@ -65,4 +67,10 @@ func Install(ctx context.Context, src, cache string) (string, error) {
 		}
 	}
 	return dir, nil
+}
+
+func ci(ctx context.Context, dir, prefer string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", prefer)
+	cmd.Dir = dir
+	return cmd.CombinedOutput()
 }
