@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,24 +23,8 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
-	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
-
-// clientsFolder returns the folder with the node_modules of the clients of the npm registry, after
-// installing them if need be.
-func clientsFolder(t *testing.T) string {
-	t.Helper()
-	cache, err := filepath.Abs("../../bin/integration")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := npmdir.Install(t.Context(), "testdata/clients", cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "node_modules")
-}
 
 // front is the variable that makes this test's binary a gateway on standard input and output, to the servers of
 // the configuration file that it names.
@@ -179,6 +164,9 @@ func (s *slowServer) listen(t *testing.T, stateless bool) string {
 	listener := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		close(over)
+		for session := range server.Sessions() { // that a killed client has left
+			session.Close()
+		}
 		listener.CloseClientConnections()
 		listener.Close()
 	})
@@ -210,7 +198,7 @@ type serverReport struct {
 // TestTypeScriptClient has the official TypeScript client of an older and of the newest revision use a gateway, over HTTP and
 // over standard input and output, to servers of both.
 func TestTypeScriptClient(t *testing.T) {
-	modules := clientsFolder(t)
+	modules := nodeModules(t, "clients")
 	script, err := filepath.Abs("testdata/client.mjs")
 	if err != nil {
 		t.Fatal(err)
@@ -239,13 +227,7 @@ func TestTypeScriptClient(t *testing.T) {
 				if over == "stdio" {
 					args[len(args)-1] = self(t)
 				}
-				cmd := exec.CommandContext(ctxFor(t), "node", args...)
-				cmd.WaitDelay = time.Second
-				cmd.Env = append(os.Environ(), front+"="+d.config)
-				out, err := cmd.Output()
-				if err != nil {
-					t.Fatalf("%v\n%s", err, stderrOf(err))
-				}
+				out := d.run(t, args...)
 				var got report
 				if err := json.Unmarshal(out, &got); err != nil {
 					t.Fatalf("%v\n%s", err, out)
@@ -263,6 +245,37 @@ func TestTypeScriptClient(t *testing.T) {
 	}
 }
 
+// TestInspector has the official inspector's command line use a gateway, over HTTP and over standard input and output. The
+// servers are of the other revision than the client.
+func TestInspector(t *testing.T) {
+	inspector := filepath.Join(nodeModules(t, "clients"), "@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+	d := openDoor(t)
+	for _, over := range []string{"http", "stdio"} {
+		for _, test := range []struct{ era, args, want string }{
+			{"legacy", "tools/list", `"name":"newer__test_simple_text"`},
+			{"modern", "tools/call --tool-name older__test_simple_text", `"This is a simple text response for testing."`},
+			{"legacy", "resources/read --uri newer://test://static-text", `"This is the content of the static text resource."`},
+			{"modern", "prompts/get --prompt-name older__test_prompt_with_arguments --prompt-args arg1=one arg2=two", `"Prompt with arguments: arg1='one', arg2='two'"`},
+		} {
+			method, _, _ := strings.Cut(test.args, " ")
+			t.Run(over+"/"+test.era+"/"+method, func(t *testing.T) {
+				t.Parallel()
+				args := []string{inspector, "--cli"}
+				if over == "http" {
+					args = append(args, "--transport", "http", "--server-url", d.url)
+				} else {
+					args = append(args, self(t), "-e", front+"="+d.config)
+				}
+				args = append(args, "--protocol-era", test.era, "--format", "json", "--method")
+				out := d.run(t, append(args, strings.Fields(test.args)...)...)
+				if !strings.Contains(string(out), test.want) {
+					t.Errorf("got %s, want %s", out, test.want)
+				}
+			})
+		}
+	}
+}
+
 // self returns the path of this test's binary.
 func self(t *testing.T) string {
 	t.Helper()
@@ -273,11 +286,17 @@ func self(t *testing.T) string {
 	return path
 }
 
-// stderrOf returns what a program wrote that failed.
-func stderrOf(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return string(exit.Stderr)
+// run runs a program of Node.js that is a client of d, and returns what it writes to its standard output.
+func (d *door) run(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(ctxFor(t), "node", args...)
+	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), front+"="+d.config, "HOME="+t.TempDir())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	return ""
+	return out
 }

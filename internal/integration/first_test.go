@@ -31,7 +31,7 @@ func TestFirstProgram(t *testing.T) {
 		}
 	}
 	// npx takes what is installed there, and downloads nothing.
-	if err := os.Symlink(filepath.Join(npmFolder(t), "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(nodeModules(t, "npm"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	run := exec.CommandContext(ctxFor(t), "go", "run", ".")

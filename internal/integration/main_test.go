@@ -34,25 +34,25 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// npmFolder returns the folder with the node_modules of the reference servers, after
-// installing them if need be.
-func npmFolder(t *testing.T) string {
+// nodeModules returns the node_modules that a lock file below testdata asks for: npm has the reference servers,
+// and clients has clients. It installs them if need be.
+func nodeModules(t *testing.T, name string) string {
 	t.Helper()
 	cache, err := filepath.Abs("../../bin/integration")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := npmdir.Install(t.Context(), "testdata/npm", cache)
+	dir, err := npmdir.Install(t.Context(), filepath.Join("testdata", name), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	return filepath.Join(dir, "node_modules")
 }
 
 // script returns the path of the program of a reference server, such as "everything".
 func script(t *testing.T, server string) string {
 	t.Helper()
-	return filepath.Join(npmFolder(t), "node_modules/@modelcontextprotocol", "server-"+server, "dist/index.js")
+	return filepath.Join(nodeModules(t, "npm"), "@modelcontextprotocol", "server-"+server, "dist/index.js")
 }
 
 // An entry is one server in a configuration file.
