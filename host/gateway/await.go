@@ -46,8 +46,8 @@ func (c *clock) rest(now time.Time) time.Duration {
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream.
-func (x *exchange) await(r *request, j *job, reader int, withdrawn <-chan struct{}) {
+// by a stream. Under is nil in revision 2026-07-28.
+func (x *exchange) await(r *request, j *job, reader int, under *running) {
 	var e *eventWriter
 	refused := false
 	open := func() {
@@ -66,6 +66,10 @@ func (x *exchange) await(r *request, j *job, reader int, withdrawn <-chan struct
 	}()
 	c := r.clock(j, reader != 0 && !r.peer.modern())
 	defer c.timer.Stop()
+	var withdrawn <-chan struct{}
+	if under != nil {
+		withdrawn = under.withdrawn
+	}
 	gone := x.r.Context().Done()
 	ready := r.out.ready
 	if reader == 0 {
@@ -120,6 +124,7 @@ func (x *exchange) await(r *request, j *job, reader int, withdrawn <-chan struct
 			if reader != 0 {
 				r.out.detach(reader) // the client may resume the stream
 			}
+			r.peer.session.leftAlone(under)
 			continue
 		case <-withdrawn:
 			j.cancel()
@@ -222,14 +227,18 @@ func (x *exchange) batch(body []byte) {
 	s.keep(out)
 	e := x.events(out, reader)
 	if e == nil {
-		reader = -1
+		out.detach(reader)
 	} else {
 		defer e.close()
 	}
+	gone := x.r.Context().Done()
 	for open > 0 {
 		select {
 		case <-answered:
 			open--
+		case <-gone:
+			gone = nil
+			out.detach(reader) // the client may resume the stream
 		case <-out.ready:
 			if e != nil {
 				e.drain()

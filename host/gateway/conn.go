@@ -15,6 +15,7 @@ func (s *clientSession) handle(ctx context.Context, m *jsonscan.Message, out *st
 		return
 	}
 	defer s.leave(m.ID, under)
+	defer context.AfterFunc(ctx, func() { s.leftAlone(under) })()
 	s.peer.newRequest(m, out).respond(ctx, under.withdrawn)
 }
 

@@ -595,7 +595,7 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 	r := s.peer.newRequest(m, out)
 	j, result, failed := r.serve(x.r.Context())
 	if j != nil {
-		x.await(r, j, reader, under.withdrawn)
+		x.await(r, j, reader, under)
 		return
 	}
 	x.finish(r, x.open(r, reader), response(m.ID, result, failed), http.StatusOK)

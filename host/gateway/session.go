@@ -45,6 +45,7 @@ type clientSession struct {
 type running struct {
 	once      sync.Once
 	withdrawn chan struct{}
+	left      bool // the client has gone away meanwhile; guarded by the session's mu
 }
 
 func (r *running) withdraw() { r.once.Do(func() { close(r.withdrawn) }) }
@@ -94,10 +95,24 @@ func (s *clientSession) endListening() {
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.underWay) > 0 || s.listening != nil && s.listening.hasReader() {
+	for _, r := range s.underWay {
+		if !r.left {
+			return 0
+		}
+	}
+	if s.listening != nil && s.listening.hasReader() || slices.ContainsFunc(s.answers, (*stream).hasReader) {
 		return 0
 	}
 	return now.Sub(s.used)
+}
+
+// leftAlone notes that the client is gone which made a request. It may come back for the answer, until the session
+// has been idle for too long.
+func (s *clientSession) leftAlone(r *running) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.left = true
+	s.used = time.Now()
 }
 
 // enter notes a request under way, by its id. It fails if there is one of the same id, or too many.
