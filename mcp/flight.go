@@ -52,11 +52,16 @@ func (c *Client) launch(ctx context.Context, f *flight, l *life, r *request) err
 	return nil
 }
 
-// noteID has the transport tell the id of the request, by which a question of the server
-// is matched to it. There are none in revision 2026-07-28, nor without a handler.
+// noteID has the transport tell the id of the request, by which questions and log messages of
+// the server are matched to it. There are no questions in revision 2026-07-28, nor without a
+// handler, and the log messages matter to a caller with [WithLog] alone.
 func (f *flight) noteID() {
-	c := f.life.tap.client
-	if f.request.asked == nil || f.life.modern() || !c.declares(methodElicit) && !c.declares(methodSample) {
+	c, r := f.life.tap.client, f.request
+	if r.asked == nil {
+		return
+	}
+	questions := !f.life.modern() && (c.declares(methodElicit) || c.declares(methodSample))
+	if !questions && r.caller.Value(logKey{}) == nil {
 		return
 	}
 	traced := f.opts.Numbered

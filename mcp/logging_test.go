@@ -1,19 +1,28 @@
 package mcp_test
 
+//lint:file-ignore SA1019 Logging is deprecated since revision 2026-07-28, and works.
+
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // levelIn returns the log level in a request's _meta.
@@ -205,6 +214,46 @@ func TestLogInOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A caller hears what the server logs in the course of its call, before that returns, and nothing of the calls of
+// others.
+func TestWithLogOverHTTP(t *testing.T) {
+	for _, stateless := range []bool{false, true} { // which the SDK's server is in revision 2026-07-28 alone
+		const calls = 3
+		var under, all sync.WaitGroup
+		under.Add(calls)
+		server := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, nil)
+		sdk.AddTool(server, &sdk.Tool{Name: "say"}, func(ctx context.Context, r *sdk.CallToolRequest, in struct{ Text string }) (*sdk.CallToolResult, any, error) {
+			under.Done()
+			under.Wait()
+			return nil, nil, r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: in.Text})
+		})
+		web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+			&sdk.StreamableHTTPOptions{Stateless: stateless}))
+		t.Cleanup(web.Close)
+		c := newClient(t, &transport.HTTP{URL: web.URL}, nil)
+		if err := c.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetLogLevel(t.Context(), "info"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range calls {
+			all.Go(func() {
+				var got []string
+				ctx := mcp.WithLog(t.Context(), func(m *mcp.LogMessage) { got = append(got, string(m.Data)) })
+				if _, err := c.CallTool(ctx, "say", fmt.Appendf(nil, `{"Text":"%d"}`, i), nil); err != nil {
+					t.Error(err)
+				}
+				if want := []string{fmt.Sprintf("%q", fmt.Sprint(i))}; !slices.Equal(got, want) {
+					t.Errorf("stateless %v: got %q, want %q", stateless, got, want)
+				}
+			})
+		}
+		all.Wait()
+		_ = c.Close()
+	}
 }
 
 // A slow Log stops nobody, and gets the newest messages.
