@@ -42,6 +42,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 			ctx = registry.WithConversation(ctx, s.id)
 		}
 		ctx = registry.WithProgress(ctx, j.progress.report)
+		r.wantLogs(ctx, known)
 		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: r.input()})
 		res, err := g.host.Registry().Call(ctx, known, args)
 		var needs *mcp.InputRequiredError
@@ -111,6 +112,17 @@ func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
 		meta = json.RawMessage(`{}`)
 	}
 	return withMember(result, "_meta", withMember(meta, MetaOutcome, quoted(outcome)))
+}
+
+// wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
+// to hear in the course of the call.
+func (r *request) wantLogs(ctx context.Context, tool string) {
+	if !r.peer.modern() || severity(r.peer.level) == 0 {
+		return
+	}
+	if d, ok := r.gateway.host.Registry().Resolve(tool); ok && d.Origin.Server != "" {
+		r.gateway.wantLevel(ctx, func(server string) bool { return server == d.Origin.Server }, r.peer.level)
+	}
 }
 
 // logs returns what takes the log messages that a server sends in the course of a job. It does not

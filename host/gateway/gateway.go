@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // ErrClosed is returned by methods of a Gateway that is closed.
@@ -105,7 +106,8 @@ type Gateway struct {
 	sessions  map[string]*clientSession
 	jobs      map[string]*job
 	listeners map[*listener]struct{}
-	level     mcp.LoggingLevel // the least severe that a session asked for
+	level     mcp.LoggingLevel          // the least severe that a client asked for
+	told      map[session.Key]toldLevel // what servers were told of that
 	streams   int
 	draining  bool
 	busy      int           // requests under way
@@ -120,7 +122,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(),
-		views: map[string]*view{}, sessions: map[string]*clientSession{}, jobs: map[string]*job{},
+		views: map[string]*view{}, sessions: map[string]*clientSession{}, jobs: map[string]*job{}, told: map[session.Key]toldLevel{},
 		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
 	}
 	if opts != nil {

@@ -229,6 +229,6 @@ func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
 		return invalidParams("no such level: %.50q", level)
 	}
 	r.peer.session.setLevel(l)
-	r.gateway.wantLevel(ctx, r.peer.view, l)
+	r.gateway.wantLevel(ctx, r.peer.view.hasServer, l)
 	return nil
 }

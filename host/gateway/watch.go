@@ -123,22 +123,49 @@ func (g *Gateway) notify(v *view, method, wanted string) {
 	}
 }
 
-// wantLevel has the servers of a view log from the given severity, or from that of another
-// session if it is lower.
-func (g *Gateway) wantLevel(ctx context.Context, v *view, level mcp.LoggingLevel) {
+// wantLevel has the servers that fit log from the given severity, or from that which another
+// client wants if it is lower. It returns when they were told.
+func (g *Gateway) wantLevel(ctx context.Context, fits func(server string) bool, level mcp.LoggingLevel) {
 	g.mu.Lock()
 	if g.level != "" && !atLeast(g.level, level) {
 		level = g.level
 	}
 	g.level = level
 	g.mu.Unlock()
+	user, _ := session.UserOf(ctx)
 	for _, s := range g.host.Servers() {
-		if !v.hasServer(s.Name) || s.Stage != host.StageReady {
+		if !fits(s.Name) || s.Stage != host.StageReady {
 			continue
 		}
-		user, _ := session.UserOf(ctx)
-		_ = g.host.WithClient(ctx, session.Key{User: user, Server: s.Name}, func(ctx context.Context, c *mcp.Client) error {
-			return c.SetLogLevel(ctx, level)
+		key := session.Key{User: user, Server: s.Name}
+		_ = g.host.WithClient(ctx, key, func(ctx context.Context, c *mcp.Client) error {
+			now := toldLevel{c, level}
+			g.mu.Lock()
+			before := g.told[key]
+			g.mu.Unlock()
+			if before == now {
+				return nil
+			}
+			if err := c.SetLogLevel(ctx, level); err != nil {
+				return err
+			}
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if len(g.told) >= maxTold {
+				clear(g.told)
+			}
+			g.told[key] = now
+			return nil
 		})
 	}
 }
+
+// A toldLevel is the level that a connection was told.
+type toldLevel struct {
+	client *mcp.Client
+	level  mcp.LoggingLevel
+}
+
+// maxTold bounds the connections of which it is known what they were told: users may have
+// some of their own.
+const maxTold = 1000
