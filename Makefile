@@ -38,7 +38,7 @@ help:
 	@echo '  systems         the types and the exported API of all packages on linux, windows and darwin'
 	@echo '  norace          what is slow with the race detector: allocations, bombs'
 	@echo '  conformance     the official conformance suite'
-	@echo '  integration     real servers, a browser'
+	@echo '  integration     real servers and clients, a browser'
 	@echo '  strangers       programs that get the modules from a proxy, as users do'
 	@echo '  faults-once     every fault with one seed'
 	@echo '--'
