@@ -11,6 +11,10 @@ import (
 // MaxWords is how many terms of a field count. Later terms are ignored.
 const MaxWords = 4096
 
+// maxCount is how many occurrences of a term in a field count. Later ones only make the
+// field longer, so that a document gains nothing by repeating itself.
+const maxCount = 4
+
 // Options say how an [Index] ranks. The zero value means the defaults.
 type Options struct {
 	// Fields are the parts of a document. Default: one, with B of 0.75. Those
@@ -180,7 +184,7 @@ func (ix *Index) Put(id string, fields ...[]string) {
 		}
 		l := t.list(key.field())
 		refs = append(refs, ref{key, int32(len(l.postings))})
-		l.postings = append(l.postings, posting{d, int32(n)})
+		l.postings = append(l.postings, posting{d, int32(min(n, maxCount))})
 		i += n
 	}
 	ix.docs[d].refs = slices.Clip(refs)

@@ -22,29 +22,27 @@ type model struct {
 func (m *model) search(query []Term, limit int) []Hit {
 	var hits []Hit
 	for id := range m.docs {
-		score := 0.0
+		score, covered, most := 0.0, 0.0, 0.0
 		for _, t := range query {
 			best, sum := 0.0, 0.0
 			for _, a := range t.Alternatives {
 				if w := m.weight(id, a.Text); w > 0 {
-					have := 0
-					for other := range m.docs {
-						if m.weight(other, a.Text) > 0 {
-							have++
-						}
-					}
-					rarity := math.Log(1 + (float64(len(m.docs)-have)+0.5)/(float64(have)+0.5))
-					s := a.Weight * rarity * w * (m.opts.K1 + 1) / (m.opts.K1 + w)
+					s := a.Weight * m.rarity(a.Text) * w * (m.opts.K1 + 1) / (m.opts.K1 + w)
 					best = max(best, s)
 					sum += s
 				}
+			}
+			if !t.Bonus {
+				part := min(t.Alternatives[0].Weight*m.rarity(t.Alternatives[0].Text), 5)
+				most += part
+				covered += min(part, best)
 			}
 			if score > 0 || !t.Bonus {
 				score += best + 0.3*(sum-best)
 			}
 		}
 		if score > 0 {
-			hits = append(hits, Hit{id, score})
+			hits = append(hits, Hit{id, score * math.Sqrt(0.1+covered/most)})
 		}
 	}
 	sort.Slice(hits, func(i, j int) bool {
@@ -54,6 +52,16 @@ func (m *model) search(query []Term, limit int) []Hit {
 		return hits[i].ID < hits[j].ID
 	})
 	return hits[:min(limit, len(hits))]
+}
+
+func (m *model) rarity(word string) float64 {
+	have := 0
+	for id := range m.docs {
+		if m.weight(id, word) > 0 {
+			have++
+		}
+	}
+	return math.Log(1 + (float64(len(m.docs)-have)+0.5)/(float64(have)+0.5))
 }
 
 func (m *model) weight(id, word string) float64 {
@@ -69,8 +77,12 @@ func (m *model) weight(id, word string) float64 {
 			}
 		}
 		average := float64(total) / float64(len(m.docs))
+		count := 0
 		for _, text := range m.docs[id][f] {
 			if text == word {
+				count++
+			}
+			if text == word && count <= 4 {
 				sum += field.Weight / (1 - field.B + field.B*float64(len(m.docs[id][f]))/average)
 			}
 		}

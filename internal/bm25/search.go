@@ -52,13 +52,21 @@ func (ix *Index) Search(query []Term, limit int, keep func(id string) bool) []Hi
 		return nil
 	}
 	s := ix.borrow()
+	most := 0.0
 	for _, t := range query[:min(len(query), MaxTerms)] {
 		for i, a := range t.Alternatives[:min(len(t.Alternatives), MaxAlternatives)] {
 			if !named(t.Alternatives[:i], a.Text) {
 				ix.weigh(s, a)
 			}
 		}
+		if !t.Bonus && len(t.Alternatives) > 0 {
+			most += ix.cover(s, t.Alternatives[0])
+		}
 		ix.score(s, t.Bonus)
+	}
+	for _, d := range s.found {
+		s.scores[d] *= math.Sqrt(uncovered + s.covered[d]/most)
+		s.covered[d] = 0
 	}
 	hits := ix.best(s, limit, keep)
 	ix.scratch.Put(s) // not if keep has panicked: s is not clean then
@@ -75,6 +83,11 @@ const (
 	shortField = 64
 	// others is the part of their scores that alternatives but the best add.
 	others = 0.3
+	// uncovered is what the part of the query that a document has is raised by: one that has
+	// all of the words is ahead of one that has a word often, but not by far.
+	uncovered = 0.1
+	// mostCovered bounds what a rare word of the query counts in that part.
+	mostCovered = 5
 )
 
 // A scratch is what a search needs, kept for the next one. Its numbers of documents are 0
@@ -88,8 +101,9 @@ type scratch struct {
 	terms   []termScore // of the documents, for the present term
 	matched []int32     // the documents with one
 
-	scores []float64 // of the documents, so far
-	found  []int32   // the documents with one
+	scores  []float64 // of the documents, so far
+	found   []int32   // the documents with one
+	covered []float64 // how much of the query the documents have
 }
 
 // A termScore is what the alternatives of a term score in a document.
@@ -103,7 +117,7 @@ func (ix *Index) borrow() *scratch {
 	}
 	if len(s.weights) < len(ix.docs) {
 		n := len(ix.docs)
-		s.weights, s.terms, s.scores = make([]float64, n), make([]termScore, n), make([]float64, n)
+		s.weights, s.terms, s.scores, s.covered = make([]float64, n), make([]termScore, n), make([]float64, n), make([]float64, n)
 	}
 	for f := range ix.fields {
 		for length := range shortField + 1 {
@@ -165,6 +179,16 @@ func (ix *Index) weigh(s *scratch, a Alternative) {
 func (ix *Index) rarity(docs int) float64 {
 	have := float64(docs)
 	return math.Log1p((float64(len(ix.byID)) - have + 0.5) / (have + 0.5))
+}
+
+// cover notes which documents have the present term, whose first alternative says how much
+// of the query it is, and returns that.
+func (ix *Index) cover(s *scratch, first Alternative) float64 {
+	part := min(weight(first.Weight)*ix.rarity(ix.Frequency(first.Text)), mostCovered)
+	for _, d := range s.matched {
+		s.covered[d] += min(part, s.terms[d].best)
+	}
+	return part
 }
 
 // score makes what the alternatives of a term have scored part of the scores; if it
