@@ -7,8 +7,12 @@ import (
 	"slices"
 )
 
-// measured is how many of the tools that a search finds are looked at.
-const measured = 5
+// How many of the tools that a search finds are looked at: those that search_tools shows
+// with their parameters, and those whose names it shows.
+const (
+	measured = 5
+	shown    = 15
+)
 
 // Measures say how well a search does on queries. Each is a mean, from 0 to 1.
 type Measures struct {
@@ -18,6 +22,12 @@ type Measures struct {
 	NDCG5 float64
 	// Recall5 is the mean of [Recall5].
 	Recall5 float64
+	// Recall15 is that of the first 15 tools.
+	Recall15 float64
+	// Right5 is how many of the queries have one of their best tools among the first 5.
+	Right5 float64
+	// Right15 is how many have it among the first 15.
+	Right15 float64
 }
 
 // Measure searches for each query of a half, Tuning or HeldOut, see [MeasureOf].
@@ -30,7 +40,7 @@ func Measure(half string, search func(text string) ([]string, error)) (Measures,
 }
 
 // MeasureOf searches for each of the queries, at least one. The search returns
-// tools, "server/tool", the best first; the sixth and later ones do not count. An
+// tools, "server/tool", the best first; those after the first 15 do not count. An
 // error of the search ends the measurement.
 func MeasureOf(queries []Query, search func(text string) ([]string, error)) (Measures, error) {
 	m := Measures{Queries: len(queries)}
@@ -41,6 +51,9 @@ func MeasureOf(queries []Query, search func(text string) ([]string, error)) (Mea
 		}
 		m.NDCG5 += NDCG5(q.Relevant, found) / float64(len(queries))
 		m.Recall5 += Recall5(q.Relevant, found) / float64(len(queries))
+		m.Recall15 += recall(q.Relevant, found, shown) / float64(len(queries))
+		m.Right5 += q.right(found, measured) / float64(len(queries))
+		m.Right15 += q.right(found, shown) / float64(len(queries))
 	}
 	return m, nil
 }
@@ -78,8 +91,13 @@ func gain(grades []int) float64 {
 // by how many could be: the number of those tools, or 5 if there are more. Without
 // such a tool it is 0.
 func Recall5(relevant map[string]int, found []string) float64 {
+	return recall(relevant, found, measured)
+}
+
+// recall is Recall5 of the first n tools.
+func recall(relevant map[string]int, found []string, n int) float64 {
 	wanted, got := 0, 0
-	top := found[:min(measured, len(found))]
+	top := found[:min(n, len(found))]
 	for tool, grade := range relevant {
 		if grade < 2 {
 			continue
@@ -92,5 +110,14 @@ func Recall5(relevant map[string]int, found []string) float64 {
 	if wanted == 0 {
 		return 0
 	}
-	return float64(got) / float64(min(measured, wanted))
+	return float64(got) / float64(min(n, wanted))
+}
+
+// right is 1 if one of the best tools is among the first n found, else 0.
+func (q Query) right(found []string, n int) float64 {
+	best := q.best()
+	if slices.ContainsFunc(found[:min(n, len(found))], func(tool string) bool { return slices.Contains(best, tool) }) {
+		return 1
+	}
+	return 0
 }

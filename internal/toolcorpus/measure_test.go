@@ -76,6 +76,26 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestMeasureOfMoreThanFive: what comes after the fifth tool is measured by itself.
+func TestMeasureOfMoreThanFive(t *testing.T) {
+	q := toolcorpus.Query{Relevant: map[string]int{"a": 3, "b": 2, "c": 1}}
+	for found, want := range map[string]toolcorpus.Measures{
+		"a b":                             {Recall5: 1, Recall15: 1, Right5: 1, Right15: 1},
+		"x b x x x a":                     {Recall5: 0.5, Recall15: 1, Right15: 1},
+		"x x x x x x x x x x x x x x a b": {Recall15: 0.5, Right15: 1},
+		"x x x x x x x x x x x x x x x a": {},
+	} {
+		m, err := toolcorpus.MeasureOf([]toolcorpus.Query{q}, func(string) ([]string, error) { return strings.Fields(found), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, found+": Recall5", m.Recall5, want.Recall5)
+		near(t, found+": Recall15", m.Recall15, want.Recall15)
+		near(t, found+": Right5", m.Right5, want.Right5)
+		near(t, found+": Right15", m.Right15, want.Right15)
+	}
+}
+
 func TestMeasureFails(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := toolcorpus.Measure(toolcorpus.Tuning, func(string) ([]string, error) { return nil, broken })

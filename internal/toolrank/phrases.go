@@ -1,5 +1,7 @@
 package toolrank
 
+import "strings"
+
 // phrase returns a word for what two words mean together and neither by itself, as
 // In "how many" or "get rid of"; "" if they mean what they say. That is also where
 // one word is often written as two.
@@ -103,4 +105,26 @@ func phrase(first, second string) string {
 		return "issue"
 	}
 	return ""
+}
+
+// endings are pairs of endings of a verb and of the noun that is made of it.
+var endings = [...][2]string{
+	{"ate", "ation"}, {"ify", "ification"}, {"e", "ation"}, {"e", "ion"}, {"", "ation"}, {"", "ion"}, {"", "ment"},
+}
+
+// derived returns stems that may be the noun of a verb, or the verb of a noun: translation
+// for translate. What is no word is among them, too: no tool has it.
+func derived(stem string) []string {
+	if len(stem) < 5 {
+		return nil
+	}
+	var all []string
+	for _, pair := range endings {
+		for i, ending := range pair {
+			if root, ok := strings.CutSuffix(stem, ending); ok && len(root) >= 3 {
+				all = append(all, root+pair[1-i])
+			}
+		}
+	}
+	return all
 }

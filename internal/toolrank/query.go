@@ -1,34 +1,131 @@
 package toolrank
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 )
 
-// A searchQuery is the text of a registry.Query: its words, each with those that mean the
-// same.
-type Query []bm25.Term
+// A Query is what is asked for: its different words, each with those that mean the same.
+type Query struct {
+	// terms begin with the words of the request. The first alternative of each is the word.
+	terms   []bm25.Term
+	request int  // how many
+	reads   bool // nothing is said of what is to be done
+	deletes bool // something is to be deleted
+	idle    bool // there are no words but stop words
+}
 
-// maxQueryText is how much of a query is read, in bytes.
-const maxQueryText = 4 << 10
-
-// MaxNear is how many words of a query may be misspelt: what they may mean is
-// looked for among all words of all tools.
-const MaxNear = 8
-
-// How much other words count than that of the query.
+// How much of a query is read.
 const (
-	synonymWeight = 0.55
+	maxQueryText  = 16 << 10 // bytes, the last ones
+	maxQueryWords = 256      // different words
+	// maxRequest is how many different words make up a request, however they are parted.
+	// Of more, as of a conversation, it is the last sentence and the first, with those
+	// beside them until each has minRequest words.
+	maxRequest = 24
+	minRequest = 3
+	// MaxNear is how many words of a query may be misspelt: what they may mean is
+	// looked for among all words of all tools.
+	MaxNear = 8
+)
+
+// How much other words count than those of the last sentence.
+const (
+	firstWeight   = 0.6 // of the first sentence of a conversation
+	amidWeight    = 0.05
+	synonymWeight = 0.6
 	partWeight    = 0.4 // of each part of a word that is two words in one
 	listWeight    = 0.2 // of list, if nothing is said of what is to be done
 	readWeight    = 0.1 // of other words for reading, then
 )
 
-// NewQuery takes a text apart. Also gives synonyms beside the built-in ones.
+// NewQuery takes a text apart. Also gives synonyms beside the built-in ones. A query of stop
+// words alone looks for a tool that is called by them, and nothing else.
 func NewQuery(text string, also func(word string) []string) Query {
-	all := bm25.Words(strings.ToValidUTF8(text[:min(len(text), maxQueryText)], " "))
+	text = strings.ToValidUTF8(text[max(len(text)-maxQueryText, 0):], " ")
+	if all := bm25.Words(text); isStopWords(all) {
+		name := bm25.Alternative{Text: strings.Join(all, "_"), Weight: 1}
+		return Query{terms: []bm25.Term{{Alternatives: []bm25.Alternative{name}}}, request: 1, idle: true}
+	}
+	last, first, amid := queryWords(text)
+	q := Query{request: len(last) + len(first)}
+	q.idle = q.request == 0
+	inFirst, inAmid := firstWeight, amidWeight
+	if q.request+len(amid) <= maxRequest {
+		q.request += len(amid)
+		inFirst, inAmid = 1, 1
+	}
+	for _, part := range []struct {
+		words  []string
+		weight float64
+	}{{last, 1}, {first, inFirst}, {amid, inAmid}} {
+		for _, w := range part.words {
+			q.terms = append(q.terms, newTerm(w, part.weight, also))
+		}
+	}
+	asked := func(is func(stem string) bool) bool {
+		return slices.ContainsFunc(q.terms[:q.request], func(t bm25.Term) bool { return is(t.Alternatives[0].Text) })
+	}
+	q.reads, q.deletes = !asked(isVerb), asked(isDeletion)
+	return q
+}
+
+// newTerm returns a word and those that mean the same.
+func newTerm(word string, weight float64, also func(word string) []string) bm25.Term {
+	stem := bm25.Stem(word)
+	same := []bm25.Alternative{{Text: stem, Weight: weight}}
+	add := func(stems []string) {
+		for _, s := range stems {
+			same = append(same, bm25.Alternative{Text: s, Weight: weight * synonymWeight})
+		}
+	}
+	for _, s := range also(word) {
+		add(stems(s))
+	}
+	add(builtinSynonyms(stem))
+	add(derived(stem))
+	return bm25.Term{Alternatives: same}
+}
+
+// sentenceEnds are the characters that end a sentence, or a line.
+const sentenceEnds = "\n.?!;。？！"
+
+// queryWords returns the different words of a query that say something: those of its last
+// sentence, of its first one, and of those between them.
+func queryWords(text string) (last, first, amid []string) {
+	ends := func(r rune) bool { return strings.ContainsRune(sentenceEnds, r) }
+	seen := map[string]bool{}
+	take := func(words []string, sentence string) []string {
+		for _, w := range contentWords(sentence) {
+			if stem := bm25.Stem(w); !seen[stem] {
+				seen[stem] = true
+				words = append(words, w)
+			}
+		}
+		return words
+	}
+	for len(last) < minRequest && text != "" {
+		at := strings.LastIndexFunc(strings.TrimRightFunc(text, ends), ends) + 1
+		last, text = take(last, text[at:]), text[:at]
+	}
+	for len(first) < minRequest && text != "" {
+		text = strings.TrimLeftFunc(text, ends)
+		at := strings.IndexFunc(text, ends)
+		if at < 0 {
+			at = len(text)
+		}
+		first, text = take(first, text[:at]), text[at:]
+	}
+	amid = take(nil, text)
+	return last[:min(len(last), maxRequest)], first[:min(len(first), maxRequest/2)], amid[:min(len(amid), maxQueryWords)]
+}
+
+// contentWords returns the words of a text that say something.
+func contentWords(text string) []string {
+	all := bm25.Words(text)
 	words := make([]string, 0, len(all))
 	for i := 0; i < len(all); i++ {
 		if i+1 < len(all) {
@@ -42,52 +139,83 @@ func NewQuery(text string, also func(word string) []string) Query {
 			words = append(words, all[i])
 		}
 	}
-	if len(words) == 0 {
-		words = all
-	}
-	words = words[:min(len(words), bm25.MaxTerms)]
-	q := make(Query, len(words))
-	for i, w := range words {
-		stem := bm25.Stem(w)
-		same := []bm25.Alternative{{Text: stem, Weight: 1}}
-		for _, s := range builtinSynonyms(stem) {
-			same = append(same, bm25.Alternative{Text: s, Weight: synonymWeight})
-		}
-		for _, s := range also(w) {
-			for _, s := range stems(s) {
-				same = append(same, bm25.Alternative{Text: s, Weight: synonymWeight})
-			}
-		}
-		q[i].Alternatives = same
-	}
-	if len(q) > 0 && !slices.ContainsFunc(q, func(t bm25.Term) bool { return isVerb(t.Alternatives[0].Text) }) {
-		q = append(q, bm25.Term{Bonus: true, Alternatives: []bm25.Alternative{
-			{Text: "list", Weight: listWeight}, {Text: "get", Weight: readWeight}, {Text: "search", Weight: readWeight},
-		}})
-	}
-	return q
+	return words
 }
 
-// In returns the query as an index is asked: a word that is not in it may be
-// misspelt, or two in one.
+// IsIdle reports whether the query says nothing of what a tool does: it has no words, or stop
+// words alone.
+func (q Query) IsIdle() bool { return q.idle }
+
+// Deletes reports whether the query asks for something to be deleted.
+func (q Query) Deletes() bool { return q.deletes }
+
+// In returns the query as an index is asked: the words of the request, and of the others the
+// rarest that the index has. A word of the request that it has not may be misspelt, or two
+// in one. Without terms there is nothing to be found: the index has no word of the request,
+// nor for most of them a near one, as if the query is in another language than the tools.
 func (q Query) In(words *bm25.Index) []bm25.Term {
-	terms := make([]bm25.Term, 0, len(q)+1)
-	unknown := 0
-	for _, t := range q {
+	if q.idle && !slices.ContainsFunc(q.terms, func(t bm25.Term) bool { return isKnown(t, words) }) {
+		return nil
+	}
+	terms := make([]bm25.Term, 0, bm25.MaxTerms)
+	known, guessed, unknown := 0, 0, 0
+	for _, t := range q.terms[:q.request] {
+		if isKnown(t, words) {
+			known++
+		}
 		stem := t.Alternatives[0].Text
-		if t.Bonus || words.Frequency(stem) > 0 || unknown == MaxNear {
+		if words.Frequency(stem) > 0 || unknown == MaxNear {
 			terms = append(terms, t)
 			continue
 		}
 		unknown++
-		same := append(t.Alternatives[:len(t.Alternatives):len(t.Alternatives)], words.Nearest(stem)...)
-		if parts := words.Split(stem); len(same) == 1 {
-			for _, part := range parts {
-				terms = append(terms, bm25.Term{Alternatives: []bm25.Alternative{{Text: part, Weight: partWeight}}})
-			}
+		near, parts := words.Nearest(stem), words.Split(stem)
+		if near != nil || parts != nil {
+			guessed++
+		}
+		if near != nil || isKnown(t, words) || parts == nil {
+			t.Alternatives = slices.Concat(t.Alternatives, near)
+			terms = append(terms, t)
 			continue
 		}
-		terms = append(terms, bm25.Term{Alternatives: same})
+		for _, part := range parts {
+			terms = append(terms, bm25.Term{Alternatives: []bm25.Alternative{{Text: part, Weight: partWeight}}})
+		}
 	}
-	return terms
+	if known == 0 && 2*guessed <= q.request {
+		return nil
+	}
+	if q.reads {
+		terms = append(terms, bm25.Term{Bonus: true, Alternatives: []bm25.Alternative{
+			{Text: "list", Weight: listWeight}, {Text: "get", Weight: readWeight}, {Text: "search", Weight: readWeight},
+		}})
+	}
+	return append(terms, rarest(q.terms[q.request:], words, bm25.MaxTerms-len(terms))...)
+}
+
+// isKnown reports whether an index has a word, or one that means the same.
+func isKnown(t bm25.Term, words *bm25.Index) bool {
+	return slices.ContainsFunc(t.Alternatives, func(a bm25.Alternative) bool { return words.Frequency(a.Text) > 0 })
+}
+
+// rarest returns the terms that an index has, the rarest first, at most n.
+func rarest(terms []bm25.Term, words *bm25.Index, n int) []bm25.Term {
+	frequency := func(t bm25.Term) int { return words.Frequency(t.Alternatives[0].Text) }
+	known := slices.DeleteFunc(slices.Clone(terms), func(t bm25.Term) bool { return frequency(t) == 0 })
+	slices.SortStableFunc(known, func(a, b bm25.Term) int { return cmp.Compare(frequency(a), frequency(b)) })
+	return known[:max(min(len(known), n), 0)]
+}
+
+// IsDestructive reports whether a tool of that name deletes something.
+func IsDestructive(name string) bool {
+	return slices.ContainsFunc(bm25.Words(name), func(w string) bool { return isDeletion(bm25.Stem(w)) })
+}
+
+// isDeletion reports whether a stem is a word for deleting something.
+func isDeletion(stem string) bool {
+	switch stem {
+	case "delete", "remove", "erase", "drop", "destroy", "discard", "trash", "purge", "wipe", "uninstall", "unset", "clear", "clean", "cleanup", "forget", "kill", "terminate", "cancel", "revoke", "overwrite", "reset", "flush", "truncate":
+		return true
+	}
+	return false
 }

@@ -48,7 +48,8 @@ const synonyms = `
 	delete remove > clear purge trash uninstall
 	create add new make insert
 	register write open setup generate compose draft report raise submit > create
-	show get fetch read retrieve view display see
+	show get fetch read retrieve view display
+	see > get show view
 	list > get show
 	show get fetch see view display > list describe
 	enumerate > list
@@ -93,7 +94,7 @@ const synonyms = `
 	summarize summarise summary
 	count number total
 	click press tap
-	type enter input fill
+	enter input > type fill
 	navigate visit goto
 	open > navigate launch
 	wait sleep delay
@@ -398,59 +399,200 @@ const synonyms = `
 	cpu > resource usage
 	health > check
 
-	deletion > delete
+	plan > calendar event schedule task
+	month monthly yearly annual recur > subscription
+	lookup > get
+	peek > view read list
+	reveal uncover > show get
+	supply provide > get list
+	drop > remove
+	rid dispose > delete remove
+	revoke withdraw > delete remove cancel
+	void > cancel refund
+	reimburse > refund
+	ban block kick > remove member user
+	unblock unban > remove
+	unlink detach disconnect unassign > remove
+	insert put > add write
+	put place > create set write
+	establish initialize init > create setup
+	brew prepare build > create generate
+	author compose > write create
+	augment extend expand > add update
+	amend correct > update edit
+	adjust tune alter > set update
+	toggle flip switch > set enable disable turn
+	activate deactivate > toggle set
+	light lamp bulb > device switch turn
+	heat thermostat > temperature climate
+	speaker > volume play media
+	play listen > start track song music
+	resume continue > play start
+	skip next > track
+	louder quieter loudness > volume
+	lyric artist album > song music track
+	stream broadcast > video channel
+	channel subscriber > youtube
+	caption subtitle > transcript
+	transcribe transcription > transcript speech audio
+	speech voice spoken aloud > audio speak text
+	pronounce > speech
+	draw paint illustrate > image generate create
+	crop rotate resize > image transform
+	ocr > text image extract
+	ask answer > query chat question
+	chat > message conversation
+	reply > send message
+	forward > send
+	inbox mailbox > email
+	mail letter > message email send
+	invite > add send attend
+	attendee guest participant > event member
+	meet > event meeting calendar
+	slot free busy > availability calendar
+	remind > reminder task create
+	tomorrow tonight weekend week > forecast date
+	sunny sunshine snow storm humid cloudy > weather forecast
+	pollution smog > air quality
+	trip journey itinerary vacation holiday > travel flight
+	fly plane airline > flight
+	room stay lodge accommodation > hotel
+	rent rental apartment > property list
+	train bus transit > route direction
+	traffic > route
+	commute > direction distance
+	eat dine dinner lunch food > restaurant
+	recipe cook meal dish > food
+	share equity ticker > stock
+	stock ticker quote > price
+	exchange > rate convert currency
+	euro dollar usd eur > currency exchange
+	bitcoin ethereum crypto cryptocurrency wallet > token balance coin
+	gain profit loss return > performance
+	earn salary wage > income payroll
+	debt owe > balance invoice
+	bank > account transaction balance
+	expense receipt spend > transaction
+	tax vat > rate
+	deal opportunity > lead
+	prospect lead > deal
+	crm > contact deal
+	purchase > order checkout
+	ship > delivery order
+	good merchandise item > product
+	wish wishlist > favorite
+	opinion feedback > review
+	headline press journalist > news
+	tweet retweet > twitter
+	subreddit reddit > post
+	timeline feed > post
+	follower > user
+	hashtag trend > topic
+	popular top best > trend rank
+	encyclopedia wikipedia > article
+	mean define dictionary > definition
+	thesaurus > synonym
+	scholar academic scientific citation cite > paper
+	journal publication preprint > paper
+	read > content
+	body text > content
+	digest overview brief tldr > summary
+	shorten condense > summarize
+	grade mark exam > score
+	course lesson class > lecture
+	student pupil learner > user member
+	worker > employee person
+	boss manager supervisor > owner
+	vacation absence leave > time
+	hire recruit candidate > job applicant
+	resume cv > profile
+	kanban board > project
+	sprint iteration milestone > board
+	epic story > issue
+	bug defect > issue error
+	todo task > item
+	due deadline overdue > task
+	jot > note
+	notebook vault > note
+	backlink > link
+	kb knowledgebase > knowledge document
+	chapter section > page block
+	pdf docx word > document
+	powerpoint pptx ppt > slide presentation
+	xlsx xls excel worksheet > sheet workbook
+	formula > cell
+	tabular csv tsv > table
+	chart > graph
+	merge > combine
+	unzip unpack decompress > extract
+	checksum > hash
+	encrypt decrypt > encryption key
+	password credential login > secret
+	2fa mfa > authentication
+	firewall > network rule
+	ip dns nameserver > domain record
+	whois > domain
+	ping reachable alive > status health
+	port > network
+	vm ec2 droplet instance > server
+	docker > container
+	namespace > kubernetes
+	queue topic kafka > message
+	cache redis > key
+	index > search
+	similarity semantic > vector search
+	nearest alike relate > similar search
+	dataset > data table
+	join relation > relationship
+	foreign primary > key
+	procedure routine > function
+	trigger hook webhook > event
+	endpoint route > api
+	request call > http api
+	post put patch get > request
+	scrape crawl > fetch page
+	source view html > page content
+	scroll swipe > page
+	hover mouse > pointer
+	element node widget > component
+	layer frame shape > element node
+	color colour > style
+	font typography > style
+	mesh object > scene
+	render > image
+	simulator emulator > device
+	phone iphone android mobile > device
+	apk ipa > app install
+	compile > build
+	lint format > check code
+	coverage > test
+	breakpoint step > debug
+	refactor rename > symbol
+	stash unstage > git
+	blame annotate > git
+	tag release > version
+	semver bump > version
+	dependency npm pypi pip > package
+	vulnerable cve exploit > vulnerability security
+	threat malware virus > security
+	log audit trail > event
+	trace span > log
+	metric gauge > monitor
+	oncall pager > incident
+	bill > usage
+
 	removal > remove
-	creation > create
 	addition > add
 	retrieval > retrieve
-	installation > install
-	configuration > configure
-	configure > configuration
-	registration > register
-	navigation > navigate
 	notification notify
-	translation > translate
-	modification > modify
-	execution > execute
-	deployment > deploy
-	validation > validate
 	subscription > subscribe
 	subscribe > subscription
 	description > describe
 	conversion > convert
 	comparison > compare
-	generation > generate
-	assignment > assign
-	reservation > book
 	payment > pay
-	invitation > invite
-	invite > invitation
-	completion > complete
-	selection > select
-	extraction > extract
 	approval > approve
 	review > comment
 	performance > trace profile
 	distance > direction route
 `
-
-// isStopWord reports whether a word, or its stem, says nothing about the tool that a
-// query is after.
-func isStopWord(word string) bool {
-	switch word {
-	case "a", "an", "the", "this", "that", "these", "those", "it", "its", "them", "they", "their", "there",
-		"i", "im", "ill", "me", "my", "mine", "we", "us", "our", "you", "your", "he", "she", "his", "her",
-		"am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "having",
-		"do", "does", "did", "doing", "done", "can", "cant", "could", "would", "should", "will", "shall", "may", "might", "must",
-		"and", "or", "but", "nor", "so", "if", "then", "than", "because", "while", "not", "no", "dont",
-		"of", "to", "in", "on", "at", "for", "from", "by", "with", "without", "into", "onto", "as", "about", "via", "per",
-		"up", "out", "off", "over", "within", "through", "between", "against", "upon", "toward", "towards",
-		"what", "whats", "which", "whom", "whose", "when", "where", "why", "how", "whether",
-		"please", "want", "wants", "wanted", "wanna", "need", "needs", "needed", "like", "help", "helps", "let", "lets", "able", "allow", "allows",
-		"some", "any", "all", "every", "each", "both", "either", "other", "another", "such", "only", "just", "also", "too", "very", "really",
-		"something", "someone", "somebody", "anything", "everything", "thing", "things", "way", "ways", "stuff",
-		"here", "now", "tool", "tools", "use", "uses", "used", "using", "given", "give", "specific", "certain", "particular", "one", "ones", "etc", "eg", "ie":
-		return true
-	}
-	return false
-}

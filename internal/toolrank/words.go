@@ -3,21 +3,26 @@ package toolrank
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
-// Fields returns how much a word counts where, in the order of Words.
-func Fields() []bm25.Field {
-	return []bm25.Field{
+// Options returns how an index ranks what [Words] returns: how much a word counts where, in
+// the order of Words, and how much one that occurs again.
+func Options() bm25.Options {
+	return bm25.Options{K1: 2, Fields: []bm25.Field{
 		{Weight: 4, B: 0.5},   // name
 		{Weight: 2, B: 0.5},   // title
-		{Weight: 1.5, B: 0.6}, // description
+		{Weight: 0.9, B: 0.6}, // description
 		{Weight: 1, B: 0.6},   // names of parameters
 		{Weight: 0.5, B: 0.7}, // what is said of them
-		{Weight: 1.5, B: 0.3}, // server
-	}
+		{Weight: 0.5, B: 0.7}, // their values
+		{Weight: 2, B: 0.3},   // server
+		{Weight: 1.5, B: 0.6}, // what the host says of the tool
+	}}
 }
 
 // maxFieldText bounds what is read of one field of a tool, in bytes. A tool that
@@ -42,25 +47,42 @@ type Doc struct {
 	Name, Server       string
 	Title, Description string
 	InputSchema        json.RawMessage
+	About              string // what the host says of it
 }
+
+// maxNameWords is how many words of a name count as such. What a longer one says more is
+// part of the description: a name that holds all that people may ask for is no better.
+const maxNameWords = 6
 
 // Words returns the words of a tool, by field, at most so many together.
 func Words(doc *Doc, most int) [][]string {
-	var listed, said bytes.Buffer
+	var p parameters
 	if jsonscan.Valid(doc.InputSchema) == nil {
 		c := jsonscan.Walk(doc.InputSchema)
-		readParameters(&c, &listed, &said)
+		p.read(&c)
 	}
-	take := func(text string) []string {
-		words := stems(text)
+	take := func(words []string) []string {
 		words = words[:min(len(words), most)]
 		most -= len(words)
 		return words
 	}
+	called, rest := nameWords(doc.Name)
 	// The fields that say most in a few words come first.
-	name, server, title := take(doc.Name), take(doc.Server), take(doc.Title)
-	parameters, description := take(listed.String()), take(doc.Description)
-	return [][]string{name, title, description, parameters, take(said.String()), server}
+	name, server, title := take(called), take(stems(doc.Server)), take(stems(doc.Title))
+	about, names := take(stems(doc.About)), take(stems(p.names.String()))
+	description := take(append(stems(doc.Description), rest...))
+	return [][]string{name, title, description, names, take(stems(p.said.String())), take(stems(p.values.String())), server, about}
+}
+
+// nameWords returns the words of a name that count as such, and the others. A name of stop
+// words alone is one word, see [NewQuery].
+func nameWords(name string) (words, rest []string) {
+	words = stems(name)
+	if all := bm25.Words(name); isStopWords(all) {
+		words = append(words, strings.Join(all, "_"))
+	}
+	most := min(len(words), maxNameWords)
+	return words[:most:most], words[most:]
 }
 
 // stems returns the words of a text as they are compared, and then what two of them
@@ -78,12 +100,14 @@ func stems(text string) []string {
 	return words
 }
 
-// readParameters writes down the names of the properties of a schema, at any depth,
-// and what is said of them.
-func readParameters(c *jsonscan.Cursor, listed, said *bytes.Buffer) {
+// parameters are what a schema says: the names of properties at any depth, what is said of
+// them, and the values that they can have.
+type parameters struct{ names, said, values bytes.Buffer }
+
+func (p *parameters) read(c *jsonscan.Cursor) {
 	if c.Kind() == '[' {
 		for range c.Elements() {
-			readParameters(c, listed, said)
+			p.read(c)
 		}
 		return
 	}
@@ -91,20 +115,20 @@ func readParameters(c *jsonscan.Cursor, listed, said *bytes.Buffer) {
 		switch kind := c.Kind(); {
 		case string(key) == "properties" && kind == '{':
 			for name := range c.Members() {
-				note(listed, name)
-				readParameters(c, listed, said)
+				note(&p.names, name)
+				p.read(c)
 			}
 		case (string(key) == "description" || string(key) == "title") && kind == '"':
 			value, _ := jsonscan.Text(c.Value())
-			note(said, value)
+			note(&p.said, value)
 		case string(key) == "enum" && kind == '[':
 			for range c.Elements() {
 				if value, ok := jsonscan.Text(c.Value()); ok {
-					note(said, value)
+					note(&p.values, value)
 				}
 			}
 		case kind == '{' || kind == '[':
-			readParameters(c, listed, said)
+			p.read(c)
 		}
 	}
 }
@@ -115,4 +139,30 @@ func note(to *bytes.Buffer, text []byte) {
 		to.WriteByte(' ')
 		to.Write(text)
 	}
+}
+
+// isStopWord reports whether a word, or its stem, says nothing about the tool that a
+// query is after.
+func isStopWord(word string) bool {
+	switch word {
+	case "a", "an", "the", "this", "that", "these", "those", "it", "its", "them", "they", "their", "there",
+		"i", "im", "ill", "me", "my", "mine", "we", "us", "our", "you", "your", "he", "she", "his", "her",
+		"am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "having",
+		"do", "does", "did", "doing", "done", "can", "cant", "could", "would", "should", "will", "shall", "may", "might", "must",
+		"and", "or", "but", "nor", "so", "if", "then", "than", "because", "while", "not", "no", "dont",
+		"of", "to", "in", "on", "at", "for", "from", "by", "with", "without", "into", "onto", "as", "about", "via", "per",
+		"up", "out", "off", "over", "within", "through", "between", "against", "upon", "toward", "towards",
+		"what", "whats", "which", "whom", "whose", "when", "where", "why", "how", "whether",
+		"please", "want", "wants", "wanted", "wanna", "need", "needs", "needed", "like", "help", "helps", "let", "lets", "able", "allow", "allows",
+		"some", "any", "all", "every", "each", "both", "either", "other", "another", "such", "only", "just", "also", "too", "very", "really",
+		"something", "someone", "somebody", "anything", "everything", "thing", "things", "way", "ways", "stuff",
+		"here", "now", "tool", "tools", "use", "uses", "used", "using", "given", "give", "specific", "certain", "particular", "one", "ones", "etc", "eg", "ie":
+		return true
+	}
+	return false
+}
+
+// isStopWords reports whether there are words, and all of them are stop words.
+func isStopWords(words []string) bool {
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !isStopWord(w) })
 }

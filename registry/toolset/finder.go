@@ -14,11 +14,20 @@ type Options struct {
 	// and come on top of the built-in ones, which are English. It is a pure function,
 	// safe for concurrent use. Nil: there are none but those.
 	Synonyms func(word string) []string
+	// About returns what the host itself says of a tool, such as words that users have for
+	// it, or a summary of what is described in another language than they speak. Tools are
+	// found by it as by their descriptions; no model is shown it. A program may have a model write it when a tool is
+	// accepted, and keep it with the digest of what was accepted. It is asked
+	// about definitions that are new, during a search, and is a pure function, safe for
+	// concurrent use. Nil, or
+	// an empty text: nothing.
+	About func(tool *registry.Definition) string
 	// Tokens counts the tokens of a definition, which is its JSON, for
 	// [Finder.Toolset]. Its result for a definition is remembered. It is a pure
 	// function, safe for concurrent use. Nil: an estimate.
 	Tokens func(text string) int
-	// Embedder adds a ranking by meaning to the one by words. Nil: by words alone.
+	// Embedder adds to the score of a tool by its words one by its meaning. Nil: by words
+	// alone.
 	Embedder Embedder
 }
 
@@ -51,7 +60,7 @@ func New(r *registry.Registry, opts *Options) (*Finder, error) {
 	}
 	f := &Finder{
 		registry: r,
-		index:    newSearchIndex(r.Names()),
+		index:    newSearchIndex(r.Names(), o.About),
 		synonyms: o.Synonyms,
 		tokens:   &tokenCounter{count: o.Tokens},
 	}
@@ -59,7 +68,7 @@ func New(r *registry.Registry, opts *Options) (*Finder, error) {
 		f.synonyms = func(string) []string { return nil }
 	}
 	if o.Embedder != nil {
-		f.meaning = newMeaning(o.Embedder)
+		f.meaning = newMeaning(o.Embedder, o.About)
 	}
 	var err error
 	if f.tools, err = f.newTools(); err != nil {

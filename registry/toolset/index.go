@@ -16,7 +16,8 @@ import (
 // search, and before that in the background once a model is told of tools by which it
 // searches, see warm. It costs nothing before.
 type searchIndex struct {
-	names names.Names   // of the registry
+	names names.Names // of the registry
+	about func(def *registry.Definition) string
 	turn  chan struct{} // holds one token; its holder may change the index
 	read  []indexed     // what words was made of, sorted by name; for the holder of turn
 
@@ -31,8 +32,8 @@ type indexed struct {
 	most int
 }
 
-func newSearchIndex(n names.Names) *searchIndex {
-	ix := &searchIndex{names: n, turn: make(chan struct{}, 1), words: bm25.New(bm25.Options{Fields: toolrank.Fields()})}
+func newSearchIndex(n names.Names, about func(def *registry.Definition) string) *searchIndex {
+	ix := &searchIndex{names: n, about: about, turn: make(chan struct{}, 1), words: bm25.New(toolrank.Options())}
 	ix.turn <- struct{}{}
 	return ix
 }
@@ -124,7 +125,11 @@ func (ix *searchIndex) update(ctx context.Context, s *registry.Snapshot) error {
 }
 
 func (ix *searchIndex) put(t indexed) {
-	words := toolrank.Words(docOf(t.def, ix.names), t.most)
+	doc := docOf(t.def, ix.names)
+	if ix.about != nil {
+		doc.About = ix.about(t.def)
+	}
+	words := toolrank.Words(doc, t.most)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.words.Put(t.def.Name, words...)

@@ -65,12 +65,11 @@ func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
 func TestFewMisspeltWords(t *testing.T) {
 	words := bm25.New(bm25.Options{})
 	words.Put("a", []string{"invoice"})
-	q := make(toolrank.Query, toolrank.MaxNear+1)
-	for i := range q {
-		q[i].Alternatives = []bm25.Alternative{{Text: "invoyce", Weight: 1}}
-	}
-	for i, term := range q.In(words) {
-		if got, want := len(term.Alternatives) > 1, i < toolrank.MaxNear; got != want {
+	words.Put("b", []string{"pay"})
+	text := "pay invoyce invoicce invvoice inoice invice invoie invoixe invpice incoice"
+	for i, term := range toolrank.NewQuery(text, func(string) []string { return nil }).In(words)[1:] {
+		guessed := slices.ContainsFunc(term.Alternatives, func(a bm25.Alternative) bool { return a.Text == "invoice" })
+		if got, want := guessed, i < toolrank.MaxNear; got != want {
 			t.Errorf("word %d: %v", i, term.Alternatives)
 		}
 	}
@@ -78,7 +77,7 @@ func TestFewMisspeltWords(t *testing.T) {
 
 // The vectors of tools that are gone go, also if an Embedder never gets to the end.
 func TestVectorsOfToolsThatAreGone(t *testing.T) {
-	m := newMeaning(failing{})
+	m := newMeaning(failing{}, nil)
 	for round := range 20 {
 		var tools []*registry.Definition
 		for i := range 2 * maxEmbedTexts {
@@ -115,7 +114,7 @@ func TestSearchIndexNeverGoesBack(t *testing.T) {
 	if err := r.Add(&bareTool{&registry.Definition{Name: "pay", InputSchema: json.RawMessage(`{}`)}}); err != nil {
 		t.Fatal(err)
 	}
-	ix := newSearchIndex(r.Names())
+	ix := newSearchIndex(r.Names(), nil)
 	for _, s := range []*registry.Snapshot{before, r.Snapshot(), before} {
 		if err := ix.follow(t.Context(), s); err != nil {
 			t.Fatal(err)
@@ -136,8 +135,9 @@ func TestWordsOfATool(t *testing.T) {
 	for _, words := range toolrank.Words(docOf(def, names.Names{}), 20) {
 		lengths = append(lengths, len(words))
 	}
-	// Of name, title, description, names of parameters, what is said of them, server.
-	if want := []int{2, 5, 11, 1, 0, 1}; !slices.Equal(lengths, want) {
+	// Of name, title, description, names of parameters, what is said of them, their values,
+	// server, what the host says.
+	if want := []int{2, 5, 11, 1, 0, 0, 1, 0}; !slices.Equal(lengths, want) {
 		t.Errorf("%v, want %v", lengths, want)
 	}
 }

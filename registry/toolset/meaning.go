@@ -21,8 +21,9 @@ import (
 type Embedder interface {
 	// Embed returns one vector for each text, all of one length. One that is zero, or
 	// holds what is no number, is close to nothing: return that for a text that the
-	// service refuses, for an error is one of the whole ranking. A text has 4 KiB at most, and
-	// there are 64 of them at most.
+	// service refuses, for an error is one of the whole ranking. A text is a query, of 4 KiB
+	// at most, or the name of a tool and the first 250 bytes of what is said of it; there are
+	// 64 of them at most.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
@@ -45,6 +46,7 @@ const (
 // vector of each tool that is listed.
 type meaning struct {
 	embedder Embedder
+	about    func(def *registry.Definition) string
 	turn     chan struct{} // holds one token; its holder may ask for the vectors of tools
 
 	mu      sync.Mutex
@@ -58,16 +60,16 @@ type meant [sha256.Size]byte
 // A vector has the length 1, or is zero.
 type vector []float32
 
-func newMeaning(e Embedder) *meaning {
-	m := &meaning{embedder: e, turn: make(chan struct{}, 1), keys: map[*registry.Definition]meant{}, vectors: map[meant]vector{}}
+func newMeaning(e Embedder, about func(def *registry.Definition) string) *meaning {
+	m := &meaning{embedder: e, about: about, turn: make(chan struct{}, 1), keys: map[*registry.Definition]meant{}, vectors: map[meant]vector{}}
 	m.turn <- struct{}{}
 	return m
 }
 
-// rank returns those of all listed tools that mean something similar to a text, the
-// most similar first.
+// rank returns the listed tools that have a vector by how similar they are to a text, the
+// most similar first: from 1 for that to 0 for the least similar.
 func (m *meaning) rank(ctx context.Context, text string, tools []*registry.Definition) ([]ranked, error) {
-	asked, err := m.embed(ctx, []string{embedded(text)})
+	asked, err := m.embed(ctx, []string{embedded(text[max(len(text)-maxEmbedText, 0):])})
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +80,28 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*registry.Defin
 	if err != nil {
 		return nil, err
 	}
-	var found []ranked
+	var similar []ranked
+	lowest, best := math.Inf(1), math.Inf(-1)
 	for i, v := range known {
-		if v == nil {
+		if v == nil || v.dot(v) == 0 {
 			continue
 		}
-		if score := asked[0].dot(v); score > 0 {
-			found = append(found, ranked{tools[i].Name, score})
+		score := asked[0].dot(v)
+		lowest, best = min(lowest, score), max(best, score)
+		similar = append(similar, ranked{tools[i].Name, score})
+	}
+	for i, r := range similar {
+		switch {
+		case r.score <= 0:
+			similar[i].score = 0
+		case best == lowest:
+			similar[i].score = 1
+		default:
+			similar[i].score = (r.score - lowest) / (best - lowest)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
-	return found, nil
+	slices.SortStableFunc(similar, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
+	return similar, nil
 }
 
 // all returns the vectors of all tools, of the given length. Those that are not known
@@ -118,7 +131,7 @@ func (m *meaning) all(ctx context.Context, tools []*registry.Definition, length 
 		}
 		texts := make([]string, len(batch))
 		for i, def := range batch {
-			texts[i] = meaningOf(def)
+			texts[i] = m.textOf(def)
 		}
 		fresh, err := m.embed(ctx, texts)
 		if err != nil {
@@ -169,7 +182,7 @@ func (m *meaning) keysOf(tools []*registry.Definition) []meant {
 	}
 	for i, def := range tools {
 		if _, ok := fresh[def]; ok {
-			keys[i] = sha256.Sum256([]byte(meaningOf(def)))
+			keys[i] = sha256.Sum256([]byte(m.textOf(def)))
 			fresh[def] = keys[i]
 		}
 	}
@@ -222,10 +235,20 @@ func (m *meaning) embed(ctx context.Context, texts []string) ([]vector, error) {
 	return vectors, nil
 }
 
-// meaningOf returns the text that stands for a tool.
-func meaningOf(def *registry.Definition) string {
-	parts := []string{strings.ReplaceAll(cmp.Or(def.Origin.Tool, def.Name), "_", " "), def.Title, def.Description}
-	return embedded(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n"))
+// maxMeaning is how much of a description stands for a tool, in bytes: what comes later
+// is about arguments and results, and makes all tools similar.
+const maxMeaning = 250
+
+// textOf returns the text that stands for a tool: its name, and what the host says of it, or
+// the beginning of its description.
+func (m *meaning) textOf(def *registry.Definition) string {
+	said := ""
+	if m.about != nil {
+		said = m.about(def)
+	}
+	said = plain.Cut(cmp.Or(said, def.Description, def.Title), maxMeaning)
+	name := strings.ReplaceAll(cmp.Or(def.Origin.Tool, def.Name), "_", " ")
+	return embedded(strings.TrimSuffix(name+"\n"+said, "\n"))
 }
 
 // embedded returns a text as an Embedder gets it.
@@ -259,19 +282,31 @@ func (v vector) dot(o vector) float64 {
 	return sum
 }
 
-// fuse joins two rankings into one by the places that a tool has in them
-// (reciprocal rank fusion), best first.
-func fuse(rankings ...[]ranked) []ranked {
-	const damping = 60 // as usual
-	scores := map[string]float64{}
-	for _, ranking := range rankings {
-		for i, r := range ranking {
-			scores[r.name] += 1 / float64(damping+i+1)
+// meaningWeight is how much the tool counts that means most, beside the 1 of the one whose
+// words fit best.
+const meaningWeight = 0.8
+
+// fuse adds to the scores of the tools that their words have found, the best first, how
+// similar tools are, and to those tools the most similar of the others. Scores are added
+// and not ranks, so that a tool that is far ahead stays so.
+func fuse(found, others, similar []ranked) []ranked {
+	scores := make(map[string]float64, len(found)+len(others))
+	for _, r := range others {
+		scores[r.name] = 0
+	}
+	for _, r := range found {
+		scores[r.name] = r.score / found[0].score
+	}
+	for _, r := range similar {
+		if score, ok := scores[r.name]; ok {
+			scores[r.name] = score + meaningWeight*r.score
 		}
 	}
 	fused := make([]ranked, 0, len(scores))
 	for name, score := range scores {
-		fused = append(fused, ranked{name, score})
+		if score > 0 {
+			fused = append(fused, ranked{name, score})
+		}
 	}
 	slices.SortFunc(fused, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.name, b.name))

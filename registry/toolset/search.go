@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -14,7 +13,7 @@ import (
 // A Query is what [Finder.Search] looks for.
 type Query struct {
 	// Text is what the tool is to do: some words, or a name in whatever spelling.
-	// Text beyond 4 KiB does not count.
+	// Of a longer one the last 16 KiB count.
 	Text string
 	// Limit is how many tools are returned at most. Default: 5; at most 100.
 	Limit int
@@ -29,6 +28,10 @@ type Query struct {
 const (
 	defaultMatches = 5
 	maxMatches     = 100
+	// spareRanks is how many tools more are looked at, of which one may take the place of
+	// one that may delete something; spared is what the score of that is multiplied by.
+	spareRanks = 5
+	spared     = 0.96
 	// fusedRanks is how many tools of each of two rankings are joined.
 	fusedRanks = 100
 )
@@ -46,9 +49,11 @@ type Match struct {
 // callable on behalf of the user of ctx, see [registry.Registry.Callable]. Words count in
 // name, title, description, server, and the names and descriptions of parameters,
 // in whatever spelling or form: deleteInvoice and "remove invoices" find
-// delete_invoice. A query that fits nothing, or without text, finds nothing. Of each
-// tool 2,048 words count; 512 if its server has more than 256 tools, and 128 if more
-// than 1,024.
+// delete_invoice. A query that fits nothing, without text, or of words that say nothing,
+// such as "what is it", finds nothing. Of a long text, such as a conversation, the last
+// sentence counts most. Of each tool 2,048 words count; 512 if its server has more than 256
+// tools, and 128 if more than 1,024; and six of its name as such. Of tools that fit about
+// as well, those that delete something come last, unless the query asks for that.
 //
 // If the Embedder fails, or has not answered when ctx ends, the matches by words are
 // returned together with an [*EmbedError]. Any other error means that ctx has ended.
@@ -70,17 +75,22 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 	search := &search{snapshot: s, query: q, callable: callable, kept: map[string]registry.Tool{}}
 	limit := min(cmp.Or(max(q.Limit, 0), defaultMatches), maxMatches)
 	words := f.newQuery(q.Text)
-	if f.meaning == nil || strings.TrimSpace(q.Text) == "" {
-		found, err := f.byWords(ctx, search, words, limit)
-		return search.matches(found), err
+	first := limit + spareRanks
+	if f.meaning != nil {
+		first = fusedRanks
 	}
-	found, err := f.byWords(ctx, search, words, fusedRanks)
+	found, err := f.byWords(ctx, search, words, first)
 	if err != nil {
 		return nil, err
 	}
-	similar, err := f.meaning.rank(ctx, q.Text, definitions(s))
-	if err == nil {
-		found = fuse(found, search.keep(similar, fusedRanks))
+	if f.meaning != nil && !words.IsIdle() {
+		var similar []ranked
+		if similar, err = f.meaning.rank(ctx, q.Text, definitions(s)); err == nil {
+			found = fuse(found, search.keep(similar, fusedRanks), similar)
+		}
+	}
+	if !words.Deletes() {
+		search.spare(found)
 	}
 	return search.matches(found[:min(len(found), limit)]), err
 }
@@ -89,9 +99,6 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 // words. Unwanted tools are sorted out without a lock: if too few are left of
 // the first, all are asked for. The error is that of ctx.
 func (f *Finder) byWords(ctx context.Context, s *search, words toolrank.Query, limit int) ([]ranked, error) {
-	if len(words) == 0 {
-		return nil, nil
-	}
 	first := 2*limit + 32
 	found, err := f.index.rank(ctx, s.snapshot, words, first)
 	if err != nil {
@@ -134,6 +141,17 @@ func (s *search) keep(found []ranked, limit int) []ranked {
 		}
 	}
 	return kept
+}
+
+// spare makes those that may delete something, by their names or their hints, count less.
+func (s *search) spare(found []ranked) {
+	for i := range found {
+		def := s.kept[found[i].name].Definition()
+		if hints := def.Hints(); hints.Annotated && hints.Destructive || !hints.ReadOnly && toolrank.IsDestructive(cmp.Or(localName(def), def.Name)) {
+			found[i].score *= spared
+		}
+	}
+	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
 }
 
 func (s *search) wants(def *registry.Definition) bool {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -104,7 +106,7 @@ func TestSearchIsForTheUser(t *testing.T) {
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	for user, want := range map[string][]string{
 		"guest": {"notes__read_note"},
-		"owner": {"notes__delete_note", "notes__read_note"},
+		"owner": {"notes__read_note", "notes__delete_note"},
 	} {
 		matches, err := r.Search(onbehalf.With(t.Context(), user), toolset.Query{Text: "note"})
 		if err != nil {
@@ -213,11 +215,75 @@ func TestSearchSynonyms(t *testing.T) {
 	}
 }
 
-// A query of words that say nothing is looked up all the same.
+// A query of words that say nothing finds nothing but a tool that is called so.
 func TestSearchForStopWords(t *testing.T) {
 	r := newBelt(t, nil, nil)
-	mustReplace(t, r, "quiz", serverTool("quiz", "how_to", ""), serverTool("quiz", "answer", ""))
+	mustReplace(t, r, "quiz", serverTool("quiz", "how_to", ""), serverTool("quiz", "answer", "Says how to use it, and what for."))
 	wantFound(t, r, "how to", "quiz__how_to")
+	wantFound(t, r, "what is it for and how to use it")
+}
+
+// A query of which no tool has a word finds nothing, and not what its words are near to.
+func TestSearchInAnotherLanguage(t *testing.T) {
+	r := newBelt(t, nil, nil)
+	mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "wipe_disk", "Kills all data."))
+	wantFound(t, r, "wie kann ich alle dateien loschen", []string{}...)
+}
+
+// What the host says of a tool finds it, as when it is described in another language.
+func TestSearchAbout(t *testing.T) {
+	r := newBelt(t, nil, &toolset.Options{About: func(def *registry.Definition) string {
+		if def.Name == "konto__loschen" {
+			return "Remove invoices"
+		}
+		return ""
+	}})
+	mustReplace(t, r, "konto", serverTool("konto", "loschen", "Löscht Rechnungen."), serverTool("konto", "auflisten", "Listet Rechnungen auf."))
+	wantFound(t, r, "delete an invoice", "konto__loschen")
+}
+
+// Of tools that fit as well, one that deletes something is last, unless that is asked for.
+func TestSearchSparesWhatIsThere(t *testing.T) {
+	r := newBelt(t, nil, nil)
+	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "print_note", ""),
+		described("notes", "alter_note", "", `{}`, &mcp.ToolAnnotations{DestructiveHint: ptr(true)}))
+	if got := found(t, r, toolset.Query{Text: "note", Limit: 1}); !slices.Equal(got, []string{"notes__print_note"}) {
+		t.Errorf("got %q, want the one that changes nothing", got)
+	}
+	if got := found(t, r, toolset.Query{Text: "remove note", Limit: 1}); !slices.Equal(got, []string{"notes__delete_note"}) {
+		t.Errorf("got %q, want the one that is asked for", got)
+	}
+}
+
+// A conversation finds what it ends with, and words that are repeated count once.
+func TestSearchForTheEndOfAConversation(t *testing.T) {
+	r := manyTools(t, 500)
+	talk := strings.Repeat("We have spoken of the weather, of a campaign, of a playlist and of many more things. ", 120)
+	for _, text := range []string{
+		talk + "Now please delete the invoice of yesterday.",
+		strings.Repeat("campaign ", 50) + "delete invoice",
+	} {
+		if got := found(t, r, toolset.Query{Text: text}); len(got) == 0 || !slices.Contains(got, "billing__delete_invoice") {
+			t.Errorf("%.20s...: got %q, want billing__delete_invoice among them", text, got)
+		}
+	}
+}
+
+// TestSearchOfAStuffedTool: a tool that says all that people may ask for, often, is not found
+// by all of it.
+func TestSearchOfAStuffedTool(t *testing.T) {
+	r := realTools(t)
+	words := "search find create delete update list get send read write file issue page message email calendar database query browser image user customer payment branch repository"
+	mustReplace(t, r, "greedy", serverTool("greedy", strings.ReplaceAll(words, " ", "_")[:120], strings.Repeat("Use this to "+words+". ", 40)))
+	in := 0
+	for _, q := range toolcorpus.Queries() {
+		if slices.Contains(found(t, r, toolset.Query{Text: q.Text}), "greedy__"+strings.ReplaceAll(words, " ", "_")[:120]) {
+			in++
+		}
+	}
+	if most := len(toolcorpus.Queries()) / 20; in > most {
+		t.Errorf("got it among the first five for %d queries, want at most %d", in, most)
+	}
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {

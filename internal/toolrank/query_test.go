@@ -1,0 +1,126 @@
+package toolrank
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
+)
+
+func none(string) []string { return nil }
+
+// asked returns the words of a query as an index is asked, without those that mean the same.
+func asked(ix *bm25.Index, text string) []string {
+	var words []string
+	for _, t := range NewQuery(text, none).In(ix) {
+		if !t.Bonus {
+			words = append(words, t.Alternatives[0].Text)
+		}
+	}
+	return words
+}
+
+// indexOf returns an index of tools with these names.
+func indexOf(names ...string) *bm25.Index {
+	ix := bm25.New(Options())
+	for _, name := range names {
+		ix.Put(name, Words(&Doc{Name: name}, 100)...)
+	}
+	return ix
+}
+
+func TestQueryWords(t *testing.T) {
+	ix := indexOf("delete_invoice", "list_invoices", "how_to", "send_mail")
+	for _, c := range []struct{ text, want string }{
+		{"delete the invoice, delete it, please delete invoices", "delete invoice"}, // each counts once
+		{"delte invioce", "delte invioce"},                                          // both may be misspelt
+		{"deleteinvoice", "delete invoice"},                                         // two words in one
+		{"xyzzy", ""},
+		{"bitte alle rechnungen loschen, danke", ""}, // no word is known, and not each is guessed
+		{"rechnungen mail loschen", "rechnungen mail loschen"},
+		{"what is it to them", ""}, // nothing but stop words
+		{"please", ""},
+		{"how to", "how_to"}, // but a tool is called so
+		{"", ""},
+		{"?!", ""},
+	} {
+		if got := strings.Join(asked(ix, c.text), " "); got != c.want {
+			t.Errorf("%q asks for %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestQueryIsIdle(t *testing.T) {
+	for text, want := range map[string]bool{"": true, " ?! ": true, "what is it": true, "how to": true, "mail": false, "xyzzy": false} {
+		if got := NewQuery(text, none).IsIdle(); got != want {
+			t.Errorf("%q is idle: got %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestConversation: of a long text the last sentence counts most, and of what is between it
+// and the first the rarest words that tools have.
+func TestConversation(t *testing.T) {
+	ix := indexOf("delete_invoice", "list_invoices", "send_mail", "get_weather", "get_mail")
+	talk := "Good morning everybody.\n" + strings.Repeat("Somebody spoke of mail and weather at length, others of nothing that matters. ", 40)
+	for i := range 300 {
+		talk += " word" + strings.Repeat("x", i%40) + string(rune('a'+i%26))
+	}
+	terms := NewQuery(talk+". Please delete the last invoice.", none).In(ix)
+	if len(terms) > bm25.MaxTerms {
+		t.Errorf("got %d terms, want at most %d", len(terms), bm25.MaxTerms)
+	}
+	weights := map[string]float64{}
+	var order []string
+	for _, term := range terms {
+		first := term.Alternatives[0]
+		weights[first.Text] = first.Weight
+		if ix.Frequency(first.Text) > 0 {
+			order = append(order, first.Text)
+		}
+	}
+	for word, want := range map[string]float64{"delete": 1, "invoice": 1, "morning": firstWeight, "mail": amidWeight, "weather": amidWeight} {
+		if got := weights[word]; got != want {
+			t.Errorf("%s: got weight %v, want %v", word, got, want)
+		}
+	}
+	if got := order[len(order)-2:]; !slices.Equal(got, []string{"weather", "mail"}) {
+		t.Errorf("got %q last, want the rarer first", got)
+	}
+}
+
+func TestDeletes(t *testing.T) {
+	for text, want := range map[string]bool{"remove invoices": true, "get rid of it": true, "an invoice": false, "list deleted files": true} {
+		if got := NewQuery(text, none).Deletes(); got != want {
+			t.Errorf("%q deletes: got %v, want %v", text, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"deleteInvoice": true, "drop-table": true, "list_invoices": false, "": false} {
+		if got := IsDestructive(name); got != want {
+			t.Errorf("%q is destructive: got %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestDerived(t *testing.T) {
+	for _, c := range [][2]string{{"translate", "translation"}, {"notify", "notification"}, {"authorize", "authorization"}, {"execute", "execution"}, {"transform", "transformation"}, {"collect", "collection"}, {"deploy", "deployment"}} {
+		if got := derived(c[0]); !slices.Contains(got, c[1]) {
+			t.Errorf("%s: got %q, want %s in it", c[0], got, c[1])
+		}
+		if got := derived(c[1]); !slices.Contains(got, c[0]) {
+			t.Errorf("%s: got %q, want %s in it", c[1], got, c[0])
+		}
+	}
+	if got := derived("get"); got != nil {
+		t.Errorf("get: got %q, want none", got)
+	}
+}
+
+// TestLongName: words of a name after the sixth count as those of a description do.
+func TestLongName(t *testing.T) {
+	words := Words(&Doc{Name: "get_list_find_search_read_show_invoice", Description: "Tells the time."}, 100)
+	if slices.Contains(words[0], "invoice") || !slices.Contains(words[2], "invoice") {
+		t.Errorf("got the name %q and the description %q, want invoice in the latter", words[0], words[2])
+	}
+}
