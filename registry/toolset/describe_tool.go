@@ -107,11 +107,7 @@ func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.C
 		described = append(append(described, ",\n\"missing\":"...), raw...)
 	}
 	described = append(described, '}')
-	return &mcp.CallToolResult{
-		IsError:           !found,
-		Content:           text(string(described)),
-		StructuredContent: json.RawMessage(described),
-	}, nil
+	return &mcp.CallToolResult{IsError: !found, Content: text(string(described))}, nil
 }
 
 // find returns the definition of the tool that a name means, or says why there is none.

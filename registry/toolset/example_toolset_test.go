@@ -54,6 +54,7 @@ func ExampleNew() {
 	// - search_tools
 	// - github__create_issue() [github]
 	//   Create an issue in a repository.
+	// also: github__list_issues, gitlab__create_issue, gitlab__list_issues
 	// github__create_issueCreate an issue in a repository.
 }
 

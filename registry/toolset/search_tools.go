@@ -19,27 +19,32 @@ import (
 const searchToolsName = "search_tools"
 
 const searchToolsDescription = "Find tools by what they do. Most tools are not listed here: search before you say that you cannot do something. " +
+	"Split a request of several tasks into queries. " +
 	"Hits come with their parameters (? is optional, … is more than is shown); call them with call_tool."
 
 // searchToolsInput is the schema of searchToolsArgs, with the bounds that the type
 // cannot say.
 const searchToolsInput = `{"type":"object","properties":{` +
 	`"query":{"type":"string","description":"what the tool does in a few words, or its name"},` +
+	`"more":{"type":"array","items":{"type":"string"},"maxItems":4,"description":"further queries"},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":20,"description":"default 5"},` +
 	`"server":{"type":"string","description":"only tools of this server"},` +
 	`"read_only":{"type":"boolean","description":"only tools that say they change nothing"}},` +
 	`"required":["query"],"additionalProperties":false}`
 
 type searchToolsArgs struct {
-	Query    string `json:"query"`
-	Limit    int    `json:"limit,omitempty"`
-	Server   string `json:"server,omitempty"`
-	ReadOnly bool   `json:"read_only,omitempty"`
+	Query    string    `json:"query"`
+	More     toolNames `json:"more,omitempty"`
+	Limit    int       `json:"limit,omitempty"`
+	Server   string    `json:"server,omitempty"`
+	ReadOnly bool      `json:"read_only,omitempty"`
 }
 
 // Bounds of what search_tools says.
 const (
 	maxToolHits    = 20
+	maxQueries     = 5
+	alsoNamed      = 10      // tools after the hits whose names are shown
 	maxHitsText    = 6 << 10 // bytes; what comes after is listed by name alone
 	maxServersText = 1 << 10 // bytes
 	maxName        = 256     // bytes of a name, as a registry allows them
@@ -79,40 +84,48 @@ func newLookTool[In any](name, title, description, input string, fn func(context
 	})
 }
 
-// foundTools is the structured content of search_tools.
-type foundTools struct {
-	Tools []foundTool `json:"tools"`
-}
-
-type foundTool struct {
-	Name       string `json:"name"`
-	Server     string `json:"server,omitempty"` // absent: a native tool
-	Title      string `json:"title,omitempty"`
-	Parameters string `json:"parameters,omitempty"`
-	Summary    string `json:"summary,omitempty"`
-	ReadOnly   bool   `json:"readOnly,omitempty"`
-}
-
 func (f *Finder) searchTools(ctx context.Context, in searchToolsArgs) (*mcp.CallToolResult, error) {
-	q := Query{Text: in.Query, Limit: min(max(in.Limit, 0), maxToolHits)}
+	limit := min(max(in.Limit, 0), maxToolHits)
+	if limit == 0 {
+		limit = defaultMatches
+	}
+	q := Query{Limit: limit + alsoNamed}
 	if in.Server != "" {
 		server, ok := findServer(in.Server, f.servers(ctx))
 		if !ok {
-			return f.nothing(ctx, "There is no server "+plain.Quote(in.Server)+".", "")
+			return f.nothing(ctx, "There is no server "+plain.Quote(in.Server)+".", ""), nil
 		}
 		q.Servers = []string{server}
 	}
 	if in.ReadOnly {
 		q.Keep = func(_ *registry.Definition, hints registry.Hints) bool { return hints.ReadOnly }
 	}
-	matches, err := f.Search(ctx, q)
-	if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
-		return nil, err
+	var all hits
+	queries := append([]string{in.Query}, in.More...)
+	for _, q.Text = range queries[:min(len(queries), maxQueries)] {
+		matches, err := f.Search(ctx, q)
+		if failed := (*EmbedError)(nil); err != nil && !errors.As(err, &failed) {
+			return nil, err
+		}
+		why := ""
+		if len(matches) == 0 {
+			why = f.whyNothing(q)
+		}
+		if len(queries) == 1 && why != "" {
+			return f.nothing(ctx, why, narrowed(in)), nil
+		}
+		if len(queries) > 1 {
+			all.text.WriteString("For " + plain.Quote(plain.Cut(q.Text, maxName)) + ":\n")
+		}
+		all.add(matches, limit, why)
 	}
-	if len(matches) == 0 {
-		return f.nothing(ctx, "No tool fits.", narrowed(in))
+	if len(queries) > maxQueries {
+		fmt.Fprintf(&all.text, "At most %d queries are answered at once; ask again for the others.\n", maxQueries)
 	}
-	return f.hits(matches)
+	if all.shown == nil {
+		return f.nothing(ctx, "No tool fits any of the queries.", narrowed(in)), nil
+	}
+	return &mcp.CallToolResult{Content: text(strings.TrimSuffix(all.text.String(), "\n"))}, nil
 }
 
 // narrowed says which arguments a search could do without.
@@ -130,57 +143,81 @@ func narrowed(in searchToolsArgs) string {
 	return ", or leave out " + strings.Join(given, " and ")
 }
 
-// hits lists what was found.
-func (f *Finder) hits(matches []Match) (*mcp.CallToolResult, error) {
-	var found foundTools
-	var text strings.Builder
-	for _, m := range matches {
-		def := m.Tool.Definition()
-		hit := foundTool{Name: def.Name, Server: def.Origin.Server}
-		line := "- " + plain.Line(def.Name)
-		if text.Len() < maxHitsText {
-			hit.Title = plain.Cut(oneLine(def.Title), maxName)
-			hit.Parameters = toolbrief.Signature(def.InputSchema)
-			hit.Summary = summaryOf(def)
-			hints := def.Hints()
-			hit.ReadOnly = hints.ReadOnly
-			line += hit.Parameters + " [" + strings.Join(append([]string{serverName(def.Origin.Server)}, briefHints(hints)...), ", ") + "]"
-			if hit.Summary != "" {
-				line += "\n  " + hit.Summary
-			}
-		}
-		text.WriteString(line + "\n")
-		found.Tools = append(found.Tools, hit)
+// hits is what search_tools says of the tools that were found. It goes into the content
+// alone: as structured content, too, it would take twice the room.
+type hits struct {
+	text  strings.Builder
+	shown []string // names of the tools
+}
+
+// add lists what a query has found: so many of the tools, and the names of the others; or
+// why there are none.
+func (h *hits) add(matches []Match, limit int, why string) {
+	if len(matches) == 0 {
+		h.text.WriteString(why + "\n")
+		return
 	}
-	return f.answer(strings.TrimSuffix(text.String(), "\n"), found)
+	var others []string
+	for i, m := range matches {
+		def := m.Tool.Definition()
+		name := plain.Line(def.Name)
+		switch {
+		case i >= limit:
+			others = append(others, name)
+		case slices.Contains(h.shown, def.Name):
+			h.text.WriteString("- " + name + ": see above\n")
+		default:
+			h.shown = append(h.shown, def.Name)
+			h.text.WriteString("- " + name)
+			if h.text.Len() < maxHitsText {
+				h.describe(def)
+			}
+			h.text.WriteString("\n")
+		}
+	}
+	if others != nil {
+		h.text.WriteString("also: " + joinShort(others) + "\n")
+	}
+}
+
+// describe adds what a model has to know of a tool.
+func (h *hits) describe(def *registry.Definition) {
+	about := append([]string{serverName(def.Origin.Server)}, briefHints(def.Hints())...)
+	h.text.WriteString(toolbrief.Signature(def.InputSchema) + " [" + strings.Join(about, ", ") + "]")
+	if summary := summaryOf(def); summary != "" {
+		h.text.WriteString("\n  " + summary)
+	}
+}
+
+// whyNothing says why no tool fits a query. To a user a tool that they may not call is as
+// unknown as one that does not exist, so the answer says nothing of what the index has.
+func (f *Finder) whyNothing(q Query) string {
+	switch {
+	case f.newQuery(q.Text).IsIdle():
+		return "The query does not say what the tool does."
+	case q.Servers == nil && q.Keep == nil:
+		return "No tool has a word of the query, nor one like it: the tools may be described in another language."
+	}
+	return "No tool fits."
 }
 
 // nothing says what there is instead of what was asked for.
-func (f *Finder) nothing(ctx context.Context, why, otherwise string) (*mcp.CallToolResult, error) {
+func (f *Finder) nothing(ctx context.Context, why, otherwise string) *mcp.CallToolResult {
 	servers := f.servers(ctx)
 	all := 0
 	for _, s := range servers {
 		all += s.Tools
 	}
-	text := why + " There are no tools."
+	said := "There are no tools."
 	if all > 0 {
 		verb := "are"
 		if all == 1 {
 			verb = "is"
 		}
-		text = fmt.Sprintf("%s There %s %s in all: %s. Search again with other or fewer words for what the tool does%s.",
+		said = fmt.Sprintf("%s There %s %s in all: %s. Search again with other or fewer words for what the tool does%s.",
 			why, verb, plain.Number(all, "tool"), listServers(servers), otherwise)
 	}
-	return f.answer(text, foundTools{Tools: []foundTool{}})
-}
-
-// answer returns a result in both forms.
-func (f *Finder) answer(said string, value any) (*mcp.CallToolResult, error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	return &mcp.CallToolResult{Content: text(said), StructuredContent: json.RawMessage(raw)}, nil
+	return &mcp.CallToolResult{Content: text(said)}
 }
 
 func text(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }

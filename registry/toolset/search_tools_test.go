@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -58,15 +59,91 @@ func TestSearchTools(t *testing.T) {
 	if !strings.HasPrefix(result.Text(res), "- github__create_issue(") {
 		t.Errorf("the best is not the first: %s", result.Text(res))
 	}
-	got, err := result.Decode[struct {
-		Tools []struct {
-			Name, Server, Parameters, Summary string
-			ReadOnly                          bool
+	if res.StructuredContent != nil {
+		t.Errorf("got structured content %s, want the answer once", res.StructuredContent)
+	}
+}
+
+// hitsIn returns the names of the tools that an answer of search_tools shows with their
+// parameters, and of those that it only names.
+func hitsIn(answer string) (shown, named []string) {
+	for line := range strings.Lines(answer) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "- "); ok {
+			name, _, _ = strings.Cut(name, "(")
+			shown = append(shown, name)
 		}
-	}](res)
-	if err != nil || len(got.Tools) < 3 || got.Tools[0].Name != "github__create_issue" || got.Tools[0].Server != "github" ||
-		got.Tools[0].Parameters != `(title: string, labels?: string[], state?: "open"|"closed")` || got.Tools[0].Summary != "Create an issue. The repository must exist." {
-		t.Errorf("%+v, %v", got, err)
+		if names, ok := strings.CutPrefix(line, "also: "); ok {
+			named = append(named, strings.Split(names, ", ")...)
+		}
+	}
+	return shown, named
+}
+
+// TestSearchToolsNamesMore: after the tools with their parameters come the names of ten more.
+func TestSearchToolsNamesMore(t *testing.T) {
+	r := newBelt(t, nil, nil)
+	var tools []registry.Tool
+	for i := range 30 {
+		tools = append(tools, serverTool("notes", fmt.Sprintf("note_%02d", i), "Keeps a note."))
+	}
+	mustReplace(t, r, "notes", tools...)
+	for args, want := range map[string]int{`{"query":"note"}`: 5, `{"query":"note","limit":2}`: 2, `{"query":"note","limit":20}`: 20} {
+		shown, named := hitsIn(ask(t, r, "search_tools", args))
+		if len(shown) != want {
+			t.Errorf("%s: got %d tools with their parameters, want %d", args, len(shown), want)
+		}
+		if len(named) != 10 || slices.ContainsFunc(named, func(name string) bool { return slices.Contains(shown, name) }) {
+			t.Errorf("%s: got the names %q, want ten others than %q", args, named, shown)
+		}
+	}
+}
+
+// TestSearchToolsForSeveralTasks: one call answers several queries, and describes a tool once.
+func TestSearchToolsForSeveralTasks(t *testing.T) {
+	r := searching(t, registry.Options{})
+	got := ask(t, r, "search_tools", `{"query":"create an issue","more":["report an issue","xyzzy","delete a note"],"limit":1}`)
+	want := `For "create an issue":
+- github__create_issue() [github]
+For "report an issue":
+- github__create_issue: see above
+For "xyzzy":
+No tool has a word of the query, nor one like it: the tools may be described in another language.
+For "delete a note":
+- notes__delete() [notes]`
+	var lines []string
+	for line := range strings.SplitSeq(got, "\n") {
+		if !strings.HasPrefix(line, "also: ") && !strings.HasPrefix(line, "  ") {
+			lines = append(lines, line)
+		}
+	}
+	if text := strings.Join(lines, "\n"); text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if got := ask(t, r, "search_tools", `{"query":"xyzzy","more":["zyxxy"]}`); !strings.HasPrefix(got, "No tool fits any of the queries. There are 6 tools in all: ") {
+		t.Errorf("got %q, want the servers", got)
+	}
+	if got := ask(t, r, "search_tools", `{"query":"issue","more":["1","2","3","4","clock"]}`); strings.Contains(got, "clock") || !strings.HasSuffix(got, "At most 5 queries are answered at once; ask again for the others.") {
+		t.Errorf("got %q, want five answers, and that there is no more", got)
+	}
+}
+
+// TestSearchToolsIsShort: the right tool is in an answer that costs little.
+func TestSearchToolsIsShort(t *testing.T) {
+	r := realTools(t)
+	size, queries := 0, 0
+	for _, q := range toolcorpus.Queries() {
+		if q.Half != toolcorpus.Tuning {
+			continue
+		}
+		args, err := json.Marshal(map[string]string{"query": q.Text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, queries = size+len(ask(t, r, "search_tools", string(args))), queries+1
+	}
+	if t.Logf("%d bytes", size/queries); size/queries > 1600 {
+		t.Errorf("got %d bytes a search, want at most 1,600", size/queries)
 	}
 }
 
@@ -84,19 +161,7 @@ func TestSearchToolsNarrowed(t *testing.T) {
 		{`{"query":"note","limit":1000}`, "3"},
 		{`{"query":"note","limit":-7}`, "3"},
 	} {
-		res, err := r.Call(t.Context(), "search_tools", json.RawMessage(c.args))
-		if err != nil {
-			t.Errorf("%s: %v", c.args, err)
-			continue
-		}
-		got, err := result.Decode[struct{ Tools []struct{ Name string } }](res)
-		if err != nil || got.Tools == nil {
-			t.Fatalf("%s: %v", c.args, err)
-		}
-		var names []string
-		for _, hit := range got.Tools {
-			names = append(names, hit.Name)
-		}
+		names, _ := hitsIn(ask(t, r, "search_tools", c.args))
 		if c.want == fmt.Sprint(len(names)) {
 			continue
 		}
@@ -113,18 +178,19 @@ func TestSearchToolsNarrowed(t *testing.T) {
 func TestSearchToolsFindsNothing(t *testing.T) {
 	r := searching(t, registry.Options{})
 	for _, c := range []struct{ args, want string }{
-		{`{"query":"xyzzy"}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
-		{`{"query":""}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
+		{`{"query":"xyzzy"}`, "No tool has a word of the query, nor one like it: the tools may be described in another language. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
+		{`{"query":"what is it, and where to"}`, "The query does not say what the tool does. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
+		{`{"query":""}`, "The query does not say what the tool does. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
 		{`{"query":"issue","server":"notes","read_only":true}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does, or leave out server and read_only."},
 		{`{"query":"issue","server":"x\ny"}`, `There is no server "x\ny". There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does.`},
 	} {
 		res, err := r.Call(t.Context(), "search_tools", json.RawMessage(c.args))
-		if err != nil || res.IsError || textOf(t, res) != c.want || string(res.StructuredContent.(json.RawMessage)) != `{"tools":[]}` {
+		if err != nil || res.IsError || textOf(t, res) != c.want || res.StructuredContent != nil {
 			t.Errorf("%s: %s, %v\nwant %s", c.args, result.Text(res), err, c.want)
 		}
 	}
 	none := newBelt(t, nil, &toolset.Options{})
-	if got := ask(t, none, "search_tools", `{"query":"issue"}`); got != "No tool fits. There are no tools." {
+	if got := ask(t, none, "search_tools", `{"query":"issue"}`); got != "There are no tools." {
 		t.Error(got)
 	}
 }
