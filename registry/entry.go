@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/textguard"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -156,4 +157,19 @@ func describedPlainly(t Tool, def *Definition) (Tool, *Definition) {
 	plain.served = def.asServed()
 	plain.Title, plain.Description, plain.InputSchema, plain.OutputSchema, plain.Raw = title, description, input, output, nil
 	return redefine(t, &plain), &plain
+}
+
+// withModernSchemas returns a tool whose schemas have the keywords of today, in what models
+// are told of it and arguments and results are checked by. The ledger compares what the
+// server says.
+func withModernSchemas(t Tool, def *Definition) (Tool, *Definition) {
+	input, oldInput := schemagate.Modern(def.InputSchema)
+	output, oldOutput := schemagate.Modern(def.OutputSchema)
+	if !oldInput && !oldOutput {
+		return t, def
+	}
+	modern := *def
+	modern.served = def.asServed()
+	modern.InputSchema, modern.OutputSchema, modern.Raw = input, output, nil
+	return redefine(t, &modern), &modern
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // What honest servers list is let in without a warning, all at once: next to the
@@ -49,5 +50,38 @@ func BenchmarkGate(b *testing.B) {
 		if diff := mustReplace(b, r, "s", tools...); len(diff.Added) != 1 {
 			b.Fatal(diff)
 		}
+	}
+}
+
+// TestOldSchemas: a schema of draft 4 is listed with the keywords of today, and arguments are
+// checked by it; the ledger has what the server said.
+func TestOldSchemas(t *testing.T) {
+	const old = `{"type":"object","properties":{"n":{"type":"integer","minimum":0,"exclusiveMinimum":true}}}`
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
+	tool := &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")}
+	if diff := mustReplace(t, r, "s", tool); len(diff.Rejected) > 0 {
+		t.Fatal(diff.Rejected[0].Err)
+	}
+	listed, ok := r.Snapshot().Lookup("s__count")
+	if !ok {
+		t.Fatal("the tool is not listed")
+	}
+	if got, want := string(listed.Definition().InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for args, refused := range map[string]bool{`{"n":0}`: true, `{"n":1}`: false} {
+		if _, err := r.Call(t.Context(), "s__count", json.RawMessage(args)); (err != nil) != refused {
+			t.Errorf("%s: got %v, refused %v", args, err, refused)
+		}
+	}
+	// The same again changes nothing.
+	version := r.Snapshot().Version()
+	mustReplace(t, r, "s", &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")})
+	if got := r.Snapshot().Version(); got != version {
+		t.Errorf("got version %d, want %d", got, version)
+	}
+	if pending := accepted.Pending(); len(pending) > 0 {
+		t.Errorf("got %v pending, want none", pending)
 	}
 }

@@ -301,6 +301,9 @@ func (r *Registry) examine(server *Server, offers, before []*offer, diff *Diff) 
 		if server != nil && !server.Trusted {
 			o.tool, o.def = describedPlainly(o.tool, o.def)
 		}
+		if server != nil {
+			o.tool, o.def = withModernSchemas(o.tool, o.def)
+		}
 		like := known[origin{o.def.Name, o.def.Origin.Tool}]
 		o.complete(server, like)
 		if server != nil {

@@ -91,6 +91,16 @@ const (
 	TokenConfusableName Token = "confusable_name"
 )
 
+// TokenStuffed is the token of what is said to be found by, and not to tell what the tool
+// does: a name of more than eight words, which is a note, or a sentence that stands three
+// times or more in one text, a warning by default.
+const TokenStuffed Token = "stuffed"
+
+// TokenOldSchema is the token of a schema that has keywords of draft 4 of JSON Schema, as
+// OpenAPI 3.0 does, such as "exclusiveMinimum": true. A note: models and validators get it
+// with the keywords of today.
+const TokenOldSchema Token = "old_schema"
+
 // The tokens of texts with characters that people do not see. All strings of a
 // tool are texts: names of properties, enums and defaults, too.
 const (

@@ -103,7 +103,11 @@ func (g *Gate) Check(tool *Tool) []Finding {
 	t := texts{visit: func(path []byte, text string, _ bool) { g.checkText(found, path, text) }}
 	t.outside(tool)
 	for _, s := range tool.schemas() {
-		if err := g.checkSchema(s.raw); err != nil {
+		raw, old := schemagate.Modern(s.raw)
+		if old {
+			found.add(TokenOldSchema, Note, s.field, "", 0, 0, "it has keywords of draft 4, and is listed with those of today")
+		}
+		if err := g.checkSchema(raw); err != nil {
 			found.add(tokenOf(err), Block, s.field+err.Path, "", 0, 0, err.Detail)
 			continue
 		}

@@ -1,0 +1,70 @@
+package schemagate
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestModern(t *testing.T) {
+	for _, c := range []struct{ old, want string }{
+		{`{"type": "number", "minimum": 0, "exclusiveMinimum": true}`, `{"type":"number","exclusiveMinimum":0}`},
+		{`{"exclusiveMaximum":true,"maximum":1e3,"minimum":1,"exclusiveMinimum":false}`, `{"minimum":1,"exclusiveMaximum":1e3}`},
+		{`{"exclusiveMinimum":true}`, `{}`},
+		{`{"properties":{"a":{"type":"string","required":true},"b":{"items":[{"maximum":2,"exclusiveMaximum":true}]}},"required":["a"]}`,
+			`{"properties":{"a":{"type":"string"},"b":{"items":[{"exclusiveMaximum":2}]}},"required":["a"]}`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`, `{"type":"object"}`},
+		// What is called like a keyword and is none.
+		{`{"properties":{"exclusiveMinimum":{"type":"boolean"},"required":{"exclusiveMinimum":true,"minimum":3}},"default":{"exclusiveMinimum":true}}`,
+			`{"properties":{"exclusiveMinimum":{"type":"boolean"},"required":{"exclusiveMinimum":3}},"default":{"exclusiveMinimum":true}}`},
+	} {
+		got, old := Modern(json.RawMessage(c.old))
+		if string(got) != c.want || !old {
+			t.Errorf("%s: got %s, %v, want %s", c.old, got, old, c.want)
+		}
+		if err := Check(got, Limits{}); err != nil {
+			t.Errorf("%s: %v", got, err)
+		}
+		if again, old := Modern(got); old {
+			t.Errorf("%s: got %s again", got, again)
+		}
+	}
+	for _, same := range []string{
+		`{"minimum":0, "exclusiveMinimum":1}`, `{"properties":{"required":{"type":"boolean"}} }`, `{"enum":[{"required": true}]}`, `{"required":true`, ``, `"required":true`, `{"exclusiveMinimum":"true"}`,
+		`{"properties":{"a":{"description":"draft-04"}}}`,
+	} {
+		if got, old := Modern(json.RawMessage(same)); string(got) != same || old {
+			t.Errorf("%s: got %s, %v, want it as it was", same, got, old)
+		}
+	}
+}
+
+// TestModernOfABomb: what is nested deep or wide takes no longer than other JSON.
+func TestModernOfABomb(t *testing.T) {
+	for _, bomb := range []string{
+		strings.Repeat(`{"not":`, 100) + `{"exclusiveMinimum":true}` + strings.Repeat(`}`, 100),
+		`{"allOf":[` + strings.Repeat(`{"exclusiveMinimum":true,"minimum":1},`, 6000) + `{}]}`,
+		strings.Repeat(`[`, MaxBytes) + `"exclusiveMinimum`,
+	} {
+		got, _ := Modern(json.RawMessage(bomb))
+		if len(got) > len(bomb) {
+			t.Errorf("got %d bytes of %d", len(got), len(bomb))
+		}
+	}
+}
+
+func FuzzModern(f *testing.F) {
+	f.Add(`{"minimum":0,"exclusiveMinimum":true,"properties":{"a":{"required":false}}}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		got, old := Modern(json.RawMessage(raw))
+		if old && !json.Valid(got) {
+			t.Errorf("%q: got %q, want JSON", raw, got)
+		}
+		if !old && string(got) != raw {
+			t.Errorf("%q: got %q, want it as it was", raw, got)
+		}
+		if Check(json.RawMessage(raw), Limits{}) == nil && Check(got, Limits{}) != nil {
+			t.Errorf("%q can be used, %q cannot", raw, got)
+		}
+	})
+}
