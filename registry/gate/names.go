@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -34,8 +35,14 @@ func (g *Gate) checkName(found *findings, name string) {
 		odd, n := utf8.DecodeRuneInString(name[at:])
 		found.add(TokenInvalidName, severity, field, name, at, at+n, fmt.Sprintf("names should do without the character U+%04X", odd))
 	}
+	if words := len(bm25.Words(name)); words > maxNameWords {
+		found.add(TokenStuffed, Note, field, name, 0, len(name), fmt.Sprintf("it has %d words: a name is for what the tool does, not for all that it may be asked for", words))
+	}
 	g.checkText(found, []byte(field), name)
 }
+
+// maxNameWords is how many words a name has that is not stuffed.
+const maxNameWords = 8
 
 func isOdd(r rune) bool {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -26,6 +27,9 @@ func (g *Gate) checkText(found *findings, path []byte, text string) {
 		}
 		found.add(TokenInstructionLikeText, severity, string(path), text, urge.Start, urge.End, "it "+urge.What)
 	}
+	if start, end, times := repeated(text); times >= minRepeats {
+		found.add(TokenStuffed, Warn, string(path), text, start, end, fmt.Sprintf("it says the same %d times", times))
+	}
 	if start, end, decoded, ok := g.guard.Encoded(text); ok {
 		found.add(TokenEncodedPayload, Warn, string(path), decoded, 0, len(decoded),
 			fmt.Sprintf("what is encoded from byte %d to %d speaks to the model", start, end))
@@ -34,6 +38,41 @@ func (g *Gate) checkText(found *findings, path []byte, text string) {
 
 // minUrge is the length from which a text can urge something.
 const minUrge = 6
+
+// A sentence of so many bytes that stands so often in a text is there to be found.
+const (
+	minRepeats  = 3
+	minSentence = 24
+)
+
+// repeated returns where the sentence is that stands most often in a text, and how often.
+func repeated(text string) (start, end, times int) {
+	if len(text) < minRepeats*minSentence {
+		return 0, 0, 0
+	}
+	type place struct{ start, end, times int }
+	var most place
+	seen := map[string]place{}
+	for at := 0; at < len(text); {
+		length := strings.IndexAny(text[at:], ".!?;\n") + 1
+		if length == 0 {
+			length = len(text) - at
+		}
+		sentence := strings.Trim(text[at:at+length], " \t\r\n.!?;-*")
+		if len(sentence) >= minSentence && !strings.ContainsAny(sentence, "{}\"`") { // examples are alike
+			p, again := seen[sentence]
+			if !again {
+				p = place{at, at + length, 0}
+			}
+			p.times++
+			if seen[sentence] = p; p.times > most.times {
+				most = p
+			}
+		}
+		at += length
+	}
+	return most.start, most.end, most.times
+}
 
 func (g *Gate) checkHidden(found *findings, path []byte, text string) {
 	for _, s := range textguard.Hidden(text) {
