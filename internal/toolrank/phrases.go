@@ -107,11 +107,6 @@ func phrase(first, second string) string {
 	return ""
 }
 
-// endings are pairs of endings of a verb and of the noun that is made of it.
-var endings = [...][2]string{
-	{"ate", "ation"}, {"ify", "ification"}, {"e", "ation"}, {"e", "ion"}, {"", "ation"}, {"", "ion"}, {"", "ment"},
-}
-
 // derived returns stems that may be the noun of a verb, or the verb of a noun: translation
 // for translate. What is no word is among them, too: no tool has it.
 func derived(stem string) []string {
@@ -119,7 +114,9 @@ func derived(stem string) []string {
 		return nil
 	}
 	var all []string
-	for _, pair := range endings {
+	for _, pair := range [...][2]string{ // the endings of a verb and of its noun
+		{"ate", "ation"}, {"ify", "ification"}, {"e", "ation"}, {"e", "ion"}, {"", "ation"}, {"", "ion"}, {"", "ment"},
+	} {
 		for i, ending := range pair {
 			if root, ok := strings.CutSuffix(stem, ending); ok && len(root) >= 3 {
 				all = append(all, root+pair[1-i])
