@@ -56,6 +56,7 @@ var house = []room{
 	{path: "registry", floor: 3, wing: what},
 	{path: "registry/approval", floor: 3, wing: what},
 	{path: "registry/codemode", floor: 3, wing: what},
+	{path: "registry/embed/static/...", floor: 3, wing: what},
 	{path: "registry/gate", floor: 3, wing: what},
 	{path: "registry/ledger", floor: 3, wing: what},
 	{path: "registry/names", floor: 3, wing: what},
@@ -156,6 +157,8 @@ var sideways = map[[2]string]string{
 	{"registry/toolset", "registry/names"}:         "it knows a name that the registry made",
 	{"registry/toolset", "registry/result"}:        "it reads results, and knows the tool read_result",
 	{"registry/rest/openapi", "registry"}:          "its tools are annotated like others",
+
+	{"registry/embed/static/compact", "registry/embed/static"}: "it writes what is read there",
 }
 
 // players lists the programs that play the other side by a test kit, program
