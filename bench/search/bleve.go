@@ -45,6 +45,7 @@ func indexBleve(m *mapping.IndexMappingImpl) (func(string) ([]string, error), fu
 	}
 	search := func(text string) ([]string, error) {
 		req := bleve.NewSearchRequest(bleve.NewMatchQuery(text))
+		req.Size = shown
 		req.SortBy([]string{"-_score", "_id"}) // ties go by key
 		res, err := idx.Search(req)
 		if err != nil {

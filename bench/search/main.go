@@ -5,8 +5,9 @@
 //
 //	go run ./search                     # the table
 //	go run ./search -out SEARCH.md      # the file, with what is needed to read it
+//	go run ./search -vectors FILE       # also with word vectors, see registry/embed/static
 //
-// There is no chance in it: the same code gives the same figures.
+// There is no chance in it: the same code gives the same figures, but for times.
 package main
 
 import (
@@ -15,8 +16,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/registry/embed/static"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 func main() {
@@ -29,24 +33,40 @@ func main() {
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("search", flag.ContinueOnError)
 	out := flags.String("out", "", "write to this `file`, in Markdown (default: the table to standard output)")
+	vectors := flags.String("vectors", "", "read word vectors from this `file`, and measure with them, too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
-	rows, err := measure(contenders())
+	list := contenders()
+	if *vectors != "" {
+		words, err := static.Open(*vectors, nil)
+		if err != nil {
+			return err
+		}
+		list = slices.Insert(list, 1, contender{nameVectors, openOurs(&toolset.Options{Embedder: words})})
+	}
+	rows, err := measure(list)
 	if err != nil {
 		return err
 	}
 	if *out == "" {
 		return writeTable(stdout, rows)
 	}
+	r := report{rows: rows}
+	if r.answers, err = measureAnswers(); err != nil {
+		return err
+	}
+	if r.robust, err = robust(); err != nil {
+		return err
+	}
 	f, err := os.Create(*out)
 	if err != nil {
 		return err
 	}
-	return errors.Join(writeMarkdown(f, rows), f.Close())
+	return errors.Join(r.write(f), f.Close())
 }
 
 // A contender is a search to be measured.
@@ -57,8 +77,12 @@ type contender struct {
 	open func() (search func(text string) ([]string, error), end func() error, err error)
 }
 
+// shown is how many tools of a search are looked at: those that search_tools shows.
+const shown = 15
+
 const (
 	nameOurs    = "Finder.Search"
+	nameVectors = "Finder.Search, word vectors"
 	nameCount   = "counting words"
 	nameBleve   = "bleve, defaults"
 	nameEnglish = "bleve, English, BM25"
@@ -66,7 +90,7 @@ const (
 
 func contenders() []contender {
 	return []contender{
-		{nameOurs, openOurs},
+		{nameOurs, openOurs(nil)},
 		{nameCount, openCount},
 		{nameBleve, openBleve},
 		{nameEnglish, openEnglish},

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestRun writes the table and the file, with the same figures: there is no chance
-// in them.
+// in them, but for times.
 func TestRun(t *testing.T) {
 	var printed bytes.Buffer
 	if err := run(nil, &printed); err != nil {
@@ -37,8 +37,13 @@ func TestRun(t *testing.T) {
 		t.Errorf("the file has not the table that was printed:\n%s\n%s", printed.String(), file)
 	}
 	for _, c := range contenders() {
-		if !strings.Contains(printed.String(), "| "+c.name+" | 0.") {
+		if !strings.Contains(printed.String(), "| "+c.name+" | held out | 0.") {
 			t.Errorf("there is no row for %s:\n%s", c.name, printed.String())
+		}
+	}
+	for _, v := range variants() {
+		if !strings.Contains(file, "| "+v.name+" | 0.") {
+			t.Errorf("there is no row for %s:\n%s", v.name, file)
 		}
 	}
 	for _, bad := range []string{"NaN", "unknown version"} {
@@ -48,8 +53,23 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunWithVectors measures a search that also has word vectors.
+func TestRunWithVectors(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "vectors.txt")
+	if err := os.WriteFile(name, []byte("invoice 1 0.1\nbill 0.9 0.2\nweather 0.1 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var printed bytes.Buffer
+	if err := run([]string{"-vectors", name}, &printed); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(printed.String(), "| "+nameVectors+" | held out | 0.") {
+		t.Errorf("there is no row for %s:\n%s", nameVectors, printed.String())
+	}
+}
+
 func TestRunRefuses(t *testing.T) {
-	for _, args := range []string{"extra", "-nothing", "-out " + t.TempDir()} {
+	for _, args := range []string{"extra", "-nothing", "-out " + t.TempDir(), "-vectors " + t.TempDir()} {
 		if err := run(strings.Fields(args), &bytes.Buffer{}); err == nil {
 			t.Errorf("search %s: no error", args)
 		}

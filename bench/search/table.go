@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
@@ -17,16 +18,32 @@ func writeTable(w io.Writer, rows []row) error {
 }
 
 func table(b *strings.Builder, rows []row) {
-	b.WriteString("| search | held-out nDCG@5 | recall@5 | unseen nDCG@5 | recall@5 | tuning nDCG@5 | recall@5 |\n")
-	b.WriteString("|---|--:|--:|--:|--:|--:|--:|\n")
-	for _, r := range rows {
-		fmt.Fprintf(b, "| %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name,
-			r.heldOut.NDCG5, r.heldOut.Recall5, r.unseen.NDCG5, r.unseen.Recall5, r.tuning.NDCG5, r.tuning.Recall5)
+	b.WriteString("| search | half | nDCG@5 | recall@5 | recall@15 | right@5 | right@15 |\n")
+	b.WriteString("|---|---|--:|--:|--:|--:|--:|\n")
+	for _, half := range []struct {
+		name string
+		of   func(row) toolcorpus.Measures
+	}{
+		{"held out", func(r row) toolcorpus.Measures { return r.heldOut }},
+		{"unseen", func(r row) toolcorpus.Measures { return r.unseen }},
+		{"tuning", func(r row) toolcorpus.Measures { return r.tuning }},
+	} {
+		for _, r := range rows {
+			m := half.of(r)
+			fmt.Fprintf(b, "| %s | %s | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name, half.name, m.NDCG5, m.Recall5, m.Recall15, m.Right5, m.Right15)
+		}
 	}
 }
 
-// writeMarkdown writes the table and all that is needed to read it.
-func writeMarkdown(w io.Writer, rows []row) error {
+// A report is all that was measured.
+type report struct {
+	rows    []row
+	answers answers
+	robust  []robustRow
+}
+
+// write writes the tables and all that is needed to read them.
+func (r *report) write(w io.Writer) error {
 	servers := toolcorpus.Servers()
 	tools := 0
 	for _, s := range servers {
@@ -35,8 +52,35 @@ func writeMarkdown(w io.Writer, rows []row) error {
 	var b strings.Builder
 	b.WriteString("# Finding tools\n\nWritten by `go run ./search -out SEARCH.md`; change nothing by hand.\n\n")
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
-		tools, len(servers), rows[0].tuning.Queries, rows[0].heldOut.Queries, rows[0].unseen.Queries, version("github.com/blevesearch/bleve/v2"))
-	table(&b, rows)
+		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, version("github.com/blevesearch/bleve/v2"))
+	table(&b, r.rows)
+	a := r.answers
+	fmt.Fprintf(&b, `
+## What a search costs
+
+| | |
+|---|--:|
+| definitions of all tools, bytes | %d |
+| definitions that a model gets to search with, bytes | %d |
+| an answer of search_tools, mean bytes | %d |
+| the largest | %d |
+| the first search, which reads all tools | %v |
+| a call of search_tools after that, median | %v |
+| the slowest | %v |
+`, a.all, a.fixed, a.mean, a.largest, a.first.Round(time.Millisecond), a.median.Round(10*time.Microsecond), a.slowest.Round(10*time.Microsecond))
+	b.WriteString(`
+## Other ways to write it
+
+Finder.Search on the queries held out, without an embedder, where the queries or the tools are
+written in another way.
+
+| | recall@5 | recall@15 | right@5 | right@15 |
+|---|--:|--:|--:|--:|
+`)
+	for _, v := range r.robust {
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %.3f |\n", v.name, v.Recall5, v.Recall15, v.Right5, v.Right15)
+	}
+	fmt.Fprintf(&b, "\nThe stuffed tool is among the first five for %d of %d queries.\n", r.robust[len(r.robust)-1].stuffed, r.rows[0].heldOut.Queries)
 	b.WriteString(method)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -65,7 +109,10 @@ const method = `
 - **nDCG@5** is the sum, over the first five tools found, of
   (2^grade − 1) / log2(1 + rank), divided by what the best order of all judged tools
   has. **recall@5** is how many tools of grade 2 or 3 are among the first five,
-  divided by how many could be. Both are means over the queries.
+  divided by how many could be, and **recall@15** that of the first 15, whose names
+  ` + "`search_tools`" + ` shows: five with their parameters, ten by name. **right@5** and
+  **right@15** are how many of the queries have a tool of their highest grade there. All are
+  means over the queries.
 - **The tuning half** is what weights and word lists of ` + "`Finder.Search`" + ` were
   chosen by; of the held-out half only these means were read, but more than once, so
   they flatter a little, too. **Unseen** are the
@@ -75,5 +122,8 @@ const method = `
   of the different words of the query a tool has. bleve runs in memory with a match
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
   other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
-  defaults, without an embedder.
+  defaults, without an embedder. With word vectors, of which this repository has none, run
+  ` + "`go run ./search -vectors FILE`" + `.
+- **Prose** is a licence. Descriptions that nobody can read have their letters turned by 13,
+  those of parameters, too; names stay.
 `

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -74,7 +73,7 @@ func (m *meaning) rank(ctx context.Context, text string, tools []*registry.Defin
 		return nil, err
 	}
 	if asked[0].dot(asked[0]) == 0 {
-		return nil, &EmbedError{errors.New("the vector of the query has no direction")}
+		return nil, nil // the query is close to nothing
 	}
 	known, err := m.all(ctx, tools, len(asked[0]))
 	if err != nil {
@@ -284,7 +283,7 @@ func (v vector) dot(o vector) float64 {
 
 // meaningWeight is how much the tool counts that means most, beside the 1 of the one whose
 // words fit best.
-const meaningWeight = 0.8
+const meaningWeight = 0.5
 
 // fuse adds to the scores of the tools that their words have found, the best first, how
 // similar tools are, and to those tools the most similar of the others. Scores are added

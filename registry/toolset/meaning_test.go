@@ -103,10 +103,8 @@ func TestSearchByMeaning(t *testing.T) {
 func TestSearchWithoutMeaning(t *testing.T) {
 	down := errors.New("quota exceeded")
 	for name, fail := range map[string]func([][]float32) ([][]float32, error){
-		"error":    func([][]float32) ([][]float32, error) { return nil, down },
-		"too few":  func(v [][]float32) ([][]float32, error) { return v[1:], nil },
-		"zero":     func(v [][]float32) ([][]float32, error) { return append(v[:0], make([]float32, 3)), nil },
-		"not a no": func(v [][]float32) ([][]float32, error) { v[0][0] = float32(nan()); return v, nil },
+		"error":   func([][]float32) ([][]float32, error) { return nil, down },
+		"too few": func(v [][]float32) ([][]float32, error) { return v[1:], nil },
 		"lengths": func(v [][]float32) ([][]float32, error) {
 			if len(v) > 1 {
 				v[1] = v[1][:2]
@@ -138,6 +136,25 @@ func TestSearchWithoutMeaning(t *testing.T) {
 				t.Errorf("later: %q", got)
 			}
 		})
+	}
+}
+
+// A query that means nothing to an Embedder is searched for by words.
+func TestSearchForWhatMeansNothing(t *testing.T) {
+	for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(nan())} {
+		r := newBelt(t, nil, &toolset.Options{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
+			vectors := make([][]float32, len(texts))
+			for i, text := range texts {
+				if vectors[i] = []float32{1, 1}; text == "invoice" {
+					vectors[i] = []float32{nothing, nothing}
+				}
+			}
+			return vectors, nil
+		})})
+		mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
+		if got := found(t, r, toolset.Query{Text: "invoice"}); !slices.Equal(got, []string{"acme__list_invoices"}) {
+			t.Errorf("%s: got %q, want what the words find", name, got)
+		}
 	}
 }
 
