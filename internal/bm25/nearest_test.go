@@ -124,7 +124,7 @@ func TestNearestOfMany(t *testing.T) {
 	for i := range 40 {
 		words = append(words, "invoice"+strings.Repeat("s", i+1))
 	}
-	want := []Alternative{{"invoices", 0.8 / 1.6}, {"invoicess", 0.8 / 1.7}, {"invoicesss", 0.8 / 1.8}, {"invoicessss", 0.8 / 1.9}}
+	want := []Alternative{{"invoices", 1.4 / 2.7}, {"invoicess", 1.4 / 2.9}, {"invoicesss", 1.4 / 3.1}, {"invoicessss", 1.4 / 3.3}}
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		random.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
@@ -132,6 +132,20 @@ func TestNearestOfMany(t *testing.T) {
 			return a.Text == b.Text && math.Abs(a.Weight-b.Weight) < 1e-9
 		}) {
 			t.Fatalf("%v, want %v", got, want)
+		}
+	}
+}
+
+func TestIsSlip(t *testing.T) {
+	for _, c := range []struct {
+		word, other string
+		want        bool
+	}{
+		{"coleague", "colleague", true}, {"piture", "picture", true}, {"delte", "delete", true}, {"daabsae", "database", false},
+		{"dokumentaton", "documentation", true}, {"fold", "gold", false}, {"pay", "play", false}, {"", "", false}, {"word", "", false}, {"word", "word", true},
+	} {
+		if got := IsSlip(c.word, c.other); got != c.want {
+			t.Errorf("%q, %q: got %v, want %v", c.word, c.other, got, c.want)
 		}
 	}
 }

@@ -37,6 +37,7 @@ const (
 	firstWeight   = 0.6 // of the first sentence of a conversation
 	amidWeight    = 0.05
 	synonymWeight = 0.6
+	slipWeight    = 0.7 // of a word that is a slip away
 	partWeight    = 0.4 // of each part of a word that is two words in one
 	listWeight    = 0.2 // of list, if nothing is said of what is to be done
 	readWeight    = 0.1 // of other words for reading, then
@@ -169,7 +170,7 @@ func (q Query) In(words *bm25.Index) []bm25.Term {
 			continue
 		}
 		unknown++
-		near, parts := words.Nearest(stem), words.Split(stem)
+		near, parts := nearWords(t, words), words.Split(stem)
 		if near != nil || parts != nil {
 			guessed++
 		}
@@ -191,6 +192,41 @@ func (q Query) In(words *bm25.Index) []bm25.Term {
 		}})
 	}
 	return append(terms, rarest(q.terms[q.request:], words, bm25.MaxTerms-len(terms))...)
+}
+
+// nearWords returns what a word may mean that an index does not have: words of the index that
+// it is near to, and those that mean the same as the nearest, or as one of the synonyms. If
+// the index has a word that means the same, it is hardly misspelt.
+func nearWords(t bm25.Term, words *bm25.Index) []bm25.Alternative {
+	stem := t.Alternatives[0].Text
+	near := words.Nearest(stem)
+	if isKnown(t, words) {
+		for i := range near {
+			near[i].Weight /= 2
+		}
+		return near
+	}
+	meant, weight := "", slipWeight
+	if near != nil {
+		meant, weight = near[0].Text, near[0].Weight
+	} else {
+		meant = misspelt(stem)
+	}
+	for _, s := range builtinSynonyms(meant) {
+		near = append(near, bm25.Alternative{Text: s, Weight: weight * synonymWeight})
+	}
+	return near
+}
+
+// misspelt returns the first word with synonyms that a stem is a slip away from; "" if there
+// is none.
+func misspelt(stem string) string {
+	for word := range strings.FieldsSeq(synonyms) {
+		if bm25.IsSlip(stem, word) {
+			return word
+		}
+	}
+	return ""
 }
 
 // isKnown reports whether an index has a word, or one that means the same.

@@ -124,3 +124,14 @@ func TestLongName(t *testing.T) {
 		t.Errorf("got the name %q and the description %q, want invoice in the latter", words[0], words[2])
 	}
 }
+
+// TestMisspelt: a misspelt word stands for what means the same as the word that is meant.
+func TestMisspelt(t *testing.T) {
+	for text, want := range map[string]string{"coleague": "list_users", "serch files": "find_files"} {
+		ix := indexOf("list_users", "find_files", "get_weather")
+		hits := ix.Search(NewQuery(text, none).In(ix), 1, nil)
+		if len(hits) != 1 || hits[0].ID != want {
+			t.Errorf("%q: got %v, want %s", text, hits, want)
+		}
+	}
+}

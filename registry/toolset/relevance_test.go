@@ -26,7 +26,7 @@ func TestSearchRelevance(t *testing.T) {
 		ndcg5, recall5, right5, right15 float64
 	}{
 		{toolcorpus.Tuning, 0.79, 0.85, 0.94, 0.97},
-		{toolcorpus.HeldOut, 0.71, 0.78, 0.85, 0.91},
+		{toolcorpus.HeldOut, 0.71, 0.77, 0.85, 0.91},
 		{"unseen", 0.69, 0.76, 0.85, 0.90},
 	} {
 		got, plain := measure(t, halves[c.name], ours), measure(t, halves[c.name], counting)
