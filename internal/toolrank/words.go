@@ -153,7 +153,7 @@ func isStopWord(word string) bool {
 		"of", "to", "in", "on", "at", "for", "from", "by", "with", "without", "into", "onto", "as", "about", "via", "per",
 		"up", "out", "off", "over", "within", "through", "between", "against", "upon", "toward", "towards",
 		"what", "whats", "which", "whom", "whose", "when", "where", "why", "how", "whether",
-		"please", "want", "wants", "wanted", "wanna", "need", "needs", "needed", "like", "help", "helps", "let", "lets", "able", "allow", "allows",
+		"please", "kindly", "hello", "hi", "hey", "dear", "thank", "thanks", "want", "wants", "wanted", "wanna", "need", "needs", "needed", "like", "help", "helps", "let", "lets", "able", "allow", "allows",
 		"some", "any", "all", "every", "each", "both", "either", "other", "another", "such", "only", "just", "also", "too", "very", "really",
 		"something", "someone", "somebody", "anything", "everything", "thing", "things", "way", "ways", "stuff",
 		"here", "now", "tool", "tools", "use", "uses", "used", "using", "given", "give", "specific", "certain", "particular", "one", "ones", "etc", "eg", "ie":

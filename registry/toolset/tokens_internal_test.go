@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,5 +115,29 @@ func BenchmarkEstimate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		estimateTokensIn(text)
+	}
+}
+
+// TestTokensOfServerNames: what search_tools says of servers counts like the rest of it.
+func TestTokensOfServerNames(t *testing.T) {
+	r := registry.New(nil)
+	f, err := New(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		server := fmt.Sprintf("server-of-department-%d", i)
+		tool := &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: server, Tool: "x"}}}
+		if _, err := r.Replace(registry.Server{Name: server}, []registry.Tool{tool}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := f.Toolset(t.Context(), &SetOptions{Share: -1})
+	want := 0
+	for _, tool := range set.Tools {
+		want += estimateTokensIn(appendDefinition(nil, tool.Definition()))
+	}
+	if set.Tokens != want || want < 40*5 {
+		t.Errorf("got %d tokens, want %d", set.Tokens, want)
 	}
 }
