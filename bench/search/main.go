@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
@@ -40,22 +41,22 @@ func run(args []string, stdout io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
-	list := contenders()
+	list, r := contenders(), report{}
 	if *vectors != "" {
 		words, err := static.Open(*vectors, nil)
 		if err != nil {
 			return err
 		}
+		r.vectors = fmt.Sprintf("Word vectors: %d words of %d numbers, of %s.", words.Words(), words.Numbers(), filepath.Base(*vectors))
 		list = slices.Insert(list, 1, contender{nameVectors, openOurs(&toolset.Options{Embedder: words})})
 	}
-	rows, err := measure(list)
-	if err != nil {
+	var err error
+	if r.rows, err = measure(list); err != nil {
 		return err
 	}
 	if *out == "" {
-		return writeTable(stdout, rows)
+		return writeTable(stdout, r.rows)
 	}
-	r := report{rows: rows}
 	if r.answers, err = measureAnswers(); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func table(b *strings.Builder, rows []row) {
 // A report is all that was measured.
 type report struct {
 	rows    []row
+	vectors string // what they are; empty: there are none
 	answers answers
 	robust  []robustRow
 }
@@ -54,6 +55,9 @@ func (r *report) write(w io.Writer) error {
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
 		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, version("github.com/blevesearch/bleve/v2"))
 	table(&b, r.rows)
+	if r.vectors != "" {
+		b.WriteString("\n" + r.vectors + "\n")
+	}
 	a := r.answers
 	fmt.Fprintf(&b, `
 ## What a search costs
@@ -122,8 +126,10 @@ const method = `
   of the different words of the query a tool has. bleve runs in memory with a match
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
   other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
-  defaults, without an embedder. With word vectors, of which this repository has none, run
-  ` + "`go run ./search -vectors FILE`" + `.
+  defaults, without an embedder; with one, it is ` + "`registry/embed/static`" + ` on the file that
+  ` + "`-vectors`" + ` names. This repository has no vectors: go-documentation.txt was made for the
+  purpose of ten million words of the documentation of Go modules, and others, of more and
+  of other text, say more.
 - **Prose** is a licence. Descriptions that nobody can read have their letters turned by 13,
   those of parameters, too; names stay.
 `
