@@ -82,3 +82,30 @@ func ExampleOptions() {
 	}
 	// Output: read_note
 }
+
+// A tool that is described in another language than its users speak.
+func ExampleOptions_about() {
+	said := map[string]string{"kalender_termin": "Create a meeting or an event in the calendar"} // such as a model has written
+	reg := registry.New(nil)
+	finder, err := toolset.New(reg, &toolset.Options{
+		About: func(tool *registry.Definition) string { return said[tool.Name] },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	do := func(context.Context, item) (string, error) { return "done", nil }
+	if err := reg.Add(registry.MustFunc("kalender_termin", "Legt einen Termin an.", do)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	matches, err := finder.Search(context.Background(), toolset.Query{Text: "schedule a meeting"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range matches {
+		fmt.Println(m.Tool.Definition().Name)
+	}
+	// Output: kalender_termin
+}
