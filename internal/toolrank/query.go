@@ -14,6 +14,7 @@ type Query struct {
 	terms   []bm25.Term
 	request int  // how many
 	reads   bool // nothing is said of what is to be done
+	changes bool // something is to be changed
 	deletes bool // something is to be deleted
 	idle    bool // there are no words but stop words
 }
@@ -71,6 +72,7 @@ func NewQuery(text string, also func(word string) []string) Query {
 		return slices.ContainsFunc(q.terms[:q.request], func(t bm25.Term) bool { return is(t.Alternatives[0].Text) })
 	}
 	q.reads, q.deletes = !asked(isVerb), asked(isDeletion)
+	q.changes = asked(func(stem string) bool { return isVerb(stem) && !isReading(stem) })
 	return q
 }
 
@@ -146,6 +148,9 @@ func contentWords(text string) []string {
 // IsIdle reports whether the query says nothing of what a tool does: it has no words, or stop
 // words alone.
 func (q Query) IsIdle() bool { return q.idle }
+
+// Changes reports whether the query asks for more than to find and to read.
+func (q Query) Changes() bool { return q.changes }
 
 // Deletes reports whether the query asks for something to be deleted.
 func (q Query) Deletes() bool { return q.deletes }
@@ -245,6 +250,40 @@ func rarest(terms []bm25.Term, words *bm25.Index, n int) []bm25.Term {
 // IsDestructive reports whether a tool of that name deletes something.
 func IsDestructive(name string) bool {
 	return slices.ContainsFunc(bm25.Words(name), func(w string) bool { return isDeletion(bm25.Stem(w)) })
+}
+
+// IsChanging reports whether a tool of that name changes something: it has a word for that,
+// and none for reading.
+func IsChanging(name string) bool {
+	changes := false
+	for _, w := range bm25.Words(name) {
+		stem := bm25.Stem(w)
+		if isReading(stem) {
+			return false
+		}
+		changes = changes || isDeletion(stem) || isChange(stem)
+	}
+	return changes
+}
+
+// isReading reports whether a stem is a word for finding and reading.
+func isReading(stem string) bool {
+	switch stem {
+	case "get", "list", "show", "find", "search", "read", "fetch", "view", "display", "see", "query", "look", "lookup", "retrieve", "describe", "explain", "count", "check", "inspect", "tell", "browse", "compare", "analyze":
+		return true
+	}
+	return false
+}
+
+// isChange reports whether a stem is a word for changing something, as in names of tools.
+func isChange(stem string) bool {
+	switch stem {
+	case "create", "add", "new", "make", "insert", "update", "edit", "modify", "change", "set", "write", "send", "post", "upload", "push", "merge", "close", "apply", "patch",
+		"rename", "move", "put", "save", "store", "start", "stop", "run", "execute", "restart", "fork", "assign", "invite", "approve", "publish", "deploy", "upgrade",
+		"install", "scale", "pause", "resume", "restore", "fill", "click", "type", "press", "drag", "rollback", "finalize":
+		return true
+	}
+	return false
 }
 
 // isDeletion reports whether a stem is a word for deleting something.

@@ -103,6 +103,19 @@ func TestDeletes(t *testing.T) {
 	}
 }
 
+func TestChanges(t *testing.T) {
+	for text, want := range map[string]bool{"what is in the database": false, "find a file": false, "show and edit a file": true, "invoices": false, "send mail": true} {
+		if got := NewQuery(text, none).Changes(); got != want {
+			t.Errorf("%q changes: got %v, want %v", text, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"create_issue": true, "get_or_create_issue": false, "list_invoices": false, "deleteNote": true, "weather": false} {
+		if got := IsChanging(name); got != want {
+			t.Errorf("%q is changing: got %v, want %v", name, got, want)
+		}
+	}
+}
+
 func TestDerived(t *testing.T) {
 	for _, c := range [][2]string{{"translate", "translation"}, {"notify", "notification"}, {"authorize", "authorization"}, {"execute", "execution"}, {"transform", "transformation"}, {"collect", "collection"}, {"deploy", "deployment"}} {
 		if got := derived(c[0]); !slices.Contains(got, c[1]) {

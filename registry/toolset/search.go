@@ -29,9 +29,10 @@ const (
 	defaultMatches = 5
 	maxMatches     = 100
 	// spareRanks is how many tools more are looked at, of which one may take the place of
-	// one that may delete something; spared is what the score of that is multiplied by.
-	spareRanks = 5
-	spared     = 0.96
+	// one that changes or deletes something.
+	spareRanks     = 10
+	sparedChange   = 0.9
+	sparedDeletion = 0.96
 	// fusedRanks is how many tools of each of two rankings are joined.
 	fusedRanks = 100
 )
@@ -53,7 +54,7 @@ type Match struct {
 // such as "what is it", finds nothing. Of a long text, such as a conversation, the last
 // sentence counts most. Of each tool 2,048 words count; 512 if its server has more than 256
 // tools, and 128 if more than 1,024; and six of its name as such. Of tools that fit about
-// as well, those that delete something come last, unless the query asks for that.
+// as well, those that change or delete something come last, unless the query asks for that.
 //
 // If the Embedder fails, or has not answered when ctx ends, the matches by words are
 // returned together with an [*EmbedError]. Any other error means that ctx has ended.
@@ -89,9 +90,7 @@ func (f *Finder) Search(ctx context.Context, q Query) ([]Match, error) {
 			found = fuse(found, search.keep(similar, fusedRanks), similar)
 		}
 	}
-	if !words.Deletes() {
-		search.spare(found)
-	}
+	search.spare(found, words)
 	return search.matches(found[:min(len(found), limit)]), err
 }
 
@@ -143,12 +142,20 @@ func (s *search) keep(found []ranked, limit int) []ranked {
 	return kept
 }
 
-// spare makes those that may delete something, by their names or their hints, count less.
-func (s *search) spare(found []ranked) {
+// spare makes tools count less that change something, if the query asks for less than that,
+// by what their names or hints say.
+func (s *search) spare(found []ranked, words toolrank.Query) {
 	for i := range found {
 		def := s.kept[found[i].name].Definition()
-		if hints := def.Hints(); hints.Annotated && hints.Destructive || !hints.ReadOnly && toolrank.IsDestructive(cmp.Or(localName(def), def.Name)) {
-			found[i].score *= spared
+		name, hints := cmp.Or(localName(def), def.Name), def.Hints()
+		if hints.ReadOnly {
+			continue
+		}
+		if !words.Changes() && toolrank.IsChanging(name) {
+			found[i].score *= sparedChange
+		}
+		if !words.Deletes() && (hints.Annotated && hints.Destructive || toolrank.IsDestructive(name)) {
+			found[i].score *= sparedDeletion
 		}
 	}
 	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })

@@ -242,12 +242,17 @@ func TestSearchAbout(t *testing.T) {
 	wantFound(t, r, "delete an invoice", "konto__loschen")
 }
 
-// Of tools that fit as well, one that deletes something is last, unless that is asked for.
+// Of tools that fit as well, one that changes or deletes something is last, unless that is
+// asked for.
 func TestSearchSparesWhatIsThere(t *testing.T) {
 	r := newBelt(t, nil, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "print_note", ""),
 		described("notes", "alter_note", "", `{}`, &mcp.ToolAnnotations{DestructiveHint: ptr(true)}))
 	if got := found(t, r, toolset.Query{Text: "note", Limit: 1}); !slices.Equal(got, []string{"notes__print_note"}) {
+		t.Errorf("got %q, want the one that changes nothing", got)
+	}
+	mustReplace(t, r, "mail", serverTool("mail", "write_letter", ""), serverTool("mail", "the_letter", ""))
+	if got := found(t, r, toolset.Query{Text: "which letters are there", Limit: 1}); !slices.Equal(got, []string{"mail__the_letter"}) {
 		t.Errorf("got %q, want the one that changes nothing", got)
 	}
 	if got := found(t, r, toolset.Query{Text: "remove note", Limit: 1}); !slices.Equal(got, []string{"notes__delete_note"}) {
