@@ -65,7 +65,12 @@ func NewQuery(text string, also func(word string) []string) Query {
 		weight float64
 	}{{last, 1}, {first, inFirst}, {amid, inAmid}} {
 		for _, w := range part.words {
-			q.terms = append(q.terms, newTerm(w, part.weight, also))
+			if len(q.terms) < q.request {
+				q.terms = append(q.terms, newTerm(w, part.weight, also))
+				continue
+			}
+			word := bm25.Alternative{Text: bm25.Stem(w), Weight: part.weight}
+			q.terms = append(q.terms, bm25.Term{Alternatives: []bm25.Alternative{word}})
 		}
 	}
 	asked := func(is func(stem string) bool) bool {

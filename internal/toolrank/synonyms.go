@@ -1,6 +1,7 @@
 package toolrank
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -10,10 +11,7 @@ import (
 // bm25.Stem.
 func builtinSynonyms(word string) []string {
 	var all []string
-	for line := range strings.Lines(synonyms) {
-		if !strings.Contains(line, word) {
-			continue
-		}
+	for line := range linesWith(synonyms, word) {
 		words := strings.Fields(line)
 		if i := slices.Index(words, ">"); i >= 0 {
 			if slices.Contains(words[:i], word) {
@@ -28,10 +26,27 @@ func builtinSynonyms(word string) []string {
 	return slices.Compact(all)
 }
 
+// linesWith yields the lines of a text that have a word, or a longer one that it is part of.
+func linesWith(text, word string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word != "" {
+			at := strings.Index(text, word)
+			if at < 0 {
+				return
+			}
+			line, rest, _ := strings.Cut(text[at:], "\n")
+			if begin := strings.LastIndexByte(text[:at], '\n') + 1; !yield(text[begin : at+len(line)]) {
+				return
+			}
+			text = rest
+		}
+	}
+}
+
 // isVerb reports whether a stem is a word for doing something that people ask for.
 func isVerb(stem string) bool {
 	verbs, _, _ := strings.Cut(synonyms, "\n\n")
-	for line := range strings.Lines(verbs) {
+	for line := range linesWith(verbs, stem) {
 		asked, _, _ := strings.Cut(line, ">")
 		if slices.Contains(strings.Fields(asked), stem) {
 			return true
@@ -406,7 +421,6 @@ const synonyms = `
 	reveal uncover > show get
 	supply provide > get list
 	drop > remove
-	rid dispose > delete remove
 	revoke withdraw > delete remove cancel
 	void > cancel refund
 	reimburse > refund
@@ -429,14 +443,12 @@ const synonyms = `
 	play listen > start track song music
 	resume continue > play start
 	skip next > track
-	louder quieter loudness > volume
 	lyric artist album > song music track
 	stream broadcast > video channel
 	channel subscriber > youtube
 	caption subtitle > transcript
 	transcribe transcription > transcript speech audio
 	speech voice spoken aloud > audio speak text
-	pronounce > speech
 	draw paint illustrate > image generate create
 	crop rotate resize > image transform
 	ocr > text image extract
@@ -479,7 +491,6 @@ const synonyms = `
 	crm > contact deal
 	purchase > order checkout
 	ship > delivery order
-	good merchandise item > product
 	wish wishlist > favorite
 	opinion feedback > review
 	headline press journalist > news
@@ -491,7 +502,6 @@ const synonyms = `
 	popular top best > trend rank
 	encyclopedia wikipedia > article
 	mean define dictionary > definition
-	thesaurus > synonym
 	scholar academic scientific citation cite > paper
 	journal publication preprint > paper
 	read > content
@@ -515,7 +525,6 @@ const synonyms = `
 	jot > note
 	notebook vault > note
 	backlink > link
-	kb knowledgebase > knowledge document
 	chapter section > page block
 	pdf docx word > document
 	powerpoint pptx ppt > slide presentation
@@ -525,13 +534,11 @@ const synonyms = `
 	chart > graph
 	merge > combine
 	unzip unpack decompress > extract
-	checksum > hash
 	encrypt decrypt > encryption key
 	password credential login > secret
 	2fa mfa > authentication
 	firewall > network rule
 	ip dns nameserver > domain record
-	whois > domain
 	ping reachable alive > status health
 	port > network
 	vm ec2 droplet instance > server
@@ -541,9 +548,7 @@ const synonyms = `
 	cache redis > key
 	index > search
 	similarity semantic > vector search
-	nearest alike relate > similar search
 	dataset > data table
-	join relation > relationship
 	foreign primary > key
 	procedure routine > function
 	trigger hook webhook > event
@@ -557,21 +562,14 @@ const synonyms = `
 	element node widget > component
 	layer frame shape > element node
 	color colour > style
-	font typography > style
-	mesh object > scene
 	render > image
-	simulator emulator > device
 	phone iphone android mobile > device
-	apk ipa > app install
 	compile > build
 	lint format > check code
 	coverage > test
 	breakpoint step > debug
 	refactor rename > symbol
-	stash unstage > git
-	blame annotate > git
 	tag release > version
-	semver bump > version
 	dependency npm pypi pip > package
 	vulnerable cve exploit > vulnerability security
 	threat malware virus > security
