@@ -83,14 +83,15 @@ func TestNearest(t *testing.T) {
 func TestSplit(t *testing.T) {
 	ix := vocabulary("pull", "request", "requests", "pull", "request", "git", "hub", "ab", "cdef", "screens", "hot", "screen", "shot", "screen", "shot")
 	for word, want := range map[string]string{
-		"pullrequest":  "pull request",
-		"pullrequests": "pull requests",
-		"github":       "git hub",
-		"abcdef":       "",
-		"pull":         "",
-		"screenshot":   "screen shot",
-		"":             "",
-		"\xff\xff":     "",
+		"pullrequest":    "pull request",
+		"pullrequests":   "pull requests",
+		"gitpullrequest": "git pull request",
+		"github":         "git hub",
+		"abcdef":         "",
+		"pull":           "",
+		"screenshot":     "screen shot",
+		"":               "",
+		"\xff\xff":       "",
 	} {
 		if got := strings.Join(ix.Split(word), " "); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
