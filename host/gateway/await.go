@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -13,11 +15,10 @@ const openAfter = 5 * time.Second
 
 // A clock says when something is due while a request waits for its job.
 type clock struct {
-	job    *job
-	limit  time.Time // when the request has to be answered; zero: never
-	opens  time.Time // when a stream is opened; zero: never
-	timer  *time.Timer
-	missed bool // the limit was reached, and the job could not be kept
+	job   *job
+	limit time.Time // when the request has to be answered; zero: never
+	opens time.Time // when a stream is opened; zero: never
+	timer *time.Timer
 }
 
 func (r *request) clock(j *job, opens bool) *clock {
@@ -42,124 +43,142 @@ func (c *clock) rest(now time.Time) time.Duration {
 	if !c.opens.IsZero() {
 		rest = min(rest, c.opens.Sub(now))
 	}
-	return max(min(rest, c.job.progress.beat(now)), 0)
+	if p := c.job.reporter(); p != nil {
+		rest = min(rest, p.beat(now))
+	}
+	return max(rest, 0)
 }
 
-// await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
-// by a stream. Under is nil in revision 2026-07-28.
-func (x *exchange) await(r *request, j *job, reader int, under *running) {
-	var e *eventWriter
-	refused := false
-	open := func() {
-		if e != nil || refused || reader == 0 {
-			return
-		}
-		if e = x.openEvents(r, reader); e == nil {
-			refused = true
-			j.cancel()
-		}
+// due reports whether a time has come, and forgets it then.
+func due(at *time.Time, now time.Time) bool {
+	if at.IsZero() || now.Before(*at) {
+		return false
 	}
-	defer func() {
-		if e != nil {
-			e.close()
-		}
-	}()
-	c := r.clock(j, reader != 0 && !r.peer.modern())
+	*at = time.Time{}
+	return true
+}
+
+// An outlet is how a request says something before it is answered. The zero outlet belongs to a client whose
+// messages another goroutine writes.
+type outlet struct {
+	write func()          // writes what the stream of the request has, on a stream that it opens if need be; nil: it cannot
+	gone  <-chan struct{} // closed when the client's connection has ended
+	lost  func()          // says that the client may resume the stream
+}
+
+// wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
+// returns the answer and its HTTP status. The answer is nil if the request was withdrawn.
+func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer json.RawMessage, status int) {
+	c := r.clock(j, o.write != nil && !r.peer.modern())
 	defer c.timer.Stop()
-	var withdrawn <-chan struct{}
-	if under != nil {
-		withdrawn = under.withdrawn
-	}
-	gone := x.r.Context().Done()
-	ready := r.out.ready
-	if reader == 0 {
-		ready = nil // another one takes what is there
+	var ready <-chan struct{}
+	if o.write != nil {
+		ready = r.out.ready
 	}
 	for {
 		select {
 		case <-ready:
 			if r.out.hasMore() {
-				if open(); e != nil {
-					e.drain()
-				}
+				o.write()
 			}
-			continue
 		case <-j.asked:
 			if !r.peer.modern() {
 				continue
 			}
 			need := j.needsInput()
-			if need == nil {
-				continue
-			}
-			if !r.gateway.park(j, 0) {
+			switch {
+			case need == nil:
+			case r.gateway.park(j, 0):
+				return response(r.id, need, nil), http.StatusOK
+			default:
 				j.cancel()
-				x.finish(r, e, response(r.id, nil, failure(codeBusy, "too many calls wait for input")), http.StatusServiceUnavailable)
-				return
+				return response(r.id, nil, failure(codeBusy, "too many calls wait for input")), http.StatusServiceUnavailable
 			}
-			x.finish(r, e, response(r.id, need, nil), http.StatusOK)
-			return
 		case now := <-c.timer.C:
-			if !c.limit.IsZero() && !now.Before(c.limit) {
-				if c.limit = (time.Time{}); r.gateway.park(j, 0) {
-					j.detach(r.out)
-					x.finish(r, e, response(r.id, j.stillRuns(), nil), http.StatusOK)
-					return
-				}
+			if due(&c.limit, now) && r.gateway.park(j, 0) {
+				j.detach(r.out)
+				return response(r.id, j.stillRuns(), nil), http.StatusOK
 			}
-			if !c.opens.IsZero() && !now.Before(c.opens) {
-				c.opens = time.Time{}
-				if open(); e != nil {
-					e.write()
-				}
+			if due(&c.opens, now) {
+				o.write()
 			}
 			c.timer.Reset(c.rest(now))
-			continue
-		case <-gone:
-			gone = nil
-			if r.peer.modern() {
-				j.cancel()
-				return
+		case <-o.gone:
+			if o.gone = nil; r.peer.modern() {
+				r.leave(j)
+				return nil, 0
 			}
-			if reader != 0 {
-				r.out.detach(reader) // the client may resume the stream
-			}
-			r.peer.session.leftAlone(under)
-			continue
+			o.lost()
 		case <-withdrawn:
-			j.cancel()
-			if open(); e != nil {
-				e.write() // a response without an answer
-			}
-			r.out.end()
-			return
+			r.leave(j)
+			return nil, 0
 		case <-j.done:
+			return r.outcome(j)
 		}
-		break
 	}
-	if refused {
-		return
-	}
-	if reader != 0 && (r.out.hasMore() || r.peer.revision >= newestSession && j.err == nil) {
-		open()
-	}
-	x.deliver(r, j, e)
 }
 
-// deliver answers a request with the result of its job.
-func (x *exchange) deliver(r *request, j *job, e *eventWriter) {
+// leave ends the wait of a request for a job, and the job too unless that is a task.
+func (r *request) leave(j *job) {
+	if r.method == "tasks/result" {
+		j.detach(r.out)
+		return
+	}
+	j.cancel()
+	r.gateway.unpark(j)
+}
+
+// outcome returns the answer to a request whose job has ended, and its HTTP status.
+func (r *request) outcome(j *job) (answer json.RawMessage, status int) {
 	result := j.result
-	if j.err == nil && r.method == "tasks/result" {
+	if r.method != "tasks/result" {
+		r.gateway.unpark(j)
+	} else if j.err == nil { // a task can be asked for its result again
 		result = withRelatedTask(result, j.id)
 	}
-	if r.method != "tasks/result" { // a task can be asked for its result again
-		r.gateway.unpark(j)
-	}
-	status := http.StatusOK
+	status = http.StatusOK
 	if j.err != nil && r.peer.modern() {
 		status = statusOf(j.err)
 	}
-	x.finish(r, e, response(r.id, result, j.err), status)
+	return response(r.id, result, j.err), status
+}
+
+// await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
+// by a stream. Under is nil in revision 2026-07-28.
+func (x *exchange) await(r *request, j *job, reader int, under *running) {
+	var withdrawn <-chan struct{}
+	if under != nil {
+		withdrawn = under.withdrawn
+	}
+	var e *eventWriter
+	write := func() {
+		if e == nil {
+			e = x.openEvents(r, reader)
+		}
+		e.drain()
+	}
+	o := outlet{gone: x.r.Context().Done(), lost: func() {
+		if reader != 0 {
+			r.out.detach(reader)
+		}
+		r.peer.session.leftAlone(under)
+	}}
+	if reader != 0 {
+		o.write = write
+	}
+	answer, status := r.wait(j, withdrawn, o)
+	switch {
+	case answer != nil:
+		if reader != 0 && (r.out.hasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
+			write()
+		}
+		x.finish(r, e, answer, status)
+	case reader != 0:
+		write() // a response without an answer
+		r.out.end()
+	default:
+		x.w.WriteHeader(http.StatusAccepted)
+	}
 }
 
 // finish sends the answer to a request, and nothing more.
@@ -171,6 +190,30 @@ func (x *exchange) finish(r *request, e *eventWriter, answer []byte, status int)
 	r.out.put(answer, false)
 	r.out.end()
 	e.drain()
+}
+
+// handle answers a request whose answer goes into a stream, as all messages of a connection do.
+func (s *clientSession) handle(ctx context.Context, m *jsonscan.Message, out *stream) {
+	under, failed := s.enter(m.ID)
+	if failed != nil {
+		out.put(response(m.ID, nil, failed), false)
+		return
+	}
+	defer s.leave(m.ID, under)
+	defer context.AfterFunc(ctx, func() { s.leftAlone(under) })()
+	s.peer.newRequest(m, out).respond(ctx, under.withdrawn)
+}
+
+// respond answers a request into its stream, unless it is withdrawn.
+func (r *request) respond(ctx context.Context, withdrawn <-chan struct{}) {
+	j, result, failed := r.serve(ctx)
+	if j == nil {
+		r.out.put(response(r.id, result, failed), false)
+		return
+	}
+	if answer, _ := r.wait(j, withdrawn, outlet{}); answer != nil {
+		r.out.put(answer, false)
+	}
 }
 
 // batch serves a batch of messages, which revision 2025-03-26 has.
@@ -200,6 +243,10 @@ func (x *exchange) batch(body []byte) {
 		}
 		messages = append(messages, m)
 	}
+	if messages == nil {
+		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "the batch is empty"))
+		return
+	}
 	out := newStream(newID())
 	reader, _ := out.attach(-1)
 	defer out.detach(reader)
@@ -214,10 +261,9 @@ func (x *exchange) batch(body []byte) {
 			s.noted(m)
 		default:
 			open++
-			x.gateway.work.Go(func() {
-				defer func() { answered <- struct{}{} }()
-				s.handle(x.r.Context(), m, out)
-			})
+			if !x.gateway.spawn(func() { s.handle(x.r.Context(), m, out); answered <- struct{}{} }) {
+				open--
+			}
 		}
 	}
 	if open == 0 {
@@ -226,11 +272,6 @@ func (x *exchange) batch(body []byte) {
 	}
 	s.keep(out)
 	e := x.events(out, reader)
-	if e == nil {
-		out.detach(reader)
-	} else {
-		defer e.close()
-	}
 	gone := x.r.Context().Done()
 	for open > 0 {
 		select {
@@ -240,13 +281,9 @@ func (x *exchange) batch(body []byte) {
 			gone = nil
 			out.detach(reader) // the client may resume the stream
 		case <-out.ready:
-			if e != nil {
-				e.drain()
-			}
+			e.drain()
 		}
 	}
 	out.end()
-	if e != nil {
-		e.drain()
-	}
+	e.drain()
 }

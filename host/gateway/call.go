@@ -41,7 +41,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		if s := r.peer.session; s != nil && s.id != "" {
 			ctx = registry.WithConversation(ctx, s.id)
 		}
-		ctx = registry.WithProgress(ctx, j.progress.report)
+		ctx = registry.WithProgress(ctx, j.report)
 		r.wantLogs(ctx, known)
 		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: r.input()})
 		res, err := g.host.Registry().Call(ctx, known, args)
@@ -156,8 +156,7 @@ func (r *request) await() (*job, json.RawMessage, *mcp.JSONRPCError) {
 	if j == nil {
 		return nil, nil, invalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept)
 	}
-	j.progress.wants(r)
-	j.attach(r.out)
+	j.attach(r)
 	return j, nil, nil
 }
 

@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"hash/maphash"
 	"strconv"
 	"strings"
@@ -17,18 +19,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A catalogueKey says whose list of tools it is. The user is empty for a list that is the same for
-// all.
+// A catalogueKey says whose list of tools it is.
 type catalogueKey struct {
 	user string
-	room int  // bytes of a name
-	late bool // with await_call
+	form listForm
+}
+
+// A listForm is what a list of the same tools depends on.
+type listForm struct {
+	room  int    // bytes of a name
+	late  bool   // with await_call
+	shown uint64 // which tools: a hash of their names; 0 in a catalogueKey
 }
 
 // A catalogue is the list of tools of a view, as it is sent.
 type catalogue struct {
-	version uint64 // of the registry's snapshot
-	shared  bool   // no policy hides a tool from its user
 	hash    uint64
 	tools   []json.RawMessage
 	result  json.RawMessage                 // {"tools":[...]}, if it is one page
@@ -36,51 +41,66 @@ type catalogue struct {
 	headers map[string][]paramheader.Header // of the tools that have any, by their names in the view
 }
 
-// maxCatalogues bounds the lists that a view keeps: users may have lists of their own.
+// maxCatalogues bounds the users whose lists a view keeps.
 const maxCatalogues = 256
+
+// catalogues are the lists of a view for one version of the registry's snapshot. Users have lists of
+// their own, since a policy may hide tools from them; those who see the same share one.
+type catalogues struct {
+	version uint64
+	of      map[catalogueKey]*catalogue
+	built   map[listForm]*catalogue
+}
 
 // catalogue returns the list of tools for a client.
 func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
-	r := v.gateway.host.Registry()
-	version := r.Snapshot().Version()
-	key := catalogueKey{room: p.room(), late: p.answerWithin() > 0}
+	version := v.gateway.host.Registry().Snapshot().Version()
 	user, _ := session.UserOf(ctx)
+	key := catalogueKey{user, listForm{room: p.room(), late: p.answerWithin() > 0}}
 	v.mu.Lock()
-	c := v.catalogues[key]
-	if c == nil || !c.shared {
-		key.user = user
-		c = v.catalogues[key]
+	if v.lists.version < version || len(v.lists.of) >= maxCatalogues {
+		v.lists = catalogues{version, map[catalogueKey]*catalogue{}, map[listForm]*catalogue{}}
 	}
+	c := v.lists.of[key]
 	v.mu.Unlock()
-	if c != nil && c.version == version {
+	if c != nil {
 		return c
 	}
-	c = v.build(ctx, key, version)
+	tools := v.callable(ctx)
+	form := key.form
+	form.shown = hashOf(v.gateway.seed, tools, func(d *registry.Definition) string { return d.Name })
+	v.mu.Lock()
+	if v.lists.version == version {
+		c = v.lists.built[form]
+	}
+	v.mu.Unlock()
+	if c == nil {
+		c = v.build(tools, form)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if c.shared {
-		key.user = ""
+	if v.lists.version == version {
+		v.lists.of[key], v.lists.built[form] = c, c
 	}
-	if v.catalogues == nil || len(v.catalogues) >= maxCatalogues {
-		v.catalogues = map[catalogueKey]*catalogue{}
-	}
-	v.catalogues[key] = c
 	return c
 }
 
-func (v *view) build(ctx context.Context, key catalogueKey, version uint64) *catalogue {
-	r := v.gateway.host.Registry()
-	all := r.Callable(ctx)
-	c := &catalogue{version: version, shared: len(all) == len(r.Snapshot().Tools()), names: map[string]string{}, headers: map[string][]paramheader.Header{}}
-	size := len(`{"tools":[]}`)
-	var hash maphash.Hash
-	hash.SetSeed(v.gateway.seed)
-	for _, t := range all {
-		d := t.Definition()
-		if !v.hasTool(d) {
-			continue
+// callable returns the tools of the view that the user of ctx may call.
+func (v *view) callable(ctx context.Context) (all []*registry.Definition) {
+	for _, t := range v.gateway.host.Registry().Callable(ctx) {
+		if d := t.Definition(); v.hasTool(d) {
+			all = append(all, d)
 		}
-		name := v.toolName(d, key.room)
+	}
+	return all
+}
+
+// build makes the list of the given tools.
+func (v *view) build(tools []*registry.Definition, form listForm) *catalogue {
+	c := &catalogue{names: map[string]string{}, headers: map[string][]paramheader.Header{}}
+	size := len(`{"tools":[]}`)
+	for _, d := range tools {
+		name := v.toolName(d, form.room)
 		if name != d.Name {
 			c.names[name] = d.Name
 		}
@@ -90,13 +110,12 @@ func (v *view) build(ctx context.Context, key catalogueKey, version uint64) *cat
 		item := toolJSON(d, name)
 		c.tools = append(c.tools, item)
 		size += len(item) + 1
-		hash.Write(item)
 	}
-	if key.late {
+	if form.late {
 		c.tools = append(c.tools, json.RawMessage(awaitTool))
 		size += len(awaitTool) + 1
 	}
-	c.hash = hash.Sum64()
+	c.hash = hashOf(v.gateway.seed, c.tools, func(item json.RawMessage) string { return string(item) })
 	if size <= v.gateway.opts.PageBytes {
 		c.result = joinList("tools", c.tools, "", size)
 	}
@@ -155,6 +174,7 @@ func (v *view) registryName(ctx context.Context, p *peer, name string) (string, 
 		return known, nil
 	}
 	r := v.gateway.host.Registry()
+	full := name
 	if v.server != "" {
 		// Of a tool whose name in the registry is the server's own, or that is held back.
 		for _, q := range r.Snapshot().Quarantined() {
@@ -162,23 +182,30 @@ func (v *view) registryName(ctx context.Context, p *peer, name string) (string, 
 				return q.Tool.Name, nil
 			}
 		}
-		full, _ := r.Names().Name(v.server, name)
-		if t, ok := r.Snapshot().Lookup(full); ok && (t.Definition().Origin.Server != v.server || t.Definition().Origin.Tool != name) {
-			return "", &registry.UnknownToolError{Name: name}
-		}
-		return full, nil
+		full, _ = r.Names().Name(v.server, name)
 	}
-	if d, ok := r.Resolve(name); ok && !v.hasTool(d) {
+	if d := v.meant(ctx, full); d != nil && (!v.hasTool(d) || v.server != "" && d.Origin.Tool != name) {
 		return "", &registry.UnknownToolError{Name: name}
 	}
-	if len(v.servers)+len(v.tools) > 0 || v.profile.ReadOnly { // a tool in quarantine
+	return full, nil
+}
+
+// meant returns the tool, listed, hidden or in quarantine, that the registry takes a name for, which may be a near one;
+// nil if there is none.
+func (v *view) meant(ctx context.Context, name string) *registry.Definition {
+	r := v.gateway.host.Registry()
+	if d, ok := r.Resolve(name); ok {
+		return d
+	}
+	var held *registry.QuarantinedError
+	if _, err := r.Find(ctx, name); errors.As(err, &held) {
 		for _, q := range r.Snapshot().Quarantined() {
-			if q.Tool.Name == name && !v.hasTool(q.Tool) {
-				return "", &registry.UnknownToolError{Name: name}
+			if q.Tool.Name == held.Name {
+				return q.Tool
 			}
 		}
 	}
-	return name, nil
+	return nil
 }
 
 // toolJSON returns a tool as it is listed: as its server sent it, with another name where that
@@ -228,8 +255,12 @@ func withMember(object json.RawMessage, key string, value []byte) json.RawMessag
 }
 
 // addMember returns the object with one member more, which comes first.
+// Another kind of value stays what it is.
 func addMember(object json.RawMessage, key string, value []byte) json.RawMessage {
-	open := strings.IndexByte(string(object[:min(len(object), 64)]), '{')
+	if !isObject(object) {
+		return object
+	}
+	open := bytes.IndexByte(object, '{')
 	rest := object[open+1:]
 	out := make([]byte, 0, len(object)+len(key)+len(value)+4)
 	out = append(append(append(append(out, `{"`...), key...), `":`...), value...)
@@ -296,12 +327,13 @@ func page(member string, items []json.RawMessage, hash uint64, cursor string, ro
 	return joinList(member, items[from:to], next, size), nil
 }
 
-// hashOf identifies a list within this process.
-func (g *Gateway) hashOf(items []json.RawMessage) uint64 {
+// hashOf identifies a list within this process, by what is told of its items.
+func hashOf[T any](seed maphash.Seed, items []T, text func(T) string) uint64 {
 	var hash maphash.Hash
-	hash.SetSeed(g.seed)
+	hash.SetSeed(seed)
 	for _, item := range items {
-		hash.Write(item)
+		hash.WriteString(text(item))
+		hash.WriteByte(0)
 	}
 	return hash.Sum64()
 }

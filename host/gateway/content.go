@@ -21,7 +21,7 @@ func (r *request) withServer(ctx context.Context, f func(context.Context, *mcp.C
 
 // options returns those of a request to a server, whose result is put into raw.
 func (r *request) options(j *job, raw *json.RawMessage) *mcp.RequestOptions {
-	return &mcp.RequestOptions{Raw: raw, Meta: r.meta(), Input: r.input(), Progress: j.progress.report}
+	return &mcp.RequestOptions{Raw: raw, Meta: r.meta(), Input: r.input(), Progress: j.report}
 }
 
 // getPrompt answers prompts/get by a job.
@@ -37,7 +37,7 @@ func (r *request) getPrompt(ctx context.Context) (*job, json.RawMessage, *mcp.JS
 	if j, err, ok := r.continued(); ok {
 		return j, nil, err
 	}
-	j := r.gateway.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+	return r.gateway.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
 		opts := r.options(j, &raw)
 		err := r.promptIn(ctx, name, func(ctx context.Context, c *mcp.Client, own string) error {
@@ -48,8 +48,7 @@ func (r *request) getPrompt(ctx context.Context) (*job, json.RawMessage, *mcp.JS
 			return err
 		})
 		return r.answered(raw, err)
-	})
-	return j, nil, nil
+	}), nil, nil
 }
 
 // answered is the answer to a request that a server answered, or that failed.
@@ -71,10 +70,16 @@ func (r *request) promptIn(ctx context.Context, name string, one func(context.Co
 	if v.server != "" {
 		return r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error { return one(ctx, c, name) })
 	}
-	if len(v.servers) > 0 && !slices.ContainsFunc(r.gateway.content.Prompts(ctx, v.listOptions()).Items, func(p content.Prompt) bool { return p.Name == name }) {
+	if !v.hasPrompt(ctx, name) {
 		return &content.UnknownPromptError{Name: name}
 	}
 	return all()
+}
+
+// hasPrompt reports whether a prompt is one of the view's servers, of which there is more than one.
+func (v *view) hasPrompt(ctx context.Context, name string) bool {
+	return len(v.servers) == 0 ||
+		slices.ContainsFunc(v.gateway.content.Prompts(ctx, v.listOptions()).Items, func(p content.Prompt) bool { return p.Name == name })
 }
 
 // readResource answers resources/read by a job.
@@ -91,7 +96,7 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 	if err != nil {
 		return nil, nil, r.noResource(address)
 	}
-	j := r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+	return r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
 		_, err := r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
 		var wrong *content.AddressError
@@ -103,8 +108,7 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 			return nil, failed
 		}
 		return r.cacheable(v.withAddresses(server, raw)), nil
-	})
-	return j, nil, nil
+	}), nil, nil
 }
 
 // noResource is the answer to a request for a resource that does not exist.
@@ -186,7 +190,7 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 		return nil, requestError(err)
 	}
 	cursor := str(r.params.cursor)
-	return page(kind, items, r.gateway.hashOf(items), cursor, r.gateway.opts.PageBytes)
+	return page(kind, items, hashOf(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.opts.PageBytes)
 }
 
 const (
@@ -268,9 +272,15 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 			known = p.Context.Arguments
 		}
 		var res *mcp.CompleteResult
-		if p.Ref.Type == "ref/prompt" {
+		_, _, elsewhere := v.uri(p.Ref.URI)
+		switch {
+		case p.Ref.Type == "ref/prompt" && v.hasPrompt(ctx, p.Ref.Name):
 			res, err = c.CompletePrompt(ctx, p.Ref.Name, p.Argument, known, nil)
-		} else {
+		case p.Ref.Type == "ref/prompt":
+			err = &content.UnknownPromptError{Name: p.Ref.Name}
+		case elsewhere != nil:
+			return nil, r.noResource(p.Ref.URI)
+		default:
 			res, err = c.CompleteTemplate(ctx, p.Ref.URI, p.Argument, known, nil)
 		}
 		result = marshal(res)

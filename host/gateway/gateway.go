@@ -42,22 +42,23 @@ type Options struct {
 	// reach it by a name of its own (DNS rebinding).
 	Hosts []string
 	// Origins are the origins of pages whose scripts may use the gateway, such as
-	// https://app.example. Default: that of the gateway itself alone.
+	// https://app.example, besides that of the gateway itself and, where it is reached by the name of
+	// this machine (localhost or a loopback address), those of this machine. Default: none.
 	Origins []string
 	// ClientPrefix is the room that clients take of the 64 bytes of a tool's name: longer names are
 	// cut and end in a hash. Default: that of mcp__belt__, 11. Cursor allows 60 for server and
-	// tool together, and is known by its name.
+	// tool together, and is known by its name. Negative: they take none.
 	ClientPrefix int
 	// PageBytes bounds a page of a list. Many clients read the first page only, so that it
 	// should hold all. Default: 32 MiB.
 	PageBytes int
 	// MaxMessage bounds a message of a client in bytes. Default: 16 MiB.
 	MaxMessage int64
-	// MaxSessions bounds the sessions of revisions before 2026-07-28. A further one is
+	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A further one is
 	// refused with status 503. Default: 20,000.
 	MaxSessions int
-	// MaxStreams bounds the HTTP responses that wait at one time, for the answer to a request or
-	// as listening streams. A further one is refused with status 503. Default: 20,000.
+	// MaxStreams bounds the HTTP requests that are under way at one time: those whose answer is not
+	// complete, and listening streams. A further one is refused with status 503. Default: 20,000.
 	MaxStreams int
 	// SessionIdle is how long a session may be unused, with no stream open, before it is
 	// forgotten. Default: 1 hour.
@@ -75,7 +76,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Profile is a part of the belt. The zero value is all of it.
+// A Profile is a part of the belt. The zero value is all of it. A part has no hidden tools, such as search_tools:
+// those find and call the tools of all of it.
 type Profile struct {
 	// Servers are patterns of the names of servers. Default: all, and the program's own
 	// tools.
@@ -104,11 +106,10 @@ type Gateway struct {
 	mu        sync.Mutex // guards the following
 	views     map[string]*view
 	sessions  map[string]*clientSession
-	jobs      map[string]*job
 	listeners map[*listener]struct{}
+	jobs      parkedJobs
 	level     mcp.LoggingLevel          // the least severe that a client asked for
 	told      map[session.Key]toldLevel // what servers were told of that
-	streams   int
 	draining  bool
 	busy      int           // requests under way
 	idle      chan struct{} // closed when draining and busy is 0; nil: nobody waits
@@ -121,8 +122,9 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		return nil, errors.New("gateway: the host is nil")
 	}
 	g := &Gateway{
-		host: h, content: content.New(h), seed: maphash.MakeSeed(),
-		views: map[string]*view{}, sessions: map[string]*clientSession{}, jobs: map[string]*job{}, told: map[session.Key]toldLevel{},
+		host: h, content: content.New(h), seed: maphash.MakeSeed(), told: map[session.Key]toldLevel{},
+		views: map[string]*view{}, sessions: map[string]*clientSession{},
+		jobs:      parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
 		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
 	}
 	if opts != nil {
@@ -138,6 +140,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if o.ClientPrefix == 0 {
 		o.ClientPrefix = len("mcp__belt__")
 	}
+	o.ClientPrefix = max(o.ClientPrefix, 0)
 	limit(&o.PageBytes, 32<<20)
 	limit(&o.MaxMessage, 16<<20)
 	limit(&o.MaxSessions, 20_000)
@@ -199,8 +202,8 @@ func (g *Gateway) Close() error {
 	g.drainLocked()
 	sessions := g.sessions
 	g.sessions = map[string]*clientSession{}
-	g.mu.Unlock()
 	g.cancel()
+	g.mu.Unlock()
 	for _, s := range sessions {
 		s.end()
 	}
@@ -215,15 +218,31 @@ func (g *Gateway) drainLocked() {
 	}
 }
 
-// begin counts a request that is under way until end is called. It reports false when the
-// gateway takes no more.
-func (g *Gateway) begin() bool {
+// begin counts a request that is under way until end is called. It fails when the gateway takes no
+// more.
+func (g *Gateway) begin() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.draining {
-		return false
+	switch {
+	case g.draining:
+		return ErrClosed
+	case g.busy >= g.opts.MaxStreams:
+		return errBusy
 	}
 	g.busy++
+	return nil
+}
+
+var errBusy = errors.New("gateway: too many requests are under way")
+
+// spawn calls f on a goroutine that Close waits for. It reports false if the gateway is closed.
+func (g *Gateway) spawn(f func()) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx.Err() != nil {
+		return false
+	}
+	g.work.Go(f)
 	return true
 }
 
@@ -260,9 +279,9 @@ func (g *Gateway) sweepAt(now time.Time) {
 			over = append(over, s)
 		}
 	}
-	for id, j := range g.jobs {
+	for _, j := range g.jobs.byID {
 		if j.forgettable(now) {
-			delete(g.jobs, id)
+			g.jobs.remove(j)
 		}
 	}
 	g.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 func (x *exchange) serveHandsAI(path string) {
 	p := &peer{view: x.view, user: x.user, revision: mcp.Revision20251125}
 	p.session = newSession("", p)
+	defer p.session.end()
 	ctx := p.context(x.r.Context())
 	if path == "/mcp/tools/list" {
 		if x.r.Method != http.MethodGet {
@@ -31,7 +32,7 @@ func (x *exchange) serveHandsAI(path string) {
 		writeText(x.w, http.StatusMethodNotAllowed, "use POST")
 		return
 	}
-	body, err := readBody(x.r, x.gateway.opts.MaxMessage)
+	body, err := x.readBody()
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		x.fail(http.StatusRequestEntityTooLarge, nil, failure(codeInvalidRequest, "the message has more than %d bytes", large.Limit))

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,8 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -29,6 +30,8 @@ const (
 
 	// maxBatch bounds the messages of a batch, which revision 2025-03-26 has.
 	maxBatch = 100
+	// readWithin is how long a client may take to send a body.
+	readWithin = 2 * time.Minute
 	// writeWithin is how long a client may take to take in what is written.
 	writeWithin = 30 * time.Second
 	// commentEvery is how often a stream on which nothing happens gets a comment, by which
@@ -52,41 +55,44 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusOK, "ok")
 		return
 	}
-	v, rest := g.viewOf(r.URL.Path)
-	if v == nil {
-		writeText(w, http.StatusNotFound, "no such view")
-		return
-	}
 	if why := g.foreign(r); why != "" {
 		writeText(w, http.StatusForbidden, why)
 		return
 	}
 	g.allowOrigin(w, r)
-	if rest == "/readyz" {
-		v.serveReady(w)
-		return
-	}
 	if r.Method == http.MethodOptions {
 		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	user := ""
+	user, known := "", true
 	if g.opts.User != nil {
 		var err error
 		if user, err = g.opts.User(r); err != nil {
+			known = false
 			g.opts.Logger.Warn("gateway: refused a request", "error", err)
-			writeText(w, http.StatusUnauthorized, "not allowed")
-			return
 		}
 	}
-	if !g.begin() {
+	if !known && r.URL.Path != "/readyz" {
+		writeText(w, http.StatusUnauthorized, "not allowed")
+		return
+	}
+	v, rest := g.viewOf(r.URL.Path)
+	switch {
+	case v == nil:
+		writeText(w, http.StatusNotFound, "no such view")
+		return
+	case rest == "/readyz":
+		v.serveReady(w, known)
+		return
+	}
+	if err := g.begin(); err != nil {
 		w.Header().Set("Retry-After", "1")
-		writeText(w, http.StatusServiceUnavailable, "the gateway is shutting down")
+		writeText(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer g.end()
-	x := &exchange{gateway: g, view: v, user: user, w: w, r: r}
+	x := &exchange{gateway: g, view: v, user: user, w: w, r: r, control: http.NewResponseController(w)}
 	switch rest {
 	case "/mcp", "/mcp/":
 		x.serve()
@@ -166,6 +172,7 @@ type exchange struct {
 	user    string
 	w       http.ResponseWriter
 	r       *http.Request
+	control *http.ResponseController
 }
 
 func (x *exchange) serve() {
@@ -190,6 +197,7 @@ func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
 func (x *exchange) json(status int, body []byte) {
 	x.w.Header().Set("Content-Type", typeJSON)
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
+	_ = x.control.SetWriteDeadline(time.Now().Add(writeWithin))
 	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body)
 }
@@ -226,7 +234,7 @@ func (x *exchange) post() {
 		writeText(x.w, http.StatusBadRequest, "Last-Event-ID belongs to a GET")
 		return
 	}
-	body, err := readBody(x.r, x.gateway.opts.MaxMessage)
+	body, err := x.readBody()
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
@@ -263,7 +271,7 @@ func (x *exchange) post() {
 		return
 	}
 	switch {
-	case s.posted != nil:
+	case s.calls != nil:
 		x.postSSE(s, &m)
 	case m.IsResponse():
 		s.answered(&m)
@@ -276,18 +284,29 @@ func (x *exchange) post() {
 	}
 }
 
-// readBody reads a body of bounded size, into memory of its own.
-func readBody(r *http.Request, most int64) ([]byte, error) {
-	if r.ContentLength > most {
+// readBody reads a body of bounded size, in bounded time, into memory of its own. It takes little memory for what is
+// announced, and more as it comes.
+func (x *exchange) readBody() (body []byte, err error) {
+	n, most := x.r.ContentLength, x.gateway.opts.MaxMessage
+	if n > most {
 		return nil, &http.MaxBytesError{Limit: most}
 	}
-	limited := http.MaxBytesReader(nil, r.Body, most)
-	if n := r.ContentLength; n >= 0 && n <= 1<<20 {
-		body := make([]byte, n)
-		_, err := io.ReadFull(limited, body)
+	_ = x.control.SetReadDeadline(time.Now().Add(readWithin))
+	defer func() {
+		if err == nil { // else the server would wait for the rest
+			_ = x.control.SetReadDeadline(time.Time{})
+		}
+	}()
+	limited := http.MaxBytesReader(nil, x.r.Body, most)
+	if n >= 0 && n <= 64<<10 {
+		body = make([]byte, n)
+		_, err = io.ReadFull(limited, body)
 		return body, err
 	}
-	return io.ReadAll(limited)
+	var grows bytes.Buffer
+	grows.Grow(64 << 10)
+	_, err = grows.ReadFrom(limited)
+	return grows.Bytes(), err
 }
 
 func isBatch(body []byte) bool {
@@ -362,7 +381,7 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
 		return
 	}
-	s, failed := x.newSession(m.Params)
+	s, failed := x.newSession(x.view.newPeer(x.user, m.Params), nil)
 	if failed != nil {
 		x.w.Header().Set("Retry-After", "10")
 		x.fail(http.StatusServiceUnavailable, m.ID, failed)
@@ -372,16 +391,31 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 	x.json(http.StatusOK, response(m.ID, x.view.initialize(s.peer.revision), nil))
 }
 
-func (x *exchange) newSession(params json.RawMessage) (*clientSession, *mcp.JSONRPCError) {
-	s := newSession(newID(), x.view.newPeer(x.user, params))
+// newSession adds a session. Posted is the stream of a client that has one connection.
+func (x *exchange) newSession(p *peer, posted *stream) (*clientSession, *mcp.JSONRPCError) {
 	g := x.gateway
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.draining || len(g.sessions) >= g.opts.MaxSessions {
 		return nil, failure(codeBusy, "the gateway has %d sessions, and takes no more", len(g.sessions))
 	}
+	s := newSession(newID(), p)
+	if posted != nil {
+		s.posted, s.calls = posted, new(sync.WaitGroup)
+	}
 	g.sessions[s.id] = s
 	return s, nil
+}
+
+// endSession forgets a session, and ends it.
+func (g *Gateway) endSession(id string) {
+	g.mu.Lock()
+	s := g.sessions[id]
+	delete(g.sessions, id)
+	g.mu.Unlock()
+	if s != nil {
+		s.end()
+	}
 }
 
 // newPeer returns the client that made an initialize request.
@@ -407,172 +441,8 @@ func (x *exchange) delete() {
 	if s == nil {
 		return
 	}
-	x.gateway.mu.Lock()
-	delete(x.gateway.sessions, s.id)
-	x.gateway.mu.Unlock()
-	s.end()
+	x.gateway.endSession(s.id)
 	x.w.WriteHeader(http.StatusNoContent)
-}
-
-// get opens the listening stream of a session, or resumes a stream that the client has lost. Without
-// a session it begins one of revision 2024-11-05.
-func (x *exchange) get() {
-	if !x.accepts(typeEvents) || x.r.Header.Get("Accept") == "" {
-		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
-		return
-	}
-	if x.r.Header.Get(headerSession) == "" && x.r.Header.Get(headerRevision) == "" {
-		x.serveSSE()
-		return
-	}
-	s := x.session()
-	if s == nil {
-		return
-	}
-	out, after := s.listen(), -1
-	if event := x.r.Header.Get(headerEvent); event != "" {
-		id, number, _ := strings.Cut(event, "-")
-		n, err := strconv.Atoi(number)
-		if err != nil || n < -1 {
-			writeText(x.w, http.StatusBadRequest, "the Last-Event-ID is not one of the gateway's")
-			return
-		}
-		if out = s.resumable(id); out == nil {
-			writeText(x.w, http.StatusNotFound, "the stream is not kept any more")
-			return
-		}
-		after = max(n, 0) - 1
-		if n >= 0 {
-			after = n
-		}
-	}
-	x.stream(out, after)
-}
-
-// stream sends all that a stream has to the client, until it ends.
-func (x *exchange) stream(out *stream, after int) {
-	reader, ok := out.attach(after)
-	if !ok {
-		writeText(x.w, http.StatusNotFound, "what follows the Last-Event-ID is not kept any more")
-		return
-	}
-	defer out.detach(reader)
-	e := x.events(out, reader)
-	if e == nil {
-		return
-	}
-	defer e.close()
-	tick := time.NewTicker(commentEvery)
-	defer tick.Stop()
-	for {
-		if over := e.drain(); over {
-			return
-		}
-		select {
-		case <-out.ready:
-		case <-tick.C:
-			e.comment()
-		case <-x.r.Context().Done():
-			return
-		case <-x.gateway.ctx.Done():
-			return
-		}
-	}
-}
-
-// events begins a response of server-sent events with what a stream has. It returns nil, and has
-// answered, if there are too many.
-func (x *exchange) events(out *stream, reader int) *eventWriter {
-	g := x.gateway
-	g.mu.Lock()
-	full := g.streams >= g.opts.MaxStreams
-	if !full {
-		g.streams++
-	}
-	g.mu.Unlock()
-	if full {
-		x.w.Header().Set("Retry-After", "10")
-		writeText(x.w, http.StatusServiceUnavailable, "the gateway has too many streams")
-		return nil
-	}
-	e := &eventWriter{exchange: x, out: out, reader: reader, control: http.NewResponseController(x.w)}
-	h := x.w.Header()
-	h.Set("Content-Type", typeEvents)
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	return e
-}
-
-// An eventWriter writes a stream as server-sent events. Only the goroutine of the HTTP request uses it.
-type eventWriter struct {
-	exchange *exchange
-	out      *stream
-	reader   int
-	control  *http.ResponseController
-	begun    bool
-	failed   bool
-	buf      []byte
-}
-
-func (e *eventWriter) close() {
-	g := e.exchange.gateway
-	g.mu.Lock()
-	g.streams--
-	g.mu.Unlock()
-}
-
-// drain writes what there is, and reports whether nothing more will come, or can be written.
-func (e *eventWriter) drain() bool {
-	over := false
-	for !over {
-		m, number, ok, ended := e.out.take(e.reader)
-		over = ended
-		if !ok {
-			break
-		}
-		e.event(m, number)
-	}
-	e.write()
-	return over || e.failed
-}
-
-func (e *eventWriter) event(m json.RawMessage, number int) {
-	if e.out.id != "" {
-		e.buf = append(e.buf, "id: "+e.out.id+"-"+strconv.Itoa(number)+"\n"...)
-	}
-	e.buf = append(append(append(e.buf, "data: "...), m...), "\n\n"...)
-}
-
-// prime begins with an event without a message, by which the client can resume a stream that it
-// loses before there is one, and with the time after which it should try that. It is written with what comes next.
-func (e *eventWriter) prime() {
-	if e.out.id != "" {
-		e.buf = append(e.buf, "id: "+e.out.id+"--1\nretry: 1000\ndata: \n\n"...)
-	}
-}
-
-func (e *eventWriter) comment() {
-	e.buf = append(e.buf, ": \n\n"...)
-	e.write()
-}
-
-func (e *eventWriter) write() {
-	if len(e.buf) == 0 && e.begun || e.failed {
-		return
-	}
-	if !e.begun {
-		e.begun = true
-		e.exchange.w.WriteHeader(http.StatusOK)
-	}
-	_ = e.control.SetWriteDeadline(time.Now().Add(writeWithin))
-	_, err := e.exchange.w.Write(e.buf)
-	if err == nil {
-		err = e.control.Flush()
-	}
-	e.failed = err != nil
-	if e.buf = e.buf[:0]; cap(e.buf) > 64<<10 {
-		e.buf = nil
-	}
 }
 
 // answer answers a request of a session.
@@ -608,16 +478,4 @@ func (x *exchange) open(r *request, reader int) *eventWriter {
 		return nil
 	}
 	return x.openEvents(r, reader)
-}
-
-// openEvents begins a stream with the messages about a request.
-func (x *exchange) openEvents(r *request, reader int) *eventWriter {
-	if s := r.peer.session; s != nil {
-		s.keep(r.out)
-	}
-	e := x.events(r.out, reader)
-	if e != nil && r.peer.revision == newestSession {
-		e.prime()
-	}
-	return e
 }

@@ -17,23 +17,25 @@ import (
 // it ends. It runs on a goroutine of its own, and goes on where its request is answered before
 // it ends: with an id, as a task, or with a question.
 type job struct {
-	id       string
-	peer     *peer
-	name     string    // of the tool, for people
-	first    *request  // that began it
-	began    time.Time // by the clock of this machine
-	cancel   context.CancelFunc
-	done     chan struct{}
-	asked    chan struct{} // capacity 1: a question has come
-	progress progress
+	id     string
+	peer   *peer
+	name   string    // of the tool, for people
+	first  *request  // that began it, if it can be continued; else nil
+	began  time.Time // by the clock of this machine
+	cancel context.CancelFunc
+	done   chan struct{}
+	asked  chan struct{} // capacity 1: a question has come
 
 	// The following are set before done is closed.
 	result json.RawMessage
 	err    *mcp.JSONRPCError
 	ended  time.Time
 
+	weight int // of the result, as far as it counts in parkedJobs.bytes; guarded by that
+
 	mu        sync.Mutex // guards the following
 	out       *stream    // of the request that waits for the job; nil: none does
+	progress  *progress  // that this request wants; nil: none
 	questions []*question
 	numbered  int
 	state     string // the requestState that continues it; empty: none does
@@ -57,31 +59,53 @@ type answer struct {
 	err    *mcp.JSONRPCError
 }
 
-// resultKept is how long the result of a job is kept that was not fetched.
-const resultKept = 10 * time.Minute
-
-// start begins a job.
+// start begins a job, which ends with its session at the latest.
 func (g *Gateway) start(ctx context.Context, r *request, name string, run func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError)) *job {
 	j := &job{
-		id: newID(), peer: r.peer, first: r, name: name, began: time.Now(),
+		id: newID(), peer: r.peer, name: name, began: time.Now(),
 		done: make(chan struct{}), asked: make(chan struct{}, 1), out: r.out, keep: resultKept,
 	}
-	j.progress.job, j.progress.every = j, g.opts.Heartbeat
-	j.progress.wants(r)
+	j.progress = r.progress(j)
+	if r.peer.modern() {
+		j.first = r
+	}
 	ctx, j.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(g.ctx, j.cancel)
+	over := g.ctx
+	if s := r.peer.session; s != nil {
+		over = s.ctx
+	}
+	stop := context.AfterFunc(over, j.cancel)
 	ctx = context.WithValue(r.peer.context(ctx), jobKey{}, j)
-	ctx = mcp.WithLog(ctx, r.logs(j))
-	g.work.Go(func() {
-		defer stop()
-		defer j.cancel()
-		result, err := run(ctx, j)
+	if !r.peer.modern() || r.peer.level != "" {
+		ctx = mcp.WithLog(ctx, r.logs(j))
+	}
+	end := func(result json.RawMessage, err *mcp.JSONRPCError) {
+		stop()
+		j.cancel()
 		j.mu.Lock()
 		j.result, j.err, j.ended = result, err, time.Now()
 		j.mu.Unlock()
 		close(j.done)
-	})
+		g.weigh(j)
+	}
+	if !g.spawn(func() { end(run(ctx, j)) }) {
+		end(nil, failure(codeInternal, "the gateway is closed"))
+	}
 	return j
+}
+
+// reporter returns what takes the progress of the job, or nil.
+func (j *job) reporter() *progress {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.progress
+}
+
+// report passes on what a server reports to the request that waits for the job.
+func (j *job) report(params *mcp.ProgressParams) {
+	if p := j.reporter(); p != nil {
+		p.report(params)
+	}
 }
 
 // ownState begins a requestState that is the gateway's own: the call goes on in a job.
@@ -107,10 +131,9 @@ func (r *request) continued() (j *job, failed *mcp.JSONRPCError, ok bool) {
 	}
 	id, _, _ = strings.Cut(id, ".")
 	j = r.gateway.parked(r.peer, id)
-	if j == nil || !r.same(j.first) || !j.resume(state, r.params.responses, r.out) {
+	if j == nil || !r.same(j.first) || !j.resume(state, r) {
 		return nil, invalidParams("params.requestState is not one of this call, was used, or has expired"), true
 	}
-	j.progress.wants(r)
 	return j, nil, true
 }
 
@@ -120,52 +143,6 @@ type jobKey struct{}
 func jobOf(ctx context.Context) *job {
 	j, _ := ctx.Value(jobKey{}).(*job)
 	return j
-}
-
-// park keeps the job for a client that will ask for it by its id. It reports false if there are too
-// many.
-func (g *Gateway) park(j *job, keep time.Duration) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, ok := g.jobs[j.id]; !ok && len(g.jobs) >= maxParked {
-		return false
-	}
-	g.jobs[j.id] = j
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.parked = true
-	if keep > 0 {
-		j.keep = keep
-	}
-	return true
-}
-
-// maxParked bounds the jobs that wait to be asked for.
-const maxParked = 10_000
-
-// unpark forgets a job whose result was fetched.
-func (g *Gateway) unpark(j *job) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.jobs, j.id)
-}
-
-// parked returns the job of that id if the peer may have it.
-func (g *Gateway) parked(p *peer, id string) *job {
-	g.mu.Lock()
-	j := g.jobs[id]
-	g.mu.Unlock()
-	if j == nil || !p.owns(j.peer) {
-		return nil
-	}
-	return j
-}
-
-// forgettable reports whether nobody has fetched the result for too long.
-func (j *job) forgettable(now time.Time) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return !j.ended.IsZero() && now.Sub(j.ended) > j.keep
 }
 
 // isDone reports whether the job has ended.
@@ -179,10 +156,14 @@ func (j *job) isDone() bool {
 }
 
 // attach makes a request wait for the job, and sends it the questions that nobody has seen.
-func (j *job) attach(out *stream) {
+func (j *job) attach(r *request) {
+	p := r.progress(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.out = out
+	j.out = r.out
+	if p != nil || r.method != "tasks/result" { // the token of a task is good as long as the task
+		j.progress = p
+	}
 	j.sendLocked()
 }
 
@@ -231,7 +212,7 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	j.mu.Lock()
 	j.numbered++
 	q.id = j.id + "-" + strconv.Itoa(j.numbered)
-	if p.session != nil && !p.session.expect(q) {
+	if len(j.questions) >= maxQuestions || p.session != nil && !p.session.expect(q) {
 		j.mu.Unlock()
 		return nil, failure(codeBusy, "the client has too many questions to answer")
 	}
@@ -248,7 +229,7 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	defer timer.Stop()
 	var lost, over <-chan struct{}
 	if p.session != nil {
-		over = p.session.over
+		over = p.session.ctx.Done()
 		if out != nil {
 			lost = out.lost()
 		}
@@ -307,15 +288,16 @@ func (j *job) needsInput() json.RawMessage {
 
 // resume continues the job with the responses of the client. State is what needsInput returned, and is good
 // for once.
-func (j *job) resume(state string, responses json.RawMessage, out *stream) bool {
+func (j *job) resume(state string, r *request) bool {
+	p := r.progress(j)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.state == "" || j.state != state {
 		return false
 	}
-	j.state, j.out = "", out
+	j.state, j.out, j.progress = "", r.out, p
 	j.questions = slices.DeleteFunc(j.questions, func(q *question) bool {
-		a := member(responses, q.id)
+		a := member(r.params.responses, q.id)
 		if q.sent = false; a != nil { // else it is asked again
 			q.answer <- answer{result: a}
 		}

@@ -179,10 +179,12 @@ func (x *exchange) listen(r *request, reader int) {
 		x.fail(http.StatusBadRequest, r.id, invalidParams("params.notifications is missing"))
 		return
 	}
-	x.gateway.work.Go(func() {
+	spawned := x.gateway.spawn(func() {
 		result, failed := r.subscriptions(x.r.Context())
 		r.out.put(response(r.id, result, failed), false)
 		r.out.end()
 	})
-	x.stream(r.out, -1)
+	if spawned {
+		x.stream(r.out, -1)
+	}
 }

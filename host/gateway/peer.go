@@ -85,6 +85,9 @@ func implementationOf(info json.RawMessage) mcp.Implementation {
 	var impl mcp.Implementation
 	impl.Name, _ = text(info, "name")
 	impl.Version, _ = text(info, "version")
+	const most = 200 // bytes: they are kept as long as the session
+	impl.Name = strings.Clone(impl.Name[:min(len(impl.Name), most)])
+	impl.Version = strings.Clone(impl.Version[:min(len(impl.Version), most)])
 	return impl
 }
 

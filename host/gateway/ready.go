@@ -7,8 +7,8 @@ import (
 )
 
 // serveReady answers whether all servers of the view are of use, with the stage of each. A lazy server
-// that is known is.
-func (v *view) serveReady(w http.ResponseWriter) {
+// that is known is. A stranger is not told which servers there are.
+func (v *view) serveReady(w http.ResponseWriter, known bool) {
 	g := v.gateway
 	g.mu.Lock()
 	ready := !g.draining
@@ -30,5 +30,9 @@ func (v *view) serveReady(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", typeJSON)
 	w.WriteHeader(status)
-	_, _ = w.Write(marshal(map[string]any{"ready": ready, "servers": stages}))
+	answer := map[string]any{"ready": ready}
+	if known {
+		answer["servers"] = stages
+	}
+	_, _ = w.Write(marshal(answer))
 }

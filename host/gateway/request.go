@@ -32,10 +32,11 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	v := r.peer.view
 	var result json.RawMessage
 	var err *mcp.JSONRPCError
+	if r.method == "tools/call" {
+		return r.callTool(ctx)
+	}
 	f := v.features()
 	switch method := r.method; {
-	case method == "tools/call":
-		return r.callTool(ctx)
 	case method == "prompts/get" && f.Prompts:
 		return r.getPrompt(ctx)
 	case method == "resources/read" && f.Resources:

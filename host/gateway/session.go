@@ -18,8 +18,10 @@ const (
 	maxQuestions = 64
 	// maxSubscribed bounds the resources that a session subscribes to.
 	maxSubscribed = 1000
-	// maxAnswers bounds the streams of a session that wait for a client to resume them.
-	maxAnswers = 64
+	// maxAnswers and maxAnswerBytes bound the streams of a session that wait for a client to resume them, and
+	// what they hold.
+	maxAnswers     = 64
+	maxAnswerBytes = 16 << 20
 )
 
 // A clientSession is a session of a revision before 2026-07-28: over HTTP from initialize until it is
@@ -27,8 +29,10 @@ const (
 type clientSession struct {
 	id     string
 	peer   *peer
-	over   chan struct{} // closed when the session ends
-	posted *stream       // with all answers, in the HTTP with SSE of revision 2024-11-05; else nil
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+	posted *stream         // with all that is said to the client, where it is one connection; else nil
+	calls  *sync.WaitGroup // requests under way of one that is HTTP with SSE; else nil
 
 	mu         sync.Mutex // guards the following; the zero maps are nil, as most sessions are idle
 	used       time.Time
@@ -51,7 +55,8 @@ type running struct {
 func (r *running) withdraw() { r.once.Do(func() { close(r.withdrawn) }) }
 
 func newSession(id string, p *peer) *clientSession {
-	s := &clientSession{id: id, over: make(chan struct{}), used: time.Now()}
+	s := &clientSession{id: id, used: time.Now()}
+	s.ctx, s.cancel = context.WithCancel(p.view.gateway.ctx)
 	p.session = s
 	s.peer = p
 	return s
@@ -72,11 +77,14 @@ func (s *clientSession) end() {
 	for _, cancel := range s.subscribed {
 		cancels = append(cancels, cancel)
 	}
-	if s.listening != nil {
-		s.listening.end()
+	for _, out := range []*stream{s.listening, s.posted} {
+		if out != nil {
+			out.end()
+		}
 	}
-	close(s.over)
+	s.answers = nil
 	s.mu.Unlock()
+	s.cancel()
 	for _, cancel := range cancels {
 		cancel()
 	}
@@ -95,12 +103,17 @@ func (s *clientSession) endListening() {
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, out := range []*stream{s.listening, s.posted} {
+		if out != nil && out.hasReader() {
+			return 0
+		}
+	}
 	for _, r := range s.underWay {
 		if !r.left {
 			return 0
 		}
 	}
-	if s.listening != nil && s.listening.hasReader() || slices.ContainsFunc(s.answers, (*stream).hasReader) {
+	if slices.ContainsFunc(s.answers, (*stream).hasReader) {
 		return 0
 	}
 	return now.Sub(s.used)
@@ -202,11 +215,15 @@ func (s *clientSession) answered(m *jsonscan.Message) {
 	q.answer <- answer{err: refused}
 }
 
-// notify sends a notification to the client by its listening stream.
+// notify sends a notification to the client by its listening stream, or the one that it has.
 func (s *clientSession) notify(m json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
+		return
+	}
+	if s.posted != nil {
+		s.posted.put(m, true)
 		return
 	}
 	if s.listening == nil {
@@ -249,8 +266,13 @@ func (s *clientSession) keep(out *stream) {
 	if slices.Contains(s.answers, out) {
 		return
 	}
-	if len(s.answers) >= maxAnswers {
+	size := 0
+	for _, a := range s.answers {
+		size += a.size()
+	}
+	for len(s.answers) >= maxAnswers || len(s.answers) > 0 && size > maxAnswerBytes {
 		i := max(0, slices.IndexFunc(s.answers, (*stream).isOver))
+		size -= s.answers[i].size()
 		s.answers = slices.Delete(s.answers, i, i+1)
 	}
 	s.answers = append(s.answers, out)

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -12,28 +11,20 @@ import (
 // serveSSE serves the HTTP with SSE of revision 2024-11-05: all answers come on one stream, whose first
 // event says where to post.
 func (x *exchange) serveSSE() {
-	s, failed := x.newSession(json.RawMessage(`{"protocolVersion":"2024-11-05"}`))
+	s, failed := x.newSession(&peer{view: x.view, user: x.user}, newStream(""))
 	if failed != nil {
 		writeText(x.w, http.StatusServiceUnavailable, failed.Message)
 		return
 	}
-	defer func() {
-		x.gateway.mu.Lock()
-		delete(x.gateway.sessions, s.id)
-		x.gateway.mu.Unlock()
-		s.end()
-	}()
-	s.posted = newStream("")
 	reader, _ := s.posted.attach(-1)
+	defer x.gateway.endSession(s.id)
+	defer s.posted.detach(reader)
 	e := x.events(s.posted, reader)
-	if e == nil {
-		return
-	}
-	defer e.close()
 	e.buf = append(e.buf, "event: endpoint\ndata: "+x.r.URL.EscapedPath()+"?sessionId="+url.QueryEscape(s.id)+"\n\n"...)
 	e.write()
 	tick := time.NewTicker(commentEvery)
 	defer tick.Stop()
+	drains := x.gateway.drains
 	for !e.drain() {
 		select {
 		case <-s.posted.ready:
@@ -41,28 +32,70 @@ func (x *exchange) serveSSE() {
 			e.comment()
 		case <-x.r.Context().Done():
 			return
-		case <-x.gateway.drains:
-			return
+		case <-drains: // no further request comes
+			drains = nil
+			x.gateway.spawn(func() { s.calls.Wait(); s.posted.end() })
 		}
 	}
 }
 
 // postSSE takes a message of a client whose answers come on one stream.
 func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
-	x.w.WriteHeader(http.StatusAccepted)
+	request := m.ID != nil && !m.IsResponse()
+	if request && s.posted.isFull() {
+		x.w.Header().Set("Retry-After", "1")
+		x.fail(http.StatusServiceUnavailable, m.ID, failure(codeBusy, "the client has to read the answers that wait for it"))
+		return
+	}
+	begun := s.peer.revision != ""
 	switch {
 	case m.IsResponse():
 		s.answered(m)
-	case m.ID == nil:
+	case !request:
 		s.noted(m)
+	case m.Method == "initialize" && !begun:
+		x.beginSSE(s, m)
 	case m.Method == "initialize":
-		s.mu.Lock()
-		p := x.view.newPeer(x.user, m.Params)
-		p.session = s
-		s.peer = p
-		s.mu.Unlock()
-		s.posted.put(response(m.ID, x.view.initialize(p.revision), nil), false)
+		s.posted.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
+	case !begun:
+		s.posted.put(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")), false)
 	default:
-		x.gateway.work.Go(func() { s.handle(x.gateway.ctx, m, s.posted) })
+		x.handleSSE(s, m)
 	}
+	x.w.WriteHeader(http.StatusAccepted)
+}
+
+// beginSSE puts a session in the place of the one that waited for an initialize request.
+func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
+	s := newSession(waited.id, x.view.newPeer(x.user, m.Params))
+	s.posted, s.calls = waited.posted, waited.calls
+	g := x.gateway
+	g.mu.Lock()
+	ok := g.sessions[s.id] == waited // else it has ended, or has begun
+	if ok {
+		g.sessions[s.id] = s
+	}
+	g.mu.Unlock()
+	if !ok {
+		s.cancel()
+		return
+	}
+	waited.cancel()
+	s.posted.put(response(m.ID, x.view.initialize(s.peer.revision), nil), false)
+}
+
+// handleSSE answers a request, which Shutdown waits for.
+func (x *exchange) handleSSE(s *clientSession, m *jsonscan.Message) {
+	g := x.gateway
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.draining {
+		s.posted.put(response(m.ID, nil, failure(codeBusy, "the gateway is shutting down")), false)
+		return
+	}
+	s.calls.Add(1)
+	g.work.Go(func() {
+		defer s.calls.Done()
+		s.handle(g.ctx, m, s.posted)
+	})
 }

@@ -15,8 +15,8 @@ import (
 // out, one a line, as a program does for the client that has started it. It speaks all
 // revisions. Path is that of the view, such as /mcp, /p/work/mcp or /s/github/mcp; empty means /mcp.
 //
-// It returns nil when in ends, and else when ctx ends, the gateway is closed, or out cannot be written. The reading of in
-// may go on until it returns something.
+// It returns nil when in ends and what was asked for is answered, and else when ctx ends, the gateway is closed, or
+// out cannot be written. A read of in, and a write to out, may go on until they return something.
 func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out io.Writer) error {
 	if path == "" {
 		path = "/mcp"
@@ -25,41 +25,51 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	if v == nil || rest != "/mcp" && rest != "" {
 		return errors.New("gateway: there is no view at " + path)
 	}
-	if !g.begin() {
-		return ErrClosed
+	if err := g.begin(); err != nil {
+		return err
 	}
 	defer g.end()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &pipe{gateway: g, view: v, out: newStream(""), under: map[string]*running{}}
+	c := &pipe{gateway: g, view: v, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
 	reader, _ := c.out.attach(-1)
 	defer c.out.detach(reader)
 	read := make(chan error, 1)
 	lines := make(chan []byte)
 	go readLines(in, g.opts.MaxMessage, lines, read, ctx.Done())
 	written := make(chan error, 1)
-	var writer sync.WaitGroup
-	writer.Go(func() { written <- c.write(out, reader) })
+	go func() {
+		defer close(written)
+		written <- c.write(out, reader)
+	}()
 	defer func() {
 		c.close()
 		c.work.Wait()
 		c.out.end()
-		writer.Wait()
+		select {
+		case <-written:
+		case <-ctx.Done(): // the client may never read the rest
+		case <-g.ctx.Done():
+		}
 	}()
 	for {
+		next := lines
+		if c.out.isFull() {
+			next = nil // the client has to read first
+		}
 		select {
-		case line := <-lines:
+		case line := <-next:
 			c.take(ctx, line)
+		case <-c.room:
 		case err := <-read:
-			c.drain()
+			c.drain(ctx)
 			return err
 		case err := <-written:
-			cancel()
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-g.drains:
-			c.drain()
+			c.drain(ctx)
 			return nil
 		}
 	}
@@ -87,14 +97,15 @@ func readLines(in io.Reader, most int64, lines chan<- []byte, ended chan<- error
 	}
 }
 
-// readLine reads a line. One that is too long is left out, but for its beginning.
+// readLine reads a line. In the place of one that is too long stands a byte that is no JSON.
 func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
+	long := false
 	for {
 		part, err := r.ReadSlice('\n')
-		if int64(len(line)+len(part)) <= most {
+		if long = long || int64(len(line)+len(part)) > most; long {
+			line = []byte{0}
+		} else {
 			line = append(line, part...)
-		} else if line == nil || line[0] != 0 {
-			line = []byte{0} // which is no JSON
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return line, err
@@ -107,6 +118,7 @@ type pipe struct {
 	gateway *Gateway
 	view    *view
 	out     *stream
+	room    chan struct{}  // capacity 1: something was written
 	session *clientSession // after initialize
 	work    sync.WaitGroup
 
@@ -121,12 +133,17 @@ func (c *pipe) write(out io.Writer, reader int) error {
 		for {
 			m, _, ok, over := c.out.take(reader)
 			if ok {
-				buf = append(append(buf, m...), '\n')
-				continue
+				if buf = append(append(buf, m...), '\n'); len(buf) < 64<<10 {
+					continue
+				}
 			}
 			if len(buf) > 0 {
 				if _, err := out.Write(buf); err != nil {
 					return err
+				}
+				select {
+				case c.room <- struct{}{}:
+				default:
 				}
 			}
 			if buf = buf[:0]; cap(buf) > 64<<10 {
@@ -135,22 +152,25 @@ func (c *pipe) write(out io.Writer, reader int) error {
 			if over {
 				return nil
 			}
-			break
+			if !ok {
+				break
+			}
 		}
 	}
 	return nil
 }
 
-// drain waits for the requests under way.
-func (c *pipe) drain() { c.work.Wait() }
+// drain waits for the requests under way, which ctx ends.
+func (c *pipe) drain(ctx context.Context) {
+	defer context.AfterFunc(ctx, c.close)()
+	c.work.Wait()
+}
 
 // close ends all that is done for the client.
 func (c *pipe) close() {
 	if c.session != nil {
-		c.gateway.mu.Lock()
-		delete(c.gateway.sessions, c.session.id)
-		c.gateway.mu.Unlock()
-		c.session.end()
+		c.gateway.endSession(c.session.id)
+		c.session.end() // if the gateway has forgotten it already
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,7 +226,7 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 		return
 	}
 	s := newSession(newID(), c.view.newPeer("", m.Params))
-	s.listening = c.out
+	s.posted = c.out
 	c.session = s
 	c.gateway.mu.Lock()
 	c.gateway.sessions[s.id] = s

@@ -11,6 +11,9 @@ const (
 	// wait for a slow client before notifications that can be missed are dropped.
 	keptEvents = 1024
 	keptBytes  = 1 << 20
+	// maxWaiting bounds the answers that wait for a client on the one stream of its connection: while there
+	// are more, it makes no further requests.
+	maxWaiting = 16 << 20
 	// resumeWithin is how long the questions on a stream wait for a client that has lost it.
 	resumeWithin = 5 * time.Second
 )
@@ -30,7 +33,7 @@ type stream struct {
 	dropped int
 	ended   bool
 	readers int           // attached so far
-	present bool          // the last one is there still
+	present bool          // the last one is there still, and may take
 	gone    chan struct{} // closed when no reader has come for a while
 	timer   *time.Timer   // that closes gone
 }
@@ -87,11 +90,11 @@ func (s *stream) end() {
 }
 
 // take returns the next message and its number, for the given reader. Ok is false if there is none now;
-// over says that none will come, or that another reader has taken its place.
+// over says that none will come, or that the reader was detached, or another has taken its place.
 func (s *stream) take(reader int) (m json.RawMessage, number int, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if reader != s.readers {
+	if reader != s.readers || !s.present {
 		return nil, 0, false, true
 	}
 	if s.next == s.first+len(s.events) {
@@ -103,23 +106,22 @@ func (s *stream) take(reader int) (m json.RawMessage, number int, ok, over bool)
 	return m, number, true, false
 }
 
-// attach makes the caller the reader of the stream, behind the message of the given number, or
-// behind what was taken last if that is negative. It reports false if what comes then is not kept any more.
-func (s *stream) attach(after int) (reader int, ok bool) {
+// attach makes the caller the reader of the stream, from the message of the given number on, or
+// behind what was taken last if that is negative. It reports false if that message is not kept any more.
+func (s *stream) attach(from int) (reader int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if after >= 0 {
-		if after+1 < s.first || after+1 > s.first+len(s.events) {
+	if from >= 0 {
+		if from < s.first || from > s.first+len(s.events) {
 			return 0, false
 		}
-		s.next = after + 1
+		s.next = from
 	}
 	s.readers++
-	s.present = true
-	if s.timer == nil || !s.timer.Stop() {
+	if !s.present && (s.timer == nil || !s.timer.Stop()) {
 		s.gone = make(chan struct{})
 	}
-	s.timer = nil
+	s.present, s.timer = true, nil
 	s.signal()
 	return s.readers, true
 }
@@ -138,6 +140,20 @@ func (s *stream) detach(reader int) {
 		wait = 0 // it cannot come back
 	}
 	s.timer = time.AfterFunc(wait, func() { close(gone) })
+}
+
+// isFull reports whether so much waits for the client that it should take that first.
+func (s *stream) isFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id == "" && s.bytes >= maxWaiting
+}
+
+// size returns how many bytes the stream holds.
+func (s *stream) size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
 }
 
 // hasReader reports whether a client reads the stream.

@@ -10,11 +10,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
+// maxURI bounds the address of a resource to which a client subscribes: it is kept.
+const maxURI = 8 << 10
+
 // subscribe answers resources/subscribe.
 func (r *request) subscribe() *mcp.JSONRPCError {
 	address := str(r.params.uri)
-	if address == "" {
-		return invalidParams("params.uri is missing")
+	if address == "" || len(address) > maxURI {
+		return invalidParams("params.uri is missing, or has more than %d bytes", maxURI)
 	}
 	server, uri, err := r.peer.view.uri(address)
 	if err != nil {
@@ -65,7 +68,7 @@ func (r *request) unsubscribe() *mcp.JSONRPCError {
 // channel gets one value: nil when the server has agreed, or why there will be nothing.
 func (g *Gateway) follow(ctx context.Context, v *view, server, uri string, changed func(address string)) <-chan error {
 	agreed := make(chan error, 1)
-	g.work.Go(func() {
+	spawned := g.spawn(func() {
 		first := true
 		for address, err := range g.content.ResourceUpdates(ctx, content.Address(server, uri)) {
 			if err != nil {
@@ -87,6 +90,9 @@ func (g *Gateway) follow(ctx context.Context, v *view, server, uri string, chang
 			agreed <- errors.New("the subscription has ended")
 		}
 	})
+	if !spawned {
+		agreed <- ErrClosed
+	}
 	return agreed
 }
 
@@ -116,11 +122,15 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	}
 	ctx = r.peer.context(ctx)
 	var uris []string
+	tried := 0
 	if f.Subscribe {
 		for item := range jsonscan.Elements(member(wanted, "resourceSubscriptions")) {
 			address, _ := jsonscan.String(item)
 			server, uri, err := v.uri(address)
-			if err != nil || len(uris) >= maxSubscribed {
+			if tried++; tried > maxSubscribed {
+				break
+			}
+			if err != nil || len(address) > maxURI {
 				continue
 			}
 			agreed := g.follow(ctx, v, server, uri, func(changed string) {

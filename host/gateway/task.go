@@ -80,8 +80,7 @@ func (r *request) serveTask(context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	case "tasks/get":
 		return nil, marshal(j.task()), nil
 	case "tasks/result":
-		j.progress.wants(r)
-		j.attach(r.out)
+		j.attach(r)
 		return j, nil, nil
 	case "tasks/cancel":
 		if j.isDone() {
@@ -102,7 +101,7 @@ func (r *request) listTasks() json.RawMessage {
 	g := r.gateway
 	g.mu.Lock()
 	var mine []*job
-	for _, j := range g.jobs {
+	for _, j := range g.jobs.byID {
 		if r.peer.owns(j.peer) {
 			mine = append(mine, j)
 		}

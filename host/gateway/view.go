@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,9 +23,8 @@ type view struct {
 	servers []*glob.Pattern
 	tools   []*glob.Pattern
 
-	mu         sync.Mutex // guards the following
-	catalogues map[catalogueKey]*catalogue
-	listed     uint64 // hash of the tools that clients were last told of
+	mu    sync.Mutex // guards the following
+	lists catalogues
 }
 
 // makeViews makes the view of everything and those of profiles.
@@ -47,7 +45,7 @@ func (g *Gateway) makeViews(profiles map[string]Profile) error {
 }
 
 // viewOf returns the view at a URL path, and the rest of the path; nil if there is none. Those of
-// servers are made when they are first used.
+// servers are made when they are first used, and forgotten when their server is.
 func (g *Gateway) viewOf(path string) (*view, string) {
 	base := ""
 	rest := path
@@ -59,19 +57,30 @@ func (g *Gateway) viewOf(path string) (*view, string) {
 		}
 	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	v := g.views[base]
-	if server, ok := strings.CutPrefix(base, "/s/"); ok {
-		switch exists := g.statusOf(server) != nil; {
-		case !exists:
-			delete(g.views, base)
-			return nil, ""
-		case v == nil:
-			v = &view{gateway: g, path: base, server: server}
-			g.views[base] = v
-		}
+	g.mu.Unlock()
+	server, ok := strings.CutPrefix(base, "/s/")
+	if v != nil || !ok || g.statusOf(server) == nil {
+		return v, rest
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v = g.views[base]; v == nil {
+		v = &view{gateway: g, path: base, server: server}
+		g.views[base] = v
 	}
 	return v, rest
+}
+
+// forgetViews forgets the views of servers that are not among those of the given names.
+func (g *Gateway) forgetViews(servers map[string]listVersions) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for path, v := range g.views {
+		if _, ok := servers[v.server]; !ok && v.server != "" {
+			delete(g.views, path)
+		}
+	}
 }
 
 // statusOf returns where a server stands, or nil if there is none of the name.
@@ -105,9 +114,26 @@ func (v *view) hasServer(name string) bool {
 	return fits(v.servers, name)
 }
 
-// hasTool reports whether the view shows the tool.
+// hasTool reports whether the view shows the tool, or would if that were not hidden. A part of the belt has no hidden
+// tools: those find and call the tools of all of it.
 func (v *view) hasTool(d *registry.Definition) bool {
+	if part := len(v.servers)+len(v.tools) > 0 || v.profile.ReadOnly; part && v.gateway.isHidden(d) {
+		return false
+	}
 	return v.hasServer(d.Origin.Server) && fits(v.tools, d.Name) && (!v.profile.ReadOnly || d.Hints().ReadOnly)
+}
+
+// isHidden reports whether a tool of the program is one that [registry.Registry.AddHidden] added.
+func (g *Gateway) isHidden(d *registry.Definition) bool {
+	if d.Origin.Server != "" {
+		return false
+	}
+	s := g.host.Registry().Snapshot()
+	_, known := s.Lookup(d.Name)
+	_, listed := slices.BinarySearchFunc(s.Tools(), d.Name, func(t registry.Tool, name string) int {
+		return strings.Compare(t.Definition().Name, name)
+	})
+	return known && !listed
 }
 
 // fits reports whether a name fits one of the patterns, or there are none.
@@ -189,11 +215,4 @@ func (v *view) features() features {
 		f.Logging = f.Logging || caps.Logging != nil
 	}
 	return f
-}
-
-// withUser is the key of no value: the user of a request stands in its context by
-// session.WithUser.
-func (v *view) callable(ctx context.Context) []registry.Tool {
-	all := v.gateway.host.Registry().Callable(ctx)
-	return slices.DeleteFunc(slices.Clone(all), func(t registry.Tool) bool { return !v.hasTool(t.Definition()) })
 }

@@ -1,32 +1,49 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // changesApart is how far notifications of changed lists are apart.
 const changesApart = 250 * time.Millisecond
 
-// watchTools tells clients when the tools of their view change.
+// watchTools tells clients when the tools of their view change. What that costs grows with the tools, and
+// with what changed for each view.
 func (g *Gateway) watchTools() {
-	first := true
-	for range g.host.Registry().Watch(g.ctx) {
-		g.eachView(func(v *view) {
-			c := v.build(g.ctx, catalogueKey{room: 64 - g.opts.ClientPrefix}, 0)
-			v.mu.Lock()
-			changed := v.listed != c.hash
-			v.listed = c.hash
-			v.mu.Unlock()
-			if changed && !first && v.server == "" {
-				g.notify(v, "notifications/tools/list_changed", "toolsListChanged")
+	var before map[string]*registry.Definition
+	for s := range g.host.Registry().Watch(g.ctx) {
+		now := make(map[string]*registry.Definition, len(s.Tools()))
+		var changed []*registry.Definition // as they were, and as they are
+		for _, t := range s.Tools() {
+			d := t.Definition()
+			now[d.Name] = d
+			switch old := before[d.Name]; {
+			case old == nil:
+				changed = append(changed, d)
+			case old != d && !bytes.Equal(toolJSON(old, d.Name), toolJSON(d, d.Name)):
+				changed = append(changed, old, d)
 			}
-		})
-		first = false
+		}
+		for name, old := range before {
+			if now[name] == nil {
+				changed = append(changed, old)
+			}
+		}
+		if before != nil && len(changed) > 0 {
+			g.notify("notifications/tools/list_changed", "toolsListChanged", func(v *view) bool {
+				return v.server == "" && slices.ContainsFunc(changed, v.hasTool) // of one server, watchServers tells
+			})
+		}
+		before = now
 		if !g.rest(changesApart) {
 			return
 		}
@@ -71,17 +88,12 @@ func (g *Gateway) watchServers() {
 			}
 		}
 		before = now
-		g.eachView(func(v *view) {
-			if v.server != "" && tools[v.server] { // as the server says, if nothing is changed in the end
-				g.notify(v, "notifications/tools/list_changed", "toolsListChanged")
-			}
-			if v.anyOf(resources) {
-				g.notify(v, "notifications/resources/list_changed", "resourcesListChanged")
-			}
-			if v.anyOf(prompts) {
-				g.notify(v, "notifications/prompts/list_changed", "promptsListChanged")
-			}
+		g.forgetViews(now)
+		g.notify("notifications/tools/list_changed", "toolsListChanged", func(v *view) bool {
+			return v.server != "" && tools[v.server] // as the server says, if nothing is changed in the end
 		})
+		g.notify("notifications/resources/list_changed", "resourcesListChanged", func(v *view) bool { return v.anyOf(resources) })
+		g.notify("notifications/prompts/list_changed", "promptsListChanged", func(v *view) bool { return v.anyOf(prompts) })
 		if !g.rest(changesApart) {
 			return
 		}
@@ -98,18 +110,27 @@ func (v *view) anyOf(servers map[string]bool) bool {
 	return false
 }
 
-// notify tells the clients of a view of a change: those with sessions, and those that listen for it.
-func (g *Gateway) notify(v *view, method, wanted string) {
+// notify tells the clients of the views that changed: those with sessions, and those that listen for it.
+func (g *Gateway) notify(method, wanted string, changed func(*view) bool) {
+	told := map[*view]bool{}
+	g.eachView(func(v *view) {
+		if changed(v) {
+			told[v] = true
+		}
+	})
+	if len(told) == 0 {
+		return
+	}
 	g.mu.Lock()
 	var sessions []*clientSession
 	for _, s := range g.sessions {
-		if s.peer.view == v {
+		if told[s.peer.view] {
 			sessions = append(sessions, s)
 		}
 	}
 	var listeners []*listener
 	for l := range g.listeners {
-		if l.peer.view == v && l.lists[wanted] {
+		if told[l.peer.view] && l.lists[wanted] {
 			listeners = append(listeners, l)
 		}
 	}
@@ -133,31 +154,38 @@ func (g *Gateway) wantLevel(ctx context.Context, fits func(server string) bool, 
 	g.level = level
 	g.mu.Unlock()
 	user, _ := session.UserOf(ctx)
+	var all sync.WaitGroup // one server that hangs holds up no other
 	for _, s := range g.host.Servers() {
 		if !fits(s.Name) || s.Stage != host.StageReady {
 			continue
 		}
 		key := session.Key{User: user, Server: s.Name}
-		_ = g.host.WithClient(ctx, key, func(ctx context.Context, c *mcp.Client) error {
-			now := toldLevel{c, level}
-			g.mu.Lock()
-			before := g.told[key]
-			g.mu.Unlock()
-			if before == now {
-				return nil
-			}
-			if err := c.SetLogLevel(ctx, level); err != nil {
-				return err
-			}
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			if len(g.told) >= maxTold {
-				clear(g.told)
-			}
-			g.told[key] = now
-			return nil
+		all.Go(func() {
+			_ = g.host.WithClient(ctx, key, func(ctx context.Context, c *mcp.Client) error { return g.tellLevel(ctx, key, c, level) })
 		})
 	}
+	all.Wait()
+}
+
+// tellLevel has a server log from a level, unless it was told so.
+func (g *Gateway) tellLevel(ctx context.Context, key session.Key, c *mcp.Client, level mcp.LoggingLevel) error {
+	now := toldLevel{c, level}
+	g.mu.Lock()
+	before := g.told[key]
+	g.mu.Unlock()
+	if before == now {
+		return nil
+	}
+	if err := c.SetLogLevel(ctx, level); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.told) >= maxTold {
+		clear(g.told)
+	}
+	g.told[key] = now
+	return nil
 }
 
 // A toldLevel is the level that a connection was told.

@@ -1,0 +1,158 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// get opens the listening stream of a session, or resumes a stream that the client has lost. Without
+// a session it begins one of revision 2024-11-05.
+func (x *exchange) get() {
+	if !x.accepts(typeEvents) || x.r.Header.Get("Accept") == "" {
+		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
+		return
+	}
+	if x.r.Header.Get(headerSession) == "" && x.r.Header.Get(headerRevision) == "" {
+		x.serveSSE()
+		return
+	}
+	s := x.session()
+	if s == nil {
+		return
+	}
+	out, from := s.listen(), -1
+	select {
+	case <-x.gateway.drains:
+		s.endListening()
+	default: // Shutdown will
+	}
+	if event := x.r.Header.Get(headerEvent); event != "" {
+		id, number, _ := strings.Cut(event, "-")
+		n, err := strconv.ParseInt(number, 10, 32) // -1 is that of the event without a message
+		if err != nil || n < -1 {
+			writeText(x.w, http.StatusBadRequest, "the Last-Event-ID is not one of the gateway's")
+			return
+		}
+		if out = s.resumable(id); out == nil {
+			writeText(x.w, http.StatusNotFound, "the stream is not kept any more")
+			return
+		}
+		from = int(n) + 1
+	}
+	x.stream(out, from)
+}
+
+// stream sends all that a stream has to the client, until it ends.
+func (x *exchange) stream(out *stream, from int) {
+	reader, ok := out.attach(from)
+	if !ok {
+		writeText(x.w, http.StatusNotFound, "what follows the Last-Event-ID is not kept any more")
+		return
+	}
+	defer out.detach(reader)
+	e := x.events(out, reader)
+	tick := time.NewTicker(commentEvery)
+	defer tick.Stop()
+	for {
+		if over := e.drain(); over {
+			return
+		}
+		select {
+		case <-out.ready:
+		case <-tick.C:
+			e.comment()
+		case <-x.r.Context().Done():
+			return
+		case <-x.gateway.ctx.Done():
+			return
+		}
+	}
+}
+
+// events begins a response of server-sent events with what a stream has.
+func (x *exchange) events(out *stream, reader int) *eventWriter {
+	h := x.w.Header()
+	h.Set("Content-Type", typeEvents)
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	return &eventWriter{exchange: x, out: out, reader: reader}
+}
+
+// An eventWriter writes a stream as server-sent events. Only the goroutine of the HTTP request uses it.
+type eventWriter struct {
+	exchange *exchange
+	out      *stream
+	reader   int
+	begun    bool
+	failed   bool
+	buf      []byte
+}
+
+// drain writes what there is, and reports whether nothing more will come, or can be written.
+func (e *eventWriter) drain() bool {
+	for !e.failed {
+		m, number, ok, over := e.out.take(e.reader)
+		if !ok {
+			e.write()
+			return over || e.failed
+		}
+		if e.event(m, number); len(e.buf) >= 64<<10 {
+			e.write()
+		}
+	}
+	return true
+}
+
+func (e *eventWriter) event(m json.RawMessage, number int) {
+	if e.out.id != "" {
+		e.buf = append(e.buf, "id: "+e.out.id+"-"+strconv.Itoa(number)+"\n"...)
+	}
+	e.buf = append(append(append(e.buf, "data: "...), m...), "\n\n"...)
+}
+
+// prime begins with an event without a message, by which the client can resume a stream that it
+// loses before there is one, and with the time after which it should try that. It is written with what comes next.
+func (e *eventWriter) prime() {
+	if e.out.id != "" {
+		e.buf = append(e.buf, "id: "+e.out.id+"--1\nretry: 1000\ndata: \n\n"...)
+	}
+}
+
+func (e *eventWriter) comment() {
+	e.buf = append(e.buf, ": \n\n"...)
+	e.write()
+}
+
+func (e *eventWriter) write() {
+	if len(e.buf) == 0 && e.begun || e.failed {
+		return
+	}
+	if !e.begun {
+		e.begun = true
+		e.exchange.w.WriteHeader(http.StatusOK)
+	}
+	_ = e.exchange.control.SetWriteDeadline(time.Now().Add(writeWithin))
+	_, err := e.exchange.w.Write(e.buf)
+	if err == nil {
+		err = e.exchange.control.Flush()
+	}
+	e.failed = err != nil
+	if e.buf = e.buf[:0]; cap(e.buf) > 64<<10 {
+		e.buf = nil
+	}
+}
+
+// openEvents begins a stream with the messages about a request.
+func (x *exchange) openEvents(r *request, reader int) *eventWriter {
+	if s := r.peer.session; s != nil {
+		s.keep(r.out)
+	}
+	e := x.events(r.out, reader)
+	if r.peer.revision == newestSession {
+		e.prime()
+	}
+	return e
+}

@@ -1,0 +1,110 @@
+package gateway
+
+import "time"
+
+// Bounds of the jobs that wait to be asked for by their ids.
+const (
+	maxParked = 10_000
+	// maxParkedOf bounds those of one user, so that one cannot take the room of all.
+	maxParkedOf = 1000
+	// maxParkedBytes bounds the results that wait to be fetched. The oldest are forgotten.
+	maxParkedBytes = 256 << 20
+	// resultKept is how long the result of a job is kept that was not fetched.
+	resultKept = 10 * time.Minute
+)
+
+// parkedJobs are the jobs that clients can ask for by their ids. The mutex of the Gateway guards them.
+type parkedJobs struct {
+	byID  map[string]*job
+	users map[string]int // how many each named user has
+	bytes int            // of the results
+}
+
+func (p *parkedJobs) remove(j *job) {
+	if p.byID[j.id] != j {
+		return
+	}
+	delete(p.byID, j.id)
+	p.bytes -= j.weight
+	j.weight = 0
+	if p.users[j.peer.user]--; p.users[j.peer.user] <= 0 {
+		delete(p.users, j.peer.user)
+	}
+}
+
+// park keeps the job for a client that will ask for it by its id. It reports false if there are too
+// many.
+func (g *Gateway) park(j *job, keep time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := &g.jobs
+	if p.byID[j.id] == nil {
+		user := j.peer.user
+		if len(p.byID) >= maxParked || user != "" && p.users[user] >= maxParkedOf {
+			return false
+		}
+		p.byID[j.id] = j
+		p.users[user]++
+	}
+	j.mu.Lock()
+	j.parked = true
+	if keep > 0 {
+		j.keep = keep
+	}
+	j.mu.Unlock()
+	g.weighLocked(j)
+	return true
+}
+
+// unpark forgets a job whose result was fetched.
+func (g *Gateway) unpark(j *job) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.jobs.remove(j)
+}
+
+// weigh counts the result of a job that has ended, and forgets the oldest results if all together are
+// too large.
+func (g *Gateway) weigh(j *job) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.weighLocked(j)
+}
+
+func (g *Gateway) weighLocked(j *job) {
+	p := &g.jobs
+	if p.byID[j.id] != j || j.weight > 0 || !j.isDone() {
+		return
+	}
+	j.weight = len(j.result)
+	for p.bytes += j.weight; p.bytes > maxParkedBytes; {
+		var oldest *job
+		for _, other := range p.byID {
+			if other.weight > 0 && (oldest == nil || other.ended.Before(oldest.ended)) {
+				oldest = other
+			}
+		}
+		p.remove(oldest)
+	}
+}
+
+// parked returns the job of that id if the peer may have it.
+func (g *Gateway) parked(p *peer, id string) *job {
+	g.mu.Lock()
+	j := g.jobs.byID[id]
+	g.mu.Unlock()
+	if j == nil || !p.owns(j.peer) {
+		return nil
+	}
+	return j
+}
+
+// forgettable reports whether nobody has fetched the result for too long, or can.
+func (j *job) forgettable(now time.Time) bool {
+	if s := j.peer.session; s != nil && s.ctx.Err() != nil {
+		return true
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !j.ended.IsZero() && now.Sub(j.ended) > j.keep
+}

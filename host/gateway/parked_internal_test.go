@@ -1,0 +1,145 @@
+package gateway
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+)
+
+// Jobs that wait to be asked for are bounded: all, those of one user, and their results.
+func TestParkedBounds(t *testing.T) {
+	g := &Gateway{jobs: parkedJobs{byID: map[string]*job{}, users: map[string]int{}}}
+	add := func(user string, size int, ended time.Time) (*job, bool) {
+		j := &job{id: newID(), peer: &peer{user: user}, done: make(chan struct{}), result: make(json.RawMessage, size), ended: ended, keep: time.Minute}
+		close(j.done)
+		return j, g.park(j, 0)
+	}
+	began := time.Now()
+	for range maxParkedOf {
+		if _, ok := add("a", 1, began); !ok {
+			t.Fatal("got a refusal, want room")
+		}
+	}
+	if _, ok := add("a", 1, began); ok {
+		t.Errorf("got room for one user without end, want a refusal")
+	}
+	old, ok := add("b", maxParkedBytes/2, began.Add(-time.Second))
+	if !ok {
+		t.Errorf("got a refusal of another user, want room")
+	}
+	if g.parked(old.peer, old.id) == nil || g.parked(old.peer, old.id) != nil && g.parked(&peer{user: "c"}, old.id) != nil {
+		t.Errorf("got the job for others, or not for its own peer, want it for its peer alone")
+	}
+	for i := range 2 {
+		add("b", maxParkedBytes/2, began.Add(time.Duration(i)*time.Second))
+	}
+	if g.jobs.byID[old.id] != nil {
+		t.Errorf("got the oldest result kept, want it forgotten")
+	}
+	if g.jobs.bytes > maxParkedBytes {
+		t.Errorf("got %d bytes kept, want at most %d", g.jobs.bytes, maxParkedBytes)
+	}
+	for range 2 * maxParked {
+		add("", 0, began)
+	}
+	if got := len(g.jobs.byID); got != maxParked {
+		t.Errorf("got %d jobs, want %d", got, maxParked)
+	}
+	g.sweepAt(began.Add(time.Hour))
+	if len(g.jobs.byID) != 0 || len(g.jobs.users) != 0 || g.jobs.bytes != 0 {
+		t.Errorf("got %d jobs of %d users with %d bytes, want none", len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes)
+	}
+}
+
+// What is taken by a reader that has left is there for the next, and what was never taken is not lost.
+func TestStreamResumes(t *testing.T) {
+	s := newStream("x")
+	first, _ := s.attach(-1)
+	for _, m := range []string{"0", "1", "2"} {
+		s.put(json.RawMessage(m), false)
+	}
+	take := func(reader int) string {
+		var all string
+		for {
+			m, _, ok, _ := s.take(reader)
+			if !ok {
+				return all
+			}
+			all += string(m)
+		}
+	}
+	if got := take(first); got != "012" {
+		t.Errorf("got %q, want 012", got)
+	}
+	lost := s.lost()
+	second, ok := s.attach(0) // in the place of the first
+	if !ok {
+		t.Fatal("got no place in the stream, want one")
+	}
+	if got := take(first); got != "" {
+		t.Errorf("got %q for the first reader, want nothing", got)
+	}
+	if got := take(second); got != "012" {
+		t.Errorf("got %q, want 012", got)
+	}
+	if s.lost() != lost {
+		t.Errorf("got another channel for a reader in the place of another, want the same")
+	}
+	s.detach(second)
+	s.put(json.RawMessage("3"), false)
+	if got := take(second); got != "" {
+		t.Errorf("got %q for a reader that left, want nothing", got)
+	}
+	third, _ := s.attach(-1)
+	if got := take(third); got != "3" {
+		t.Errorf("got %q, want 3", got)
+	}
+	if _, ok := s.attach(5); ok {
+		t.Errorf("got a place behind the end, want none")
+	}
+	s.detach(third)
+	s.detach(third)
+}
+
+// Notifications that wait are bounded, answers are not lost.
+func TestStreamDrops(t *testing.T) {
+	s := newStream("")
+	for range 3 * keptEvents {
+		s.put(json.RawMessage("1"), true)
+	}
+	s.put(json.RawMessage("2"), false)
+	if got := len(s.events); got != keptEvents+1 {
+		t.Errorf("got %d messages, want %d", got, keptEvents+1)
+	}
+	s = newStream("")
+	for range 3 {
+		s.put(make(json.RawMessage, keptBytes), true)
+	}
+	if got := len(s.events); got != 1 {
+		t.Errorf("got %d messages, want 1", got)
+	}
+}
+
+// A session keeps few streams to resume, and little in them.
+func TestAnswersKept(t *testing.T) {
+	s := &clientSession{}
+	for range 10 * maxAnswers {
+		out := newStream(newID())
+		out.put(make(json.RawMessage, keptBytes), false)
+		out.end()
+		s.keep(out)
+	}
+	size := 0
+	for _, out := range s.answers {
+		size += out.size()
+	}
+	if size > maxAnswerBytes+keptBytes {
+		t.Errorf("got %d bytes kept, want at most %d", size, maxAnswerBytes+keptBytes)
+	}
+	for range 10 * maxAnswers {
+		s.keep(newStream(newID()))
+	}
+	if got := len(s.answers); got != maxAnswers {
+		t.Errorf("got %d streams kept, want %d", got, maxAnswers)
+	}
+}
