@@ -1,5 +1,7 @@
 package gateway
 
+//lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
+
 import (
 	"context"
 	"encoding/json"
@@ -21,6 +23,9 @@ import (
 //
 // Call it before the host is made.
 func Prepare(o *host.Options) {
+	if o == nil {
+		return
+	}
 	c := &o.Client
 	if c.MaxQuestions == 0 {
 		c.MaxQuestions = -1 // a session has a limit of its own

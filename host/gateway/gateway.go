@@ -1,5 +1,7 @@
 package gateway
 
+//lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
+
 import (
 	"context"
 	"crypto/rand"
@@ -90,8 +92,8 @@ type Profile struct {
 	Names map[string]string
 }
 
-// A Gateway serves the servers of a host as one MCP server. Make one with [New]. Its
-// methods are safe for concurrent use.
+// A Gateway serves the servers of a host as one MCP server. Make one with [New]; the zero
+// Gateway is a closed one. Its methods are safe for concurrent use.
 type Gateway struct {
 	host    *host.Host
 	content *content.Content
@@ -118,8 +120,8 @@ type Gateway struct {
 // New returns a gateway to the servers of h. It fails if h is nil, or a pattern of a profile is wrong.
 // Close it before the host.
 func New(h *host.Host, opts *Options) (*Gateway, error) {
-	if h == nil {
-		return nil, errors.New("gateway: the host is nil")
+	if h == nil || h.Registry() == nil {
+		return nil, errors.New("gateway: the host is nil, or was not made by package host")
 	}
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), told: map[session.Key]toldLevel{},
@@ -173,6 +175,9 @@ func limit[T ~int | ~int64](value *T, def T) {
 // closes the gateway. If ctx ends before that, the gateway is closed at once and the error is
 // that of ctx.
 func (g *Gateway) Shutdown(ctx context.Context) error {
+	if g.host == nil {
+		return nil
+	}
 	g.mu.Lock()
 	g.drainLocked()
 	if g.busy > 0 && g.idle == nil {
@@ -198,6 +203,9 @@ func (g *Gateway) Shutdown(ctx context.Context) error {
 // Close ends all sessions and streams, cancels the calls under way, and waits for them. It
 // does not close the host.
 func (g *Gateway) Close() error {
+	if g.host == nil {
+		return nil
+	}
 	g.mu.Lock()
 	g.drainLocked()
 	sessions := g.sessions

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -51,6 +52,13 @@ const (
 //
 // Wherever /mcp stands, so may /mcp/, and /readyz stands below each view.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case nils.Is(w) || w.Header() == nil || r == nil || r.URL == nil:
+		return // no server calls it so
+	case g.host == nil:
+		writeText(w, http.StatusServiceUnavailable, ErrClosed.Error())
+		return
+	}
 	if r.URL.Path == "/healthz" {
 		writeText(w, http.StatusOK, "ok")
 		return

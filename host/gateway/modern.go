@@ -1,5 +1,7 @@
 package gateway
 
+//lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
+
 import (
 	"encoding/json"
 	"net/http"

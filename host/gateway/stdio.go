@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
 // ServeStdio serves one client that writes its messages into in and reads those of the gateway from
@@ -18,6 +19,12 @@ import (
 // It returns nil when in ends and what was asked for is answered, and else when ctx ends, the gateway is closed, or
 // out cannot be written. A read of in, and a write to out, may go on until they return something.
 func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out io.Writer) error {
+	switch {
+	case g.host == nil:
+		return ErrClosed
+	case nils.Is(in) || nils.Is(out):
+		return errors.New("gateway: there is nothing to read from, or to write to")
+	}
 	if path == "" {
 		path = "/mcp"
 	}

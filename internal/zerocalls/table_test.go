@@ -180,10 +180,10 @@ var functions = []function{
 	{"session.WithUser", session.WithUser},
 	{"storage.CheckName", storage.CheckName},
 	{"storage.NewMemory", storage.NewMemory},
+	{"loginpath.Read", loginpath.Read},
 	{"transport.BaseEnv", transport.BaseEnv},
 	{"transport.BaseEnvNames", transport.BaseEnvNames},
 	{"transport.Bearer", transport.Bearer},
-	{"transport/loginpath.Read", loginpath.Read},
 	{"transport.NewRoundTripper", transport.NewRoundTripper},
 }
 
@@ -538,6 +538,7 @@ var types = []any{
 	(*transport.Pipe)(nil),
 	(*transport.RedirectError)(nil),
 	(*transport.SSE)(nil),
+	(*transport.Session)(nil),
 	(*transport.Socket)(nil),
 	(*transport.StartError)(nil),
 	(*transport.StatusError)(nil),
