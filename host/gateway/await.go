@@ -151,10 +151,13 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 		withdrawn = under.withdrawn
 	}
 	var e *eventWriter
-	write := func() {
+	open := func() {
 		if e == nil {
 			e = x.openEvents(r, reader)
 		}
+	}
+	write := func() {
+		open()
 		e.drain()
 	}
 	o := outlet{gone: x.r.Context().Done(), lost: func() {
@@ -170,7 +173,7 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 	switch {
 	case answer != nil:
 		if reader != 0 && (r.out.hasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
-			write()
+			open()
 		}
 		x.finish(r, e, answer, status)
 	case reader != 0:

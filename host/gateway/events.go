@@ -96,11 +96,11 @@ func (e *eventWriter) drain() bool {
 	for !e.failed {
 		m, number, ok, over := e.out.take(e.reader)
 		if !ok {
-			e.write()
+			e.write(over)
 			return over || e.failed
 		}
 		if e.event(m, number); len(e.buf) >= 64<<10 {
-			e.write()
+			e.write(false)
 		}
 	}
 	return true
@@ -123,20 +123,25 @@ func (e *eventWriter) prime() {
 
 func (e *eventWriter) comment() {
 	e.buf = append(e.buf, ": \n\n"...)
-	e.write()
+	e.write(false)
 }
 
-func (e *eventWriter) write() {
+// write sends what was put together. The last of it goes out with the end of the response, so that
+// an answer of one piece is one write.
+func (e *eventWriter) write(last bool) {
 	if len(e.buf) == 0 && e.begun || e.failed {
 		return
 	}
 	if !e.begun {
 		e.begun = true
+		if last {
+			e.exchange.w.Header().Set("Content-Length", strconv.Itoa(len(e.buf)))
+		}
 		e.exchange.w.WriteHeader(http.StatusOK)
 	}
 	_ = e.exchange.control.SetWriteDeadline(time.Now().Add(writeWithin))
 	_, err := e.exchange.w.Write(e.buf)
-	if err == nil {
+	if err == nil && !last {
 		err = e.exchange.control.Flush()
 	}
 	e.failed = err != nil

@@ -101,6 +101,7 @@ type Gateway struct {
 	seed    maphash.Seed // of the hashes of lists
 
 	drains chan struct{}   // closed by Shutdown and Close
+	spare  chan func()     // taken by goroutines that have nothing else to do
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup // watchers, the sweeper, and jobs
@@ -127,7 +128,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), told: map[session.Key]toldLevel{},
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
 		jobs:      parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
-		listeners: map[*listener]struct{}{}, drains: make(chan struct{}),
+		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()),
 	}
 	if opts != nil {
 		g.opts = *opts
@@ -250,8 +251,33 @@ func (g *Gateway) spawn(f func()) bool {
 	if g.ctx.Err() != nil {
 		return false
 	}
-	g.work.Go(f)
+	select {
+	case g.spare <- f:
+	default:
+		g.work.Go(func() { g.run(f) })
+	}
 	return true
+}
+
+// spareFor is how long a goroutine waits for more to do: its stack has grown to what a call needs.
+const spareFor = 5 * time.Second
+
+// run calls f, and what comes after it soon.
+func (g *Gateway) run(f func()) {
+	f()
+	timer := time.NewTimer(spareFor)
+	defer timer.Stop()
+	for {
+		select {
+		case f = <-g.spare:
+			f()
+			timer.Reset(spareFor)
+		case <-timer.C:
+			return
+		case <-g.ctx.Done():
+			return
+		}
+	}
 }
 
 func (g *Gateway) end() {

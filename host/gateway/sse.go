@@ -21,7 +21,7 @@ func (x *exchange) serveSSE() {
 	defer s.posted.detach(reader)
 	e := x.events(s.posted, reader)
 	e.buf = append(e.buf, "event: endpoint\ndata: "+x.r.URL.EscapedPath()+"?sessionId="+url.QueryEscape(s.id)+"\n\n"...)
-	e.write()
+	e.write(false)
 	tick := time.NewTicker(commentEvery)
 	defer tick.Stop()
 	drains := x.gateway.drains
