@@ -31,7 +31,7 @@ func (r *results) draw(dir, folder string) (map[string][]string, error) {
 			if p == nil {
 				continue
 			}
-			name := path.Join(folder, a.name+"-"+slug(figure)+".svg")
+			name := path.Join(folder, slug(a.name+" "+figure)+".svg")
 			if err := p.Save(12*vg.Centimeter, 8*vg.Centimeter, filepath.Join(dir, name)); err != nil {
 				return nil, err
 			}

@@ -25,6 +25,11 @@ func whyOf(axis, subject, figure string) string {
 			break
 		}
 		return "the servers come one after the other, and for each the ledger writes its file, which has all tools before it."
+	case "first start, fill, ms":
+		if subject != "8 at once, ledger" {
+			break
+		}
+		return "eight servers share a write, and the file has all tools before them; a host starts its servers all at the same time, which takes a few writes."
 	case "callers, refused/s":
 		return "a server has places for some 1,100 callers, and those beyond them are refused: N less a constant grows faster than N."
 	}
