@@ -36,7 +36,7 @@ type Options struct {
 	Profiles map[string]Profile
 	// User says on whose behalf an HTTP request is made: its servers are used with the
 	// logins of that user. Its error refuses the request. Default: every request is made on
-	// behalf of no user, so that the listener must be one that nobody else can reach.
+	// behalf of no user, so that the listener must be one that no other user can reach.
 	User func(*http.Request) (string, error)
 	// Hosts are the names under which the gateway is reached, as the Host field of requests
 	// has them, with or without port. Default: any name, but for a listener on a loopback
@@ -48,16 +48,16 @@ type Options struct {
 	// this machine (localhost or a loopback address), those of this machine. Default: none.
 	Origins []string
 	// ClientPrefix is the room that clients take of the 64 bytes of a tool's name: longer names are
-	// cut and end in a hash. Default: that of mcp__belt__, 11. Cursor allows 60 for server and
-	// tool together, and is known by its name. Negative: they take none.
+	// cut and end in a hash. Default: that of mcp__belt__, 11, which also keeps the 60 bytes that
+	// Cursor has for server and tool together. Negative: they take none.
 	ClientPrefix int
 	// PageBytes bounds a page of a list. Many clients read the first page only, so that it
 	// should hold all. Default: 32 MiB.
 	PageBytes int
 	// MaxMessage bounds a message of a client in bytes. Default: 16 MiB.
 	MaxMessage int64
-	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A further one is
-	// refused with status 503. Default: 20,000.
+	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A
+	// further one is refused with status 503. Default: 20,000.
 	MaxSessions int
 	// MaxStreams bounds the HTTP requests that are under way at one time: those whose answer is not
 	// complete, and listening streams. A further one is refused with status 503. Default: 20,000.
@@ -78,8 +78,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Profile is a part of the belt. The zero value is all of it. A part has no hidden tools, such as search_tools:
-// those find and call the tools of all of it.
+// A Profile is a part of the belt. The zero value is all of it. A part has no hidden tools, such
+// as search_tools: those find and call the tools of all of it.
 type Profile struct {
 	// Servers are patterns of the names of servers. Default: all, and the program's own
 	// tools.
@@ -115,7 +115,7 @@ type Gateway struct {
 	told      map[session.Key]toldLevel // what servers were told of that
 	draining  bool
 	busy      int           // requests under way
-	idle      chan struct{} // closed when draining and busy is 0; nil: nobody waits
+	idle      chan struct{} // closed when draining and busy is 0; nil: no one waits
 }
 
 // New returns a gateway to the servers of h. It fails if h is nil, or a pattern of a profile is wrong.
@@ -290,7 +290,7 @@ func (g *Gateway) end() {
 	}
 }
 
-// sweep forgets idle sessions and the results that nobody fetched.
+// sweep forgets idle sessions and the results that were not fetched.
 func (g *Gateway) sweep() {
 	tick := time.NewTicker(min(time.Minute, max(g.opts.SessionIdle/4, time.Second)))
 	defer tick.Stop()

@@ -157,7 +157,7 @@ func (j *job) isDone() bool {
 	}
 }
 
-// attach makes a request wait for the job, and sends it the questions that nobody has seen.
+// attach makes a request wait for the job, and sends it the questions that were not sent yet.
 func (j *job) attach(r *request) {
 	p := r.progress(j)
 	j.mu.Lock()

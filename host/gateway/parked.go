@@ -99,7 +99,7 @@ func (g *Gateway) parked(p *peer, id string) *job {
 	return j
 }
 
-// forgettable reports whether nobody has fetched the result for too long, or can.
+// forgettable reports whether the result was not fetched for too long, or cannot be.
 func (j *job) forgettable(now time.Time) bool {
 	if s := j.peer.session; s != nil && s.ctx.Err() != nil {
 		return true

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
@@ -111,13 +113,17 @@ func newPipeClient(t *testing.T, g *gateway.Gateway, path string) *pipeClient {
 	from, toClient := io.Pipe()
 	served := make(chan error, 1)
 	go func() { served <- g.ServeStdio(context.Background(), path, fromClient, toClient) }()
+	c := &pipeClient{to: to, from: bufio.NewReader(from)}
 	t.Cleanup(func() {
 		_ = to.Close()
+		var rest sync.WaitGroup
+		rest.Go(func() { _, _ = io.Copy(io.Discard, c.from) })
 		if err := <-served; err != nil {
 			t.Errorf("got %v, want an end in good order", err)
 		}
+		_ = toClient.Close()
+		rest.Wait()
 	})
-	c := &pipeClient{to: to, from: bufio.NewReader(from)}
 	c.send(t, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}`)
 	return c
 }
@@ -129,11 +135,15 @@ func (c *pipeClient) send(t *testing.T, method, params string) json.RawMessage {
 	if _, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.ids, method, params); err != nil {
 		t.Fatal(err)
 	}
-	line, err := c.from.ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
+	for {
+		line, err := c.from.ReadBytes('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(line, []byte(`"id":`)) { // else it is a notification
+			return resultOf(t, line)
+		}
 	}
-	return resultOf(t, line)
 }
 
 // Definitions, arguments and results pass token by token as they were written, whatever they are.

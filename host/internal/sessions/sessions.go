@@ -86,7 +86,7 @@ func (st *Store) removeLocked(key session.Key) *transport.Session {
 	return k.session
 }
 
-// expire ends a session that nobody has gone on with.
+// expire ends a session that was not gone on with.
 func (st *Store) expire(key session.Key, k *kept) {
 	leave, err := st.visit()
 	if err != nil {
