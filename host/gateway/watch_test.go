@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"syscall"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
@@ -65,22 +64,10 @@ func BenchmarkToolsChanged(b *testing.B) {
 		s.begin(b, "/s/"+name+"/mcp", "", "2025-11-25")
 	}
 	l := s.listen(b, shot{method: http.MethodGet, session: s.begin(b, "/mcp", "", "2025-11-25"), header: map[string]string{"Accept": "text/event-stream"}})
-	before := cpuTime(b)
 	n := 0
 	for b.Loop() {
 		n++
 		addNative(b, s, fmt.Sprint("native", n))
 		l.message(b)
 	}
-	b.ReportMetric(float64(cpuTime(b)-before)/1e6/float64(n), "cpu-ms/op")
-}
-
-// cpuTime returns the processor time of this process in nanoseconds.
-func cpuTime(b *testing.B) int64 {
-	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Skip(err)
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
 }
