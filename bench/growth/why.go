@@ -14,7 +14,7 @@ const steep = 1.1
 // what make growth has written.
 const unexplained = "unexplained: measure it on a quiet machine; then mend it, or say in whyOf why"
 
-// whyOf explains why a figure of a subject grows faster than its work; empty: nobody has.
+// whyOf explains why a figure of a subject grows faster than its work; empty: there is no explanation.
 func whyOf(axis, subject, figure string) string {
 	switch axis + ", " + figure {
 	case "tools, next turn, µs":

@@ -50,7 +50,7 @@ func variants() []variant {
 		{name: "length: after 1,000 bytes of prose", query: func(text string) string { return prose[:1000] + ".\n" + text }},
 		{name: "length: after 10,000 bytes of prose", query: func(text string) string { return prose[:10_000] + ".\n" + text }},
 		{name: "length: before 1,000 bytes of prose", query: func(text string) string { return text + ".\n" + prose[:1000] }},
-		{name: "language: descriptions that nobody can read", tool: foreign},
+		{name: "language: descriptions that cannot be read", tool: foreign},
 		{name: "language: the same, and Options.About has them in English", tool: foreign, about: func(def *registry.Definition) string { return original[def.Origin] }},
 		{name: "stuffing: a tool of all words, forty times", stuffs: true},
 	}

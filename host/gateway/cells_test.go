@@ -68,6 +68,12 @@ func newGateway(t *testing.T, o *gateway.Options, entries ...string) (url string
 	ho := &host.Options{StateDir: host.NoState}
 	gateway.Prepare(ho)
 	h := hosttest.Open(t, hosttest.Write(t, entries...), hosttest.Patient(ho))
+	return serveGateway(t, h, o)
+}
+
+// serveGateway serves a gateway to a host over HTTP.
+func serveGateway(t *testing.T, h *host.Host, o *gateway.Options) (url string, g *gateway.Gateway) {
+	t.Helper()
 	g, err := gateway.New(h, o)
 	if err != nil {
 		t.Fatal(err)

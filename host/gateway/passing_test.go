@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -24,26 +23,12 @@ var both = []string{mcp.Revision20251125, mcp.Revision20260728}
 // newBelt serves a gateway to one server in this process, under the name belt.
 func newBelt(t *testing.T, o *gateway.Options, server *sdk.Server) (url string, g *gateway.Gateway, h *host.Host) {
 	t.Helper()
-	if o == nil {
-		o = &gateway.Options{}
-	}
 	ho := hosttest.InProcess(server)
 	ho.StateDir = host.NoState
 	gateway.Prepare(ho)
 	h = hosttest.Open(t, hosttest.Write(t, "belt", `{"command":"x"}`), hosttest.Patient(ho))
-	g, err := gateway.New(h, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := httptest.NewServer(g)
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		web.CloseClientConnections()
-		web.Close()
-	})
-	return web.URL, g, h
+	url, g = serveGateway(t, h, o)
+	return url, g, h
 }
 
 func newSDKServer() *sdk.Server {

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -75,6 +77,31 @@ func TestViews(t *testing.T) {
 				t.Errorf("%s, %s: %s: got %v, want an error", c.path, revision, c.refused, res)
 			}
 		}
+	}
+}
+
+// A name that no tool has is answered with those that are meant, as the view calls them, and with no
+// name of another view.
+func TestUnknownTool(t *testing.T) {
+	server := newSDKServer()
+	addTool(server, "create_issue", nil)
+	url, _, _ := newBelt(t, &gateway.Options{Profiles: map[string]gateway.Profile{"none": {Servers: []string{"other"}}}}, server)
+	for path, want := range map[string]string{
+		"/mcp":        `unknown tool "belt__create_isue"; did you mean "belt__create_issue"?`,
+		"/s/belt/mcp": `unknown tool "belt__create_isue"`,
+		"/p/none/mcp": `unknown tool "belt__create_isue"`,
+	} {
+		_, err := newUser(t, url+path, "", mcp.Revision20251125, nil).CallTool(hosttest.Watchdog(t), "belt__create_isue", nil, nil)
+		var refused *mcp.ServerError
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: got %v, want an error of the server", path, err)
+		} else if got := refused.Err.Message; got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	_, err := newUser(t, url+"/s/belt/mcp", "", mcp.Revision20251125, nil).CallTool(hosttest.Watchdog(t), "create_isue", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), `did you mean "create_issue"?`) {
+		t.Errorf("got %v, want the server's own name of the tool", err)
 	}
 }
 
