@@ -333,6 +333,29 @@ func TestKilledServer(t *testing.T) {
 	}
 }
 
+// A call in the course of which its server dies may have been made, and is not made again.
+func TestOutcomeOfDeath(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "journal")
+	url, _ := newGateway(t, nil, "journal", hosttest.Child(t, "journal:"+journal))
+	for _, revision := range both {
+		c := newUser(t, url+"/s/journal/mcp", "", revision, nil)
+		res, err := c.CallTool(hosttest.Watchdog(t), "die", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Meta[gateway.MetaOutcome]; !res.IsError || got != "unknown" {
+			t.Errorf("%s: got the outcome %v, want unknown", revision, got)
+		}
+		made, err := os.ReadFile(journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(made), revision); got != 1 {
+			t.Errorf("%s: got %d calls, want 1", revision, got)
+		}
+	}
+}
+
 // serveJournal is a server that writes down each call before it answers.
 func serveJournal(path string) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -343,6 +366,11 @@ func serveJournal(path string) {
 	addTool(server, "note", func(_ context.Context, _ *sdk.CallToolRequest, in anyInput) string {
 		_, _ = f.WriteString(in.Text + "\n")
 		return in.Text
+	})
+	addTool(server, "die", func(_ context.Context, _ *sdk.CallToolRequest, in anyInput) string {
+		_, _ = f.WriteString(in.Text + "\n")
+		os.Exit(1)
+		return ""
 	})
 	addTool(server, "pid", func(context.Context, *sdk.CallToolRequest, anyInput) string { return fmt.Sprint(os.Getpid()) })
 	_ = server.Run(context.Background(), &sdk.StdioTransport{})
