@@ -29,6 +29,9 @@ type Options struct {
 	// Embedder adds to the score of a tool by its words one by its meaning. Nil: by words
 	// alone.
 	Embedder Embedder
+	// NoTools says that the Finder is for programs: it adds no tools to the registry, of
+	// which there may be several Finders then.
+	NoTools bool
 }
 
 // A Finder finds tools of one registry, for programs and for models. Make one with
@@ -48,8 +51,8 @@ type Finder struct {
 // [registry.Registry.Callable] does, and need no approval; a call of the last is one of
 // the tool that it names.
 //
-// A registry has one Finder: New fails with a [*registry.DuplicateError] if a tool of
-// one of these names is there, and changes nothing.
+// A registry has one such Finder: New fails with a [*registry.DuplicateError] if a tool of
+// one of these names is there, and changes nothing. With [Options].NoTools it adds none.
 func New(r *registry.Registry, opts *Options) (*Finder, error) {
 	if r == nil {
 		return nil, errors.New("toolset: New: the registry is nil")
@@ -69,6 +72,9 @@ func New(r *registry.Registry, opts *Options) (*Finder, error) {
 	}
 	if o.Embedder != nil {
 		f.meaning = newMeaning(o.Embedder, o.About)
+	}
+	if o.NoTools {
+		return f, nil
 	}
 	var err error
 	if f.tools, err = f.newTools(); err != nil {

@@ -30,6 +30,9 @@ func TestNewFails(t *testing.T) {
 	if _, err := toolset.New(b.Registry, nil); !errors.As(err, &taken) {
 		t.Errorf("got %v for a second Finder, want a *registry.DuplicateError", err)
 	}
+	if _, err := toolset.New(b.Registry, &toolset.Options{NoTools: true}); err != nil {
+		t.Errorf("a second Finder without tools: got %v, want none", err)
+	}
 	if got := b.Finder.Registry(); got != b.Registry {
 		t.Errorf("got registry %p, want %p", got, b.Registry)
 	}
