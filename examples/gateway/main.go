@@ -78,7 +78,7 @@ func run(ctx context.Context, serve bool) error {
 	}
 	defer g.Close()
 
-	listener, err := net.Listen("tcp", "localhost:0") // Options.User is not set, so it must be a loopback address
+	listener, err := net.Listen("tcp", "localhost:0") // Options.Authenticate is not set, so it must be a loopback address
 	if err != nil {
 		return err
 	}

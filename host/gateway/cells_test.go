@@ -64,7 +64,7 @@ func newGateway(t *testing.T, o *gateway.Options, entries ...string) (url string
 	if o == nil {
 		o = &gateway.Options{}
 	}
-	o.User = func(r *http.Request) (string, error) { return r.Header.Get("X-User"), nil }
+	o.Authenticate = userOfField
 	ho := &host.Options{StateDir: host.NoState}
 	gateway.Prepare(ho)
 	h := hosttest.Open(t, hosttest.Write(t, entries...), hosttest.Patient(ho))

@@ -16,7 +16,7 @@ import (
 
 // withServer calls f with the client of the view's one server.
 func (r *request) withServer(ctx context.Context, f func(context.Context, *mcp.Client) error) error {
-	return r.gateway.host.WithClient(ctx, session.Key{User: r.peer.user, Server: r.peer.view.server}, f)
+	return r.gateway.host.WithClient(ctx, session.Key{User: r.peer.caller.User, Server: r.peer.view.server}, f)
 }
 
 // options returns those of a request to a server, whose result is put into raw.

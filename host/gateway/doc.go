@@ -45,7 +45,7 @@
 //
 // # Whom it serves
 //
-// Without Options.User every client can use all that the host can: have the gateway listen on
+// Without Options.Authenticate every client can use all that the host can: have the gateway listen on
 // a loopback address only. Requests that name another host, or come from a page of another
 // origin, are refused.
 package gateway

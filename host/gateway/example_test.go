@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -73,8 +74,8 @@ func ExampleProfile() {
 		Profiles: map[string]gateway.Profile{
 			"reading": {Servers: []string{"github", "notion"}, ReadOnly: true}, // at /p/reading/mcp
 		},
-		User: func(r *http.Request) (string, error) { // a proxy has authenticated the user
-			return r.Header.Get("X-Forwarded-User"), nil
+		Authenticate: func(r *http.Request) (*access.Caller, error) { // a proxy has authenticated the user
+			return &access.Caller{User: r.Header.Get("X-Forwarded-User")}, nil
 		},
 	})
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"hash/maphash"
 	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -34,10 +34,10 @@ type Options struct {
 	Instructions string
 	// Profiles are views of parts of the belt by name, at /p/NAME/mcp.
 	Profiles map[string]Profile
-	// User says on whose behalf an HTTP request is made: its servers are used with the
-	// logins of that user. Its error refuses the request. Default: every request is made on
+	// Authenticate says who makes an HTTP request: servers are used with the logins of that
+	// user. Its error refuses the request. Default: every request is made on
 	// behalf of no user, so that the listener must be one that no other user can reach.
-	User func(*http.Request) (string, error)
+	Authenticate access.Authenticator
 	// Hosts are the names under which the gateway is reached, as the Host field of requests
 	// has them, with or without port. Default: any name, but for a listener on a loopback
 	// address only localhost and loopback addresses, so that no page in a browser can

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 )
 
@@ -244,11 +245,11 @@ func TestHostilePaths(t *testing.T) {
 // Of a gateway that knows its users, a stranger learns nothing: no names of servers, and not
 // which views there are.
 func TestStrangerLearnsNothing(t *testing.T) {
-	s := openSite(t, &gateway.Options{User: func(r *http.Request) (string, error) {
+	s := openSite(t, &gateway.Options{Authenticate: func(r *http.Request) (*access.Caller, error) {
 		if user := r.Header.Get(userField); user != "" {
-			return user, nil
+			return &access.Caller{User: user}, nil
 		}
-		return "", errors.New("a stranger")
+		return nil, errors.New("a stranger")
 	}}, "secretive")
 	for path, want := range map[string]int{
 		"/healthz": 200, "/readyz": 200, "/mcp": 401, "/mcp/tools/list": 401,

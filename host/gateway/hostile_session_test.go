@@ -246,7 +246,7 @@ func TestListOfAnother(t *testing.T) {
 	s := &site{server: newUpstream()}
 	ho := s.hostOptions()
 	ho.Registry = registry.New(&registry.Options{Approver: byUser{}})
-	s.open(t, ho, &gateway.Options{User: func(r *http.Request) (string, error) { return r.Header.Get(userField), nil }}, []string{"one"})
+	s.open(t, ho, &gateway.Options{Authenticate: userOfField}, []string{"one"})
 	for _, c := range []struct {
 		user string
 		want bool

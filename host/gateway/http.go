@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -73,13 +74,17 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	user, known := "", true
-	if g.opts.User != nil {
+	var caller *access.Caller
+	known := true
+	if g.opts.Authenticate != nil {
 		var err error
-		if user, err = g.opts.User(r); err != nil {
+		if caller, err = g.opts.Authenticate(r); err != nil {
 			known = false
 			g.opts.Logger.Warn("gateway: refused a request", "error", err)
 		}
+	}
+	if caller == nil {
+		caller = &access.Caller{}
 	}
 	if !known && r.URL.Path != "/readyz" {
 		writeText(w, http.StatusUnauthorized, "not allowed")
@@ -100,7 +105,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.end()
-	x := &exchange{gateway: g, view: v, user: user, w: w, r: r, control: http.NewResponseController(w)}
+	x := &exchange{gateway: g, view: v, caller: caller, w: w, r: r, control: http.NewResponseController(w)}
 	switch rest {
 	case "/mcp", "/mcp/":
 		x.serve()
@@ -177,7 +182,7 @@ func (g *Gateway) allowOrigin(w http.ResponseWriter, r *http.Request) {
 type exchange struct {
 	gateway *Gateway
 	view    *view
-	user    string
+	caller  *access.Caller
 	w       http.ResponseWriter
 	r       *http.Request
 	control *http.ResponseController
@@ -370,7 +375,7 @@ func (x *exchange) session() *clientSession {
 	g.mu.Lock()
 	s := g.sessions[id]
 	g.mu.Unlock()
-	if s == nil || s.peer.user != x.user || s.peer.view != x.view {
+	if s == nil || !s.peer.isOf(x.caller) || s.peer.view != x.view {
 		x.fail(http.StatusNotFound, nil, failure(-32001, "Session not found"))
 		return nil
 	}
@@ -389,7 +394,7 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
 		return
 	}
-	s, failed := x.newSession(x.view.newPeer(x.user, m.Params), nil)
+	s, failed := x.newSession(x.view.newPeer(x.caller, m.Params), nil)
 	if failed != nil {
 		x.w.Header().Set("Retry-After", "10")
 		x.fail(http.StatusServiceUnavailable, m.ID, failed)
@@ -427,10 +432,10 @@ func (g *Gateway) endSession(id string) {
 }
 
 // newPeer returns the client that made an initialize request.
-func (v *view) newPeer(user string, params json.RawMessage) *peer {
+func (v *view) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 	asked, _ := text(params, "protocolVersion")
 	return &peer{
-		view: v, user: user, revision: agreedRevision(asked),
+		view: v, caller: caller, revision: agreedRevision(asked),
 		client: implementationOf(member(params, "clientInfo")),
 		can:    abilitiesOf(member(params, "capabilities")),
 	}

@@ -20,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -104,14 +105,19 @@ func newUpstream() *upstream {
 // userField says on whose behalf a request is made.
 const userField = "X-User"
 
+// userOfField authenticates the user that a request names.
+func userOfField(r *http.Request) (*access.Caller, error) {
+	return &access.Caller{User: r.Header.Get(userField)}, nil
+}
+
 // openSite opens a site with servers of the given names; by default with one, named one.
 func openSite(t testing.TB, o *gateway.Options, names ...string) *site {
 	t.Helper()
 	if o == nil {
 		o = &gateway.Options{}
 	}
-	if o.User == nil {
-		o.User = func(r *http.Request) (string, error) { return r.Header.Get(userField), nil }
+	if o.Authenticate == nil {
+		o.Authenticate = userOfField
 	}
 	if names == nil {
 		names = []string{"one"}

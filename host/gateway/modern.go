@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -23,7 +24,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	p, params, failed := x.view.modernPeer(x.user, m)
+	p, params, failed := x.view.modernPeer(x.caller, m)
 	if wrong := x.checkFields(m.Method, p, &params); wrong != nil {
 		failed = wrong
 	}
@@ -67,9 +68,9 @@ func statusOf(err *mcp.JSONRPCError) int {
 
 // modernPeer returns the client as a request of revision 2026-07-28 describes it, and the request's
 // parameters.
-func (v *view) modernPeer(user string, m *jsonscan.Message) (*peer, params, *mcp.JSONRPCError) {
+func (v *view) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, params, *mcp.JSONRPCError) {
 	params := paramsOf(m.Params)
-	p := &peer{view: v, user: user}
+	p := &peer{view: v, caller: caller}
 	var capabilities, client json.RawMessage
 	if params.meta != nil {
 		for key, value := range jsonscan.Fields(params.meta) {

@@ -27,8 +27,8 @@ func (p *parkedJobs) remove(j *job) {
 	delete(p.byID, j.id)
 	p.bytes -= j.weight
 	j.weight = 0
-	if p.users[j.peer.user]--; p.users[j.peer.user] <= 0 {
-		delete(p.users, j.peer.user)
+	if p.users[j.peer.caller.User]--; p.users[j.peer.caller.User] <= 0 {
+		delete(p.users, j.peer.caller.User)
 	}
 }
 
@@ -39,7 +39,7 @@ func (g *Gateway) park(j *job, keep time.Duration) bool {
 	defer g.mu.Unlock()
 	p := &g.jobs
 	if p.byID[j.id] == nil {
-		user := j.peer.user
+		user := j.peer.caller.User
 		if len(p.byID) >= maxParked || user != "" && p.users[user] >= maxParkedOf {
 			return false
 		}

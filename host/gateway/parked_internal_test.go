@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/access"
 )
 
 // Jobs that wait to be asked for are bounded: all, those of one user, and their results.
 func TestParkedBounds(t *testing.T) {
 	g := &Gateway{jobs: parkedJobs{byID: map[string]*job{}, users: map[string]int{}}}
 	add := func(user string, size int, ended time.Time) (*job, bool) {
-		j := &job{id: newID(), peer: &peer{user: user}, done: make(chan struct{}), result: make(json.RawMessage, size), ended: ended, keep: time.Minute}
+		j := &job{id: newID(), peer: &peer{caller: &access.Caller{User: user}}, done: make(chan struct{}), result: make(json.RawMessage, size), ended: ended, keep: time.Minute}
 		close(j.done)
 		return j, g.park(j, 0)
 	}
@@ -27,7 +29,7 @@ func TestParkedBounds(t *testing.T) {
 	if !ok {
 		t.Errorf("got a refusal of another user, want room")
 	}
-	if g.parked(old.peer, old.id) == nil || g.parked(old.peer, old.id) != nil && g.parked(&peer{user: "c"}, old.id) != nil {
+	if g.parked(old.peer, old.id) == nil || g.parked(old.peer, old.id) != nil && g.parked(&peer{caller: &access.Caller{User: "c"}}, old.id) != nil {
 		t.Errorf("got the job for others, or not for its own peer, want it for its peer alone")
 	}
 	for i := range 2 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -28,7 +29,7 @@ func allRevisions() []string { return append([]string{mcp.Revision20260728}, ses
 // session, or by what one request of revision 2026-07-28 says. It does not change.
 type peer struct {
 	view     *view
-	user     string
+	caller   *access.Caller // not nil
 	revision string
 	client   mcp.Implementation
 	can      abilities
@@ -96,18 +97,23 @@ func implementationOf(info json.RawMessage) mcp.Implementation {
 // modern reports whether the client speaks revision 2026-07-28, without a session.
 func (p *peer) modern() bool { return p.session == nil }
 
-// owns reports whether p may have what was begun by other: the same user in the same view and, where there
+// owns reports whether p may have what was begun by other: the same caller in the same view and, where there
 // are sessions, in the same one.
 func (p *peer) owns(other *peer) bool {
-	return p.user == other.user && p.view == other.view && p.session == other.session
+	return p.isOf(other.caller) && p.view == other.view && p.session == other.session
+}
+
+// isOf reports whether p is a client of the caller.
+func (p *peer) isOf(caller *access.Caller) bool {
+	return p.caller.User == caller.User && p.caller.Credential == caller.Credential
 }
 
 // context returns ctx with the user on whose behalf p makes calls.
 func (p *peer) context(ctx context.Context) context.Context {
-	if p.user == "" {
+	if p.caller.User == "" {
 		return ctx
 	}
-	return session.WithUser(ctx, p.user)
+	return session.WithUser(ctx, p.caller.User)
 }
 
 // room is how long the names of tools may be.

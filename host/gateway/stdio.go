@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
@@ -232,7 +233,7 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
 		return
 	}
-	s := newSession(newID(), c.view.newPeer("", m.Params))
+	s := newSession(newID(), c.view.newPeer(&access.Caller{}, m.Params))
 	s.posted = c.out
 	c.session = s
 	c.gateway.mu.Lock()
@@ -258,7 +259,7 @@ func (c *pipe) noted(m *jsonscan.Message) {
 
 // serveModern answers a request of revision 2026-07-28.
 func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
-	p, params, failed := c.view.modernPeer("", m)
+	p, params, failed := c.view.modernPeer(&access.Caller{}, m)
 	under := &running{withdrawn: make(chan struct{})}
 	c.mu.Lock()
 	switch {

@@ -73,6 +73,7 @@ var house = []room{
 	{path: "host/config/edit", floor: 4, wing: hall},
 	{path: "host/config/goose", floor: 4, wing: hall},
 	{path: "host/record", floor: 4, wing: hall},
+	{path: "host/access", floor: 4, wing: hall},
 	{path: "host/activity", floor: 4, wing: hall},
 	{path: "host/consent", floor: 4, wing: hall},
 	{path: "host/docker", floor: 4, wing: what},

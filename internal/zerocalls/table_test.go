@@ -7,6 +7,7 @@ package zerocalls
 import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
@@ -119,6 +120,8 @@ var functions = []function{
 	{"mcp.WithHTTPHeader", mcp.WithHTTPHeader},
 	{"mcp.WithLog", mcp.WithLog},
 	{"mcp.WithOutcome", mcp.WithOutcome},
+	{"approval.Wait", approval.Wait},
+	{"approval.WithWait", approval.WithWait},
 	{"gate.Merge", gate.Merge},
 	{"gate.New", gate.New},
 	{"ledger.Compare", ledger.Compare},
@@ -221,6 +224,9 @@ var types = []any{
 	(*auth.Token)(nil),
 	(*auth.TokenSet)(nil),
 	(*auth.URLError)(nil),
+	(*access.Authenticator)(nil),
+	(*access.Caller)(nil),
+	(*access.Grant)(nil),
 	(*activity.Event)(nil),
 	(*activity.File)(nil),
 	(*activity.FileOptions)(nil),
