@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -79,7 +81,7 @@ func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context
 		if perUser {
 			client = i.Users["ann"]
 		}
-		queued = client.Busy() != nil
+		queued = client.Busy(ctx, 0) != nil
 	}
 	t.Cleanup(func() {
 		close(release)
@@ -131,5 +133,74 @@ func TestRefusalDoesNotAllocate(t *testing.T) {
 		}
 	}); n > 1 {
 		t.Errorf("got %v allocations, want 1: the error", n)
+	}
+}
+
+// The users of a shared server take turns: one who has many calls waiting does not keep
+// another one waiting for all of them.
+func TestUsersOfSharedServerTakeTurns(t *testing.T) {
+	arrived, turns := make(chan string), make(chan struct{})
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`),
+		"tools/call": func(c *mcptest.Call) {
+			arrived <- string(c.Params)
+			<-turns
+			c.Result(`{"content":[]}`)
+		},
+	})
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(`{"mcpServers":{"s":{"command":"x","limits":{"maxInFlight":1,"maxQueued":100}}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := hosttest.Open(t, path, &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
+		return &transport.Pipe{Serve: server.Serve}, nil
+	}})
+	const anns = 51 // one at the server, and half of those that may wait
+	ctx := session.WithUser(t.Context(), "ann")
+	done := make(chan error, anns+1)
+	for range anns {
+		go func() {
+			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`{"of":"ann"}`))
+			done <- err
+		}()
+	}
+	<-arrived
+	i, err := h.Inspect("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := func(user string, count int) { // until the client says so
+		t.Helper()
+		for {
+			var busy *mcp.BusyError
+			if err := i.Client.Busy(session.WithUser(t.Context(), user), 64<<20); errors.As(err, &busy) && busy.Queued == count {
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+	waits("ann", anns-1)
+	var busy *mcp.BusyError
+	if _, err := h.Registry().Call(ctx, "s__a", nil); !errors.As(err, &busy) || busy.Bound != "user" {
+		t.Errorf("one more call of ann's: got %v, want a BusyError with the bound user", err)
+	}
+	go func() {
+		_, err := h.Registry().Call(session.WithUser(t.Context(), "ben"), "s__a", json.RawMessage(`{"of":"ben"}`))
+		done <- err
+	}()
+	waits("ben", anns)
+	var order []string
+	for range anns {
+		turns <- struct{}{}
+		order = append(order, <-arrived)
+	}
+	turns <- struct{}{}
+	for range anns + 1 {
+		if err := <-done; err != nil {
+			t.Errorf("got %v, want no error", err)
+		}
+	}
+	if got := slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }); got != 1 {
+		t.Errorf("ben's call came after %d of those that waited, want 1", got)
 	}
 }

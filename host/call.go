@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/meter"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -32,9 +33,10 @@ func (sl *slot) call(ctx context.Context, o *listedTool, args json.RawMessage, o
 	return res, err
 }
 
-// busy returns the error of a call that the client for ctx's user would refuse now, since
-// too many wait, and counts that call. Without a client there is room: a call makes one.
-func (sl *slot) busy(ctx context.Context) error {
+// busy returns the error of a call with so many bytes of arguments that the client for ctx's
+// user would refuse now, since too many wait, and counts that call. Without a client there
+// is room: a call makes one.
+func (sl *slot) busy(ctx context.Context, bytes int) error {
 	s := sl.now()
 	if s == nil {
 		return nil
@@ -43,7 +45,7 @@ func (sl *slot) busy(ctx context.Context) error {
 	if l == nil || l.isEnded() {
 		return nil
 	}
-	err := l.client.Busy()
+	err := l.client.Busy(ctx, bytes)
 	if err != nil {
 		sl.meter.Count(meter.Refused)
 	}
@@ -110,7 +112,7 @@ func (s *server) connFor(ctx context.Context) (context.Context, *conn, func(), e
 		return ctx, nil, nil, err
 	}
 	// All users share the connection: no user's login goes over it.
-	return session.WithUser(ctx, ""), l, func() { l.drop() }, nil
+	return onbehalf.Shared(ctx), l, func() { l.drop() }, nil
 }
 
 // verify returns the tools of the conn's present connection, and fails if o is not

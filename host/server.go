@@ -3,6 +3,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/origin"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -128,7 +130,10 @@ func (s *server) start(public bool) {
 // options returns the options of the server's clients.
 func (s *server) options() *mcp.ClientOptions {
 	o := s.host.opts.Client
-	o.Cache, o.InitializeFirst = nil, nil // what one server or user was told is no news of another
+	o.Cache, o.InitializeFirst, o.User = nil, nil, nil // what one server or user was told is no news of another
+	if !s.perUser() {
+		o.User = onbehalf.Sharer
+	}
 	e := s.entry
 	if e.ConnectTimeout > 0 {
 		o.ConnectTimeout = e.ConnectTimeout
@@ -136,15 +141,9 @@ func (s *server) options() *mcp.ClientOptions {
 	if e.ReadTimeout > 0 {
 		o.IdleTimeout = e.ReadTimeout
 	}
-	if e.Limits.MaxTools != 0 {
-		o.MaxTools = e.Limits.MaxTools
-	}
-	if e.Limits.MaxInFlight != 0 {
-		o.MaxInFlight = e.Limits.MaxInFlight
-	}
-	if e.Limits.MaxQueued != 0 {
-		o.MaxQueued = e.Limits.MaxQueued
-	}
+	o.MaxTools = cmp.Or(e.Limits.MaxTools, o.MaxTools)
+	o.MaxInFlight = cmp.Or(e.Limits.MaxInFlight, o.MaxInFlight)
+	o.MaxQueued = cmp.Or(e.Limits.MaxQueued, o.MaxQueued)
 	o.TrustAnnotations = e.Trust
 	s.mute(&o)
 	return &o

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/fairqueue"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
@@ -50,11 +51,10 @@ type Client struct {
 	news     chan struct{} // capacity 1: the supervisor was told something
 	outdated atomic.Uint32 // which, as listKinds
 
-	turns    chan struct{} // one token for each request in flight
-	queued   atomic.Int64  // requests that wait for one
-	service  atomic.Int64  // mean time from sending a request to its end, in nanoseconds; 0: not known
-	handling atomic.Int64  // handlers that run
-	locks    keylock.Set   // by what is done by one at a time
+	queue    *fairqueue.Queue // requests in flight, and those that wait
+	service  atomic.Int64     // mean time from sending a request to its end, in nanoseconds; 0: not known
+	handling atomic.Int64     // handlers that run
+	locks    keylock.Set      // by what is done by one at a time
 	pages    pages
 	topics   topics
 	roots    rootList
@@ -90,7 +90,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		close:     cancel,
 		state:     State{Phase: Idle, Since: time.Now()},
 		news:      make(chan struct{}, 1),
-		turns:     make(chan struct{}, o.MaxInFlight),
+		queue:     fairqueue.New(fairqueue.Limits{Running: o.MaxInFlight, Waiting: o.MaxQueued, Bytes: o.MaxQueuedBytes}, closing.Done()),
 		topics:    newTopics(),
 	}
 	c.tracing = newTracing(name, &c.opts)

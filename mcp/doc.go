@@ -36,7 +36,7 @@
 // # Busy and hanging servers
 //
 // No more than [ClientOptions].MaxInFlight requests are on their way to a
-// server, and no more than MaxQueued wait for their turn; further ones fail at
+// server, and no more than MaxQueued, of [ClientOptions].User in turns, wait; further ones fail at
 // once with a [*BusyError], which says when to try again. Pings find a server that hangs, which gets a new
 // connection; a server that may be busy is left alone, unless one call after the other
 // is given up. See HealthInterval.

@@ -157,6 +157,15 @@ type ClientOptions struct {
 	// MaxQueued bounds those that wait for their turn; further ones fail with a
 	// [*BusyError]. Default: 1,024.
 	MaxQueued int
+	// MaxQueuedBytes bounds the parameters of those together, in bytes. Default: 64 MiB.
+	MaxQueuedBytes int64
+	// User returns on whose behalf a request is made, if users share the client; "" if it
+	// is not known. Requests that wait are sent in turns, one of each user, and a user may have
+	// as many waiting, and as many bytes of parameters, as are left for the others: half
+	// of the queue alone, a third beside one other. Requests without a user take turns
+	// as those of one, which may fill the queue. User must be quick, and safe for
+	// concurrent use. Default: no user is known.
+	User func(context.Context) string
 	// MaxTools bounds the server's list of tools. Default: 5,000.
 	MaxTools int
 	// MaxPages bounds the pages of each of the server's lists. Default: 1,000.
@@ -180,6 +189,7 @@ const (
 	defaultHealthInterval = time.Minute
 	defaultMaxInFlight    = 64
 	defaultMaxQueued      = 1_024
+	defaultMaxQueuedBytes = 64 << 20
 	defaultMaxTools       = 5_000
 	defaultMaxPages       = 1_000
 	defaultMaxCatalog     = 32 << 20
@@ -217,11 +227,15 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	}
 	setLimit(&c.MaxInFlight, defaultMaxInFlight, math.MaxInt)
 	setLimit(&c.MaxQueued, defaultMaxQueued, math.MaxInt)
+	setLimit(&c.MaxQueuedBytes, defaultMaxQueuedBytes, math.MaxInt64)
 	setLimit(&c.MaxTools, defaultMaxTools, math.MaxInt)
 	setLimit(&c.MaxPages, defaultMaxPages, math.MaxInt)
 	setLimit(&c.MaxCatalog, defaultMaxCatalog, math.MaxInt64)
 	setLimit(&c.MaxSampleRounds, defaultSampleRounds, math.MaxInt)
 	setLimit(&c.MaxQuestions, defaultMaxQuestions, math.MaxInt)
+	if c.User == nil {
+		c.User = func(context.Context) string { return "" }
+	}
 	if c.Cache == nil {
 		c.Cache = NewCache(defaultCacheBytes)
 	}

@@ -2,7 +2,10 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -36,17 +39,17 @@ func TestQueue(t *testing.T) {
 		wantCount(t, server, "tools/call", 2)
 		_, err := call(t, c, "slow")
 		var busy *mcp.BusyError
-		want := mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits, RetryAfter: time.Second}
+		want := mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits, QueuedBytes: 8 * waits, Bound: "count", RetryAfter: time.Second}
 		if !errors.As(err, &busy) || *busy != want {
 			t.Errorf("beyond the queue: got %v, want %v", err, &want)
 		}
-		if !errors.As(c.Busy(), &busy) || *busy != want {
-			t.Errorf("a look at the full queue: got %v, want %v", c.Busy(), &want)
+		if !errors.As(c.Busy(t.Context(), 0), &busy) || *busy != want {
+			t.Errorf("a look at the full queue: got %v, want %v", c.Busy(t.Context(), 0), &want)
 		}
 		wantOutcome(t, err, mcp.NotSent)
 		close(release)
 		wg.Wait()
-		if err := c.Busy(); err != nil {
+		if err := c.Busy(t.Context(), 0); err != nil {
 			t.Errorf("a look at the empty queue: got %v, want none", err)
 		}
 		mustCall(t, c, "slow")
@@ -119,5 +122,86 @@ func TestQueueIsLeft(t *testing.T) {
 		stop()
 		<-first
 		wantCount(t, server, "tools/call", 1)
+	})
+}
+
+// Users take turns, and none takes the places that are left for the others.
+func TestQueueOfUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := make(chan struct{})
+		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			<-turns
+			text("done")(c)
+		}})
+		user := func(ctx context.Context) string { name, _ := ctx.Value(userKey{}).(string); return name }
+		c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, User: user, HealthInterval: -1})
+		ready(t, c)
+		var served []string
+		enter := func(name string) {
+			ctx := context.WithValue(t.Context(), userKey{}, name)
+			go func() {
+				if _, err := c.CallTool(ctx, "slow", nil, nil); err != nil {
+					t.Error(err)
+				}
+				served = append(served, name) // one at a time
+			}()
+			synctest.Wait()
+		}
+		for _, name := range []string{"first", "ann", "ann", "ann", "ben"} {
+			enter(name)
+		}
+		ctx := context.WithValue(t.Context(), userKey{}, "ann")
+		_, err := c.CallTool(ctx, "slow", nil, nil)
+		var busy *mcp.BusyError
+		if !errors.As(err, &busy) {
+			t.Fatalf("a fourth call of ann's: got %v, want a BusyError", err)
+		}
+		if busy.Bound != "user" {
+			t.Errorf("got the bound %q, want user", busy.Bound)
+		}
+		if err := c.Busy(ctx, 0); !errors.As(err, &busy) {
+			t.Errorf("a look for ann: got %v, want a BusyError", err)
+		}
+		if err := c.Busy(t.Context(), 0); err != nil {
+			t.Errorf("a look for nobody: got %v, want room", err)
+		}
+		enter("")
+		for range 6 {
+			turns <- struct{}{}
+			synctest.Wait()
+		}
+		if want := []string{"first", "ann", "ben", "", "ann", "ann"}; !slices.Equal(served, want) {
+			t.Errorf("got calls of %q, want %q", served, want)
+		}
+	})
+}
+
+// What waits is bounded in bytes as well.
+func TestQueueOfBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": mcptest.Hang})
+		c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 1, MaxQueuedBytes: 1000})
+		ready(t, c)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		args := json.RawMessage(`{"a":"` + strings.Repeat("x", 600) + `"}`)
+		for range 2 { // one is sent, and one waits
+			go func() { _, _ = c.CallTool(ctx, "slow", args, nil) }()
+			synctest.Wait()
+		}
+		_, err := c.CallTool(ctx, "slow", args, nil)
+		var busy *mcp.BusyError
+		if !errors.As(err, &busy) {
+			t.Fatalf("got %v, want a BusyError", err)
+		}
+		if busy.Bound != "bytes" {
+			t.Errorf("got the bound %q, want bytes", busy.Bound)
+		}
+		if err := c.Busy(ctx, len(args)); !errors.As(err, &busy) {
+			t.Errorf("a look with as many bytes: got %v, want a BusyError", err)
+		}
+		if err := c.Busy(ctx, 100); err != nil {
+			t.Errorf("a look with a few bytes: got %v, want room", err)
+		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/fairqueue"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -47,6 +48,17 @@ func (r *request) task() string {
 	return id
 }
 
+// size returns how many bytes the parameters have.
+func (r *request) size() (bytes int64) {
+	for _, m := range r.params {
+		bytes += int64(len(m.value))
+	}
+	for _, m := range r.more {
+		bytes += int64(len(m.value))
+	}
+	return bytes
+}
+
 // send sends r and returns its result and the life it came from, which is nil if
 // there was none, also with an error. It sends a
 // second time only what was not sent, or does no harm when repeated.
@@ -67,10 +79,10 @@ func (c *Client) sendWith(ctx context.Context, r *request, first *flight) (resul
 }
 
 func (c *Client) deliver(ctx context.Context, r *request, first *flight) (json.RawMessage, *life, error) {
-	if err := c.takeTurn(ctx); err != nil {
+	if err := c.takeTurn(ctx, r); err != nil {
 		return nil, nil, c.explain(r, err)
 	}
-	defer func() { <-c.turns }()
+	defer c.queue.Leave()
 	var spent *life
 	var failed error // of the first attempt
 	for {
@@ -119,39 +131,36 @@ func (c *Client) mayRepeat(l *life, r *request, err error) bool {
 }
 
 // takeTurn waits until another request may be in flight, unless too many wait
-// already.
-func (c *Client) takeTurn(ctx context.Context) error {
-	select {
-	case c.turns <- struct{}{}:
+// already. The caller gives the turn back to the queue.
+func (c *Client) takeTurn(ctx context.Context, r *request) error {
+	if c.queue.TryEnter() {
 		return nil
-	default:
 	}
-	if c.queued.Add(1) > int64(c.opts.MaxQueued) {
-		c.queued.Add(-1)
-		return c.busyError()
+	full, err := c.queue.Enter(ctx, c.opts.User(ctx), r.size())
+	switch {
+	case err == fairqueue.ErrFull:
+		return c.busyError(full)
+	case err == fairqueue.ErrClosed:
+		err = ErrClosed
 	}
-	defer c.queued.Add(-1)
-	select {
-	case c.turns <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return WithOutcome(ctx.Err(), NotSent)
-	case <-c.closing.Done():
-		return WithOutcome(ErrClosed, NotSent)
-	}
+	return WithOutcome(err, NotSent)
 }
 
-// Busy returns the [*BusyError] with which a request would fail now, or nil if there is
-// room. It reserves nothing and is cheap: it is for callers with work to do before a request.
-func (c *Client) Busy() error {
-	if len(c.turns) == cap(c.turns) && int(c.queued.Load()) >= c.opts.MaxQueued && c.transport != nil && c.closing.Err() == nil {
-		return c.busyError()
+// Busy returns the [*BusyError] with which a call with so many bytes of arguments would fail
+// now, or nil if there is room. It reserves nothing and is cheap: it is for callers with
+// work to do before a request.
+func (c *Client) Busy(ctx context.Context, bytes int) error {
+	if c.transport == nil || c.closing.Err() != nil || c.queue.IsFree() {
+		return nil // the request itself says what else is wrong
 	}
-	return nil // the request itself says what else is wrong
+	if full := c.queue.Look(c.opts.User(ctx), int64(bytes)); full.Bound != "" {
+		return c.busyError(full)
+	}
+	return nil
 }
 
-func (c *Client) busyError() *BusyError {
-	e := &BusyError{c.name, cap(c.turns), c.opts.MaxQueued, time.Second}
+func (c *Client) busyError(full fairqueue.Refusal) *BusyError {
+	e := &BusyError{c.name, c.opts.MaxInFlight, full.Waiting, full.Bytes, string(full.Bound), time.Second}
 	if mean := c.service.Load(); mean > 0 {
 		wait := float64(mean) * (float64(e.Queued) + 1) / float64(e.InFlight) // a float, lest it overflow
 		e.RetryAfter = time.Duration(min(max(wait, float64(10*time.Millisecond)), float64(time.Minute)))

@@ -262,10 +262,10 @@ func (c *Client) present(ctx context.Context) (*life, error) {
 	if l != nil {
 		return l, nil
 	}
-	if err := c.takeTurn(ctx); err != nil {
+	if err := c.takeTurn(ctx, &request{}); err != nil {
 		return nil, err
 	}
-	defer func() { <-c.turns }()
+	defer c.queue.Leave()
 	return c.acquire(ctx, nil)
 }
 

@@ -118,7 +118,7 @@ func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, approval.Ve
 	case !subjectOf(e).same(p.subject):
 		return nil, approval.Deny, &approval.StaleError{Tool: name}
 	}
-	if err := e.busy(ctx); err != nil {
+	if err := e.busy(ctx, p.req.Args); err != nil {
 		return nil, approval.Deny, err
 	}
 	req := requestOf(ctx, e, p.req.Args)

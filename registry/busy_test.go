@@ -20,7 +20,7 @@ func newBusyRegistry(t *testing.T, busy *error) (r *registry.Registry, asked *in
 		*asked++
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	facts := registry.Server{Name: "files", Busy: func(context.Context) error { return *busy }}
+	facts := registry.Server{Name: "files", Busy: func(context.Context, int) error { return *busy }}
 	if _, err := r.Replace(facts, []registry.Tool{serverTool("files", "read", "")}); err != nil {
 		t.Fatal(err)
 	}

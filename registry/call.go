@@ -57,7 +57,7 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 		return nil, err
 	}
 	o.meant(e, args)
-	if err := e.busy(ctx); err != nil { // is there room for it
+	if err := e.busy(ctx, args); err != nil { // is there room for it
 		return nil, err
 	}
 	if args, err = r.check(e, args); err != nil { // do the arguments fit

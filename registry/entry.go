@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -48,11 +49,11 @@ func (e *entry) trusted() bool { return e.server == nil || e.server.Trusted }
 func (e *entry) listed() bool { return e.change == nil && !e.hidden }
 
 // busy returns why a call of the tool would be refused now, or nil.
-func (e *entry) busy(ctx context.Context) error {
+func (e *entry) busy(ctx context.Context, args json.RawMessage) error {
 	if e.server == nil || e.server.Busy == nil {
 		return nil
 	}
-	return e.server.Busy(ctx)
+	return e.server.Busy(ctx, len(args))
 }
 
 // An offer is a tool that was put into the registry. Its entry depends on the other

@@ -33,11 +33,11 @@ type Server struct {
 	// of now. Nothing else ends that: the ledger remembers it when Quarantined is not set
 	// any more. Set anew after that, it counts anew.
 	Quarantined bool
-	// Busy returns the error with which calls of the server's tools fail at once, such as
-	// that of [mcp.Client.Busy], or nil. [Registry.Call] asks it before it does anything
+	// Busy returns the error with which a call of the server's tools fails at once that has
+	// so many bytes of arguments, such as that of [mcp.Client.Busy], or nil. [Registry.Call] asks it before it does anything
 	// else for a call, [Registry.Approve] before it asks the [Approver]. It is safe for
 	// concurrent use and must be quick. Nil: calls are always tried.
-	Busy func(context.Context) error
+	Busy func(ctx context.Context, bytes int) error
 }
 
 // known reports whether the registry has to remember more of the server than its name.

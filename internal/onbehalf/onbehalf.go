@@ -18,6 +18,33 @@ func User(ctx context.Context) (user string, ok bool) {
 	return user, ok
 }
 
+// Shared returns a context for what is done for ctx's user over a connection that all
+// users share: it has the user "", and its [Sharer] is that of ctx.
+func Shared(ctx context.Context) context.Context { return shared{ctx} }
+
+// Sharer returns the user of ctx, also under a context of [Shared]; "" if there is none.
+func Sharer(ctx context.Context) string {
+	if user, ok := ctx.Value(sharerKey{}).(string); ok {
+		return user
+	}
+	user, _ := User(ctx)
+	return user
+}
+
+type sharerKey struct{}
+
+type shared struct{ context.Context }
+
+func (s shared) Value(k any) any {
+	switch k {
+	case key{}:
+		return ""
+	case sharerKey{}:
+		return Sharer(s.Context)
+	}
+	return s.Context.Value(k)
+}
+
 type conversationKey struct{}
 
 // WithConversation returns a context for what is done in a conversation.
