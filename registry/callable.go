@@ -19,7 +19,7 @@ func (r *Registry) Callable(ctx context.Context) []Tool {
 		return s.Tools()
 	}
 	callable := r.callableBy(ctx)
-	tools := make([]Tool, 0, len(s.tools))
+	tools := make([]Tool, 0, len(s.entries))
 	for _, e := range s.entries {
 		if e.listed() && callable(e) {
 			tools = append(tools, e.tool)

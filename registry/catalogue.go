@@ -13,6 +13,7 @@ type catalogue struct {
 	ledger  *ledger.Ledger // nil: none
 	servers map[string]*offering
 	words   *vocabulary // of all servers but the native tools
+	gone    []*entry    // of offers that do not stand any more; the next place takes them out
 }
 
 // put makes an offering that of a server; nil: the server is forgotten.
@@ -55,14 +56,22 @@ type refusal struct{ offer, holder *offer }
 // unless more is known of it than its name.
 func (c *catalogue) set(name string, s *offering) {
 	if old := c.servers[name]; old != nil {
-		for _, o := range old.offers {
-			o.placed = nil
-		}
+		c.withdraw(old.offers...)
 	}
 	if len(s.offers) == 0 && !s.server.known() {
 		s = nil
 	}
 	c.put(name, s)
+}
+
+// withdraw has the entries of offers be taken out by the next place.
+func (c *catalogue) withdraw(offers ...*offer) {
+	for _, o := range offers {
+		if o.placed != nil {
+			c.gone = append(c.gone, o.placed)
+			o.placed = nil
+		}
+	}
 }
 
 // derived returns the offers of a server whose names follow from their own, by that.
@@ -99,16 +108,13 @@ func (c *catalogue) place(before *Snapshot, changed string) (entries []*entry, g
 		change := c.judge(o)
 		if o.placed == nil || !o.placed.change.Same(change) {
 			fresh = append(fresh, o.place(change))
-			o.placed = nil
+			c.withdraw(o)
 		}
 	}
-	slices.SortStableFunc(fresh, func(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) })
-	gone := func(e *entry) bool { return e.offer.placed != e }
-	kept := before.entries
-	if slices.ContainsFunc(kept, gone) {
-		kept = slices.DeleteFunc(slices.Clone(kept), gone)
-	}
-	entries, refused = merge(kept, fresh)
+	slices.SortStableFunc(fresh, compareNames)
+	slices.SortFunc(c.gone, compareNames)
+	entries, refused = merge(cut(before.entries, c.gone), fresh)
+	c.gone = nil
 	for _, r := range refused {
 		s := c.servers[r.offer.def.Origin.Server]
 		s.offers = slices.DeleteFunc(slices.Clone(s.offers), func(o *offer) bool { return o == r.offer })
@@ -143,12 +149,30 @@ func (c *catalogue) judge(o *offer) *ledger.Change {
 	return c.ledger.Judge(o.server.ledger(), o.seen())
 }
 
+func compareNames(a, b *entry) int { return strings.Compare(a.def.Name, b.def.Name) }
+
+// cut returns sorted entries without some of them, sorted as well. The others are not
+// looked at one by one, but for a few of them.
+func cut(entries, gone []*entry) []*entry {
+	if len(gone) == 0 {
+		return entries
+	}
+	left := make([]*entry, 0, len(entries)-len(gone))
+	for _, e := range gone {
+		if at, ok := slices.BinarySearchFunc(entries, e, compareNames); ok {
+			left = append(left, entries[:at]...)
+			entries = entries[at+1:]
+		}
+	}
+	return append(left, entries...)
+}
+
 // merge puts sorted fresh entries between sorted kept ones. Of two with one name
 // the kept one stays, else the first.
 func merge(kept, fresh []*entry) (entries []*entry, refused []refusal) {
 	entries = make([]*entry, 0, len(kept)+len(fresh))
 	for _, e := range fresh {
-		at, taken := slices.BinarySearchFunc(kept, e.def.Name, func(k *entry, name string) int { return strings.Compare(k.def.Name, name) })
+		at, taken := slices.BinarySearchFunc(kept, e, compareNames)
 		entries = append(entries, kept[:at]...)
 		kept = kept[at:]
 		if !taken && len(entries) > 0 && entries[len(entries)-1].def.Name == e.def.Name {

@@ -77,12 +77,15 @@ func compareFirst(a, b []*entry) int {
 	return strings.Compare(a[0].def.Name, b[0].def.Name)
 }
 
-// finish completes a diff for the tools of a server.
-func (d *Diff) finish(server string, after []*entry) {
-	for _, e := range after {
-		if e.change != nil && e.def.Origin.Server == server {
-			d.Quarantined = append(d.Quarantined, Quarantined{Tool: e.def, Change: e.change})
+// finish completes a diff for what a server offers; nil: nothing.
+func (d *Diff) finish(s *offering) {
+	if s != nil {
+		for _, o := range s.offers {
+			if e := o.placed; e != nil && e.change != nil {
+				d.Quarantined = append(d.Quarantined, Quarantined{Tool: e.def, Change: e.change})
+			}
 		}
 	}
+	slices.SortFunc(d.Quarantined, func(a, b Quarantined) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) })
 	slices.SortStableFunc(d.Rejected, func(a, b Rejection) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -196,7 +196,7 @@ func (r *Registry) Replace(server Server, tools []Tool) (Diff, error) {
 		diff.reject(o.def.Name, &DuplicateError{Name: o.def.Name, Holder: refusal.holder.def.Origin, Refused: o.def.Origin})
 	}
 	r.publish(entries, generation, &diff)
-	diff.finish(name, entries)
+	diff.finish(r.catalogue.servers[name])
 	return diff, unnoted
 }
 
@@ -235,7 +235,7 @@ func (r *Registry) Remove(names ...string) {
 				stays = append(stays, other)
 			}
 		}
-		o.placed = nil
+		r.catalogue.withdraw(o)
 		r.catalogue.put(name, newOffering(old.server, stays))
 	}
 	if len(leaving) > 0 {

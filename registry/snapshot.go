@@ -3,6 +3,7 @@ package registry
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -13,8 +14,11 @@ import (
 type Snapshot struct {
 	version    uint64
 	generation uint64   // of the ledger, as far as the snapshot follows it
-	tools      []Tool   // that are listed, sorted by name
 	entries    []*entry // all, with those in quarantine, sorted by name
+
+	// Of many snapshots that follow each other quickly nobody asks for the tools.
+	listing sync.Once
+	tools   []Tool // that are listed, sorted by name; set by listing
 
 	// superseded is closed once a snapshot of a later version is in place.
 	// Snapshots of one version share it.
@@ -27,7 +31,18 @@ type Snapshot struct {
 
 // Tools returns all tools that are listed, sorted by name. The slice is shared: do
 // not change its elements. Appending to it copies.
-func (s *Snapshot) Tools() []Tool { return s.tools }
+func (s *Snapshot) Tools() []Tool {
+	s.listing.Do(func() {
+		tools := slices.Grow([]Tool(nil), len(s.entries))
+		for _, e := range s.entries {
+			if e.listed() {
+				tools = append(tools, e.tool)
+			}
+		}
+		s.tools = slices.Clip(tools)
+	})
+	return s.tools
+}
 
 // Lookup returns the tool of that name, listed or hidden.
 func (s *Snapshot) Lookup(name string) (Tool, bool) {
@@ -116,11 +131,5 @@ func (s *Snapshot) lookup(name string, exact bool) *entry {
 
 // with returns a snapshot of the same version with other entries, sorted by name.
 func (s *Snapshot) with(entries []*entry, generation uint64) *Snapshot {
-	tools := make([]Tool, 0, len(entries))
-	for _, e := range entries {
-		if e.listed() {
-			tools = append(tools, e.tool)
-		}
-	}
-	return &Snapshot{version: s.version, generation: generation, tools: slices.Clip(tools), entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
+	return &Snapshot{version: s.version, generation: generation, entries: entries, superseded: s.superseded, gate: s.gate, vocabulary: s.vocabulary}
 }

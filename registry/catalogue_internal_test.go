@@ -1,0 +1,67 @@
+package registry
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+)
+
+// However tools come, go and change, the catalogue has those that are there, each once
+// and as its server offered it last.
+func TestCatalogueFollowsServers(t *testing.T) {
+	for name, accepted := range map[string]*ledger.Ledger{"no ledger": nil, "ledger": ledger.New(&ledger.Options{Mode: ledger.Review})} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			r := New(&Options{Ledger: accepted})
+			want := map[string]string{} // descriptions by name
+			for range 500 {
+				server := fmt.Sprint("s", random.IntN(5))
+				switch random.IntN(4) {
+				case 0:
+					gone := fmt.Sprintf("%s__t%d", server, random.IntN(8))
+					r.Remove(gone, "nobody")
+					delete(want, gone)
+				case 1:
+					if waiting := accepted.Pending(server); len(waiting) > 0 {
+						if err := accepted.Accept(t.Context(), "ann", waiting...); err != nil {
+							t.Fatal(err)
+						}
+					}
+				default:
+					maps.DeleteFunc(want, func(name, _ string) bool { return name[:2] == server })
+					var tools []Tool
+					for i := range 8 {
+						if random.IntN(2) == 0 {
+							continue
+						}
+						def := &Definition{Origin: Origin{Server: server, Tool: fmt.Sprint("t", i)}, Description: fmt.Sprint("does thing ", random.IntN(3)), InputSchema: json.RawMessage(`{"type":"object"}`)}
+						want[fmt.Sprintf("%s__t%d", server, i)] = def.Description
+						tools = append(tools, definedTool{def})
+					}
+					if _, err := r.Replace(Server{Name: server}, tools); err != nil {
+						t.Fatal(err)
+					}
+				}
+				got := map[string]string{}
+				s := r.Snapshot()
+				for _, e := range s.entries {
+					got[e.def.Name] = e.def.Description
+				}
+				if !maps.Equal(got, want) || len(s.entries) != len(want) {
+					t.Fatalf("got %v, want %v", got, want)
+				}
+				if !slices.IsSortedFunc(s.entries, compareNames) {
+					t.Fatalf("got entries that are not sorted")
+				}
+				if listed := len(s.Tools()) + len(s.Quarantined()); listed != len(want) {
+					t.Fatalf("got %d tools that are listed or held back, want %d", listed, len(want))
+				}
+			}
+		})
+	}
+}
