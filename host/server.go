@@ -366,7 +366,7 @@ func (s *server) cannotExamine() error {
 // of no folders if it is when it is started.
 func (s *server) mute(o *mcp.ClientOptions) {
 	if s.quarantined() {
-		o.Roots = nil
+		o.Roots, o.ListRoots = nil, nil
 	}
 	if elicit := o.Elicit; elicit != nil {
 		o.Elicit = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -94,7 +94,7 @@ func NewClient(name string, t Transport, opts *ClientOptions) *Client {
 		topics:    newTopics(),
 	}
 	c.tracing = newTracing(name, &c.opts)
-	c.adoptRoots()
+	c.roots.set(c.encodeValidRoots(o.Roots))
 	c.level.set(o.LogLevel)
 	return c
 }

@@ -68,8 +68,8 @@
 // # Server requests
 //
 // A server may make requests itself: elicitation of the user, by form or by URL,
-// sampling of a language model, and its roots. Set the handlers Elicit, ElicitURL and
-// Sample and the Roots of [ClientOptions]; a capability without a handler is not
+// sampling of a language model, and its roots. Set the handlers Elicit, ElicitURL,
+// Sample and ListRoots or the Roots of [ClientOptions]; a capability without a handler is not
 // declared. Handlers get the name of the server and are the same in all revisions. Where
 // it is known which call made the server ask, they also get the name of the tool and the
 // values of the call's context, see [ElicitRequest]. Package ask has ready ones, and package

@@ -47,20 +47,17 @@ type ClientOptions struct {
 	Sample func(context.Context, *SampleRequest) (*SampleResult, error)
 	// SampleTools declares that Sample can handle tools.
 	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
+	// Deprecated: As Sample.
 	SampleTools bool
 	// MaxSampleTokens bounds the tokens that a server can ask for in one
 	// request; Sample then sees the smaller number. Default: no bound.
 	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
+	// Deprecated: As Sample.
 	MaxSampleTokens int64
 	// MaxSampleRounds bounds the rounds of tool use in one conversation that a
 	// server leads with the model. Default: 10.
 	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates sampling (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
+	// Deprecated: As Sample.
 	MaxSampleRounds int
 	// MaxQuestions bounds the elicitation and sampling requests together that a server
 	// can make in the course of one call or another request of the client. On each
@@ -72,12 +69,18 @@ type ClientOptions struct {
 	// programs with many users, which count those of each.
 	MaxQuestions int
 	// Roots are the folders and files that the server may know of, each a file URI.
-	// Default: none, and the roots capability is not declared. A root that is no plain
-	// file URI is left out and logged, see [RootError]. See [Client.SetRoots].
+	// Default: none, and without ListRoots the roots capability is not declared. A root that
+	// is no plain file URI is left out and logged, see [RootError]. See [Client.SetRoots].
 	//
 	// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work
 	// with older servers, and with newer ones that still use them.
 	Roots []*Root
+	// ListRoots handles roots/list requests. It is called as Elicit is, and its context has
+	// the values of that of the request that made the server ask, as for an [ElicitRequest].
+	// If it returns nil, or is nil, the answer is Roots.
+	//
+	// Deprecated: As Roots.
+	ListRoots func(context.Context) ([]*Root, error)
 	// Tasks lets a server of revision 2026-07-28 answer a call of a tool with a task,
 	// for which CallTool then waits. For revision 2025-11-25, where the client asks for
 	// one, see [TaskOptions].
@@ -98,8 +101,7 @@ type ClientOptions struct {
 	// oldest are dropped. Default: they go to Logger, cut to 4 KiB and without control
 	// characters.
 	//
-	// Deprecated: Protocol revision 2026-07-28 deprecates logging (SEP-2577). It works
-	// with older servers, and with newer ones that still use it.
+	// Deprecated: As LogLevel.
 	Log func(*LogMessage)
 	// Notification receives the server's notifications that the client has no use for,
 	// such as those of an extension, in order, one at a time, on a goroutine of the
@@ -285,7 +287,7 @@ func (c *Client) capabilities(modern bool) map[string]any {
 		}
 		caps["sampling"] = sampling
 	}
-	if c.opts.Roots != nil {
+	if c.declares(methodRoots) {
 		roots := set{}
 		if !modern {
 			roots["listChanged"] = true

@@ -39,8 +39,7 @@ var errRootsNotDeclared = errors.New("the server was told that there are no root
 // be absolute. Its name is the last element of the path. Nothing is looked up,
 // so the path may lead elsewhere by symbolic links. The error is a [*RootError].
 //
-// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
-// older servers, and with newer ones that still use them.
+// Deprecated: As [RootError].
 func RootOf(path string) (*Root, error) {
 	if !filepath.IsAbs(path) {
 		return nil, &RootError{path, "is not an absolute path"}
@@ -64,11 +63,10 @@ func RootOf(path string) (*Root, error) {
 //
 // If the notification cannot be sent within ctx, the error says so, and the new roots
 // count nevertheless: the old ones are not given out any more. Without a connection
-// none is needed; a server asks by itself. SetRoots fails if Roots of [ClientOptions]
-// is nil.
+// none is needed; a server asks by itself. SetRoots fails if Roots and ListRoots of
+// [ClientOptions] are nil.
 //
-// Deprecated: Protocol revision 2026-07-28 deprecates roots (SEP-2577). They work with
-// older servers, and with newer ones that still use them.
+// Deprecated: As [RootError].
 func (c *Client) SetRoots(ctx context.Context, roots []*Root) error {
 	explain := func(err error) error {
 		return c.explain(&request{method: noticeRoots}, err)
@@ -116,7 +114,14 @@ func (c *Client) catchUpOnRoots(l *life) {
 }
 
 // listRoots answers roots/list.
-func (c *Client) listRoots() (json.RawMessage, error) { return c.roots.answer(), nil }
+func (c *Client) listRoots(ctx context.Context) (json.RawMessage, error) {
+	if c.opts.ListRoots != nil {
+		if roots, err := c.opts.ListRoots(ctx); roots != nil || err != nil {
+			return object(member{"roots", c.encodeValidRoots(roots)}), err
+		}
+	}
+	return c.roots.answer(), nil
+}
 
 // A rootList is the answer to roots/list.
 type rootList struct {
@@ -144,22 +149,19 @@ func (r *rootList) answer() json.RawMessage {
 	return object(member{"roots", r.list})
 }
 
-// adoptRoots takes the roots of the options, but for those that are invalid:
-// there is no caller to return an error to, and they must not be given out.
-func (c *Client) adoptRoots() {
+// encodeValidRoots writes roots down, but for those that are invalid: there is no caller
+// to return an error to, and they must not be given out.
+func (c *Client) encodeValidRoots(roots []*Root) json.RawMessage {
 	valid := []*Root{}
-	for _, root := range c.opts.Roots {
+	for _, root := range roots {
 		if _, err := encodeRoots([]*Root{root}); err != nil {
 			c.opts.Logger.Error("mcp: a root is left out", "server", c.name, "error", err)
 			continue
 		}
 		valid = append(valid, root)
 	}
-	list, err := encodeRoots(valid)
-	if err != nil {
-		return // each of them could be encoded
-	}
-	c.roots.set(list)
+	list, _ := encodeRoots(valid) // each of them could be
+	return list
 }
 
 // encodeRoots checks roots and writes them down, so that nothing remains shared

@@ -61,6 +61,31 @@ func TestInvalidRootsLeftOut(t *testing.T) {
 	}
 }
 
+// ListRoots answers for the call that made the server ask; without roots of its own the
+// answer is Roots.
+func TestListRoots(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for name, want := range map[string]string{
+			"some":    `{"roots":[{"uri":"file:///some"}]}`,
+			"none":    `{"roots":[]}`,
+			"nil":     `{"roots":[{"uri":"file:///own"}]}`,
+			"invalid": `{"roots":[{"uri":"file:///b"}]}`,
+		} {
+			list := func(context.Context) ([]*mcp.Root, error) {
+				return map[string][]*mcp.Root{"some": {{URI: "file:///some"}}, "none": {}, "invalid": {{URI: "https://a.example/"}, {URI: "file:///b"}}}[name], nil
+			}
+			got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///own"}}, ListRoots: list}, "roots/list", `{}`)
+			if err != nil || got != want {
+				t.Errorf("%s: the server got %s, %v, want %s", name, got, err, want)
+			}
+		}
+		got, err := granted(t, revision, p, &mcp.ClientOptions{ListRoots: func(context.Context) ([]*mcp.Root, error) { return nil, nil }}, "roots/list", `{}`)
+		if err != nil || got != `{"roots":[]}` {
+			t.Errorf("without Roots: the server got %s, %v, want none", got, err)
+		}
+	})
+}
+
 func TestRootURIs(t *testing.T) {
 	c := newClient(t, legacy(t), &mcp.ClientOptions{Roots: []*mcp.Root{}})
 	for _, uri := range []string{

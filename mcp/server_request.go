@@ -37,7 +37,7 @@ func (c *Client) declares(method string) bool {
 	case methodSample:
 		return c.opts.Sample != nil
 	case methodRoots:
-		return c.opts.Roots != nil
+		return c.opts.Roots != nil || c.opts.ListRoots != nil
 	}
 	return false
 }
@@ -56,7 +56,7 @@ func (c *Client) handleRequest(ctx context.Context, method string, params json.R
 		case methodSample:
 			result, err = c.sample(ctx, params, of)
 		case methodRoots:
-			result, err = c.listRoots()
+			result, err = c.listRoots(ctx)
 		}
 		return err
 	})

@@ -12,9 +12,10 @@ import (
 )
 
 // Prepare lets the servers of a host that is made with o use what the clients of a gateway can do:
-// elicitation, sampling and log messages. A server request goes to the client whose call
+// elicitation, sampling, roots and log messages. A server request goes to the client whose call
 // caused it. One whose cause is not known, or is no call of a gateway, goes to the handlers that o
-// had, or else is refused, since another user must not see it.
+// had, or else is refused, since another user must not see it. Servers that ask for roots then, or
+// in the course of a call whose client has none, get those of o.
 //
 // It also lifts limits that are for a program with one user, unless they are set: MaxQuestions,
 // since a session of the gateway has a limit of its own; IdleTimeout, since a client has
@@ -60,6 +61,24 @@ func Prepare(o *host.Options) {
 			return nil, cannot("elicitation of URLs")
 		}
 		return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: newID()})
+	}
+	listRoots := c.ListRoots
+	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {
+		j := jobOf(ctx)
+		switch {
+		case j != nil && j.peer.can.roots:
+		case listRoots != nil:
+			return listRoots(ctx)
+		default:
+			return nil, nil // those of the host
+		}
+		res, err := askAs[struct {
+			Roots []*mcp.Root `json:"roots"`
+		}](ctx, j, "roots/list", struct{}{})
+		if err != nil {
+			return nil, err
+		}
+		return append([]*mcp.Root{}, res.Roots...), nil // which may be none
 	}
 	tools := c.SampleTools
 	c.SampleTools = true

@@ -1,5 +1,7 @@
 package gateway_test
 
+//lint:file-ignore SA1019 Roots are deprecated since revision 2026-07-28, and work.
+
 import (
 	"context"
 	"encoding/json"
@@ -25,7 +27,7 @@ import (
 )
 
 // newAskingServer returns the URL of a server of the official SDK whose tool ask asks the user for their
-// name, in the way of the revision, and answers with what it was told.
+// name, and whose tool roots asks for the roots, in the way of the revision. They answer with what they were told.
 func newAskingServer(t *testing.T, modern bool) string {
 	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{"name": {Type: "string"}}}
 	type input struct {
@@ -48,6 +50,26 @@ func newAskingServer(t *testing.T, modern bool) string {
 			return text(res)
 		}
 		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"name": question}}, nil, nil
+	})
+	listed := func(r *sdk.ListRootsResult) (*sdk.CallToolResult, any, error) {
+		var uris []string
+		for _, root := range r.Roots {
+			uris = append(uris, root.URI)
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Join(uris, " ")}}}, nil, nil
+	}
+	sdk.AddTool(server, &sdk.Tool{Name: "roots"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		if !modern {
+			res, err := r.Session.ListRoots(ctx, nil)
+			if err != nil {
+				return nil, nil, err
+			}
+			return listed(res)
+		}
+		if res, ok := r.Params.InputResponses["roots"].(*sdk.ListRootsResult); ok {
+			return listed(res)
+		}
+		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"roots": &sdk.ListRootsParams{}}}, nil, nil
 	})
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: modern})
 	web := httptest.NewServer(handler)
@@ -198,6 +220,53 @@ func TestElicitationCells(t *testing.T) {
 				t.Errorf("got %s, want a refusal", body)
 			}
 		})
+	}
+}
+
+// A server that asks for roots in the course of a call gets those of the client that made it, whatever the revisions;
+// those of the host if the client has none.
+func TestRootsCells(t *testing.T) {
+	const users, calls = 10, 3
+	for _, serverModern := range []bool{false, true} {
+		ho := &host.Options{StateDir: host.NoState}
+		ho.Client.Roots = []*mcp.Root{{URI: "file:///host"}}
+		gateway.Prepare(ho)
+		entry := fmt.Sprintf(`{"type":"http","url":%q}`, newAskingServer(t, serverModern))
+		h := hosttest.Open(t, hosttest.Write(t, "asking", entry), hosttest.Patient(ho))
+		url, _ := serveGateway(t, h, &gateway.Options{Authenticate: userOfField})
+		for _, revision := range both {
+			t.Run(fmt.Sprintf("modern server %t/client %s", serverModern, revision), func(t *testing.T) {
+				ctx := hosttest.Watchdog(t)
+				var all sync.WaitGroup
+				for i := range users {
+					want, o := "file:///host", &mcp.ClientOptions{}
+					switch i % 3 {
+					case 0:
+						want, o.Roots = "", []*mcp.Root{}
+					case 1:
+						want = fmt.Sprintf("file:///user/%d file:///common", i)
+						o.Roots = []*mcp.Root{{URI: fmt.Sprintf("file:///user/%d", i)}, {URI: "file:///common"}}
+					}
+					c := newUser(t, url+"/s/asking/mcp", fmt.Sprintf("user%d", i), revision, o)
+					for range calls {
+						all.Go(func() {
+							res, err := c.CallTool(ctx, "roots", nil, nil)
+							switch {
+							case want == "file:///host" && serverModern && revision == mcp.Revision20260728:
+								if err == nil || !strings.Contains(err.Error(), "does not declare") {
+									t.Errorf("got %v, %v, want that the client does not declare roots", res, err)
+								}
+							case err != nil:
+								t.Error(err)
+							case res.Text() != want:
+								t.Errorf("got %q, want %q", res.Text(), want)
+							}
+						})
+					}
+				}
+				all.Wait()
+			})
+		}
 	}
 }
 

@@ -33,8 +33,8 @@
 // instance, are filled in unless they say otherwise). So do the members of _meta that are
 // not between a client and its server. Policies, approvals, the ledger and observers of the
 // registry see every call. Progress, log messages, cancellation, subscriptions and changes of
-// lists pass in both directions; roots do so between revision 2026-07-28 on both sides alone,
-// since a connection that is shared has no roots of one client.
+// lists pass in both directions. Roots are those of the client whose call made the server
+// ask, and else those of the host, since a connection that is shared has no roots of one client.
 //
 // # Failures
 //
