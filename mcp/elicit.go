@@ -295,7 +295,7 @@ func (p *page) over() bool {
 const (
 	// maxOpenPages bounds the pages whose completion is waited for, and
 	// maxPageID their ids in bytes, since they are kept.
-	maxOpenPages = 64
+	maxOpenPages = 1024
 	maxPageID    = 4 << 10
 )
 

@@ -60,7 +60,12 @@ func Prepare(o *host.Options) {
 		case !j.peer.can.url:
 			return nil, cannot("elicitation of URLs")
 		}
-		return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: newID()})
+		id := newID() // servers may have one id for the pages of several clients
+		res, err := askAs[mcp.ElicitResult](ctx, j, "elicitation/create", &mcp.ElicitParams{Mode: "url", Message: r.Message, URL: r.URL, ElicitationID: id})
+		if s := j.peer.session; err == nil && res.Action == "accept" && s != nil {
+			s.awaitVisit(r.Completed, id)
+		}
+		return res, err
 	}
 	listRoots := c.ListRoots
 	c.ListRoots = func(ctx context.Context) ([]*mcp.Root, error) {

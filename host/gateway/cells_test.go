@@ -270,6 +270,74 @@ func TestRootsCells(t *testing.T) {
 	}
 }
 
+// A client hears when its own user is done with a page, though servers have one id for the pages of all.
+func TestElicitationComplete(t *testing.T) {
+	var entries []string
+	finish := map[string]chan struct{}{"one": make(chan struct{}), "two": make(chan struct{})}
+	for name, finished := range finish {
+		server := newSDKServer() // of revision 2025-11-25, which alone has that notification
+		addTool(server, "visit", func(ctx context.Context, r *sdk.CallToolRequest, _ anyInput) string {
+			res, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: "Pay", URL: "https://a.example/", ElicitationID: "same"})
+			if err != nil {
+				return err.Error()
+			}
+			go func() {
+				<-finished
+				_ = r.Session.NotifyElicitationComplete(context.Background(), &sdk.ElicitationCompleteParams{ElicitationID: "same"})
+			}()
+			return res.Action
+		})
+		web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+		t.Cleanup(func() {
+			web.CloseClientConnections()
+			web.Close()
+		})
+		entries = append(entries, name, fmt.Sprintf(`{"type":"http","url":%q}`, web.URL))
+	}
+	url, _ := newGateway(t, nil, entries...)
+	ctx := hosttest.Watchdog(t)
+	done := map[string]<-chan struct{}{}
+	for _, name := range []string{"one", "two", "declined"} {
+		action, tool := "accept", name+"__visit"
+		if name == "declined" {
+			action, tool = "decline", "one__visit"
+		}
+		c := newUser(t, url+"/mcp", "", mcp.Revision20251125, &mcp.ClientOptions{
+			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				done[name] = r.Completed
+				return &mcp.ElicitResult{Action: action}, nil
+			},
+		})
+		res, err := c.CallTool(ctx, tool, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Text(); got != action {
+			t.Errorf("%s: got %q, want %q", name, got, action)
+		}
+	}
+	isDone := func(name string) bool {
+		select {
+		case <-done[name]:
+			return true
+		default:
+			return false
+		}
+	}
+	for _, step := range []struct {
+		server string
+		others []string
+	}{{"one", []string{"two", "declined"}}, {"two", []string{"declined"}}} {
+		close(finish[step.server])
+		hosttest.Eventually(t, step.server+" is done", func() bool { return isDone(step.server) })
+		for _, other := range step.others {
+			if isDone(other) {
+				t.Errorf("got that %s is done with %s, want that it is not", other, step.server)
+			}
+		}
+	}
+}
+
 // post posts a message as a client that takes no streams, and returns the session.
 func post(t *testing.T, url, session, message string, body *string) string {
 	t.Helper()
