@@ -148,7 +148,7 @@ func (r *request) outcome(j *job) (answer json.RawMessage, status int) {
 func (x *exchange) await(r *request, j *job, reader int, under *running) {
 	var withdrawn <-chan struct{}
 	if under != nil {
-		withdrawn = under.withdrawn
+		withdrawn = under.ctx.Done()
 	}
 	var e *eventWriter
 	open := func() {
@@ -204,17 +204,21 @@ func (s *clientSession) handle(ctx context.Context, m *jsonscan.Message, out *st
 	}
 	defer s.leave(m.ID, under)
 	defer context.AfterFunc(ctx, func() { s.leftAlone(under) })()
-	s.peer.newRequest(m, out).respond(ctx, under.withdrawn)
+	r := s.peer.newRequest(m, out)
+	r.under = under
+	r.respond(ctx)
 }
 
 // respond answers a request into its stream, unless it is withdrawn.
-func (r *request) respond(ctx context.Context, withdrawn <-chan struct{}) {
+func (r *request) respond(ctx context.Context) {
 	j, result, failed := r.serve(ctx)
 	if j == nil {
-		r.out.put(response(r.id, result, failed), false)
+		if r.under.ctx.Err() == nil {
+			r.out.put(response(r.id, result, failed), false)
+		}
 		return
 	}
-	if answer, _ := r.wait(j, withdrawn, outlet{}); answer != nil {
+	if answer, _ := r.wait(j, r.under.ctx.Done(), outlet{}); answer != nil {
 		r.out.put(answer, false)
 	}
 }

@@ -476,9 +476,14 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 		defer out.detach(reader)
 	}
 	r := s.peer.newRequest(m, out)
+	r.under = under
 	j, result, failed := r.serve(x.r.Context())
-	if j != nil {
+	switch {
+	case j != nil:
 		x.await(r, j, reader, under)
+		return
+	case under.ctx.Err() != nil:
+		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	x.finish(r, x.open(r, reader), response(m.ID, result, failed), http.StatusOK)

@@ -20,7 +20,8 @@ type request struct {
 	id      json.RawMessage // as the client wrote it
 	method  string
 	params  params
-	out     *stream // for messages about the request
+	out     *stream  // for messages about the request
+	under   *running // by which it can be withdrawn; nil: it ends with the client's connection alone
 }
 
 // newRequest returns a request of a peer.
@@ -36,6 +37,12 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	var err *mcp.JSONRPCError
 	if r.method == "tools/call" {
 		return r.callTool(ctx)
+	}
+	if r.under != nil && r.method != "tools/list" && r.method != "ping" { // for which no server is asked
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(r.under.ctx, cancel)()
 	}
 	f := v.features()
 	switch method := r.method; {

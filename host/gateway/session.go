@@ -52,12 +52,16 @@ type clientSession struct {
 
 // A running is a request under way, until the client withdraws it.
 type running struct {
-	once      sync.Once
-	withdrawn chan struct{}
-	left      bool // the client has gone away meanwhile; guarded by the session's mu
+	ctx      context.Context // ends when the client withdraws the request
+	withdraw context.CancelFunc
+	left     bool // the client has gone away meanwhile; guarded by the session's mu
 }
 
-func (r *running) withdraw() { r.once.Do(func() { close(r.withdrawn) }) }
+func newRunning() *running {
+	r := &running{}
+	r.ctx, r.withdraw = context.WithCancel(context.Background())
+	return r
+}
 
 func newSession(id string, p *peer) *clientSession {
 	s := &clientSession{id: id, used: time.Now()}
@@ -148,7 +152,7 @@ func (s *clientSession) enter(id json.RawMessage) (*running, *mcp.JSONRPCError) 
 	case s.underWay == nil:
 		s.underWay = map[string]*running{}
 	}
-	r := &running{withdrawn: make(chan struct{})}
+	r := newRunning()
 	s.underWay[string(id)] = r
 	return r, nil
 }

@@ -260,7 +260,7 @@ func (c *pipe) noted(m *jsonscan.Message) {
 // serveModern answers a request of revision 2026-07-28.
 func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 	p, params, failed := c.view.modernPeer(&access.Caller{}, m)
-	under := &running{withdrawn: make(chan struct{})}
+	under := newRunning()
 	c.mu.Lock()
 	switch {
 	case failed != nil:
@@ -276,7 +276,7 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 		c.out.put(response(m.ID, nil, failed), false)
 		return
 	}
-	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out}
+	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out, under: under}
 	c.work.Go(func() {
 		defer func() {
 			c.mu.Lock()
@@ -284,18 +284,12 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 			delete(c.under, string(m.ID))
 		}()
 		if m.Method != "subscriptions/listen" {
-			r.respond(ctx, under.withdrawn)
+			r.respond(ctx)
 			return
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		c.work.Go(func() {
-			select {
-			case <-under.withdrawn:
-			case <-ctx.Done():
-			}
-			cancel()
-		})
+		defer context.AfterFunc(under.ctx, cancel)()
 		result, failed := r.subscriptions(ctx)
 		c.out.put(response(r.id, result, failed), false)
 	})

@@ -43,7 +43,12 @@ func (r *request) subscribe() *mcp.JSONRPCError {
 	agreed := r.gateway.follow(ctx, r.peer.view, server, uri, func(changed string) {
 		s.notify(notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
 	})
-	if err := <-agreed; err != nil {
+	select {
+	case err = <-agreed:
+	case <-r.under.ctx.Done():
+		err = context.Canceled // which no one hears
+	}
+	if err != nil {
 		r.unsubscribe()
 		return requestError(err)
 	}
