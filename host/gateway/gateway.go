@@ -57,10 +57,12 @@ type Options struct {
 	// MaxMessage bounds a message of a client in bytes. Default: 16 MiB.
 	MaxMessage int64
 	// MaxSessions bounds the sessions of all clients together, in revisions before 2026-07-28. A
-	// further one is refused with status 503. Default: 20,000.
+	// further one is refused with status 503. A user who is named has a quarter of them at
+	// most, so that no one keeps others out. Default: 20,000.
 	MaxSessions int
 	// MaxStreams bounds the HTTP requests that are under way at one time: those whose answer is not
-	// complete, and listening streams. A further one is refused with status 503. Default: 20,000.
+	// complete, and listening streams. A further one is refused with status 503. A user who is
+	// named has a quarter of them at most. Default: 20,000.
 	MaxStreams int
 	// SessionIdle is how long a session may be unused, with no stream open, before it is
 	// forgotten. Default: 1 hour.
@@ -115,6 +117,8 @@ type Gateway struct {
 	told      map[session.Key]toldLevel // what servers were told of that
 	draining  bool
 	busy      int           // requests under way
+	busyOf    shares        // of those
+	sessionOf shares        // of the sessions
 	idle      chan struct{} // closed when draining and busy is 0; nil: no one waits
 }
 
@@ -127,7 +131,8 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	g := &Gateway{
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), told: map[session.Key]toldLevel{},
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
-		jobs:      parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
+		jobs:   parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
+		busyOf: shares{}, sessionOf: shares{},
 		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()),
 	}
 	if opts != nil {
@@ -210,7 +215,7 @@ func (g *Gateway) Close() error {
 	g.mu.Lock()
 	g.drainLocked()
 	sessions := g.sessions
-	g.sessions = map[string]*clientSession{}
+	g.sessions, g.sessionOf = map[string]*clientSession{}, shares{}
 	g.cancel()
 	g.mu.Unlock()
 	for _, s := range sessions {
@@ -227,9 +232,9 @@ func (g *Gateway) drainLocked() {
 	}
 }
 
-// begin counts a request that is under way until end is called. It fails when the gateway takes no
+// begin counts a request of a user that is under way until end is called. It fails when the gateway takes no
 // more.
-func (g *Gateway) begin() error {
+func (g *Gateway) begin(user string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -237,12 +242,33 @@ func (g *Gateway) begin() error {
 		return ErrClosed
 	case g.busy >= g.opts.MaxStreams:
 		return errBusy
+	case g.busyOf.full(user, g.opts.MaxStreams):
+		return errUserBusy
 	}
 	g.busy++
+	g.busyOf.add(user, 1)
 	return nil
 }
 
-var errBusy = errors.New("gateway: too many requests are under way")
+var (
+	errBusy     = errors.New("gateway: too many requests are under way")
+	errUserBusy = errors.New("gateway: too many requests of this user are under way")
+)
+
+// shares count what named users have of something that is bounded. Each has a quarter of it at most.
+type shares map[string]int
+
+// full reports whether the user has all that they may have, if most is what all may have together.
+func (s shares) full(user string, most int) bool { return user != "" && s[user] >= max(most/4, 1) }
+
+func (s shares) add(user string, n int) {
+	if user == "" {
+		return
+	}
+	if s[user] += n; s[user] <= 0 {
+		delete(s, user)
+	}
+}
 
 // spawn calls f on a goroutine that Close waits for. It reports false if the gateway is closed.
 func (g *Gateway) spawn(f func()) bool {
@@ -280,10 +306,11 @@ func (g *Gateway) run(f func()) {
 	}
 }
 
-func (g *Gateway) end() {
+func (g *Gateway) end(user string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.busy--
+	g.busyOf.add(user, -1)
 	if g.draining && g.busy == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil
@@ -309,7 +336,7 @@ func (g *Gateway) sweepAt(now time.Time) {
 	g.mu.Lock()
 	for id, s := range g.sessions {
 		if s.idleSince(now) > g.opts.SessionIdle {
-			delete(g.sessions, id)
+			g.removeLocked(id)
 			over = append(over, s)
 		}
 	}

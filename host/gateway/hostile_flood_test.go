@@ -21,33 +21,63 @@ func TestBounds(t *testing.T) {
 	s := openSite(t, &gateway.Options{MaxStreams: 3, MaxSessions: 3})
 	var ids []string
 	for range 3 {
-		ids = append(ids, s.begin(t, "/mcp", "a", "2025-11-25"))
+		ids = append(ids, s.begin(t, "/mcp", "", "2025-11-25"))
 	}
-	if r := s.do(t, shot{user: "a", body: callOf(1, "initialize", `{"protocolVersion":"2025-11-25"}`)}); r.status != http.StatusServiceUnavailable {
+	if r := s.do(t, shot{body: callOf(1, "initialize", `{"protocolVersion":"2025-11-25"}`)}); r.status != http.StatusServiceUnavailable {
 		t.Errorf("4th session: got %d, want 503", r.status)
 	}
-	if r := s.do(t, shot{method: http.MethodGet, user: "a", header: events}); r.status != http.StatusServiceUnavailable {
+	if r := s.do(t, shot{method: http.MethodGet, header: events}); r.status != http.StatusServiceUnavailable {
 		t.Errorf("4th session, by SSE: got %d, want 503", r.status)
 	}
-	s.do(t, shot{method: http.MethodDelete, user: "a", session: ids[0]})
-	ids[0] = s.begin(t, "/mcp", "a", "2025-11-25")
+	s.do(t, shot{method: http.MethodDelete, session: ids[0]})
+	ids[0] = s.begin(t, "/mcp", "", "2025-11-25")
 
-	s.listen(t, shot{method: http.MethodGet, user: "a", session: ids[0], header: events})
-	s.listen(t, modern("a", "", "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`))
-	third := s.listen(t, shot{user: "a", session: ids[1], header: map[string]string{"Accept": "application/json"}, body: callOf(1, "ping", `{}`)})
+	s.listen(t, shot{method: http.MethodGet, session: ids[0], header: events})
+	s.listen(t, modern("", "", "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`))
+	third := s.listen(t, shot{session: ids[1], header: map[string]string{"Accept": "application/json"}, body: callOf(1, "ping", `{}`)})
 	third.close()
 	var waits sync.WaitGroup
 	waits.Go(func() { // a call whose answer is no stream counts as well
-		s.do(t, shot{user: "a", session: ids[2], header: map[string]string{"Accept": "application/json"}, body: callOf(5, "tools/call", `{"name":"one__wait","arguments":{}}`)})
+		s.do(t, shot{session: ids[2], header: map[string]string{"Accept": "application/json"}, body: callOf(5, "tools/call", `{"name":"one__wait","arguments":{}}`)})
 	})
 	eventually(t, "the call waits", func() bool { return s.server.waiting.Load() == 1 })
-	if r := s.do(t, shot{user: "a", session: ids[1], body: callOf(1, "ping", `{}`)}); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
+	if r := s.do(t, shot{session: ids[1], body: callOf(1, "ping", `{}`)}); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
 		t.Errorf("4th request: got %d, want 503 and Retry-After", r.status)
 	}
 	if err := s.gateway.Close(); err != nil {
 		t.Error(err)
 	}
 	waits.Wait()
+}
+
+// A user whose name is known has a quarter of the streams and of the sessions, so that the others have the rest.
+func TestShareOfOneUser(t *testing.T) {
+	s := openSite(t, &gateway.Options{MaxStreams: 8, MaxSessions: 8})
+	first := s.begin(t, "/mcp", "a", "2025-11-25")
+	second := s.begin(t, "/mcp", "a", "2025-11-25")
+	for _, in := range []shot{{user: "a", body: callOf(1, "initialize", `{}`)}, {method: http.MethodGet, user: "a", header: events}} {
+		if r := s.do(t, in); r.status != http.StatusServiceUnavailable {
+			t.Errorf("3rd session: got %d, want 503", r.status)
+		}
+	}
+	for range 2 {
+		s.begin(t, "/mcp", "b", "2025-11-25")
+		s.begin(t, "/mcp", "", "2025-11-25")
+	}
+	s.do(t, shot{method: http.MethodDelete, user: "a", session: first})
+	first = s.begin(t, "/mcp", "a", "2025-11-25")
+
+	listens := s.listen(t, shot{method: http.MethodGet, user: "a", session: first, header: events})
+	s.listen(t, modern("a", "", "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`))
+	ping := shot{user: "a", session: second, body: callOf(1, "ping", `{}`)}
+	if r := s.do(t, ping); r.status != http.StatusServiceUnavailable || r.header.Get("Retry-After") == "" {
+		t.Errorf("3rd request: got %d, want 503 and Retry-After", r.status)
+	}
+	for _, user := range []string{"b", ""} {
+		s.wantCode(t, "of another user", modern(user, "", "tools/list", "", ""), 0)
+	}
+	listens.close()
+	eventually(t, "there is room again", func() bool { return s.do(t, ping).status == http.StatusOK })
 }
 
 // 10,000 listening streams and as many sessions are served, and end with the gateway.

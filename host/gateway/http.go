@@ -99,12 +99,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v.serveReady(w, known)
 		return
 	}
-	if err := g.begin(); err != nil {
+	if err := g.begin(caller.User); err != nil {
 		w.Header().Set("Retry-After", "1")
 		writeText(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	defer g.end()
+	defer g.end(caller.User)
 	x := &exchange{gateway: g, view: v, caller: caller, w: w, r: r, control: http.NewResponseController(w)}
 	switch rest {
 	case "/mcp", "/mcp/":
@@ -412,19 +412,32 @@ func (x *exchange) newSession(p *peer, posted *stream) (*clientSession, *mcp.JSO
 	if g.draining || len(g.sessions) >= g.opts.MaxSessions {
 		return nil, failure(codeBusy, "the gateway has %d sessions, and takes no more", len(g.sessions))
 	}
+	if g.sessionOf.full(p.caller.User, g.opts.MaxSessions) {
+		return nil, failure(codeBusy, "the user has %d sessions, and may have no more", g.sessionOf[p.caller.User])
+	}
 	s := newSession(newID(), p)
 	if posted != nil {
 		s.posted, s.calls = posted, new(sync.WaitGroup)
 	}
 	g.sessions[s.id] = s
+	g.sessionOf.add(p.caller.User, 1)
 	return s, nil
+}
+
+// removeLocked forgets a session, and returns it; nil if there is none.
+func (g *Gateway) removeLocked(id string) *clientSession {
+	s := g.sessions[id]
+	if s != nil {
+		delete(g.sessions, id)
+		g.sessionOf.add(s.peer.caller.User, -1)
+	}
+	return s
 }
 
 // endSession forgets a session, and ends it.
 func (g *Gateway) endSession(id string) {
 	g.mu.Lock()
-	s := g.sessions[id]
-	delete(g.sessions, id)
+	s := g.removeLocked(id)
 	g.mu.Unlock()
 	if s != nil {
 		s.end()

@@ -33,10 +33,10 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	if v == nil || rest != "/mcp" && rest != "" {
 		return errors.New("gateway: there is no view at " + path)
 	}
-	if err := g.begin(); err != nil {
+	if err := g.begin(""); err != nil {
 		return err
 	}
-	defer g.end()
+	defer g.end("")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &pipe{gateway: g, view: v, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
