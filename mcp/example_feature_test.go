@@ -247,9 +247,11 @@ func ExampleClient_SetLogLevel() {
 	})
 	defer c.Close()
 	fmt.Println(c.SetLogLevel(context.Background(), "debug")) // when something is to be found out
+	fmt.Println(c.LogLevel())
 	fmt.Println(mcp.SafeToRetry(c.SetLogLevel(context.Background(), "loud")))
 	// Output:
 	// <nil>
+	// debug
 	// true
 }
 

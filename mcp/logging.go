@@ -140,6 +140,11 @@ func (c *Client) SetLogLevel(ctx context.Context, level LoggingLevel) error {
 	return err
 }
 
+// LogLevel returns the level that SetLogLevel or [ClientOptions] set last; it may be empty.
+//
+// Deprecated: As [Client.SetLogLevel].
+func (c *Client) LogLevel() LoggingLevel { level, _ := c.level.get(); return level }
+
 // tellLevel tells a server of an older revision the present level. The last one
 // told is always the last one set.
 func (c *Client) tellLevel(ctx context.Context, l *life) error {

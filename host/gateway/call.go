@@ -44,7 +44,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 			ctx = registry.WithConversation(ctx, s.id)
 		}
 		ctx = registry.WithProgress(ctx, j.report)
-		r.wantLogs(ctx, known)
+		defer r.wantLogs(ctx, known)()
 		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: r.input()})
 		res, err := g.host.Registry().Call(ctx, known, args)
 		var needs *mcp.InputRequiredError
@@ -129,14 +129,17 @@ func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
 }
 
 // wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
-// to hear in the course of the call.
-func (r *request) wantLogs(ctx context.Context, tool string) {
-	if !r.peer.modern() || severity(r.peer.level) == 0 {
-		return
+// to hear in the course of the call, until the function is called that it returns.
+func (r *request) wantLogs(ctx context.Context, tool string) (end func()) {
+	g, level := r.gateway, r.peer.level
+	if !r.peer.modern() || severity(level) == 0 {
+		return func() {}
 	}
-	if d, ok := r.gateway.host.Registry().Resolve(tool); ok && d.Origin.Server != "" {
-		r.gateway.wantLevel(ctx, func(server string) bool { return server == d.Origin.Server }, r.peer.level)
+	g.countLevel(level, 1)
+	if d, ok := g.host.Registry().Resolve(tool); ok && d.Origin.Server != "" {
+		g.wantLevel(ctx, func(server string) bool { return server == d.Origin.Server })
 	}
+	return func() { g.countLevel(level, -1) }
 }
 
 // logs returns what takes the log messages that a server sends in the course of a job. It does not

@@ -113,7 +113,7 @@ type Gateway struct {
 	sessions  map[string]*clientSession
 	listeners map[*listener]struct{}
 	jobs      parkedJobs
-	level     mcp.LoggingLevel          // the least severe that a client asked for
+	levels    map[mcp.LoggingLevel]int  // how many sessions and calls want log messages, by the least severe
 	told      map[session.Key]toldLevel // what servers were told of that
 	draining  bool
 	busy      int           // requests under way
@@ -129,7 +129,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		return nil, errors.New("gateway: the host is nil, or was not made by package host")
 	}
 	g := &Gateway{
-		host: h, content: content.New(h), seed: maphash.MakeSeed(), told: map[session.Key]toldLevel{},
+		host: h, content: content.New(h), seed: maphash.MakeSeed(), levels: map[mcp.LoggingLevel]int{}, told: map[session.Key]toldLevel{},
 		views: map[string]*view{}, sessions: map[string]*clientSession{},
 		jobs:   parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
 		busyOf: shares{}, sessionOf: shares{},
@@ -317,7 +317,8 @@ func (g *Gateway) end(user string) {
 	}
 }
 
-// sweep forgets idle sessions and the results that were not fetched.
+// sweep forgets idle sessions, the results that were not fetched, and the levels of log messages that no one
+// wants any more.
 func (g *Gateway) sweep() {
 	tick := time.NewTicker(min(time.Minute, max(g.opts.SessionIdle/4, time.Second)))
 	defer tick.Stop()
@@ -327,6 +328,7 @@ func (g *Gateway) sweep() {
 			return
 		case now := <-tick.C:
 			g.sweepAt(now)
+			g.relaxLevels()
 		}
 	}
 }

@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -80,4 +83,52 @@ func TestLogCells(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Servers log what the clients that are there want, and are told so at most once a minute when one goes.
+func TestLevelOfClientsThatAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openInMemory(t, nil)
+		var mu sync.Mutex
+		var told []string
+		s.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+				if p, ok := r.GetParams().(*sdk.SetLoggingLevelParams); ok {
+					mu.Lock()
+					told = append(told, string(p.Level))
+					mu.Unlock()
+				}
+				return next(ctx, method, r)
+			}
+		})
+		want := func(what string, want ...string) {
+			t.Helper()
+			time.Sleep(2 * time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(told, want) {
+				t.Errorf("%s: got the levels %q, want %q", what, told, want)
+			}
+			told = nil
+		}
+		time.Sleep(30 * time.Second) // between two minutes, when the sweeper comes
+		ids := map[string]string{}
+		for _, level := range []string{"error", "debug", "info", "error"} {
+			ids[level] = s.begin(t, "/mcp", "", mcp.Revision20251125)
+			s.wantCode(t, level, shot{session: ids[level], body: callOf(2, "logging/setLevel", fmt.Sprintf(`{"level":%q}`, level))}, 0)
+		}
+		want("as they come", "error", "debug")
+		s.wantCode(t, "again", shot{session: ids["debug"], body: callOf(3, "logging/setLevel", `{"level":"warning"}`)}, 0)
+		want("another level", "info")
+		for _, level := range []string{"info", "debug"} {
+			s.do(t, shot{method: http.MethodDelete, session: ids[level]})
+		}
+		want("gone", "error")
+		in := modern("", "", "tools/call", "one__echo", `"name":"one__echo","arguments":{"text":"x"}`)
+		in.body = strings.Replace(in.body, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"notice",`, 1)
+		s.wantCode(t, "call", in, 0)
+		want("for a call", "notice", "error")
+		time.Sleep(time.Hour) // the others were idle
+		want("none", "emergency")
+	})
 }

@@ -239,6 +239,6 @@ func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
 		return invalidParams("no such level: %.50q", level)
 	}
 	r.peer.session.setLevel(l)
-	r.gateway.wantLevel(ctx, r.peer.view.hasServer, l)
+	r.gateway.wantLevel(ctx, r.peer.view.hasServer)
 	return nil
 }

@@ -92,7 +92,9 @@ func (s *clientSession) end() {
 		}
 	}
 	s.answers = nil
+	level := s.level
 	s.mu.Unlock()
+	s.peer.view.gateway.countLevel(level, -1)
 	s.cancel()
 	for _, cancel := range cancels {
 		cancel()
@@ -317,8 +319,14 @@ func (s *clientSession) keep(out *stream) {
 // setLevel sets the severity from which log messages are sent.
 func (s *clientSession) setLevel(level mcp.LoggingLevel) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	before := s.level
+	if s.ended {
+		level = before
+	}
 	s.level = level
+	s.mu.Unlock()
+	s.peer.view.gateway.countLevel(level, 1)
+	s.peer.view.gateway.countLevel(before, -1)
 }
 
 // wants reports whether the client wants a log message of the level.

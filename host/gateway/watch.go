@@ -146,15 +146,21 @@ func (g *Gateway) notify(method, wanted string, changed func(*view) bool) {
 	}
 }
 
-// wantLevel has the servers that fit log from the given severity, or from that which another
-// client wants if it is lower. It returns when they were told.
-func (g *Gateway) wantLevel(ctx context.Context, fits func(server string) bool, level mcp.LoggingLevel) {
-	g.mu.Lock()
-	if g.level != "" && !atLeast(g.level, level) {
-		level = g.level
+// countLevel counts a session or a call that wants log messages of a severity, or, with -1, one that does not any
+// more. The empty level is none.
+func (g *Gateway) countLevel(level mcp.LoggingLevel, n int) {
+	if level == "" {
+		return
 	}
-	g.level = level
-	g.mu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.levels[level] += n; g.levels[level] == 0 {
+		delete(g.levels, level)
+	}
+}
+
+// wantLevel has the servers that fit log what the clients want. It returns when they were told.
+func (g *Gateway) wantLevel(ctx context.Context, fits func(server string) bool) {
 	user, _ := session.UserOf(ctx)
 	var all sync.WaitGroup // one server that hangs holds up no other
 	for _, s := range g.host.Servers() {
@@ -163,39 +169,71 @@ func (g *Gateway) wantLevel(ctx context.Context, fits func(server string) bool, 
 		}
 		key := session.Key{User: user, Server: s.Name}
 		all.Go(func() {
-			_ = g.host.WithClient(ctx, key, func(ctx context.Context, c *mcp.Client) error { return g.tellLevel(ctx, key, c, level) })
+			_ = g.host.WithClient(ctx, key, func(ctx context.Context, c *mcp.Client) error { return g.tellLevel(ctx, key, c) })
 		})
 	}
 	all.Wait()
 }
 
-// tellLevel has a server log from a level, unless it was told so.
-func (g *Gateway) tellLevel(ctx context.Context, key session.Key, c *mcp.Client, level mcp.LoggingLevel) error {
-	now := toldLevel{c, level}
+// relaxLevels has servers log less that were told to log more than what the clients want now.
+func (g *Gateway) relaxLevels() {
+	ctx, cancel := context.WithTimeout(g.ctx, relaxWithin)
+	defer cancel()
+	var all sync.WaitGroup
 	g.mu.Lock()
-	before := g.told[key]
+	for key, t := range g.told {
+		if t.client.State().Phase == mcp.Closed {
+			delete(g.told, key)
+			continue
+		}
+		all.Go(func() { _ = g.tellLevel(ctx, key, t.client) })
+	}
 	g.mu.Unlock()
-	if before == now {
-		return nil
+	all.Wait()
+}
+
+// relaxWithin is how long the sweeper waits for servers that are told to log less.
+const relaxWithin = 10 * time.Second
+
+// tellLevel has a server log what the clients want, unless it was told so, and tells it again if that changes meanwhile.
+func (g *Gateway) tellLevel(ctx context.Context, key session.Key, c *mcp.Client) error {
+	for {
+		t, wanted := g.levelOf(key, c)
+		if t.level == wanted {
+			return nil
+		}
+		if err := c.SetLogLevel(ctx, wanted); err != nil {
+			return err
+		}
+		g.mu.Lock()
+		if t.level = wanted; g.told[key].client == c {
+			g.told[key] = t
+		}
+		g.mu.Unlock()
 	}
-	if err := c.SetLogLevel(ctx, level); err != nil {
-		return err
-	}
+}
+
+// levelOf returns what a connection was told, and the least severe level that a client or the host itself wants of it.
+func (g *Gateway) levelOf(key session.Key, c *mcp.Client) (t toldLevel, wanted mcp.LoggingLevel) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.told) >= maxTold {
-		clear(g.told)
+	if t = g.told[key]; t.client != c {
+		own := c.LogLevel()
+		t = toldLevel{c, own, own}
+		g.told[key] = t
 	}
-	g.told[key] = now
-	return nil
+	wanted = t.own
+	for level := range g.levels {
+		if wanted == "" || !atLeast(level, wanted) {
+			wanted = level
+		}
+	}
+	return t, wanted
 }
 
 // A toldLevel is the level that a connection was told.
 type toldLevel struct {
 	client *mcp.Client
+	own    mcp.LoggingLevel // that the host wants itself
 	level  mcp.LoggingLevel
 }
-
-// maxTold bounds the connections of which it is known what they were told: users may have
-// some of their own.
-const maxTold = 1000
