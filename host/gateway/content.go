@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -92,23 +93,103 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 		return j, nil, err
 	}
 	v := r.peer.view
-	server, uri, err := v.uri(address)
-	if err != nil {
-		return nil, nil, r.noResource(address)
-	}
 	return r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
-		_, err := r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
-		var wrong *content.AddressError
-		if errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, &wrong) {
+		server, uri, err := v.uri(address)
+		if err == nil {
+			_, err = r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
+		}
+		var refused *mcp.ServerError
+		if v.server == "" && (isNotFound(err) || errors.As(err, &refused) && refused.Err.Code == codeInvalidParams) {
+			switch own, failed := r.serverWith(ctx, address); {
+			case failed != nil:
+				return nil, failed
+			case own != "":
+				server, uri = own, address
+				_, err = r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
+			}
+		}
+		if isNotFound(err) {
 			return nil, r.noResource(address)
 		}
 		raw, failed := r.answered(raw, err)
 		if failed != nil {
 			return nil, failed
 		}
-		return r.cacheable(v.withAddresses(server, raw)), nil
+		if uri != address {
+			raw = withAddresses(server, raw)
+		}
+		return r.cacheable(raw), nil
 	}), nil, nil
+}
+
+// isNotFound reports whether an error says that there is no such resource.
+func isNotFound(err error) bool {
+	var wrong *content.AddressError
+	return errors.Is(err, mcp.ErrResourceNotFound) || errors.As(err, &wrong)
+}
+
+// locate returns the server of a resource, and the URI that it has there. See serverWith.
+func (r *request) locate(ctx context.Context, address string) (server, uri string, failed *mcp.JSONRPCError) {
+	v := r.peer.view
+	server, uri, err := v.uri(address)
+	if v.server != "" || err == nil && r.gateway.statusOf(server) != nil {
+		return server, uri, nil
+	}
+	if server, failed = r.serverWith(ctx, address); server == "" && failed == nil {
+		failed = r.noResource(address)
+	}
+	return server, address, failed
+}
+
+// serverWith returns the one server of the view that has a resource of the given URI, or a template that expands to it: a
+// result of a tool names resources so, without the server. It returns no server if none has it, and
+// fails if several have.
+func (r *request) serverWith(ctx context.Context, uri string) (server string, failed *mcp.JSONRPCError) {
+	c, o := r.gateway.content, r.peer.view.listOptions()
+	if o != nil && len(o.Servers) == 0 || len(uri) > maxURI {
+		return "", nil
+	}
+	var servers []string
+	for _, res := range c.Resources(ctx, o).Items {
+		if res.Resource.URI == uri {
+			servers = append(servers, res.Server)
+		}
+	}
+	for _, t := range c.ResourceTemplates(ctx, o).Items {
+		if !slices.Contains(servers, t.Server) && expandsTo(t.Template.URITemplate, uri) {
+			servers = append(servers, t.Server)
+		}
+	}
+	switch len(servers) {
+	case 0:
+		return "", nil
+	case 1:
+		return servers[0], nil
+	}
+	for i, name := range servers {
+		servers[i] = fmt.Sprintf("%.500q", content.Address(name, uri))
+	}
+	return "", invalidParams("several servers have this resource: read one of %s", strings.Join(servers, ", "))
+}
+
+// expandsTo reports whether a URI template (RFC 6570) may expand to a URI. It looks at each part once.
+func expandsTo(template, uri string) bool {
+	literal, rest, more := strings.Cut(template, "{")
+	uri, ok := strings.CutPrefix(uri, literal)
+	for ok && more {
+		var expression, value string
+		expression, rest, _ = strings.Cut(rest, "}")
+		if literal, rest, more = strings.Cut(rest, "{"); more {
+			value, uri, ok = strings.Cut(uri, literal)
+		} else {
+			value, ok = strings.CutSuffix(uri, literal)
+			uri = ""
+		}
+		reserved := expression != "" && strings.Contains("+#/?&;.", expression[:1])
+		ok = ok && (reserved || !strings.ContainsAny(value, "/?#"))
+	}
+	return ok && uri == ""
 }
 
 // noResource is the answer to a request for a resource that does not exist.
@@ -122,15 +203,12 @@ func (r *request) noResource(address string) *mcp.JSONRPCError {
 	return e
 }
 
-// withAddresses puts the addresses of the view in the place of a server's URIs.
-func (v *view) withAddresses(server string, result json.RawMessage) json.RawMessage {
-	if v.server != "" {
-		return result
-	}
+// withAddresses puts addresses in the place of a server's URIs.
+func withAddresses(server string, result json.RawMessage) json.RawMessage {
 	var contents []json.RawMessage
 	for item := range jsonscan.Elements(member(result, "contents")) {
 		if uri, ok := text(item, "uri"); ok {
-			item = withMember(item, "uri", quoted(v.address(server, uri)))
+			item = withMember(item, "uri", quoted(content.Address(server, uri)))
 		}
 		contents = append(contents, item)
 	}

@@ -69,7 +69,7 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 		err = r.setLevel(ctx)
 		result = json.RawMessage(emptyResult)
 	case method == "resources/subscribe" && f.Subscribe:
-		err = r.subscribe()
+		err = r.subscribe(ctx)
 		result = json.RawMessage(emptyResult)
 	case method == "resources/unsubscribe" && f.Subscribe:
 		err = r.unsubscribe()

@@ -14,14 +14,14 @@ import (
 const maxURI = 8 << 10
 
 // subscribe answers resources/subscribe.
-func (r *request) subscribe() *mcp.JSONRPCError {
+func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 	address := str(r.params.uri)
 	if address == "" || len(address) > maxURI {
 		return invalidParams("params.uri is missing, or has more than %d bytes", maxURI)
 	}
-	server, uri, err := r.peer.view.uri(address)
-	if err != nil {
-		return r.noResource(address)
+	server, uri, failed := r.locate(ctx, address)
+	if failed != nil {
+		return failed
 	}
 	s := r.peer.session
 	ctx, cancel := context.WithCancel(r.peer.context(r.gateway.ctx))
@@ -40,9 +40,10 @@ func (r *request) subscribe() *mcp.JSONRPCError {
 	}
 	s.subscribed[address] = cancel
 	s.mu.Unlock()
-	agreed := r.gateway.follow(ctx, r.peer.view, server, uri, func(changed string) {
+	agreed := r.gateway.follow(ctx, server, uri, address, func(changed string) {
 		s.notify(notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
 	})
+	var err error
 	select {
 	case err = <-agreed:
 	case <-r.under.ctx.Done():
@@ -69,9 +70,10 @@ func (r *request) unsubscribe() *mcp.JSONRPCError {
 	return nil
 }
 
-// follow calls changed, with the address, whenever a resource may have changed, until ctx ends. The
-// channel gets one value: nil when the server has agreed, or why there will be nothing.
-func (g *Gateway) follow(ctx context.Context, v *view, server, uri string, changed func(address string)) <-chan error {
+// follow calls changed whenever a resource may have changed, until ctx ends: with its address, or with its URI if
+// that is how the client calls it. The channel gets one value: nil when the server has agreed, or why there will
+// be nothing.
+func (g *Gateway) follow(ctx context.Context, server, uri, called string, changed func(address string)) <-chan error {
 	agreed := make(chan error, 1)
 	spawned := g.spawn(func() {
 		first := true
@@ -88,7 +90,10 @@ func (g *Gateway) follow(ctx context.Context, v *view, server, uri string, chang
 				continue
 			}
 			if _, own, err := content.ParseAddress(address); err == nil {
-				changed(v.address(server, own))
+				if called == uri {
+					address = own
+				}
+				changed(address)
 			}
 		}
 		if first {
@@ -131,14 +136,17 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	if f.Subscribe {
 		for item := range jsonscan.Elements(member(wanted, "resourceSubscriptions")) {
 			address, _ := jsonscan.String(item)
-			server, uri, err := v.uri(address)
 			if tried++; tried > maxSubscribed {
 				break
 			}
-			if err != nil || len(address) > maxURI {
+			if len(address) > maxURI {
 				continue
 			}
-			agreed := g.follow(ctx, v, server, uri, func(changed string) {
+			server, uri, failed := r.locate(ctx, address)
+			if failed != nil {
+				continue
+			}
+			agreed := g.follow(ctx, server, uri, address, func(changed string) {
 				l.send("notifications/resources/updated", map[string]any{"uri": changed})
 			})
 			if <-agreed == nil {

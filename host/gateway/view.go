@@ -143,15 +143,7 @@ func fits(patterns []*glob.Pattern, name string) bool {
 	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p *glob.Pattern) bool { return p.Match(name) })
 }
 
-// address returns what a client of the view calls a resource by, and uri does the reverse: the
-// server, and what it calls it itself.
-func (v *view) address(server, uri string) string {
-	if v.server != "" {
-		return uri
-	}
-	return content.Address(server, uri)
-}
-
+// uri returns the server of a resource, and what that calls it, by what a client of the view calls it.
 func (v *view) uri(address string) (server, uri string, err error) {
 	if v.server != "" {
 		return v.server, address, nil

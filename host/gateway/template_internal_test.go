@@ -1,0 +1,31 @@
+package gateway
+
+import "testing"
+
+func TestExpandsTo(t *testing.T) {
+	for _, c := range []struct {
+		template, uri string
+		want          bool
+	}{
+		{"note://{n}", "note://1", true},
+		{"note://{n}", "note://", true}, // of an empty value
+		{"note://{n}", "note://1/2", false},
+		{"note://{+n}", "note://1/2", true},
+		{"note://{n}", "other://1", false},
+		{"a://{x}/b/{y}", "a://1/b/2", true},
+		{"a://{x}/b/{y}", "a://1/c/2", false},
+		{"a://{x}{y}.txt", "a://12.txt", true},
+		{"a://{x}.txt", "a://1.md", false},
+		{"a://x{?q}", "a://x?q=1", true},
+		{"a://x{/p*}", "a://x/1/2", true},
+		{"{+all}", "any://thing", true},
+		{"a://b", "a://b", true},
+		{"a://b", "a://bc", false},
+		{"a://{", "a://1", true},
+		{"", "", true},
+	} {
+		if got := expandsTo(c.template, c.uri); got != c.want {
+			t.Errorf("%q to %q: got %t, want %t", c.template, c.uri, got, c.want)
+		}
+	}
+}
