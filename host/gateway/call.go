@@ -24,7 +24,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	if name == "" {
 		return nil, nil, invalidParams("params.name is missing")
 	}
-	if name == awaitName && r.peer.answerWithin() > 0 {
+	if name == awaitName && r.peer.awaits() {
 		return r.await()
 	}
 	if j, err, ok := r.continued(); ok {
@@ -38,6 +38,10 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	if err != nil {
 		return nil, nil, r.unknownTool(name, err)
 	}
+	input := r.input()
+	if r.peer.can.tasks {
+		input = nil // the call may be a task when its server needs input
+	}
 	g := r.gateway
 	j := g.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		if s := r.peer.session; s != nil && s.id != "" {
@@ -45,7 +49,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		}
 		ctx = registry.WithProgress(ctx, j.report)
 		defer r.wantLogs(ctx, known)()
-		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: r.input()})
+		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})
 		res, err := g.host.Registry().Call(ctx, known, args)
 		var needs *mcp.InputRequiredError
 		if errors.As(err, &needs) {
@@ -179,6 +183,9 @@ func (r *request) await() (*job, json.RawMessage, *mcp.JSONRPCError) {
 
 // stillRuns is the answer to a call that took too long.
 func (j *job) stillRuns() json.RawMessage {
+	if j.peer.can.tasks {
+		return j.modernTask(true)
+	}
 	return marshal(map[string]any{
 		"content": []any{map[string]any{
 			"type": "text",

@@ -56,7 +56,7 @@ type catalogues struct {
 func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 	version := v.gateway.host.Registry().Snapshot().Version()
 	user, _ := session.UserOf(ctx)
-	key := catalogueKey{user, listForm{room: p.room(), late: p.answerWithin() > 0}}
+	key := catalogueKey{user, listForm{room: p.room(), late: p.awaits()}}
 	v.mu.Lock()
 	if v.lists.version < version || len(v.lists.of) >= maxCatalogues {
 		v.lists = catalogues{version, map[catalogueKey]*catalogue{}, map[listForm]*catalogue{}}

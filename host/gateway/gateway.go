@@ -71,8 +71,9 @@ type Options struct {
 	// server is silent. Default: 15 s.
 	Heartbeat time.Duration
 	// AnswerWithin is after what time a call that still runs is answered with an id, by which
-	// the tool await_call gets the rest. Default: never, but after 55 s for clients that are
-	// known to give up after a minute.
+	// the tool await_call gets the rest, or with a task if the client has that extension of
+	// revision 2026-07-28. Default: never, but after 55 s for such clients, and those that are
+	// known to give up after a minute. Negative: never.
 	AnswerWithin time.Duration
 	// InputWait is how long a server waits for input of the user of a client. Default: 10 min.
 	InputWait time.Duration

@@ -264,18 +264,10 @@ func (j *job) drop(q *question) {
 func (j *job) needsInput() json.RawMessage {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	fresh := false
-	requests := map[string]any{}
-	for _, q := range j.questions {
-		fresh = fresh || !q.sent
-		requests[q.id] = struct {
-			Method string          `json:"method"`
-			Params json.RawMessage `json:"params"`
-		}{q.method, q.params}
-	}
-	if !fresh {
+	if !slices.ContainsFunc(j.questions, func(q *question) bool { return !q.sent }) {
 		return nil
 	}
+	requests := j.requestsLocked()
 	for _, q := range j.questions {
 		q.sent = true
 	}
@@ -288,6 +280,29 @@ func (j *job) needsInput() json.RawMessage {
 	}{"input_required", requests, j.state})
 }
 
+// requestsLocked returns what the job waits for, as revision 2026-07-28 has it.
+func (j *job) requestsLocked() map[string]any {
+	requests := map[string]any{}
+	for _, q := range j.questions {
+		requests[q.id] = struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}{q.method, q.params}
+	}
+	return requests
+}
+
+// answerLocked takes the responses of a client of revision 2026-07-28. Those to no open question are ignored.
+func (j *job) answerLocked(responses json.RawMessage) {
+	j.questions = slices.DeleteFunc(j.questions, func(q *question) bool {
+		a := member(responses, q.id)
+		if q.sent = false; a != nil { // else it is asked again
+			q.answer <- answer{result: a}
+		}
+		return a != nil
+	})
+}
+
 // resume continues the job with the responses of the client. State is what needsInput returned, and is good
 // for once.
 func (j *job) resume(state string, r *request) bool {
@@ -298,12 +313,6 @@ func (j *job) resume(state string, r *request) bool {
 		return false
 	}
 	j.state, j.out, j.progress = "", r.out, p
-	j.questions = slices.DeleteFunc(j.questions, func(q *question) bool {
-		a := member(r.params.responses, q.id)
-		if q.sent = false; a != nil { // else it is asked again
-			q.answer <- answer{result: a}
-		}
-		return a != nil
-	})
+	j.answerLocked(r.params.responses)
 	return true
 }

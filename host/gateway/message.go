@@ -37,11 +37,7 @@ func response(id, result json.RawMessage, err *mcp.JSONRPCError) json.RawMessage
 		id = json.RawMessage("null")
 	}
 	if err != nil {
-		result = marshal(struct {
-			Code    int64           `json:"code"`
-			Message string          `json:"message"`
-			Data    json.RawMessage `json:"data,omitempty"`
-		}{err.Code, err.Message, err.Data})
+		result = errorJSON(err)
 	}
 	out := make([]byte, 0, len(id)+len(result)+48)
 	out = append(append(out, `{"jsonrpc":"2.0","id":`...), id...)
@@ -52,6 +48,14 @@ func response(id, result json.RawMessage, err *mcp.JSONRPCError) json.RawMessage
 		out = append(out, `,"result":`...)
 	}
 	return append(append(out, result...), '}')
+}
+
+func errorJSON(err *mcp.JSONRPCError) json.RawMessage {
+	return marshal(struct {
+		Code    int64           `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}{err.Code, err.Message, err.Data})
 }
 
 // oneLine returns JSON without line breaks, which cannot stand within a string: a message over

@@ -99,6 +99,7 @@ func (v *view) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, pa
 		return p, params, invalidParams("%s in params._meta is not an object", metaClient)
 	}
 	p.can, p.client = abilitiesOf(capabilities), implementationOf(client)
+	p.can.tasks = isObject(member(capabilities, "extensions", extensionTasks))
 	return p, params, nil
 }
 
@@ -139,6 +140,8 @@ func (x *exchange) checkFields(method string, p *peer, params *params) *mcp.JSON
 		name = params.name
 	case "resources/read":
 		name = params.uri
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name = params.taskID
 	default:
 		return nil
 	}

@@ -38,7 +38,7 @@ type peer struct {
 }
 
 // abilities are what a client can do for a server.
-type abilities struct{ form, url, sampling, samplingTools, roots bool }
+type abilities struct{ form, url, sampling, samplingTools, roots, tasks bool }
 
 // abilitiesOf reads the capabilities of a client.
 func abilitiesOf(caps json.RawMessage) abilities {
@@ -124,12 +124,19 @@ func (p *peer) answerWithin() time.Duration {
 	if d := p.view.gateway.opts.AnswerWithin; d != 0 {
 		return max(d, 0)
 	}
-	// These give a call up after a minute, whatever its progress.
+	// Some clients and proxies give a call up after a minute, whatever its progress.
+	const soon = 55 * time.Second
+	if p.can.tasks {
+		return soon
+	}
 	name := strings.ToLower(p.client.Name)
 	for _, prefix := range [...]string{"claude-ai", "claude desktop", "anthropic/claudeai"} {
 		if strings.HasPrefix(name, prefix) {
-			return 55 * time.Second
+			return soon
 		}
 	}
 	return 0
 }
+
+// awaits reports whether a call that takes too long is answered with an id for await_call.
+func (p *peer) awaits() bool { return p.answerWithin() > 0 && !p.can.tasks }

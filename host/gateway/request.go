@@ -61,6 +61,8 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 		result, err = r.complete(ctx)
 	case method == "server/discover":
 		result = r.discover(f)
+	case strings.HasPrefix(method, "tasks/"):
+		return r.serveTask()
 	case r.peer.modern():
 		err = failure(codeNoMethod, "method not found: %.100s", method)
 	case method == "ping":
@@ -74,8 +76,6 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	case method == "resources/unsubscribe" && f.Subscribe:
 		err = r.unsubscribe()
 		result = json.RawMessage(emptyResult)
-	case strings.HasPrefix(method, "tasks/"):
-		return r.serveTask(ctx)
 	default:
 		err = failure(codeNoMethod, "method not found: %.100s", method)
 	}
@@ -177,7 +177,10 @@ func capabilities(f features, revision string) map[string]any {
 	if f.Logging {
 		caps["logging"] = struct{}{}
 	}
-	if revision == mcp.Revision20251125 {
+	switch revision {
+	case mcp.Revision20260728:
+		caps["extensions"] = map[string]any{extensionTasks: struct{}{}}
+	case mcp.Revision20251125:
 		caps["tasks"] = map[string]any{
 			"list": struct{}{}, "cancel": struct{}{},
 			"requests": map[string]any{"tools": map[string]any{"call": struct{}{}}},

@@ -122,6 +122,9 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	if !isObject(wanted) {
 		return nil, invalidParams("params.notifications is missing")
 	}
+	if member(wanted, "taskIds") != nil && !r.peer.can.tasks {
+		return nil, lacksTasks()
+	}
 	g, v := r.gateway, r.peer.view
 	f := v.features()
 	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}

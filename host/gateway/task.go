@@ -1,15 +1,15 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// Tasks of revision 2025-11-25 are jobs of the gateway: any call can be one, whether its server
-// has tasks or not.
+// Tasks are jobs of the gateway: any call can be one, whether its server has tasks or not. In revision
+// 2025-11-25 the client asks for one. In 2026-07-28 they are an extension, and a call becomes one that
+// takes too long.
 
 // taskPoll is how often a client is advised to ask.
 const taskPoll = time.Second
@@ -32,24 +32,30 @@ func (r *request) beginTask(j *job, task json.RawMessage) (json.RawMessage, *mcp
 	return marshal(map[string]any{"task": j.task()}), nil
 }
 
-// task describes the job as a task.
+// statusLocked returns how far the job is, as a task, and since when.
+func (j *job) statusLocked() (status string, since time.Time) {
+	since = j.began
+	if !j.ended.IsZero() {
+		since = j.ended
+	}
+	switch {
+	case j.cancelled:
+		return "cancelled", since
+	case !j.ended.IsZero() && (j.err != nil || !j.peer.modern() && string(member(j.result, "isError")) == "true"):
+		return "failed", since
+	case !j.ended.IsZero():
+		return "completed", since
+	case len(j.questions) > 0:
+		return "input_required", since
+	}
+	return "working", since
+}
+
+// task describes the job as a task of revision 2025-11-25.
 func (j *job) task() any {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	status, at := "working", j.began
-	switch {
-	case j.cancelled:
-		status = "cancelled"
-	case !j.ended.IsZero() && (j.err != nil || string(member(j.result, "isError")) == "true"):
-		status = "failed"
-	case !j.ended.IsZero():
-		status = "completed"
-	case len(j.questions) > 0:
-		status = "input_required"
-	}
-	if !j.ended.IsZero() {
-		at = j.ended
-	}
+	status, since := j.statusLocked()
 	return struct {
 		ID      string `json:"taskId"`
 		Status  string `json:"status"`
@@ -58,13 +64,53 @@ func (j *job) task() any {
 		Updated string `json:"lastUpdatedAt"`
 		TTL     int64  `json:"ttl"`
 		Poll    int64  `json:"pollInterval"`
-	}{j.id, status, j.name, stamp(j.began), stamp(at), j.keep.Milliseconds(), taskPoll.Milliseconds()}
+	}{j.id, status, j.name, stamp(j.began), stamp(since), j.keep.Milliseconds(), taskPoll.Milliseconds()}
+}
+
+// modernTask describes the job as a task of revision 2026-07-28, with what it needs or has come to unless it is new.
+func (j *job) modernTask(isNew bool) json.RawMessage {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := struct {
+		Type     string          `json:"resultType"`
+		ID       string          `json:"taskId"`
+		Status   string          `json:"status"`
+		Message  string          `json:"statusMessage,omitempty"`
+		Created  string          `json:"createdAt"`
+		Updated  string          `json:"lastUpdatedAt"`
+		TTL      *int64          `json:"ttlMs"`
+		Poll     int64           `json:"pollIntervalMs"`
+		Requests map[string]any  `json:"inputRequests,omitempty"`
+		Result   json.RawMessage `json:"result,omitempty"`
+		Error    json.RawMessage `json:"error,omitempty"`
+	}{Type: "complete", ID: j.id, Message: j.name, Created: stamp(j.began), Poll: taskPoll.Milliseconds()}
+	status, since := j.statusLocked()
+	t.Status, t.Updated = status, stamp(since)
+	if !j.ended.IsZero() { // until then it is kept
+		ttl := (j.ended.Sub(j.began) + j.keep).Milliseconds()
+		t.TTL = &ttl
+	}
+	switch {
+	case isNew:
+		t.Type = "task"
+	case status == "input_required":
+		t.Requests = j.requestsLocked()
+	case status == "completed":
+		t.Result = j.result
+	case status == "failed":
+		t.Error = errorJSON(j.err)
+	}
+	return marshal(t)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // serveTask answers the requests about tasks.
-func (r *request) serveTask(context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
+func (r *request) serveTask() (*job, json.RawMessage, *mcp.JSONRPCError) {
+	if r.peer.modern() {
+		result, err := r.serveModernTask()
+		return nil, result, err
+	}
 	if r.peer.revision != mcp.Revision20251125 {
 		return nil, nil, failure(codeNoMethod, "method not found: %.100s", r.method)
 	}
@@ -86,13 +132,55 @@ func (r *request) serveTask(context.Context) (*job, json.RawMessage, *mcp.JSONRP
 		if j.isDone() {
 			return nil, nil, invalidParams("the task has ended")
 		}
-		j.mu.Lock()
-		j.cancelled = true
-		j.mu.Unlock()
-		j.cancel()
+		j.cancelTask()
 		return nil, marshal(j.task()), nil
 	}
 	return nil, nil, failure(codeNoMethod, "method not found: %.100s", r.method)
+}
+
+// cancelTask cancels the job if it has not ended.
+func (j *job) cancelTask() {
+	j.mu.Lock()
+	j.cancelled = j.cancelled || j.ended.IsZero()
+	j.mu.Unlock()
+	j.cancel()
+}
+
+// extensionTasks is what revision 2026-07-28 calls tasks.
+const extensionTasks = "io.modelcontextprotocol/tasks"
+
+// serveModernTask answers the requests about tasks of revision 2026-07-28.
+func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
+	const ack = `{"resultType":"complete"}`
+	switch r.method {
+	case "tasks/get", "tasks/update", "tasks/cancel":
+	default:
+		return nil, failure(codeNoMethod, "method not found: %.100s", r.method)
+	}
+	if !r.peer.can.tasks {
+		return nil, lacksTasks()
+	}
+	j := r.gateway.parked(r.peer, str(r.params.taskID))
+	switch {
+	case j == nil:
+		return nil, invalidParams("no task of yours has this id")
+	case r.method == "tasks/get":
+		return j.modernTask(false), nil
+	case r.method == "tasks/update":
+		j.mu.Lock()
+		j.answerLocked(r.params.responses)
+		j.mu.Unlock()
+	default:
+		j.cancelTask()
+	}
+	return json.RawMessage(ack), nil
+}
+
+// lacksTasks is the answer to a request about tasks of a client that does not declare them.
+func lacksTasks() *mcp.JSONRPCError {
+	failed := failure(codeCapability, "the client does not declare the extension %s", extensionTasks)
+	failed.Data = marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{extensionTasks: struct{}{}}}})
+	return failed
 }
 
 // listTasks answers tasks/list: with those of the session.
