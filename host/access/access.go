@@ -18,17 +18,21 @@ type Caller struct {
 // A Grant is what a caller may. The zero value is to use all servers, and to change none.
 type Grant struct {
 	// Profiles are patterns of the names of profiles: with any, the caller reaches no other view.
-	Profiles []string
-	// Servers are patterns of the names of servers. Default: all, and the program's own tools.
-	Servers []string
-	// Tools are patterns of the names of tools in the registry. Default: all.
-	Tools []string
+	Profiles []string `json:"profiles,omitempty"`
+	// Servers are patterns of the names of servers: of their tools, resources and prompts. Default:
+	// all, and the program's own tools.
+	Servers []string `json:"servers,omitempty"`
+	// Tools are patterns of the names of tools in the registry. They leave resources and
+	// prompts as they are. Default: all.
+	Tools []string `json:"tools,omitempty"`
 	// ReadOnly leaves out tools that do not say that they only read.
-	ReadOnly bool
+	ReadOnly bool `json:"readOnly,omitempty"`
 	// Manage lets the caller add, change and remove servers.
-	Manage bool
+	Manage bool `json:"manage,omitempty"`
 }
 
-// An Authenticator returns who makes a request. An error refuses the request; its text is logged
-// and not sent. It is safe for concurrent use.
+// An Authenticator returns who makes a request. It looks at the header fields, and leaves the body
+// alone. An error refuses the request, with status 401 unless it is a [*RefusedError] that says
+// otherwise; its text is logged, so it holds no credential, and is not sent. Whatever the last
+// answer was, the next counts from the next request on. It is safe for concurrent use.
 type Authenticator func(*http.Request) (*Caller, error)

@@ -1,0 +1,305 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// request returns a request with the given fields, "Name: value".
+func request(fields ...string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "http://belt.example/mcp", nil)
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, ": ")
+		r.Header.Add(name, value)
+	}
+	return r
+}
+
+func loadKeys(t *testing.T, store storage.Store) *access.Keys {
+	t.Helper()
+	k, err := access.LoadKeys(t.Context(), store, "keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func create(t *testing.T, k *access.Keys, o access.KeyOptions) (secret string, key access.Key) {
+	t.Helper()
+	secret, key, err := k.Create(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret, key
+}
+
+// reason returns why a request is refused.
+func reason(t *testing.T, k *access.Keys, r *http.Request) string {
+	t.Helper()
+	caller, err := k.Authenticate(r)
+	var refused *access.RefusedError
+	switch {
+	case err == nil:
+		t.Errorf("got the caller %+v, want an error", caller)
+		return ""
+	case errors.As(err, &refused):
+		return refused.Reason
+	}
+	return err.Error()
+}
+
+// A key lets its user in by either field, and nothing that is nearly the key does.
+func TestKeys(t *testing.T) {
+	k := loadKeys(t, storage.NewMemory())
+	grant := &access.Grant{Servers: []string{"git*"}, ReadOnly: true}
+	secret, key := create(t, k, access.KeyOptions{Label: "laptop", User: "ada", Grant: grant})
+	other, _ := create(t, k, access.KeyOptions{User: "bob"})
+	for _, field := range []string{"Authorization: Bearer " + secret, "Authorization: bearer  " + secret, "X-API-Key: " + secret} {
+		caller, err := k.Authenticate(request(field))
+		if err != nil {
+			t.Errorf("%.20s: got %v, want no error", field, err)
+			continue
+		}
+		if want := (&access.Caller{User: "ada", Credential: key.ID, Grant: grant}); !reflect.DeepEqual(caller, want) {
+			t.Errorf("%.20s: got %+v, want %+v", field, caller, want)
+		}
+	}
+	last := secret[len(secret)-1]
+	if last++; last > 'Z' {
+		last = 'A'
+	}
+	idOf := func(s string) string { return s[:strings.LastIndexByte(s, '_')+1] }
+	for name, c := range map[string]struct {
+		fields []string
+		want   string
+	}{
+		"none":           {nil, access.ErrUnrecognized.Error()},
+		"basic":          {[]string{"Authorization: Basic " + secret}, access.ErrUnrecognized.Error()},
+		"other token":    {[]string{"Authorization: Bearer a.b.c"}, access.ErrUnrecognized.Error()},
+		"other key":      {[]string{"X-API-Key: sk-1"}, access.ErrUnrecognized.Error()},
+		"prefix alone":   {[]string{"X-API-Key: mcpbelt_"}, "the key is not one that was ever made"},
+		"no secret":      {[]string{"X-API-Key: " + idOf(secret)}, "the key is not one that was ever made"},
+		"foreign id":     {[]string{"X-API-Key: mcpbelt_../../../../_x"}, "the key is not one that was ever made"},
+		"unknown id":     {[]string{"X-API-Key: mcpbelt_AAAAAAAAAAAA_" + secret[21:]}, "there is no such key, or it was revoked"},
+		"last character": {[]string{"X-API-Key: " + secret[:len(secret)-1] + string(last)}, "the secret is not that of the key"},
+		"longer":         {[]string{"X-API-Key: " + secret + "A"}, "the secret is not that of the key"},
+		"another's":      {[]string{"X-API-Key: " + idOf(other) + secret[len(idOf(secret)):]}, "the secret is not that of the key"},
+		"two fields":     {[]string{"X-API-Key: " + secret, "Authorization: Bearer " + secret}, "the request has more than one credential"},
+		"two keys":       {[]string{"X-API-Key: " + secret, "X-API-Key: " + other}, "the request has more than one credential"},
+		"two tokens":     {[]string{"Authorization: Bearer " + secret, "Authorization: Bearer " + other}, "the request has more than one credential"},
+	} {
+		if got := reason(t, k, request(c.fields...)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What is kept is no key, and none is in an error.
+func TestNoSecretIsKept(t *testing.T) {
+	store := storage.NewMemory()
+	k := loadKeys(t, store)
+	secret, _ := create(t, k, access.KeyOptions{User: "ada"})
+	kept, err := store.Load(t.Context(), "keys", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = k.Authenticate(request("X-API-Key: " + secret + "A"))
+	random := secret[strings.LastIndexByte(secret, '_')+1:]
+	for _, text := range []string{string(kept.Data), err.Error()} {
+		if strings.Contains(text, random[:20]) {
+			t.Errorf("got the secret in %q, want it nowhere", text)
+		}
+	}
+	if len(random) < 52 {
+		t.Errorf("got %d characters of 5 bits, want at least 52", len(random))
+	}
+}
+
+// A key is changed and revoked from the next request on; another process sees that 2 s later.
+func TestKeysOfTwoProcesses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		one, two := loadKeys(t, store), loadKeys(t, store)
+		secret, key := create(t, one, access.KeyOptions{User: "ada", Expires: time.Now().Add(24 * time.Hour)})
+		field := "X-API-Key: " + secret
+		user := func(k *access.Keys) string {
+			caller, err := k.Authenticate(request(field))
+			if err != nil {
+				return err.Error()
+			}
+			return caller.User
+		}
+		if got := user(one); got != "ada" {
+			t.Errorf("got %q, want ada", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := user(two); got != "ada" {
+			t.Errorf("got %q in the other process, want ada", got)
+		}
+		if err := one.Change(t.Context(), key.ID, access.KeyOptions{User: "bob", Expires: key.Expires}); err != nil {
+			t.Fatal(err)
+		}
+		if got := user(one); got != "bob" {
+			t.Errorf("got %q after the change, want bob", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := user(two); got != "bob" {
+			t.Errorf("got %q in the other process after the change, want bob", got)
+		}
+		time.Sleep(time.Hour)
+		user(two)
+		time.Sleep(2 * time.Minute)
+		user(two)
+		list, err := one.List(t.Context())
+		if err != nil || len(list) != 1 {
+			t.Fatalf("got %v, %v, want one key", list, err)
+		}
+		if ago := time.Since(list[0].Used); ago > time.Hour+time.Minute {
+			t.Errorf("got a use %v ago, want one of the last hour", ago)
+		}
+		time.Sleep(24 * time.Hour)
+		if got, want := reason(t, one, request(field)), "the key has expired"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if err := one.Revoke(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range []*access.Keys{one, two} {
+			if got, want := reason(t, k, request(field)), "there is no such key, or it was revoked"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if err := one.Revoke(t.Context(), key.ID); !errors.Is(err, access.ErrNoKey) {
+			t.Errorf("got %v, want %v", err, access.ErrNoKey)
+		}
+	})
+}
+
+// An awayStore is a store that can be away.
+type awayStore struct {
+	storage.Store
+	mu   sync.Mutex
+	away bool
+}
+
+func (s *awayStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	s.mu.Lock()
+	away := s.away
+	s.mu.Unlock()
+	if away {
+		<-ctx.Done()
+		return storage.Record{}, ctx.Err()
+	}
+	return s.Store.Load(ctx, name, known)
+}
+
+func (s *awayStore) goAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+// While the store is away the keys are good for 5 minutes; each request is answered in bounded time.
+func TestKeysWithoutTheirStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &awayStore{Store: storage.NewMemory()}
+		k := loadKeys(t, store)
+		secret, _ := create(t, k, access.KeyOptions{User: "ada"})
+		r := request("X-API-Key: " + secret)
+		store.goAway(true)
+		for _, c := range []struct {
+			after time.Duration
+			good  bool
+		}{{time.Second, true}, {4 * time.Minute, true}, {2 * time.Minute, false}} {
+			time.Sleep(c.after)
+			begun := time.Now()
+			_, err := k.Authenticate(r)
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("after %v: got an answer in %v, want it in 5 s", c.after, took)
+			}
+			if (err == nil) != c.good {
+				t.Errorf("after %v: got %v, want it good: %t", c.after, err, c.good)
+			}
+			var refused *access.RefusedError
+			if !c.good && (!errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable) {
+				t.Errorf("after %v: got %v, want status 503", c.after, err)
+			}
+		}
+		store.goAway(false)
+		if _, err := k.Authenticate(r); err != nil {
+			t.Errorf("got %v when the store is back, want no error", err)
+		}
+	})
+}
+
+// Keys that many make, change, use and revoke at once are neither lost nor good for longer.
+func TestKeysAtOnce(t *testing.T) {
+	store := storage.NewMemory()
+	all := []*access.Keys{loadKeys(t, store), loadKeys(t, store)}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			k := all[i%2]
+			for range 20 {
+				secret, key, err := k.Create(t.Context(), access.KeyOptions{User: "ada"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r := request("X-API-Key: " + secret)
+				if _, err := k.Authenticate(r); err != nil {
+					t.Errorf("got %v, want no error", err)
+				}
+				if err := k.Revoke(t.Context(), key.ID); err != nil {
+					t.Error(err)
+				}
+				if caller, err := k.Authenticate(r); err == nil {
+					t.Errorf("got %+v for a key that was revoked, want an error", caller)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if list, err := all[0].List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("got %d keys, %v, want none", len(list), err)
+	}
+}
+
+// What cannot be a key is refused, and what is kept has to be what was written.
+func TestKeysRefuse(t *testing.T) {
+	k := loadKeys(t, storage.NewMemory())
+	for name, o := range map[string]access.KeyOptions{
+		"label":   {Label: strings.Repeat("a", 201)},
+		"user":    {User: "\xff"},
+		"pattern": {Grant: &access.Grant{Tools: []string{"["}}},
+	} {
+		if secret, _, err := k.Create(t.Context(), o); err == nil {
+			t.Errorf("%s: got the key %.12s, want an error", name, secret)
+		}
+	}
+	for _, data := range []string{"", "{}", `{"version":2,"keys":[]}`, `{"version":1,"keys":[{"id":"A","hash":"b"}]}`, `{"version":1,"keys":[],"more":1}`} {
+		store := storage.NewMemory()
+		if _, err := store.Save(t.Context(), "keys", []byte(data), ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := access.LoadKeys(t.Context(), store, "keys"); err == nil {
+			t.Errorf("%q: got no error, want one", data)
+		}
+	}
+	var none access.Keys
+	if _, err := none.List(t.Context()); err == nil {
+		t.Error("got no error of the zero Keys, want one")
+	}
+}
