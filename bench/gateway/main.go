@@ -150,7 +150,7 @@ func newGateway(ctx context.Context, upstream string) (*gateway.Gateway, func() 
 			break
 		}
 	}
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		return nil, nil, errors.Join(err, h.Close())
 	}

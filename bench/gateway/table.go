@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -86,8 +87,9 @@ func sessionBytes(n int) (float64, error) {
 	}
 	defer func() { _ = stop() }()
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"bench","version":"1"}}}`
+	local := context.WithValue(context.Background(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	begin := func() error {
-		r, err := http.NewRequest(http.MethodPost, "/mcp", strings.NewReader(initialize))
+		r, err := http.NewRequestWithContext(local, http.MethodPost, "http://localhost/mcp", strings.NewReader(initialize))
 		if err != nil {
 			return err
 		}

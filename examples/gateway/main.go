@@ -72,13 +72,13 @@ func run(ctx context.Context, serve bool) error {
 		return err
 	}
 	defer h.Close()
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		return err
 	}
 	defer g.Close()
 
-	listener, err := net.Listen("tcp", "localhost:0") // Options.Authenticate is not set, so it must be a loopback address
+	listener, err := net.Listen("tcp", "localhost:0") // Options.Anonymous is for loopback addresses
 	if err != nil {
 		return err
 	}

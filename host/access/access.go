@@ -2,8 +2,7 @@ package access
 
 import "net/http"
 
-// A Caller is who makes a request. It does not change. A nil Caller is one without a user
-// who may use all servers.
+// A Caller is who makes a request. It does not change.
 type Caller struct {
 	// User is on whose behalf servers are used, with the logins of that user. Empty: on
 	// behalf of no user.
@@ -32,7 +31,7 @@ type Grant struct {
 }
 
 // An Authenticator returns who makes a request. It looks at the header fields, and leaves the body
-// alone. An error refuses the request, with status 401 unless it is a [*RefusedError] that says
+// alone. An error, or no Caller, refuses the request, with status 401 unless it is a [*RefusedError] that says
 // otherwise; its text is logged, so it holds no credential, and is not sent. Whatever the last
 // answer was, the next counts from the next request on. It is safe for concurrent use.
 type Authenticator func(*http.Request) (*Caller, error)

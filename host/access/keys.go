@@ -52,8 +52,10 @@ type KeyOptions struct {
 
 // A Key is what is kept of an API key; the secret is not.
 type Key struct {
+	// ID names the key, also within the secret. It is no secret itself.
 	ID string
 	KeyOptions
+	// Created is when the key was made, in UTC and whole seconds.
 	Created time.Time
 	// Used is when the key was used last, about an hour exactly. Zero: never.
 	Used time.Time

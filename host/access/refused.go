@@ -106,15 +106,20 @@ func BearerToken(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// Any returns an Authenticator that asks the given ones in turn: the first that does not return
-// [ErrUnrecognized] decides.
+// Any returns an Authenticator that asks the given ones in turn: the first whose error is not
+// [ErrUnrecognized] decides. If there is none, the error is one of those, with a reason if one has it.
 func Any(authenticators ...Authenticator) Authenticator {
 	return func(r *http.Request) (*Caller, error) {
+		none := ErrUnrecognized
 		for _, a := range authenticators {
-			if caller, err := a(r); !errors.Is(err, ErrUnrecognized) {
+			caller, err := a(r)
+			if !errors.Is(err, ErrUnrecognized) {
 				return caller, err
 			}
+			if none == ErrUnrecognized {
+				none = err
+			}
 		}
-		return nil, ErrUnrecognized
+		return nil, none
 	}
 }

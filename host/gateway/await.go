@@ -195,8 +195,8 @@ func (x *exchange) finish(r *request, e *eventWriter, answer []byte, status int)
 	e.drain()
 }
 
-// handle answers a request whose answer goes into a stream, as all messages of a connection do.
-func (s *clientSession) handle(ctx context.Context, m *jsonscan.Message, out *stream) {
+// handle answers a request of p, the client of the session, whose answer goes into a stream, as all messages of a connection do.
+func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message, out *stream) {
 	under, failed := s.enter(m.ID)
 	if failed != nil {
 		out.put(response(m.ID, nil, failed), false)
@@ -204,7 +204,7 @@ func (s *clientSession) handle(ctx context.Context, m *jsonscan.Message, out *st
 	}
 	defer s.leave(m.ID, under)
 	defer context.AfterFunc(ctx, func() { s.leftAlone(under) })()
-	r := s.peer.newRequest(m, out)
+	r := p.newRequest(m, out)
 	r.under = under
 	r.respond(ctx)
 }
@@ -268,7 +268,7 @@ func (x *exchange) batch(body []byte) {
 			s.noted(m)
 		default:
 			open++
-			if !x.gateway.spawn(func() { s.handle(x.r.Context(), m, out); answered <- struct{}{} }) {
+			if !x.gateway.spawn(func() { s.handle(x.r.Context(), x.peerOf(s), m, out); answered <- struct{}{} }) {
 				open--
 			}
 		}

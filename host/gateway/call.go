@@ -34,9 +34,10 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	if args != nil && !isObject(args) && string(args) != "null" {
 		return nil, nil, invalidParams("params.arguments is not an object")
 	}
-	known, err := r.peer.view.registryName(ctx, r.peer, name)
+	known, err := r.peer.registryName(ctx, name)
 	if err != nil {
-		return nil, nil, r.unknownTool(name, err)
+		result, failed := r.callResult(name, nil, err)
+		return nil, r.complete2026(result), failed
 	}
 	input := r.input()
 	if r.peer.can.tasks {
@@ -61,6 +62,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		}
 		return r.complete2026(result), nil
 	})
+	j.tool = known
 	if task := r.params.task; isObject(task) && r.peer.revision == mcp.Revision20251125 {
 		result, err := r.beginTask(j, task)
 		return nil, result, err
@@ -71,13 +73,13 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 // unknownTool is the answer to a call of a tool that the view does not have, with the names of those that
 // may be meant and that it has.
 func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
-	v := r.peer.view
+	v := r.peer.shown
 	own := &registry.UnknownToolError{Name: name}
 	var unknown *registry.UnknownToolError
 	if errors.As(err, &unknown) {
 		snapshot := r.gateway.host.Registry().Snapshot()
 		for _, meant := range unknown.Suggestions {
-			if t, ok := snapshot.Lookup(meant); ok && v.hasTool(t.Definition()) {
+			if t, ok := snapshot.Lookup(meant); ok && r.peer.sees(t.Definition()) {
 				own.Suggestions = append(own.Suggestions, v.toolName(t.Definition(), r.peer.room()))
 			}
 		}

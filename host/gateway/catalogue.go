@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
+	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -21,8 +22,9 @@ import (
 
 // A catalogueKey says whose list of tools it is.
 type catalogueKey struct {
-	user string
-	form listForm
+	user  string
+	grant string
+	form  listForm
 }
 
 // A listForm is what a list of the same tools depends on.
@@ -56,7 +58,7 @@ type catalogues struct {
 func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 	version := v.gateway.host.Registry().Snapshot().Version()
 	user, _ := session.UserOf(ctx)
-	key := catalogueKey{user, listForm{room: p.room(), late: p.awaits()}}
+	key := catalogueKey{user, p.may.key, listForm{room: p.room(), late: p.awaits()}}
 	v.mu.Lock()
 	if v.lists.version < version || len(v.lists.of) >= maxCatalogues {
 		v.lists = catalogues{version, map[catalogueKey]*catalogue{}, map[listForm]*catalogue{}}
@@ -66,7 +68,7 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 	if c != nil {
 		return c
 	}
-	tools := v.callable(ctx)
+	tools := p.callable(ctx)
 	form := key.form
 	form.shown = hashOf(v.gateway.seed, tools, func(d *registry.Definition) string { return d.Name })
 	v.mu.Lock()
@@ -85,10 +87,10 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 	return c
 }
 
-// callable returns the tools of the view that the user of ctx may call.
-func (v *view) callable(ctx context.Context) (all []*registry.Definition) {
+// callable returns the tools shown that the user of ctx may call.
+func (v shown) callable(ctx context.Context) (all []*registry.Definition) {
 	for _, t := range v.gateway.host.Registry().Callable(ctx) {
-		if d := t.Definition(); v.hasTool(d) {
+		if d := t.Definition(); v.sees(d) {
 			all = append(all, d)
 		}
 	}
@@ -168,7 +170,8 @@ func cutName(name string, room int) string {
 // registryName returns what the registry calls the tool that a client calls by name. The registry itself knows
 // what to say of a name that is not in the list: that of a tool in quarantine, or of a server that is
 // not ready.
-func (v *view) registryName(ctx context.Context, p *peer, name string) (string, error) {
+func (p *peer) registryName(ctx context.Context, name string) (string, error) {
+	v := p.view
 	c := v.catalogue(ctx, p)
 	if known, ok := c.names[name]; ok {
 		return known, nil
@@ -178,34 +181,69 @@ func (v *view) registryName(ctx context.Context, p *peer, name string) (string, 
 	if v.server != "" {
 		// Of a tool whose name in the registry is the server's own, or that is held back.
 		for _, q := range r.Snapshot().Quarantined() {
-			if o := q.Tool.Origin; o.Server == v.server && o.Tool == name {
+			if o := q.Tool.Origin; o.Server == v.server && o.Tool == name && p.sees(q.Tool) {
 				return q.Tool.Name, nil
 			}
 		}
 		full, _ = r.Names().Name(v.server, name)
 	}
-	if d := v.meant(ctx, full); d != nil && (!v.hasTool(d) || v.server != "" && d.Origin.Tool != name) {
+	d, err := p.meant(ctx, full)
+	switch {
+	case err != nil:
+		return "", err
+	case !p.sees(d) || v.server != "" && d.Origin.Tool != name:
 		return "", &registry.UnknownToolError{Name: name}
 	}
 	return full, nil
 }
 
-// meant returns the tool, listed, hidden or in quarantine, that the registry takes a name for, which may be a near one;
-// nil if there is none.
-func (v *view) meant(ctx context.Context, name string) *registry.Definition {
-	r := v.gateway.host.Registry()
+// meant returns the tool, listed, hidden or in quarantine, that the registry takes a name for, which may be a near one,
+// or why there is none. A server that p does not see is not asked, nor told of.
+func (p *peer) meant(ctx context.Context, name string) (*registry.Definition, error) {
+	r := p.gateway.host.Registry()
 	if d, ok := r.Resolve(name); ok {
-		return d
+		return d, nil
+	}
+	if !p.mayAskFor(name) {
+		return nil, &registry.UnknownToolError{Name: name}
+	}
+	t, err := r.Find(ctx, name)
+	if err == nil {
+		return t.Definition(), nil
 	}
 	var held *registry.QuarantinedError
-	if _, err := r.Find(ctx, name); errors.As(err, &held) {
+	if errors.As(err, &held) {
 		for _, q := range r.Snapshot().Quarantined() {
 			if q.Tool.Name == held.Name {
-				return q.Tool
+				return q.Tool, nil
 			}
 		}
 	}
-	return nil
+	return nil, err
+}
+
+// mayAskFor reports whether the host may look for a tool that no one has: it would start the server that the
+// name begins with, or say what is wrong with it.
+func (p *peer) mayAskFor(name string) bool {
+	if p.hasAllServers() {
+		return true
+	}
+	asked := toolname.Fold(name)
+	begins := map[string]bool{}
+	for _, asked := range []toolname.Name{asked, asked.WithoutMCP()} {
+		for server := range asked.Splits() {
+			begins[server] = true
+		}
+	}
+	some := false
+	for _, s := range p.gateway.host.Servers() {
+		if begins[toolname.Fold(s.Name).Folded] {
+			if some = true; !p.hasServer(s.Name) {
+				return false
+			}
+		}
+	}
+	return some || p.server != ""
 }
 
 // toolJSON returns a tool as it is listed: as its server sent it, with another name where that

@@ -96,6 +96,10 @@ func newGateway(t *testing.T, o *gateway.Options, entries ...string) (url string
 // serveGateway serves a gateway to a host over HTTP.
 func serveGateway(t *testing.T, h *host.Host, o *gateway.Options) (url string, g *gateway.Gateway) {
 	t.Helper()
+	if o == nil {
+		o = &gateway.Options{}
+	}
+	o.Anonymous = o.Authenticate == nil
 	g, err := gateway.New(h, o)
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func (r *request) answered(raw json.RawMessage, err error) (json.RawMessage, *mc
 // promptIn calls one of two functions: by the view's server under its own name of a prompt, or by
 // all servers.
 func (r *request) promptIn(ctx context.Context, name string, one func(context.Context, *mcp.Client, string) error, all func() error) error {
-	v := r.peer.view
+	v := r.peer.shown
 	if v.server != "" {
 		return r.withServer(ctx, func(ctx context.Context, c *mcp.Client) error { return one(ctx, c, name) })
 	}
@@ -78,8 +78,8 @@ func (r *request) promptIn(ctx context.Context, name string, one func(context.Co
 }
 
 // hasPrompt reports whether a prompt is one of the view's servers, of which there is more than one.
-func (v *view) hasPrompt(ctx context.Context, name string) bool {
-	return len(v.servers) == 0 ||
+func (v shown) hasPrompt(ctx context.Context, name string) bool {
+	return v.hasAllServers() ||
 		slices.ContainsFunc(v.gateway.content.Prompts(ctx, v.listOptions()).Items, func(p content.Prompt) bool { return p.Name == name })
 }
 
@@ -92,7 +92,7 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 	if j, err, ok := r.continued(); ok {
 		return j, nil, err
 	}
-	v := r.peer.view
+	v := r.peer.shown
 	return r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
 		server, uri, err := v.uri(address)
@@ -131,7 +131,7 @@ func isNotFound(err error) bool {
 
 // locate returns the server of a resource, and the URI that it has there. See serverWith.
 func (r *request) locate(ctx context.Context, address string) (server, uri string, failed *mcp.JSONRPCError) {
-	v := r.peer.view
+	v := r.peer.shown
 	server, uri, err := v.uri(address)
 	if v.server != "" || err == nil && r.gateway.statusOf(server) != nil {
 		return server, uri, nil
@@ -146,7 +146,7 @@ func (r *request) locate(ctx context.Context, address string) (server, uri strin
 // result of a tool names resources so, without the server. It returns no server if none has it, and
 // fails if several have.
 func (r *request) serverWith(ctx context.Context, uri string) (server string, failed *mcp.JSONRPCError) {
-	c, o := r.gateway.content, r.peer.view.listOptions()
+	c, o := r.gateway.content, r.peer.listOptions()
 	if o != nil && len(o.Servers) == 0 || len(uri) > maxURI {
 		return "", nil
 	}
@@ -241,8 +241,8 @@ func requestError(err error) *mcp.JSONRPCError {
 }
 
 // listOptions names the servers that the view shows.
-func (v *view) listOptions() *content.ListOptions {
-	if len(v.servers) == 0 {
+func (v shown) listOptions() *content.ListOptions {
+	if v.hasAllServers() {
 		return nil
 	}
 	o := &content.ListOptions{Servers: []string{}}
@@ -306,7 +306,7 @@ func (r *request) listOne(ctx context.Context, kind string) (items []json.RawMes
 // listAll returns what all servers of the view list, under the names of the view. A server that fails takes
 // nothing from the others.
 func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
-	v, c := r.peer.view, r.gateway.content
+	v, c := r.peer.shown, r.gateway.content
 	o := v.listOptions()
 	if o != nil && len(o.Servers) == 0 {
 		return nil
@@ -332,7 +332,7 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 
 // complete answers completion/complete.
 func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
-	v, c := r.peer.view, r.gateway.content
+	v, c := r.peer.shown, r.gateway.content
 	var result json.RawMessage
 	var err error
 	if v.server != "" {

@@ -4,7 +4,7 @@
 //	gateway.Prepare(o)
 //	h, err := host.Open(ctx, "mcp.json", o)
 //	...
-//	g, err := gateway.New(h, nil)
+//	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 //	...
 //	defer g.Close()
 //	http.ListenAndServe("localhost:8080", g)
@@ -46,7 +46,8 @@
 //
 // # Whom it serves
 //
-// Without Options.Authenticate every client can use all that the host can: have the gateway listen on
-// a loopback address only. Requests that name another host, or come from a page of another
-// origin, are refused.
+// Over HTTP it serves whom Options.Authenticate lets in, as far as their grant goes; package
+// host/access has API keys, and tokens of authorization servers. With Options.Anonymous it
+// serves whoever reaches a loopback address, and with neither no one. Requests that name
+// another host, or come from a page of another origin, are refused.
 package gateway

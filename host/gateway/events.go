@@ -63,6 +63,9 @@ func (x *exchange) stream(out *stream, from int) {
 		select {
 		case <-out.ready:
 		case <-tick.C:
+			if !x.stillAllowed() {
+				return
+			}
 			e.comment()
 		case <-x.r.Context().Done():
 			return

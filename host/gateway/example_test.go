@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -25,7 +26,7 @@ func Example() {
 	_ = h.Registry().Add(registry.MustFunc("hello", "Say hello", func(_ context.Context, in struct{ Name string }) (string, error) {
 		return "hello, " + in.Name, nil
 	}))
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func serveHTTP(ctx context.Context) error {
 		return err
 	}
 	defer h.Close()
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		return err
 	}
@@ -82,6 +83,36 @@ func ExampleProfile() {
 		log.Fatal(err)
 	}
 	defer g.Close()
+}
+
+func serveKeys(ctx context.Context, h *host.Host, store storage.Store) error {
+	keys, err := access.LoadKeys(ctx, store, "keys")
+	if err != nil {
+		return err
+	}
+	secret, key, err := keys.Create(ctx, access.KeyOptions{
+		Label: "laptop", User: "ada",
+		Grant: &access.Grant{Servers: []string{"github", "notion"}, ReadOnly: true},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(key.ID, "is", secret) // it is shown this once
+	g, err := gateway.New(h, &gateway.Options{Authenticate: keys.Authenticate})
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return http.ListenAndServe(":8080", g)
+}
+
+// Callers have API keys. The keys are kept in a store.
+func ExampleOptions() {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer h.Close()
+	if err := serveKeys(context.Background(), h, storage.NewMemory()); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // A program that a client starts serves it on its standard input and output.

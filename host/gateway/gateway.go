@@ -15,7 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/content"
-	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -34,10 +33,18 @@ type Options struct {
 	Instructions string
 	// Profiles are views of parts of the belt by name, at /p/NAME/mcp.
 	Profiles map[string]Profile
-	// Authenticate says who makes an HTTP request: servers are used with the logins of that
-	// user. Its error refuses the request. Default: every request is made on
-	// behalf of no user, so that the listener must be one that no other user can reach.
+	// Authenticate says who makes an HTTP request, and what they may: servers are used with the
+	// logins of that user. Its error refuses the request, see [access.RefusedError]. While a listening
+	// stream is open, it is asked every 30 s about the request that opened it. Default: requests
+	// are refused, unless Anonymous is set.
 	Authenticate access.Authenticator
+	// Anonymous serves HTTP requests without a credential, on behalf of no user, that come in at a
+	// loopback address or a unix socket: whoever can reach it can use all servers. Set this
+	// or Authenticate, not both.
+	Anonymous bool
+	// Resource tells clients where they get tokens that Authenticate takes. Default: they are
+	// not told.
+	Resource *access.Resource
 	// Hosts are the names under which the gateway is reached, as the Host field of requests
 	// has them, with or without port. Default: any name, but for a listener on a loopback
 	// address only localhost and loopback addresses, so that no page in a browser can
@@ -102,6 +109,7 @@ type Gateway struct {
 	content *content.Content
 	opts    Options
 	seed    maphash.Seed // of the hashes of lists
+	full    *permit      // that of a caller without a grant
 
 	drains chan struct{}   // closed by Shutdown and Close
 	spare  chan func()     // taken by goroutines that have nothing else to do
@@ -111,6 +119,7 @@ type Gateway struct {
 
 	mu        sync.Mutex // guards the following
 	views     map[string]*view
+	permits   map[string]*permit
 	sessions  map[string]*clientSession
 	listeners map[*listener]struct{}
 	jobs      parkedJobs
@@ -123,15 +132,16 @@ type Gateway struct {
 	idle      chan struct{} // closed when draining and busy is 0; nil: no one waits
 }
 
-// New returns a gateway to the servers of h. It fails if h is nil, or a pattern of a profile is wrong.
+// New returns a gateway to the servers of h. It fails if h is nil, a pattern of a profile is wrong, or
+// the options have both Authenticate and Anonymous.
 // Close it before the host.
 func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if h == nil || h.Registry() == nil {
 		return nil, errors.New("gateway: the host is nil, or was not made by package host")
 	}
 	g := &Gateway{
-		host: h, content: content.New(h), seed: maphash.MakeSeed(), levels: map[mcp.LoggingLevel]int{}, told: map[session.Key]toldLevel{},
-		views: map[string]*view{}, sessions: map[string]*clientSession{},
+		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, levels: map[mcp.LoggingLevel]int{}, told: map[session.Key]toldLevel{},
+		views: map[string]*view{}, permits: map[string]*permit{}, sessions: map[string]*clientSession{},
 		jobs:   parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
 		busyOf: shares{}, sessionOf: shares{},
 		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()),
@@ -140,6 +150,9 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		g.opts = *opts
 	}
 	o := &g.opts
+	if o.Authenticate != nil && o.Anonymous {
+		return nil, errors.New("gateway: Options has both Authenticate and Anonymous: set one")
+	}
 	if o.Implementation == nil {
 		o.Implementation = &mcp.Implementation{Name: "mcpbelt", Version: "0"}
 	}
@@ -352,19 +365,6 @@ func (g *Gateway) sweepAt(now time.Time) {
 	for _, s := range over {
 		s.end()
 	}
-}
-
-// compile compiles the patterns of a profile.
-func compile(patterns []string) ([]*glob.Pattern, error) {
-	var all []*glob.Pattern
-	for _, text := range patterns {
-		p, err := glob.Compile(text)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	return all, nil
 }
 
 // newID returns an identifier that cannot be guessed.

@@ -13,7 +13,7 @@ import (
 // JSON-RPC message, without a session. An id is a string; one of another kind is
 // sent back as it is.
 func (x *exchange) serveHandsAI(path string) {
-	p := &peer{view: x.view, caller: x.caller, revision: mcp.Revision20251125}
+	p := &peer{shown: x.shown, caller: x.caller, revision: mcp.Revision20251125}
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/internal/webguard"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -64,7 +63,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeText(w, http.StatusOK, "ok")
 		return
 	}
-	if why := g.foreign(r); why != "" {
+	if why := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins); why != "" {
 		writeText(w, http.StatusForbidden, why)
 		return
 	}
@@ -74,29 +73,28 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	var caller *access.Caller
-	known := true
-	if g.opts.Authenticate != nil {
-		var err error
-		if caller, err = g.opts.Authenticate(r); err != nil {
-			known = false
-			g.opts.Logger.Warn("gateway: refused a request", "error", err)
-		}
+	if g.opts.Resource != nil && strings.HasPrefix(r.URL.Path, access.MetadataPath) {
+		g.opts.Resource.ServeHTTP(w, r)
+		return
 	}
-	if caller == nil {
-		caller = &access.Caller{}
-	}
-	if !known && r.URL.Path != "/readyz" {
-		writeText(w, http.StatusUnauthorized, "not allowed")
+	caller, may, err := g.authenticate(r)
+	anyone := r.URL.Path == "/readyz"
+	if err != nil && !anyone {
+		g.refused(r, err)
+		access.Refuse(w, r, g.opts.Resource, err)
 		return
 	}
 	v, rest := g.viewOf(r.URL.Path)
+	known := err == nil && v != nil && may.reaches(v)
 	switch {
-	case v == nil:
+	case !known && anyone:
+		shown{v, g.full}.serveReady(w, false)
+		return
+	case !known:
 		writeText(w, http.StatusNotFound, "no such view")
 		return
 	case rest == "/readyz":
-		v.serveReady(w, known)
+		shown{v, may}.serveReady(w, true)
 		return
 	}
 	if err := g.begin(caller.User); err != nil {
@@ -105,7 +103,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.end(caller.User)
-	x := &exchange{gateway: g, view: v, caller: caller, w: w, r: r, control: http.NewResponseController(w)}
+	x := &exchange{shown: shown{v, may}, caller: caller, w: w, r: r, control: http.NewResponseController(w)}
 	switch rest {
 	case "/mcp", "/mcp/":
 		x.serve()
@@ -123,48 +121,6 @@ func writeText(w http.ResponseWriter, status int, message string) {
 	_, _ = io.WriteString(w, message+"\n")
 }
 
-// foreign says why a request may come from a page that has no business here, or returns nothing.
-func (g *Gateway) foreign(r *http.Request) string {
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	if len(g.opts.Hosts) > 0 {
-		if !slices.ContainsFunc(g.opts.Hosts, func(h string) bool { return strings.EqualFold(h, r.Host) || strings.EqualFold(h, host) }) {
-			return "the Host field has a name that is not the gateway's"
-		}
-	} else if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !isLocalName(host) {
-		return "the Host field has a name that is not this machine's"
-	}
-	origin := r.Header.Get("Origin")
-	if origin == "" || slices.Contains(g.opts.Origins, origin) {
-		return ""
-	}
-	u, err := url.Parse(origin)
-	if err != nil || !strings.EqualFold(u.Host, r.Host) && !(isLocalName(u.Hostname()) && isLocalName(host)) {
-		return "the request comes from a page of another origin"
-	}
-	return ""
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-func isLocalName(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
 // allowOrigin lets the scripts of a page read the answer, if its origin is one of Origins.
 func (g *Gateway) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
@@ -174,14 +130,13 @@ func (g *Gateway) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, X-API-Key, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
 	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
 }
 
 // An exchange is one HTTP request to a view.
 type exchange struct {
-	gateway *Gateway
-	view    *view
+	shown
 	caller  *access.Caller
 	w       http.ResponseWriter
 	r       *http.Request
@@ -379,7 +334,18 @@ func (x *exchange) session() *clientSession {
 		x.fail(http.StatusNotFound, nil, failure(-32001, "Session not found"))
 		return nil
 	}
+	s.may.Store(x.may)
 	return s
+}
+
+// peerOf returns the client of a session with what it may by this request.
+func (x *exchange) peerOf(s *clientSession) *peer {
+	if s.peer.may == x.may {
+		return s.peer
+	}
+	p := *s.peer
+	p.shown, p.caller = x.shown, x.caller
+	return &p
 }
 
 func unsupported(revision string) *mcp.JSONRPCError {
@@ -394,14 +360,14 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
 		return
 	}
-	s, failed := x.newSession(x.view.newPeer(x.caller, m.Params), nil)
+	s, failed := x.newSession(x.newPeer(x.caller, m.Params), nil)
 	if failed != nil {
 		x.w.Header().Set("Retry-After", "10")
 		x.fail(http.StatusServiceUnavailable, m.ID, failed)
 		return
 	}
 	x.w.Header().Set(headerSession, s.id)
-	x.json(http.StatusOK, response(m.ID, x.view.initialize(s.peer.revision), nil))
+	x.json(http.StatusOK, response(m.ID, x.initializeResult(s.peer.revision), nil))
 }
 
 // newSession adds a session. Posted is the stream of a client that has one connection.
@@ -445,10 +411,10 @@ func (g *Gateway) endSession(id string) {
 }
 
 // newPeer returns the client that made an initialize request.
-func (v *view) newPeer(caller *access.Caller, params json.RawMessage) *peer {
+func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
 	asked, _ := text(params, "protocolVersion")
 	return &peer{
-		view: v, caller: caller, revision: agreedRevision(asked),
+		shown: v, caller: caller, revision: agreedRevision(asked),
 		client: implementationOf(member(params, "clientInfo")),
 		can:    abilitiesOf(member(params, "capabilities")),
 	}
@@ -488,7 +454,7 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 		reader, _ = out.attach(-1)
 		defer out.detach(reader)
 	}
-	r := s.peer.newRequest(m, out)
+	r := x.peerOf(s).newRequest(m, out)
 	r.under = under
 	j, result, failed := r.serve(x.r.Context())
 	switch {

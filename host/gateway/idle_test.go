@@ -38,7 +38,7 @@ func TestCallOfClientThatIsGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := gateway.New(h, &gateway.Options{SessionIdle: time.Hour})
+			g, err := gateway.New(h, &gateway.Options{SessionIdle: time.Hour, Authenticate: userOfField})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,6 +22,7 @@ type job struct {
 	id     string
 	peer   *peer
 	name   string    // of the tool, for people
+	tool   string    // its name in the registry; empty: it is the job of another request
 	first  *request  // that began it, if it can be continued; else nil
 	began  time.Time // by the clock of this machine
 	cancel context.CancelFunc

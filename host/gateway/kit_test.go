@@ -113,12 +113,6 @@ func userOfField(r *http.Request) (*access.Caller, error) {
 // openSite opens a site with servers of the given names; by default with one, named one.
 func openSite(t testing.TB, o *gateway.Options, names ...string) *site {
 	t.Helper()
-	if o == nil {
-		o = &gateway.Options{}
-	}
-	if o.Authenticate == nil {
-		o.Authenticate = userOfField
-	}
 	if names == nil {
 		names = []string{"one"}
 	}
@@ -228,6 +222,12 @@ func (s *site) make(t testing.TB, ho *host.Options, o *gateway.Options, names []
 	h, err := host.Open(ctx, path, ho)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o == nil {
+		o = &gateway.Options{}
+	}
+	if o.Authenticate == nil {
+		o.Authenticate = userOfField
 	}
 	g, err := gateway.New(h, o)
 	if err != nil {

@@ -21,9 +21,13 @@ func TestMain(m *testing.M) {
 
 // serve serves the modes that only these tests have.
 func serve(mode string) bool {
-	path, ok := strings.CutPrefix(mode, "journal:")
-	if ok {
+	if path, ok := strings.CutPrefix(mode, "journal:"); ok {
 		serveJournal(path)
+		return true
+	}
+	path, ok := strings.CutPrefix(mode, "wire:")
+	if ok {
+		serveWire(path)
 	}
 	return ok
 }

@@ -24,7 +24,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	p, params, failed := x.view.modernPeer(x.caller, m)
+	p, params, failed := x.modernPeer(x.caller, m)
 	if wrong := x.checkFields(m.Method, p, &params); wrong != nil {
 		failed = wrong
 	}
@@ -68,9 +68,9 @@ func statusOf(err *mcp.JSONRPCError) int {
 
 // modernPeer returns the client as a request of revision 2026-07-28 describes it, and the request's
 // parameters.
-func (v *view) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, params, *mcp.JSONRPCError) {
+func (v shown) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, params, *mcp.JSONRPCError) {
 	params := paramsOf(m.Params)
-	p := &peer{view: v, caller: caller}
+	p := &peer{shown: v, caller: caller}
 	var capabilities, client json.RawMessage
 	if params.meta != nil {
 		for key, value := range jsonscan.Fields(params.meta) {

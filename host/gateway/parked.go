@@ -16,7 +16,7 @@ const (
 // parkedJobs are the jobs that clients can ask for by their ids. The mutex of the Gateway guards them.
 type parkedJobs struct {
 	byID  map[string]*job
-	users map[string]int // how many each named user has
+	users map[string]int // how many each user, or credential without one, has
 	bytes int            // of the results
 }
 
@@ -27,8 +27,9 @@ func (p *parkedJobs) remove(j *job) {
 	delete(p.byID, j.id)
 	p.bytes -= j.weight
 	j.weight = 0
-	if p.users[j.peer.caller.User]--; p.users[j.peer.caller.User] <= 0 {
-		delete(p.users, j.peer.caller.User)
+	owner := j.peer.owner()
+	if p.users[owner]--; p.users[owner] <= 0 {
+		delete(p.users, owner)
 	}
 }
 
@@ -39,12 +40,12 @@ func (g *Gateway) park(j *job, keep time.Duration) bool {
 	defer g.mu.Unlock()
 	p := &g.jobs
 	if p.byID[j.id] == nil {
-		user := j.peer.caller.User
-		if len(p.byID) >= maxParked || user != "" && p.users[user] >= maxParkedOf {
+		owner := j.peer.owner()
+		if len(p.byID) >= maxParked || owner != "" && p.users[owner] >= maxParkedOf {
 			return false
 		}
 		p.byID[j.id] = j
-		p.users[user]++
+		p.users[owner]++
 	}
 	j.mu.Lock()
 	j.parked = true
@@ -95,6 +96,11 @@ func (g *Gateway) parked(p *peer, id string) *job {
 	g.mu.Unlock()
 	if j == nil || !p.owns(j.peer) {
 		return nil
+	}
+	if j.tool != "" { // a grant may have shrunk since; a tool that is gone has a result still
+		if d, ok := g.host.Registry().Resolve(j.tool); ok && !p.sees(d) {
+			return nil
+		}
 	}
 	return j
 }

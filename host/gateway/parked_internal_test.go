@@ -8,6 +8,36 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 )
 
+// A job belongs to user and credential, and without a user its credential bounds it.
+func TestParkedOfCredential(t *testing.T) {
+	g := &Gateway{jobs: parkedJobs{byID: map[string]*job{}, users: map[string]int{}}}
+	of := func(user, credential string) *peer {
+		return &peer{caller: &access.Caller{User: user, Credential: credential}}
+	}
+	for range maxParkedOf {
+		j := &job{id: newID(), peer: of("", "key 1"), done: make(chan struct{})}
+		if !g.park(j, 0) {
+			t.Fatal("got a refusal, want room")
+		}
+	}
+	j := &job{id: newID(), peer: of("", "key 1"), done: make(chan struct{})}
+	if g.park(j, 0) {
+		t.Error("got room for one credential without end, want a refusal")
+	}
+	j.peer = of("a", "key 2")
+	if !g.park(j, 0) {
+		t.Error("got a refusal of another credential, want room")
+	}
+	for _, other := range []*peer{of("a", "key 1"), of("b", "key 2"), of("a", ""), of("", "key 2")} {
+		if g.parked(other, j.id) != nil {
+			t.Errorf("got the job for %+v, want it for its own caller", other.caller)
+		}
+	}
+	if g.parked(of("a", "key 2"), j.id) != j {
+		t.Error("got no job for its own caller, want it")
+	}
+}
+
 // Jobs that wait to be asked for are bounded: all, those of one user, and their results.
 func TestParkedBounds(t *testing.T) {
 	g := &Gateway{jobs: parkedJobs{byID: map[string]*job{}, users: map[string]int{}}}

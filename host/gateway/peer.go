@@ -3,6 +3,7 @@ package gateway
 //lint:file-ignore SA1019 Logging and sampling are deprecated since revision 2026-07-28, and work.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -28,7 +29,7 @@ func allRevisions() []string { return append([]string{mcp.Revision20260728}, ses
 // A peer is a client of the gateway, as far as it is known: by the initialize request of its
 // session, or by what one request of revision 2026-07-28 says. It does not change.
 type peer struct {
-	view     *view
+	shown                   // what it sees
 	caller   *access.Caller // not nil
 	revision string
 	client   mcp.Implementation
@@ -107,6 +108,9 @@ func (p *peer) owns(other *peer) bool {
 func (p *peer) isOf(caller *access.Caller) bool {
 	return p.caller.User == caller.User && p.caller.Credential == caller.Credential
 }
+
+// owner names who has the jobs of p together: the user or, without one, the credential.
+func (p *peer) owner() string { return cmp.Or(p.caller.User, p.caller.Credential) }
 
 // context returns ctx with the user on whose behalf p makes calls.
 func (p *peer) context(ctx context.Context) context.Context {

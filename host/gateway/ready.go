@@ -8,7 +8,7 @@ import (
 
 // serveReady answers whether all servers of the view are of use, with the stage of each. A lazy server
 // that is known is. A stranger is not told which servers there are.
-func (v *view) serveReady(w http.ResponseWriter, known bool) {
+func (v shown) serveReady(w http.ResponseWriter, known bool) {
 	g := v.gateway
 	g.mu.Lock()
 	ready := !g.draining

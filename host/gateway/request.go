@@ -32,7 +32,7 @@ func (p *peer) newRequest(m *jsonscan.Message, out *stream) *request {
 // serve answers a request. A job is returned in place of an answer for what may take long.
 func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
 	ctx = r.peer.context(ctx)
-	v := r.peer.view
+	v := r.peer.shown
 	var result json.RawMessage
 	var err *mcp.JSONRPCError
 	if r.method == "tools/call" {
@@ -191,7 +191,7 @@ func capabilities(f features, revision string) map[string]any {
 
 // discover answers server/discover.
 func (r *request) discover(f features) json.RawMessage {
-	impl, instructions := r.peer.view.identity()
+	impl, instructions := r.peer.identity()
 	return r.cacheable(marshal(struct {
 		Versions     []string       `json:"supportedVersions"`
 		Capabilities map[string]any `json:"capabilities"`
@@ -215,8 +215,8 @@ const (
 	metaTask         = "io.modelcontextprotocol/related-task"
 )
 
-// initialize answers an initialize request.
-func (v *view) initialize(revision string) json.RawMessage {
+// initializeResult answers an initialize request.
+func (v shown) initializeResult(revision string) json.RawMessage {
 	impl, instructions := v.identity()
 	return marshal(struct {
 		Version      string         `json:"protocolVersion"`
@@ -242,6 +242,6 @@ func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
 		return invalidParams("no such level: %.50q", level)
 	}
 	r.peer.session.setLevel(l)
-	r.gateway.wantLevel(ctx, r.peer.view.hasServer)
+	r.gateway.wantLevel(ctx, r.peer.hasServer)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
@@ -35,8 +36,9 @@ type clientSession struct {
 	peer   *peer
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	posted *stream         // with all that is said to the client, where it is one connection; else nil
-	calls  *sync.WaitGroup // requests under way of one that is HTTP with SSE; else nil
+	posted *stream                // with all that is said to the client, where it is one connection; else nil
+	calls  *sync.WaitGroup        // requests under way of one that is HTTP with SSE; else nil
+	may    atomic.Pointer[permit] // what its caller may, by the last request
 
 	mu         sync.Mutex // guards the following; the zero maps are nil, as most sessions are idle
 	used       time.Time
@@ -68,8 +70,12 @@ func newSession(id string, p *peer) *clientSession {
 	s.ctx, s.cancel = context.WithCancel(p.view.gateway.ctx)
 	p.session = s
 	s.peer = p
+	s.may.Store(p.may)
 	return s
 }
+
+// shown is what the client sees now.
+func (s *clientSession) shown() shown { return shown{s.peer.view, s.may.Load()} }
 
 // end ends the session and all that is done for it.
 func (s *clientSession) end() {

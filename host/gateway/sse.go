@@ -11,7 +11,7 @@ import (
 // serveSSE serves the HTTP with SSE of revision 2024-11-05: all answers come on one stream, whose first
 // event says where to post.
 func (x *exchange) serveSSE() {
-	s, failed := x.newSession(&peer{view: x.view, caller: x.caller}, newStream(""))
+	s, failed := x.newSession(&peer{shown: x.shown, caller: x.caller}, newStream(""))
 	if failed != nil {
 		writeText(x.w, http.StatusServiceUnavailable, failed.Message)
 		return
@@ -29,6 +29,9 @@ func (x *exchange) serveSSE() {
 		select {
 		case <-s.posted.ready:
 		case <-tick.C:
+			if !x.stillAllowed() {
+				return
+			}
 			e.comment()
 		case <-x.r.Context().Done():
 			return
@@ -67,7 +70,7 @@ func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 
 // beginSSE puts a session in the place of the one that waited for an initialize request.
 func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
-	s := newSession(waited.id, x.view.newPeer(x.caller, m.Params))
+	s := newSession(waited.id, x.newPeer(x.caller, m.Params))
 	s.posted, s.calls = waited.posted, waited.calls
 	g := x.gateway
 	g.mu.Lock()
@@ -81,7 +84,7 @@ func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
 		return
 	}
 	waited.cancel()
-	s.posted.put(response(m.ID, x.view.initialize(s.peer.revision), nil), false)
+	s.posted.put(response(m.ID, x.initializeResult(s.peer.revision), nil), false)
 }
 
 // handleSSE answers a request, which Shutdown waits for.
@@ -96,6 +99,6 @@ func (x *exchange) handleSSE(s *clientSession, m *jsonscan.Message) {
 	s.calls.Add(1)
 	g.work.Go(func() {
 		defer s.calls.Done()
-		s.handle(g.ctx, m, s.posted)
+		s.handle(g.ctx, x.peerOf(s), m, s.posted)
 	})
 }

@@ -39,7 +39,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer g.end("")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &pipe{gateway: g, view: v, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
+	c := &pipe{shown: shown{v, g.full}, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
 	reader, _ := c.out.attach(-1)
 	defer c.out.detach(reader)
 	read := make(chan error, 1)
@@ -123,8 +123,7 @@ func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
 
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {
-	gateway *Gateway
-	view    *view
+	shown
 	out     *stream
 	room    chan struct{}  // capacity 1: something was written
 	session *clientSession // after initialize
@@ -223,7 +222,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")), false)
 	default:
 		s := c.session
-		c.work.Go(func() { s.handle(ctx, &m, c.out) })
+		c.work.Go(func() { s.handle(ctx, s.peer, &m, c.out) })
 	}
 }
 
@@ -233,13 +232,13 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
 		return
 	}
-	s := newSession(newID(), c.view.newPeer(&access.Caller{}, m.Params))
+	s := newSession(newID(), c.newPeer(&access.Caller{}, m.Params))
 	s.posted = c.out
 	c.session = s
 	c.gateway.mu.Lock()
 	c.gateway.sessions[s.id] = s
 	c.gateway.mu.Unlock()
-	c.out.put(response(m.ID, c.view.initialize(s.peer.revision), nil), false)
+	c.out.put(response(m.ID, c.initializeResult(s.peer.revision), nil), false)
 }
 
 // noted takes a notification.
@@ -259,7 +258,7 @@ func (c *pipe) noted(m *jsonscan.Message) {
 
 // serveModern answers a request of revision 2026-07-28.
 func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
-	p, params, failed := c.view.modernPeer(&access.Caller{}, m)
+	p, params, failed := c.modernPeer(&access.Caller{}, m)
 	under := newRunning()
 	c.mu.Lock()
 	switch {

@@ -41,6 +41,9 @@ func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 	s.subscribed[address] = cancel
 	s.mu.Unlock()
 	agreed := r.gateway.follow(ctx, server, uri, address, func(changed string) {
+		if !s.shown().hasServer(server) {
+			return // it is not one of theirs any more
+		}
 		s.notify(notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
 	})
 	var err error
@@ -125,7 +128,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	if member(wanted, "taskIds") != nil && !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}
-	g, v := r.gateway, r.peer.view
+	g, v := r.gateway, r.peer.shown
 	f := v.features()
 	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}
 	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": f.Prompts, "resourcesListChanged": f.Resources} {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/content"
-	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -21,9 +20,9 @@ type view struct {
 	gateway *Gateway
 	path    string // below which it stands, such as /p/work
 	server  string // whose own names it has; empty: those of the registry
+	name    string // of the profile; empty: it is none
 	profile Profile
-	servers []*glob.Pattern
-	tools   []*glob.Pattern
+	filter
 
 	mu    sync.Mutex // guards the following
 	lists catalogues
@@ -33,12 +32,9 @@ type view struct {
 func (g *Gateway) makeViews(profiles map[string]Profile) error {
 	g.views[""] = &view{gateway: g}
 	for name, p := range profiles {
-		v := &view{gateway: g, path: "/p/" + name, profile: p}
+		v := &view{gateway: g, path: "/p/" + name, name: name, profile: p}
 		var err error
-		if v.servers, err = compile(p.Servers); err == nil {
-			v.tools, err = compile(p.Tools)
-		}
-		if err != nil {
+		if v.filter, err = newFilter(p.Servers, p.Tools, p.ReadOnly); err != nil {
 			return fmt.Errorf("gateway: profile %q: %w", name, err)
 		}
 		g.views[v.path] = v
@@ -94,35 +90,22 @@ func (g *Gateway) statusOf(server string) *host.Status {
 	return nil
 }
 
-// eachView calls f with each view.
-func (g *Gateway) eachView(f func(*view)) {
-	g.mu.Lock()
-	views := make([]*view, 0, len(g.views))
-	for _, v := range g.views {
-		views = append(views, v)
-	}
-	g.mu.Unlock()
-	for _, v := range views {
-		f(v)
-	}
-}
-
 // hasServer reports whether the view shows something of the server; of the program's own
 // tools if the name is empty.
 func (v *view) hasServer(name string) bool {
 	if v.server != "" {
 		return name == v.server
 	}
-	return fits(v.servers, name)
+	return v.filter.hasServer(name)
 }
 
 // hasTool reports whether the view shows the tool, or would if that were not hidden. A part of the belt has no hidden
 // tools: those find and call the tools of all of it.
 func (v *view) hasTool(d *registry.Definition) bool {
-	if part := len(v.servers)+len(v.tools) > 0 || v.profile.ReadOnly; part && v.gateway.isHidden(d) {
+	if v.isPart() && v.gateway.isHidden(d) {
 		return false
 	}
-	return v.hasServer(d.Origin.Server) && fits(v.tools, d.Name) && (!v.profile.ReadOnly || d.Hints().ReadOnly)
+	return v.hasServer(d.Origin.Server) && v.filter.hasTool(d)
 }
 
 // isHidden reports whether a tool of the program is one that [registry.Registry.AddHidden] added.
@@ -138,13 +121,8 @@ func (g *Gateway) isHidden(d *registry.Definition) bool {
 	return known && !listed
 }
 
-// fits reports whether a name fits one of the patterns, or there are none.
-func fits(patterns []*glob.Pattern, name string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p *glob.Pattern) bool { return p.Match(name) })
-}
-
 // uri returns the server of a resource, and what that calls it, by what a client of the view calls it.
-func (v *view) uri(address string) (server, uri string, err error) {
+func (v shown) uri(address string) (server, uri string, err error) {
 	if v.server != "" {
 		return v.server, address, nil
 	}
@@ -156,7 +134,7 @@ func (v *view) uri(address string) (server, uri string, err error) {
 }
 
 // identity is what the view says of itself: its name, and how to use it.
-func (v *view) identity() (*mcp.Implementation, string) {
+func (v shown) identity() (*mcp.Implementation, string) {
 	g := v.gateway
 	if v.server != "" {
 		impl := g.opts.Implementation
@@ -189,7 +167,7 @@ type features struct {
 
 // features returns what the servers of the view offer now. A server that does not run is
 // taken to offer all, since it may be started.
-func (v *view) features() features {
+func (v shown) features() features {
 	var f features
 	for _, s := range v.gateway.host.Servers() {
 		if !v.hasServer(s.Name) || !s.Enabled {

@@ -120,7 +120,7 @@ func TestQuarantinedTool(t *testing.T) {
 	ho.StateDir = host.NoState
 	ho.Ledger = filepath.Join(t.TempDir(), "mcp.lock.json")
 	h := hosttest.Open(t, hosttest.Write(t, "belt", `{"command":"x"}`), hosttest.Patient(ho))
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -41,8 +42,8 @@ func (g *Gateway) watchTools() {
 			}
 		}
 		if before != nil && len(changed) > 0 {
-			g.notify("notifications/tools/list_changed", "toolsListChanged", func(v *view) bool {
-				return v.server == "" && slices.ContainsFunc(changed, v.hasTool) // of one server, watchServers tells
+			g.notify("notifications/tools/list_changed", "toolsListChanged", func(v shown) bool {
+				return !v.isWholeServer() && slices.ContainsFunc(changed, v.sees) // of one server, watchServers tells
 			})
 		}
 		before = now
@@ -91,19 +92,25 @@ func (g *Gateway) watchServers() {
 		}
 		before = now
 		g.forgetViews(now)
-		g.notify("notifications/tools/list_changed", "toolsListChanged", func(v *view) bool {
-			return v.server != "" && tools[v.server] // as the server says, if nothing is changed in the end
+		for _, set := range []map[string]bool{tools, resources, prompts} {
+			maps.DeleteFunc(set, func(_ string, is bool) bool { return !is })
+		}
+		g.notify("notifications/tools/list_changed", "toolsListChanged", func(v shown) bool {
+			return v.isWholeServer() && tools[v.server] // as the server says, if nothing is changed in the end
 		})
-		g.notify("notifications/resources/list_changed", "resourcesListChanged", func(v *view) bool { return v.anyOf(resources) })
-		g.notify("notifications/prompts/list_changed", "promptsListChanged", func(v *view) bool { return v.anyOf(prompts) })
+		g.notify("notifications/resources/list_changed", "resourcesListChanged", func(v shown) bool { return v.anyOf(resources) })
+		g.notify("notifications/prompts/list_changed", "promptsListChanged", func(v shown) bool { return v.anyOf(prompts) })
 		if !g.rest(changesApart) {
 			return
 		}
 	}
 }
 
-// anyOf reports whether one of the servers that are set is one of the view's.
-func (v *view) anyOf(servers map[string]bool) bool {
+// isWholeServer reports whether all tools of one server are shown.
+func (v shown) isWholeServer() bool { return v.server != "" && !v.may.isPart() }
+
+// anyOf reports whether one of the servers that are set is shown.
+func (v shown) anyOf(servers map[string]bool) bool {
 	for name, is := range servers {
 		if is && v.hasServer(name) {
 			return true
@@ -112,37 +119,31 @@ func (v *view) anyOf(servers map[string]bool) bool {
 	return false
 }
 
-// notify tells the clients of the views that changed: those with sessions, and those that listen for it.
-func (g *Gateway) notify(method, wanted string, changed func(*view) bool) {
-	told := map[*view]bool{}
-	g.eachView(func(v *view) {
-		if changed(v) {
-			told[v] = true
-		}
-	})
-	if len(told) == 0 {
-		return
-	}
+// notify tells the clients for whom something changed: those with sessions, and those that listen for it.
+func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {
 	g.mu.Lock()
-	var sessions []*clientSession
-	for _, s := range g.sessions {
-		if told[s.peer.view] {
-			sessions = append(sessions, s)
-		}
-	}
-	var listeners []*listener
-	for l := range g.listeners {
-		if told[l.peer.view] && l.lists[wanted] {
-			listeners = append(listeners, l)
-		}
-	}
+	sessions := slices.Collect(maps.Values(g.sessions))
+	listeners := slices.Collect(maps.Keys(g.listeners))
 	g.mu.Unlock()
+	known := map[shown]bool{} // to many the same is shown
+	told := func(v shown) bool {
+		is, ok := known[v]
+		if !ok {
+			is = changed(v)
+			known[v] = is
+		}
+		return is
+	}
 	m := notification(method, nil, "")
 	for _, s := range sessions {
-		s.notify(m)
+		if told(s.shown()) {
+			s.notify(m)
+		}
 	}
 	for _, l := range listeners {
-		l.send(method, nil)
+		if l.lists[wanted] && told(l.peer.shown) {
+			l.send(method, nil)
+		}
 	}
 }
 

@@ -182,7 +182,7 @@ func startGateway(t *testing.T, url, revision string) string {
 			t.Fatalf("got revision %s of the server, want %s", got, revision)
 		}
 	}
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		t.Fatal(err)
 	}

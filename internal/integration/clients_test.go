@@ -84,7 +84,7 @@ func openDoor(t *testing.T) *door {
 			t.Fatalf("got revision %s of %s, want %s", got, s.Name, want)
 		}
 	}
-	g, err := gateway.New(h, nil)
+	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
 	if err != nil {
 		t.Fatal(err)
 	}

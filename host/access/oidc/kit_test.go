@@ -1,0 +1,208 @@
+package oidc_test
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/access/oidc"
+)
+
+// belt is the gateway of the tests.
+const belt = "https://belt.example"
+
+// A server is an authorization server with a JWKS, whose keys rotate.
+type server struct {
+	*httptest.Server
+	fetches atomic.Int64 // of the JWKS
+
+	mu       sync.Mutex // guards the following
+	metadata string     // path of the metadata
+	answers  func(w http.ResponseWriter, r *http.Request) bool
+	key      *ecdsa.PrivateKey
+	kid      string
+	keys     []jose.JSONWebKey
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	s := &server{metadata: "/.well-known/openid-configuration"}
+	s.rotate(t, "one", false)
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// newServerInMemory returns a server that only clients of its own reach.
+func newServerInMemory(t *testing.T) *server {
+	t.Helper()
+	s := &server{metadata: "/.well-known/openid-configuration", Server: &httptest.Server{URL: "https://as.example"}}
+	s.rotate(t, "one", false)
+	return s
+}
+
+// inMemory has requests to issuers answered by the server without a connection.
+func (s *server) inMemory(o *oidc.Options) { o.Client = &http.Client{Transport: s} }
+
+// RoundTrip implements [http.RoundTripper].
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.serve(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
+}
+
+func (s *server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	answers, keys, metadata := s.answers, s.keys, s.metadata
+	s.mu.Unlock()
+	if answers != nil && answers(w, r) {
+		return
+	}
+	var answer any
+	switch r.URL.Path {
+	case metadata:
+		answer = map[string]string{"issuer": s.URL, "jwks_uri": s.URL + "/keys"}
+	case "/keys":
+		s.fetches.Add(1)
+		answer = jose.JSONWebKeySet{Keys: keys}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// rotate makes a key of the given id the one that signs. The others are published still if keep is set.
+func (s *server) rotate(t *testing.T, kid string, keep bool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !keep {
+		s.keys = nil
+	}
+	s.key, s.kid = key, kid
+	s.keys = append(s.keys[:len(s.keys):len(s.keys)], jose.JSONWebKey{Key: key.Public(), KeyID: kid, Algorithm: "ES256", Use: "sig"})
+}
+
+// answer has the server answer requests in another way.
+func (s *server) answer(f func(w http.ResponseWriter, r *http.Request) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = f
+}
+
+// claims are those of a usual token, with some changed; nil leaves one out.
+func (s *server) claims(changes map[string]any) map[string]any {
+	now := time.Now()
+	c := map[string]any{
+		"iss": s.URL, "sub": "ada", "aud": belt + "/mcp", "client_id": "desk",
+		"iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "scope": "read write",
+	}
+	maps.Copy(c, changes)
+	maps.DeleteFunc(c, func(_ string, value any) bool { return value == nil })
+	return c
+}
+
+// token returns a token that the server has signed.
+func (s *server) token(t *testing.T, kind string, changes map[string]any) string {
+	t.Helper()
+	s.mu.Lock()
+	key, kid := s.key, s.kid
+	s.mu.Unlock()
+	return sign(t, jose.ES256, key, kid, kind, s.claims(changes))
+}
+
+// sign returns a token.
+func sign(t *testing.T, alg jose.SignatureAlgorithm, key any, kid, kind string, claims map[string]any) string {
+	t.Helper()
+	o := (&jose.SignerOptions{}).WithHeader("kid", kid)
+	if kind != "" {
+		o = o.WithType(jose.ContentType(kind))
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := signed.CompactSerialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// unsigned returns a token of alg none.
+func unsigned(t *testing.T, claims map[string]any) string {
+	t.Helper()
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	return encode([]byte(`{"alg":"none","typ":"at+jwt"}`)) + "." + encode(payload) + "."
+}
+
+// publicText is a public key as text, which a careless verifier takes for the secret of HS256.
+func publicText(t *testing.T, key crypto.PublicKey) []byte {
+	t.Helper()
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
+
+// authenticator accepts tokens of the server.
+func (s *server) authenticator(t *testing.T, change func(*oidc.Options)) access.Authenticator {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(client.CloseIdleConnections)
+	o := &oidc.Options{Issuers: []string{s.URL}, Resource: belt, Audiences: []string{belt + "/"}, Client: client}
+	if change != nil {
+		change(o)
+	}
+	a, err := oidc.New(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// with returns a request of a path with a token.
+func with(path, token string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, belt+path, nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
+}

@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/internal/glob"
+	"github.com/mcpbelt/mcpbelt/internal/webguard"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A filter is a part of the belt. The zero filter is all of it.
+type filter struct {
+	servers, tools []*glob.Pattern
+	readOnly       bool
+}
+
+// newFilter returns the filter of a profile, or a grant.
+func newFilter(servers, tools []string, readOnly bool) (f filter, err error) {
+	f.readOnly = readOnly
+	if f.servers, err = compile(servers); err == nil {
+		f.tools, err = compile(tools)
+	}
+	return f, err
+}
+
+// compile compiles the patterns of a profile, or a grant.
+func compile(patterns []string) ([]*glob.Pattern, error) {
+	var all []*glob.Pattern
+	for _, text := range patterns {
+		p, err := glob.Compile(text)
+		if err != nil {
+			return nil, fmt.Errorf("the pattern %.100q %w", text, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// fits reports whether a name fits one of the patterns, or there are none.
+func fits(patterns []*glob.Pattern, name string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p *glob.Pattern) bool { return p.Match(name) })
+}
+
+// isPart reports whether the filter has not all tools.
+func (f *filter) isPart() bool { return len(f.servers)+len(f.tools) > 0 || f.readOnly }
+
+// hasServer reports whether the filter has something of the server; of the program's own
+// tools if the name is empty.
+func (f *filter) hasServer(name string) bool { return fits(f.servers, name) }
+
+func (f *filter) hasTool(d *registry.Definition) bool {
+	return f.hasServer(d.Origin.Server) && fits(f.tools, d.Name) && (!f.readOnly || d.Hints().ReadOnly)
+}
+
+// A permit is a grant, with its patterns compiled. It does not change.
+type permit struct {
+	filter
+	key      string // equal for equal grants
+	profiles []*glob.Pattern
+}
+
+// maxPermits bounds the grants that are kept compiled.
+const maxPermits = 1000
+
+// permitOf returns the permit of a grant.
+func (g *Gateway) permitOf(grant *access.Grant) (*permit, error) {
+	if grant == nil {
+		return g.full, nil
+	}
+	key := fmt.Sprintf("%q %q %q %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly)
+	g.mu.Lock()
+	m := g.permits[key]
+	g.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	m = &permit{key: key}
+	var err error
+	if m.filter, err = newFilter(grant.Servers, grant.Tools, grant.ReadOnly); err == nil {
+		m.profiles, err = compile(grant.Profiles)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.permits) >= maxPermits {
+		clear(g.permits)
+	}
+	g.permits[key] = m
+	return m, nil
+}
+
+// reaches reports whether the view is one that the caller may use.
+func (m *permit) reaches(v *view) bool {
+	switch {
+	case v.name != "":
+		return fits(m.profiles, v.name)
+	case len(m.profiles) > 0:
+		return false
+	}
+	return v.server == "" || m.hasServer(v.server)
+}
+
+// A shown is what the clients of one view that have equal grants see.
+type shown struct {
+	*view
+	may *permit
+}
+
+// hasServer reports whether something of the server is shown; of the program's own tools if the name is
+// empty.
+func (s shown) hasServer(name string) bool { return s.view.hasServer(name) && s.may.hasServer(name) }
+
+// hasAllServers reports whether no server is left out.
+func (s shown) hasAllServers() bool {
+	return s.server == "" && len(s.servers) == 0 && len(s.may.servers) == 0
+}
+
+// sees reports whether the tool is shown, or would be if it were not hidden. Hidden tools, which find and
+// call the tools of all of the belt, are there where all of it is.
+func (s shown) sees(d *registry.Definition) bool {
+	return s.view.hasTool(d) && s.may.hasTool(d) && !(s.may.isPart() && s.gateway.isHidden(d))
+}
+
+// authenticate returns who makes a request, and what they may.
+func (g *Gateway) authenticate(r *http.Request) (*access.Caller, *permit, error) {
+	if g.opts.Authenticate == nil {
+		if err := g.anonymous(r); err != nil {
+			return nil, nil, err
+		}
+		return &access.Caller{}, g.full, nil
+	}
+	caller, err := g.opts.Authenticate(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if caller == nil {
+		return nil, nil, &access.RefusedError{Status: http.StatusUnauthorized, Reason: "the Authenticator named no caller"}
+	}
+	may, err := g.permitOf(caller.Grant)
+	if err != nil {
+		return nil, nil, &access.RefusedError{Status: http.StatusForbidden, Credential: caller.Credential, Reason: "the grant cannot be used", Err: err}
+	}
+	return caller, may, nil
+}
+
+// anonymous fails if a request may not be made by anybody.
+func (g *Gateway) anonymous(r *http.Request) error {
+	if !g.opts.Anonymous {
+		return &access.RefusedError{Status: http.StatusForbidden, Reason: "the gateway does not know who may use it", Answer: noAuthentication}
+	}
+	if !webguard.IsLocal(r) {
+		return &access.RefusedError{Status: http.StatusForbidden, Reason: "the listener is not at a loopback address", Answer: anonymousRemote}
+	}
+	return nil
+}
+
+const (
+	noAuthentication = "the gateway was not told who may use it: set Options.Authenticate or, for all who reach a loopback address, Options.Anonymous"
+	anonymousRemote  = "without Options.Authenticate the gateway serves loopback addresses and unix sockets alone"
+)
+
+// refused logs why a request was refused.
+func (g *Gateway) refused(r *http.Request, err error) {
+	credential := ""
+	var refused *access.RefusedError
+	if errors.As(err, &refused) {
+		credential = refused.Credential
+	}
+	g.opts.Logger.Warn("gateway: refused a request", "error", err, "credential", credential, "path", r.URL.Path)
+}
+
+// stillAllowed reports whether the caller of a stream that is open for long may still do what it could when it
+// began: a key may have been revoked, and a token has expired some time.
+func (x *exchange) stillAllowed() bool {
+	caller, may, err := x.gateway.authenticate(x.r)
+	if err != nil {
+		x.gateway.refused(x.r, err)
+		return false
+	}
+	return caller.User == x.caller.User && caller.Credential == x.caller.Credential && may.key == x.may.key
+}

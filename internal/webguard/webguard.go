@@ -1,0 +1,64 @@
+// Package webguard tells requests of pages in a browser, which have no business with a server on this machine,
+// from others.
+package webguard
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Foreign says why a request may come from a page that has no business here, or returns nothing. Hosts
+// are the names of the server; if there are none, one at a loopback address has those of this machine
+// alone, so that no page reaches it by a name of its own (DNS rebinding). Origins are those of pages whose
+// scripts may use the server besides its own.
+func Foreign(r *http.Request, hosts, origins []string) string {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if len(hosts) > 0 {
+		if !slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, r.Host) || strings.EqualFold(h, host) }) {
+			return "the Host field has a name that is not the gateway's"
+		}
+	} else if tcp, ok := localAddr(r).(*net.TCPAddr); ok && tcp.IP.IsLoopback() && !isLocalName(host) {
+		return "the Host field has a name that is not this machine's"
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" || slices.Contains(origins, origin) {
+		return ""
+	}
+	u, err := url.Parse(origin)
+	if err != nil || !strings.EqualFold(u.Host, r.Host) && !(isLocalName(u.Hostname()) && isLocalName(host)) {
+		return "the request comes from a page of another origin"
+	}
+	return ""
+}
+
+// IsLocal reports whether a request came in at a loopback address or a unix socket, which only programs of
+// this machine reach.
+func IsLocal(r *http.Request) bool {
+	switch local := localAddr(r).(type) {
+	case *net.TCPAddr:
+		return local.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
+}
+
+func localAddr(r *http.Request) net.Addr {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return local
+}
+
+func isLocalName(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
