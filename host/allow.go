@@ -324,6 +324,7 @@ func (s scopes) keep(e *config.Server) *config.Server {
 	key := scopeKey(e.Source.File, e.Name)
 	known := s[key]
 	switch {
+	case e.Source.Scope == config.ScopeProposed: // which is of the entry, and not of the file
 	case e.Source.Scope.NeedsApproval():
 		s[key] = e.Source.Scope
 	case known != "":

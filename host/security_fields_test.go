@@ -99,6 +99,7 @@ func fieldChanges() []fieldChange {
 		harmless("Enabled", "switched off", "", `,"enabled":false`, "nothing is started"),
 		harmless("Required", "`required`", "", `,"required":true`, "it says what a failure means"),
 		harmless("Builtin", "`builtin`", "", `,"builtin":true`, ignored),
+		harmless("Proposed", "`proposed`", "", `,"proposed":true`, "a launch of a project's file has to be allowed anyway"),
 		harmless("Lazy", "`lazy`", "", `,"lazy":true`, once),
 		harmless("Trust", "`trust`", "", `,"trust":true`, ignored),
 		harmless("Quarantined", "`quarantined`", "", `,"quarantined":true`, "it holds back what the server has"),

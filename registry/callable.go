@@ -34,6 +34,23 @@ func (r *Registry) IsCallable(ctx context.Context, name string) bool {
 	return e != nil && e.listed() && r.deniedTo(ctx)(e) == nil
 }
 
+// Asks reports whether a person is asked before each call of a tool on behalf of the user of
+// ctx. Known is false if that is not known before the call: only a policy as
+// [Registry.Callable] describes it says so.
+func (r *Registry) Asks(ctx context.Context, tool *Definition) (asks, known bool) {
+	policy, ok := r.approvals.approver.(decider)
+	if !ok {
+		return false, false
+	}
+	e := r.Snapshot().find(tool.Name)
+	if e == nil {
+		return false, true
+	}
+	user, _ := onbehalf.User(ctx)
+	req := ApprovalRequest{User: user, Tool: e.def, Hints: e.hints, Trusted: e.trusted()}
+	return policy.Decide(&req).Verdict == approval.Ask, true
+}
+
 // A decider is an Approver that decides without the arguments, and at once.
 type decider interface {
 	Decide(req *ApprovalRequest) approval.Decision

@@ -33,3 +33,15 @@ func ExampleRegistry_Callable() {
 	// alice wipe
 	// guest add
 }
+
+// A program tells a person beforehand which tools they will be asked about.
+func ExampleRegistry_Asks() {
+	r := registry.New(&registry.Options{Approver: policy.Cautious()})
+	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err := r.Add(wipe); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Asks(context.Background(), wipe.Definition()))
+	// Output: true true
+}

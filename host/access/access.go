@@ -28,6 +28,9 @@ type Grant struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Manage lets the caller add, change and remove servers.
 	Manage bool `json:"manage,omitempty"`
+	// Mode is how tools are shown to the caller, unless a request says otherwise: auto, direct,
+	// search or code. Default: that of the gateway.
+	Mode string `json:"mode,omitempty"`
 }
 
 // An Authenticator returns who makes a request. It looks at the header fields, and leaves the body

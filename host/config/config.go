@@ -160,13 +160,15 @@ func Parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 	p.expand.asker = newAsker(ctx, opts)
 	p.expand.asker.inputs, p.expand.asker.format = c.Inputs, c.Format
 	p.expand.asker.file = filepath.Join(p.dir, filepath.Base(filename))
-	later := p.scope.NeedsApproval() && !p.expand.written
+	file := p.scope
 	names, gate := claimNames(found), p.gate()
 	byTitle := make(map[string]*Server, len(found))
 	for i := range found {
 		p.expand.off = !gate.open(found[i].Title) || opts != nil && opts.Only != "" && opts.Only != found[i].Title
-		if later {
-			p.expand.later, p.expand.asker.later, p.expand.waits = true, true, false
+		p.scope = p.scopeOf(&found[i], file)
+		later := p.scope.NeedsApproval() && !p.expand.written
+		p.expand.later, p.expand.asker.later, p.expand.waits = later, later, false
+		if p.expand.known = nil; later {
 			p.expand.known = make(map[string]resolved)
 		}
 		s := p.read(&found[i], names[i])
@@ -181,7 +183,7 @@ func Parse(ctx context.Context, filename string, data []byte, opts *Options) (*C
 	}
 	for i := range hidden {
 		by := byTitle[hidden[i].Title]
-		p.expand.off = true
+		p.expand.off, p.scope = true, p.scopeOf(&hidden[i], file)
 		s := p.read(&hidden[i], claim{name: by.Name})
 		c.Shadowed = append(c.Shadowed, Shadow{Server: s, By: by})
 	}

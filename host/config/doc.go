@@ -70,6 +70,8 @@
 //	ledger                      trust, pin or review, see Server.Ledger; a project's file
 //	                            can only say review
 //	builtin                     true or false: the program's own, not to be removed
+//	proposed                    true or false: its launch has to be allowed, see
+//	                            ScopeProposed
 //	proxy                       the proxy to a remote server, see Server.Proxy
 //	tls                         {"caFile", "certFile", "keyFile", "insecure"}, see TLS
 //	identity, userHeader        shared, user or header; see Server.Identity

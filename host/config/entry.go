@@ -211,6 +211,7 @@ func (e *entry) switches(s *Server) {
 	}
 	s.Trust = e.ownWord("trust")
 	s.Builtin = e.ownWord("builtin")
+	s.Proposed = e.boolean("proposed", false)
 	s.Quarantined = e.boolean("quarantined", false)
 	e.ledger(s)
 	s.Lazy = e.boolean("lazy", false)

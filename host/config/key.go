@@ -15,7 +15,7 @@ func entryKeys() []string {
 		"enabled", "disabled", "description", "timeout", "connectTimeoutSeconds", "readTimeoutSeconds",
 		"trust", "lazy", "required", "tools", "includeTools", "excludeTools", "disabledTools",
 		"alwaysAllow", "autoApprove", "envFile", "idleTimeoutSeconds",
-		"auth", "proxy", "tls", "identity", "userHeader", "isolation", "limits", "builtin", "quarantined", "ledger",
+		"auth", "proxy", "tls", "identity", "userHeader", "isolation", "limits", "builtin", "proposed", "quarantined", "ledger",
 		dialect.CommandLine, dialect.ConnectMilliseconds, dialect.ReadMilliseconds, dialect.Scopes,
 		"oauth",
 	}

@@ -76,6 +76,43 @@ func TestProjectFilesSayLess(t *testing.T) {
 	}
 }
 
+// An entry that was proposed needs approval alone, and nobody is asked for its sake before.
+func TestProposed(t *testing.T) {
+	const in = `{"mcpServers": {
+		"before": {"command": "x", "trust": true, "args": ["${keyring:a}"]},
+		"new": {"command": "x", "trust": true, "args": ["${keyring:a}"], "proposed": true},
+		"after": {"command": "x", "trust": true, "args": ["${keyring:a}"], "proposed": false},
+		"odd": {"command": "x", "proposed": "no"}}}`
+	for scope, want := range map[Scope]Scope{ScopeUser: ScopeProposed, ScopeProgram: ScopeProposed, ScopeProject: ScopeProject} {
+		secrets := NewSecrets()
+		if err := secrets.SetSecret(t.Context(), "a", "found"); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse(t.Context(), "f", []byte(in), &Options{Scope: scope, Secrets: secrets})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := c.Servers[1]; s.Source.Scope != want || s.Trust || s.Args[0] != "${keyring:a}" {
+			t.Errorf("%s: got the scope %q, trust %t and %v, want %q, no trust and the reference", scope, s.Source.Scope, s.Trust, s.Args, want)
+		}
+		for _, i := range []int{0, 2} {
+			if s := c.Servers[i]; s.Source.Scope != scope || scope != ScopeProject && (!s.Trust || s.Args[0] != "found") {
+				t.Errorf("%s: got %s with the scope %q, trust %t and %v, want it as in any file", scope, s.Name, s.Source.Scope, s.Trust, s.Args)
+			}
+		}
+		if c.Servers[3].Err == nil {
+			t.Errorf("%s: got no error of a word in the place of true, want one", scope)
+		}
+		full, err := c.Servers[1].Answered(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if full.Args[0] != "found" || full.Trust || full.Source.Scope != want {
+			t.Errorf("%s: got %v, trust %t and the scope %q after the approval, want the secret, no trust and %q", scope, full.Args, full.Trust, full.Source.Scope, want)
+		}
+	}
+}
+
 func TestEnvFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -3,6 +3,9 @@ package config
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/dialect"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 // A Scope says whose file an entry comes from, and so how far it is trusted.
@@ -29,6 +32,10 @@ const (
 	ScopeRC Scope = "rc"
 	// ScopeUser is a file in the user's own folders.
 	ScopeUser Scope = "user"
+	// ScopeProposed is an entry that says "proposed": true, in a file of one of the user's
+	// scopes. A caller who may change entries, and not start programs, wrote it there,
+	// such as a client of a gateway: it needs approval as one of a project's file does.
+	ScopeProposed Scope = "proposed"
 )
 
 // NeedsApproval reports whether the servers of the scope must not be started before
@@ -44,6 +51,14 @@ func (s Scope) Stricter(other Scope) Scope {
 		return other
 	}
 	return s
+}
+
+// scopeOf returns the scope of one entry.
+func (p *parser) scopeOf(found *dialect.Entry, file Scope) Scope {
+	if m := found.Value.Member("proposed"); m != nil && m.Value.Kind == jsonc.Bool && m.Value.Text == "true" && !file.NeedsApproval() {
+		return ScopeProposed
+	}
+	return file
 }
 
 // strictness orders scopes by how little they are trusted.

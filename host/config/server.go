@@ -86,6 +86,7 @@ type Server struct {
 	Enabled     bool   // what the file says, default true; see also Err
 	Required    bool   // its failure is the failure of the whole
 	Builtin     bool   // it belongs to the program: it can be changed, but not removed
+	Proposed    bool   // its launch has to be allowed, wherever the entry stands, see [ScopeProposed]
 	Lazy        bool   // start on first use
 	Trust       bool   // what the server says of its tools is believed
 	Quarantined bool   // none of its tools is to be called before the server is approved
@@ -196,6 +197,9 @@ func (s *Server) Hash() string {
 	}
 	if s.Quarantined || s.Ledger != "" {
 		d.list("trust in changes", fmt.Sprint(s.Quarantined), s.Ledger)
+	}
+	if s.Proposed {
+		d.list("proposed")
 	}
 	return hex.EncodeToString(d.Sum(nil))
 }

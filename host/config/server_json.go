@@ -43,7 +43,7 @@ func (s *Server) encode(show bool) ([]byte, error) {
 		Description: s.Description, Transport: s.Transport,
 		URL: s.URL, Headers: revealed(s.Headers),
 		Command: s.Command, Args: s.Args, Env: revealed(s.Env), Cwd: s.Cwd,
-		Builtin: s.Builtin, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust, Quarantined: s.Quarantined, Ledger: s.Ledger,
+		Builtin: s.Builtin, Proposed: s.Proposed, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust, Quarantined: s.Quarantined, Ledger: s.Ledger,
 		ConnectTimeoutSeconds: s.ConnectTimeout.Seconds(),
 		ReadTimeoutSeconds:    s.ReadTimeout.Seconds(),
 		IdleTimeoutSeconds:    s.IdleTimeout.Seconds(),

@@ -34,35 +34,29 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	if args != nil && !isObject(args) && string(args) != "null" {
 		return nil, nil, invalidParams("params.arguments is not an object")
 	}
-	known, err := r.peer.registryName(ctx, name)
+	g := r.gateway
+	call, err := r.toolCall(ctx, name, args)
 	if err != nil {
-		result, failed := r.callResult(name, nil, err)
+		result, failed := r.callResult(call.name, nil, err)
 		return nil, r.complete2026(result), failed
 	}
-	input := r.input()
-	if r.peer.can.tasks {
-		input = nil // the call may be a task when its server needs input
-	}
-	g := r.gateway
-	j := g.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
+	j := g.start(ctx, r, call.name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		if s := r.peer.session; s != nil && s.id != "" {
 			ctx = registry.WithConversation(ctx, s.id)
 		}
 		ctx = registry.WithProgress(ctx, j.report)
-		defer r.wantLogs(ctx, known)()
-		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})
-		res, err := g.host.Registry().Call(ctx, known, args)
+		res, err := call.make(ctx)
 		var needs *mcp.InputRequiredError
 		if errors.As(err, &needs) {
 			return r.inputRequired(needs)
 		}
-		result, failed := r.callResult(name, res, err)
+		result, failed := r.callResult(call.name, res, err)
 		if failed != nil {
 			return nil, failed
 		}
 		return r.complete2026(result), nil
 	})
-	j.tool = known
+	j.tool = call.known
 	if task := r.params.task; isObject(task) && r.peer.revision == mcp.Revision20251125 {
 		result, err := r.beginTask(j, task)
 		return nil, result, err

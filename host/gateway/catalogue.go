@@ -3,15 +3,12 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"hash/maphash"
-	"strconv"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
@@ -29,9 +26,12 @@ type catalogueKey struct {
 
 // A listForm is what a list of the same tools depends on.
 type listForm struct {
-	room  int    // bytes of a name
-	late  bool   // with await_call
-	shown uint64 // which tools: a hash of their names; 0 in a catalogueKey
+	room   int    // bytes of a name
+	late   bool   // with await_call
+	mode   string // direct, search or code
+	manage bool   // with upstream_servers
+	marks  marks  // of _meta
+	shown  uint64 // which tools: a hash of their names and of which a person is asked; 0 in a catalogueKey
 }
 
 // A catalogue is the list of tools of a view, as it is sent.
@@ -58,7 +58,7 @@ type catalogues struct {
 func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 	version := v.gateway.host.Registry().Snapshot().Version()
 	user, _ := session.UserOf(ctx)
-	key := catalogueKey{user, p.may.key, listForm{room: p.room(), late: p.awaits()}}
+	key := catalogueKey{user, p.may.key, p.listForm()}
 	v.mu.Lock()
 	if v.lists.version < version || len(v.lists.of) >= maxCatalogues {
 		v.lists = catalogues{version, map[catalogueKey]*catalogue{}, map[listForm]*catalogue{}}
@@ -69,15 +69,20 @@ func (v *view) catalogue(ctx context.Context, p *peer) *catalogue {
 		return c
 	}
 	tools := p.callable(ctx)
-	form := key.form
-	form.shown = hashOf(v.gateway.seed, tools, func(d *registry.Definition) string { return d.Name })
+	form, asked := key.form, v.gateway.asked(ctx, key.form, tools)
+	form.shown = listing.Hash(v.gateway.seed, tools, func(d *registry.Definition) string {
+		if asked[d] {
+			return d.Name + "?"
+		}
+		return d.Name
+	})
 	v.mu.Lock()
 	if v.lists.version == version {
 		c = v.lists.built[form]
 	}
 	v.mu.Unlock()
 	if c == nil {
-		c = v.build(tools, form)
+		c = v.build(tools, asked, p.ownTools(tools), form)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -97,8 +102,9 @@ func (v shown) callable(ctx context.Context) (all []*registry.Definition) {
 	return all
 }
 
-// build makes the list of the given tools.
-func (v *view) build(tools []*registry.Definition, form listForm) *catalogue {
+// build makes the list of the given tools, of which those of the gateway itself come last. In another mode than direct
+// these are all.
+func (v *view) build(tools []*registry.Definition, asked map[*registry.Definition]bool, own []json.RawMessage, form listForm) *catalogue {
 	c := &catalogue{names: map[string]string{}, headers: map[string][]paramheader.Header{}}
 	size := len(`{"tools":[]}`)
 	for _, d := range tools {
@@ -106,39 +112,25 @@ func (v *view) build(tools []*registry.Definition, form listForm) *catalogue {
 		if name != d.Name {
 			c.names[name] = d.Name
 		}
+		if form.mode != modes.Direct {
+			continue
+		}
 		if headers, _ := paramheader.Find(d.InputSchema); headers != nil {
 			c.headers[name] = headers
 		}
-		item := toolJSON(d, name)
+		item := form.marks.mark(toolJSON(d, name), asked[d])
 		c.tools = append(c.tools, item)
 		size += len(item) + 1
 	}
-	if form.late {
-		c.tools = append(c.tools, json.RawMessage(awaitTool))
-		size += len(awaitTool) + 1
+	for _, item := range own {
+		c.tools = append(c.tools, item)
+		size += len(item) + 1
 	}
-	c.hash = hashOf(v.gateway.seed, c.tools, func(item json.RawMessage) string { return string(item) })
+	c.hash = listing.Hash(v.gateway.seed, c.tools, func(item json.RawMessage) string { return string(item) })
 	if size <= v.gateway.opts.PageBytes {
-		c.result = joinList("tools", c.tools, "", size)
+		c.result = listing.Join("tools", c.tools, "", size)
 	}
 	return c
-}
-
-// joinList returns the result of a list.
-func joinList(member string, items []json.RawMessage, next string, size int) json.RawMessage {
-	out := make([]byte, 0, size+64)
-	out = append(append(append(out, `{"`...), member...), `":[`...)
-	for i, item := range items {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, item...)
-	}
-	out = append(out, ']')
-	if next != "" {
-		out = append(append(append(out, `,"nextCursor":"`...), next...), '"')
-	}
-	return append(out, '}')
 }
 
 // toolName is what the view calls a tool: what its server does in the view of the server, and
@@ -151,20 +143,7 @@ func (v *view) toolName(d *registry.Definition, room int) string {
 	if other := v.profile.Names[name]; other != "" {
 		name = other
 	}
-	return cutName(name, room)
-}
-
-// cutName cuts a name that is too long. What is cut ends in a hash of it, so that the same
-// tool has the same name always, and no two have one.
-func cutName(name string, room int) string {
-	const hashed = 10
-	room = max(room, 24)
-	if len(name) <= room {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:hashed]
-	return strings.TrimRight(name[:room-hashed-1], "_-") + "_" + hash
+	return listing.Name(name, room)
 }
 
 // registryName returns what the registry calls the tool that a client calls by name. The registry itself knows
@@ -337,41 +316,11 @@ func (v *view) listTools(ctx context.Context, p *peer, cursor string) (json.RawM
 	return page("tools", c.tools, c.hash, cursor, v.gateway.opts.PageBytes)
 }
 
-// page returns the page of a list that begins at the cursor. A cursor is bound to the list that it
-// was made for: of another one it would leave out items, or repeat them.
+// page returns the page of a list that begins at the cursor.
 func page(member string, items []json.RawMessage, hash uint64, cursor string, room int) (json.RawMessage, *mcp.JSONRPCError) {
-	from := 0
-	if cursor != "" {
-		text, err := base64.RawURLEncoding.DecodeString(cursor)
-		of, place, ok := strings.Cut(string(text), ".")
-		n, numErr := strconv.Atoi(place)
-		switch {
-		case err != nil || !ok || numErr != nil || n < 0:
-			return nil, invalidParams("the cursor is not one of this list")
-		case of != strconv.FormatUint(hash, 36) || n >= len(items):
-			return nil, invalidParams("the list has changed since the cursor was made: begin anew, without a cursor")
-		}
-		from = n
+	list, err := listing.Page(member, items, hash, cursor, room)
+	if err != nil {
+		return nil, invalidParams("%v", err)
 	}
-	size, to := len(member)+8, from
-	for to < len(items) && (to == from || size+len(items[to]) < room) {
-		size += len(items[to]) + 1
-		to++
-	}
-	next := ""
-	if to < len(items) {
-		next = base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatUint(hash, 36) + "." + strconv.Itoa(to)))
-	}
-	return joinList(member, items[from:to], next, size), nil
-}
-
-// hashOf identifies a list within this process, by what is told of its items.
-func hashOf[T any](seed maphash.Seed, items []T, text func(T) string) uint64 {
-	var hash maphash.Hash
-	hash.SetSeed(seed)
-	for _, item := range items {
-		hash.WriteString(text(item))
-		hash.WriteByte(0)
-	}
-	return hash.Sum64()
+	return list, nil
 }

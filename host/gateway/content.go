@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -215,7 +216,7 @@ func withAddresses(server string, result json.RawMessage) json.RawMessage {
 	if contents == nil {
 		return result
 	}
-	list := joinList("contents", contents, "", len(result))
+	list := listing.Join("contents", contents, "", len(result))
 	return withMember(result, "contents", member(list, "contents"))
 }
 
@@ -268,7 +269,7 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 		return nil, requestError(err)
 	}
 	cursor := str(r.params.cursor)
-	return page(kind, items, hashOf(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.opts.PageBytes)
+	return page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.opts.PageBytes)
 }
 
 const (

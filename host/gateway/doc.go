@@ -17,6 +17,12 @@
 // views and all clients use the same connections: there is one process of a server, or one
 // for each user if it is configured so.
 //
+// # Modes
+//
+// A client is shown all tools, or a few by which it finds and calls the others, or one that runs scripts:
+// see Options.Mode. By default what is known of the client decides, and how long the list is. Callers
+// who may manage servers have a tool for that, see Options.Manager.
+//
 // # Revisions
 //
 // A view speaks all revisions of the protocol at one URL: with sessions until

@@ -15,7 +15,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -33,6 +38,22 @@ type Options struct {
 	Instructions string
 	// Profiles are views of parts of the belt by name, at /p/NAME/mcp.
 	Profiles map[string]Profile
+	// Mode is how tools are shown to a client: "direct" lists them, "search" lists tools by
+	// which they are found and called, and "code" lists code_execution. "auto" chooses
+	// by what is known of the client by its name; one that is not known gets search if
+	// the definitions of its tools take more than 10,000 tokens, see [toolset.SetOptions]. A request
+	// says otherwise by its path or query, and a caller's grant by its Mode. Default: auto.
+	Mode string
+	// Finder finds tools in the modes search and code. Default: one that finds them by their words.
+	Finder *toolset.Finder
+	// Code returns the tool code_execution, whose scripts may call the tools that keep keeps, such as
+	// the Tool of a Runner of package registry/codemode. It is called for each list and each call. The
+	// calls of a script are made by the host's registry. Default: there is no mode code.
+	Code func(keep func(*registry.Definition) bool) registry.Tool
+	// Manager lets callers whose grant says Manage change the servers of its host, which is that of
+	// the gateway, by the tool upstream_servers. What they add or change is started when a person has
+	// allowed its launch. Default: no client changes servers.
+	Manager *manage.Manager
 	// Authenticate says who makes an HTTP request, and what they may: servers are used with the
 	// logins of that user. Its error refuses the request, see [access.RefusedError]. While a listening
 	// stream is open, it is asked every 30 s about the request that opened it. Default: requests
@@ -88,8 +109,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// A Profile is a part of the belt. The zero value is all of it. A part has no hidden tools, such
-// as search_tools: those find and call the tools of all of it.
+// A Profile is a part of the belt. The zero value is all of it. The modes search and code find and call
+// the tools of the part; what the program itself has hidden in the registry, such as search_tools
+// of package registry/toolset, is in no part, since it finds and calls the tools of all of it.
 type Profile struct {
 	// Servers are patterns of the names of servers. Default: all, and the program's own
 	// tools.
@@ -111,11 +133,13 @@ type Gateway struct {
 	seed    maphash.Seed // of the hashes of lists
 	full    *permit      // that of a caller without a grant
 
-	drains chan struct{}   // closed by Shutdown and Close
-	spare  chan func()     // taken by goroutines that have nothing else to do
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	work   sync.WaitGroup // watchers, the sweeper, and jobs
+	drains  chan struct{} // closed by Shutdown and Close
+	spare   chan func()   // taken by goroutines that have nothing else to do
+	clients clients.Rows
+	choices modes.Choices[choiceKey]
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	work    sync.WaitGroup // watchers, the sweeper, and jobs
 
 	mu        sync.Mutex // guards the following
 	views     map[string]*view
@@ -133,7 +157,7 @@ type Gateway struct {
 }
 
 // New returns a gateway to the servers of h. It fails if h is nil, a pattern of a profile is wrong, or
-// the options have both Authenticate and Anonymous.
+// the options have both Authenticate and Anonymous, or a Mode, Finder or Manager that is not one for h.
 // Close it before the host.
 func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if h == nil || h.Registry() == nil {
@@ -171,6 +195,9 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	limit(&o.Heartbeat, 15*time.Second)
 	limit(&o.InputWait, 10*time.Minute)
 	o.Hosts, o.Origins = slices.Clone(o.Hosts), slices.Clone(o.Origins)
+	if err := g.prepareModes(); err != nil {
+		return nil, err
+	}
 	if err := g.makeViews(o.Profiles); err != nil {
 		return nil, err
 	}
@@ -348,6 +375,7 @@ func (g *Gateway) sweep() {
 }
 
 func (g *Gateway) sweepAt(now time.Time) {
+	g.choices.Forget(now.Add(-g.opts.SessionIdle))
 	var over []*clientSession
 	g.mu.Lock()
 	for id, s := range g.sessions {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -13,7 +15,7 @@ import (
 // JSON-RPC message, without a session. An id is a string; one of another kind is
 // sent back as it is.
 func (x *exchange) serveHandsAI(path string) {
-	p := &peer{shown: x.shown, caller: x.caller, revision: mcp.Revision20251125}
+	p := &peer{shown: x.shown, caller: x.caller, revision: mcp.Revision20251125, mode: modes.Direct}
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())
@@ -23,7 +25,7 @@ func (x *exchange) serveHandsAI(path string) {
 			writeText(x.w, http.StatusMethodNotAllowed, "use GET")
 			return
 		}
-		all := joinList("tools", x.view.catalogue(ctx, p).tools, "", 0)
+		all := listing.Join("tools", x.view.catalogue(ctx, p).tools, "", 0)
 		x.json(http.StatusOK, append(append([]byte(`{"jsonrpc":"2.0","result":`), all...), '}'))
 		return
 	}

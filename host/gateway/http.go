@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
@@ -46,6 +47,7 @@ const (
 //	/mcp                all servers
 //	/p/{profile}/mcp    a profile
 //	/s/{server}/mcp     one server, under its own names
+//	/mcp/{mode}         in the mode direct, search or code, as ?mode= says it too
 //	/mcp/tools/list     the tools, and
 //	/mcp/tools/call     a call, without a session, as HandsAI has them
 //	/healthz, /readyz   whether the gateway runs, and whether all servers do
@@ -86,6 +88,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v, rest := g.viewOf(r.URL.Path)
 	known := err == nil && v != nil && may.reaches(v)
+	var asked string
+	var noMode error
+	if known {
+		rest, asked, noMode = g.splitMode(rest, r.URL.RawQuery, caller)
+	}
 	switch {
 	case !known && anyone:
 		shown{v, g.full}.serveReady(w, false)
@@ -96,6 +103,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case rest == "/readyz":
 		shown{v, may}.serveReady(w, true)
 		return
+	case noMode != nil:
+		g.refused(r, noMode)
+		status := http.StatusBadRequest
+		if wrong := (*modes.Error)(nil); errors.As(noMode, &wrong) {
+			status = wrong.Status
+		}
+		writeText(w, status, noMode.Error())
+		return
 	}
 	if err := g.begin(caller.User); err != nil {
 		w.Header().Set("Retry-After", "1")
@@ -103,7 +118,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.end(caller.User)
-	x := &exchange{shown: shown{v, may}, caller: caller, w: w, r: r, control: http.NewResponseController(w)}
+	x := &exchange{shown: shown{v, may}, caller: caller, asked: asked, w: w, r: r, control: http.NewResponseController(w)}
 	switch rest {
 	case "/mcp", "/mcp/":
 		x.serve()
@@ -138,6 +153,7 @@ func (g *Gateway) allowOrigin(w http.ResponseWriter, r *http.Request) {
 type exchange struct {
 	shown
 	caller  *access.Caller
+	asked   string // the mode that the URL names, or none
 	w       http.ResponseWriter
 	r       *http.Request
 	control *http.ResponseController
@@ -360,7 +376,9 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
 		return
 	}
-	s, failed := x.newSession(x.newPeer(x.caller, m.Params), nil)
+	p := x.newPeer(x.caller, m.Params)
+	p.choose(x.asked)
+	s, failed := x.newSession(p, nil)
 	if failed != nil {
 		x.w.Header().Set("Retry-After", "10")
 		x.fail(http.StatusServiceUnavailable, m.ID, failed)

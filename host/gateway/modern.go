@@ -25,6 +25,9 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		return
 	}
 	p, params, failed := x.modernPeer(x.caller, m)
+	if failed == nil {
+		p.choose(x.asked)
+	}
 	if wrong := x.checkFields(m.Method, p, &params); wrong != nil {
 		failed = wrong
 	}

@@ -59,7 +59,7 @@ func TestListIsOnePage(t *testing.T) {
 	}
 	url, _, _ := newBelt(t, nil, server)
 	for _, revision := range both {
-		c := newWebClient(t, url+"/mcp", revision)
+		c := newWebClient(t, url+"/mcp/direct", revision)
 		var page struct {
 			Tools []struct{ Name string }
 			Next  string `json:"nextCursor"`

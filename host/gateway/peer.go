@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -35,6 +36,9 @@ type peer struct {
 	client   mcp.Implementation
 	can      abilities
 	level    mcp.LoggingLevel // of revision 2026-07-28: the log messages wanted, or none
+	asked    string           // the mode that the URL names, or none
+	mode     string           // direct, search or code
+	quirks   *clients.Client  // what is known of the client; nil: nothing
 	session  *clientSession   // nil in revision 2026-07-28
 }
 
@@ -121,26 +125,29 @@ func (p *peer) context(ctx context.Context) context.Context {
 }
 
 // room is how long the names of tools may be.
-func (p *peer) room() int { return 64 - p.view.gateway.opts.ClientPrefix }
+func (p *peer) room() int {
+	prefix := p.view.gateway.opts.ClientPrefix
+	room := 64 - prefix
+	if most := p.known().NameBytes; most > 0 { // which counts the server's name alone
+		room = min(room, most-max(prefix-len("mcp__"+"__"), 0))
+	}
+	return room
+}
 
 // answerWithin is after what time a call has to be answered with an id; 0: it has not.
 func (p *peer) answerWithin() time.Duration {
 	if d := p.view.gateway.opts.AnswerWithin; d != 0 {
 		return max(d, 0)
 	}
-	// Some clients and proxies give a call up after a minute, whatever its progress.
-	const soon = 55 * time.Second
 	if p.can.tasks {
 		return soon
 	}
-	name := strings.ToLower(p.client.Name)
-	for _, prefix := range [...]string{"claude-ai", "claude desktop", "anthropic/claudeai"} {
-		if strings.HasPrefix(name, prefix) {
-			return soon
-		}
-	}
-	return 0
+	return time.Duration(p.known().AnswerWithinSeconds) * time.Second
 }
+
+// soon is when a call of a client with tasks is answered: some clients and proxies give a call up after a minute,
+// whatever its progress.
+const soon = 55 * time.Second
 
 // awaits reports whether a call that takes too long is answered with an id for await_call.
 func (p *peer) awaits() bool { return p.answerWithin() > 0 && !p.can.tasks }

@@ -71,7 +71,7 @@ func (g *Gateway) permitOf(grant *access.Grant) (*permit, error) {
 	if grant == nil {
 		return g.full, nil
 	}
-	key := fmt.Sprintf("%q %q %q %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly)
+	key := fmt.Sprintf("%q %q %q %t %t", grant.Profiles, grant.Servers, grant.Tools, grant.ReadOnly, grant.Manage)
 	g.mu.Lock()
 	m := g.permits[key]
 	g.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 // serveSSE serves the HTTP with SSE of revision 2024-11-05: all answers come on one stream, whose first
 // event says where to post.
 func (x *exchange) serveSSE() {
-	s, failed := x.newSession(&peer{shown: x.shown, caller: x.caller}, newStream(""))
+	s, failed := x.newSession(&peer{shown: x.shown, caller: x.caller, asked: x.asked}, newStream(""))
 	if failed != nil {
 		writeText(x.w, http.StatusServiceUnavailable, failed.Message)
 		return
@@ -70,7 +70,9 @@ func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 
 // beginSSE puts a session in the place of the one that waited for an initialize request.
 func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
-	s := newSession(waited.id, x.newPeer(x.caller, m.Params))
+	p := x.newPeer(x.caller, m.Params)
+	p.choose(waited.peer.asked)
+	s := newSession(waited.id, p)
 	s.posted, s.calls = waited.posted, waited.calls
 	g := x.gateway
 	g.mu.Lock()

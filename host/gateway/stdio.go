@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -15,7 +17,7 @@ import (
 
 // ServeStdio serves one client that writes its messages into in and reads those of the gateway from
 // out, one a line, as a program does for the client that has started it. It speaks all
-// revisions. Path is that of the view, such as /mcp, /p/work/mcp or /s/github/mcp; empty means /mcp.
+// revisions. Path is that of the view, such as /mcp, /p/work/mcp or /s/github/mcp/search; empty means /mcp.
 //
 // It returns nil when in ends and what was asked for is answered, and else when ctx ends, the gateway is closed, or
 // out cannot be written. A read of in, and a write to out, may go on until they return something.
@@ -29,8 +31,13 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	if path == "" {
 		path = "/mcp"
 	}
+	path, query, _ := strings.Cut(path, "?")
 	v, rest := g.viewOf(path)
-	if v == nil || rest != "/mcp" && rest != "" {
+	rest, asked, err := g.splitMode(rest, query, &access.Caller{})
+	switch {
+	case err != nil:
+		return fmt.Errorf("gateway: the path %q: %w", path, err)
+	case v == nil || rest != "/mcp" && rest != "":
 		return errors.New("gateway: there is no view at " + path)
 	}
 	if err := g.begin(""); err != nil {
@@ -39,7 +46,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer g.end("")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &pipe{shown: shown{v, g.full}, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
+	c := &pipe{shown: shown{v, g.full}, asked: asked, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
 	reader, _ := c.out.attach(-1)
 	defer c.out.detach(reader)
 	read := make(chan error, 1)
@@ -124,6 +131,7 @@ func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {
 	shown
+	asked   string // the mode that the path names, or none
 	out     *stream
 	room    chan struct{}  // capacity 1: something was written
 	session *clientSession // after initialize
@@ -232,7 +240,9 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
 		return
 	}
-	s := newSession(newID(), c.newPeer(&access.Caller{}, m.Params))
+	p := c.newPeer(&access.Caller{}, m.Params)
+	p.choose(c.asked)
+	s := newSession(newID(), p)
 	s.posted = c.out
 	c.session = s
 	c.gateway.mu.Lock()
@@ -259,6 +269,9 @@ func (c *pipe) noted(m *jsonscan.Message) {
 // serveModern answers a request of revision 2026-07-28.
 func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 	p, params, failed := c.modernPeer(&access.Caller{}, m)
+	if failed == nil {
+		p.choose(c.asked)
+	}
 	under := newRunning()
 	c.mu.Lock()
 	switch {

@@ -136,12 +136,12 @@ func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {
 	}
 	m := notification(method, nil, "")
 	for _, s := range sessions {
-		if told(s.shown()) {
+		if s.peer.hears(wanted) && told(s.shown()) {
 			s.notify(m)
 		}
 	}
 	for _, l := range listeners {
-		if l.lists[wanted] && told(l.peer.shown) {
+		if l.lists[wanted] && l.peer.hears(wanted) && told(l.peer.shown) {
 			l.send(method, nil)
 		}
 	}

@@ -100,6 +100,7 @@ type Patch struct {
 	Env            Optional[map[string]config.Secret] // see [Record.Env]
 	Cwd            Optional[string]                   // see [Record.Cwd]
 	Disabled       Optional[bool]                     // see [Record.Disabled]; in JSON the opposite, "enabled"
+	Proposed       Optional[bool]                     // see [Record.Proposed]
 	Required       Optional[bool]                     // see [Record.Required]
 	Lazy           Optional[bool]                     // see [Record.Lazy]
 	Trust          Optional[bool]                     // see [Record.Trust]
@@ -190,6 +191,8 @@ func (p *Patch) member(key string, raw []byte) (known bool, err error) {
 		err = take(&p.Disabled, raw, takeNot)
 	case "builtin":
 		err = take(&p.builtin, raw, takeBool)
+	case "proposed":
+		err = take(&p.Proposed, raw, takeBool)
 	case "required":
 		err = take(&p.Required, raw, takeBool)
 	case "lazy":

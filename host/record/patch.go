@@ -70,6 +70,7 @@ func (p *Patch) onto(r *Record) *Record {
 	c.Env = maps.Clone(p.Env.or(c.Env))
 	c.Cwd = p.Cwd.or(c.Cwd)
 	c.Disabled = p.Disabled.or(c.Disabled)
+	c.Proposed = p.Proposed.or(c.Proposed)
 	c.Required = p.Required.or(c.Required)
 	c.Lazy = p.Lazy.or(c.Lazy)
 	c.Trust = p.Trust.or(c.Trust)

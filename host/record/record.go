@@ -41,6 +41,7 @@ type Record struct {
 
 	Disabled bool // it is not to run
 	Builtin  bool // it belongs to the program and cannot be removed; no [Patch] changes this
+	Proposed bool // see [config.Server.Proposed]
 	Required bool // see [config.Server.Required]
 	Lazy     bool // see [config.Server.Lazy]
 	Trust    bool // see [config.Server.Trust]
@@ -109,7 +110,7 @@ func Of(s *config.Server) *Record {
 		Name: s.Title, Description: s.Description,
 		Transport: s.Transport, URL: s.URL, Headers: s.Headers,
 		Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
-		Disabled: !s.Enabled, Builtin: s.Builtin, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust,
+		Disabled: !s.Enabled, Builtin: s.Builtin, Proposed: s.Proposed, Required: s.Required, Lazy: s.Lazy, Trust: s.Trust,
 		Quarantined: s.Quarantined, Ledger: s.Ledger,
 		ConnectTimeout: s.ConnectTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
 		Identity: s.Identity, UserHeader: s.UserHeader,
@@ -124,7 +125,7 @@ func (r *Record) server() *config.Server {
 		Title: r.Name, Description: r.Description,
 		Transport: r.Transport, URL: r.URL, Headers: r.Headers,
 		Command: r.Command, Args: r.Args, Env: r.Env, Cwd: r.Cwd,
-		Enabled: !r.Disabled, Builtin: r.Builtin, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust,
+		Enabled: !r.Disabled, Builtin: r.Builtin, Proposed: r.Proposed, Required: r.Required, Lazy: r.Lazy, Trust: r.Trust,
 		Quarantined: r.Quarantined, Ledger: r.Ledger,
 		ConnectTimeout: r.ConnectTimeout, ReadTimeout: r.ReadTimeout, IdleTimeout: r.IdleTimeout,
 		Identity: r.Identity, UserHeader: r.UserHeader,

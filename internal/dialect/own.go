@@ -19,6 +19,7 @@ type Own struct {
 	Cwd                   string            `json:"cwd,omitempty"`
 	Enabled               *bool             `json:"enabled,omitempty"`
 	Builtin               bool              `json:"builtin,omitempty"`
+	Proposed              bool              `json:"proposed,omitempty"`
 	Required              bool              `json:"required,omitempty"`
 	Lazy                  bool              `json:"lazy,omitempty"`
 	Trust                 bool              `json:"trust,omitempty"`

@@ -73,7 +73,7 @@ func OwnKeys() []string {
 	return []string{
 		"description", "enabled", "transport", "command", "args", "env", "cwd", "url", "headers", "proxy", "tls", "auth",
 		"connectTimeoutSeconds", "readTimeoutSeconds", "idleTimeoutSeconds",
-		"trust", "quarantined", "ledger", "tools", "lazy", "required", "builtin", "identity", "userHeader", "isolation", "limits",
+		"trust", "quarantined", "ledger", "tools", "lazy", "required", "builtin", "proposed", "identity", "userHeader", "isolation", "limits",
 	}
 }
 

@@ -87,7 +87,7 @@ func (f *Finder) describeTools(ctx context.Context, in describeToolArgs) (*mcp.C
 			continue
 		}
 		seen = append(seen, def)
-		definition := describe(def)
+		definition := Describe(def)
 		if len(described) > empty && len(described)+len(definition) > maxDescribedText {
 			missing = append(missing, undescribed{def.Name, "there is no room left for it here; ask for it alone"})
 			continue
@@ -124,23 +124,23 @@ func (f *Finder) find(ctx context.Context, name string) (*registry.Definition, s
 	return t.Definition(), ""
 }
 
-// describe returns the whole definition of a tool as a JSON object. The schemas keep
-// their bytes.
-func describe(def *registry.Definition) []byte {
-	object := append([]byte(`{"name":`), canonjson.AppendString(nil, def.Name)...)
+// Describe returns the whole definition of a tool as a JSON object, as describe_tool shows
+// it. The schemas keep their bytes.
+func Describe(tool *registry.Definition) json.RawMessage {
+	object := append([]byte(`{"name":`), canonjson.AppendString(nil, tool.Name)...)
 	add := func(key, text string) {
 		if text != "" {
 			object = append(object, `,"`+key+`":`...)
 			object = canonjson.AppendString(object, strings.ToValidUTF8(text, "\ufffd"))
 		}
 	}
-	add("title", def.Title)
-	add("server", def.Origin.Server)
-	add("description", def.Description)
-	add("effects", hintsInWords(def.Hints()))
-	object = append(append(object, `,"inputSchema":`...), def.InputSchema...)
-	if len(def.OutputSchema) > 0 {
-		object = append(append(object, `,"outputSchema":`...), def.OutputSchema...)
+	add("title", tool.Title)
+	add("server", tool.Origin.Server)
+	add("description", tool.Description)
+	add("effects", hintsInWords(tool.Hints()))
+	object = append(append(object, `,"inputSchema":`...), tool.InputSchema...)
+	if len(tool.OutputSchema) > 0 {
+		object = append(append(object, `,"outputSchema":`...), tool.OutputSchema...)
 	}
 	return append(object, '}')
 }

@@ -109,3 +109,14 @@ func ExampleOptions_about() {
 	}
 	// Output: kalender_termin
 }
+
+// What a program that has tools of its own for searching shows a model.
+func ExampleBrief() {
+	tool := noteTools()[0].Definition()
+	fmt.Println(toolset.Brief(tool))
+	fmt.Println(string(toolset.Describe(tool))[:60])
+	// Output:
+	// delete_note(id: string) [native]
+	//   Removes a note for good.
+	// {"name":"delete_note","description":"Removes a note for good
+}

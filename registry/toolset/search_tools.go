@@ -170,7 +170,7 @@ func (h *hits) add(matches []Match, limit int, why string) {
 			h.shown = append(h.shown, def.Name)
 			h.text.WriteString("- " + name)
 			if h.text.Len() < maxHitsText {
-				h.describe(def)
+				h.text.WriteString(brief(def))
 			}
 			h.text.WriteString("\n")
 		}
@@ -180,13 +180,19 @@ func (h *hits) add(matches []Match, limit int, why string) {
 	}
 }
 
-// describe adds what a model has to know of a tool.
-func (h *hits) describe(def *registry.Definition) {
+// Brief returns what a model has to know of a tool, as search_tools shows it: its name, its
+// parameters, its server and what it says that it changes on one line, and below it, if the
+// tool says any, what it does. It has no line break else, whatever the server wrote.
+func Brief(tool *registry.Definition) string { return plain.Line(tool.Name) + brief(tool) }
+
+// brief is Brief without the name.
+func brief(def *registry.Definition) string {
 	about := append([]string{serverName(def.Origin.Server)}, briefHints(def.Hints())...)
-	h.text.WriteString(toolbrief.Signature(def.InputSchema) + " [" + strings.Join(about, ", ") + "]")
+	text := toolbrief.Signature(def.InputSchema) + " [" + strings.Join(about, ", ") + "]"
 	if summary := summaryOf(def); summary != "" {
-		h.text.WriteString("\n  " + summary)
+		text += "\n  " + summary
 	}
+	return text
 }
 
 // whyNothing says why no tool fits a query. To a user a tool that they may not call is as

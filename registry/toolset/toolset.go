@@ -27,6 +27,9 @@ type SetOptions struct {
 	// search. It is a pure function. Hints are claims, see [registry.Hints]. Nil:
 	// native tools. Those with [registry.Definition].ReturnDirect are there in any case.
 	Always func(tool *registry.Definition, hints registry.Hints) bool
+	// Keep leaves out the callable tools for which it returns false, as [Query].Keep does.
+	// Nil: it keeps all.
+	Keep func(tool *registry.Definition, hints registry.Hints) bool
 	// ProviderSearch says that the model searches by a tool of its provider, which
 	// gets the deferred tools, too. The tools of the Finder are not among Tools then.
 	ProviderSearch bool
@@ -96,6 +99,11 @@ func (f *Finder) Toolset(ctx context.Context, opts *SetOptions) *Set {
 		o = *opts
 	}
 	snapshot, callable := f.registry.Snapshot(), f.registry.Callable(ctx)
+	if o.Keep != nil {
+		callable = slices.DeleteFunc(slices.Clone(callable), func(t registry.Tool) bool {
+			return !o.Keep(t.Definition(), t.Definition().Hints())
+		})
+	}
 	counts := f.tokens.ofListed(ctx, snapshot)
 	set := &Set{Limit: o.limit()}
 	var servers serverTokens

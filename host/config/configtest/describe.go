@@ -64,7 +64,7 @@ func describeServer(b *strings.Builder, what string, s *config.Server) {
 		line("tls", fmt.Sprintf("%+v", *s.TLS))
 	}
 	line("description", s.Description)
-	line("flags", strings.TrimSpace(fmt.Sprint(flagOf("required", s.Required), flagOf("builtin", s.Builtin), flagOf("lazy", s.Lazy), flagOf("trust", s.Trust), flagOf("quarantined", s.Quarantined))))
+	line("flags", strings.TrimSpace(fmt.Sprint(flagOf("required", s.Required), flagOf("builtin", s.Builtin), flagOf("proposed", s.Proposed), flagOf("lazy", s.Lazy), flagOf("trust", s.Trust), flagOf("quarantined", s.Quarantined))))
 	line("ledger", s.Ledger)
 	line("connect timeout", s.ConnectTimeout)
 	line("read timeout", s.ReadTimeout)

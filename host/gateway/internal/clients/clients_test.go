@@ -1,0 +1,78 @@
+package clients_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
+)
+
+func read(t *testing.T) clients.Rows {
+	t.Helper()
+	rows, err := clients.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// Each row is found by its name, comes from facts, and says what a gateway knows.
+func TestRows(t *testing.T) {
+	rows := read(t)
+	for _, c := range rows {
+		name := strings.ToUpper(strings.ReplaceAll(c.Name, "*", "x"))
+		if got := rows.Find(name, "99999"); got == nil || got.Title != c.Title {
+			t.Errorf("%s: got the row %+v, want one of %s", name, got, c.Title)
+		}
+		if len(c.Facts) == 0 {
+			t.Errorf("%s: got no facts, want what the row comes from", c.Name)
+		}
+		if c.Mode != "direct" && c.Mode != "search" {
+			t.Errorf("%s: got the mode %q, want direct or search", c.Name, c.Mode)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	rows := read(t)
+	for _, c := range []struct{ name, version, want string }{
+		{"claude-code", "2.1.199", "claude-code 2.1.199"},
+		{"Claude-Code", "2.2", "claude-code 2.1.199"},
+		{"claude-code", "10.0.0-beta.1", "claude-code 2.1.199"},
+		{"claude-code", "2.1.198", "claude-code "},
+		{"claude-code", "2.1.99", "claude-code "},
+		{"claude-code", "2.1", "claude-code "},
+		{"claude-code", "", "claude-code "},
+		{"claude-code", "x", "claude-code "},
+		{"claude-code", strings.Repeat("9", 200), "claude-code 2.1.199"},
+		{"claude-code-x", "3", " "},
+		{"claude-ai", "0.1.0", "claude-ai* "},
+		{"Anthropic/ClaudeAI", "1.0.0", "anthropic/claudeai* "},
+		{"Claude-Cowork", "1", "claude-cowork* "},
+		{"local-agent-mode-belt", "1", "local-agent-mode-* "},
+		{"cursor-vscode", "1", "cursor* "},
+		{"", "", " "},
+		{"\xff\xfe", "\xff", " "},
+		{"mcp-inspector", "2.12", " "},
+	} {
+		got := " "
+		if row := rows.Find(c.name, c.version); row != nil {
+			got = row.Name + " " + row.From
+		}
+		if got != c.want {
+			t.Errorf("%q %q: got the row %q, want %q", c.name, c.version, got, c.want)
+		}
+	}
+}
+
+func ExampleRows_Find() {
+	rows, err := clients.Read()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := rows.Find("claude-ai", "0.1.0")
+	fmt.Println(c.Title, c.Mode, c.AnswerWithinSeconds)
+	// Output: Claude Desktop search 55
+}

@@ -1,0 +1,71 @@
+package listing_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The pages of a list have each item once, and a cursor is one of its list alone.
+func TestPage(t *testing.T) {
+	items := []json.RawMessage{[]byte(`{"a":1}`), []byte(`{"b":"` + strings.Repeat("x", 100) + `"}`), []byte(`{"c":3}`), []byte(`{"d":4}`)}
+	var got []string
+	cursor, first, pages := "", "", 0
+	for {
+		raw, err := listing.Page("tools", items, 7, cursor, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var page struct {
+			Tools []json.RawMessage
+			Next  string `json:"nextCursor"`
+		}
+		if err := json.Unmarshal(raw, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Tools {
+			got = append(got, string(item))
+		}
+		pages++
+		if cursor = page.Next; first == "" {
+			first = cursor
+		}
+		if cursor == "" {
+			break
+		}
+	}
+	if want := fmt.Sprintf("%s", items); fmt.Sprint(got) != want || pages != 3 {
+		t.Errorf("got %v in %d pages, want %s in 3", got, pages, want)
+	}
+	for _, cursor := range []string{"x", "!", first + "A"} {
+		if _, err := listing.Page("tools", items, 7, cursor, 40); err == nil {
+			t.Errorf("got no error for the cursor %q, want one", cursor)
+		}
+	}
+	if _, err := listing.Page("tools", items, 8, first, 40); err == nil || !strings.Contains(err.Error(), "has changed") {
+		t.Errorf("got %v for the cursor of another list, want that it has changed", err)
+	}
+}
+
+func TestName(t *testing.T) {
+	long := strings.Repeat("a", 70)
+	for _, c := range []struct {
+		name string
+		room int
+		want int
+	}{{"short", 53, 5}, {long, 53, 53}, {long, 64, 64}, {long, 1, 24}, {strings.Repeat("a", 53), 53, 53}} {
+		if got := listing.Name(c.name, c.room); len(got) != c.want {
+			t.Errorf("%d bytes in a room of %d: got %q, want %d bytes", len(c.name), c.room, got, c.want)
+		}
+	}
+	if listing.Name(long+"1", 53) == listing.Name(long+"2", 53) {
+		t.Error("got one name for two tools, want two")
+	}
+}

@@ -1,0 +1,90 @@
+package modes_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct {
+		path, query, rest, asked string
+		status                   int
+	}{
+		{"/mcp", "", "/mcp", "", 0},
+		{"/mcp/", "", "/mcp/", "", 0},
+		{"/mcp/search", "", "/mcp", "search", 0},
+		{"/mcp/search/", "x=1", "/mcp", "search", 0},
+		{"/mcp/direct", "mode=search", "/mcp", "direct", 0},
+		{"/mcp", "a=b&mode=search", "/mcp", "search", 0},
+		{"/mcp", "mode=", "/mcp", "", 0},
+		{"/mcp", "nomode=x", "/mcp", "", 0},
+		{"/mcp/tools/list", "", "/mcp/tools/list", "", 0},
+		{"/readyz", "", "/readyz", "", 0},
+		{"/mcp/x", "", "", "", 404},
+		{"/mcp//", "", "", "", 404},
+		{"/mcp/code", "", "", "", 404},
+		{"/mcp", "mode=x", "", "", 400},
+		{"/mcp", "mode=code", "", "", 400},
+		{"/mcp", "mode=%zz", "", "", 400},
+	} {
+		rest, asked, err := modes.Split(c.path, c.query, false)
+		var wrong *modes.Error
+		switch {
+		case c.status != 0 && (!errors.As(err, &wrong) || wrong.Status != c.status):
+			t.Errorf("%s?%s: got %v, want the status %d", c.path, c.query, err, c.status)
+		case c.status == 0 && (err != nil || rest != c.rest || asked != c.asked):
+			t.Errorf("%s?%s: got %q, %q and %v, want %q and %q", c.path, c.query, rest, asked, err, c.rest, c.asked)
+		}
+	}
+	if _, asked, err := modes.Split("/mcp/code", "", true); asked != modes.Code || err != nil {
+		t.Errorf("got %q and %v where there is the mode code, want it", asked, err)
+	}
+}
+
+// A choice stays while its client comes, those of others are forgotten, and they are bounded.
+func TestChoices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var c modes.Choices[int]
+		of := func(client int, otherwise string) string { return c.Of(client, func() string { return otherwise }) }
+		for i := range 5000 {
+			of(i, modes.Direct)
+		}
+		time.Sleep(time.Hour)
+		if got := of(1, modes.Search); got != modes.Direct {
+			t.Errorf("got %s for a client that was there, want %s", got, modes.Direct)
+		}
+		if got := of(4999, modes.Search); got != modes.Search {
+			t.Errorf("got %s for a client above the bound, want what is chosen now", got)
+		}
+		time.Sleep(time.Minute)
+		c.Forget(time.Now().Add(-time.Hour))
+		if got := of(1, modes.Search); got != modes.Direct {
+			t.Errorf("got %s for a client that came again, want %s", got, modes.Direct)
+		}
+		if got := of(2, modes.Search); got != modes.Search {
+			t.Errorf("got %s for a client that was forgotten, want what is chosen now", got)
+		}
+	})
+}
+
+func ExampleSplit() {
+	fmt.Println(modes.Split("/mcp/search", "", false))
+	fmt.Println(modes.Split("/mcp", "mode=serach", false))
+	// Output:
+	// /mcp search <nil>
+	// /mcp  there is no mode "serach": there are auto, direct, search and code
+}
+
+func ExampleCheck() {
+	fmt.Println(modes.Check("code", false))
+	// Output: the mode code is off, since the program has no Options.Code: there are auto, direct and search
+}

@@ -1,0 +1,202 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
+)
+
+// marks are the members of a tool's _meta that a client knows.
+type marks struct {
+	interaction bool // anthropic/requiresUserInteraction: a person is asked before each call
+	size        int  // anthropic/maxResultSizeChars: results of so many characters are not cut; 0: it is not said
+}
+
+// listForm is what the client's list of tools depends on.
+func (p *peer) listForm() listForm {
+	f := listForm{room: p.room(), late: p.awaits(), mode: cmp.Or(p.mode, modes.Direct), manage: p.manages()}
+	if f.mode == modes.Direct {
+		f.marks.interaction = p.known().RequiresUserInteraction
+		// Only the registry's own limit keeps results from filling the client's context without it.
+		if _, bounded := p.view.gateway.host.Registry().Snapshot().Lookup(result.ReaderName); bounded {
+			f.marks.size = p.known().MaxResultSizeChars
+		}
+	}
+	return f
+}
+
+// asked returns the tools that a client is to ask its user about: those that the policy asks about or, if no
+// policy says, that say they may destroy something.
+func (g *Gateway) asked(ctx context.Context, form listForm, tools []*registry.Definition) map[*registry.Definition]bool {
+	if !form.marks.interaction {
+		return nil
+	}
+	all := map[*registry.Definition]bool{}
+	for _, d := range tools {
+		asks, known := g.host.Registry().Asks(ctx, d)
+		if hints := d.Hints(); asks || !known && hints.Annotated && hints.Destructive {
+			all[d] = true
+		}
+	}
+	return all
+}
+
+// mark returns a tool with the members of _meta that its client knows. What its server says stays.
+func (m marks) mark(tool json.RawMessage, asked bool) json.RawMessage {
+	if m.size > 0 {
+		tool = withMeta(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(m.size), 10))
+	}
+	if asked {
+		tool = withMeta(tool, "anthropic/requiresUserInteraction", []byte("true"))
+	}
+	return tool
+}
+
+// withMeta returns a tool with a member in its _meta, unless that has one of the name.
+func withMeta(tool json.RawMessage, key string, value []byte) json.RawMessage {
+	meta := member(tool, "_meta")
+	switch {
+	case !isObject(meta):
+		meta = json.RawMessage(`{}`)
+	case member(meta, key) != nil:
+		return tool
+	}
+	return withMember(tool, "_meta", addMember(meta, key, value))
+}
+
+// ownTools returns the tools of the gateway itself, as the client's list has them. Tools are those that the
+// client may call.
+func (p *peer) ownTools(tools []*registry.Definition) (all []json.RawMessage) {
+	add := func(names ...string) {
+		for _, name := range names {
+			all = append(all, metatools.Listed(name))
+		}
+	}
+	if p.mode == modes.Search {
+		add(metatools.RetrieveTools, metatools.DescribeTool, metatools.CallTool, metatools.CallRead, metatools.CallWrite, metatools.CallDestroy)
+	}
+	if p.mode == modes.Code {
+		if t := p.view.gateway.opts.Code(p.sees); t != nil {
+			all = append(all, alwaysLoad(toolJSON(t.Definition(), t.Definition().Name)))
+		}
+		add(metatools.RetrieveTools, metatools.DescribeTool)
+	}
+	if p.mode == modes.Search || p.mode == modes.Code {
+		if i := slices.IndexFunc(tools, func(d *registry.Definition) bool { return d.Origin.Server == "" && d.Name == result.ReaderName }); i >= 0 {
+			all = append(all, alwaysLoad(toolJSON(tools[i], result.ReaderName)))
+		}
+	}
+	if p.manages() {
+		add(metatools.ServersTool)
+	}
+	if p.awaits() {
+		await := json.RawMessage(awaitTool)
+		if p.mode != modes.Direct {
+			await = alwaysLoad(await)
+		}
+		all = append(all, await)
+	}
+	return all
+}
+
+// alwaysLoad has clients that search among tools themselves keep this one in sight.
+func alwaysLoad(tool json.RawMessage) json.RawMessage {
+	return withMeta(tool, "anthropic/alwaysLoad", []byte("true"))
+}
+
+// A toolCall is a call that a client makes.
+type toolCall struct {
+	name  string                                                 // of the tool that is meant, as the client calls it
+	known string                                                 // what the registry calls it; empty: it is one of the gateway
+	make  func(ctx context.Context) (*mcp.CallToolResult, error) // makes the call, within a job
+}
+
+// toolCall returns the call of the tool that the client calls by name. The error says that there is none; the name is
+// set then too.
+func (r *request) toolCall(ctx context.Context, name string, args json.RawMessage) (toolCall, error) {
+	p := r.peer
+	if own := r.ownCall(name, args); own != nil {
+		return toolCall{name: name, make: own}, nil
+	}
+	variant := ""
+	if p.mode == modes.Search && metatools.IsCall(name) {
+		c, err := metatools.ReadCall(args)
+		if err != nil {
+			return toolCall{name: name, make: func(context.Context) (*mcp.CallToolResult, error) { return metatools.Failed(err), nil }}, nil
+		}
+		variant, name, args = name, c.Tool, c.Arguments
+		if name, err = r.belt().Target(ctx, c); err != nil {
+			return toolCall{name: c.Tool}, err
+		}
+	}
+	known, err := p.registryName(ctx, name)
+	if err != nil {
+		return toolCall{name: name}, err
+	}
+	return toolCall{name: name, known: known, make: func(ctx context.Context) (*mcp.CallToolResult, error) {
+		if variant != "" {
+			if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
+				return res, err
+			}
+		}
+		defer r.wantLogs(ctx, known)()
+		input := r.input()
+		if p.can.tasks {
+			input = nil // the call may be a task when its server needs input
+		}
+		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})
+		return r.gateway.host.Registry().Call(ctx, known, args)
+	}}, nil
+}
+
+// ownCall returns what makes a call of a tool of the gateway itself; nil if it is no such call.
+func (r *request) ownCall(name string, args json.RawMessage) func(context.Context) (*mcp.CallToolResult, error) {
+	p, o := r.peer, &r.gateway.opts
+	if name == metatools.ServersTool && p.manages() {
+		servers := &metatools.Servers{
+			Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential,
+		}
+		return func(ctx context.Context) (*mcp.CallToolResult, error) { return servers.Call(ctx, args) }
+	}
+	if p.mode != modes.Search && p.mode != modes.Code {
+		return nil
+	}
+	switch name {
+	case metatools.RetrieveTools:
+		return func(ctx context.Context) (*mcp.CallToolResult, error) { return r.belt().Retrieve(ctx, args) }
+	case metatools.DescribeTool:
+		return func(ctx context.Context) (*mcp.CallToolResult, error) { return r.belt().Describe(ctx, args) }
+	}
+	if p.mode == modes.Code {
+		if args == nil {
+			args = json.RawMessage(`{}`)
+		}
+		if t := o.Code(p.sees); t != nil && t.Definition().Name == name {
+			return func(ctx context.Context) (*mcp.CallToolResult, error) { return t.Call(ctx, args) }
+		}
+	}
+	return nil
+}
+
+// belt returns what the client of a request may find.
+func (r *request) belt() *metatools.Belt {
+	p := r.peer
+	return &metatools.Belt{
+		Finder:    r.gateway.opts.Finder,
+		Server:    p.view.server,
+		HasServer: p.hasServer,
+		Sees:      p.sees,
+		Name:      func(d *registry.Definition) string { return p.view.toolName(d, p.room()) },
+		Known:     p.registryName,
+		Unknown:   func(name string, err error) error { return errors.New(r.unknownTool(name, err).Message) },
+	}
+}

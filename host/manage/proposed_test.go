@@ -1,0 +1,51 @@
+package manage_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+)
+
+// A record that was proposed is not started before a person has allowed its launch: not when it is
+// added, changed or enabled, and not in the next run.
+func TestProposedIsNotStarted(t *testing.T) {
+	dir := t.TempDir()
+	ran, path := filepath.Join(dir, "ran"), hosttest.Write(t)
+	opts := &manage.Options{Host: *hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")})}
+	m := open(t, path, opts)
+	proposed := record.Record{Name: "canary", Command: "/bin/sh", Args: []string{"-c", "echo x >> " + ran}, Proposed: true}
+	if _, err := m.Add(watchdog(t), &proposed); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range []string{`{"enabled": false}`, `{"enabled": true}`, `{"description": "x"}`, `{"env": {"A": "1"}}`} {
+		if _, err := m.Update(watchdog(t), "canary", patch(t, change)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Add(watchdog(t), &record.Record{Name: "own", Command: "none"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(m.Host().PendingLaunches()); got != 1 {
+		t.Errorf("got %d launches that wait, want that of the canary alone", got)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m = open(t, path, opts)
+	pending := m.Host().PendingLaunches()
+	if len(pending) != 1 || pending[0].Server != "canary" {
+		t.Fatalf("got the launches %v after the restart, want that of the canary", pending)
+	}
+	if _, err := os.Stat(ran); !os.IsNotExist(err) {
+		t.Fatalf("got %v, want that the program did not run", err)
+	}
+	_ = m.Host().AllowLaunch(watchdog(t), "ann", pending[0].Fingerprint()) // it is no server
+	if _, err := os.Stat(ran); err != nil {
+		t.Errorf("got %v, want that the program has run", err)
+	}
+}
