@@ -106,6 +106,9 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 		if err := ctx.Err(); err != nil { // the caller has gone
 			return &approval.PolicyError{Tool: e.def.Name, Err: err}
 		}
+		if ask, ok := ctx.Value(askKey{}).(askFunc); ok && ask != nil {
+			return a.ask(ctx, ask, e, args, d.Reason, since)
+		}
 		return a.hold(ctx, e, args, d.Reason)
 	}
 	return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}

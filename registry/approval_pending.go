@@ -21,13 +21,14 @@ import (
 type phase int
 
 const (
-	waits   phase = iota // for an answer
-	runs                 // it was approved and is being made
-	done                 // it was made: res and err tell
-	refused              // it was denied
-	expired              // no answer came in time
-	over                 // the conversation ended
-	stale                // the tool or the policy changed before it was made
+	waits    phase = iota // for an answer
+	runs                  // it was approved and is being made
+	done                  // it was made: res and err tell
+	refused               // it was denied
+	expired               // no answer came in time
+	over                  // the conversation ended
+	stale                 // the tool or the policy changed before it was made
+	repeated              // it was approved when it was wanted again, see [WithAsk]
 )
 
 // reason says why a call can no longer be approved.
@@ -45,6 +46,8 @@ func (p phase) reason() string {
 		return "the conversation has ended"
 	case stale:
 		return "the tool has changed, or the call is not allowed any more"
+	case repeated:
+		return "it was approved when the call was made again, and is not made twice"
 	}
 	return ""
 }
@@ -55,6 +58,10 @@ type callKey struct {
 	user, conversation string
 	tool               string // its name in the catalogue
 	args               [sha256.Size]byte
+}
+
+func callKeyOf(req *ApprovalRequest) callKey {
+	return callKey{req.User, req.Conversation, req.Tool.Name, sha256.Sum256(req.Args)}
 }
 
 // A pending is a call that needs approval. All fields but those below
@@ -109,7 +116,7 @@ func (p *pending) owner() share.Owner {
 // hold keeps a call until it is approved or denied.
 func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, reason string) error {
 	req := requestOf(ctx, e, args)
-	key := callKey{req.User, req.Conversation, e.def.Name, sha256.Sum256(args)}
+	key := callKeyOf(req)
 	subject := subjectOf(e)
 
 	a.mu.Lock()

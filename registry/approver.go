@@ -81,3 +81,84 @@ type ApproverFunc func(ctx context.Context, req *ApprovalRequest) (approval.Deci
 func (f ApproverFunc) Approve(ctx context.Context, req *ApprovalRequest) (approval.Decision, error) {
 	return f(ctx, req)
 }
+
+type askKey struct{}
+
+type askFunc = func(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)
+
+// WithAsk returns a context whose calls put their question to a person before they wait. When
+// the [Approver] returns [approval.Ask], ask is called with the request and the reason. Its
+// decision counts as one of the Approver, and with [approval.Ask] the call waits as it does
+// without WithAsk.
+//
+// An equal call that waits already ends with the decision. If it was decided elsewhere while ask
+// ran, that decision counts: the error of the call is the [*ApprovalRequiredError] of the equal call, and
+// [Registry.Await] returns the outcome. So the call is not made twice.
+func WithAsk(ctx context.Context, ask func(ctx context.Context, req *ApprovalRequest) (approval.Decision, error)) context.Context {
+	return context.WithValue(ctx, askKey{}, ask)
+}
+
+// ask has the function of [WithAsk] decide, and returns what decide does.
+func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.RawMessage, reason string, since uint64) error {
+	req := requestOf(ctx, e, args)
+	req.Reason = reason
+	key := callKeyOf(req)
+	before, wait := a.equal(key, subjectOf(e))
+	if before != nil && wait == nil {
+		return &ApprovalRequiredError{before, false} // it is being made
+	}
+	d, err := ask(ctx, req.copy())
+	if err != nil {
+		return &approval.PolicyError{Tool: e.def.Name, Err: err}
+	}
+	if d.Verdict == approval.Ask {
+		return a.hold(ctx, e, args, reason)
+	}
+	if err := a.settle(key, before, wait, d); err != nil {
+		return err
+	}
+	switch d.Verdict {
+	case approval.AllowForSession:
+		a.grant(grantOf(ctx, e), subjectOf(e), since)
+		return nil
+	case approval.Allow:
+		return nil
+	}
+	return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
+}
+
+// equal returns the request of the call of that key that waits or runs, and the call itself if
+// it waits.
+func (a *approvals) equal(key callKey, s subject) (*ApprovalRequest, *pending) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.expire(time.Now())
+	p := a.byCall[key]
+	switch {
+	case p == nil || !p.subject.same(s):
+		return nil, nil
+	case p.phase == runs:
+		return p.req.copy(), nil
+	}
+	return p.req.copy(), p
+}
+
+// settle ends the call of that key that waits, since its question was answered. It fails if the one
+// that waited before the question was decided elsewhere, or one is being made.
+func (a *approvals) settle(key callKey, before *ApprovalRequest, waited *pending, d approval.Decision) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.byCall[key]
+	switch {
+	case waited != nil && waited.phase != waits:
+		return &ApprovalRequiredError{before, false}
+	case p == nil:
+	case p.phase == runs:
+		return &ApprovalRequiredError{p.req.copy(), false}
+	case d.Verdict == approval.Deny:
+		a.end(p, refused, p.denied(d.Reason))
+	default:
+		a.end(p, repeated, p.denied(repeated.reason()))
+	}
+	return nil
+}

@@ -204,3 +204,22 @@ func ExampleRegistry_RevokeGrants() {
 	fmt.Println(err)
 	// Output: tool "delete" has to be approved by the user first; do not call it again before that
 }
+
+// The context of a call names the person who is asked, such as the user of the connection by which the
+// call came.
+func ExampleWithAsk() {
+	r := guarded()
+	ctx := registry.WithAsk(context.Background(), func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		fmt.Printf("Run %s with %s?\n", req.Tool.Name, req.Args)
+		return approval.Decision{Verdict: approval.Allow}, nil
+	})
+	res, err := r.Call(ctx, "delete", json.RawMessage(`{"path":"a.txt"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Text())
+	// Output:
+	// Run delete with {"path":"a.txt"}?
+	// a.txt is gone
+}
