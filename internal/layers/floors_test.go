@@ -96,6 +96,7 @@ var house = []room{
 	{path: "host/gateway/internal/listing", floor: 0, wing: hall},
 	{path: "host/gateway/internal/modes", floor: 0, wing: hall},
 	{path: "host/gateway/internal/metatools", floor: 5, wing: joint},
+	{path: "host/gateway/internal/pages", floor: 5, wing: joint},
 	{path: "host/admin", floor: 5, wing: joint},
 	{path: "sqlstore", floor: 5, wing: joint},
 

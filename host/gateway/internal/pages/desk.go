@@ -1,0 +1,287 @@
+// Package pages keeps what the callers of a gateway have to do in a browser, and serves the
+// pages for that: a login at a server, and a decision about a call.
+package pages
+
+import (
+	"context"
+	"crypto/rand"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+const (
+	// maxErrands bounds the errands of all callers, and maxErrandsOf those of one. The oldest are
+	// forgotten.
+	maxErrands   = 10_000
+	maxErrandsOf = 200
+	// maxTickets bounds the forms of one errand that were given out and not sent back.
+	maxTickets = 8
+)
+
+// An Errand is what a person has to do on a page. Its exported fields do not change.
+type Errand struct {
+	// Caller is who caused it. No one else can open its page.
+	Caller *access.Caller
+	// Endpoint is the path at which they did.
+	Endpoint string
+	// Subject tells the errands of a caller apart.
+	Subject string
+	// Expires is until when the page is there. Zero: it has none.
+	Expires time.Time
+	// Kept is until when the errand is known, if that is after Expires.
+	Kept time.Time
+	// Wanted tells the calls of a caller apart, see [Desk.Find]. It may be empty.
+	Wanted string
+
+	// Login is the session that needs a login. Zero: Call is to be decided.
+	Login session.Key
+	// Call is what is asked.
+	Call *registry.ApprovalRequest
+	// Session says that the call may be allowed for its session.
+	Session bool
+
+	asked  atomic.Bool // a client is asked to show the page
+	id     string
+	gone   chan struct{}
+	decide func(ctx context.Context, v approval.Verdict, note string) error // takes the decision about Call
+
+	// The mutex of the Desk guards the following.
+	used    bool              // the page has done its work
+	visit   string            // the cookie of the browser that went to log in; empty: none did
+	tickets map[string]ticket // by the tokens of the forms that were given out
+}
+
+// A ticket says who got a form.
+type ticket struct {
+	cookie string // of the browser
+	proven bool   // it is the caller's
+}
+
+// ID names the errand. It cannot be guessed.
+func (e *Errand) ID() string { return e.id }
+
+// Gone is closed when the errand is forgotten.
+func (e *Errand) Gone() <-chan struct{} { return e.gone }
+
+// Path is where the page is, below the URL of the gateway.
+func (e *Errand) Path() string {
+	if e.Call == nil {
+		return "/login/" + e.id
+	}
+	return "/approve/" + e.id
+}
+
+// Options configure a [Desk].
+type Options struct {
+	// Login begins a login, and Complete completes it by the address that the browser came back to.
+	Login    func(context.Context, session.Key) (*session.Login, error)
+	Complete func(ctx context.Context, callback string, o *session.CompleteOptions) (session.Key, error)
+	// Opener says which user opens a page. Nil: it is asked for by Authenticate.
+	Opener func(*http.Request) (string, error)
+	// Authenticate is that of the gateway. Nil: pages are for this machine only.
+	Authenticate access.Authenticator
+	// Registry holds the calls that wait for approval.
+	Registry *registry.Registry
+	// InputWait is how long it is waited for a person.
+	InputWait time.Duration
+	// Spawn calls a function on a goroutine whose context ends with the gateway; false: that is closed.
+	Spawn func(func(context.Context)) bool
+	// Secure says that browsers reach the gateway by https, whatever it sees itself.
+	Secure bool
+	// Logger receives what was refused. Required.
+	Logger *slog.Logger
+}
+
+// A Desk keeps errands and serves their pages. Its methods are safe for concurrent use.
+type Desk struct {
+	opts Options
+	html *template.Template
+
+	mu      sync.Mutex // guards the following
+	errands map[string]*Errand
+	visits  map[string]*Errand   // by cookie
+	callers map[caller][]*Errand // the oldest first
+}
+
+// A caller is what an access.Caller is known by.
+type caller struct{ user, credential string }
+
+func callerOf(c *access.Caller) caller { return caller{c.User, c.Credential} }
+
+// New returns a desk.
+func New(o Options) *Desk {
+	return &Desk{opts: o, html: template.Must(template.New("").Parse(html)), errands: map[string]*Errand{}, visits: map[string]*Errand{}, callers: map[caller][]*Errand{}}
+}
+
+// Add keeps an errand, and returns it, or the one of the same caller and subject that is open already.
+func (d *Desk) Add(e *Errand) *Errand {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	c := callerOf(e.Caller)
+	for _, known := range slices.Clone(d.callers[c]) {
+		if known.over(now) {
+			d.removeLocked(known)
+		} else if known.Subject == e.Subject && now.Before(known.Expires) && (!known.used || known.asked.Load()) {
+			return known
+		}
+	}
+	if len(d.callers[c]) >= maxErrandsOf {
+		d.removeLocked(d.callers[c][0])
+	}
+	if len(d.errands) >= maxErrands {
+		d.makeRoomLocked(now)
+	}
+	e.id, e.gone = rand.Text(), make(chan struct{})
+	d.errands[e.id] = e
+	d.callers[c] = append(d.callers[c], e)
+	return e
+}
+
+// over reports whether the errand can be forgotten.
+func (e *Errand) over(now time.Time) bool { return !now.Before(e.Expires) && !now.Before(e.Kept) }
+
+// makeRoomLocked forgets the errands that are over or, if there are none, that which ends first.
+func (d *Desk) makeRoomLocked(now time.Time) {
+	var first *Errand
+	for _, e := range d.errands {
+		if e.over(now) {
+			d.removeLocked(e)
+		} else if first == nil || e.Expires.Before(first.Expires) {
+			first = e
+		}
+	}
+	if len(d.errands) >= maxErrands {
+		d.removeLocked(first)
+	}
+}
+
+// Find returns the last errand of a caller that fits, or nil.
+func (d *Desk) Find(c *access.Caller, fits func(*Errand) bool) *Errand {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for _, e := range slices.Backward(d.callers[callerOf(c)]) {
+		if !e.over(now) && fits(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// take forgets the errand of a caller and a subject that has no page, and reports whether there was one.
+func (d *Desk) take(c *access.Caller, subject string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for _, e := range d.callers[callerOf(c)] {
+		if e.Subject == subject && e.Expires.IsZero() && !e.over(now) {
+			d.removeLocked(e)
+			return true
+		}
+	}
+	return false
+}
+
+// Remove forgets an errand.
+func (d *Desk) Remove(e *Errand) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.removeLocked(e)
+}
+
+func (d *Desk) removeLocked(e *Errand) {
+	if d.errands[e.id] != e {
+		return
+	}
+	close(e.gone)
+	delete(d.errands, e.id)
+	delete(d.visits, e.visit)
+	c := callerOf(e.Caller)
+	d.callers[c] = slices.DeleteFunc(d.callers[c], func(other *Errand) bool { return other == e })
+	if len(d.callers[c]) == 0 {
+		delete(d.callers, c)
+	}
+}
+
+// open returns the errand of that id whose page is there, or nil.
+func (d *Desk) open(id string, login bool) *Errand {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.errands[id]
+	if e == nil || e.used || (e.Call == nil) != login || !time.Now().Before(e.Expires) {
+		return nil
+	}
+	return e
+}
+
+// use says that the page of an errand does its work. It reports false if it has done it.
+func (d *Desk) use(e *Errand) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e.used {
+		return false
+	}
+	e.used = true
+	return true
+}
+
+// reopen says that the work failed, and can be done again.
+func (d *Desk) reopen(e *Errand) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.used = false
+}
+
+// visited notes that a browser went to log in, and returns the cookie by which it is known when it comes back.
+func (d *Desk) visited(e *Errand) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.visit = rand.Text()
+	if d.errands[e.id] == e {
+		d.visits[e.visit] = e
+	}
+	return e.visit
+}
+
+// visitor returns the errand for which the browser of a cookie went to log in, or nil.
+func (d *Desk) visitor(cookie string) *Errand {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.visits[cookie]
+	if e == nil || !time.Now().Before(e.Expires) {
+		return nil
+	}
+	return e
+}
+
+// give returns the token of a form for the browser of a cookie. It is good for once.
+func (d *Desk) give(e *Errand, t ticket) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(e.tickets) >= maxTickets || e.tickets == nil {
+		e.tickets = map[string]ticket{} // the person loads the page again
+	}
+	token := rand.Text()
+	e.tickets[token] = t
+	return token
+}
+
+// redeem returns the ticket of a token, and forgets it.
+func (d *Desk) redeem(e *Errand, token string) (ticket, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t, ok := e.tickets[token]
+	delete(e.tickets, token)
+	return t, ok
+}

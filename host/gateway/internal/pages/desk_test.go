@@ -1,0 +1,159 @@
+package pages_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+func newDesk() *pages.Desk {
+	return pages.New(pages.Options{Logger: slog.New(slog.DiscardHandler), Login: func(context.Context, session.Key) (*session.Login, error) {
+		return &session.Login{URL: "https://as.example/authorize?a=1&b=2", UserCode: "AB<CD"}, nil
+	}})
+}
+
+func loginOf(user, server string) *pages.Errand {
+	return &pages.Errand{Caller: &access.Caller{User: user}, Subject: server, Login: session.Key{User: user, Server: server}, Expires: time.Now().Add(time.Minute)}
+}
+
+// get opens a page on this machine, or another one.
+func get(d *pages.Desk, path, remote string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.RemoteAddr = remote
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+const here = "127.0.0.1:1"
+
+// An errand is known once for each caller and subject, until it expires; those of one user take no room of others.
+func TestErrands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		first := d.Add(loginOf("", "one"))
+		if again := d.Add(loginOf("", "one")); again != first {
+			t.Error("got another errand of the same caller and subject, want the same")
+		}
+		if other := d.Add(loginOf("eve", "one")); other == first || other.ID() == first.ID() {
+			t.Error("got the errand of another caller, want another one")
+		}
+		for i := range 1000 {
+			d.Add(loginOf("eve", fmt.Sprint(i)))
+		}
+		if got := get(d, first.Path(), "192.0.2.1:1").Code; got != http.StatusForbidden {
+			t.Errorf("from another machine: got %d, want 403", got)
+		}
+		if got := get(d, "/approve/"+first.ID(), here).Code; got != http.StatusNotFound {
+			t.Errorf("as another page: got %d, want 404", got)
+		}
+		known := 0
+		d.Find(&access.Caller{User: "eve"}, func(*pages.Errand) bool { known++; return false })
+		if known != 200 {
+			t.Errorf("got %d errands of a user, want 200", known)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := get(d, first.Path(), here).Code; got != http.StatusNotFound {
+			t.Errorf("after its end: got %d, want 404", got)
+		}
+		if again := d.Add(loginOf("", "one")); again == first {
+			t.Error("got an errand that has expired, want another one")
+		}
+		select {
+		case <-first.Gone():
+		default:
+			t.Error("got an errand that is not gone, want that it is")
+		}
+	})
+}
+
+// The code of a login by another device is shown with the address where it is typed.
+func TestLoginByCode(t *testing.T) {
+	d := newDesk()
+	w := get(d, d.Add(loginOf("", "one")).Path(), here)
+	for _, want := range []string{"AB&lt;CD", `<a href="https://as.example/authorize?a=1&amp;b=2" rel="noreferrer">`, "as.example"} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("got %s, want %s", w.Body, want)
+		}
+	}
+	if len(w.Result().Cookies()) != 1 {
+		t.Errorf("got the cookies %v, want one", w.Result().Cookies())
+	}
+}
+
+func requestOf(args string) *registry.ApprovalRequest {
+	return &registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}, Args: json.RawMessage(args)}
+}
+
+// Only a choice that was offered decides.
+func TestDecision(t *testing.T) {
+	for _, test := range []struct {
+		action, choice string
+		session        bool
+		want           approval.Verdict
+	}{
+		{"accept", "approve", false, approval.Allow},
+		{"accept", "approve for this session", true, approval.AllowForSession},
+		{"accept", "approve for this session", false, approval.Ask},
+		{"accept", "refuse", false, approval.Deny},
+		{"accept", "", true, approval.Ask},
+		{"accept", "yes", true, approval.Ask},
+		{"decline", "approve", true, approval.Deny},
+		{"cancel", "approve", true, approval.Ask},
+		{"", "approve", true, approval.Ask},
+	} {
+		got := pages.Decision(&mcp.ElicitResult{Action: test.action, Content: map[string]any{"decision": test.choice}}, test.session)
+		if got.Verdict != test.want {
+			t.Errorf("%s %q: got %v, want %v", test.action, test.choice, got.Verdict, test.want)
+		}
+	}
+	if pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) != nil {
+		t.Error("got a form with long arguments, want none")
+	}
+	deep := strings.Repeat("[", 8000) + strings.Repeat("]", 8000)
+	if f := pages.Form(requestOf(deep), true); f == nil || !strings.HasSuffix(f.Message, "\n"+deep) {
+		t.Error("got no form with deep arguments as they are, want one")
+	}
+}
+
+// A decision that comes when none is waited for any more is told that it is late.
+func TestAskEnds(t *testing.T) {
+	d := newDesk()
+	for _, action := range []string{"decline", "cancel", "accept"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := &pages.Errand{Caller: &access.Caller{}, Subject: action, Call: requestOf("{}"), Expires: time.Now().Add(time.Minute)}
+		got := d.Ask(ctx, e, func(*pages.Errand) <-chan string {
+			answered := make(chan string, 1)
+			answered <- action
+			if action == "accept" {
+				cancel()
+			}
+			return answered
+		})
+		cancel()
+		want := approval.Ask
+		if action == "decline" {
+			want = approval.Deny
+		}
+		if got.Verdict != want {
+			t.Errorf("%s: got %v, want %v", action, got.Verdict, want)
+		}
+		if code := get(d, e.Path(), here).Code; code != http.StatusNotFound {
+			t.Errorf("%s: got %d, want 404", action, code)
+		}
+	}
+}

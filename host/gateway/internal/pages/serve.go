@@ -1,0 +1,289 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/internal/loginpage"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+const (
+	// CallbackPath is where browsers come back from a login.
+	CallbackPath = "/oauth/callback"
+
+	formCookie  = "mcpbelt-form"   // of a browser that got a form
+	visitCookie = "mcpbelt-login-" // of a browser that went to log in; the errand's id follows
+
+	maxForm = 16 << 10 // bytes
+	maxNote = 500      // bytes of why a call is refused
+)
+
+// Has reports whether a path is that of a page.
+func Has(path string) bool {
+	return path == CallbackPath || strings.HasPrefix(path, "/login/") || strings.HasPrefix(path, "/approve/")
+}
+
+// ServeHTTP serves the pages. The caller has checked the Host and Origin fields.
+func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && (r.Method != http.MethodPost || r.URL.Path == CallbackPath) {
+		w.Header().Set("Allow", "GET, POST")
+		d.say(w, http.StatusMethodNotAllowed, "Wrong method", "Open this page in a browser.")
+		return
+	}
+	if r.URL.Path == CallbackPath {
+		d.callback(w, r)
+		return
+	}
+	id, login := strings.CutPrefix(r.URL.Path, "/login/")
+	if !login {
+		id = strings.TrimPrefix(r.URL.Path, "/approve/")
+	}
+	e := d.open(id, login)
+	if e == nil {
+		d.say(w, http.StatusNotFound, "No such page", "This page was used, has expired, or was never there. Have the program make its call again.")
+		return
+	}
+	// A page of another site can send a form, but not the cookie, which is of this site alone.
+	t, sent := ticket{}, ""
+	if c, err := r.Cookie(formCookie); err == nil {
+		sent = c.Value
+	}
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if r.ParseForm() != nil {
+			d.say(w, http.StatusBadRequest, "Not read", "The form cannot be read.")
+			return
+		}
+		var ok bool
+		if t, ok = d.redeem(e, r.PostForm.Get("token")); !ok || t.cookie != sent {
+			d.say(w, http.StatusForbidden, "Not done", "The form is not from this page, or was sent before. Load the page again.")
+			return
+		}
+	}
+	switch by := d.opener(r, e, t); by {
+	case unknown:
+		d.form(w, r, e, keyPage, false)
+	case other:
+		d.opts.Logger.Warn("gateway: refused to open a page for one who did not cause it", "login", login, "user", e.Caller.User, "remote", r.RemoteAddr)
+		d.say(w, http.StatusForbidden, "Not yours", "This page is for the user whose program made the call. If that is you, log in to this site as that user, or give the key of that program.")
+	default:
+		switch {
+		case login:
+			d.login(w, r, e)
+		case r.Method == http.MethodPost && r.PostForm.Has("decision"):
+			d.answer(w, r, e)
+		default:
+			d.form(w, r, e, callPage, true)
+		}
+	}
+}
+
+// An opener is who opens a page.
+type opener int
+
+const (
+	right opener = iota
+	other
+	unknown
+)
+
+// opener says who opens the page of an errand.
+func (d *Desk) opener(r *http.Request, e *Errand, t ticket) opener {
+	if t.proven {
+		return right
+	}
+	if key := strings.TrimSpace(r.PostFormValue("key")); key != "" && d.opts.Opener == nil && d.opts.Authenticate != nil {
+		// As the program sent it; it goes nowhere else.
+		like := (&http.Request{
+			Method: http.MethodPost, URL: &url.URL{Path: e.Endpoint}, Host: r.Host, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
+			Header: http.Header{"Authorization": {"Bearer " + key}}, Body: http.NoBody, RemoteAddr: r.RemoteAddr, TLS: r.TLS,
+		}).WithContext(r.Context())
+		c, err := d.opts.Authenticate(like)
+		if err == nil && isCaller(c, e.Caller) {
+			return right
+		}
+		return other
+	}
+	user, known, err := d.user(r)
+	switch {
+	case err != nil && d.opts.Opener == nil && d.opts.Authenticate != nil:
+		return unknown
+	case err == nil && isCaller(known, e.Caller), err == nil && d.opts.Opener != nil && user == e.Caller.User:
+		return right
+	}
+	return other
+}
+
+// user returns the user who makes a browser's request and, where that is asked for by
+// Authenticate, the caller.
+func (d *Desk) user(r *http.Request) (string, *access.Caller, error) {
+	switch {
+	case d.opts.Opener != nil:
+		user, err := d.opts.Opener(r)
+		return user, nil, err
+	case d.opts.Authenticate != nil:
+		c, err := d.opts.Authenticate(r)
+		if err != nil || c == nil {
+			return "", &access.Caller{}, err
+		}
+		return c.User, c, nil
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return "", nil, errors.New("pages: the gateway has no users, so its pages are for this machine only")
+	}
+	return "", &access.Caller{}, nil
+}
+
+// isCaller reports whether a browser's caller is the one who caused an errand: the same user, or
+// without users the same credential.
+func isCaller(c, caused *access.Caller) bool {
+	if c == nil {
+		return false
+	}
+	return c.User == caused.User && (c.User != "" || c.Credential == caused.Credential)
+}
+
+// login begins a login and sends the browser there.
+func (d *Desk) login(w http.ResponseWriter, r *http.Request, e *Errand) {
+	if !d.use(e) {
+		d.say(w, http.StatusNotFound, "No such page", "This page was used.")
+		return
+	}
+	l, err := d.opts.Login(r.Context(), e.Login)
+	if err != nil {
+		d.reopen(e)
+		d.opts.Logger.Warn("gateway: a login cannot be begun", "server", e.Login.Server, "error", err)
+		d.say(w, http.StatusBadGateway, "Not begun", "The login could not be begun. Load the page again.")
+		return
+	}
+	if l.URL == "" {
+		d.say(w, http.StatusOK, "Logged in", "You are logged in. You can close this page.")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: visitCookie + e.id, Value: d.visited(e), Path: "/", MaxAge: int(time.Until(e.Expires).Seconds()) + 1,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil || d.opts.Secure,
+	})
+	if r.Method == http.MethodGet && l.UserCode == "" {
+		loginpage.Protect(w.Header())
+		http.Redirect(w, r, l.URL, http.StatusSeeOther)
+		return
+	}
+	// Browsers do not let a form be sent on to another site.
+	to, err := url.Parse(l.URL)
+	if err != nil {
+		to = &url.URL{}
+	}
+	d.write(w, http.StatusOK, goPage, map[string]any{"URL": l.URL, "Host": to.Host, "Code": plain.Line(l.UserCode), "Server": plain.Line(e.Login.Server)})
+}
+
+// answer takes the decision about a call.
+func (d *Desk) answer(w http.ResponseWriter, r *http.Request, e *Errand) {
+	v := approval.Deny
+	switch decision := r.PostForm.Get("decision"); {
+	case decision == "approve":
+		v = approval.Allow
+	case decision == "session" && e.Session:
+		v = approval.AllowForSession
+	case decision != "refuse":
+		d.say(w, http.StatusBadRequest, "Not done", "There is no such decision.")
+		return
+	}
+	if !d.use(e) {
+		d.say(w, http.StatusConflict, "Decided already", "The call was decided before.")
+		return
+	}
+	// A browser that goes away must not end a call halfway.
+	if err := e.decide(context.WithoutCancel(r.Context()), v, plain.Line(plain.Cut(r.PostForm.Get("note"), maxNote))); err != nil {
+		d.opts.Logger.Info("gateway: a decision about a call failed", "tool", e.Call.Tool.Name, "error", err)
+		var over *approval.UnknownError
+		if errors.As(err, &over) {
+			d.say(w, http.StatusConflict, "Decided already", "The call was decided before, or has expired.")
+			return
+		}
+		d.reopen(e) // the server may be away
+		d.say(w, http.StatusOK, "Not made", "The call was not made, or failed. The program is told why.")
+		return
+	}
+	if v == approval.Deny {
+		d.say(w, http.StatusOK, "Refused", "The call is not made. You can close this page.")
+		return
+	}
+	d.say(w, http.StatusOK, "Approved", "The call is made once. You can close this page.")
+}
+
+// callback completes the login that a browser comes back from, of the user whose page has sent it away: one who was
+// given the address of another user's login would give that user their account.
+func (d *Desk) callback(w http.ResponseWriter, r *http.Request) {
+	var users []string
+	for _, c := range r.Cookies() {
+		if e := d.visitor(c.Value); e != nil && c.Name == visitCookie+e.id && !slices.Contains(users, e.Login.User) {
+			users = append(users, e.Login.User)
+		}
+	}
+	if users == nil {
+		user, _, err := d.user(r)
+		if err != nil {
+			d.opts.Logger.Warn("gateway: refused to complete a login in a browser that did not begin it", "error", err)
+			d.say(w, http.StatusForbidden, "Not logged in", "This browser has not begun the login. Open the page of the login in it.")
+			return
+		}
+		users = []string{user}
+	}
+	var err error
+	for _, user := range users {
+		var wrong *session.UserError
+		if _, err = d.opts.Complete(r.Context(), r.URL.RequestURI(), &session.CompleteOptions{User: user}); !errors.As(err, &wrong) {
+			break
+		}
+	}
+	if err == nil {
+		d.say(w, http.StatusOK, "Logged in", "You can close this page.")
+		return
+	}
+	d.opts.Logger.Warn("gateway: a login was not completed", "error", err)
+	var wrong *session.UserError
+	var state *auth.StateError
+	switch {
+	case errors.As(err, &wrong):
+		d.say(w, http.StatusForbidden, "Not logged in", "Another user has begun this login.")
+	case errors.As(err, &state):
+		d.say(w, http.StatusBadRequest, "Not logged in", "This login is not known, or it is over. Begin it again.")
+	default:
+		d.say(w, http.StatusBadGateway, "Not logged in", "The login was refused, or could not be completed. Begin it again.")
+	}
+}
+
+// form answers with a page that has a form.
+func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, name string, proven bool) {
+	cookie := ""
+	if c, err := r.Cookie(formCookie); err == nil {
+		cookie = c.Value
+	}
+	if len(cookie) != len(e.id) { // it has none of ours
+		cookie = newCookie()
+	}
+	http.SetCookie(w, &http.Cookie{Name: formCookie, Value: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || d.opts.Secure})
+	data := map[string]any{"Token": d.give(e, ticket{cookie, proven}), "Login": e.Call == nil, "Expires": e.Expires.UTC().Format("15:04:05 MST")}
+	if e.Call != nil {
+		data["Tool"], data["Server"], data["Reason"] = plain.Line(e.Call.Tool.Name), plain.Line(e.Call.Tool.Origin.Server), plain.Line(e.Call.Reason)
+		if proven {
+			data["Args"], data["Session"] = shown(e.Call.Args), e.Session
+		}
+	} else {
+		data["Server"] = plain.Line(e.Login.Server)
+	}
+	d.write(w, http.StatusOK, name, data)
+}
