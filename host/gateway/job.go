@@ -111,7 +111,9 @@ func (j *job) report(params *mcp.ProgressParams) {
 	}
 }
 
-// ownState begins a requestState that is the gateway's own: the call goes on in a job.
+// ownState begins a requestState that is the gateway's own: the call goes on in a job. After it come the id of
+// the job and a random text, both of 130 bits, and the state is forgotten with its first use. It says nothing by
+// itself, so there is nothing in it to be sealed.
 const ownState = "mcpbelt."
 
 // same reports whether a request asks for the same as another: nothing else can be continued in
