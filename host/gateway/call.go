@@ -24,8 +24,15 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	if name == "" {
 		return nil, nil, invalidParams("params.name is missing")
 	}
-	if name == awaitName && r.peer.awaits() {
-		return r.await()
+	if name == awaitName {
+		if id, _ := text(r.params.arguments, "id"); id != "" {
+			if j, ok := r.awaitCall(ctx, id); ok {
+				return j, nil, nil
+			}
+		}
+		if r.peer.awaits() {
+			return r.await()
+		}
 	}
 	if j, err, ok := r.continued(); ok {
 		return j, nil, err
@@ -45,7 +52,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 			ctx = registry.WithConversation(ctx, s.id)
 		}
 		ctx = registry.WithProgress(ctx, j.report)
-		res, err := call.make(ctx)
+		res, err := call.make(ctx, j)
 		var needs *mcp.InputRequiredError
 		if errors.As(err, &needs) {
 			return r.inputRequired(needs)
@@ -97,7 +104,10 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	case errors.As(err, &syntax):
 		return nil, invalidParams("params.arguments: %v", syntax)
 	}
-	result := rawOf(registry.ErrorResult(err))
+	result, failed := r.withHelp(rawOf(registry.ErrorResult(err)), err)
+	if failed != nil {
+		return nil, failed
+	}
 	switch mcp.OutcomeOf(err) {
 	case mcp.NotSent:
 		return withOutcome(result, "not_sent"), nil
@@ -121,11 +131,16 @@ func rawOf(res *mcp.CallToolResult) json.RawMessage {
 }
 
 func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
+	return withMeta(result, MetaOutcome, quoted(outcome))
+}
+
+// withMeta returns an object, such as a result, with a member in its _meta.
+func withMeta(result json.RawMessage, key string, value []byte) json.RawMessage {
 	meta := member(result, "_meta")
 	if !isObject(meta) {
 		meta = json.RawMessage(`{}`)
 	}
-	return withMember(result, "_meta", withMember(meta, MetaOutcome, quoted(outcome)))
+	return withMember(result, "_meta", withMember(meta, key, value))
 }
 
 // wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
@@ -189,4 +204,13 @@ func (j *job) stillRuns() json.RawMessage {
 		}},
 		"_meta": map[string]any{MetaOutcome: "running", "mcpbelt/call": j.id},
 	})
+}
+
+// withText adds a block of text to a result that was made here.
+func withText(result json.RawMessage, said string) json.RawMessage {
+	var blocks []json.RawMessage
+	if json.Unmarshal(member(result, "content"), &blocks) != nil {
+		return result
+	}
+	return withMember(result, "content", marshal(append(blocks, marshal(map[string]string{"type": "text", "text": said}))))
 }

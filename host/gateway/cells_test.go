@@ -122,7 +122,13 @@ func newUser(t *testing.T, url, user, revision string, o *mcp.ClientOptions) *mc
 		o = &mcp.ClientOptions{}
 	}
 	o.ProtocolVersion = revision
-	c := mcp.NewClient(user, &transport.HTTP{URL: url, Header: http.Header{"X-User": {user}}}, o)
+	return newHeaderClient(t, url, http.Header{"X-User": {user}}, o)
+}
+
+// newHeaderClient returns a client whose requests have the fields of a header.
+func newHeaderClient(t *testing.T, url string, header http.Header, o *mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	c := mcp.NewClient("client", &transport.HTTP{URL: url, Header: header}, o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -42,12 +42,14 @@ func (r *request) getPrompt(ctx context.Context) (*job, json.RawMessage, *mcp.JS
 	return r.gateway.start(ctx, r, name, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
 		opts := r.options(j, &raw)
-		err := r.promptIn(ctx, name, func(ctx context.Context, c *mcp.Client, own string) error {
-			_, err := c.GetPrompt(ctx, own, args, opts)
-			return err
-		}, func() error {
-			_, err := r.gateway.content.GetPrompt(ctx, name, args, opts)
-			return err
+		err := j.withLogin(ctx, func(ctx context.Context) error {
+			return r.promptIn(ctx, name, func(ctx context.Context, c *mcp.Client, own string) error {
+				_, err := c.GetPrompt(ctx, own, args, opts)
+				return err
+			}, func() error {
+				_, err := r.gateway.content.GetPrompt(ctx, name, args, opts)
+				return err
+			})
 		})
 		return r.answered(raw, err)
 	}), nil, nil
@@ -97,8 +99,12 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 	return r.gateway.start(ctx, r, address, func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError) {
 		var raw json.RawMessage
 		server, uri, err := v.uri(address)
+		read := func(ctx context.Context) error {
+			_, err := r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
+			return err
+		}
 		if err == nil {
-			_, err = r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
+			err = j.withLogin(ctx, read)
 		}
 		var refused *mcp.ServerError
 		if v.server == "" && (isNotFound(err) || errors.As(err, &refused) && refused.Err.Code == codeInvalidParams) {
@@ -107,7 +113,7 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 				return nil, failed
 			case own != "":
 				server, uri = own, address
-				_, err = r.gateway.content.ReadResource(ctx, content.Address(server, uri), r.options(j, &raw))
+				err = j.withLogin(ctx, read)
 			}
 		}
 		if isNotFound(err) {

@@ -158,3 +158,29 @@ func ExampleGateway_Shutdown() {
 	_ = g.Shutdown(ctx) // answers what is under way, and ends the streams
 	_ = server.Shutdown(ctx)
 }
+
+// A client that shows no forms and pages tells its user where a call can be approved.
+func ExampleMetaApproval() {
+	client := mcp.NewClient("belt", &transport.HTTP{URL: "http://localhost:8080/mcp"}, nil)
+	defer client.Close()
+	res, err := client.CallTool(context.Background(), "files__delete", json.RawMessage(`{"path":"a.txt"}`), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if approval, ok := res.Meta[gateway.MetaApproval].(map[string]any); ok {
+		fmt.Println("approve the call at", approval["url"], "and make it again")
+	}
+}
+
+// A client that shows no pages tells its user where to log in.
+func ExampleMetaLogin() {
+	client := mcp.NewClient("belt", &transport.HTTP{URL: "http://localhost:8080/mcp"}, nil)
+	defer client.Close()
+	res, err := client.CallTool(context.Background(), "notes__list", nil, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if login, ok := res.Meta[gateway.MetaLogin].(map[string]any); ok {
+		fmt.Println("log in at", login["url"], "and make the call again")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -75,6 +77,14 @@ type Options struct {
 	// https://app.example, besides that of the gateway itself and, where it is reached by the name of
 	// this machine (localhost or a loopback address), those of this machine. Default: none.
 	Origins []string
+	// PublicURL is the URL below which the gateway's paths are reached, such as https://belt.example: the pages on which
+	// people log in and approve calls are there. Default: that by which the client came.
+	PublicURL string
+	// Opener says which user a browser belongs to that opens such a page, as by the program's own cookie.
+	// The page is for the user whose client caused it, and no one else. Its error refuses the request. Default: Authenticate
+	// is asked; if it refuses the browser, the page asks for the API key that the client uses. Without both,
+	// a page can be opened from this machine only.
+	Opener func(*http.Request) (user string, err error)
 	// ClientPrefix is the room that clients take of the 64 bytes of a tool's name: longer names are
 	// cut and end in a hash. Default: that of mcp__belt__, 11, which also keeps the 60 bytes that
 	// Cursor has for server and tool together. Negative: they take none.
@@ -103,7 +113,7 @@ type Options struct {
 	// revision 2026-07-28. Default: never, but after 55 s for such clients, and those that are
 	// known to give up after a minute. Negative: never.
 	AnswerWithin time.Duration
-	// InputWait is how long a server waits for input of the user of a client. Default: 10 min.
+	// InputWait is how long a server, an approval or a login waits for the user of a client. Default: 10 min.
 	InputWait time.Duration
 	// Logger receives refused requests and failures. Default: nothing is logged.
 	Logger *slog.Logger
@@ -135,6 +145,7 @@ type Gateway struct {
 
 	drains  chan struct{} // closed by Shutdown and Close
 	spare   chan func()   // taken by goroutines that have nothing else to do
+	desk    *pages.Desk
 	clients clients.Rows
 	choices modes.Choices[choiceKey]
 	ctx     context.Context // ends with Close
@@ -201,7 +212,13 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	if err := g.makeViews(o.Profiles); err != nil {
 		return nil, err
 	}
+	var err error
+	if o.PublicURL, err = publicURL(o.PublicURL); err != nil {
+		return nil, err
+	}
+	g.desk = g.newDesk()
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	h.Registry().Use(g.askLogin)
 	g.work.Go(g.watchTools)
 	g.work.Go(g.watchServers)
 	g.work.Go(g.sweep)

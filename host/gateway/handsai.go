@@ -15,7 +15,7 @@ import (
 // JSON-RPC message, without a session. An id is a string; one of another kind is
 // sent back as it is.
 func (x *exchange) serveHandsAI(path string) {
-	p := &peer{shown: x.shown, caller: x.caller, revision: mcp.Revision20251125, mode: modes.Direct}
+	p := (&peer{shown: x.shown, caller: x.caller, revision: mcp.Revision20251125, mode: modes.Direct}).from(x.r)
 	p.session = newSession("", p)
 	defer p.session.end()
 	ctx := p.context(x.r.Context())

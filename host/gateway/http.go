@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
@@ -50,6 +51,7 @@ const (
 //	/mcp/{mode}         in the mode direct, search or code, as ?mode= says it too
 //	/mcp/tools/list     the tools, and
 //	/mcp/tools/call     a call, without a session, as HandsAI has them
+//	/login/, /approve/, /oauth/callback   the pages on which people log in and approve calls
 //	/healthz, /readyz   whether the gateway runs, and whether all servers do
 //
 // Wherever /mcp stands, so may /mcp/, and /readyz stands below each view.
@@ -67,6 +69,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if why := webguard.Foreign(r, g.opts.Hosts, g.opts.Origins); why != "" {
 		writeText(w, http.StatusForbidden, why)
+		return
+	}
+	if pages.Has(r.URL.Path) {
+		g.servePage(w, r)
 		return
 	}
 	g.allowOrigin(w, r)
@@ -376,7 +382,7 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
 		return
 	}
-	p := x.newPeer(x.caller, m.Params)
+	p := x.newPeer(x.caller, m.Params).from(x.r)
 	p.choose(x.asked)
 	s, failed := x.newSession(p, nil)
 	if failed != nil {

@@ -21,6 +21,7 @@ const (
 	codeHeader         = -32020
 	codeCapability     = -32021
 	codeRevision       = -32022
+	codeVisit          = -32042 // the user has to visit a page first, in 2025-11-25
 )
 
 func failure(code int64, format string, args ...any) *mcp.JSONRPCError {

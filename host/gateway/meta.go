@@ -53,24 +53,20 @@ func (g *Gateway) asked(ctx context.Context, form listForm, tools []*registry.De
 // mark returns a tool with the members of _meta that its client knows. What its server says stays.
 func (m marks) mark(tool json.RawMessage, asked bool) json.RawMessage {
 	if m.size > 0 {
-		tool = withMeta(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(m.size), 10))
+		tool = withMark(tool, "anthropic/maxResultSizeChars", strconv.AppendInt(nil, int64(m.size), 10))
 	}
 	if asked {
-		tool = withMeta(tool, "anthropic/requiresUserInteraction", []byte("true"))
+		tool = withMark(tool, "anthropic/requiresUserInteraction", []byte("true"))
 	}
 	return tool
 }
 
-// withMeta returns a tool with a member in its _meta, unless that has one of the name.
-func withMeta(tool json.RawMessage, key string, value []byte) json.RawMessage {
-	meta := member(tool, "_meta")
-	switch {
-	case !isObject(meta):
-		meta = json.RawMessage(`{}`)
-	case member(meta, key) != nil:
+// withMark returns a tool with a member in its _meta, unless that has one of the name.
+func withMark(tool json.RawMessage, key string, value []byte) json.RawMessage {
+	if member(tool, "_meta", key) != nil {
 		return tool
 	}
-	return withMember(tool, "_meta", addMember(meta, key, value))
+	return withMeta(tool, key, value)
 }
 
 // ownTools returns the tools of the gateway itself, as the client's list has them. Tools are those that the
@@ -110,14 +106,14 @@ func (p *peer) ownTools(tools []*registry.Definition) (all []json.RawMessage) {
 
 // alwaysLoad has clients that search among tools themselves keep this one in sight.
 func alwaysLoad(tool json.RawMessage) json.RawMessage {
-	return withMeta(tool, "anthropic/alwaysLoad", []byte("true"))
+	return withMark(tool, "anthropic/alwaysLoad", []byte("true"))
 }
 
 // A toolCall is a call that a client makes.
 type toolCall struct {
-	name  string                                                 // of the tool that is meant, as the client calls it
-	known string                                                 // what the registry calls it; empty: it is one of the gateway
-	make  func(ctx context.Context) (*mcp.CallToolResult, error) // makes the call, within a job
+	name  string                                                         // of the tool that is meant, as the client calls it
+	known string                                                         // what the registry calls it; empty: it is one of the gateway
+	make  func(ctx context.Context, j *job) (*mcp.CallToolResult, error) // makes the call, within a job
 }
 
 // toolCall returns the call of the tool that the client calls by name. The error says that there is none; the name is
@@ -131,7 +127,7 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 	if p.mode == modes.Search && metatools.IsCall(name) {
 		c, err := metatools.ReadCall(args)
 		if err != nil {
-			return toolCall{name: name, make: func(context.Context) (*mcp.CallToolResult, error) { return metatools.Failed(err), nil }}, nil
+			return toolCall{name: name, make: func(context.Context, *job) (*mcp.CallToolResult, error) { return metatools.Failed(err), nil }}, nil
 		}
 		variant, name, args = name, c.Tool, c.Arguments
 		if name, err = r.belt().Target(ctx, c); err != nil {
@@ -142,7 +138,7 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 	if err != nil {
 		return toolCall{name: name}, err
 	}
-	return toolCall{name: name, known: known, make: func(ctx context.Context) (*mcp.CallToolResult, error) {
+	return toolCall{name: name, known: known, make: func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
 		if variant != "" {
 			if res, err := r.belt().Refused(ctx, variant, name, known); res != nil || err != nil {
 				return res, err
@@ -154,34 +150,36 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 			input = nil // the call may be a task when its server needs input
 		}
 		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})
-		return r.gateway.host.Registry().Call(ctx, known, args)
+		return r.call(ctx, j, known, args)
 	}}, nil
 }
 
 // ownCall returns what makes a call of a tool of the gateway itself; nil if it is no such call.
-func (r *request) ownCall(name string, args json.RawMessage) func(context.Context) (*mcp.CallToolResult, error) {
+func (r *request) ownCall(name string, args json.RawMessage) func(context.Context, *job) (*mcp.CallToolResult, error) {
 	p, o := r.peer, &r.gateway.opts
 	if name == metatools.ServersTool && p.manages() {
 		servers := &metatools.Servers{
 			Manager: o.Manager, Sees: p.hasServer, Logger: o.Logger, User: p.caller.User, Credential: p.caller.Credential,
 		}
-		return func(ctx context.Context) (*mcp.CallToolResult, error) { return servers.Call(ctx, args) }
+		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return servers.Call(ctx, args) }
 	}
 	if p.mode != modes.Search && p.mode != modes.Code {
 		return nil
 	}
 	switch name {
 	case metatools.RetrieveTools:
-		return func(ctx context.Context) (*mcp.CallToolResult, error) { return r.belt().Retrieve(ctx, args) }
+		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return r.belt().Retrieve(ctx, args) }
 	case metatools.DescribeTool:
-		return func(ctx context.Context) (*mcp.CallToolResult, error) { return r.belt().Describe(ctx, args) }
+		return func(ctx context.Context, _ *job) (*mcp.CallToolResult, error) { return r.belt().Describe(ctx, args) }
 	}
 	if p.mode == modes.Code {
 		if args == nil {
 			args = json.RawMessage(`{}`)
 		}
 		if t := o.Code(p.sees); t != nil && t.Definition().Name == name {
-			return func(ctx context.Context) (*mcp.CallToolResult, error) { return t.Call(ctx, args) }
+			return func(ctx context.Context, j *job) (*mcp.CallToolResult, error) {
+				return t.Call(r.gateway.desk.Asking(ctx, asker{j}), args)
+			}
 		}
 	}
 	return nil

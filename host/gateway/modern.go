@@ -25,6 +25,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		return
 	}
 	p, params, failed := x.modernPeer(x.caller, m)
+	p.from(x.r)
 	if failed == nil {
 		p.choose(x.asked)
 	}

@@ -40,6 +40,8 @@ type peer struct {
 	mode     string           // direct, search or code
 	quirks   *clients.Client  // what is known of the client; nil: nothing
 	session  *clientSession   // nil in revision 2026-07-28
+	host     string           // by which the client reaches the gateway; empty: it is not known
+	secure   bool             // it does so by https
 }
 
 // abilities are what a client can do for a server.

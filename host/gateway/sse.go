@@ -70,7 +70,7 @@ func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 
 // beginSSE puts a session in the place of the one that waited for an initialize request.
 func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
-	p := x.newPeer(x.caller, m.Params)
+	p := x.newPeer(x.caller, m.Params).from(x.r)
 	p.choose(waited.peer.asked)
 	s := newSession(waited.id, p)
 	s.posted, s.calls = waited.posted, waited.calls

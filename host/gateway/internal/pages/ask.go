@@ -86,6 +86,13 @@ func (d *Desk) Call(ctx context.Context, c *Call) (*mcp.CallToolResult, error) {
 	return nil, err
 }
 
+// Asking returns a context for calls in the name of a client whose user may be asked about each.
+func (d *Desk) Asking(ctx context.Context, c Client) context.Context {
+	return registry.WithAsk(ctx, func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		return d.approve(ctx, c, req)
+	})
+}
+
 // wants tells the calls of a caller apart.
 func (c *Call) wants() string {
 	if c.wanted == "" {

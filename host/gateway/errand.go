@@ -1,0 +1,196 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+const (
+	// MetaApproval is the member of a result's _meta that says that the call waits for approval: an
+	// object with its id, the time when it expires and, if it is known how the client reaches the
+	// gateway, the url of the page on which its user decides.
+	MetaApproval = "mcpbelt/approval"
+	// MetaLogin is the member of a result's _meta that says that the user has to log in at a server:
+	// an object with an id, the time when it expires and the url of the page on which they do.
+	MetaLogin = "mcpbelt/login"
+)
+
+// newDesk returns what asks people, and serves the pages on which they log in and decide about calls.
+func (g *Gateway) newDesk() *pages.Desk {
+	o := &g.opts
+	return pages.New(pages.Options{
+		Login: g.host.Login, Complete: g.host.Complete, Opener: o.Opener, Authenticate: o.Authenticate,
+		Registry: g.host.Registry(), InputWait: o.InputWait, Secure: strings.HasPrefix(o.PublicURL, "https:"), Logger: o.Logger,
+		Spawn: func(f func(context.Context)) bool { return g.spawn(func() { f(g.ctx) }) },
+	})
+}
+
+// publicURL returns the URL below which the gateway's paths are, without a slash at its end.
+func publicURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		return "", errors.New("gateway: Options.PublicURL is not an http or https URL without user, query and fragment")
+	}
+	return strings.TrimRight(text, "/"), nil
+}
+
+// from notes how the client reaches the gateway.
+func (p *peer) from(r *http.Request) *peer {
+	p.host, p.secure = r.Host, r.TLS != nil
+	return p
+}
+
+// servePage serves a page.
+func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request) {
+	const nobody = "" // is known yet
+	if err := g.begin(nobody); err != nil {
+		writeText(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	defer g.end(nobody)
+	g.desk.ServeHTTP(w, r)
+}
+
+// An asker is the client of a job, whose user can be asked. It is a [pages.Client].
+type asker struct{ *job }
+
+// asker returns the client of a request that has no job.
+func (r *request) asker() asker { return asker{&job{peer: r.peer}} }
+
+func (a asker) Caller() *access.Caller { return a.peer.caller }
+
+func (a asker) Errand() *pages.Errand {
+	p := a.peer
+	return &pages.Errand{Caller: p.caller, Endpoint: p.view.path + "/mcp", Session: p.session != nil && p.session.id != ""}
+}
+
+func (a asker) HasForms() bool { return a.peer.can.form }
+
+func (a asker) HasPages() bool { return a.peer.can.url && a.Link("/") != "" }
+
+func (a asker) Ask(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return askAs[mcp.ElicitResult](ctx, a.job, "elicitation/create", params)
+}
+
+func (a asker) Link(path string) string {
+	p := a.peer
+	switch base := p.view.gateway.opts.PublicURL; {
+	case base != "":
+		return base + path
+	case p.host == "":
+		return ""
+	case p.secure:
+		return "https://" + p.host + path
+	}
+	return "http://" + p.host + path
+}
+
+func (a asker) Visited(e *pages.Errand) {
+	if a.peer.revision == mcp.Revision20251125 {
+		a.send(notification("notifications/elicitation/complete", map[string]string{"elicitationId": e.ID()}, ""))
+	}
+}
+
+// LoginOf leaves the login of a server whose connection all users share to those who may change servers.
+func (a asker) LoginOf(err error) *auth.LoginRequiredError {
+	var required *auth.LoginRequiredError
+	if err == nil || !errors.As(err, &required) || mcp.OutcomeOf(err) != mcp.NotSent {
+		return nil
+	}
+	c := a.peer.caller
+	switch {
+	case required.User != "" && required.User != c.User:
+		return nil
+	case required.User == "" && a.peer.view.gateway.opts.Authenticate != nil && (c.Grant == nil || !c.Grant.Manage):
+		return nil
+	}
+	return required
+}
+
+// call makes a call of a tool, in the course of which the user may be asked.
+func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	c := pages.Call{Client: asker{j}, Tool: tool, Args: args, Scope: r.peer.view.path, State: str(r.params.state)}
+	if s := r.peer.session; s != nil {
+		c.Scope += " " + s.id
+	} else {
+		c.Round = r.params.state != nil || r.params.responses != nil
+	}
+	return r.gateway.desk.Call(ctx, &c)
+}
+
+// awaitCall answers a call of await_call for a call that waits for approval. Ok is false if the
+// caller has none of that id.
+func (r *request) awaitCall(ctx context.Context, id string) (j *job, ok bool) {
+	d := r.gateway.desk
+	e := d.Find(r.peer.caller, func(e *pages.Errand) bool { return e.Call != nil && e.Call.ID == id && id != "" })
+	if e == nil {
+		return nil, false
+	}
+	return r.gateway.start(ctx, r, awaitName, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
+		waiting, stop := context.WithTimeout(ctx, r.gateway.opts.InputWait)
+		defer stop()
+		res, err, _ := d.Outcome(waiting, e, true)
+		if waiting.Err() != nil {
+			err = &registry.ApprovalRequiredError{Request: e.Call}
+		}
+		result, failed := r.callResult(e.Call.Tool.Name, res, err)
+		return r.complete2026(result), failed
+	}), true
+}
+
+// askLogin is the middleware that has the user of a call log in where the call lacks that, and makes it then.
+func (g *Gateway) askLogin(next registry.Handler) registry.Handler {
+	return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+		res, err := next(ctx, call)
+		if err == nil {
+			return res, nil
+		}
+		j := jobOf(ctx)
+		if j == nil || j.peer.view.gateway != g {
+			return res, err
+		}
+		again := res
+		err = g.desk.AfterLogin(ctx, asker{j}, err, func(ctx context.Context) (err error) {
+			again, err = next(ctx, call)
+			return err
+		})
+		return again, err
+	}
+}
+
+// withLogin calls do, and again when the user of the job's client has logged in where do lacks that.
+func (j *job) withLogin(ctx context.Context, do func(context.Context) error) error {
+	err := do(ctx)
+	if err == nil {
+		return nil
+	}
+	return j.peer.view.gateway.desk.AfterLogin(ctx, asker{j}, err, do)
+}
+
+// withHelp adds to the result of a call that waits for a person where they do what is needed.
+func (r *request) withHelp(result json.RawMessage, err error) (json.RawMessage, *mcp.JSONRPCError) {
+	said, meta, e := r.gateway.desk.Help(r.asker(), err)
+	key := MetaLogin
+	switch {
+	case meta == nil:
+		return result, nil
+	case errors.As(err, new(*registry.ApprovalRequiredError)):
+		key = MetaApproval
+	case r.peer.revision == mcp.Revision20251125 && r.peer.can.url && !r.out.hasReader():
+		failed := failure(codeVisit, "the user has to log in at the server %s first", e.Login.Server)
+		failed.Data = marshal(map[string]any{"elicitations": []any{pages.Visit(r.asker(), e, "")}})
+		r.peer.session.awaitVisit(r.asker().LoginOf(err).Done, e.ID())
+		return nil, failed
+	}
+	return withMeta(withText(result, said), key, marshal(meta)), nil
+}
