@@ -77,10 +77,8 @@ func plainASCII(text string) int {
 // although they are.
 func plainWord(text string) bool {
 	const ones = 0x0101010101010101
-	_ = text[7]
-	w := uint64(text[0]) | uint64(text[1])<<8 | uint64(text[2])<<16 | uint64(text[3])<<24 |
-		uint64(text[4])<<32 | uint64(text[5])<<40 | uint64(text[6])<<48 | uint64(text[7])<<56
-	return ((w-' '*ones)|w|(w+ones))&(0x80*ones) == 0
+	w := eight(text)
+	return ((w-' '*ones)|w|(w+ones))&highs == 0
 }
 
 // endsLine reports whether the character at i is a carriage return that belongs to the

@@ -1,6 +1,7 @@
 package textguard
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -39,4 +40,24 @@ func FuzzStrip(f *testing.F) {
 			t.Fatalf("%q: got %q, want nothing that hides", text, got)
 		}
 	})
+}
+
+// A byte that is not ASCII is found wherever it is.
+func TestIsASCII(t *testing.T) {
+	for size := range 80 {
+		text := []byte(strings.Repeat("\x7f", size))
+		if !IsASCII(text) {
+			t.Errorf("IsASCII(%q): got false, want true", text)
+		}
+		for i := range text {
+			text[i] = 0x80
+			if IsASCII(text) {
+				t.Errorf("IsASCII(%q): got true, want false", text)
+			}
+			if IsASCII(string(text)) {
+				t.Errorf("IsASCII(%q) of a string: got true, want false", text)
+			}
+			text[i] = 0x7f
+		}
+	}
 }

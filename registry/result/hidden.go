@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
@@ -62,19 +61,5 @@ func StripHiddenJSON(value json.RawMessage) json.RawMessage {
 // mayHide spares most JSON the search: a character that is hidden is written as more
 // than one byte, or escaped.
 func mayHide(value []byte) bool {
-	return bytes.Contains(value, []byte(`\u`)) || !isASCII(value)
-}
-
-func isASCII(text []byte) bool {
-	for ; len(text) >= 8; text = text[8:] {
-		if binary.LittleEndian.Uint64(text)&0x8080808080808080 != 0 {
-			return false
-		}
-	}
-	for _, c := range text {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	return true
+	return !textguard.IsASCII(value) || bytes.Contains(value, []byte(`\u`))
 }
