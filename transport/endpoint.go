@@ -424,14 +424,10 @@ func readBody(resp *http.Response, limit int64) ([]byte, error) {
 	data := make([]byte, 0, min(size, limit+1, trusted))
 	for {
 		if len(data) == cap(data) {
-			switch {
-			case int64(len(data)) < size:
-				data = append(make([]byte, 0, size), data...)
-			case len(data) >= pieceSize:
+			if int64(len(data)) >= size {
 				return readPieces(resp.Body, data, limit)
-			default:
-				data = slices.Grow(data, len(data))
 			}
+			data = append(make([]byte, 0, size), data...)
 		}
 		n, err := resp.Body.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]

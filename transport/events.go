@@ -42,6 +42,7 @@ type eventReader struct {
 	unread  []byte           // of one of them
 	long    pieces           // the line, from where it is long
 	between bool             // it waits for the next event
+	over    bool             // the end of the stream was read
 	afterCR bool             // the last line ended with CR
 	begun   bool             // the first line, which may carry a byte order mark, was read
 	skipped int64            // bytes of this event, about, since it is too large
@@ -126,7 +127,7 @@ func (e *eventReader) line(spare []byte, limit int64) (line []byte, oversize boo
 		if err != nil {
 			return nil, false, err
 		}
-		if len(line)+len(chunk) > lineRoom || e.long.len() > 0 {
+		if len(line)+len(chunk) > eventRoom || e.long.len() > 0 {
 			e.long.add(line)
 			e.long.add(chunk)
 			line = nil
@@ -178,7 +179,7 @@ func (e *eventReader) chunk() ([]byte, bool, error) {
 		if len(e.unread) == 0 {
 			room := e.room()
 			n, err := e.r.Read(room)
-			e.unread = room[:n]
+			e.unread, e.over = room[:n], err == io.EOF
 			if n == 0 && err != nil {
 				return nil, false, err
 			}

@@ -214,7 +214,7 @@ func (c *httpConn) exchange(ctx context.Context, frame []byte, header http.Heade
 	switch {
 	case kind == kindEvents:
 		resp, err = c.resumable(reqCtx, resp, header == nil, deliver, done)
-		if err == nil && c.goes(func() { finish(resp); release() }) {
+		if err == nil && resp.Body != http.NoBody && c.goes(func() { finish(resp); release() }) {
 			return nil
 		}
 	case kind == kindJSON:

@@ -147,6 +147,10 @@ func (c *httpConn) routeEvents(resp *http.Response, at *cursor, deliver func(jso
 			return invalidAnswer("", fmt.Errorf("event: %w", err))
 		}
 		if done != nil && done() {
+			if events.over { // so that nothing is left to be read
+				_ = resp.Body.Close()
+				resp.Body = http.NoBody
+			}
 			return nil
 		}
 	}
