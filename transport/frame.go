@@ -108,7 +108,7 @@ func (r *router) route(data []byte, deliver func(jsonrpc.Message)) error {
 	case m.Version != "2.0":
 		return errNotJSONRPC // such as a line of a log in JSON
 	case m.IsResponse():
-		if r.table.Answer(m.ID, inflight.Answer{Result: m.Result, Error: m.Error}) {
+		if r.table.Answer(m.ID, inflight.Answer{Result: apart(m.Result, data), Error: m.Error}) {
 			return nil
 		}
 	case m.Method == "":
@@ -132,11 +132,21 @@ func (r *router) routeBatch(data []byte, deliver func(jsonrpc.Message)) error {
 		if len(element) == 0 || element[0] != '{' {
 			return errNotJSONRPC
 		}
-		if err = r.route(element, deliver); err != nil {
+		if err = r.route(apart(element, data), deliver); err != nil {
 			return err
 		}
 	}
 	return err
+}
+
+// apart returns a part of a message, in memory of its own if it is the smaller part: it may be kept
+// for long, and the message with it.
+func apart(part, message []byte) []byte {
+	const small = 4 << 10
+	if len(message) <= small || len(part) > len(message)/2 {
+		return part
+	}
+	return bytes.Clone(part)
 }
 
 // failAnswer ends the request that a broken message was meant to answer, if the

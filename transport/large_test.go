@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -159,4 +160,29 @@ func TestLargeBodyCost(t *testing.T) {
 		resp := &http.Response{Body: io.NopCloser(strings.NewReader("short")), ContentLength: largeMessage}
 		wantCost(t, 0.1, func() { _, _ = readBody(resp, largeMessage) })
 	})
+}
+
+// A result that is kept does not keep the message, or the batch, that it came with.
+func TestResultApart(t *testing.T) {
+	const result = `{"content":[]}`
+	filler := strings.Repeat("x", 10<<10)
+	for _, message := range []string{
+		`{"jsonrpc":"2.0","id":%d,"result":` + result + `,"more":"` + filler + `"}`,
+		`[{"jsonrpc":"2.0","id":%d,"result":` + result + `},{"jsonrpc":"2.0","id":1000000000,"result":"` + filler + `"}]`,
+	} {
+		var r router
+		call, err := r.table.Begin(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := fmt.Appendf(nil, message, call.ID)
+		if err := r.route(data, nil); err != nil {
+			t.Fatal(err)
+		}
+		answer, _, _ := call.Poll(nil)
+		clear(data)
+		if got := string(answer.Result); got != result {
+			t.Errorf("got %q after the message was overwritten, want %s", got, result)
+		}
+	}
 }
