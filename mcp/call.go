@@ -38,6 +38,10 @@ type CallToolOptions struct {
 	// Connections of [State]: it is for callers that have read the tools on it. Once
 	// there is a newer one the call fails with [ErrOtherConnection].
 	Connection int
+	// SkipContent leaves the Content of a result empty, which spares most of the work for a
+	// long one. It is for callers that pass on what Raw of the result returns; the result's
+	// WithContent has the content. It does not count if the call becomes a task.
+	SkipContent bool
 }
 
 // CallTool calls a tool. The arguments must be a JSON object; empty means {}.
@@ -94,6 +98,7 @@ type toolCall struct {
 	exchange
 	result *CallToolResult
 	task   *taskState // what the call has become; nil: no task
+	skips  bool       // see SkipContent
 	room   [48]byte
 }
 
@@ -102,7 +107,7 @@ func (t *toolCall) prepare(c *Client, name string, args json.RawMessage, opts *C
 	t.beginCall(c, methodCallTool, opts, member{"name", appendQuoted(t.room[:0], name)}, member{"arguments", oneLine(args)})
 	t.request.tool, t.asked.tool = name, name
 	if opts != nil {
-		t.request.life = opts.Connection
+		t.request.life, t.skips = opts.Connection, opts.SkipContent
 	}
 }
 
@@ -137,7 +142,7 @@ func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, er
 			return nil, err
 		}
 	}
-	t.result, need, err = decodeCallResult(raw, l.modern())
+	t.result, need, err = decodeCallResult(raw, l.modern(), t.skips)
 	if err != nil && l.modern() && isTask(err) {
 		if !t.client.declaresTasks() {
 			return nil, at("resultType", errUnaskedTask)
@@ -285,9 +290,9 @@ func (c *Client) checkOutput(ctx context.Context, until time.Time, l *life, tool
 	if err == nil {
 		return nil
 	}
-	own := *res
+	own := *res.WithContent()
 	own.raw = nil // or the whole message would be kept
-	own.Content = slices.Clone(res.Content)
+	own.Content = slices.Clone(own.Content)
 	if content != nil {
 		own.StructuredContent = json.RawMessage(bytes.Clone(content))
 	}

@@ -25,7 +25,7 @@ func FuzzDecodeCallResult(f *testing.F) {
 		f.Add([]byte(seed), false)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, modern bool) {
-		res, need, err := decodeCallResult(data, modern)
+		res, need, err := decodeCallResult(data, modern, false)
 		var invalid *ProtocolError
 		if err != nil && !errors.As(err, &invalid) {
 			t.Errorf("error %T %v", err, err)

@@ -28,6 +28,7 @@ type CallToolResult struct {
 
 	raw    json.RawMessage // the result as it came; nil if it did not come from a server
 	modern bool            // it is one of revision 2026-07-28
+	skips  bool            // Content was not decoded
 
 	// Of a result that is one text as it came, so that Raw need not decode it again.
 	sentText   string
@@ -84,11 +85,21 @@ func (r *CallToolResult) Raw() json.RawMessage {
 		}
 		return r.raw
 	}
-	sent, _, err := decodeCallResult(r.raw, r.modern)
+	sent, _, err := decodeCallResult(r.raw, r.modern, r.skips)
 	if err != nil || !reflect.DeepEqual(r, sent) {
 		return nil
 	}
 	return r.raw
+}
+
+// WithContent returns r or, if SkipContent of [CallToolOptions] has left its Content empty, the
+// result as the server sent it, with Content.
+func (r *CallToolResult) WithContent() *CallToolResult {
+	if r == nil || !r.skips {
+		return r
+	}
+	sent, _, _ := decodeCallResult(r.raw, r.modern, false) // without an error, as before
+	return sent
 }
 
 // CheckRaw returns r if it did not come from a server, or if ok reports true of the bytes
@@ -99,14 +110,14 @@ func (r *CallToolResult) CheckRaw(ok func(raw json.RawMessage) bool) *CallToolRe
 	if r == nil || r.raw == nil || ok(r.raw) {
 		return r
 	}
-	own := *r
+	own := *r.WithContent()
 	own.raw = nil
 	return &own
 }
 
-// decodeCallResult decodes an answer to tools/call: a result or, in revision
-// 2026-07-28, what the server needs first.
-func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *inputRequired, error) {
+// decodeCallResult decodes an answer to tools/call: a result, if need be without its content,
+// or, in revision 2026-07-28, what the server needs first.
+func decodeCallResult(raw json.RawMessage, modern, skips bool) (*CallToolResult, *inputRequired, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, nil, at("result", wrongKind(raw, anObject))
 	}
@@ -125,6 +136,9 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	for key := range c.Members() {
 		if string(key) == "content" {
 			content = true
+			if kind := c.Kind(); skips && (kind == '[' || kind == 'n') {
+				continue
+			}
 			if res.Content, err = decodeContents(&c, res.Content); err != nil {
 				return nil, nil, err
 			}
@@ -163,7 +177,7 @@ func decodeCallResult(raw json.RawMessage, modern bool) (*CallToolResult, *input
 	case kind == kindComplete && task && !content && !modern:
 		return nil, nil, at("task", errUnaskedTask)
 	case kind == kindComplete:
-		res.raw, res.modern, res.sentFailed = raw, modern, res.IsError
+		res.raw, res.modern, res.skips, res.sentFailed = raw, modern, skips, res.IsError
 		res.sentText, res.sentPlain = res.plainText()
 		return res, nil, nil
 	case kind == kindInputRequired && modern:

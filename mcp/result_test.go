@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -21,7 +22,12 @@ const rawResult = `{ "structuredContent":{"b":0.10,"a":1e400},"x":{"":[]},"conte
 // callRaw returns a result as it comes through a client.
 func callRaw(t *testing.T, raw string) *mcp.CallToolResult {
 	t.Helper()
-	res, err := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, nil)
+	return callRawWith(t, raw, nil)
+}
+
+func callRawWith(t *testing.T, raw string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
+	t.Helper()
+	res, err := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +121,75 @@ func TestResultCheckRaw(t *testing.T) {
 	never := func(json.RawMessage) bool { t.Error("got a check, want none"); return true }
 	(*mcp.CallToolResult)(nil).CheckRaw(never)
 	(&mcp.CallToolResult{}).CheckRaw(never)
+}
+
+// A result whose content was skipped is the same but for that.
+func TestResultSkipsContent(t *testing.T) {
+	whole := callRaw(t, rawResult)
+	res := callRawWith(t, rawResult, &mcp.CallToolOptions{SkipContent: true})
+	if got := len(res.Content); got != 0 {
+		t.Errorf("got %d blocks, want none", got)
+	}
+	if got, want := string(res.Raw()), string(whole.Raw()); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if !reflect.DeepEqual(res.StructuredContent, whole.StructuredContent) {
+		t.Errorf("got the structured content %s, want %s", res.StructuredContent, whole.StructuredContent)
+	}
+	with := res.WithContent()
+	if !reflect.DeepEqual(with, whole) {
+		t.Errorf("got %+v with the content, want %+v", with, whole)
+	}
+	if with.WithContent() != with {
+		t.Error("got another result from one with content, want the same")
+	}
+	if got := res.CheckRaw(func(json.RawMessage) bool { return false }).Content; !reflect.DeepEqual(got, whole.Content) {
+		t.Errorf("got the content %v of a result without its raw form, want %v", got, whole.Content)
+	}
+	res.IsError = true
+	if raw := res.Raw(); raw != nil {
+		t.Errorf("got %s of a result that was changed, want no raw form", raw)
+	}
+	if got := (*mcp.CallToolResult)(nil).WithContent(); got != nil {
+		t.Errorf("got %v of no result, want nothing", got)
+	}
+}
+
+// Content is skipped only if it is content, and the error for a result that does not match an output
+// schema has it.
+func TestResultSkipsContentOfErrors(t *testing.T) {
+	skip := &mcp.CallToolOptions{SkipContent: true}
+	c := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":{}}`)}), nil)
+	_, err := c.CallTool(t.Context(), "x", nil, skip)
+	var invalid *mcp.ProtocolError
+	if !errors.As(err, &invalid) {
+		t.Errorf("got the error %v, want a ProtocolError", err)
+	}
+	c = newClient(t, modern(t, mcptest.Script{
+		"tools/list": mcptest.Result(withOutput(`{"type":"object","required":["a"]}`)),
+		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"hello"}],"structuredContent":{}}`),
+	}), nil)
+	_, err = c.CallTool(t.Context(), "t", nil, skip)
+	if got := wantOutputError(t, err, "a", "got nothing").Result.Text(); got != "hello" {
+		t.Errorf("got the text %q, want hello", got)
+	}
+}
+
+// ExampleCallToolResult_WithContent passes a result on, and reads it if it has failed.
+func ExampleCallToolResult_WithContent() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), &mcp.CallToolOptions{SkipContent: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(res.Content), res.Raw() != nil)
+	fmt.Println(res.WithContent().Text())
+	// Output:
+	// 0 true
+	// 3
 }
 
 // A program that forwards results sends what the server sent, unless something of it was

@@ -317,7 +317,7 @@ func (w *taskWait) advance(ctx context.Context, s *taskState, l *life) (done boo
 
 // take decodes the result of the call.
 func (w *taskWait) take(raw json.RawMessage, modern bool) error {
-	res, need, err := decodeCallResult(raw, modern)
+	res, need, err := decodeCallResult(raw, modern, false)
 	if need != nil {
 		return at("resultType", unknownResult("input_required"))
 	}

@@ -100,7 +100,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 	back = false
 	err = fmt.Errorf("tool %s: the call was broken off by a panic", plain.Quote(e.def.Name)) // unless there is no panic
 	seen.goes()
-	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args))
+	res, err = r.carryOut(ctx, e, bytes.Clone(p.req.Args), false)
 	back = mcp.SafeToRetry(err) && !settles(err)
 	return res, err
 }

@@ -40,18 +40,31 @@ import (
 // tool has run. A tool that returns nothing at all, or what its output schema
 // forbids, fails with a [*ResultError]. Any other error is the tool's own.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return r.makeCall(ctx, name, args, false)
+}
+
+// Forward is [Registry.Call] for a caller that passes a result on by its [mcp.CallToolResult.Raw]. The
+// Content of a result that has a Raw may be empty, as SkipContent of [mcp.CallToolOptions] leaves it: if
+// it came from a server and nothing here looks at it, such as middleware of [Registry.Use], an output
+// schema, or [Options].Results.
+func (r *Registry) Forward(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return r.makeCall(ctx, name, args, true)
+}
+
+// makeCall makes a call, which observers hear of.
+func (r *Registry) makeCall(ctx context.Context, name string, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
 	if err := r.made(); err != nil {
 		return nil, mcp.WithOutcome(err, mcp.NotSent)
 	}
 	if observers := r.observers.Load(); observers != nil {
 		o := &Observation{Kind: Called, Name: name, Arguments: args, User: userOf(ctx), Conversation: onbehalf.ConversationOf(ctx), CallID: CallIDOf(ctx)}
-		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o) })
+		return r.observed(ctx, *observers, o, func(o *Observation) (*mcp.CallToolResult, error) { return r.call(ctx, name, args, o, false) })
 	}
-	return r.call(ctx, name, args, nil)
+	return r.call(ctx, name, args, nil, forward)
 }
 
 // call makes a call, stage by stage, and notes in o, which may be nil, which call it is.
-func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, o *Observation) (*mcp.CallToolResult, error) {
+func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, o *Observation, forward bool) (*mcp.CallToolResult, error) {
 	e, args, err := r.resolve(ctx, name, args, o) // which tool
 	if err != nil {
 		return nil, err
@@ -68,12 +81,12 @@ func (r *Registry) call(ctx context.Context, name string, args json.RawMessage, 
 		return nil, err
 	}
 	o.goes()
-	return r.carryOut(ctx, e, args)
+	return r.carryOut(ctx, e, args, forward)
 }
 
 // carryOut makes a call that was decided: the last three stages.
-func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
-	res, err := r.run(ctx, e, args) // the middleware and the tool
+func (r *Registry) carryOut(ctx context.Context, e *entry, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
+	res, err := r.run(ctx, e, args, forward) // the middleware and the tool
 	if err != nil {
 		return res, err
 	}
@@ -180,18 +193,18 @@ func (r *Registry) decide(ctx context.Context, e *entry, args json.RawMessage) e
 }
 
 // run passes a call through the middleware to its tool.
-func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
-	chain := *r.chain.Load()
-	if len(chain) == 0 {
-		return r.pass(ctx, e, args)
+func (r *Registry) run(ctx context.Context, e *entry, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
+	chain := r.chain.Load()
+	if len(chain.handlers) == 0 {
+		return r.pass(ctx, e, args, forward)
 	}
-	call := &Call{Tool: e.def, Args: args, registry: r, entry: e, chain: chain}
+	call := &Call{Tool: e.def, Args: args, registry: r, entry: e, chain: chain, forward: forward && !chain.looks}
 	return call.run(ctx, 0)
 }
 
 // pass passes a call on to its tool, if that is still listed and, if it was approved, is
 // what it was then. An approver or middleware may have taken hours.
-func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*mcp.CallToolResult, error) {
+func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage, forward bool) (*mcp.CallToolResult, error) {
 	s, now, err := r.seek(ctx, e.def.Name, func(s *Snapshot) *entry { return s.find(e.def.Name) })
 	switch {
 	case err != nil:
@@ -209,7 +222,11 @@ func (r *Registry) pass(ctx context.Context, e *entry, args json.RawMessage) (*m
 	if r.scrubber != nil && e.server != nil {
 		args = r.scrubber.JSON(args)
 	}
-	res, err := e.tool.Call(ctx, args)
+	call := e.tool.Call
+	if t, ok := e.tool.(*remote); ok && forward && r.results == nil && e.checks().output.none {
+		call = t.forward
+	}
+	res, err := call(ctx, args)
 	if wrong, ok := err.(*ArgumentsError); ok && wrong.Tool == e.def.Origin.Tool && wrong.Tool != e.def.Name {
 		renamed := *wrong // as the caller knows the tool
 		renamed.Tool = e.def.Name

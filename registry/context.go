@@ -46,7 +46,8 @@ type callOptionsKey struct{}
 // WithCallOptions returns a context under which tools of servers are called with these options,
 // such as members of _meta, or an [mcp.InputRound] for a caller that gets the server's input by
 // itself: see [mcp.InputRequiredError]. Progress of opts is for a context without [WithProgress].
-// Native tools do not see them. Do not change what opts holds.
+// Native tools do not see them. SkipContent of opts does not count: [Registry.Forward] is for that. Do not
+// change what opts holds.
 func WithCallOptions(ctx context.Context, opts *mcp.CallToolOptions) context.Context {
 	return context.WithValue(ctx, callOptionsKey{}, opts)
 }
@@ -55,14 +56,17 @@ func WithCallOptions(ctx context.Context, opts *mcp.CallToolOptions) context.Con
 func callOptions(ctx context.Context) *mcp.CallToolOptions {
 	opts, _ := ctx.Value(callOptionsKey{}).(*mcp.CallToolOptions)
 	fn := progressOf(ctx)
-	if fn == nil {
+	if fn == nil && (opts == nil || !opts.SkipContent) {
 		return opts
 	}
 	with := &mcp.CallToolOptions{}
 	if opts != nil {
 		*with = *opts
 	}
-	with.Progress = fn
+	with.SkipContent = false // see Registry.Forward
+	if fn != nil {
+		with.Progress = fn
+	}
 	return with
 }
 

@@ -154,6 +154,26 @@ func ExampleRegistry_Watch() {
 	// version 2 with 1 tools
 }
 
+// A program that passes results on sends what the server sent.
+func ExampleRegistry_Forward() {
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("add", "Add two numbers", add)); err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := r.Forward(context.Background(), "add", json.RawMessage(`{"a": 1, "b": 2}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer := res.Raw()
+	if answer == nil { // it is not as a server sent it: here it comes from a tool of this program
+		answer, err = json.Marshal(res)
+	}
+	fmt.Println(string(answer), err)
+	// Output: {"content":[{"type":"text","text":"3"}],"structuredContent":3} <nil>
+}
+
 func ExampleRegistry_Call() {
 	ctx := context.Background()
 	r := registry.New(nil)

@@ -19,8 +19,15 @@ type Call struct {
 	Args json.RawMessage
 
 	registry *Registry
-	entry    *entry    // of the tool
-	chain    []Handler // the middleware of this call, outermost first
+	entry    *entry // of the tool
+	chain    *chain // the middleware of this call
+	forward  bool   // the caller, too, looks at no content
+}
+
+// A chain is the middleware of calls, outermost first. It does not change.
+type chain struct {
+	handlers []Handler
+	looks    bool // at results; else at errors alone
 }
 
 // A Handler carries out a call. It is safe for concurrent use.
@@ -35,7 +42,13 @@ type Middleware func(next Handler) Handler
 // added is the outermost. Each is applied once, here, and may use the registry as
 // it likes; nil is skipped. Use is safe for concurrent use, and calls on their way
 // keep the middleware that they began with.
-func (r *Registry) Use(middleware ...Middleware) {
+func (r *Registry) Use(middleware ...Middleware) { r.use(true, middleware) }
+
+// UseForErrors is [Registry.Use] for middleware that looks at errors, and passes results on without a
+// look: the content of those of [Registry.Forward] may be missing.
+func (r *Registry) UseForErrors(middleware ...Middleware) { r.use(false, middleware) }
+
+func (r *Registry) use(looks bool, middleware []Middleware) {
 	r.mustBeMade()
 	type link struct {
 		handler  Handler
@@ -57,12 +70,16 @@ func (r *Registry) Use(middleware ...Middleware) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	chain := slices.Clone(*r.chain.Load())
-	for _, l := range links {
-		l.position = len(chain)
-		chain = append(chain, l.handler)
+	if len(links) == 0 {
+		return
 	}
-	r.chain.Store(&chain)
+	last := r.chain.Load()
+	c := chain{slices.Clone(last.handlers), last.looks || looks}
+	for _, l := range links {
+		l.position = len(c.handlers)
+		c.handlers = append(c.handlers, l.handler)
+	}
+	r.chain.Store(&c)
 }
 
 // run carries out the call from the given position of its chain on.
@@ -70,10 +87,10 @@ func (c *Call) run(ctx context.Context, position int) (*mcp.CallToolResult, erro
 	if c == nil || c.entry == nil {
 		return nil, errForeignCall
 	}
-	if position < len(c.chain) {
-		return c.chain[position](ctx, c)
+	if position < len(c.chain.handlers) {
+		return c.chain.handlers[position](ctx, c)
 	}
-	return c.registry.pass(ctx, c.entry, c.Args)
+	return c.registry.pass(ctx, c.entry, c.Args, c.forward)
 }
 
 var errForeignCall = errors.New("registry: middleware passed on a Call of its own making; pass on the one that it got, or a copy")

@@ -170,6 +170,19 @@ func TestRawOfShapedResults(t *testing.T) {
 			if got := res.Raw(); (got != nil) != c.want {
 				t.Errorf("got the raw form %s, want one: %t", got, c.want)
 			}
+			forwarded, err := r.Forward(t.Context(), "s__a", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := string(forwarded.Raw()), string(res.Raw()); got != want {
+				t.Errorf("got the raw form %s of a result to be forwarded, want %s", got, want)
+			}
+			skips := c.want && c.results == nil
+			if got := len(forwarded.Content); got != len(res.Content) && !skips {
+				t.Errorf("got %d blocks of a result to be forwarded, want %d", got, len(res.Content))
+			} else if got != 0 && skips {
+				t.Errorf("got %d blocks of a result that no one looks at, want none", got)
+			}
 		})
 	}
 }
@@ -234,5 +247,39 @@ func TestRawOfDefinitions(t *testing.T) {
 		if got := r.Snapshot().Tools()[0].Definition().Raw; (got != nil) != c.want {
 			t.Errorf("trusted %t: got %s, want one: %t", c.trusted, got, c.want)
 		}
+	}
+}
+
+// Content is skipped although middleware looks at errors, and not if it looks at results.
+func TestForwardThroughMiddleware(t *testing.T) {
+	passes := func(next registry.Handler) registry.Handler { return next }
+	r := registry.New(nil)
+	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
+	for _, step := range []struct {
+		use  func(...registry.Middleware)
+		want int
+	}{{r.UseForErrors, 0}, {r.Use, 1}, {r.UseForErrors, 1}} {
+		step.use(passes)
+		res, err := r.Forward(t.Context(), "s__a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(res.Content); got != step.want {
+			t.Errorf("got %d blocks, want %d", got, step.want)
+		}
+	}
+}
+
+// Content is skipped for the caller of Forward alone.
+func TestSkipContentOfContext(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
+	ctx := registry.WithCallOptions(t.Context(), &mcp.CallToolOptions{SkipContent: true})
+	res, err := r.Call(ctx, "s__a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Text(); got != "hello" {
+		t.Errorf("got %q, want hello", got)
 	}
 }

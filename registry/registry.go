@@ -31,7 +31,7 @@ type Registry struct {
 	replacing keylock.Set // by server: held from the examination of its tools until they are in place
 
 	snapshot   atomic.Pointer[Snapshot]
-	chain      atomic.Pointer[[]Handler]
+	chain      atomic.Pointer[chain]
 	observers  atomic.Pointer[[]*Observer]  // nil: none
 	explainers atomic.Pointer[[]*explainer] // nil: none
 	mu         sync.Mutex                   // held to store any of these; guards catalogue
@@ -90,7 +90,7 @@ func New(opts *Options) *Registry {
 		first.generation, _ = r.ledger.Generation()
 	}
 	r.snapshot.Store(first)
-	r.chain.Store(new([]Handler))
+	r.chain.Store(new(chain))
 	r.Use(o.Middleware...)
 	if r.results.Keeps() {
 		_ = r.Add(newReader(r.results)) // nothing else is listed yet

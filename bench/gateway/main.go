@@ -73,8 +73,8 @@ func measure(o *options) error {
 	defer stop()
 	t := &table{options: o}
 	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
-		for _, tool := range []string{"small", "large"} {
-			r := row{revision: revision, tool: tool}
+		for _, kind := range kinds() {
+			r := row{revision: revision, kind: kind}
 			for range o.rounds {
 				for _, s := range []struct {
 					url, prefix string
@@ -83,7 +83,7 @@ func measure(o *options) error {
 					if s.url == "" {
 						continue
 					}
-					p50, err := median(s.url, revision, s.prefix+tool, o.calls)
+					p50, err := median(s.url, revision, s.prefix, kind, o.calls)
 					if err != nil {
 						return err
 					}
@@ -184,8 +184,22 @@ func listen(address, path string, handler http.Handler) error {
 	return nil
 }
 
+// A kind is a kind of call.
+type kind struct {
+	name, tool, args string
+	small            bool
+}
+
+func kinds() []kind {
+	return []kind{
+		{"small answer", "small", `{"text":"ping"}`, true},
+		{"100 KB answer", "large", `{"text":"ping"}`, false},
+		{"100 KB of arguments", "small", `{"text":` + largeText() + `}`, false},
+	}
+}
+
 // median returns the median of the times of calls, in microseconds.
-func median(url, revision, tool string, calls int) (float64, error) {
+func median(url, revision, prefix string, k kind, calls int) (float64, error) {
 	ctx := context.Background()
 	c := mcp.NewClient("bench", &transport.HTTP{URL: url}, &mcp.ClientOptions{ProtocolVersion: revision})
 	defer c.Close()
@@ -195,7 +209,7 @@ func median(url, revision, tool string, calls int) (float64, error) {
 	times := make([]time.Duration, 0, calls)
 	for i := range calls + calls/10 { // the first tenth does not count
 		begun := time.Now()
-		res, err := c.CallTool(ctx, tool, json.RawMessage(`{"text":"ping"}`), nil)
+		res, err := c.CallTool(ctx, prefix+k.tool, json.RawMessage(k.args), nil)
 		if err == nil && (res.IsError || len(res.Text()) == 0) {
 			err = errors.New(res.Text())
 		}

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestTable(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "GATEWAY.md")
 	tab := &table{options: &options{out: out, beside: "x", besideIs: "other"}, session: 500, rows: []row{
-		{revision: "2025-11-25", tool: "small", direct: []float64{3, 1, 2}, through: []float64{200, 100, 102}, beside: []float64{3800}},
+		{revision: "2025-11-25", kind: kinds()[0], direct: []float64{3, 1, 2}, through: []float64{200, 100, 102}, beside: []float64{3800}},
 	}}
 	if err := tab.write(); err != nil {
 		t.Fatal(err)

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -19,31 +19,35 @@ const toolList = `{"resultType":"complete","tools":[` +
 
 const smallResult = `{"resultType":"complete","content":[{"type":"text","text":"pong"}]}`
 
-// largeResult has a text that looks like source: one character in forty is escaped.
+// largeText is JSON of a text that looks like source: one character in forty is escaped.
+func largeText() string {
+	return `"` + strings.Repeat(`for i := range lines { out = append(o\n`, 100_000/40) + `"`
+}
+
 func largeResult() string {
-	return `{"resultType":"complete","content":[{"type":"text","text":"` + strings.Repeat(`for i := range lines { out = append(o\n`, 100_000/40) + `"}]}`
+	return `{"resultType":"complete","content":[{"type":"text","text":` + largeText() + `}]}`
 }
 
 // answer returns the answer to a message, or nil if there is none.
 func answer(message []byte, large string) []byte {
-	var m struct {
-		ID     json.RawMessage
-		Method string
-		Params struct{ Name, ProtocolVersion string }
-	}
-	if json.Unmarshal(message, &m) != nil || m.ID == nil {
+	m, err := jsonscan.Scan(message)
+	if err != nil || m.ID == nil {
 		return nil
+	}
+	params := map[string]string{}
+	for key, value := range jsonscan.Fields(m.Params) {
+		params[string(key)], _ = jsonscan.String(value)
 	}
 	result := `{}`
 	switch m.Method {
 	case "initialize":
-		result = `{"protocolVersion":"` + m.Params.ProtocolVersion + `","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`
+		result = `{"protocolVersion":"` + params["protocolVersion"] + `","capabilities":{"tools":{}},"serverInfo":{"name":"bench","version":"1"}}`
 	case "server/discover":
 		result = `{"resultType":"complete","supportedVersions":["` + mcp.Revision20260728 + `"],"capabilities":{"tools":{}}}`
 	case "tools/list":
 		result = toolList
 	case "tools/call":
-		switch m.Params.Name {
+		switch params["name"] {
 		case "large":
 			result = large
 		default:

@@ -15,7 +15,8 @@ import (
 
 // A row is what calls of one tool in one revision took, in microseconds, in each round.
 type row struct {
-	revision, tool          string
+	revision                string
+	kind                    kind
 	direct, through, beside []float64
 }
 
@@ -45,15 +46,15 @@ Written by %s; change nothing by hand.
 		t.column(" "+o.besideIs+", µs |"), t.column("--:|"))
 	for _, r := range t.rows {
 		d, g := middle(r.direct), middle(r.through)
-		goal := "hop ≤ 250 µs"
-		if r.tool == "large" {
-			goal = "≤ 1.5 × direct"
+		goal := "≤ 1.5 × direct"
+		if r.kind.small {
+			goal = "hop ≤ 250 µs"
 		}
 		other := ""
 		if r.beside != nil {
 			other = fmt.Sprintf(" %.0f |", middle(r.beside))
 		}
-		fmt.Fprintf(&b, "| %s, %s answer | %.0f | %.0f | %.0f | %.2f | %s |%s\n", r.revision, map[string]string{"small": "small", "large": "100 KB"}[r.tool], d, g, g-d, g/d, goal, other)
+		fmt.Fprintf(&b, "| %s, %s | %.0f | %.0f | %.0f | %.2f | %s |%s\n", r.revision, r.kind.name, d, g, g-d, g/d, goal, other)
 	}
 	fmt.Fprintf(&b, `
 An idle session holds %.0f bytes: the mean of %d.

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -67,8 +66,8 @@ type outlet struct {
 }
 
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
-// returns the answer and its HTTP status. The answer is nil if the request was withdrawn.
-func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer json.RawMessage, status int) {
+// returns the answer and its HTTP status, or 0 if the request was withdrawn.
+func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer message, status int) {
 	c := r.clock(j, o.write != nil && !r.peer.modern())
 	defer c.timer.Stop()
 	var ready <-chan struct{}
@@ -106,12 +105,12 @@ func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer json
 		case <-o.gone:
 			if o.gone = nil; r.peer.modern() {
 				r.leave(j)
-				return nil, 0
+				return message{}, 0
 			}
 			o.lost()
 		case <-withdrawn:
 			r.leave(j)
-			return nil, 0
+			return message{}, 0
 		case <-j.done:
 			return r.outcome(j)
 		}
@@ -129,7 +128,7 @@ func (r *request) leave(j *job) {
 }
 
 // outcome returns the answer to a request whose job has ended, and its HTTP status.
-func (r *request) outcome(j *job) (answer json.RawMessage, status int) {
+func (r *request) outcome(j *job) (answer message, status int) {
 	result := j.result
 	if r.method != "tasks/result" {
 		r.gateway.unpark(j)
@@ -171,7 +170,7 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 	}
 	answer, status := r.wait(j, withdrawn, o)
 	switch {
-	case answer != nil:
+	case status != 0:
 		if reader != 0 && (r.out.hasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
 			open()
 		}
@@ -185,12 +184,12 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 }
 
 // finish sends the answer to a request, and nothing more.
-func (x *exchange) finish(r *request, e *eventWriter, answer []byte, status int) {
+func (x *exchange) finish(r *request, e *eventWriter, answer message, status int) {
 	if e == nil {
 		x.json(status, answer)
 		return
 	}
-	r.out.put(answer, false)
+	r.out.answer(answer)
 	r.out.end()
 	e.drain()
 }
@@ -199,7 +198,7 @@ func (x *exchange) finish(r *request, e *eventWriter, answer []byte, status int)
 func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message, out *stream) {
 	under, failed := s.enter(m.ID)
 	if failed != nil {
-		out.put(response(m.ID, nil, failed), false)
+		out.answer(response(m.ID, nil, failed))
 		return
 	}
 	defer s.leave(m.ID, under)
@@ -214,12 +213,12 @@ func (r *request) respond(ctx context.Context) {
 	j, result, failed := r.serve(ctx)
 	if j == nil {
 		if r.under.ctx.Err() == nil {
-			r.out.put(response(r.id, result, failed), false)
+			r.out.answer(response(r.id, result, failed))
 		}
 		return
 	}
-	if answer, _ := r.wait(j, r.under.ctx.Done(), outlet{}); answer != nil {
-		r.out.put(answer, false)
+	if answer, status := r.wait(j, r.under.ctx.Done(), outlet{}); status != 0 {
+		r.out.answer(answer)
 	}
 }
 

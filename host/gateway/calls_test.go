@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -443,4 +444,34 @@ func TestShutdownDrains(t *testing.T) {
 	})
 	close(goOn)
 	all.Wait()
+}
+
+// An answer is an event from revision 2025-11-25 on, and has a length if nothing was said before.
+func TestFormOfAnswers(t *testing.T) {
+	s := openSite(t, nil, "one")
+	const params = `"name":"one__big","arguments":{"n":100000}`
+	for _, test := range []struct{ revision, want string }{
+		{"2025-03-26", "application/json"},
+		{mcp.Revision20251125, "text/event-stream"},
+		{mcp.Revision20260728, "text/event-stream"},
+	} {
+		in := modern("a", "/mcp", "tools/call", "one__big", params)
+		if test.revision != mcp.Revision20260728 {
+			in = shot{path: "/mcp", user: "a", session: s.begin(t, "/mcp", "a", test.revision), body: callOf(7, "tools/call", "{"+params+"}")}
+		}
+		r := s.do(t, in)
+		if got := r.header.Get("Content-Type"); got != test.want {
+			t.Errorf("%s: got the type %q, want %q", test.revision, got, test.want)
+		}
+		if got, want := r.header.Get("Content-Length"), strconv.Itoa(len(r.body)); got != want {
+			t.Errorf("%s: got the length %q, want %s", test.revision, got, want)
+		}
+		var content []struct{ Text string }
+		if err := json.Unmarshal([]byte(r.message(t).at("content")), &content); err != nil || len(content) != 1 {
+			t.Fatalf("%s: got the content %.100s, want one block", test.revision, r.body)
+		}
+		if got := len(content[0].Text); got != 100_000 {
+			t.Errorf("%s: got a text of %d bytes, want 100,000", test.revision, got)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -102,30 +101,39 @@ func (e *eventWriter) drain() bool {
 			e.write(over)
 			return over || e.failed
 		}
-		if e.event(m, number); len(e.buf) >= 64<<10 {
+		if e.event(&m, number); len(e.buf) >= 64<<10 && e.out.hasMore() {
 			e.write(false)
 		}
 	}
 	return true
 }
 
-func (e *eventWriter) event(m json.RawMessage, number int) {
+func (e *eventWriter) event(m *message, number int) {
 	if e.out.id != "" {
-		e.buf = append(e.buf, "id: "+e.out.id+"-"+strconv.Itoa(number)+"\n"...)
+		e.text("id: " + e.out.id + "-" + strconv.Itoa(number) + "\n")
 	}
-	e.buf = append(append(append(e.buf, "data: "...), m...), "\n\n"...)
+	e.text("data: ")
+	e.buf = append(m.appendTo(e.buf), "\n\n"...)
 }
 
 // prime begins with an event without a message, by which the client can resume a stream that it
 // loses before there is one, and with the time after which it should try that. It is written with what comes next.
 func (e *eventWriter) prime() {
 	if e.out.id != "" {
-		e.buf = append(e.buf, "id: "+e.out.id+"--1\nretry: 1000\ndata: \n\n"...)
+		e.text("id: " + e.out.id + "--1\nretry: 1000\ndata: \n\n")
 	}
 }
 
+// text adds text to what is to be written.
+func (e *eventWriter) text(text string) {
+	if e.buf == nil {
+		e.buf = e.exchange.gateway.buffers.take()
+	}
+	e.buf = append(e.buf, text...)
+}
+
 func (e *eventWriter) comment() {
-	e.buf = append(e.buf, ": \n\n"...)
+	e.text(": \n\n")
 	e.write(false)
 }
 
@@ -148,9 +156,8 @@ func (e *eventWriter) write(last bool) {
 		err = e.exchange.control.Flush()
 	}
 	e.failed = err != nil
-	if e.buf = e.buf[:0]; cap(e.buf) > 64<<10 {
-		e.buf = nil
-	}
+	e.exchange.gateway.buffers.giveBack(e.buf, err)
+	e.buf = nil
 }
 
 // openEvents begins a stream with the messages about a request.

@@ -142,6 +142,7 @@ type Gateway struct {
 	opts    Options
 	seed    maphash.Seed // of the hashes of lists
 	full    *permit      // that of a caller without a grant
+	buffers buffers
 
 	drains  chan struct{} // closed by Shutdown and Close
 	spare   chan func()   // taken by goroutines that have nothing else to do
@@ -218,7 +219,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 	}
 	g.desk = g.newDesk()
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	h.Registry().Use(g.askLogin)
+	h.Registry().UseForErrors(g.askLogin)
 	g.work.Go(g.watchTools)
 	g.work.Go(g.watchServers)
 	g.work.Go(g.sweep)

@@ -26,7 +26,7 @@ func (x *exchange) serveHandsAI(path string) {
 			return
 		}
 		all := listing.Join("tools", x.view.catalogue(ctx, p).tools, "", 0)
-		x.json(http.StatusOK, append(append([]byte(`{"jsonrpc":"2.0","result":`), all...), '}'))
+		x.json(http.StatusOK, withoutNullID(response(nil, all, nil), nil))
 		return
 	}
 	if x.r.Method != http.MethodPost {
@@ -75,10 +75,10 @@ func (x *exchange) serveHandsAI(path string) {
 }
 
 // withoutNullID leaves out the id of an answer to a message that has none.
-func withoutNullID(answer []byte, id json.RawMessage) []byte {
-	if id != nil {
-		return answer
+func withoutNullID(answer message, id json.RawMessage) message {
+	if id == nil {
+		const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
+		answer.head = append([]byte(without), answer.head[len(with):]...)
 	}
-	const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
-	return append([]byte(without), answer[len(with):]...)
+	return answer
 }

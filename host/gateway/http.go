@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -184,12 +185,15 @@ func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
 	x.json(status, response(id, nil, err))
 }
 
-func (x *exchange) json(status int, body []byte) {
+func (x *exchange) json(status int, m message) {
+	body := m.appendTo(x.gateway.buffers.take())
 	x.w.Header().Set("Content-Type", typeJSON)
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	_ = x.control.SetWriteDeadline(time.Now().Add(writeWithin))
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(body)
+	_, err := x.w.Write(body)
+	x.gateway.buffers.giveBack(body, err)
 }
 
 // accepts reports whether the client takes a response of the type.
@@ -293,10 +297,14 @@ func (x *exchange) readBody() (body []byte, err error) {
 		_, err = io.ReadFull(limited, body)
 		return body, err
 	}
-	var grows bytes.Buffer
+	grows := bytes.NewBuffer(x.gateway.buffers.take())
 	grows.Grow(64 << 10)
 	_, err = grows.ReadFrom(limited)
-	return grows.Bytes(), err
+	if body = grows.Bytes(); len(body) <= mostBuffer {
+		body = bytes.Clone(body)
+		x.gateway.buffers.giveBack(grows.Bytes(), err)
+	}
+	return body, err
 }
 
 func isBatch(body []byte) bool {
@@ -492,7 +500,7 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 	x.finish(r, x.open(r, reader), response(m.ID, result, failed), http.StatusOK)
 }
 
-// open begins the stream of an answer, if it is one: from revision 2025-11-25 on, where a client
+// open begins the stream of an answer, if it is one: in revision 2025-11-25, where a client
 // can resume a stream that it has lost.
 func (x *exchange) open(r *request, reader int) *eventWriter {
 	if reader == 0 || r.peer.revision < newestSession {

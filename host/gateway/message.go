@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -32,23 +34,23 @@ func invalidParams(format string, args ...any) *mcp.JSONRPCError {
 	return failure(codeInvalidParams, format, args...)
 }
 
+// A message is one to a client. A result, which can be long, is copied when it is written and not
+// before. It is no part of something much longer, as that would be kept with it.
+type message struct {
+	head   []byte          // the whole message, but for a result and the brace behind it
+	result json.RawMessage // nil: there is none
+}
+
 // response returns the answer to a request. ID is as the client wrote it.
-func response(id, result json.RawMessage, err *mcp.JSONRPCError) json.RawMessage {
+func response(id, result json.RawMessage, err *mcp.JSONRPCError) message {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
 	}
-	if err != nil {
-		result = errorJSON(err)
+	head := append(append(make([]byte, 0, len(id)+48), `{"jsonrpc":"2.0","id":`...), id...)
+	if err == nil {
+		return message{append(head, `,"result":`...), result}
 	}
-	out := make([]byte, 0, len(id)+len(result)+48)
-	out = append(append(out, `{"jsonrpc":"2.0","id":`...), id...)
-	result = oneLine(result)
-	if err != nil {
-		out = append(out, `,"error":`...)
-	} else {
-		out = append(out, `,"result":`...)
-	}
-	return append(append(out, result...), '}')
+	return message{append(head, `,"error":`...), errorJSON(err)}
 }
 
 func errorJSON(err *mcp.JSONRPCError) json.RawMessage {
@@ -59,19 +61,50 @@ func errorJSON(err *mcp.JSONRPCError) json.RawMessage {
 	}{err.Code, err.Message, err.Data})
 }
 
-// oneLine returns JSON without line breaks, which cannot stand within a string: a message over
-// stdio, and an event, is one line.
-func oneLine(value json.RawMessage) json.RawMessage {
-	if bytes.IndexByte(value, '\n') < 0 && bytes.IndexByte(value, '\r') < 0 {
-		return value
+// size returns about how many bytes the message has.
+func (m *message) size() int { return len(m.head) + len(m.result) }
+
+// appendTo appends the message as one line, as it is over stdio and in an event: line breaks cannot stand
+// within a string, and become spaces.
+func (m *message) appendTo(out []byte) []byte {
+	out = append(slices.Grow(out, m.size()+16), m.head...) // with room for what ends a line
+	if m.result == nil {
+		return out
 	}
-	out := bytes.Clone(value)
-	for i, c := range out {
-		if c == '\n' || c == '\r' {
-			out[i] = ' '
+	at := len(out)
+	out = append(append(out, m.result...), '}')
+	for _, b := range []byte("\n\r") {
+		for rest := out[at:]; ; {
+			i := bytes.IndexByte(rest, b)
+			if i < 0 {
+				break
+			}
+			rest[i] = ' '
+			rest = rest[i:]
 		}
 	}
 	return out
+}
+
+// mostBuffer is up to which size memory is used again.
+const mostBuffer = 1 << 20
+
+// buffers are memory that is used again by those that read and write messages.
+type buffers struct{ pool sync.Pool }
+
+// take returns memory to put messages together in, of any size.
+func (b *buffers) take() []byte {
+	if room, ok := b.pool.Get().(*[]byte); ok {
+		return (*room)[:0]
+	}
+	return nil
+}
+
+// giveBack ends the use of such memory, unless it was used with an error: it may still be read then.
+func (b *buffers) giveBack(room []byte, err error) {
+	if err == nil && cap(room) <= mostBuffer {
+		b.pool.Put(&room)
+	}
 }
 
 // notification returns a message that is not answered; with an id, a request.

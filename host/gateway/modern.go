@@ -56,7 +56,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.fail(statusOf(failed), m.ID, failed)
 		return
 	}
-	x.finish(r, x.open(r, reader), response(m.ID, result, nil), http.StatusOK)
+	x.json(http.StatusOK, response(m.ID, result, nil))
 }
 
 // statusOf is the HTTP status of an error in revision 2026-07-28.
@@ -191,7 +191,7 @@ func (x *exchange) listen(r *request, reader int) {
 	}
 	spawned := x.gateway.spawn(func() {
 		result, failed := r.subscriptions(x.r.Context())
-		r.out.put(response(r.id, result, failed), false)
+		r.out.answer(response(r.id, result, failed))
 		r.out.end()
 	})
 	if spawned {

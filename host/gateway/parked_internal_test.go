@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -97,7 +98,7 @@ func TestStreamResumes(t *testing.T) {
 			if !ok {
 				return all
 			}
-			all += string(m)
+			all += string(m.head)
 		}
 	}
 	if got := take(first); got != "012" {
@@ -131,6 +132,63 @@ func TestStreamResumes(t *testing.T) {
 	}
 	s.detach(third)
 	s.detach(third)
+}
+
+// A stream is lost when no reader has come for a while, whenever that is asked.
+func TestStreamLost(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		id    string
+		left  time.Duration // before it is asked; negative: no reader was there
+		again time.Duration // after which a reader comes; 0: none does
+		want  time.Duration // after which it is lost; 0: it is not
+	}{
+		{"no reader was there", "x", -1, 0, time.Nanosecond},
+		{"the reader left", "x", 0, 0, resumeWithin},
+		{"the reader left before", "x", 2 * time.Second, 0, resumeWithin - 2*time.Second},
+		{"the reader left long ago", "x", time.Minute, 0, time.Nanosecond},
+		{"the reader cannot come back", "", 0, 0, time.Nanosecond},
+		{"the reader comes back", "x", 0, time.Second, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStream(test.id)
+				if test.left >= 0 {
+					reader, _ := s.attach(-1)
+					s.detach(reader)
+					time.Sleep(test.left)
+				}
+				lost := s.lost()
+				isLost := func() bool {
+					synctest.Wait()
+					select {
+					case <-lost:
+						return true
+					default:
+						return false
+					}
+				}
+				switch {
+				case test.again > 0:
+					time.Sleep(test.again)
+					s.attach(-1)
+					time.Sleep(time.Hour)
+					if isLost() {
+						t.Error("got a lost stream, want one with a reader")
+					}
+				default:
+					time.Sleep(test.want - time.Nanosecond)
+					if test.want > time.Nanosecond && isLost() {
+						t.Errorf("got a lost stream before %v, want it then", test.want)
+					}
+					time.Sleep(time.Nanosecond)
+					if !isLost() {
+						t.Errorf("got a stream that is not lost after %v, want it lost", test.want)
+					}
+				}
+			})
+		})
+	}
 }
 
 // Notifications that wait are bounded, answers are not lost.

@@ -20,7 +20,7 @@ func (x *exchange) serveSSE() {
 	defer x.gateway.endSession(s.id)
 	defer s.posted.detach(reader)
 	e := x.events(s.posted, reader)
-	e.buf = append(e.buf, "event: endpoint\ndata: "+x.r.URL.EscapedPath()+"?sessionId="+url.QueryEscape(s.id)+"\n\n"...)
+	e.text("event: endpoint\ndata: " + x.r.URL.EscapedPath() + "?sessionId=" + url.QueryEscape(s.id) + "\n\n")
 	e.write(false)
 	tick := time.NewTicker(commentEvery)
 	defer tick.Stop()
@@ -59,9 +59,9 @@ func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 	case m.Method == "initialize" && !begun:
 		x.beginSSE(s, m)
 	case m.Method == "initialize":
-		s.posted.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
+		s.posted.answer(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")))
 	case !begun:
-		s.posted.put(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")), false)
+		s.posted.answer(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")))
 	default:
 		x.handleSSE(s, m)
 	}
@@ -86,7 +86,7 @@ func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
 		return
 	}
 	waited.cancel()
-	s.posted.put(response(m.ID, x.initializeResult(s.peer.revision), nil), false)
+	s.posted.answer(response(m.ID, x.initializeResult(s.peer.revision), nil))
 }
 
 // handleSSE answers a request, which Shutdown waits for.
@@ -95,7 +95,7 @@ func (x *exchange) handleSSE(s *clientSession, m *jsonscan.Message) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.draining {
-		s.posted.put(response(m.ID, nil, failure(codeBusy, "the gateway is shutting down")), false)
+		s.posted.answer(response(m.ID, nil, failure(codeBusy, "the gateway is shutting down")))
 		return
 	}
 	s.calls.Add(1)

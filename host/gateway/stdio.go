@@ -148,7 +148,7 @@ func (c *pipe) write(out io.Writer, reader int) error {
 		for {
 			m, _, ok, over := c.out.take(reader)
 			if ok {
-				if buf = append(append(buf, m...), '\n'); len(buf) < 64<<10 {
+				if buf = append(m.appendTo(buf), '\n'); len(buf) < 64<<10 {
 					continue
 				}
 			}
@@ -201,12 +201,12 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	}
 	m, err := jsonscan.Scan(line)
 	if err != nil {
-		c.out.put(response(nil, nil, failure(codeParse, "the message cannot be read: %v", err)), false)
+		c.out.answer(response(nil, nil, failure(codeParse, "the message cannot be read: %v", err)))
 		return
 	}
 	if failed := checkMessage(&m); failed != nil {
 		if !m.IsResponse() {
-			c.out.put(response(validOr(m.ID), nil, failed), false)
+			c.out.answer(response(validOr(m.ID), nil, failed))
 		}
 		return
 	}
@@ -223,11 +223,11 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	case m.Method == "initialize":
 		c.initialize(&m)
 	case c.session == nil && m.Method == "ping":
-		c.out.put(response(m.ID, json.RawMessage(emptyResult), nil), false)
+		c.out.answer(response(m.ID, json.RawMessage(emptyResult), nil))
 	case c.session == nil && m.Method == "server/discover":
-		c.out.put(response(m.ID, nil, invalidParams("params._meta lacks %s", metaRevision)), false)
+		c.out.answer(response(m.ID, nil, invalidParams("params._meta lacks %s", metaRevision)))
 	case c.session == nil:
-		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")), false)
+		c.out.answer(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")))
 	default:
 		s := c.session
 		c.work.Go(func() { s.handle(ctx, s.peer, &m, c.out) })
@@ -237,7 +237,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 // initialize begins the session of the connection.
 func (c *pipe) initialize(m *jsonscan.Message) {
 	if c.session != nil {
-		c.out.put(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")), false)
+		c.out.answer(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")))
 		return
 	}
 	p := c.newPeer(&access.Caller{}, m.Params)
@@ -248,7 +248,7 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 	c.gateway.mu.Lock()
 	c.gateway.sessions[s.id] = s
 	c.gateway.mu.Unlock()
-	c.out.put(response(m.ID, c.initializeResult(s.peer.revision), nil), false)
+	c.out.answer(response(m.ID, c.initializeResult(s.peer.revision), nil))
 }
 
 // noted takes a notification.
@@ -285,7 +285,7 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 	}
 	c.mu.Unlock()
 	if failed != nil {
-		c.out.put(response(m.ID, nil, failed), false)
+		c.out.answer(response(m.ID, nil, failed))
 		return
 	}
 	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out, under: under}
@@ -303,6 +303,6 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 		defer cancel()
 		defer context.AfterFunc(under.ctx, cancel)()
 		result, failed := r.subscriptions(ctx)
-		c.out.put(response(r.id, result, failed), false)
+		c.out.answer(response(r.id, result, failed))
 	})
 }

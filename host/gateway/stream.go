@@ -26,7 +26,7 @@ type stream struct {
 	ready chan struct{} // capacity 1: there is something to take, or nothing more will come
 
 	mu      sync.Mutex // guards the following
-	events  []json.RawMessage
+	events  []message
 	first   int // the number of events[0]
 	next    int // the number of the next to take
 	bytes   int // of events
@@ -34,23 +34,22 @@ type stream struct {
 	ended   bool
 	readers int           // attached so far
 	present bool          // the last one is there still, and may take
-	gone    chan struct{} // closed when no reader has come for a while
-	timer   *time.Timer   // that closes gone
+	left    time.Time     // when it went; zero: none was there
+	gone    chan struct{} // closed when no reader has come for a while; nil: no one has asked
+	timer   *time.Timer   // that closes gone; nil while a reader is present
 }
 
 func newStream(id string) *stream {
-	return &stream{id: id, ready: make(chan struct{}, 1), gone: closed()}
-}
-
-// closed returns a channel that is closed.
-func closed() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
+	return &stream{id: id, ready: make(chan struct{}, 1)}
 }
 
 // put adds a message. One that may be missed is dropped if too many wait.
-func (s *stream) put(m json.RawMessage, missable bool) {
+func (s *stream) put(m json.RawMessage, missable bool) { s.add(message{head: m}, missable) }
+
+// answer adds the answer to a request.
+func (s *stream) answer(m message) { s.add(m, false) }
+
+func (s *stream) add(m message, missable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.first + len(s.events) - s.next
@@ -59,7 +58,7 @@ func (s *stream) put(m json.RawMessage, missable bool) {
 		return
 	}
 	s.events = append(s.events, m)
-	s.bytes += len(m)
+	s.bytes += m.size()
 	s.trim()
 	s.signal()
 }
@@ -67,8 +66,8 @@ func (s *stream) put(m json.RawMessage, missable bool) {
 // trim forgets what was taken and is too old to be asked for again.
 func (s *stream) trim() {
 	for len(s.events) > 0 && s.first < s.next && (s.id == "" || len(s.events) > keptEvents || s.bytes > keptBytes) {
-		s.bytes -= len(s.events[0])
-		s.events[0] = nil
+		s.bytes -= s.events[0].size()
+		s.events[0] = message{}
 		s.events = s.events[1:]
 		s.first++
 	}
@@ -91,14 +90,14 @@ func (s *stream) end() {
 
 // take returns the next message and its number, for the given reader. Ok is false if there is none now;
 // over says that none will come, or that the reader was detached, or another has taken its place.
-func (s *stream) take(reader int) (m json.RawMessage, number int, ok, over bool) {
+func (s *stream) take(reader int) (m message, number int, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if reader != s.readers || !s.present {
-		return nil, 0, false, true
+		return message{}, 0, false, true
 	}
 	if s.next == s.first+len(s.events) {
-		return nil, 0, false, s.ended
+		return message{}, 0, false, s.ended
 	}
 	m, number = s.events[s.next-s.first], s.next
 	s.next++
@@ -118,8 +117,8 @@ func (s *stream) attach(from int) (reader int, ok bool) {
 		s.next = from
 	}
 	s.readers++
-	if !s.present && (s.timer == nil || !s.timer.Stop()) {
-		s.gone = make(chan struct{})
+	if s.timer != nil && !s.timer.Stop() {
+		s.gone = nil // it is closed
 	}
 	s.present, s.timer = true, nil
 	s.signal()
@@ -133,13 +132,19 @@ func (s *stream) detach(reader int) {
 	if reader != s.readers || !s.present {
 		return
 	}
-	s.present = false
-	gone := s.gone
-	wait := resumeWithin
-	if s.id == "" {
-		wait = 0 // it cannot come back
+	s.present, s.left = false, time.Now()
+	s.expect()
+}
+
+// expect has gone closed if no reader comes in time.
+func (s *stream) expect() {
+	if gone := s.gone; gone != nil {
+		wait := time.Until(s.left.Add(resumeWithin))
+		if s.id == "" {
+			wait = 0 // it cannot come back
+		}
+		s.timer = time.AfterFunc(wait, func() { close(gone) })
 	}
-	s.timer = time.AfterFunc(wait, func() { close(gone) })
 }
 
 // isFull reports whether so much waits for the client that it should take that first.
@@ -181,5 +186,11 @@ func (s *stream) isOver() bool {
 func (s *stream) lost() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.gone == nil {
+		s.gone = make(chan struct{})
+		if !s.present {
+			s.expect()
+		}
+	}
 	return s.gone
 }

@@ -17,6 +17,12 @@ func StripHidden(res *mcp.CallToolResult) *mcp.CallToolResult {
 	if res == nil {
 		return nil
 	}
+	if len(res.Content) == 0 { // it may only be skipped
+		if raw := res.Raw(); raw != nil && !mayHide(raw) {
+			return res
+		}
+		res = res.WithContent()
+	}
 	res = mapStructured(mapTexts(res, textguard.Strip), StripHiddenJSON)
 	return res.CheckRaw(func(raw json.RawMessage) bool { return same(StripHiddenJSON(raw), raw) })
 }

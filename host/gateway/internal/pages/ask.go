@@ -65,7 +65,7 @@ func (d *Desk) Call(ctx context.Context, c *Call) (*mcp.CallToolResult, error) {
 	asking := registry.WithAsk(ctx, func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		return d.decide(ctx, c, req)
 	})
-	res, err := d.opts.Registry.Call(asking, c.Tool, c.Args)
+	res, err := d.opts.Registry.Forward(asking, c.Tool, c.Args)
 	var needs *mcp.InputRequiredError
 	if c.approved != nil && errors.As(err, &needs) { // the client makes the call again with its input
 		state := ""
