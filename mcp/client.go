@@ -280,7 +280,7 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 	if c.transport == nil {
 		return nil, WithOutcome(errZero, NotSent)
 	}
-	renewing := before >= 0
+	renewing, again := before >= 0, false
 	for {
 		c.mu.Lock()
 		c.startLocked()
@@ -298,7 +298,11 @@ func (c *Client) await(ctx context.Context, not *life, before int) (*life, error
 		case Closed:
 			return nil, WithOutcome(fmt.Errorf("server %q: %w", c.name, ErrClosed), NotSent)
 		case Authenticating:
-			if current == nil && (attempts > before || !renewing && !loginFor(state.Err).over()) {
+			over := loginFor(state.Err).over()
+			if attempts > before && over && !again { // the user has logged in meanwhile
+				before, again = attempts, true
+			}
+			if current == nil && (attempts > before || !renewing && !over) {
 				return nil, &UnavailableError{Server: c.name, Err: state.Err}
 			}
 		case Waiting:

@@ -9,9 +9,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
-// What a transport reports of a request, and what it is told of one. Only transports and
-// hosts have a use for it.
-
 // WithOutcome returns an error that reads and unwraps as err and whose [OutcomeOf] is
 // o. Control and hidden characters in its text are made visible. Transports use it to
 // report the outcome of a request. It returns nil if err is nil.

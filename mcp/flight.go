@@ -125,7 +125,7 @@ func (f *flight) expire() {
 // progress hands a notification on. What the caller does with it takes none of
 // the server's time.
 func (f *flight) progress(params json.RawMessage) {
-	f.life.pulse.beat()
+	f.life.pulse.Beat()
 	f.life.unlimit(f)
 	f.request.call.report(params)
 	f.life.limit(f, f.request.idle)

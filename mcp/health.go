@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -28,25 +27,6 @@ func (e *UnresponsiveError) Error() string {
 	return fmt.Sprintf("no sign of life for %v, not even an answer to a ping", e.For.Round(time.Second))
 }
 
-// A pulse is when a server last gave a sign of life, and until when it may be
-// busy. It is safe for concurrent use.
-type pulse struct {
-	heard atomic.Int64 // both in nanoseconds of the clock
-	busy  atomic.Int64
-}
-
-func (p *pulse) beat()               { p.beatAt(time.Now()) }
-func (p *pulse) beatAt(at time.Time) { p.heard.Store(at.UnixNano()) }
-
-// abandoned notes that a caller has given up a request that the server may go on
-// with, as long as a request may take at most.
-func (p *pulse) abandoned(longest time.Duration) {
-	p.busy.Store(time.Now().Add(longest).UnixNano())
-}
-
-func (p *pulse) silence() time.Duration { return time.Since(time.Unix(0, p.heard.Load())) }
-func (p *pulse) mayBeBusy() bool        { return time.Now().UnixNano() < p.busy.Load() }
-
 // unanswered are requests in a row that were given up.
 type unanswered struct {
 	n     int
@@ -56,7 +36,7 @@ type unanswered struct {
 
 // gaveUp notes that a request was given up.
 func (l *life) gaveUp() {
-	heard := l.pulse.heard.Load()
+	heard := l.pulse.Heard()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unanswered.n == 0 || l.unanswered.heard != heard {
@@ -69,11 +49,11 @@ func (l *life) gaveUp() {
 // of life. Once it is stuck these are only those from before the first that was given
 // up.
 func (l *life) occupied() bool {
-	heard := l.pulse.heard.Load()
+	heard := l.pulse.Heard()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.unanswered.n < maxUnanswered || l.unanswered.heard != heard {
-		return len(l.flights) > 0 || l.pulse.mayBeBusy()
+		return len(l.flights) > 0 || l.pulse.MayBeBusy()
 	}
 	for f := range l.flights {
 		if f.number <= l.unanswered.begun {
@@ -96,7 +76,7 @@ func (c *Client) watchHealth(l *life) {
 	var look func()
 	look = func() {
 		due := interval
-		switch silence := l.pulse.silence(); {
+		switch silence := l.pulse.Silence(); {
 		case silence < interval:
 			misses, due = 0, interval-silence
 		case l.working() || l.occupied():
@@ -107,7 +87,7 @@ func (c *Client) watchHealth(l *life) {
 				misses = 0
 				l.working() // the answer is no other sign
 			} else if misses++; misses >= maxMisses && !l.occupied() {
-				l.fallSick(&UnresponsiveError{l.pulse.silence()})
+				l.fallSick(&UnresponsiveError{l.pulse.Silence()})
 				return
 			}
 			due = max(0, interval-time.Since(asked))
@@ -122,7 +102,7 @@ func (c *Client) watchHealth(l *life) {
 func (c *Client) pinged(l *life) bool {
 	ctx, stop := context.WithTimeout(l.alive, min(healthPatience, c.opts.HealthInterval))
 	defer stop()
-	before := l.pulse.heard.Load()
+	before := l.pulse.Heard()
 	r := c.pingRequest(l)
 	ctx, info := c.trace(ctx, r)
 	params, err := r.encode(l, 0)
@@ -135,7 +115,7 @@ func (c *Client) pinged(l *life) bool {
 	result, err := c.exchangeOn(ctx, l, r.method, params, &opts)
 	c.traced(ctx, info, result, err)
 	if err == nil || ctx.Err() == nil {
-		l.pulse.beat() // a refusal is a sign of life; a connection that broke ends by itself
+		l.pulse.Beat() // a refusal is a sign of life; a connection that broke ends by itself
 	}
-	return l.pulse.heard.Load() != before
+	return l.pulse.Heard() != before
 }

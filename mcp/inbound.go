@@ -44,7 +44,7 @@ func (t *tap) take(m jsonrpc.Message, call int64) {
 		return
 	}
 	if l := t.life.Load(); l != nil {
-		l.pulse.beat()
+		l.pulse.Beat()
 	}
 	switch m := m.(type) {
 	case *jsonrpc.Response:
@@ -149,7 +149,7 @@ func (l *life) elsewhereLocked(of *asked) bool {
 	if of.awaits {
 		tasks--
 	}
-	return tasks > 0 || l.pulse.mayBeBusy()
+	return tasks > 0 || l.pulse.MayBeBusy()
 }
 
 // serve answers a request of the server, on a goroutine of its own.

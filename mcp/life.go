@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/pulse"
 )
 
 // A life is one connection, from its handshake to its end. Besides those of the
@@ -30,7 +32,7 @@ type life struct {
 	unannounced atomic.Bool           // the server does not announce other tools, whatever it says
 	login       atomic.Pointer[login] // that the server wants before it answers; nil if none
 
-	pulse pulse
+	pulse pulse.Pulse
 	signs uint64 // of work, as seen last by working
 	watch sync.WaitGroup
 	sick  error           // why the server must be given up; guarded by the client's lock
@@ -297,7 +299,7 @@ func (c *Client) attempt(ctx context.Context, version string, patient bool) (*li
 		flights: make(map[*flight]struct{}),
 	}
 	l.alive, l.die = context.WithCancel(c.closing)
-	l.pulse.beat()
+	l.pulse.Beat()
 	if l.modern() {
 		l.meta = c.requestMeta(info.revision)
 	}

@@ -161,12 +161,10 @@ type ClientOptions struct {
 	MaxQueued int
 	// MaxQueuedBytes bounds the parameters of those together, in bytes. Default: 64 MiB.
 	MaxQueuedBytes int64
-	// User returns on whose behalf a request is made, if users share the client; "" if it
-	// is not known. Requests that wait are sent in turns, one of each user, and a user may have
-	// as many waiting, and as many bytes of parameters, as are left for the others: half
-	// of the queue alone, a third beside one other. Requests without a user take turns
-	// as those of one, which may fill the queue. User must be quick, and safe for
-	// concurrent use. Default: no user is known.
+	// User returns on whose behalf a request is made, if users share the client; "" if that is not known,
+	// which counts as one user, who may fill the queue. Requests that wait are sent in turns, one of each user, who
+	// may have as many waiting, in number and bytes, as are left for the others: half of the queue alone,
+	// a third beside one other. It must be quick, and safe for concurrent use. Default: no user is known.
 	User func(context.Context) string
 	// MaxTools bounds the server's list of tools. Default: 5,000.
 	MaxTools int

@@ -188,12 +188,12 @@ func (c *Client) sendOnce(ctx context.Context, l *life, r *request, f *flight) (
 	given, _ := f.ended()
 	switch {
 	case outcome == Answered:
-		l.pulse.beatAt(now)
+		l.pulse.BeatAt(now)
 	case given != nil:
 		l.gaveUp()
 	}
 	if outcome == Unknown {
-		l.pulse.abandoned(r.total)
+		l.pulse.Abandoned(r.total)
 	}
 	if err == nil || ctx.Err() != nil {
 		return result, err
