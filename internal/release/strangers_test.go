@@ -21,6 +21,7 @@ import (
 var programs = map[string]string{
 	"bench":         "", // takes minutes
 	"bench/growth":  "", // as well
+	"cmd/mcpbelt":   "mcpbelt works with MCP servers",
 	"examples/rest": `ok: {"available":1,"sold":1}`,
 }
 

@@ -1,0 +1,173 @@
+// Package belt opens what the commands of mcpbelt work on: config files, the servers in
+// them, the ledger, and a host that runs those servers which a command needs.
+package belt
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
+)
+
+// A Belt is what one run of mcpbelt works on. The flags that all commands have are its
+// fields; nothing is read before [Belt.Load].
+type Belt struct {
+	Env *cli.Env
+	Out *cli.Out
+
+	ConfigFile string        // --config
+	NoImport   bool          // --no-import
+	LedgerFile string        // --ledger
+	NoLedger   bool          // --no-ledger
+	Timeout    time.Duration // --timeout; 0: none
+
+	cancel context.CancelFunc
+}
+
+// New returns a belt in an environment.
+func New(env *cli.Env) *Belt { return &Belt{Env: env, Out: cli.NewOut(env)} }
+
+// AddFlags gives a command, and those below it, the flags of the belt.
+func (b *Belt) AddFlags(cmd *cobra.Command) {
+	f := cmd.PersistentFlags()
+	f.BoolVar(&b.Out.AsJSON, "json", false, "write JSON, and errors as JSON to standard error")
+	f.StringVar(&b.ConfigFile, "config", "", "read this config `file` and no other")
+	f.BoolVar(&b.NoImport, "no-import", false, "leave out the config files of other programs")
+	f.StringVar(&b.LedgerFile, "ledger", "", "keep what was accepted in this `file` (default: mcp.lock.json beside the config file)")
+	f.BoolVar(&b.NoLedger, "no-ledger", false, "accept whatever servers offer")
+	f.DurationVar(&b.Timeout, "timeout", 0, "give up after this `time`, such as 30s")
+}
+
+// Begin returns the context of a command, which ends when --timeout says so.
+func (b *Belt) Begin(ctx context.Context) context.Context {
+	if b.Timeout > 0 {
+		ctx, b.cancel = context.WithTimeout(ctx, b.Timeout)
+	}
+	return ctx
+}
+
+// End ends the context of Begin.
+func (b *Belt) End() {
+	if b.cancel != nil {
+		b.cancel()
+	}
+}
+
+// A Catalog is what the config files say.
+type Catalog struct {
+	*config.Config
+	Locations []config.Location // the files that were looked for
+	Problems  []error           // files that cannot be read
+}
+
+// Load reads the config files: the one of --config, or all that are in their usual
+// places. With --config a file that cannot be read is an error; otherwise it is one of
+// the problems.
+func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
+	if b.ConfigFile != "" {
+		c, err := config.Load(ctx, b.abs(b.ConfigFile), &config.Options{Lookup: b.Env.Lookup})
+		if err != nil {
+			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
+		}
+		return &Catalog{Config: c, Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
+	}
+	c := &Catalog{Locations: b.Locations()}
+	configs, err := config.LoadAll(ctx, c.Locations, &config.Options{Lookup: b.Env.Lookup})
+	c.Problems = split(err)
+	c.Config = config.Merge(configs...)
+	return c, nil
+}
+
+// Locations returns the usual places of config files, the strongest first: those of the
+// project, our own of the user, and those of other programs.
+func (b *Belt) Locations() []config.Location {
+	read := map[string]bool{}
+	for _, f := range config.Formats() {
+		read[f.Name()] = true
+	}
+	var project, user []config.Location
+	for _, l := range config.Find(&config.FindOptions{Project: b.Env.Dir, Home: b.home(), Lookup: b.Env.Lookup}) {
+		switch name := filepath.Base(l.Path); {
+		case !read[l.Format]:
+		case l.Scope == config.ScopeUser:
+			if !b.NoImport {
+				user = append(user, l)
+			}
+		case !b.NoImport || name == ".mcp.json" || name == ".mcprc":
+			project = append(project, l)
+		}
+	}
+	if own := b.UserFile(); own != "" {
+		user = slices.Insert(user, 0, config.Location{
+			Client: "mcpbelt", Format: "mcpServers", Scope: config.ScopeUser, Path: own, Project: b.Env.Dir, Exists: exists(own),
+		})
+	}
+	return append(project, user...)
+}
+
+// Client returns the program that a file belongs to, empty if it is not known.
+func (c *Catalog) Client(file string) string {
+	for _, l := range c.Locations {
+		if l.Path == file {
+			return l.Client
+		}
+	}
+	return ""
+}
+
+// Find returns the server of a name. The error says which one may have been meant.
+func (c *Catalog) Find(name string) (*config.Server, error) {
+	var names []string
+	for _, s := range c.Servers {
+		if s.Name == name || s.Title == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	e := &cli.Error{Exit: cli.NotFound, Message: "there is no server " + quote(name), Server: name, Cure: "mcpbelt list shows those there are"}
+	if near := nearest.Names(name, names, 1); len(near) > 0 {
+		e.Cure = "did you mean " + quote(near[0]) + "?"
+	}
+	return nil, e
+}
+
+// Failed returns the error of a command that went on after the errors of some servers. It
+// writes them to standard error, except for the first one, which it returns, if the
+// servers were named and their errors are those of the command.
+func (b *Belt) Failed(errs []error, named bool) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	rest := errs
+	if named {
+		rest = errs[1:]
+	}
+	for _, err := range rest {
+		cli.Explain(context.Background(), err).Print(b.Env.Stderr, b.Out.AsJSON)
+	}
+	if named {
+		return errs[0]
+	}
+	return nil
+}
+
+// split returns the errors that errors.Join has joined.
+func split(err error) []error {
+	if joined, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](err); ok {
+		return joined.Unwrap()
+	}
+	if err != nil {
+		return []error{err}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package belt
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// Explain returns an error of a server that was to be started or asked, as the user is
+// told it: with its exit and its cure, and without secrets of the entry. It returns nil
+// for nil. What became of a call is told by [ExplainCall].
+func Explain(s *config.Server, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*cli.Error](err); ok {
+		return err
+	}
+	e := &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: s.MaskError(err), Cure: "mcpbelt doctor " + s.Name, Err: err}
+	launch, waits := errors.AsType[*host.LaunchNotAllowedError](err)
+	_, quarantined := errors.AsType[*registry.QuarantinedError](err)
+	_, changed := errors.AsType[*host.ChangedError](err)
+	_, entry := errors.AsType[*config.Error](err)
+	status, unauthorized := errors.AsType[*transport.StatusError](err)
+	switch {
+	case waits && launch.Err == nil:
+		e.Exit, e.Message, e.Cure = cli.ApprovalNeeded, "the launch of server "+quote(s.Name)+" has to be allowed", "mcpbelt allow "+s.Name
+	case quarantined, changed, errors.Is(err, host.ErrQuarantined):
+		e.Exit, e.Cure = cli.ApprovalNeeded, "mcpbelt diff "+s.Name
+	case entry:
+		e.Exit, e.Cure = cli.InvalidConfig, ""
+	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:
+		e.Exit, e.Message, e.Cure = cli.LoginNeeded, "server "+quote(s.Name)+" wants a login", "mcpbelt login "+s.Name
+	}
+	return e
+}

@@ -1,0 +1,105 @@
+package belt
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// UserFile returns the path of the user's own config file of mcpbelt, empty if there is
+// no place for it.
+func (b *Belt) UserFile() string {
+	folder := b.userFolder()
+	if folder == "" {
+		return ""
+	}
+	return filepath.Join(folder, "mcp.json")
+}
+
+// ScopeFile returns the path of the file that --scope means: .mcp.json of the project,
+// .mcprc of the rc scope, and the user's own file.
+func (b *Belt) ScopeFile(scope config.Scope) string {
+	switch scope {
+	case config.ScopeProject:
+		return filepath.Join(b.Env.Dir, ".mcp.json")
+	case config.ScopeRC:
+		return filepath.Join(b.Env.Dir, ".mcprc")
+	}
+	return b.UserFile()
+}
+
+// LedgerPath returns the file of the ledger: that of --ledger, or mcp.lock.json beside
+// the file of --config, beside the nearest file of the project that has servers, or in
+// the user's folder. It is empty if there is none.
+func (b *Belt) LedgerPath(c *Catalog) string {
+	const name = "mcp.lock.json"
+	switch {
+	case b.NoLedger:
+		return ""
+	case b.LedgerFile != "":
+		return b.abs(b.LedgerFile)
+	case b.ConfigFile != "":
+		return filepath.Join(filepath.Dir(b.abs(b.ConfigFile)), name)
+	}
+	if c != nil {
+		for _, s := range c.Servers {
+			if s.Source.Scope.NeedsApproval() {
+				return filepath.Join(filepath.Dir(s.Source.File), name)
+			}
+		}
+	}
+	if folder := b.userFolder(); folder != "" {
+		return filepath.Join(folder, name)
+	}
+	return ""
+}
+
+// userFolder returns the folder of the user's files of mcpbelt, empty if there is none.
+func (b *Belt) userFolder() string {
+	for _, v := range map[string][]string{"windows": {"APPDATA"}}[runtime.GOOS] {
+		if dir := b.Env.Var(v); filepath.IsAbs(dir) {
+			return filepath.Join(dir, "mcpbelt")
+		}
+	}
+	if dir := b.Env.Var("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcpbelt")
+	}
+	home := b.home()
+	switch {
+	case home == "":
+		return ""
+	case runtime.GOOS == "darwin":
+		return filepath.Join(home, "Library", "Application Support", "mcpbelt")
+	}
+	return filepath.Join(home, ".config", "mcpbelt")
+}
+
+// home returns the user's folder, empty if the environment does not say it.
+func (b *Belt) home() string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	if dir := b.Env.Var(name); filepath.IsAbs(dir) {
+		return dir
+	}
+	return ""
+}
+
+// abs returns a path of the command line as an absolute one.
+func (b *Belt) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(b.Env.Dir, path)
+}
+
+func exists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+func quote(name string) string { return strconv.Quote(name) }

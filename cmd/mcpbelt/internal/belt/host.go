@@ -1,0 +1,203 @@
+package belt
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
+)
+
+// atOnce is how many servers [Visit] has running at a time.
+const atOnce = 8
+
+// OpenOptions configure [Belt.Open]. Nil means the defaults.
+type OpenOptions struct {
+	// Client are the options of all clients: what servers can ask the user for.
+	Client mcp.ClientOptions
+	// Registry are the options of the registry, but for the ledger.
+	Registry registry.Options
+	// Prompt shows logins to the user. Default: no login is begun, and one that is kept
+	// is used.
+	Prompt auth.Prompt
+}
+
+// An Opened is a host with what belongs to it.
+type Opened struct {
+	*host.Host
+	Logins *login.Logins // nil if no server can want a login
+
+	sessions io.Closer
+}
+
+// Open returns a host for some servers, which are not started yet: see [Start] and
+// [Visit]. The ledger is that of the catalogue, and none if all servers are those of the
+// command line. Logins are kept in the state folder. Close it.
+func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o *OpenOptions) (*Opened, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	r := o.Registry
+	if path := b.LedgerPath(c); path != "" && !allAdHoc(servers) {
+		l, err := ledger.Open(path, nil)
+		if err != nil {
+			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
+		}
+		r.Ledger = l
+	}
+	opened := &Opened{}
+	ho := &host.Options{Registry: registry.New(&r), Client: o.Client, StateDir: b.Env.StateDir}
+	if ho.StateDir == "" {
+		ho.StateDir = host.NoState
+	}
+	if slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
+		if err := opened.openLogins(ctx, b.Env.StateDir, o.Prompt); err != nil {
+			return nil, err
+		}
+		ho.Logins = opened.Logins
+	}
+	opened.Host = host.New(ho)
+	return opened, nil
+}
+
+// openLogins opens the sessions that are kept in the state folder, or without one new
+// ones that end with the program.
+func (o *Opened) openLogins(ctx context.Context, state string, prompt auth.Prompt) error {
+	store := session.Memory()
+	if state != "" {
+		kept, err := filestore.Open(ctx, filepath.Join(state, "sessions"), nil)
+		if err != nil {
+			return err
+		}
+		store = kept
+	}
+	if prompt == nil {
+		prompt = noPrompt{}
+	}
+	logins, err := login.New(store, &login.Options{Session: session.Options{Prompt: prompt}})
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	o.Logins, o.sessions = logins, store
+	return nil
+}
+
+// noPrompt is the prompt of commands that begin no login.
+type noPrompt struct{}
+
+func (noPrompt) Start(context.Context, []string) (auth.PromptSession, error) {
+	return nil, auth.ErrDeclined
+}
+
+// Close ends the host, and then what belongs to it.
+func (o *Opened) Close() error {
+	err := o.Host.Close()
+	if o.Logins != nil {
+		err = errors.Join(err, o.Logins.Close(), o.sessions.Close())
+	}
+	return err
+}
+
+func allAdHoc(servers []*config.Server) bool {
+	return !slices.ContainsFunc(servers, func(s *config.Server) bool { return !IsAdHoc(s) })
+}
+
+// Start starts servers in a host and waits until each is ready. The error is that of the
+// first one which is not.
+func Start(ctx context.Context, h *host.Host, servers ...*config.Server) error {
+	for _, s := range servers {
+		if err := startable(s); err != nil {
+			return err
+		}
+	}
+	c := &config.Config{}
+	for _, s := range servers {
+		c.Servers = append(c.Servers, eager(s))
+	}
+	report, err := h.Apply(ctx, c)
+	for _, s := range servers {
+		if failed := report.Failed[s.Name]; failed != nil {
+			return Explain(s, failed)
+		}
+	}
+	return err
+}
+
+// startable returns why a server cannot be started, or nil.
+func startable(s *config.Server) error {
+	switch {
+	case s.Err != nil:
+		return Explain(s, s.Err)
+	case !s.Enabled:
+		return &cli.Error{Exit: cli.NotSent, Message: "server " + quote(s.Name) + " is disabled", Server: s.Name, Cure: "mcpbelt enable " + s.Name}
+	}
+	return nil
+}
+
+// eager returns the entry of a server that is started now, and not when it is called.
+func eager(s *config.Server) *config.Server {
+	if !s.Lazy {
+		return s
+	}
+	e := *s
+	e.Lazy = false
+	return &e
+}
+
+// Visit starts each of the servers in the host, calls f for it when it is ready or has
+// failed, and ends it again. At most 8 run at a time. The calls of f come one after the
+// other, in any order; the error that it gets says why the server cannot be used. Visit
+// itself fails only if the context ends.
+func Visit(ctx context.Context, h *host.Host, servers []*config.Server, f func(*config.Server, host.Status, error)) error {
+	var (
+		wg    sync.WaitGroup
+		calls sync.Mutex
+		slots = make(chan struct{}, atOnce)
+	)
+	for _, s := range servers {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			status, err := visit(ctx, h, s)
+			calls.Lock()
+			f(s, status, err)
+			calls.Unlock()
+			_, _ = h.ApplyServers(ctx, "end", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
+				return map[string]*config.Server{s.Name: nil}, nil
+			})
+		})
+	}
+	wg.Wait()
+	return ctx.Err()
+}
+
+// visit starts a server and returns where it stands.
+func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, error) {
+	if err := startable(s); err != nil {
+		return host.Status{Name: s.Name}, err
+	}
+	report, err := h.ApplyServers(ctx, "start", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
+		return map[string]*config.Server{s.Name: eager(s)}, nil
+	})
+	if failed := report.Failed[s.Name]; failed != nil {
+		err = failed
+	}
+	for _, status := range h.Servers() {
+		if status.Name == s.Name {
+			return status, Explain(s, err)
+		}
+	}
+	return host.Status{Name: s.Name}, Explain(s, err)
+}

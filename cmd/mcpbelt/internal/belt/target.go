@@ -1,0 +1,108 @@
+package belt
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// adHoc is the file that the servers of the command line come from.
+const adHoc = "command line"
+
+// Servers returns the servers that the arguments of a command name: each is the name of
+// a configured one, or a URL; what stands behind -- is a command that is started. Without
+// arguments it returns all that are configured and switched on.
+func (b *Belt) Servers(ctx context.Context, c *Catalog, cmd *cobra.Command, args []string) ([]*config.Server, error) {
+	names, command := args, []string(nil)
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		names, command = args[:dash], args[dash:]
+		if len(command) == 0 {
+			return nil, cli.UsageError("there is no command behind --")
+		}
+	}
+	var servers []*config.Server
+	if len(args) == 0 {
+		for _, s := range c.Servers {
+			if s.Enabled {
+				servers = append(servers, s)
+			}
+		}
+		return servers, nil
+	}
+	for _, name := range names {
+		s, err := b.Target(ctx, c, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(servers, func(o *config.Server) bool { return o.Name == s.Name }) {
+			servers = append(servers, s)
+		}
+	}
+	if command != nil {
+		s, err := CommandTarget(ctx, command)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, s)
+	}
+	return servers, nil
+}
+
+// Target returns the server that an argument names: a configured one, or that at a URL.
+func (b *Belt) Target(ctx context.Context, c *Catalog, arg string) (*config.Server, error) {
+	if strings.Contains(arg, "://") {
+		return urlTarget(ctx, arg)
+	}
+	return c.Find(arg)
+}
+
+// CommandTarget returns a server that is started by a command of the command line.
+func CommandTarget(ctx context.Context, command []string) (*config.Server, error) {
+	name := filepath.Base(command[0])
+	for _, arg := range command[1:] {
+		if runner := strings.TrimSuffix(name, ".exe"); !slices.Contains([]string{"npx", "uvx", "bunx", "pipx", "node", "python", "python3", "go", "docker"}, runner) {
+			break
+		}
+		if !strings.HasPrefix(arg, "-") && arg != "run" {
+			name = filepath.Base(arg)
+		}
+	}
+	return target(ctx, strings.TrimSuffix(name, filepath.Ext(name)), map[string]any{"command": command[0], "args": command[1:]})
+}
+
+func urlTarget(ctx context.Context, text string) (*config.Server, error) {
+	name := "server"
+	if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
+		name = u.Hostname()
+	}
+	return target(ctx, name, map[string]any{"url": text})
+}
+
+// target reads an entry of the command line. It is the program's own: the user has named
+// it just now. References are not replaced, since a shell has had its turn.
+func target(ctx context.Context, name string, entry map[string]any) (*config.Server, error) {
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Parse(ctx, adHoc, data, &config.Options{Format: "mcpServers", AsWritten: true, Scope: config.ScopeProgram})
+	if err != nil {
+		return nil, cli.UsageError("%v", err)
+	}
+	s := c.Servers[0]
+	if s.Err != nil {
+		return nil, cli.UsageError("%s", s.MaskError(s.Err))
+	}
+	return s, nil
+}
+
+// IsAdHoc reports whether a server was named on the command line, and is not configured.
+func IsAdHoc(s *config.Server) bool { return s.Source.File == adHoc }

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"charm.land/lipgloss/v2"
+)
+
+// newEnv returns an environment with a terminal of so many columns, or none.
+func newEnv(width int, variables ...string) (env *Env, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	set := map[string]string{}
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		set[name] = value
+	}
+	return &Env{
+		Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr,
+		OutTerminal: width > 0, ErrTerminal: width > 0, Width: width,
+		Lookup: func(name string) (string, bool) { value, ok := set[name]; return value, ok },
+		Now:    time.Now,
+	}, stdout, stderr
+}
+
+func TestTableFits(t *testing.T) {
+	table := &Table{Headings: []string{"NAME", "STATUS", "WHERE"}}
+	table.Add("notes", "ready", "a place with a rather long name, which is cut")
+	table.Add("a-server-with-a-long-name", "configured", "日本語の説明がここにあります")
+	for width := 1; width <= 120; width++ {
+		env, stdout, _ := newEnv(width, "NO_COLOR=1")
+		NewOut(env).Table(table)
+		for line := range strings.Lines(stdout.String()) {
+			// Narrower than a label and a word nothing fits.
+			if got := lipgloss.Width(strings.TrimSuffix(line, "\n")); got > max(width, 22) {
+				t.Errorf("width %d: got the line %q of %d columns", width, line, got)
+			}
+		}
+	}
+}
+
+func TestTableWithoutTerminal(t *testing.T) {
+	env, stdout, _ := newEnv(0)
+	table := &Table{Headings: []string{"NAME", "WHERE"}}
+	table.Rows = [][]Cell{{{Text: "notes", Style: Bad}, {Text: strings.Repeat("x", 300)}}}
+	NewOut(env).Table(table)
+	if got, want := stdout.String(), "NAME   WHERE\nnotes  "+strings.Repeat("x", 300)+"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestColors(t *testing.T) {
+	for _, test := range []struct {
+		width    int
+		variable string
+		want     bool
+	}{
+		{80, "TERM=xterm", true},
+		{80, "NO_COLOR=1", false},
+		{80, "TERM=dumb", false},
+		{0, "TERM=xterm", false},
+	} {
+		env, stdout, _ := newEnv(test.width, test.variable)
+		NewOut(env).Style(Bad, "text")
+		if got := strings.Contains(stdout.String(), "\x1b"); got != test.want {
+			t.Errorf("%d columns, %s: got %q, want colours: %v", test.width, test.variable, stdout, test.want)
+		}
+	}
+}
+
+// FuzzOutput: no control character of a text reaches the terminal, and JSON is the same
+// value as before.
+func FuzzOutput(f *testing.F) {
+	f.Add("\x1b[2J\u202e\u009b\x7f\r\b plain")
+	f.Add("\xff\xfe \U000e0041 ä日")
+	f.Fuzz(func(t *testing.T, text string) {
+		env, stdout, stderr := newEnv(60, "NO_COLOR=1")
+		out := NewOut(env)
+		out.Printf("%s\n", text)
+		out.Style(Bad, text)
+		out.Table(&Table{Headings: []string{"A", "B"}, Rows: [][]Cell{{{Text: text}, {Text: text}}}})
+		(&Error{Exit: Failed, Message: text, Cure: text}).Print(stderr, false)
+		(&Error{Exit: Failed, Message: text, Cure: text}).Print(stderr, true)
+		from := stdout.Len()
+		if err := out.JSON(map[string]string{"text": text}); err != nil {
+			t.Fatal(err)
+		}
+		var back, want map[string]string
+		data, _ := json.Marshal(map[string]string{"text": text})
+		if err := errors.Join(json.Unmarshal(stdout.Bytes()[from:], &back), json.Unmarshal(data, &want)); err != nil {
+			t.Fatal(err)
+		}
+		if back["text"] != want["text"] {
+			t.Errorf("got %q back, want %q", back["text"], want["text"])
+		}
+		for _, r := range stdout.String() + stderr.String() {
+			if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e {
+				t.Errorf("%q reached the terminal as %U", text, r)
+			}
+		}
+	})
+}
+
+func TestExplain(t *testing.T) {
+	interrupted, cancel := context.WithCancelCause(t.Context())
+	cancel(&SignalError{Signal: syscall.SIGINT})
+	for _, test := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want Exit
+	}{
+		{"of its own", t.Context(), &Error{Exit: NotFound}, NotFound},
+		{"another", t.Context(), errors.New("x"), Failed},
+		{"a closed pipe", t.Context(), syscall.EPIPE, PipeClosed},
+		{"interrupted", interrupted, &Error{Exit: NotSent}, Interrupted},
+	} {
+		if got := Explain(test.ctx, test.err).Exit; got != test.want {
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestExitsDiffer(t *testing.T) {
+	codes := map[string]Exit{}
+	last := Exit(-1)
+	for _, i := range Exits() {
+		if i.Exit <= last {
+			t.Errorf("got %d behind %d, want growing numbers", i.Exit, last)
+		}
+		if other, ok := codes[i.Code]; ok {
+			t.Errorf("got the code %q for %d and %d", i.Code, other, i.Exit)
+		}
+		codes[i.Code], last = i.Exit, i.Exit
+	}
+}
+
+func TestSpinner(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		width int
+		wait  time.Duration
+		json  bool
+		want  bool
+	}{
+		{"slow", 40, 2 * time.Second, false, true},
+		{"quick", 40, 900 * time.Millisecond, false, false},
+		{"no terminal", 0, 2 * time.Second, false, false},
+		{"JSON", 40, 2 * time.Second, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				env, _, stderr := newEnv(test.width)
+				out := NewOut(env)
+				out.AsJSON = test.json
+				s := out.Spin("asking \x1b")
+				time.Sleep(test.wait)
+				s.Say("still")
+				s.End()
+				s.End()
+				got := stderr.String()
+				if shown := strings.Contains(got, "asking <U+001B>"); shown != test.want {
+					t.Errorf("got %q, want a spinner: %v", got, test.want)
+				}
+				if got != "" && !strings.HasSuffix(got, "\r\x1b[K") {
+					t.Errorf("got %q, want that it ends with an empty line", got)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// An Error is why a command ends with another exit than OK.
+type Error struct {
+	Exit    Exit
+	Message string // what went wrong, one sentence without an end
+	Server  string // name of the server that it is about; may be empty
+	Cure    string // what the user can do, such as a command to run; may be empty
+	Err     error  // the reason; may be nil
+	// Shown says that the output of the command tells it all already: only the exit counts.
+	Shown bool
+}
+
+// Error returns the message and the cure.
+func (e *Error) Error() string {
+	if e.Cure == "" {
+		return e.Message
+	}
+	return e.Message + ": " + e.Cure
+}
+
+// Unwrap returns e.Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// UsageError returns an error for a command line that is not right.
+func UsageError(format string, args ...any) *Error {
+	return &Error{Exit: Usage, Message: fmt.Sprintf(format, args...)}
+}
+
+// A SignalError is the cause of a context that ended with a signal.
+type SignalError struct {
+	Signal syscall.Signal
+}
+
+// Error names the signal.
+func (e *SignalError) Error() string { return e.Signal.String() }
+
+// exit returns the exit of a program that ended with the signal.
+func (e *SignalError) exit() Exit { return Exit(128 + int(e.Signal)) }
+
+// Explain returns the Error in the chain of err or, if there is none, makes one for a
+// failure that any command can have. The context is that of the command.
+func Explain(ctx context.Context, err error) *Error {
+	var ended *SignalError
+	if errors.As(context.Cause(ctx), &ended) {
+		return &Error{Exit: ended.exit(), Message: ended.Error(), Err: err}
+	}
+	if explained, ok := errors.AsType[*Error](err); ok {
+		return explained
+	}
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		return &Error{Exit: PipeClosed, Message: "the reader of the output went away", Err: err, Shown: true}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Exit: Failed, Message: "it took longer than --timeout allows", Cure: "give it more time", Err: err}
+	}
+	return &Error{Exit: Failed, Message: err.Error(), Err: err}
+}
+
+// Print writes the error as one line, or as JSON: an object with the member error.
+func (e *Error) Print(w io.Writer, asJSON bool) {
+	if !asJSON {
+		if !e.Shown {
+			fmt.Fprintln(w, "mcpbelt: "+plain.Line(e.Error()))
+		}
+		return
+	}
+	type object struct {
+		Code    string `json:"code"`
+		Exit    Exit   `json:"exit"`
+		Message string `json:"message"`
+		Server  string `json:"server,omitempty"`
+		Cure    string `json:"cure,omitempty"`
+	}
+	data, err := json.Marshal(map[string]object{"error": {e.Exit.Code(), e.Exit, plain.Line(e.Message), e.Server, e.Cure}})
+	if err == nil {
+		fmt.Fprintf(w, "%s\n", visible(data))
+	}
+}

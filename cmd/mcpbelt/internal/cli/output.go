@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// An Out writes what a command has found to standard output. Everything that it writes
+// as text is made safe for a terminal: control characters are shown as their numbers.
+// It is not safe for concurrent use.
+type Out struct {
+	// AsJSON says that the output is for a program: the flag --json.
+	AsJSON bool
+
+	env *Env
+	err error // the first of a write
+}
+
+// NewOut returns the output of a command.
+func NewOut(env *Env) *Out { return &Out{env: env} }
+
+// Err returns the first error of a write.
+func (o *Out) Err() error { return o.err }
+
+// Printf writes text.
+func (o *Out) Printf(format string, args ...any) { o.write(plain.Text(fmt.Sprintf(format, args...))) }
+
+// JSON writes a value as indented JSON. Characters that could deceive a reader are
+// written as escapes.
+func (o *Out) JSON(value any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(value); err != nil {
+		return err
+	}
+	o.write(string(visible(b.Bytes())))
+	return o.err
+}
+
+// Style writes text in a style, where the terminal has colours.
+func (o *Out) Style(s Style, text string) { o.write(o.styled(s, plain.Text(text))) }
+
+// Width returns how many columns there are; 0 without a terminal, where lines may be of
+// any length.
+func (o *Out) Width() int {
+	if !o.env.OutTerminal {
+		return 0
+	}
+	return o.env.Width
+}
+
+func (o *Out) write(text string) {
+	if o.err == nil {
+		_, o.err = o.env.Stdout.Write([]byte(text))
+	}
+}
+
+// A Style says what a text means.
+type Style int
+
+// The styles.
+const (
+	Normal Style = iota
+	Heading
+	Good
+	Warning
+	Bad
+	Faint
+)
+
+// styled puts the sequences of a style around text that is safe.
+func (o *Out) styled(s Style, text string) string {
+	if s == Normal || !o.env.OutTerminal || !o.env.colors() || strings.TrimSpace(text) == "" {
+		return text
+	}
+	style := lipgloss.NewStyle()
+	switch s {
+	case Heading:
+		style = style.Bold(true)
+	case Good:
+		style = style.Foreground(lipgloss.Green)
+	case Warning:
+		style = style.Foreground(lipgloss.Yellow)
+	case Bad:
+		style = style.Foreground(lipgloss.Red)
+	case Faint:
+		style = style.Faint(true)
+	}
+	return style.Inline(true).Render(text)
+}
+
+// visible replaces in JSON, which has them in strings only, characters that could
+// deceive a reader at a terminal.
+func visible(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for len(data) > 0 {
+		r, size := utf8.DecodeRune(data)
+		char := string(data[:size])
+		switch {
+		case r < utf8.RuneSelf && r != 0x7f || plain.Text(char) == char:
+			out = append(out, char...)
+		case r > 0xffff:
+			r -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		data = data[size:]
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"charm.land/lipgloss/v2"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// A Cell is one field of a table.
+type Cell struct {
+	Text  string
+	Style Style
+}
+
+// A Table is rows of cells under headings. At a terminal it fits the width: long cells
+// are cut, and where even that does not help each row becomes a block of lines. Without
+// a terminal nothing is cut.
+type Table struct {
+	Headings []string
+	Rows     [][]Cell
+}
+
+// Add adds a row of plain cells.
+func (t *Table) Add(texts ...string) {
+	row := make([]Cell, len(texts))
+	for i, text := range texts {
+		row[i].Text = text
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+const (
+	gap       = 2  // columns between cells
+	narrowest = 10 // columns that a cell is cut to at least
+)
+
+// Table writes a table. One without rows writes nothing.
+func (o *Out) Table(t *Table) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	widths := make([]int, len(t.Headings))
+	for i, h := range t.Headings {
+		widths[i] = lipgloss.Width(h)
+	}
+	rows := make([][]Cell, len(t.Rows))
+	for r, row := range t.Rows {
+		rows[r] = slices.Clone(row)
+		for i := range rows[r] {
+			rows[r][i].Text = plain.Line(row[i].Text)
+			widths[i] = max(widths[i], lipgloss.Width(rows[r][i].Text))
+		}
+	}
+	if !shrink(widths, o.Width()) {
+		o.blocks(t.Headings, rows)
+		return
+	}
+	headings := make([]Cell, len(t.Headings))
+	for i, h := range t.Headings {
+		headings[i] = Cell{h, Heading}
+	}
+	for _, row := range append([][]Cell{headings}, rows...) {
+		var line strings.Builder
+		for i, cell := range row {
+			text := cut(cell.Text, widths[i])
+			line.WriteString(o.styled(cell.Style, text))
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-lipgloss.Width(text)+gap))
+			}
+		}
+		o.write(strings.TrimRight(line.String(), " ") + "\n")
+	}
+}
+
+// blocks writes each row as lines of a heading and a cell.
+func (o *Out) blocks(headings []string, rows [][]Cell) {
+	for r, row := range rows {
+		if r > 0 {
+			o.write("\n")
+		}
+		for i, cell := range row {
+			if cell.Text == "" {
+				continue
+			}
+			if i == 0 {
+				o.write(o.styled(Heading, cut(cell.Text, o.Width())) + "\n")
+				continue
+			}
+			label := "  " + strings.ToLower(headings[i]) + ": "
+			lines := wrap(cell.Text, max(o.Width()-len(label), narrowest))
+			for l, text := range lines {
+				if l > 0 {
+					label = strings.Repeat(" ", len(label))
+				}
+				o.write(label + o.styled(cell.Style, text) + "\n")
+			}
+		}
+	}
+}
+
+// shrink makes columns narrower until a line has at most width columns, the widest
+// first, and reports whether that is possible. A width of 0 is no limit.
+func shrink(widths []int, width int) bool {
+	if width == 0 {
+		return true
+	}
+	total := gap * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for total > width {
+		widest := 0
+		for i, w := range widths {
+			if w > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= narrowest {
+			return false
+		}
+		widths[widest]--
+		total--
+	}
+	return true
+}
+
+// cut cuts text to a number of columns, with an ellipsis if anything is lost.
+func cut(text string, width int) string {
+	if width <= 0 || lipgloss.Width(text) <= width {
+		return text
+	}
+	used := 0
+	for i, r := range text {
+		w := lipgloss.Width(string(r))
+		if used+w > width-1 {
+			return text[:i] + "…"
+		}
+		used += w
+	}
+	return text
+}
+
+// wrap breaks text into lines of at most width columns, between words where it can.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+		case lipgloss.Width(line)+1+lipgloss.Width(word) <= width:
+			line += " " + word
+			continue
+		default:
+			lines = append(lines, line)
+		}
+		for lipgloss.Width(word) > width {
+			end, used := 0, 0
+			for i, r := range word {
+				w := lipgloss.Width(string(r))
+				if used+w > width && i > 0 {
+					break
+				}
+				end, used = i+utf8.RuneLen(r), used+w
+			}
+			lines = append(lines, word[:end])
+			word = word[end:]
+		}
+		line = word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

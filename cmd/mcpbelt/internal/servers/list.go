@@ -1,0 +1,216 @@
+// Package servers has the commands about configured servers: which there are, what is
+// wrong with one, and changes of the config files.
+package servers
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// Commands returns the commands about servers.
+func Commands(b *belt.Belt) []*cobra.Command {
+	return []*cobra.Command{listCommand(b)}
+}
+
+// A listing is a server in the output of list.
+type listing struct {
+	Name        string       `json:"name"`
+	Title       string       `json:"title,omitempty"` // as written, if that is another one
+	Description string       `json:"description,omitempty"`
+	Transport   string       `json:"transport,omitempty"`
+	Status      string       `json:"status"`
+	Scope       config.Scope `json:"scope,omitempty"`
+	File        string       `json:"file"`
+	Line        int          `json:"line,omitempty"`
+	Client      string       `json:"client,omitempty"`
+	HiddenBy    string       `json:"hiddenBy,omitempty"` // file:line of the entry that counts
+	Tools       *int         `json:"tools,omitempty"`    // with --live, if the server is ready
+	Error       string       `json:"error,omitempty"`
+	Exit        string       `json:"exit,omitempty"` // with --live: the code of the error
+	server      *config.Server
+}
+
+// The values of listing.Status without --live; with it those of host.Stage, and "failed".
+const (
+	statusConfigured = "configured"
+	statusDisabled   = "disabled"
+	statusInvalid    = "invalid"
+	statusHidden     = "hidden"
+	statusFailed     = "failed"
+)
+
+func listCommand(b *belt.Belt) *cobra.Command {
+	var live, all bool
+	cmd := &cobra.Command{
+		Use:   "list [SERVER...]",
+		Short: "List the configured servers",
+		Long: `List shows which servers are configured, and where. It starts nothing and connects to
+nothing, unless --live says so: then each server is started, asked for its tools, and
+ended, at most 8 at a time. A server that fails does not make list fail.
+
+The project's files come first (.mcp.json and those of other programs, then .mcprc),
+then the user's: our own, and those of other programs. Of entries of one name the
+first one counts; --all shows the others, too.`,
+		Example: `  mcpbelt list
+  mcpbelt list --live
+  mcpbelt list --json notes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			rows, err := listings(c, args, all)
+			if err != nil {
+				return err
+			}
+			if live {
+				if err := ask(cmd, b, c, rows); err != nil {
+					return err
+				}
+			}
+			return show(b, c, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&live, "live", false, "start the servers, and say how each does")
+	cmd.Flags().BoolVar(&all, "all", false, "show entries that are hidden by others of their name, too")
+	return cmd
+}
+
+// listings returns what is known of the servers of the given names, or of all, without
+// asking them.
+func listings(c *belt.Catalog, names []string, all bool) ([]*listing, error) {
+	servers := c.Servers
+	if len(names) > 0 {
+		servers = nil
+		for _, name := range names {
+			s, err := c.Find(name)
+			if err != nil {
+				return nil, err
+			}
+			servers = append(servers, s)
+		}
+	}
+	var rows []*listing
+	for _, s := range servers {
+		rows = append(rows, listingOf(c, s))
+	}
+	for _, hidden := range c.Shadowed {
+		if all && len(names) == 0 {
+			row := listingOf(c, hidden.Server)
+			row.Status, row.HiddenBy = statusHidden, hidden.By.Source.String()
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+func listingOf(c *belt.Catalog, s *config.Server) *listing {
+	row := &listing{
+		Name: s.Name, Description: s.Description, Transport: s.Transport, Status: statusConfigured,
+		Scope: s.Source.Scope, File: s.Source.File, Line: s.Source.Line, Client: c.Client(s.Source.File), server: s,
+	}
+	if s.Title != s.Name {
+		row.Title = s.Title
+	}
+	switch {
+	case !s.Enabled:
+		row.Status = statusDisabled
+	case s.Err != nil:
+		row.Status, row.Error = statusInvalid, s.MaskError(s.Err)
+	}
+	return row
+}
+
+// ask starts the servers of the rows that can be, and adds how each does.
+func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) error {
+	var servers []*config.Server
+	of := map[*config.Server]*listing{}
+	for _, row := range rows {
+		if row.Status == statusConfigured {
+			servers = append(servers, row.server)
+			of[row.server] = row
+		}
+	}
+	h, err := b.Open(cmd.Context(), c, servers, nil)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking " + strconv.Itoa(len(servers)) + " servers")
+	defer spinner.End()
+	return belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, status host.Status, err error) {
+		row := of[s]
+		row.Status = string(status.Stage)
+		if status.Stage == host.StageReady {
+			row.Tools = &status.Tools
+		}
+		if err != nil {
+			row.Status, row.Error = statusFailed, err.Error()
+			if e, ok := errors.AsType[*cli.Error](err); ok {
+				row.Exit = e.Exit.Code()
+			}
+		}
+	})
+}
+
+// show writes the rows.
+func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
+	if b.Out.AsJSON {
+		output := struct {
+			Servers  []*listing `json:"servers"`
+			Problems []string   `json:"problems,omitempty"` // files that cannot be read
+		}{Servers: append([]*listing{}, rows...)}
+		for _, p := range c.Problems {
+			output.Problems = append(output.Problems, p.Error())
+		}
+		return b.Out.JSON(output)
+	}
+	t := &cli.Table{Headings: []string{"NAME", "STATUS", "TRANSPORT", "TOOLS", "FROM"}}
+	for _, row := range rows {
+		tools := ""
+		if row.Tools != nil {
+			tools = strconv.Itoa(*row.Tools)
+		}
+		from := row.File
+		if row.Client != "" {
+			from = row.Client + ", " + string(row.Scope)
+		}
+		t.Rows = append(t.Rows, []cli.Cell{{Text: row.Name}, {Text: row.Status, Style: styleOf(row.Status)}, {Text: row.Transport}, {Text: tools}, {Text: from, Style: cli.Faint}})
+	}
+	b.Out.Table(t)
+	for _, row := range rows {
+		if row.Error != "" {
+			b.Out.Style(cli.Bad, row.Name+": "+row.Error)
+			b.Out.Printf("\n")
+		}
+	}
+	if len(rows) == 0 {
+		b.Out.Printf("No servers are configured. Add one: mcpbelt add NAME -- COMMAND\n")
+	}
+	for _, p := range c.Problems {
+		b.Out.Style(cli.Warning, "cannot be read: "+p.Error())
+		b.Out.Printf("\n")
+	}
+	return nil
+}
+
+func styleOf(status string) cli.Style {
+	switch status {
+	case string(host.StageReady):
+		return cli.Good
+	case statusInvalid, statusFailed:
+		return cli.Bad
+	case statusDisabled, statusHidden:
+		return cli.Faint
+	case string(host.StageLogin), string(host.StageNotAllowed), string(host.StageQuarantined):
+		return cli.Warning
+	}
+	return cli.Normal
+}

@@ -1,0 +1,121 @@
+// Package testserver is an MCP server for the tests of mcpbelt, over standard input and
+// output or HTTP. What it does well or badly is said by flags.
+package testserver
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A config says how a server behaves.
+type config struct {
+	name     string
+	mark     string        // file to which a line is added when the server starts
+	describe string        // file with the description of the tool echo
+	exit     string        // written to standard error before the server ends at once
+	hang     bool          // never answers
+	noise    bool          // writes what is no message to standard output
+	evil     bool          // has control sequences in what it says
+	invalid  bool          // has a tool with a schema that the gate does not let in
+	many     int           // further tools
+	delay    time.Duration // before the server begins
+	status   int           // HTTP status of every answer
+}
+
+func parse(args []string) (*config, error) {
+	c := &config{}
+	f := flag.NewFlagSet("testserver", flag.ContinueOnError)
+	f.StringVar(&c.name, "name", "testserver", "")
+	f.StringVar(&c.mark, "mark", "", "")
+	f.StringVar(&c.describe, "describe", "", "")
+	f.StringVar(&c.exit, "exit", "", "")
+	f.BoolVar(&c.hang, "hang", false, "")
+	f.BoolVar(&c.noise, "noise", false, "")
+	f.BoolVar(&c.evil, "evil", false, "")
+	f.BoolVar(&c.invalid, "invalid", false, "")
+	f.IntVar(&c.many, "many", 0, "")
+	f.DurationVar(&c.delay, "delay", 0, "")
+	f.IntVar(&c.status, "status", 0, "")
+	return c, f.Parse(args)
+}
+
+// Main runs the server over standard input and output and returns its exit.
+func Main(args []string) int {
+	c, err := parse(args)
+	if err != nil {
+		return 2
+	}
+	if c.mark != "" {
+		f, err := os.OpenFile(c.mark, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return 1
+		}
+		fmt.Fprintln(f, "started", os.Getpid())
+		f.Close()
+	}
+	time.Sleep(c.delay)
+	switch {
+	case c.exit != "":
+		fmt.Fprintln(os.Stderr, c.exit)
+		return 1
+	case c.noise:
+		fmt.Println("Welcome to the server!")
+	case c.hang:
+		var b [1]byte
+		for _, err := os.Stdin.Read(b[:]); err == nil; _, err = os.Stdin.Read(b[:]) {
+		}
+		return 0
+	}
+	if err := c.server().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// Handler returns the server over streamable HTTP, at any path.
+func Handler(args []string) (http.Handler, error) {
+	c, err := parse(args)
+	if err != nil {
+		return nil, err
+	}
+	if c.status != 0 {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(c.status) }), nil
+	}
+	s := c.server()
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil), nil
+}
+
+type textInput struct {
+	Text string `json:"text" jsonschema:"what is written"`
+}
+
+func (c *config) server() *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: c.name, Version: "1.2.3"}, nil)
+	echo := "Echo a text"
+	if c.describe != "" {
+		if data, err := os.ReadFile(c.describe); err == nil {
+			echo = string(data)
+		}
+	}
+	if c.evil {
+		echo = "Echo \x1b[31mred\x1b]0;title\a \u202eabc\u009b2J\x7f"
+	}
+	answer := func(_ context.Context, _ *mcp.CallToolRequest, in textInput) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
+	}
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: echo, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, answer)
+	mcp.AddTool(s, &mcp.Tool{Name: "write", Description: "Write a text"}, answer)
+	if c.invalid {
+		s.AddTool(&mcp.Tool{Name: "odd", Description: "Odd", InputSchema: map[string]any{"type": "object", "$ref": "https://example.com/schema.json"}}, nil)
+	}
+	for i := range c.many {
+		mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("tool%03d", i), Description: "One of many"}, answer)
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+// Package tools has the commands about the tools of servers.
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// Commands returns the commands about tools.
+func Commands(b *belt.Belt) []*cobra.Command {
+	return []*cobra.Command{toolsCommand(b)}
+}
+
+// An offer is what a server offers, in the output of tools.
+type offer struct {
+	Server string `json:"server"`
+	Tools  []tool `json:"tools"`
+	Error  string `json:"error,omitempty"` // why the server could not be asked
+	Exit   string `json:"exit,omitempty"`  // the code of that
+	err    error
+}
+
+// A tool is one of them.
+type tool struct {
+	Name        string          `json:"name"`           // what it is called here
+	Tool        string          `json:"tool,omitempty"` // what its server calls it
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+	ReadOnly    bool            `json:"readOnly"`         // the server says that it changes nothing
+	State       string          `json:"state"`            // listed, quarantined or rejected
+	Reason      string          `json:"reason,omitempty"` // why it is not listed
+}
+
+func toolsCommand(b *belt.Belt) *cobra.Command {
+	var brief bool
+	cmd := &cobra.Command{
+		Use:   "tools [SERVER|URL...] [-- COMMAND ARG...]",
+		Short: "List the tools of servers",
+		Long: `Tools starts the named servers, or all that are configured and switched on, asks
+each for its tools, and ends it, at most 8 at a time. A server can be the name of a
+configured one, a URL, or a command behind --.
+
+If a server that was named cannot be asked, the exit says why. Of all servers one
+that fails is told of, and the others are listed.`,
+		Example: `  mcpbelt tools
+  mcpbelt tools notes
+  mcpbelt tools --brief notes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			if err != nil {
+				return err
+			}
+			offers, err := read(cmd, b, c, servers)
+			if err != nil {
+				return err
+			}
+			if err := show(b, offers, brief); err != nil {
+				return err
+			}
+			var failed []error
+			for _, o := range offers {
+				if o.err != nil {
+					failed = append(failed, o.err)
+				}
+			}
+			return b.Failed(failed, len(args) > 0)
+		},
+	}
+	cmd.Flags().BoolVar(&brief, "brief", false, "one line for each tool, with its parameters")
+	return cmd
+}
+
+// read asks the servers for their tools, and returns the answers in the order of the
+// servers.
+func read(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]*offer, error) {
+	h, err := b.Open(cmd.Context(), c, servers, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking for tools")
+	defer spinner.End()
+	offers := make([]*offer, len(servers))
+	err = belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, status host.Status, err error) {
+		o := &offer{Server: s.Name, Tools: []tool{}, err: err}
+		offers[slices.Index(servers, s)] = o
+		if err != nil {
+			o.Error = err.Error()
+			if e, ok := errors.AsType[*cli.Error](err); ok {
+				o.Exit = e.Exit.Code()
+			}
+			return
+		}
+		o.add(h.Registry().Snapshot(), status)
+	})
+	return offers, err
+}
+
+// add adds what the registry has of the server.
+func (o *offer) add(snapshot *registry.Snapshot, status host.Status) {
+	for _, t := range snapshot.Tools() {
+		if d := t.Definition(); d.Origin.Server == o.Server {
+			o.Tools = append(o.Tools, toolOf(d, "listed", ""))
+		}
+	}
+	for _, q := range snapshot.Quarantined() {
+		if q.Tool.Origin.Server == o.Server {
+			o.Tools = append(o.Tools, toolOf(q.Tool, "quarantined", string(q.Change.Kind)))
+		}
+	}
+	for _, r := range status.Rejected {
+		o.Tools = append(o.Tools, tool{Name: r.Name, State: "rejected", Reason: r.Err.Error()})
+	}
+}
+
+func toolOf(d *registry.Definition, state, reason string) tool {
+	return tool{
+		Name: d.Name, Tool: d.Origin.Tool, Title: d.Title, Description: d.Description, InputSchema: d.InputSchema,
+		ReadOnly: d.Hints().ReadOnly, State: state, Reason: reason,
+	}
+}
+
+// show writes the offers.
+func show(b *belt.Belt, offers []*offer, brief bool) error {
+	if b.Out.AsJSON {
+		return b.Out.JSON(map[string]any{"servers": append([]*offer{}, offers...)})
+	}
+	first := true
+	for _, o := range offers {
+		switch {
+		case o.err != nil:
+		case brief:
+			for _, t := range o.Tools {
+				b.Out.Printf("%s%s%s\n", t.Name, toolbrief.Signature(t.InputSchema), t.held(" "))
+			}
+		default:
+			if !first {
+				b.Out.Printf("\n")
+			}
+			first = false
+			b.Out.Style(cli.Heading, o.Server+": "+plain.Number(len(o.Tools), "tool"))
+			b.Out.Printf("\n")
+			table := &cli.Table{Headings: []string{"NAME", "DESCRIPTION"}}
+			for _, t := range o.Tools {
+				line, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+				table.Add(t.Name, strings.TrimSpace(t.held("")+" "+line))
+			}
+			b.Out.Table(table)
+		}
+	}
+	return nil
+}
+
+// held says behind a text why the tool is not listed; it is empty if it is.
+func (t tool) held(before string) string {
+	if t.State == "listed" {
+		return ""
+	}
+	return before + "(" + t.State + ": " + t.Reason + ")"
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+)
+
+const (
+	page      = "../../docs/cli.md"
+	pageBegin = "<!-- Written by go test ./cmd/mcpbelt -update from the program. -->\n"
+	pageEnd   = "<!-- End of what the program writes. -->\n"
+)
+
+// commands returns the commands that help lists, those below others included.
+func commands(cmd *cobra.Command) []*cobra.Command {
+	var list []*cobra.Command
+	for _, c := range cmd.Commands() {
+		if c.Runnable() && !c.Hidden && c.Name() != "help" {
+			list = append(list, c)
+		}
+		list = append(list, commands(c)...)
+	}
+	return list
+}
+
+// newRoot returns the root command for tests that only look at it.
+func newRoot() *cobra.Command {
+	return root.Command(belt.New(&cli.Env{Lookup: func(string) (string, bool) { return "", false }}))
+}
+
+// TestPage keeps what the page of the command line has of the program.
+func TestPage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| command | what it does |\n|---|---|\n")
+	for _, c := range commands(newRoot()) {
+		use := strings.TrimPrefix(c.Parent().CommandPath()+" "+c.Use, "mcpbelt ")
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(use, "|", `\|`), c.Short)
+	}
+	b.WriteString("\n## Exits\n\n" + cli.ExitTable())
+	data, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), pageBegin)
+	got, after, ended := strings.Cut(rest, pageEnd)
+	if !ok || !ended {
+		t.Fatalf("%s lacks the marks of what the program writes", page)
+	}
+	if got == b.String() {
+		return
+	}
+	if !*updateScripts {
+		t.Fatalf("%s is not what the program says: run go test . -run TestPage -update", page)
+	}
+	if err := os.WriteFile(page, []byte(before+pageBegin+b.String()+pageEnd+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestExamples runs the examples in the help of each command: they end with the exit
+// that a comment names, and with 0 without one. They have the servers notes, a local
+// one, and docs, which is switched off.
+func TestExamples(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range append(commands(newRoot()), newRoot()) {
+		if c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for line := range strings.Lines(c.Example) {
+			line = strings.TrimSpace(line)
+			t.Run(line, func(t *testing.T) { runExample(t, program, line) })
+		}
+	}
+}
+
+func runExample(t *testing.T, program, line string) {
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home")
+	project := filepath.Join(dir, "project")
+	files := map[string]string{
+		filepath.Join(home, ".config", "mcpbelt", "mcp.json"): `{"mcpServers": {
+	"notes": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "1"}},
+	"docs": {"url": "https://example.com/mcp", "disabled": true}
+}}`,
+		filepath.Join(project, "servers.json"): `{"mcpServers": {"files": {"command": "files-server"}}}`,
+	}
+	for path, text := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command, comment, _ := strings.Cut(line, "#")
+	want := 0
+	if comment != "" {
+		if _, err := fmt.Sscanf(comment, " exit %d", &want); err != nil {
+			want = 0
+		}
+	}
+	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
+	var stdout, stderr bytes.Buffer
+	env := &cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
+		Dir:    project, StateDir: filepath.Join(home, "state"), Now: time.Now,
+	}
+	fields := strings.Fields(command)
+	if fields[0] != "mcpbelt" {
+		t.Fatalf("got the example %q, want a command line of mcpbelt", line)
+	}
+	if got := root.Run(t.Context(), env, unquote(fields[1:])); got != want {
+		t.Errorf("%s: got the exit %d, want %d; stdout: %s\nstderr: %s", line, got, want, &stdout, &stderr)
+	}
+}
+
+// unquote takes the quotes of a shell away from words without blanks.
+func unquote(words []string) []string {
+	for i, w := range words {
+		words[i] = strings.ReplaceAll(strings.ReplaceAll(w, "'", ""), `"`, "")
+	}
+	return words
+}

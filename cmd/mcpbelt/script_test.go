@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/testserver"
+)
+
+var updateScripts = flag.Bool("update", false, "rewrite the golden parts of the scripts, and what docs/cli.md has of the program")
+
+// serverMode is the variable of the environment with which the test program is a server.
+const serverMode = "MCPBELT_TEST_SERVER"
+
+// A testRun runs the tests and returns the exit of the test program.
+type testRun func() int
+
+func (run testRun) Run() int { return run() }
+
+// TestMain makes this program itself mcpbelt, and the server of the scripts: scripts
+// run both as processes of their own.
+func TestMain(m *testing.M) {
+	if os.Getenv(serverMode) != "" {
+		os.Exit(testserver.Main(nil))
+	}
+	run := func() int {
+		code := m.Run()
+		if err := goleak.Find(); err != nil && code == 0 {
+			fmt.Fprintln(os.Stderr, "goleak:", err)
+			return 1
+		}
+		return code
+	}
+	testscript.Main(testRun(run), map[string]func(){
+		"mcpbelt":    func() { os.Exit(root.Main()) },
+		"pty":        func() { os.Exit(runAtTerminal(os.Args[1:])) },
+		"testserver": func() { os.Exit(testserver.Main(os.Args[1:])) },
+	})
+}
+
+// TestScripts runs testdata/script. Beside the commands of testscript there are:
+//
+//	exits N mcpbelt ARG...     run a command that must end with the status N
+//	httpserver NAME FLAG...    start a server over HTTP that ends with the script, and set
+//	                           the variable NAME to its URL
+//
+// and the program pty, which runs a command at a terminal, by default of 80 columns:
+//
+//	exec pty [-cols N] [-stdin FILE] mcpbelt ARG...
+//
+// What the command shows, on both outputs, is the standard output of pty, and its exit
+// that of pty.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *updateScripts,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			e.Setenv("USERPROFILE", home)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(home, ".local", "state"))
+			e.Setenv("TERM", "xterm-256color")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
+			return os.MkdirAll(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "httpserver": startHTTPServer,
+		},
+	})
+}
+
+// exits runs a program that must end with a status.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits N PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("got the exit %d, want %d", got, want)
+	}
+}
+
+// runAtTerminal runs a program with a terminal as its input and outputs, writes what it
+// shows to standard output, and returns its exit.
+func runAtTerminal(args []string) int {
+	flags := flag.NewFlagSet("pty", flag.ExitOnError)
+	cols := flags.Int("cols", 80, "columns of the terminal")
+	stdin := flags.String("stdin", "", "a `file` that is typed")
+	_ = flags.Parse(args)
+	cmd := exec.Command(flags.Arg(0), flags.Args()[1:]...)
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: uint16(*cols)})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 255
+	}
+	defer terminal.Close()
+	if *stdin != "" {
+		typed, err := os.ReadFile(*stdin)
+		if err == nil {
+			_, err = terminal.Write(typed)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 255
+		}
+	}
+	var shown bytes.Buffer
+	_, _ = io.Copy(&shown, terminal) // ends with an error when the program has ended
+	fmt.Print(strings.ReplaceAll(shown.String(), "\r\n", "\n"))
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode()
+}
+
+// startHTTPServer starts a test server over HTTP in this process.
+func startHTTPServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: httpserver NAME FLAG...")
+	}
+	handler, err := testserver.Handler(args[1:])
+	ts.Check(err)
+	server := httptest.NewServer(handler)
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL+"/mcp")
+}
