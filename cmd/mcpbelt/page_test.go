@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,13 +107,8 @@ func runExample(t *testing.T, program, line string) {
 			t.Fatal(err)
 		}
 	}
-	command, comment, _ := strings.Cut(line, "#")
-	want := 0
-	if comment != "" {
-		if _, err := fmt.Sscanf(comment, " exit %d", &want); err != nil {
-			want = 0
-		}
-	}
+	command, comment, _ := strings.Cut(line, "# exit ")
+	want, _ := strconv.Atoi(comment)
 	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
 	var stdout, stderr bytes.Buffer
 	env := &cli.Env{
@@ -120,19 +116,11 @@ func runExample(t *testing.T, program, line string) {
 		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
 		Dir:    project, StateDir: filepath.Join(home, "state"), Now: time.Now,
 	}
-	fields := strings.Fields(command)
-	if fields[0] != "mcpbelt" {
+	words, err := cli.SplitWords(command)
+	if err != nil || words[0] != "mcpbelt" {
 		t.Fatalf("got the example %q, want a command line of mcpbelt", line)
 	}
-	if got := root.Run(t.Context(), env, unquote(fields[1:])); got != want {
+	if got := root.Run(t.Context(), env, words[1:]); got != want {
 		t.Errorf("%s: got the exit %d, want %d; stdout: %s\nstderr: %s", line, got, want, &stdout, &stderr)
 	}
-}
-
-// unquote takes the quotes of a shell away from words without blanks.
-func unquote(words []string) []string {
-	for i, w := range words {
-		words[i] = strings.ReplaceAll(strings.ReplaceAll(w, "'", ""), `"`, "")
-	}
-	return words
 }

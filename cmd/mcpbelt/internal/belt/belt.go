@@ -72,7 +72,7 @@ type Catalog struct {
 // the problems.
 func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 	if b.ConfigFile != "" {
-		c, err := config.Load(ctx, b.abs(b.ConfigFile), &config.Options{Lookup: b.Env.Lookup})
+		c, err := config.Load(ctx, b.Abs(b.ConfigFile), &config.Options{Lookup: b.Env.Lookup})
 		if err != nil {
 			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
 		}

@@ -40,9 +40,9 @@ func (b *Belt) LedgerPath(c *Catalog) string {
 	case b.NoLedger:
 		return ""
 	case b.LedgerFile != "":
-		return b.abs(b.LedgerFile)
+		return b.Abs(b.LedgerFile)
 	case b.ConfigFile != "":
-		return filepath.Join(filepath.Dir(b.abs(b.ConfigFile)), name)
+		return filepath.Join(filepath.Dir(b.Abs(b.ConfigFile)), name)
 	}
 	if c != nil {
 		for _, s := range c.Servers {
@@ -89,8 +89,8 @@ func (b *Belt) home() string {
 	return ""
 }
 
-// abs returns a path of the command line as an absolute one.
-func (b *Belt) abs(path string) string {
+// Abs returns a path of the command line as an absolute one.
+func (b *Belt) Abs(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}

@@ -8,6 +8,8 @@ import (
 	"io"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -86,5 +88,17 @@ func (e *Error) Print(w io.Writer, asJSON bool) {
 	data, err := json.Marshal(map[string]object{"error": {e.Exit.Code(), e.Exit, plain.Line(e.Message), e.Server, e.Cure}})
 	if err == nil {
 		fmt.Fprintf(w, "%s\n", visible(data))
+	}
+}
+
+// Args returns a check that a command has from least to most arguments.
+func Args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		e := UsageError("the command is: %s", cmd.Parent().CommandPath()+" "+cmd.Use)
+		e.Cure = "see " + cmd.CommandPath() + " --help"
+		return e
 	}
 }

@@ -16,7 +16,9 @@ import (
 
 // Commands returns the commands about servers.
 func Commands(b *belt.Belt) []*cobra.Command {
-	return []*cobra.Command{listCommand(b)}
+	return []*cobra.Command{
+		listCommand(b), addCommand(b), getCommand(b), removeCommand(b), renameCommand(b), enableCommand(b), disableCommand(b),
+	}
 }
 
 // A listing is a server in the output of list.

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// CanAsk reports whether there is a user at a terminal who can be asked.
+func (o *Out) CanAsk() bool { return o.env.InTerminal && o.env.ErrTerminal && !o.AsJSON }
+
+// Confirm asks the user at the terminal a question that is answered with yes or no, and
+// reports whether they said yes. Only y and yes are a yes. If the context ends first the
+// error is its own; the goroutine that reads then ends with the process.
+func (o *Out) Confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprintf(o.env.Stderr, "%s [y/N] ", plain.Text(question))
+	answers := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(o.env.Stdin).ReadString('\n')
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(o.env.Stderr)
+		return false, ctx.Err()
+	case answer := <-answers:
+		return answer == "y" || answer == "yes", nil
+	}
+}

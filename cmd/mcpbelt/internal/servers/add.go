@@ -1,0 +1,171 @@
+package servers
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// An addition is what the command line of add says.
+type addition struct {
+	scope     string
+	command   string
+	transport string
+	env       []string
+	headers   []string
+}
+
+func addCommand(b *belt.Belt) *cobra.Command {
+	a := &addition{}
+	cmd := &cobra.Command{
+		Use:   "add NAME (URL | JSON | -) | add NAME -- COMMAND ARG...",
+		Short: "Add a server to a config file",
+		Long: `Add writes a server into a config file: the user's own, or with --scope the .mcp.json or
+the .mcprc of the folder, or the file of --config. Nothing is started.
+
+A local server is a command behind --, or all of it as one text with --command. A remote
+one is a URL. JSON is an entry as it stands in a file; - reads it from standard input.
+Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`,
+		Example: `  mcpbelt add files -- npx -y @modelcontextprotocol/server-filesystem .
+  mcpbelt add myserver --command="python -m my_mcp_server"
+  mcpbelt add github https://example.com/mcp --header 'Authorization:${GITHUB_AUTH}'
+  mcpbelt add local '{"command":"server","lazy":true}' --scope project`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := a.record(b, cmd, args)
+			if err != nil {
+				return err
+			}
+			scope, err := scopeFlag(a.scope)
+			if err != nil {
+				return err
+			}
+			file, note := b.ScopeFile(scope), ""
+			if b.ConfigFile != "" {
+				file, scope = b.Abs(b.ConfigFile), ""
+			}
+			if file == "" {
+				return &cli.Error{Exit: cli.Failed, Message: "there is no folder for the user's config file", Cure: "set HOME, or name a file with --config"}
+			}
+			if _, err := record.Add(cmd.Context(), openStore(file, scope, ""), r); err != nil {
+				return explain(r.Name, err)
+			}
+			if scope.NeedsApproval() {
+				note = "Before it starts its launch has to be allowed: mcpbelt allow " + r.ServerName()
+			}
+			return changed{"added", r.ServerName(), file, note}.show(b)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&a.scope, "scope", "user", "whose file: project, rc or user")
+	f.StringVar(&a.command, "command", "", "the command with its arguments as one text")
+	f.StringVar(&a.transport, "transport", "", "stdio, http, sse, auto or unix (default: as the entry shows)")
+	f.StringArrayVar(&a.env, "env", nil, "a variable of the server's environment, `NAME=value`; can be repeated")
+	f.StringArrayVar(&a.headers, "header", nil, "a header of each request, `Name:value`; can be repeated")
+	return cmd
+}
+
+// record returns the server that the command line describes.
+func (a *addition) record(b *belt.Belt, cmd *cobra.Command, args []string) (*record.Record, error) {
+	command := []string(nil)
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		args, command = args[:dash], args[dash:]
+	}
+	if len(args) == 0 {
+		return nil, cli.UsageError("add needs the name of the server")
+	}
+	r := &record.Record{}
+	ways := 0
+	if len(args) > 1 {
+		ways++
+		switch text := args[1]; {
+		case len(args) > 2:
+			return nil, cli.UsageError("there is more than a name and a URL: write a command behind --")
+		case text == "-" || strings.HasPrefix(text, "{"):
+			if err := a.readJSON(b, text, r); err != nil {
+				return nil, err
+			}
+		default:
+			r.URL = text
+		}
+	}
+	if a.command != "" {
+		words, err := cli.SplitWords(a.command)
+		if err != nil {
+			return nil, err
+		}
+		r.Command, r.Args = words[0], words[1:]
+		ways++
+	}
+	if command != nil {
+		ways++
+	}
+	if ways != 1 {
+		return nil, cli.UsageError("add needs one of a URL, JSON, --command, and a command behind --")
+	}
+	if len(command) > 0 {
+		r.Command, r.Args = command[0], command[1:]
+	}
+	r.Name = args[0]
+	if a.transport != "" {
+		r.Transport = a.transport
+	}
+	var err error
+	if r.Env, err = pairs(r.Env, a.env, "="); err != nil {
+		return nil, err
+	}
+	r.Headers, err = pairs(r.Headers, a.headers, ":")
+	return r, err
+}
+
+// readJSON reads an entry, or a whole file with one server.
+func (a *addition) readJSON(b *belt.Belt, text string, r *record.Record) error {
+	data := []byte(text)
+	if text == "-" {
+		const most = 1 << 20
+		var err error
+		if data, err = io.ReadAll(io.LimitReader(b.Env.Stdin, most)); err != nil {
+			return err
+		}
+	}
+	var file struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	if json.Unmarshal(data, &file) == nil && len(file.Servers) == 1 {
+		for _, data = range file.Servers {
+		}
+	}
+	entry := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &entry); err != nil {
+		return cli.UsageError("the entry is not a JSON object: %v", err)
+	}
+	entry["name"] = json.RawMessage(`"server"`) // a record has one; that of the command line counts
+	if data, _ = json.Marshal(entry); data == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, r); err != nil {
+		return explain("", err)
+	}
+	return nil
+}
+
+// pairs adds what was given as NAME=value or Name:value to a map.
+func pairs(to map[string]config.Secret, texts []string, separator string) (map[string]config.Secret, error) {
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, separator)
+		if !ok || name == "" {
+			return nil, cli.UsageError("%q has no name and value with %q between them", name, separator)
+		}
+		if to == nil {
+			to = map[string]config.Secret{}
+		}
+		to[strings.TrimSpace(name)] = config.Secret(strings.TrimLeft(value, " "))
+	}
+	return to, nil
+}

@@ -1,0 +1,67 @@
+package servers
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+)
+
+// A shown is a server in the output of get.
+type shown struct {
+	*listing
+	Entry json.RawMessage `json:"entry"` // with secrets masked
+}
+
+func getCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get SERVER",
+		Short: "Show the entry of a server",
+		Long: `Get shows where a server is configured, and its entry with the keys of mcpbelt. Secrets
+are masked; references such as ${TOKEN} are shown as they are written.`,
+		Example: "  mcpbelt get notes\n  mcpbelt get --json notes",
+		Args:    cli.Args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			s, err := c.Find(args[0])
+			if err != nil {
+				return err
+			}
+			entry, err := s.Masked().Entry()
+			if err != nil {
+				return err
+			}
+			row := listingOf(c, s)
+			if b.Out.AsJSON {
+				return b.Out.JSON(shown{row, entry})
+			}
+			var text bytes.Buffer
+			if err := json.Indent(&text, entry, "", "  "); err != nil {
+				return err
+			}
+			b.Out.Style(cli.Heading, row.Name)
+			b.Out.Printf("\nstatus: ")
+			b.Out.Style(styleOf(row.Status), row.Status)
+			b.Out.Printf("\nfrom:   %s", s.Source)
+			if row.Client != "" {
+				b.Out.Printf(" (%s, %s)", row.Client, row.Scope)
+			}
+			b.Out.Printf("\nentry:  %s\n", text.String())
+			if row.Error != "" {
+				b.Out.Style(cli.Bad, row.Error)
+				b.Out.Printf("\n")
+			}
+			for _, w := range s.Warnings {
+				b.Out.Style(cli.Warning, s.MaskError(w))
+				b.Out.Printf("\n")
+			}
+			return nil
+		},
+	}
+}
