@@ -20,7 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 )
 
-// atOnce is how many servers [Visit] has running at a time.
+// atOnce is how many servers [Parallel] has running at a time.
 const atOnce = 8
 
 // OpenOptions configure [Belt.Open]. Nil means the defaults.
@@ -161,26 +161,31 @@ func eager(s *config.Server) *config.Server {
 // other, in any order; the error that it gets says why the server cannot be used. Visit
 // itself fails only if the context ends.
 func Visit(ctx context.Context, h *host.Host, servers []*config.Server, f func(*config.Server, host.Status, error)) error {
-	var (
-		wg    sync.WaitGroup
-		calls sync.Mutex
-		slots = make(chan struct{}, atOnce)
-	)
+	var calls sync.Mutex
+	Parallel(servers, func(s *config.Server) {
+		status, err := visit(ctx, h, s)
+		calls.Lock()
+		f(s, status, err)
+		calls.Unlock()
+		_, _ = h.ApplyServers(ctx, "end", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
+			return map[string]*config.Server{s.Name: nil}, nil
+		})
+	})
+	return ctx.Err()
+}
+
+// Parallel calls f for each of the servers, 8 at a time, and returns when all calls have.
+func Parallel(servers []*config.Server, f func(*config.Server)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
 	for _, s := range servers {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			status, err := visit(ctx, h, s)
-			calls.Lock()
-			f(s, status, err)
-			calls.Unlock()
-			_, _ = h.ApplyServers(ctx, "end", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
-				return map[string]*config.Server{s.Name: nil}, nil
-			})
+			f(s)
 		})
 	}
 	wg.Wait()
-	return ctx.Err()
 }
 
 // visit starts a server and returns where it stands.

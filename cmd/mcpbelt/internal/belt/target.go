@@ -56,6 +56,20 @@ func (b *Belt) Servers(ctx context.Context, c *Catalog, cmd *cobra.Command, args
 	return servers, nil
 }
 
+// One returns the one server that the arguments of a command name, as [Belt.Servers] does.
+func (b *Belt) One(ctx context.Context, c *Catalog, cmd *cobra.Command, args []string) (*config.Server, error) {
+	if len(args) > 0 {
+		servers, err := b.Servers(ctx, c, cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		if len(servers) == 1 {
+			return servers[0], nil
+		}
+	}
+	return nil, cli.UsageError("%s needs one server: a name, a URL, or a command behind --", cmd.Name())
+}
+
 // Target returns the server that an argument names: a configured one, or that at a URL.
 func (b *Belt) Target(ctx context.Context, c *Catalog, arg string) (*config.Server, error) {
 	if strings.Contains(arg, "://") {

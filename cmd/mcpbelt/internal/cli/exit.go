@@ -54,7 +54,7 @@ func Exits() []ExitInfo {
 		{Changed, "changed", "A server offers something else than was accepted."},
 		{Unreachable, "unreachable", "A server that was to be looked at could not be reached."},
 		{NotAccepted, "not_accepted", "A server or a tool was never accepted."},
-		{Unhealthy, "unhealthy", "A server that was looked at does not work as it should."},
+		{Unhealthy, "unhealthy", "A server that was looked at does not work."},
 		{Declined, "declined", "The user said no."},
 		{HungUp, "hung_up", "The terminal was closed (SIGHUP)."},
 		{Interrupted, "interrupted", "The user pressed Ctrl-C (SIGINT)."},

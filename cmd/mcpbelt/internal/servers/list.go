@@ -18,6 +18,7 @@ import (
 func Commands(b *belt.Belt) []*cobra.Command {
 	return []*cobra.Command{
 		listCommand(b), addCommand(b), getCommand(b), removeCommand(b), renameCommand(b), enableCommand(b), disableCommand(b),
+		testCommand(b), doctorCommand(b),
 	}
 }
 

@@ -1,0 +1,119 @@
+package servers
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+)
+
+// An examined is a server in the output of doctor.
+type examined struct {
+	Name   string             `json:"name"`
+	Level  doctor.Level       `json:"level"`
+	Report *doctor.TestReport `json:"report"`
+}
+
+func doctorCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor [SERVER|URL...] [-- COMMAND ARG...]",
+		Short: "Find out what is wrong with servers, and how to cure it",
+		Long: `Doctor tests each of the named servers, or all that are configured and switched on, at
+most 8 at a time, and says of each that does not work what is probably the matter and
+what to do. It also names config files that cannot be read.`,
+		Example: "  mcpbelt doctor\n  mcpbelt doctor notes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			if err != nil {
+				return err
+			}
+			list, err := examine(cmd, b, c, servers)
+			if err != nil {
+				return err
+			}
+			if err := showExamined(b, c, list); err != nil {
+				return err
+			}
+			unhealthy := 0
+			for _, e := range list {
+				if e.Level == doctor.LevelUnhealthy {
+					unhealthy++
+				}
+			}
+			if unhealthy > 0 {
+				return &cli.Error{Exit: cli.Unhealthy, Message: strconv.Itoa(unhealthy) + " of " + strconv.Itoa(len(list)) + " servers do not work", Shown: true}
+			}
+			return nil
+		},
+	}
+}
+
+// examine tests the servers.
+func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]*examined, error) {
+	h, err := b.Open(cmd.Context(), c, servers, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("testing " + strconv.Itoa(len(servers)) + " servers")
+	defer spinner.End()
+	list := make([]*examined, len(servers))
+	belt.Parallel(servers, func(s *config.Server) {
+		report, err := examineOne(cmd.Context(), h.Host, s)
+		if err != nil {
+			return // the command has ended
+		}
+		e := &examined{Name: s.Name, Level: doctor.LevelHealthy, Report: report}
+		switch {
+		case !report.Success:
+			e.Level = doctor.LevelUnhealthy
+		case len(report.Hints) > 0:
+			e.Level = doctor.LevelDegraded
+		}
+		list[slices.Index(servers, s)] = e
+	})
+	return list, cmd.Context().Err()
+}
+
+func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
+	if b.Out.AsJSON {
+		output := struct {
+			Servers  []*examined `json:"servers"`
+			Problems []string    `json:"problems,omitempty"` // files that cannot be read
+		}{Servers: append([]*examined{}, list...)}
+		for _, p := range c.Problems {
+			output.Problems = append(output.Problems, p.Error())
+		}
+		return b.Out.JSON(output)
+	}
+	for _, e := range list {
+		style := map[doctor.Level]cli.Style{doctor.LevelHealthy: cli.Good, doctor.LevelDegraded: cli.Warning, doctor.LevelUnhealthy: cli.Bad}[e.Level]
+		b.Out.Style(style, string(e.Level))
+		b.Out.Printf("  ")
+		b.Out.Style(cli.Heading, e.Name)
+		b.Out.Printf("\n")
+		if e.Report.Error != "" {
+			b.Out.Printf("  %s\n", e.Report.Error)
+		}
+		for _, h := range e.Report.Hints {
+			b.Out.Printf("  %s\n", h.Text)
+		}
+	}
+	if len(list) == 0 {
+		b.Out.Printf("No servers are configured. Add one: mcpbelt add NAME -- COMMAND\n")
+	}
+	for _, p := range c.Problems {
+		b.Out.Style(cli.Warning, "cannot be read: "+p.Error())
+		b.Out.Printf("\n")
+	}
+	return nil
+}

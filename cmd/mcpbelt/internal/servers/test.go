@@ -1,0 +1,139 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+func testCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "test SERVER | test URL | test -- COMMAND ARG...",
+		Short: "Start a server once and say how far it comes",
+		Long: `Test starts a server, or connects to it, asks for its tools, and ends it. It says how
+long each stage took, what would become of each tool and, if something is wrong, what is
+probably the matter. A server that is switched off is tested, too. Nothing is kept: not
+in the ledger either.`,
+		Example: "  mcpbelt test notes\n  mcpbelt test --json notes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			s, err := b.One(cmd.Context(), c, cmd, args)
+			if err != nil {
+				return err
+			}
+			h, err := b.Open(cmd.Context(), c, []*config.Server{s}, nil)
+			if err != nil {
+				return err
+			}
+			defer h.Close()
+			spinner := b.Out.Spin("testing " + s.Name)
+			report, err := examineOne(cmd.Context(), h.Host, s)
+			spinner.End()
+			if err != nil {
+				return err
+			}
+			if err := showTest(b, report); err != nil {
+				return err
+			}
+			return testError(s, report)
+		},
+	}
+}
+
+// examineOne tests a server. Hints that name a function say the command in its place.
+func examineOne(ctx context.Context, h *host.Host, s *config.Server) (*doctor.TestReport, error) {
+	report, err := doctor.Test(ctx, h, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	for i, hint := range report.Hints {
+		switch hint.Code {
+		case doctor.HintLaunchNotAllowed:
+			report.Hints[i].Text = "The entry comes from a file of a project, and nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
+		case doctor.HintLoginRequired:
+			report.Hints[i].Text = "The server wants you to log in: mcpbelt login " + s.Name
+		case doctor.HintToolsQuarantined:
+			report.Hints[i].Text = "Some tools are held back since they are not those that were accepted: mcpbelt diff " + s.Name
+		}
+	}
+	return report, ctx.Err()
+}
+
+// testError returns why a test failed, with the likeliest cure.
+func testError(s *config.Server, report *doctor.TestReport) error {
+	if report.Success {
+		return nil
+	}
+	err := belt.Explain(s, report.Err)
+	e, ok := errors.AsType[*cli.Error](err)
+	if !ok || e.Exit != cli.NotSent && e.Exit != cli.InvalidConfig {
+		return err
+	}
+	e.Message, e.Cure = report.Error, ""
+	if len(report.Hints) > 0 {
+		e.Cure = report.Hints[0].Text
+	}
+	return e
+}
+
+// showTest writes the report of a test.
+func showTest(b *belt.Belt, r *doctor.TestReport) error {
+	if b.Out.AsJSON {
+		return b.Out.JSON(r)
+	}
+	b.Out.Style(cli.Heading, r.Server)
+	if r.Success {
+		b.Out.Style(cli.Good, " works")
+	} else {
+		b.Out.Style(cli.Bad, " does not work")
+	}
+	if r.Program != "" {
+		b.Out.Printf(" (%s %s, protocol %s)", r.Program, r.Version, r.Protocol)
+	}
+	b.Out.Printf("\n")
+	for _, stage := range r.Stages {
+		b.Out.Printf("  %-12s %6s\n", stage.Stage, short(stage.Took))
+	}
+	if r.Success {
+		b.Out.Printf("%s\n", plain.Number(len(r.Tools), "tool"))
+	}
+	for _, t := range r.Tools {
+		name := t.RegisteredName
+		if name == "" {
+			name = t.Name
+		}
+		b.Out.Printf("  %s", name)
+		if t.State != doctor.ToolListed {
+			b.Out.Style(cli.Warning, fmt.Sprintf(" (%s: %s)", t.State, t.Reason))
+		}
+		b.Out.Printf("\n")
+	}
+	hints := r.Hints
+	if !r.Success && len(hints) > 0 {
+		hints = hints[1:] // the first one is the cure of the error
+	}
+	for _, h := range hints {
+		b.Out.Style(cli.Warning, h.Text)
+		b.Out.Printf("\n")
+	}
+	if r.Stderr != "" && !r.Success {
+		b.Out.Printf("standard error:\n%s\n", r.Stderr)
+	}
+	return nil
+}
+
+// short returns a time in milliseconds.
+func short(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
