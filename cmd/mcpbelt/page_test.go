@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,9 +68,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestExamples runs the examples in the help of each command: they end with the exit
-// that a comment names, and with 0 without one. They have the servers notes, a local
-// one, and docs, which is switched off.
+// TestExamples runs the examples in the help of each command, one after the other. They
+// have the servers notes, a local one, and docs, which is switched off.
 func TestExamples(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -81,14 +79,17 @@ func TestExamples(t *testing.T) {
 		if c.Example == "" {
 			t.Errorf("%s has no example", c.CommandPath())
 		}
-		for line := range strings.Lines(c.Example) {
-			line = strings.TrimSpace(line)
-			t.Run(line, func(t *testing.T) { runExample(t, program, line) })
-		}
+		t.Run(c.CommandPath(), func(t *testing.T) {
+			env := exampleEnv(t, program)
+			for line := range strings.Lines(c.Example) {
+				runExample(t, env, strings.TrimSpace(line))
+			}
+		})
 	}
 }
 
-func runExample(t *testing.T, program, line string) {
+// exampleEnv returns an environment for examples, with the folder and home of its own.
+func exampleEnv(t *testing.T, program string) *cli.Env {
 	dir := t.TempDir()
 	home := filepath.Join(dir, "home")
 	project := filepath.Join(dir, "project")
@@ -97,7 +98,8 @@ func runExample(t *testing.T, program, line string) {
 	"notes": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "1"}},
 	"docs": {"url": "https://example.com/mcp", "disabled": true}
 }}`,
-		filepath.Join(project, "servers.json"): `{"mcpServers": {"files": {"command": "files-server"}}}`,
+		filepath.Join(home, ".cursor", "mcp.json"): `{"mcpServers": {}}`,
+		filepath.Join(project, "servers.json"):     `{"mcpServers": {"files": {"command": "files-server"}}}`,
 	}
 	for path, text := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -107,20 +109,22 @@ func runExample(t *testing.T, program, line string) {
 			t.Fatal(err)
 		}
 	}
-	command, comment, _ := strings.Cut(line, "# exit ")
-	want, _ := strconv.Atoi(comment)
 	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
-	var stdout, stderr bytes.Buffer
-	env := &cli.Env{
-		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+	return &cli.Env{
+		Stdin:  strings.NewReader(""),
 		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
 		Dir:    project, StateDir: filepath.Join(home, "state"), Now: time.Now,
 	}
-	words, err := cli.SplitWords(command)
+}
+
+func runExample(t *testing.T, env *cli.Env, line string) {
+	words, err := cli.SplitWords(line)
 	if err != nil || words[0] != "mcpbelt" {
 		t.Fatalf("got the example %q, want a command line of mcpbelt", line)
 	}
-	if got := root.Run(t.Context(), env, words[1:]); got != want {
-		t.Errorf("%s: got the exit %d, want %d; stdout: %s\nstderr: %s", line, got, want, &stdout, &stderr)
+	var stdout, stderr bytes.Buffer
+	env.Stdout, env.Stderr = &stdout, &stderr
+	if got := root.Run(t.Context(), env, words[1:]); got != 0 {
+		t.Errorf("%s: got the exit %d, want 0; stdout: %s\nstderr: %s", line, got, &stdout, &stderr)
 	}
 }

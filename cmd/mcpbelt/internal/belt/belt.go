@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -76,13 +77,22 @@ func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 		if err != nil {
 			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
 		}
-		return &Catalog{Config: c, Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
+		return &Catalog{Config: withoutGateway(c), Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
 	}
 	c := &Catalog{Locations: b.Locations()}
 	configs, err := config.LoadAll(ctx, c.Locations, &config.Options{Lookup: b.Env.Lookup})
 	c.Problems = split(err)
-	c.Config = config.Merge(configs...)
+	c.Config = withoutGateway(config.Merge(configs...))
 	return c, nil
+}
+
+// withoutGateway leaves out the entries that mcpbelt connect has written into the files of
+// other programs: the gateway would be one of its own servers.
+func withoutGateway(c *config.Config) *config.Config {
+	c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s *config.Server) bool {
+		return strings.HasPrefix(filepath.Base(s.Command), "mcpbelt") && len(s.Args) > 0 && s.Args[0] == "serve"
+	})
+	return c
 }
 
 // Locations returns the usual places of config files, the strongest first: those of the

@@ -42,7 +42,7 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 			if err != nil {
 				return err
 			}
-			scope, err := scopeFlag(a.scope)
+			scope, err := cli.Scope(a.scope)
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
@@ -67,13 +66,4 @@ func explain(server string, err error) error {
 		e.Exit = cli.InvalidConfig
 	}
 	return e
-}
-
-// scopeFlag reads the value of --scope.
-func scopeFlag(text string) (config.Scope, error) {
-	scopes := []config.Scope{config.ScopeProject, config.ScopeRC, config.ScopeUser}
-	if s := config.Scope(text); slices.Contains(scopes, s) {
-		return s, nil
-	}
-	return "", cli.UsageError("the scope %q is none of project, rc and user", text)
 }

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+)
+
+// clientFiles are the files of other programs that connect writes, by the name of the
+// program: where they are in the home, and what stands in them, secrets included.
+var clientFiles = map[string][2]string{
+	"claude-desktop": {".config/Claude/claude_desktop_config.json", "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\", \"env\": {\"TOKEN\": \"sk-0123456789abcdef\"}}, // one\n  },\n  \"theme\": \"dark\"\n}\n"},
+	"claude-code":    {".claude.json", `{"numStartups":12,"mcpServers":{"a":{"type":"stdio","command":"x"}},"projects":{"/p":{"mcpServers":{}}}}`},
+	"cursor":         {".cursor/mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"a\": {\"url\": \"https://example.com/mcp\"}\r\n\t}\r\n}\r\n"},
+	"windsurf":       {".codeium/windsurf/mcp_config.json", "{\"mcpServers\":{}}"},
+	"vs-code":        {".config/Code/User/mcp.json", "{\n\t\"inputs\": [],\n\t\"servers\": {\n\t\t\"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n\t}\n}\n"},
+	"cline":          {".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "{\n  \"mcpServers\": {\n  }\n}"},
+	"gemini-cli":     {".gemini/settings.json", "{\n  \"theme\": \"GitHub\", // a comment\n  \"selectedAuthType\": \"oauth\"\n}\n"},
+	"copilot-cli":    {".copilot/mcp-config.json", "{\n    \"mcpServers\": {\n        \"a\": {\"type\": \"local\", \"command\": \"x\", \"args\": [], \"tools\": [\"*\"]}\n    }\n}"},
+	"zed":            {".config/zed/settings.json", "// Zed settings\n{\n  \"vim_mode\": true,\n  \"context_servers\": {\n    \"a\": {\"source\": \"custom\", \"command\": \"x\", \"args\": []},\n  },\n}\n"},
+	"opencode":       {".config/opencode/opencode.json", "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\"a\": {\"type\": \"local\", \"command\": [\"x\"]}}\n}\n"},
+	"crush":          {".config/crush/crush.json", "{\n  \"mcp\": {\n    \"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n  }\n}\n"},
+	"kiro":           {".kiro/settings/mcp.json", "{ \"mcpServers\": { } }\n"},
+	"junie":          {".junie/mcp/mcp.json", "\n\n{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n\n"},
+	"amazon-q":       {".aws/amazonq/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\"},},}"},
+	"kode":           {".kode.json", "{\n  \"mcpServers\": {\n    \"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n  }\n}"},
+}
+
+// A desk is a home with the programs of a user.
+type desk struct {
+	env            *cli.Env
+	home           string
+	stdout, stderr bytes.Buffer
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{home: t.TempDir()}
+	variables := map[string]string{"HOME": d.home, "USERPROFILE": d.home, "APPDATA": filepath.Join(d.home, ".config")}
+	d.env = &cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &d.stdout, Stderr: &d.stderr,
+		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
+		Dir:    d.home, StateDir: filepath.Join(d.home, "state"), Now: time.Now,
+	}
+	return d
+}
+
+// run runs a command line that must end with an exit, and returns what it writes.
+func (d *desk) run(t *testing.T, want cli.Exit, args ...string) string {
+	t.Helper()
+	d.stdout.Reset()
+	d.stderr.Reset()
+	if got := root.Run(t.Context(), d.env, args); got != int(want) {
+		t.Fatalf("%q: got the exit %d, want %d; stderr: %s", args, got, want, &d.stderr)
+	}
+	return d.stdout.String()
+}
+
+func (d *desk) write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(d.home, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestConnectAndDisconnect: of fifteen programs the file is byte for byte what it was, and
+// the dry run shows all that is written, and no secret.
+func TestConnectAndDisconnect(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("the places are those of Linux")
+	}
+	for name, file := range clientFiles {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			path := d.write(t, file[0], file[1])
+			diff := d.run(t, cli.OK, "connect", name, "--dry-run")
+			if !strings.Contains(diff, `serve`) || strings.Contains(diff, "sk-0123456789abcdef") {
+				t.Errorf("got the diff %s, want the entry and no secret", diff)
+			}
+			if got := read(t, path); got != file[1] {
+				t.Errorf("after the dry run: got %q, want %q", got, file[1])
+			}
+			d.run(t, cli.ApprovalNeeded, "connect", name)
+			d.run(t, cli.OK, "connect", name, "--yes")
+			if got := read(t, path); !strings.Contains(got, `"mcpbelt"`) {
+				t.Errorf("got %q, want an entry", got)
+			}
+			if got := d.run(t, cli.OK, "list", "--json"); strings.Contains(got, `"name": "mcpbelt"`) {
+				t.Errorf("got the list %s, want it without the gateway itself", got)
+			}
+			d.run(t, cli.Usage, "connect", name, "--yes")
+			d.run(t, cli.OK, "disconnect", name)
+			if got := read(t, path); got != file[1] {
+				t.Errorf("got %q, want %q", got, file[1])
+			}
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("got the mode of %v and the error %v, want 0640", info, err)
+			}
+			d.run(t, cli.NotFound, "disconnect", name)
+
+			// A file that was changed since loses the entry alone.
+			d.run(t, cli.OK, "connect", name, "--yes")
+			changed := strings.Replace(read(t, path), `"mcpbelt"`, ` "mcpbelt"`, 1)
+			d.write(t, file[0], changed)
+			if got := d.run(t, cli.OK, "disconnect", name); !strings.Contains(got, "the entry alone") {
+				t.Errorf("got %q, want that the entry alone is gone", got)
+			}
+			if got := read(t, path); strings.Contains(got, "mcpbelt") {
+				t.Errorf("got %q, want no entry", got)
+			}
+
+			// A file that was not there is gone again.
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			d.run(t, cli.OK, "connect", name, "--yes")
+			d.run(t, cli.OK, "disconnect", name)
+			if _, err := os.Stat(path); err == nil {
+				t.Errorf("got a file that was not there before")
+			}
+		})
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

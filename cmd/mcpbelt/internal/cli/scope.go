@@ -1,0 +1,16 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+// Scope reads the value of the flag --scope.
+func Scope(text string) (config.Scope, error) {
+	scopes := []config.Scope{config.ScopeProject, config.ScopeRC, config.ScopeUser}
+	if s := config.Scope(text); slices.Contains(scopes, s) {
+		return s, nil
+	}
+	return "", UsageError("the scope %q is none of project, rc and user", text)
+}

@@ -1,0 +1,90 @@
+// Package clients has the commands about the config files of other programs: taking their
+// servers over, and giving them the servers of mcpbelt.
+package clients
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
+)
+
+// Commands returns the commands about other programs.
+func Commands(b *belt.Belt) []*cobra.Command {
+	return []*cobra.Command{importCommand(b), connectCommand(b), disconnectCommand(b)}
+}
+
+// clientName returns how a program is called on the command line: claude-desktop.
+func clientName(l config.Location) string {
+	return strings.ReplaceAll(strings.ToLower(l.Client), " ", "-")
+}
+
+// places returns the files of other programs, in their order.
+func places(b *belt.Belt) []config.Location {
+	var list []config.Location
+	for _, l := range b.Locations() {
+		if l.Path != b.UserFile() {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// placesOf returns the files of the program of a name.
+func placesOf(b *belt.Belt, name string) ([]config.Location, error) {
+	var found []config.Location
+	var names []string
+	for _, l := range places(b) {
+		if clientName(l) == strings.ToLower(name) || l.Client == name {
+			found = append(found, l)
+		}
+		if !slices.Contains(names, clientName(l)) {
+			names = append(names, clientName(l))
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	slices.Sort(names)
+	e := &cli.Error{Exit: cli.NotFound, Message: "there is no program " + name + " whose config file is known", Cure: "it is one of " + strings.Join(names, ", ")}
+	if near := nearest.Names(name, names, 1); len(near) > 0 {
+		e.Cure = "did you mean " + near[0] + "?"
+	}
+	return nil, e
+}
+
+// pick returns the file of a program that is read or written: the first that exists, but
+// rather a file for servers than the settings of the program; if none exists the first.
+func pick(list []config.Location) config.Location {
+	if own := slices.DeleteFunc(slices.Clone(list), func(l config.Location) bool { return filepath.Base(l.Path) == "settings.json" }); len(own) > 0 {
+		list = own
+	}
+	for _, l := range list {
+		if l.Exists {
+			return l
+		}
+	}
+	return list[0]
+}
+
+// agree asks whether a plan is to be carried out. Without a terminal only --yes does.
+func agree(ctx context.Context, b *belt.Belt, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !b.Out.CanAsk() {
+		return &cli.Error{Exit: cli.ApprovalNeeded, Message: "nothing is written before somebody agrees", Cure: "add --yes"}
+	}
+	ok, err := b.Out.Confirm(ctx, question)
+	if err == nil && !ok {
+		err = &cli.Error{Exit: cli.Declined, Message: "nothing was written"}
+	}
+	return err
+}

@@ -1,0 +1,229 @@
+package clients
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+)
+
+// A source is a file in the output of import without arguments.
+type source struct {
+	Client  string       `json:"client"`
+	File    string       `json:"file"`
+	Scope   config.Scope `json:"scope"`
+	Servers []string     `json:"servers"`
+}
+
+// A plan is the output of import.
+type plan struct {
+	Source  string    `json:"source"`
+	Target  string    `json:"target"`
+	Servers []planned `json:"servers"`
+	Diff    string    `json:"diff"` // unified, with secrets masked
+	Written bool      `json:"written"`
+}
+
+// A planned is a server in it.
+type planned struct {
+	Name    string   `json:"name"`
+	Skipped string   `json:"skipped,omitempty"` // why it is left out
+	Launch  string   `json:"launch,omitempty"`  // what starting it means
+	Remarks []string `json:"remarks,omitempty"`
+}
+
+func importCommand(b *belt.Belt) *cobra.Command {
+	var scope string
+	var yes, dryRun, replace bool
+	cmd := &cobra.Command{
+		Use:   "import [CLIENT|FILE [SERVER...]]",
+		Short: "Take servers over from another program",
+		Long: `Import copies servers from the config file of another program, or from any file, into a
+file of mcpbelt: the user's own, or that of --scope or --config. It shows first what would
+be written, and what does not come along. Without arguments it shows where there are
+servers to take over.
+
+At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
+		Example: `  mcpbelt import
+  mcpbelt import servers.json --dry-run
+  mcpbelt import servers.json files --yes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return showSources(cmd, b)
+			}
+			from, format, err := sourceOf(b, args[0])
+			if err != nil {
+				return err
+			}
+			to, err := targetOf(b, scope)
+			if err != nil {
+				return err
+			}
+			o := &edit.ImportOptions{
+				From: &config.Options{Format: format, Project: b.Env.Dir}, To: &config.Options{Format: "", Project: b.Env.Dir},
+				Names: args[1:], Replace: replace, OwnKeys: true,
+			}
+			if len(o.Names) == 0 {
+				o.Names = nil
+			}
+			i, err := edit.PlanImport(from, to, o)
+			if err != nil {
+				return &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
+			}
+			p := planOf(i)
+			if !b.Out.AsJSON {
+				p.show(b)
+			}
+			if i.Diff != "" && !dryRun {
+				if err := agree(cmd.Context(), b, yes, "Write "+to+"?"); err != nil {
+					return err
+				}
+				if err := i.Apply(cmd.Context()); err != nil {
+					return err
+				}
+				p.Written = true
+			}
+			if b.Out.AsJSON {
+				return b.Out.JSON(p)
+			}
+			if p.Written {
+				b.Out.Printf("written: %s\n", to)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&scope, "scope", "user", "whose file to write: project, rc or user")
+	f.BoolVarP(&yes, "yes", "y", false, "write without asking")
+	f.BoolVar(&dryRun, "dry-run", false, "show what would be written, and write nothing")
+	f.BoolVar(&replace, "replace", false, "put servers in the place of those of their name")
+	return cmd
+}
+
+// sourceOf returns the file that an argument of import means, and its format if that is
+// known.
+func sourceOf(b *belt.Belt, arg string) (file, format string, err error) {
+	if strings.ContainsAny(arg, `/\.`) {
+		return b.Abs(arg), "", nil
+	}
+	found, err := placesOf(b, arg)
+	if err != nil {
+		return "", "", err
+	}
+	l := pick(found)
+	if !l.Exists {
+		return "", "", &cli.Error{Exit: cli.NotFound, Message: l.Client + " has no config file here", Cure: "name a file", Err: nil}
+	}
+	return l.Path, l.Format, nil
+}
+
+func targetOf(b *belt.Belt, scope string) (string, error) {
+	if b.ConfigFile != "" {
+		return b.Abs(b.ConfigFile), nil
+	}
+	s, err := cli.Scope(scope)
+	if err != nil {
+		return "", err
+	}
+	if file := b.ScopeFile(s); file != "" {
+		return file, nil
+	}
+	return "", &cli.Error{Exit: cli.Failed, Message: "there is no folder for the user's config file", Cure: "set HOME, or name a file with --config"}
+}
+
+func planOf(i *edit.Import) *plan {
+	p := &plan{Source: i.Source, Target: i.Target, Servers: []planned{}, Diff: i.Diff}
+	for _, s := range i.Servers {
+		one := planned{Name: s.Name}
+		if s.Skipped != nil {
+			one.Skipped = s.Skipped.Error()
+		}
+		if s.Launch != nil {
+			one.Launch = s.Launch.String()
+		}
+		for _, r := range s.Remarks {
+			one.Remarks = append(one.Remarks, r.String())
+		}
+		p.Servers = append(p.Servers, one)
+	}
+	return p
+}
+
+func (p *plan) show(b *belt.Belt) {
+	b.Out.Printf("from %s\nto   %s\n", p.Source, p.Target)
+	for _, s := range p.Servers {
+		b.Out.Printf("\n")
+		b.Out.Style(cli.Heading, s.Name)
+		b.Out.Printf("\n")
+		if s.Skipped != "" {
+			b.Out.Style(cli.Warning, "  left out: "+s.Skipped)
+			b.Out.Printf("\n")
+		}
+		for line := range strings.Lines(s.Launch) {
+			b.Out.Printf("  %s\n", strings.TrimSuffix(line, "\n"))
+		}
+		for _, r := range s.Remarks {
+			b.Out.Style(cli.Warning, "  "+r)
+			b.Out.Printf("\n")
+		}
+	}
+	showDiff(b, p.Diff)
+}
+
+// showDiff writes a unified diff.
+func showDiff(b *belt.Belt, diff string) {
+	if diff == "" {
+		b.Out.Printf("\nNothing would change.\n")
+		return
+	}
+	b.Out.Printf("\n")
+	for line := range strings.Lines(diff) {
+		style := cli.Normal
+		switch line[0] {
+		case '+':
+			style = cli.Good
+		case '-':
+			style = cli.Bad
+		}
+		b.Out.Style(style, strings.TrimSuffix(line, "\n"))
+		b.Out.Printf("\n")
+	}
+}
+
+// showSources writes where there are servers to take over.
+func showSources(cmd *cobra.Command, b *belt.Belt) error {
+	list := []source{}
+	for _, l := range places(b) {
+		base := filepath.Base(l.Path)
+		if !l.Exists || base == ".mcp.json" || base == ".mcprc" { // those are ours, too
+			continue
+		}
+		c, err := config.Load(cmd.Context(), l.Path, &config.Options{Lookup: b.Env.Lookup, Format: l.Format, AsWritten: true})
+		if err != nil || len(c.Servers) == 0 {
+			continue
+		}
+		s := source{Client: clientName(l), File: l.Path, Scope: l.Scope}
+		for _, e := range c.Servers {
+			s.Servers = append(s.Servers, e.Title)
+		}
+		list = append(list, s)
+	}
+	if b.Out.AsJSON {
+		return b.Out.JSON(map[string][]source{"sources": list})
+	}
+	t := &cli.Table{Headings: []string{"CLIENT", "SCOPE", "SERVERS", "NAMES", "FILE"}}
+	for _, s := range list {
+		t.Add(s.Client, string(s.Scope), strconv.Itoa(len(s.Servers)), strings.Join(s.Servers, ", "), s.File)
+	}
+	b.Out.Table(t)
+	if len(list) == 0 {
+		b.Out.Printf("No other program has servers here.\n")
+	}
+	return nil
+}
