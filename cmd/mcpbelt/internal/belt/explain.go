@@ -3,6 +3,7 @@ package belt
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
@@ -23,7 +24,7 @@ func Explain(s *config.Server, err error) error {
 	if _, ok := errors.AsType[*cli.Error](err); ok {
 		return err
 	}
-	e := &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: s.MaskError(err), Cure: "mcpbelt doctor " + s.Name, Err: err}
+	e := &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: strings.TrimPrefix(s.MaskError(err), "mcp: "), Cure: "mcpbelt doctor " + s.Name, Err: err}
 	launch, waits := errors.AsType[*host.LaunchNotAllowedError](err)
 	_, quarantined := errors.AsType[*registry.QuarantinedError](err)
 	_, changed := errors.AsType[*host.ChangedError](err)

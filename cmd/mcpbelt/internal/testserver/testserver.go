@@ -23,6 +23,7 @@ type config struct {
 	noise    bool          // writes what is no message to standard output
 	evil     bool          // has control sequences in what it says
 	invalid  bool          // has a tool with a schema that the gate does not let in
+	lossy    bool          // has a tool with a schema that no provider takes as it is
 	many     int           // further tools
 	delay    time.Duration // before the server begins
 	status   int           // HTTP status of every answer
@@ -39,6 +40,7 @@ func parse(args []string) (*config, error) {
 	f.BoolVar(&c.noise, "noise", false, "")
 	f.BoolVar(&c.evil, "evil", false, "")
 	f.BoolVar(&c.invalid, "invalid", false, "")
+	f.BoolVar(&c.lossy, "lossy", false, "")
 	f.IntVar(&c.many, "many", 0, "")
 	f.DurationVar(&c.delay, "delay", 0, "")
 	f.IntVar(&c.status, "status", 0, "")
@@ -113,6 +115,13 @@ func (c *config) server() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "write", Description: "Write a text"}, answer)
 	if c.invalid {
 		s.AddTool(&mcp.Tool{Name: "odd", Description: "Odd", InputSchema: map[string]any{"type": "object", "$ref": "https://example.com/schema.json"}}, nil)
+	}
+	if c.lossy {
+		schema := map[string]any{
+			"type": "object", "properties": map[string]any{"when": map[string]any{"type": "string", "pattern": "^[0-9]+$", "contentEncoding": "base16"}, "any": true},
+			"patternProperties": map[string]any{"^x-": map[string]any{"type": "string"}},
+		}
+		s.AddTool(&mcp.Tool{Name: "lossy", Description: "Lossy", InputSchema: schema}, nil)
 	}
 	for i := range c.many {
 		mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("tool%03d", i), Description: "One of many"}, answer)

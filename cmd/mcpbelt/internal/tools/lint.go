@@ -1,0 +1,175 @@
+package tools
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// A loss is what a provider does not get of a tool, in the output of lint and why.
+type loss struct {
+	Server   string           `json:"server"`
+	Tool     string           `json:"tool"`
+	Provider profile.Provider `json:"provider"`
+	Effect   string           `json:"effect"` // that of a profile.Loss, or rejected
+	Kind     profile.Kind     `json:"kind,omitempty"`
+	Path     string           `json:"path,omitempty"` // JSON pointer into the input schema
+	Detail   string           `json:"detail"`
+}
+
+const effectRejected = "rejected"
+
+// matters reports whether calls go wrong that would be right, or the other way round.
+func (l *loss) matters() bool {
+	return l.Effect == effectRejected || l.Effect == string(profile.Looser) || l.Effect == string(profile.Narrower)
+}
+
+// providers returns those that lint and why look at.
+func providers() []profile.Provider {
+	return []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock, profile.Ollama}
+}
+
+func lintCommand(b *belt.Belt) *cobra.Command {
+	var chosen []string
+	var all, strict bool
+	cmd := &cobra.Command{
+		Use:   "lint [SERVER|URL...] [-- COMMAND ARG...]",
+		Short: "Say what the providers of models lose of tools",
+		Long: `Lint starts the named servers, or all that are configured and switched on, and says for
+each tool which part of its schema a provider does not take. Looser: the model may write
+arguments that the tool does not take. Narrower: there are arguments that the model
+cannot write. Rejected: the tool cannot be told to the provider at all. What changes
+nothing for calls is shown with --all.
+
+The exit is 13 if a tool is rejected, and with --strict if anything is lost.`,
+		Example: "  mcpbelt lint notes\n  mcpbelt lint --provider anthropic --strict notes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			wanted := providers()
+			if len(chosen) > 0 {
+				wanted = nil
+			}
+			for _, name := range chosen {
+				if !slices.Contains(providers(), profile.Provider(name)) {
+					return cli.UsageError("there is no provider %q: it is one of %s", name, providerNames())
+				}
+				wanted = append(wanted, profile.Provider(name))
+			}
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			if err != nil {
+				return err
+			}
+			losses, failed, err := lint(cmd, b, c, servers, wanted)
+			if err != nil {
+				return err
+			}
+			if !all {
+				losses = slices.DeleteFunc(losses, func(l *loss) bool { return !l.matters() })
+			}
+			if err := showLosses(b, losses); err != nil {
+				return err
+			}
+			if err := b.Failed(failed, len(args) > 0); err != nil {
+				return err
+			}
+			bad := 0
+			for _, l := range losses {
+				if l.Effect == effectRejected || strict && l.matters() {
+					bad++
+				}
+			}
+			if bad > 0 {
+				return &cli.Error{Exit: cli.Unhealthy, Message: strconv.Itoa(bad) + " losses", Shown: true}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&chosen, "provider", nil, "look at this `provider` alone; can be repeated: "+providerNames())
+	f.BoolVar(&all, "all", false, "show also what changes nothing for calls")
+	f.BoolVar(&strict, "strict", false, "fail if anything is lost that matters")
+	return cmd
+}
+
+func providerNames() string {
+	var names []string
+	for _, p := range providers() {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ", ")
+}
+
+// lint asks the servers for their tools and returns what is lost, in the order of the
+// servers, and why some cannot be asked.
+func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, wanted []profile.Provider) (losses []*loss, failed []error, err error) {
+	h, err := b.Open(cmd.Context(), c, servers, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking for tools")
+	defer spinner.End()
+	of := make(map[*config.Server][]*loss, len(servers))
+	errs := make(map[*config.Server]error)
+	var mu sync.Mutex
+	belt.Parallel(servers, func(s *config.Server) {
+		tools, err := belt.Offered(cmd.Context(), h.Host, s)
+		mu.Lock()
+		defer mu.Unlock()
+		of[s], errs[s] = lossesOf(s.Name, tools, wanted), err
+	})
+	for _, s := range servers {
+		losses = append(losses, of[s]...)
+		if errs[s] != nil {
+			failed = append(failed, errs[s])
+		}
+	}
+	return losses, failed, cmd.Context().Err()
+}
+
+// lossesOf returns what the providers do not get of tools.
+func lossesOf(server string, tools []registry.Tool, wanted []profile.Provider) []*loss {
+	var losses []*loss
+	for _, p := range wanted {
+		set, err := profile.Compile(p, tools, nil)
+		if err != nil {
+			continue // only an unknown provider
+		}
+		for _, r := range set.Rejected() {
+			losses = append(losses, &loss{Server: server, Tool: r.Definition.Origin.Tool, Provider: p, Effect: effectRejected, Detail: r.Err.Error()})
+		}
+		for _, t := range set.Tools() {
+			for _, l := range t.Losses {
+				losses = append(losses, &loss{server, t.Definition.Origin.Tool, p, string(l.Effect), l.Kind, l.Path, l.Detail})
+			}
+		}
+	}
+	return losses
+}
+
+func showLosses(b *belt.Belt, losses []*loss) error {
+	if b.Out.AsJSON {
+		return b.Out.JSON(map[string]any{"losses": append([]*loss{}, losses...)})
+	}
+	t := &cli.Table{Headings: []string{"SERVER", "TOOL", "PROVIDER", "EFFECT", "WHERE", "WHAT"}}
+	for _, l := range losses {
+		t.Add(l.Server, l.Tool, string(l.Provider), l.Effect, l.Path, l.Detail)
+	}
+	b.Out.Table(t)
+	if len(losses) == 0 {
+		b.Out.Printf("Nothing is lost.\n")
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package tools
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// A check is a place on the way of a tool, in the output of why.
+type check struct {
+	Check  string `json:"check"`
+	State  string `json:"state"` // ok, stops, note, or unknown behind what stops
+	Detail string `json:"detail"`
+	Cure   string `json:"cure,omitempty"`
+}
+
+// The values of check.State.
+const (
+	checkOK      = "ok"
+	checkStops   = "stops"
+	checkNote    = "note"
+	checkUnknown = "unknown"
+)
+
+// An inquiry follows a tool from the config file to a model.
+type inquiry struct {
+	Server  string   `json:"server"`
+	Tool    string   `json:"tool"`
+	Offered bool     `json:"offered"` // nothing stops it
+	Checks  []*check `json:"checks"`
+}
+
+func (i *inquiry) add(name, state, detail, cure string) {
+	i.Checks = append(i.Checks, &check{name, state, detail, cure})
+	i.Offered = i.Offered && state != checkStops
+}
+
+func whyCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "why TOOL | why SERVER TOOL",
+		Short: "Say why a tool is offered, or is not",
+		Long: `Why follows a tool from the config file to a model, and says at each place whether it is
+let through: the file and its scope, whether the server is switched on, its launch, the
+connection, the list of the server, the filter of the entry, the gate, the ledger, whether
+a call has to be approved, and what each provider makes of the schema. The server is
+started for it; nothing is kept.`,
+		Example: "  mcpbelt why notes__echo\n  mcpbelt why notes write",
+		Args:    cli.Args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			s, tool, err := split(c, args)
+			if err != nil {
+				return err
+			}
+			i := &inquiry{Server: s.Name, Tool: tool, Offered: true}
+			if err := i.run(cmd, b, c, s); err != nil {
+				return err
+			}
+			return i.show(b)
+		},
+	}
+}
+
+// split returns the server of a tool and what it calls the tool.
+func split(c *belt.Catalog, args []string) (*config.Server, string, error) {
+	if len(args) == 2 {
+		s, err := c.Find(args[0])
+		return s, args[1], err
+	}
+	for _, separator := range []string{"__", ":", "."} {
+		if server, tool, ok := strings.Cut(args[0], separator); ok {
+			s, err := c.Find(server)
+			return s, tool, err
+		}
+	}
+	return nil, "", &cli.Error{Exit: cli.Usage, Message: strconv.Quote(args[0]) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}
+}
+
+func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *config.Server) error {
+	i.config(c, s)
+	h, err := b.Open(cmd.Context(), c, []*config.Server{s}, nil)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking " + s.Name)
+	defer spinner.End()
+	report, err := doctor.Test(cmd.Context(), h.Host, s, nil)
+	if err != nil {
+		return err
+	}
+	if !report.Success {
+		err := belt.Explain(s, report.Err)
+		e, _ := errors.AsType[*cli.Error](err)
+		i.add("connection", checkStops, e.Message, e.Cure)
+		i.add("tool", checkUnknown, "the server cannot be asked for it", "")
+		return cmd.Context().Err()
+	}
+	i.add("connection", checkOK, "the server has answered", "")
+	if !i.tool(report, s) {
+		return nil
+	}
+	tools, err := belt.Offered(cmd.Context(), h.Host, s)
+	if err != nil {
+		return err
+	}
+	tools = slices.DeleteFunc(tools, func(t registry.Tool) bool { return t.Definition().Origin.Tool != i.Tool })
+	if len(tools) == 1 {
+		i.policy(tools[0].Definition(), s)
+		i.providers(tools)
+	}
+	return nil
+}
+
+// config tells of the file and the entry.
+func (i *inquiry) config(c *belt.Catalog, s *config.Server) {
+	from := s.Source.String()
+	if client := c.Client(s.Source.File); client != "" {
+		from += " (" + client + ", " + string(s.Source.Scope) + ")"
+	}
+	i.add("file", checkOK, "the server stands in "+from, "")
+	for _, hidden := range c.Shadowed {
+		if hidden.By == s {
+			i.add("scope", checkNote, "it hides "+hidden.Server.Source.String(), "")
+		}
+	}
+	if s.Enabled {
+		i.add("enabled", checkOK, "the server is switched on", "")
+	} else {
+		i.add("enabled", checkStops, "the server is switched off", "mcpbelt enable "+s.Name)
+	}
+}
+
+// tool tells of what the entry, the gate and the ledger make of the tool, and reports
+// whether the server has it.
+func (i *inquiry) tool(report *doctor.TestReport, s *config.Server) bool {
+	var names []string
+	for _, t := range report.Tools {
+		names = append(names, t.Name)
+		if t.Name != i.Tool && t.RegisteredName != s.Name+"__"+i.Tool {
+			continue
+		}
+		i.Tool = t.Name
+		i.add("list", checkOK, "the server lists the tool", "")
+		for _, f := range t.Findings {
+			i.add("gate", checkNote, f.Severity+" "+f.Field+": "+f.Detail, "")
+		}
+		switch t.State {
+		case doctor.ToolFiltered:
+			i.add("filter", checkStops, t.Reason, `change "tools" in the entry`)
+		case doctor.ToolRejected:
+			i.add("gate", checkStops, t.Reason, "")
+		case doctor.ToolQuarantined:
+			i.add("ledger", checkStops, t.Reason, "mcpbelt diff "+s.Name)
+		default:
+			i.add("ledger", checkOK, "the tool is called "+t.RegisteredName, "")
+		}
+		return true
+	}
+	i.add("list", checkStops, "the server has no tool "+strconv.Quote(i.Tool), "it has "+strings.Join(names, ", "))
+	return false
+}
+
+// policy says whether a call is approved by a person.
+func (i *inquiry) policy(d *registry.Definition, s *config.Server) {
+	switch h := d.Hints(); {
+	case h.ReadOnly && s.Trust:
+		i.add("policy", checkOK, "the tool only reads, and the server is trusted: a call does not ask", "")
+	case h.ReadOnly:
+		i.add("policy", checkNote, "the server says that the tool only reads", "")
+	default:
+		i.add("policy", checkNote, "the tool is not known to be read-only: a call asks at a terminal, and needs --yes elsewhere", "")
+	}
+}
+
+// providers tells what is lost of the tool.
+func (i *inquiry) providers(tools []registry.Tool) {
+	losses := lossesOf(i.Server, tools, providers())
+	for _, p := range providers() {
+		state, detail := checkOK, "takes it as it is"
+		count := 0
+		for _, l := range losses {
+			switch {
+			case l.Provider != p || !l.matters():
+			case l.Effect == effectRejected:
+				state, detail = checkStops, l.Detail
+			default:
+				count++
+				state, detail = checkNote, l.Effect+" "+l.Path+": "+l.Detail
+			}
+		}
+		if state == checkStops { // of one provider, which is not all of them
+			state = checkNote
+			detail = "cannot be told of it: " + detail
+		} else if count > 1 {
+			detail += " (and " + strconv.Itoa(count-1) + " more: mcpbelt lint " + i.Server + ")"
+		}
+		i.add(string(p), state, detail, "")
+	}
+}
+
+func (i *inquiry) show(b *belt.Belt) error {
+	if b.Out.AsJSON {
+		return b.Out.JSON(i)
+	}
+	if i.Offered {
+		b.Out.Style(cli.Good, i.Tool+" of "+i.Server+" is offered")
+	} else {
+		b.Out.Style(cli.Bad, i.Tool+" of "+i.Server+" is not offered")
+	}
+	b.Out.Printf("\n")
+	t := &cli.Table{Headings: []string{"CHECK", "STATE", "WHY"}}
+	styles := map[string]cli.Style{checkOK: cli.Good, checkStops: cli.Bad, checkNote: cli.Warning, checkUnknown: cli.Faint}
+	for _, c := range i.Checks {
+		detail := c.Detail
+		if c.Cure != "" {
+			detail += ": " + c.Cure
+		}
+		t.Rows = append(t.Rows, []cli.Cell{{Text: c.Check}, {Text: c.State, Style: styles[c.State]}, {Text: detail}})
+	}
+	b.Out.Table(t)
+	return nil
+}
