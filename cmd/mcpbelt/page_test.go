@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
@@ -69,7 +71,8 @@ func TestPage(t *testing.T) {
 }
 
 // TestExamples runs the examples in the help of each command, one after the other. They
-// have the servers notes, a local one, and docs, which is switched off.
+// have the servers notes, a local one, docs and github, which are switched off; github
+// wants a login.
 func TestExamples(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -90,13 +93,16 @@ func TestExamples(t *testing.T) {
 
 // exampleEnv returns an environment for examples, with the folder and home of its own.
 func exampleEnv(t *testing.T, program string) *cli.Env {
+	t.Helper()
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	dir := t.TempDir()
 	home := filepath.Join(dir, "home")
 	project := filepath.Join(dir, "project")
 	files := map[string]string{
 		filepath.Join(home, ".config", "mcpbelt", "mcp.json"): `{"mcpServers": {
 	"notes": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "1"}},
-	"docs": {"url": "https://example.com/mcp", "disabled": true}
+	"docs": {"url": "https://example.com/mcp", "disabled": true},
+	"github": {"url": "` + authtest.NewServer(t, nil).NewMCP(nil).URL + `", "disabled": true}
 }}`,
 		filepath.Join(home, ".cursor", "mcp.json"): `{"mcpServers": {}}`,
 		filepath.Join(project, "servers.json"):     `{"mcpServers": {"files": {"command": "files-server"}}}`,
@@ -112,6 +118,7 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
 	return &cli.Env{
 		Stdin:  strings.NewReader(""),
+		Browse: browse,
 		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
 		Dir:    project, StateDir: filepath.Join(home, "state"), Now: time.Now,
 	}

@@ -28,6 +28,7 @@ type Belt struct {
 	LedgerFile string        // --ledger
 	NoLedger   bool          // --no-ledger
 	Timeout    time.Duration // --timeout; 0: none
+	Account    string        // --as: whose logins are used; empty: the user's own
 
 	cancel context.CancelFunc
 }
@@ -43,6 +44,7 @@ func (b *Belt) AddFlags(cmd *cobra.Command) {
 	f.BoolVar(&b.NoImport, "no-import", false, "leave out the config files of other programs")
 	f.StringVar(&b.LedgerFile, "ledger", "", "keep what was accepted in this `file` (default: mcp.lock.json beside the config file)")
 	f.BoolVar(&b.NoLedger, "no-ledger", false, "accept whatever servers offer")
+	f.StringVar(&b.Account, "as", "", "use the logins of this `account`")
 	f.DurationVar(&b.Timeout, "timeout", 0, "give up after this `time`, such as 30s")
 }
 

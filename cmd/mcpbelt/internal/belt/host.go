@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -16,8 +15,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
-	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/session/filestore"
 )
 
 // atOnce is how many servers [Parallel] has running at a time.
@@ -63,42 +60,14 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		ho.StateDir = host.NoState
 	}
 	if slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
-		if err := opened.openLogins(ctx, b.Env.StateDir, o.Prompt); err != nil {
+		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt)
+		if err != nil {
 			return nil, err
 		}
-		ho.Logins = opened.Logins
+		opened.Logins, opened.sessions, ho.Logins = logins, sessions, logins
 	}
 	opened.Host = host.New(ho)
 	return opened, nil
-}
-
-// openLogins opens the sessions that are kept in the state folder, or without one new
-// ones that end with the program.
-func (o *Opened) openLogins(ctx context.Context, state string, prompt auth.Prompt) error {
-	store := session.Memory()
-	if state != "" {
-		kept, err := filestore.Open(ctx, filepath.Join(state, "sessions"), nil)
-		if err != nil {
-			return err
-		}
-		store = kept
-	}
-	if prompt == nil {
-		prompt = noPrompt{}
-	}
-	logins, err := login.New(store, &login.Options{Session: session.Options{Prompt: prompt}})
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	o.Logins, o.sessions = logins, store
-	return nil
-}
-
-// noPrompt is the prompt of commands that begin no login.
-type noPrompt struct{}
-
-func (noPrompt) Start(context.Context, []string) (auth.PromptSession, error) {
-	return nil, auth.ErrDeclined
 }
 
 // Close ends the host, and then what belongs to it.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"strconv"
@@ -31,6 +32,9 @@ type Env struct {
 	Dir string
 	// StateDir is the folder that keeps what lasts between runs, or empty if there is none.
 	StateDir string
+	// Browse opens a page in the user's browser. Nil: with the program that the system has
+	// for that.
+	Browse func(ctx context.Context, url string) error
 	// Now returns the time.
 	Now func() time.Time
 }

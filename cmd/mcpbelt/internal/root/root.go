@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/clients"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/people"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/servers"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/tools"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
@@ -89,9 +90,10 @@ you name by a URL or a command.`,
 	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
-	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "tools", Title: "Tools:"})
+	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"})
 	add(root, "servers", servers.Commands(b))
 	add(root, "clients", clients.Commands(b))
+	add(root, "people", people.Commands(b))
 	add(root, "tools", tools.Commands(b))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root

@@ -35,7 +35,7 @@ one is a URL. JSON is an entry as it stands in a file; - reads it from standard 
 Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`,
 		Example: `  mcpbelt add files -- npx -y @modelcontextprotocol/server-filesystem .
   mcpbelt add myserver --command="python -m my_mcp_server"
-  mcpbelt add github https://example.com/mcp --header 'Authorization:${GITHUB_AUTH}'
+  mcpbelt add tracker https://example.com/mcp --header 'Authorization:${TRACKER_AUTH}'
   mcpbelt add local '{"command":"server","lazy":true}' --scope project`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.record(b, cmd, args)

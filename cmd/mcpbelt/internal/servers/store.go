@@ -60,7 +60,7 @@ func explain(server string, err error) error {
 			e.Exit = cli.NotFound
 		}
 		if r.Code == record.CodeNameTaken {
-			e.Cure = "choose another name, or remove that one before"
+			e.Cure = "mcpbelt get " + server
 		}
 	} else if _, ok := errors.AsType[*config.Error](err); ok {
 		e.Exit = cli.InvalidConfig

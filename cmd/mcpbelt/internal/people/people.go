@@ -1,0 +1,280 @@
+// Package people has the commands about the logins of users at servers.
+package people
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// Commands returns the commands about logins.
+func Commands(b *belt.Belt) []*cobra.Command {
+	return []*cobra.Command{loginCommand(b), logoutCommand(b), sessionsCommand(b)}
+}
+
+// A shown is a session in the output of these commands.
+type shown struct {
+	Account string `json:"account,omitempty"`
+	session.Status
+	Problem string `json:"problem,omitempty"` // why nothing more is known
+}
+
+func loginCommand(b *belt.Belt) *cobra.Command {
+	var noBrowser, device bool
+	cmd := &cobra.Command{
+		Use:   "login SERVER|URL",
+		Short: "Log in at a server",
+		Long: `Login opens the page of the server's login in your browser, waits until you are done, and
+keeps the login for later commands. With --no-browser it shows the address, and you paste
+the one at which a browser on any machine ended. With --device it shows a short code that
+you type on any device. Another account at the same server is kept by --as.`,
+		Example: "  mcpbelt login github\n  mcpbelt login github --as work",
+		Args:    cli.Args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if noBrowser && device {
+				return cli.UsageError("--no-browser and --device are two ways to log in: choose one")
+			}
+			c, s, err := find(b, cmd, args[0])
+			if err != nil {
+				return err
+			}
+			var prompt auth.Prompt = &auth.Loopback{Open: b.Env.Browse, Out: b.Env.Stderr}
+			if noBrowser {
+				prompt = &auth.PasteURL{In: b.Env.Stdin, Out: b.Env.Stderr}
+			}
+			return logIn(cmd.Context(), b, c, entry(s, device), prompt)
+		},
+	}
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "show the address, and paste where the browser ended")
+	cmd.Flags().BoolVar(&device, "device", false, "show a code to type on any device")
+	return cmd
+}
+
+// find returns the server that an argument names, at which users log in.
+func find(b *belt.Belt, cmd *cobra.Command, arg string) (*belt.Catalog, *config.Server, error) {
+	c, err := b.Load(cmd.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := b.Target(cmd.Context(), c, arg)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.Err != nil {
+		return nil, nil, belt.Explain(s, s.Err)
+	}
+	if why := login.Unavailable(s); why != "" {
+		return nil, nil, &cli.Error{Exit: cli.Usage, Server: s.Name, Message: "nobody logs in at server " + s.Name + ": " + why}
+	}
+	return c, s, nil
+}
+
+// entry returns the entry of a server that is not started by itself, with the grant of
+// device codes if that is wanted.
+func entry(s *config.Server, device bool) *config.Server {
+	e := *s
+	e.Lazy, e.Enabled = true, true
+	if device {
+		a := config.Auth{}
+		if e.Auth != nil {
+			a = *e.Auth
+		}
+		a.Grant = config.GrantDeviceCode
+		e.Auth = &a
+	}
+	return &e
+}
+
+func logIn(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, prompt auth.Prompt) error {
+	h, err := b.Open(ctx, c, []*config.Server{s}, &belt.OpenOptions{Prompt: prompt})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if report, err := h.Apply(ctx, &config.Config{Servers: []*config.Server{s}}); err != nil || report.Failed[s.Name] != nil {
+		return belt.Explain(s, errors.Join(err, report.Failed[s.Name]))
+	}
+	key := session.Key{Server: s.Name}
+	begun, err := h.Login(ctx, key)
+	if err == nil {
+		err = begun.Wait(ctx)
+	}
+	if err != nil {
+		return failed(ctx, s, err)
+	}
+	status, err := h.Logins.Sessions().Status(ctx, key)
+	if err != nil {
+		return err
+	}
+	if b.Out.AsJSON {
+		return b.Out.JSON(shown{Account: b.Account, Status: status})
+	}
+	b.Out.Printf("logged in at %s", s.Name)
+	if status.Issuer != "" {
+		b.Out.Printf(" by %s", status.Issuer)
+	}
+	if len(status.Scopes) > 0 {
+		b.Out.Printf(", scopes %s", strings.Join(status.Scopes, " "))
+	}
+	b.Out.Printf("\n")
+	return nil
+}
+
+// failed returns why a login failed, with its exit.
+func failed(ctx context.Context, s *config.Server, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	refused, ok := errors.AsType[*auth.OAuthError](err)
+	if errors.Is(err, auth.ErrDeclined) || ok && refused.Code == "access_denied" {
+		return &cli.Error{Exit: cli.Declined, Server: s.Name, Message: "the user declined to log in at server " + s.Name, Err: err}
+	}
+	explained := belt.Explain(s, err)
+	if e, ok := errors.AsType[*cli.Error](explained); ok && e.Exit != cli.ApprovalNeeded {
+		e.Exit, e.Message = cli.LoginNeeded, "logging in at server "+s.Name+" failed: "+s.MaskError(err)
+		e.Cure = "mcpbelt doctor " + s.Name
+	}
+	return explained
+}
+
+func logoutCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout SERVER|URL",
+		Short: "End a login",
+		Long: `Logout removes the login at a server, and revokes its tokens where the server offers that.
+The server can be one that is not configured any more.`,
+		Example: "  mcpbelt login github\n  mcpbelt logout github",
+		Args:    cli.Args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := b.Load(ctx)
+			if err != nil {
+				return err
+			}
+			name := args[0]
+			s, findErr := b.Target(ctx, c, name)
+			if findErr == nil {
+				name = s.Name
+			}
+			logins, store, err := b.OpenLogins(ctx, b.Account, nil)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			defer logins.Close()
+			if s != nil && login.Unavailable(s) == "" {
+				logins.Know(s)
+			}
+			found := false
+			for key, err := range logins.Sessions().Keys(ctx) {
+				if err != nil {
+					return err
+				}
+				if key.Server != name {
+					continue
+				}
+				found = true
+				if s == nil {
+					err = logins.Sessions().Forget(ctx, key)
+				} else {
+					err = logins.Sessions().Logout(ctx, key)
+				}
+				if err != nil {
+					return &cli.Error{Exit: cli.Failed, Server: name, Message: err.Error(), Err: err}
+				}
+			}
+			if !found {
+				return &cli.Error{Exit: cli.NotFound, Server: name, Message: "there is no login at " + name, Cure: "mcpbelt sessions lists them"}
+			}
+			if b.Out.AsJSON {
+				return b.Out.JSON(map[string]string{"loggedOut": name})
+			}
+			b.Out.Printf("logged out at %s\n", name)
+			return nil
+		},
+	}
+}
+
+func sessionsCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "sessions",
+		Short: "List the logins that are kept",
+		Long: `Sessions lists the logins of all accounts, or of that of --as: at which server, by which
+authorization server, and whether they are renewed by themselves. It shows no token.`,
+		Example: "  mcpbelt sessions\n  mcpbelt sessions --json",
+		Args:    cli.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			accounts := b.Accounts()
+			if b.Account != "" {
+				accounts = []string{b.Account}
+			}
+			list := []shown{}
+			for _, a := range accounts {
+				of, err := sessionsOf(cmd.Context(), b, c, a)
+				if err != nil {
+					return err
+				}
+				list = append(list, of...)
+			}
+			return showSessions(b, list)
+		},
+	}
+}
+
+// sessionsOf returns the sessions of an account.
+func sessionsOf(ctx context.Context, b *belt.Belt, c *belt.Catalog, account string) (list []shown, err error) {
+	logins, store, err := b.OpenLogins(ctx, account, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	defer logins.Close()
+	for _, s := range c.Servers {
+		if s.Err == nil && login.Unavailable(s) == "" {
+			logins.Know(s)
+		}
+	}
+	for key, err := range logins.Sessions().Keys(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		one := shown{Account: account}
+		if one.Status, err = logins.Sessions().Status(ctx, key); err != nil {
+			one.Status, one.Problem = session.Status{Key: key}, err.Error()
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+func showSessions(b *belt.Belt, list []shown) error {
+	if b.Out.AsJSON {
+		return b.Out.JSON(map[string][]shown{"sessions": list})
+	}
+	t := &cli.Table{Headings: []string{"SERVER", "ACCOUNT", "STATE", "RENEWED", "SCOPES", "BY"}}
+	for _, s := range list {
+		renewed := "no"
+		if s.Renewable {
+			renewed = "yes"
+		}
+		t.Add(s.Key.Server, s.Account, s.Phase.String()+s.Problem, renewed, strings.Join(s.Scopes, " "), s.Issuer)
+	}
+	b.Out.Table(t)
+	if len(list) == 0 {
+		b.Out.Printf("There are no logins.\n")
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+)
+
+// browse is a browser whose user agrees to everything: it goes where it is sent.
+func browse(_ context.Context, page string) error {
+	res, err := http.Get(page)
+	if err == nil {
+		res.Body.Close()
+	}
+	return err
+}
+
+// newLoginDesk returns a desk with the server acme, at which users log in.
+func newLoginDesk(t *testing.T, o *authtest.Options) (*desk, *authtest.Server) {
+	t.Helper()
+	server := authtest.NewServer(t, o)
+	d := newDesk(t)
+	d.write(t, ".config/mcpbelt/mcp.json", `{"mcpServers": {
+	"acme": {"url": "`+server.NewMCP(nil).URL+`", "type": "http"},
+	"local": {"command": "x"},
+	"header": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer x"}}
+}}`)
+	d.env.Browse = browse
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return d, server
+}
+
+// TestLoginWithBrowser logs in, uses the login, shows it, and logs out.
+func TestLoginWithBrowser(t *testing.T) {
+	d, server := newLoginDesk(t, nil)
+	d.run(t, cli.LoginNeeded, "tools", "acme")
+	if got := d.run(t, cli.OK, "login", "acme"); !strings.HasPrefix(got, "logged in at acme by http://") {
+		t.Errorf("got %q, want who issued the login", got)
+	}
+	d.run(t, cli.OK, "tools", "acme")
+	if got := d.run(t, cli.OK, "sessions"); !regexp.MustCompile(`(?m)^acme +logged in +yes`).MatchString(got) {
+		t.Errorf("got the sessions %s, want that of acme", got)
+	}
+	all := d.run(t, cli.OK, "sessions", "--json") + d.run(t, cli.OK, "sessions") + d.stderr.String()
+	for _, secret := range server.Secrets() {
+		if strings.Contains(all, secret) {
+			t.Errorf("a secret is shown")
+		}
+	}
+	d.run(t, cli.OK, "logout", "acme")
+	d.run(t, cli.LoginNeeded, "tools", "acme")
+	d.run(t, cli.OK, "login", "acme", "--json")
+	d.run(t, cli.OK, "logout", "acme", "--json")
+}
+
+// TestLoginAccounts keeps the logins of two accounts apart.
+func TestLoginAccounts(t *testing.T) {
+	d, _ := newLoginDesk(t, nil)
+	d.run(t, cli.OK, "login", "acme", "--as", "work")
+	d.run(t, cli.OK, "tools", "acme", "--as", "work")
+	d.run(t, cli.LoginNeeded, "tools", "acme")
+	d.run(t, cli.OK, "login", "acme")
+	if got := d.run(t, cli.OK, "sessions"); strings.Count(got, "logged in") != 2 {
+		t.Errorf("got the sessions %s, want two", got)
+	}
+	d.run(t, cli.OK, "logout", "acme", "--as", "work")
+	d.run(t, cli.OK, "tools", "acme")
+	d.run(t, cli.Usage, "sessions", "--as", "../x")
+	if got := d.run(t, cli.OK, "sessions", "--as", "work"); strings.Contains(got, "yes") {
+		t.Errorf("got the sessions %s, want no login of work", got)
+	}
+}
+
+// A typist reads what is shown until something matches, and types an answer to it.
+type typist struct {
+	mu     sync.Mutex
+	shown  bytes.Buffer
+	match  *regexp.Regexp
+	answer func(match string) string
+	in     io.Writer
+	done   bool
+}
+
+func (y *typist) Write(p []byte) (int, error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.shown.Write(p)
+	if found := y.match.FindString(y.shown.String()); found != "" && !y.done {
+		y.done = true
+		go io.WriteString(y.in, y.answer(found))
+	}
+	return len(p), nil
+}
+
+// TestLoginByPaste: the user opens the address elsewhere, and pastes where they ended.
+func TestLoginByPaste(t *testing.T) {
+	d, server := newLoginDesk(t, nil)
+	in, typed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer typed.Close()
+	d.env.Browse = func(context.Context, string) error { t.Error("a browser is opened"); return nil }
+	d.env.Stdin = in
+	d.env.Stderr = &typist{match: regexp.MustCompile(`http://\S+[?&]state=\S+\s`), in: typed, answer: func(page string) string {
+		callback, err := server.Approve(t.Context(), strings.TrimSpace(page))
+		if err != nil {
+			t.Error(err)
+		}
+		return callback + "\n"
+	}}
+	d.run(t, cli.OK, "login", "acme", "--no-browser")
+	d.run(t, cli.OK, "tools", "acme")
+}
+
+// TestLoginByDevice: the user types a code on another device.
+func TestLoginByDevice(t *testing.T) {
+	d, server := newLoginDesk(t, &authtest.Options{Device: &authtest.DeviceOptions{}})
+	d.env.Browse = func(_ context.Context, page string) error { return nil }
+	d.env.Stderr = &typist{match: regexp.MustCompile(`\b[A-Z0-9]{4}-[A-Z0-9]{4}\b`), in: io.Discard, answer: func(code string) string {
+		if err := server.ApproveDevice(code); err != nil {
+			t.Error(err)
+		}
+		return ""
+	}}
+	d.run(t, cli.OK, "login", "acme", "--device")
+	d.run(t, cli.OK, "tools", "acme")
+}
+
+// TestLoginExits: each way in which a login fails has its exit.
+func TestLoginExits(t *testing.T) {
+	d, server := newLoginDesk(t, nil)
+	d.run(t, cli.Usage, "login", "local")
+	d.run(t, cli.Usage, "login", "header")
+	d.run(t, cli.NotFound, "login", "nothing")
+	d.run(t, cli.Usage, "login")
+	d.run(t, cli.Usage, "login", "acme", "--device", "--no-browser")
+	d.run(t, cli.NotFound, "logout", "acme")
+	d.run(t, cli.NotFound, "logout", "nothing")
+	d.env.Stdin = strings.NewReader("\n")
+	d.run(t, cli.Declined, "login", "acme", "--no-browser")
+	d.env.Browse = func(ctx context.Context, page string) error {
+		callback, err := server.Deny(ctx, page)
+		if err == nil {
+			err = browse(ctx, callback)
+		}
+		return err
+	}
+	d.run(t, cli.Declined, "login", "acme")
+	d.env.Browse = func(context.Context, string) error { return nil }
+	d.run(t, cli.Failed, "login", "acme", "--timeout", "300ms")
+
+	// At a project's server nobody logs in before its launch was allowed.
+	d.env.Dir = filepath.Join(d.home, "project")
+	d.write(t, "project/.mcp.json", `{"mcpServers": {"strange": {"url": "https://example.com/mcp"}}}`)
+	d.run(t, cli.ApprovalNeeded, "login", "strange")
+
+	// A login at a server that is not configured any more can be ended.
+	d.env.Browse = browse
+	d.run(t, cli.OK, "login", "acme")
+	d.write(t, ".config/mcpbelt/mcp.json", `{"mcpServers": {}}`)
+	if got := d.run(t, cli.OK, "sessions"); !strings.Contains(got, "acme") {
+		t.Errorf("got the sessions %s, want that of acme", got)
+	}
+	d.run(t, cli.OK, "logout", "acme")
+	if got := d.run(t, cli.OK, "sessions"); !strings.Contains(got, "no logins") {
+		t.Errorf("got the sessions %s, want none", got)
+	}
+}
