@@ -2,8 +2,10 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"os"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -53,6 +55,31 @@ func ExampleHost_Try() {
 		log.Print(err)
 	}
 	// Output: create
+}
+
+// What completion at a shell knows of a server without starting it.
+func ExampleCachedTools() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "state")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	opts := notesOptions()
+	opts.StateDir = dir
+	h := host.New(opts)
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), nil)
+	if err == nil {
+		_, err = h.Apply(ctx, c)
+	}
+	if err := errors.Join(err, h.Close()); err != nil {
+		log.Print(err)
+		return
+	}
+	tools, known := host.CachedTools(dir, c.Servers[0])
+	fmt.Println(known, tools[0].Name)
+	// Output: true create
 }
 
 func ExampleHost_Inspect() {

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -105,7 +104,7 @@ func New(opts *Options) *Host {
 	if h.state == "" {
 		h.catalogs = catalog.Open("")
 	} else {
-		h.catalogs = catalog.Open(filepath.Join(h.state, "catalogs"))
+		h.catalogs = catalogsIn(h.state)
 	}
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())

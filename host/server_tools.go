@@ -1,11 +1,15 @@
 package host
 
 import (
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/statedir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -65,6 +69,22 @@ func (st *serverTools) restore() bool {
 	st.update()
 	st.complete()
 	return len(tools) == len(all)
+}
+
+// CachedTools returns the tools that the server of an entry listed when a host with this
+// [Options].StateDir ran it last, and whether that is known. Nothing is started, and the
+// ledger is not asked. The tools are a server's words. It is safe for concurrent use.
+func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
+	state := statedir.Folder(stateDir)
+	if state == "" {
+		return nil, false
+	}
+	return catalogsIn(state).Load(e)
+}
+
+// catalogsIn returns the catalogs of servers that are kept in a state folder.
+func catalogsIn(state string) *catalog.Folder {
+	return catalog.Open(filepath.Join(state, "catalogs"))
 }
 
 // inherit takes over what the predecessor is known to offer, if the server has a
