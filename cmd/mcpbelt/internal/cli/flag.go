@@ -3,6 +3,8 @@ package cli
 import (
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
@@ -13,4 +15,9 @@ func Scope(text string) (config.Scope, error) {
 		return s, nil
 	}
 	return "", UsageError("the scope %q is none of project, rc and user", text)
+}
+
+// FixedFlag has the values of a flag of the command completed.
+func FixedFlag(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails if there is no such flag
 }

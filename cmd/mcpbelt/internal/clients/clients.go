@@ -60,6 +60,19 @@ func placesOf(b *belt.Belt, name string) ([]config.Location, error) {
 	return nil, e
 }
 
+// completeClients completes the name of a program as the first argument.
+func completeClients(b *belt.Belt) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []string
+		for _, l := range places(b) {
+			if name := clientName(l); len(args) == 0 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveDefault
+	}
+}
+
 // pick returns the file of a program that is read or written: the first that exists, but
 // rather a file for servers than the settings of the program; if none exists the first.
 func pick(list []config.Location) config.Location {

@@ -45,7 +45,8 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt connect cursor --dry-run
   mcpbelt connect kode --yes
   mcpbelt connect claude-code --project --dry-run`,
-		Args: cli.Args(1, 1),
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := clientFile(b, args[0], project)
 			if err != nil {
@@ -99,8 +100,9 @@ func disconnectCommand(b *belt.Belt) *cobra.Command {
 		Short: "Undo what connect did",
 		Long: `Disconnect takes the entry out of the config file of another program again. If the file
 was not changed since, it is byte for byte what it was; otherwise the entry alone goes.`,
-		Example: "  mcpbelt connect kode --yes\n  mcpbelt disconnect kode",
-		Args:    cli.Args(1, 1),
+		Example:           "  mcpbelt connect kode --yes\n  mcpbelt disconnect kode",
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := clientFile(b, args[0], project)
 			if err != nil {

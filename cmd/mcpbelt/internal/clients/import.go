@@ -53,6 +53,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 		Example: `  mcpbelt import
   mcpbelt import servers.json --dry-run
   mcpbelt import servers.json files --yes`,
+		ValidArgsFunction: completeClients(b),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return showSources(cmd, b)
@@ -103,6 +104,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 	f.BoolVarP(&yes, "yes", "y", false, "write without asking")
 	f.BoolVar(&dryRun, "dry-run", false, "show what would be written, and write nothing")
 	f.BoolVar(&replace, "replace", false, "put servers in the place of those of their name")
+	cli.FixedFlag(cmd, "scope", "project", "rc", "user")
 	return cmd
 }
 

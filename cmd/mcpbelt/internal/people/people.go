@@ -37,8 +37,9 @@ func loginCommand(b *belt.Belt) *cobra.Command {
 keeps the login for later commands. With --no-browser it shows the address, and you paste
 the one at which a browser on any machine ended. With --device it shows a short code that
 you type on any device. Another account at the same server is kept by --as.`,
-		Example: "  mcpbelt login github\n  mcpbelt login github --as work",
-		Args:    cli.Args(1, 1),
+		Example:           "  mcpbelt login github\n  mcpbelt login github --as work",
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if noBrowser && device {
 				return cli.UsageError("--no-browser and --device are two ways to log in: choose one")
@@ -152,8 +153,9 @@ func logoutCommand(b *belt.Belt) *cobra.Command {
 		Short: "End a login",
 		Long: `Logout removes the login at a server, and revokes its tokens where the server offers that.
 The server can be one that is not configured any more.`,
-		Example: "  mcpbelt login github\n  mcpbelt logout github",
-		Args:    cli.Args(1, 1),
+		Example:           "  mcpbelt login github\n  mcpbelt logout github",
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := b.Load(ctx)

@@ -95,6 +95,7 @@ you name by a URL or a command.`,
 	add(root, "clients", clients.Commands(b))
 	add(root, "people", people.Commands(b))
 	add(root, "tools", tools.Commands(b))
+	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root
 }

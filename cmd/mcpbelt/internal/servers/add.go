@@ -68,6 +68,8 @@ Write a secret as a reference to a variable, such as '${TOKEN}', not as itself.`
 	f.StringVar(&a.transport, "transport", "", "stdio, http, sse, auto or unix (default: as the entry shows)")
 	f.StringArrayVar(&a.env, "env", nil, "a variable of the server's environment, `NAME=value`; can be repeated")
 	f.StringArrayVar(&a.headers, "header", nil, "a header of each request, `Name:value`; can be repeated")
+	cli.FixedFlag(cmd, "scope", "project", "rc", "user")
+	cli.FixedFlag(cmd, "transport", "stdio", "http", "sse", "auto", "unix")
 	return cmd
 }
 

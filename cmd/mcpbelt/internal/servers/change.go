@@ -15,8 +15,9 @@ func removeCommand(b *belt.Belt) *cobra.Command {
 		Short: "Remove a server from its config file",
 		Long: `Remove takes a server out of the config file that it stands in, with its comments. What
 was accepted of its tools stays in the ledger.`,
-		Example: "  mcpbelt remove notes",
-		Args:    cli.Args(1, 1),
+		Example:           "  mcpbelt remove notes",
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return change(b, cmd, args[0], "removed", func(store record.Store, s *config.Server) error {
 				_, err := record.Remove(cmd.Context(), store, s.Title)
@@ -32,8 +33,9 @@ func renameCommand(b *belt.Belt) *cobra.Command {
 		Short: "Give a server another name",
 		Long: `Rename changes the name of a server in its config file, at its place. Its tools are
 called by the new name, are accepted anew, and its logins are those of the old one.`,
-		Example: "  mcpbelt rename notes memos",
-		Args:    cli.Args(2, 2),
+		Example:           "  mcpbelt rename notes memos",
+		Args:              cli.Args(2, 2),
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return update(b, cmd, args[0], "renamed", &record.Patch{Name: record.Some(args[1])})
 		},
@@ -42,11 +44,12 @@ called by the new name, are accepted anew, and its logins are those of the old o
 
 func enableCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:     "enable SERVER",
-		Short:   "Switch a server on",
-		Long:    `Enable switches a server on in its config file. Nothing is started.`,
-		Example: "  mcpbelt enable docs",
-		Args:    cli.Args(1, 1),
+		Use:               "enable SERVER",
+		Short:             "Switch a server on",
+		Long:              `Enable switches a server on in its config file. Nothing is started.`,
+		Example:           "  mcpbelt enable docs",
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return update(b, cmd, args[0], "enabled", &record.Patch{Disabled: record.Some(false)})
 		},
@@ -55,11 +58,12 @@ func enableCommand(b *belt.Belt) *cobra.Command {
 
 func disableCommand(b *belt.Belt) *cobra.Command {
 	return &cobra.Command{
-		Use:     "disable SERVER",
-		Short:   "Switch a server off",
-		Long:    `Disable switches a server off in its config file, and leaves the entry as it is.`,
-		Example: "  mcpbelt disable notes",
-		Args:    cli.Args(1, 1),
+		Use:               "disable SERVER",
+		Short:             "Switch a server off",
+		Long:              `Disable switches a server off in its config file, and leaves the entry as it is.`,
+		Example:           "  mcpbelt disable notes",
+		Args:              cli.Args(1, 1),
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return update(b, cmd, args[0], "disabled", &record.Patch{Disabled: record.Some(true)})
 		},

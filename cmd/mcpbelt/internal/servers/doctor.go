@@ -26,7 +26,8 @@ func doctorCommand(b *belt.Belt) *cobra.Command {
 		Long: `Doctor tests each of the named servers, or all that are configured and switched on, at
 most 8 at a time, and says of each that does not work what is probably the matter and
 what to do. It also names config files that cannot be read.`,
-		Example: "  mcpbelt doctor\n  mcpbelt doctor notes",
+		Example:           "  mcpbelt doctor\n  mcpbelt doctor notes",
+		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := b.Load(cmd.Context())
 			if err != nil {

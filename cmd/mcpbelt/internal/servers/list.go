@@ -64,6 +64,7 @@ first one counts; --all shows the others, too.`,
 		Example: `  mcpbelt list
   mcpbelt list --live
   mcpbelt list --json notes`,
+		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := b.Load(cmd.Context())
 			if err != nil {

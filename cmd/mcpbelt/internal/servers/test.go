@@ -24,7 +24,8 @@ func testCommand(b *belt.Belt) *cobra.Command {
 long each stage took, what would become of each tool and, if something is wrong, what is
 probably the matter. A server that is switched off is tested, too. Nothing is kept: not
 in the ledger either.`,
-		Example: "  mcpbelt test notes\n  mcpbelt test --json notes",
+		Example:           "  mcpbelt test notes\n  mcpbelt test --json notes",
+		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := b.Load(cmd.Context())
 			if err != nil {

@@ -51,7 +51,8 @@ cannot write. Rejected: the tool cannot be told to the provider at all. What cha
 nothing for calls is shown with --all.
 
 The exit is 13 if a tool is rejected, and with --strict if anything is lost.`,
-		Example: "  mcpbelt lint notes\n  mcpbelt lint --provider anthropic --strict notes",
+		Example:           "  mcpbelt lint notes\n  mcpbelt lint --provider anthropic --strict notes",
+		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted := providers()
 			if len(chosen) > 0 {
@@ -100,6 +101,7 @@ The exit is 13 if a tool is rejected, and with --strict if anything is lost.`,
 	f.StringArrayVar(&chosen, "provider", nil, "look at this `provider` alone; can be repeated: "+providerNames())
 	f.BoolVar(&all, "all", false, "show also what changes nothing for calls")
 	f.BoolVar(&strict, "strict", false, "fail if anything is lost that matters")
+	cli.FixedFlag(cmd, "provider", strings.Split(providerNames(), ", ")...)
 	return cmd
 }
 

@@ -58,6 +58,7 @@ that fails is told of, and the others are listed.`,
 		Example: `  mcpbelt tools
   mcpbelt tools notes
   mcpbelt tools --brief notes`,
+		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := b.Load(cmd.Context())
 			if err != nil {

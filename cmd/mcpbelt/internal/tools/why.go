@@ -53,8 +53,9 @@ let through: the file and its scope, whether the server is switched on, its laun
 connection, the list of the server, the filter of the entry, the gate, the ledger, whether
 a call has to be approved, and what each provider makes of the schema. The server is
 started for it; nothing is kept.`,
-		Example: "  mcpbelt why notes__echo\n  mcpbelt why notes write",
-		Args:    cli.Args(1, 2),
+		Example:           "  mcpbelt why notes__echo\n  mcpbelt why notes write",
+		Args:              cli.Args(1, 2),
+		ValidArgsFunction: b.CompleteTools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := b.Load(cmd.Context())
 			if err != nil {

@@ -1,0 +1,73 @@
+package belt
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+// What completion needs to know comes from files: no server is started or asked.
+
+// CompleteServers completes names of configured servers as arguments of a command, up to a
+// number of them; below 0 for any number.
+func (b *Belt) CompleteServers(most int) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c, err := b.Load(cmd.Context())
+		if err != nil || most >= 0 && len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var list []cobra.Completion
+		for _, s := range c.Servers {
+			list = append(list, describe(s.Name, s.Description))
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// CompleteTools completes names of tools, as far as their servers were asked before, as
+// the first argument of a command.
+func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	c, err := b.Load(cmd.Context())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	name := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`) // nothing that a shell would obey
+	var list []cobra.Completion
+	for _, s := range c.Servers {
+		if !strings.HasPrefix(s.Name, start) && !strings.HasPrefix(start, s.Name) {
+			continue
+		}
+		for _, t := range b.cached(s) {
+			if name.MatchString(t[0]) {
+				list = append(list, describe(s.Name+"__"+t[0], t[1]))
+			}
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// cached returns names and descriptions of the tools that a server listed last.
+func (b *Belt) cached(s *config.Server) [][2]string {
+	state := b.Env.StateDir
+	if state == "" {
+		state = host.NoState
+	}
+	tools, _ := host.CachedTools(state, s)
+	var list [][2]string
+	for _, t := range tools {
+		list = append(list, [2]string{t.Name, t.Description})
+	}
+	return list
+}
+
+// describe returns a completion with the first line of a description.
+func describe(name, description string) cobra.Completion {
+	line, _, _ := strings.Cut(strings.TrimSpace(description), "\n")
+	const most = 60
+	return cobra.CompletionWithDesc(name, plain.Cut(plain.Line(line), most))
+}
