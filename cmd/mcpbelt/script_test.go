@@ -49,6 +49,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(testRun(run), map[string]func(){
 		"mcpbelt":    func() { os.Exit(root.Main()) },
 		"pty":        func() { os.Exit(runAtTerminal(os.Args[1:])) },
+		"signal":     func() { os.Exit(runAndSignal(os.Args[1:])) },
 		"testserver": func() { os.Exit(testserver.Main(os.Args[1:])) },
 	})
 }
@@ -63,7 +64,11 @@ func TestMain(m *testing.M) {
 //
 //	exec pty [-cols N] [-stdin FILE] mcpbelt ARG...
 //
-// What the command shows, on both outputs, is the standard output of pty, and its exit
+// and signal, which sends a command a signal by its number when its server runs:
+//
+//	exec signal N mcpbelt ARG... -mark started
+//
+// What a command shows at a terminal, on both outputs, is the standard output of pty, and its exit
 // that of pty.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

@@ -63,15 +63,19 @@ func Explain(ctx context.Context, err error) *Error {
 	}
 	switch {
 	case errors.Is(err, syscall.EPIPE):
-		return &Error{Exit: PipeClosed, Message: "the reader of the output went away", Err: err, Shown: true}
+		return &Error{Exit: PipeClosed, Message: "the reader of the output went away", Err: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{Exit: Failed, Message: "it took longer than --timeout allows", Cure: "give it more time", Err: err}
 	}
 	return &Error{Exit: Failed, Message: err.Error(), Err: err}
 }
 
-// Print writes the error as one line, or as JSON: an object with the member error.
+// Print writes the error as one line, or as JSON: an object with the member error. That
+// a reader went away is nothing to write about.
 func (e *Error) Print(w io.Writer, asJSON bool) {
+	if e.Exit == PipeClosed {
+		return
+	}
 	if !asJSON {
 		if !e.Shown {
 			fmt.Fprintln(w, "mcpbelt: "+plain.Line(e.Error()))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -20,14 +21,10 @@ type Out struct {
 	AsJSON bool
 
 	env *Env
-	err error // the first of a write
 }
 
 // NewOut returns the output of a command.
 func NewOut(env *Env) *Out { return &Out{env: env} }
-
-// Err returns the first error of a write.
-func (o *Out) Err() error { return o.err }
 
 // Printf writes text.
 func (o *Out) Printf(format string, args ...any) { o.write(plain.Text(fmt.Sprintf(format, args...))) }
@@ -43,7 +40,7 @@ func (o *Out) JSON(value any) error {
 		return err
 	}
 	o.write(string(visible(b.Bytes())))
-	return o.err
+	return nil
 }
 
 // Style writes text in a style, where the terminal has colours.
@@ -59,9 +56,23 @@ func (o *Out) Width() int {
 }
 
 func (o *Out) write(text string) {
-	if o.err == nil {
-		_, o.err = o.env.Stdout.Write([]byte(text))
+	_, _ = io.WriteString(o.env.Stdout, text) // the Writer of a run remembers the error
+}
+
+// A Writer remembers the first error of a write, and writes nothing after it.
+type Writer struct {
+	To  io.Writer
+	Err error
+}
+
+// Write writes to w.To.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.Err != nil {
+		return 0, w.Err
 	}
+	n, err := w.To.Write(p)
+	w.Err = err
+	return n, err
 }
 
 // A Style says what a text means.

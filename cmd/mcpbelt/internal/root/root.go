@@ -44,16 +44,19 @@ func Main() int {
 
 // Run runs a command line in an environment and returns its exit.
 func Run(ctx context.Context, env *cli.Env, args []string) int {
-	b := belt.New(env)
+	out := &cli.Writer{To: env.Stdout}
+	watched := *env
+	watched.Stdout = out
+	b := belt.New(&watched)
 	defer b.End()
 	cmd := Command(b)
 	cmd.SetArgs(args)
 	cmd.SetIn(env.Stdin)
-	cmd.SetOut(env.Stdout)
+	cmd.SetOut(out)
 	cmd.SetErr(env.Stderr)
 	err := cmd.ExecuteContext(ctx)
 	if err == nil {
-		err = b.Out.Err()
+		err = out.Err
 	}
 	if err == nil {
 		return int(cli.OK)

@@ -59,7 +59,7 @@ func Main(args []string) int {
 			return 1
 		}
 		fmt.Fprintln(f, "started", os.Getpid())
-		f.Close()
+		defer f.Close() // so that a pipe shows when the process has ended
 	}
 	time.Sleep(c.delay)
 	switch {
