@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,18 +79,33 @@ func (b *Belt) Target(ctx context.Context, c *Catalog, arg string) (*config.Serv
 	return c.Find(arg)
 }
 
-// CommandTarget returns a server that is started by a command of the command line.
+// CommandTarget returns a server that is started by a command of the command line. It is
+// called like the program or, if that only runs others, like the first argument that is no
+// flag.
 func CommandTarget(ctx context.Context, command []string) (*config.Server, error) {
-	name := filepath.Base(command[0])
-	for _, arg := range command[1:] {
-		if runner := strings.TrimSuffix(name, ".exe"); !slices.Contains([]string{"npx", "uvx", "bunx", "pipx", "node", "python", "python3", "go", "docker"}, runner) {
-			break
-		}
-		if !strings.HasPrefix(arg, "-") && arg != "run" {
-			name = filepath.Base(arg)
+	runners := []string{"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "go", "docker"}
+	name := baseName(command[0])
+	if slices.Contains(runners, name) {
+		for _, arg := range command[1:] {
+			if !strings.HasPrefix(arg, "-") && arg != "run" {
+				name = baseName(arg)
+				break
+			}
 		}
 	}
-	return target(ctx, strings.TrimSuffix(name, filepath.Ext(name)), map[string]any{"command": command[0], "args": command[1:]})
+	return target(ctx, name, map[string]any{"command": command[0], "args": command[1:]})
+}
+
+// baseName returns the last part of a path or a package without version and extension.
+func baseName(text string) string {
+	name := path.Base(filepath.ToSlash(text))
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		name = name[:at]
+	}
+	if short := strings.TrimSuffix(name, path.Ext(name)); short != "" {
+		name = short
+	}
+	return name
 }
 
 func urlTarget(ctx context.Context, text string) (*config.Server, error) {

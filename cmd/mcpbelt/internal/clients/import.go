@@ -67,11 +67,11 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				return err
 			}
 			o := &edit.ImportOptions{
-				From: &config.Options{Format: format, Project: b.Env.Dir}, To: &config.Options{Format: "", Project: b.Env.Dir},
-				Names: args[1:], Replace: replace, OwnKeys: true,
+				From: &config.Options{Format: format, Project: b.Env.Dir}, To: &config.Options{Project: b.Env.Dir},
+				Replace: replace, OwnKeys: true,
 			}
-			if len(o.Names) == 0 {
-				o.Names = nil
+			if len(args) > 1 {
+				o.Names = args[1:]
 			}
 			i, err := edit.PlanImport(from, to, o)
 			if err != nil {
@@ -120,7 +120,7 @@ func sourceOf(b *belt.Belt, arg string) (file, format string, err error) {
 	}
 	l := pick(found)
 	if !l.Exists {
-		return "", "", &cli.Error{Exit: cli.NotFound, Message: l.Client + " has no config file here", Cure: "name a file", Err: nil}
+		return "", "", &cli.Error{Exit: cli.NotFound, Message: l.Client + " has no config file here", Cure: "name a file"}
 	}
 	return l.Path, l.Format, nil
 }

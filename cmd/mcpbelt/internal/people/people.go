@@ -268,11 +268,14 @@ func showSessions(b *belt.Belt, list []shown) error {
 	}
 	t := &cli.Table{Headings: []string{"SERVER", "ACCOUNT", "STATE", "RENEWED", "SCOPES", "BY"}}
 	for _, s := range list {
-		renewed := "no"
+		renewed, state := "no", s.Phase.String()
 		if s.Renewable {
 			renewed = "yes"
 		}
-		t.Add(s.Key.Server, s.Account, s.Phase.String()+s.Problem, renewed, strings.Join(s.Scopes, " "), s.Issuer)
+		if s.Problem != "" {
+			state = s.Problem
+		}
+		t.Add(s.Key.Server, s.Account, state, renewed, strings.Join(s.Scopes, " "), s.Issuer)
 	}
 	b.Out.Table(t)
 	if len(list) == 0 {

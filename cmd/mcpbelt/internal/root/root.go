@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -77,6 +78,7 @@ you name by a URL or a command.`,
 		Example: `  mcpbelt list
   mcpbelt tools notes
   mcpbelt help exit-codes`,
+		Version:           version(),
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -91,6 +93,18 @@ you name by a URL or a command.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &cli.Error{Exit: cli.Usage, Message: err.Error(), Cure: cmd.CommandPath() + " --help", Err: err}
 	})
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Say how a command is used",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || cmd == root && len(rest) > 0 {
+				return unknown(root, args[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
 	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"})
@@ -101,6 +115,14 @@ you name by a URL or a command.`,
 	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root
+}
+
+// version returns the version of the module that the program was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }
 
 // add adds commands under a heading.
