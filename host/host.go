@@ -101,11 +101,7 @@ func New(opts *Options) *Host {
 		h.registry = registry.New(nil)
 	}
 	h.state = statedir.Folder(o.StateDir)
-	if h.state == "" {
-		h.catalogs = catalog.Open("")
-	} else {
-		h.catalogs = catalogsIn(h.state)
-	}
+	h.catalogs = catalog.Open(h.state)
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -75,16 +74,7 @@ func (st *serverTools) restore() bool {
 // [Options].StateDir ran it last, and whether that is known. Nothing is started, and the
 // ledger is not asked. The tools are a server's words. It is safe for concurrent use.
 func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
-	state := statedir.Folder(stateDir)
-	if state == "" {
-		return nil, false
-	}
-	return catalogsIn(state).Load(e)
-}
-
-// catalogsIn returns the catalogs of servers that are kept in a state folder.
-func catalogsIn(state string) *catalog.Folder {
-	return catalog.Open(filepath.Join(state, "catalogs"))
+	return catalog.Open(statedir.Folder(stateDir)).Load(e)
 }
 
 // inherit takes over what the predecessor is known to offer, if the server has a

@@ -43,9 +43,14 @@ const (
 	renewal = 24 * time.Hour
 )
 
-// Open returns the catalogs in a folder, which is made when there is something to keep; if
-// dir is empty nothing is kept.
-func Open(dir string) *Folder { return &Folder{dir: dir} }
+// Open returns the catalogs in the folder of a host's state, which is made when there is
+// something to keep; if state is empty nothing is kept.
+func Open(state string) *Folder {
+	if state == "" {
+		return &Folder{}
+	}
+	return &Folder{dir: filepath.Join(state, "catalogs")}
+}
 
 // file returns where the catalog of a server is, and what it has to be of.
 func (c *Folder) file(e *config.Server) (path, fingerprint string) {
