@@ -12,12 +12,8 @@ import (
 
 // uncalled lists the exported names that stay without a caller, each with its reason.
 var uncalled = map[string]string{
-	"adapters/eino.Decision":      "the data of a resume, which the program's handler makes",
-	"host/doctor.ToolFiltered":    "a value of Tool.State",
-	"host/doctor.ToolListed":      "a value of Tool.State",
-	"host/doctor.ToolQuarantined": "a value of Tool.State",
-	"host/doctor.ToolRejected":    "a value of Tool.State",
-	"host/record.ConfigStore":     "what edit.FileStore implements",
+	"adapters/eino.Decision":  "the data of a resume, which the program's handler makes",
+	"host/record.ConfigStore": "what edit.FileStore implements",
 }
 
 // A declaration is what a package exports at its top level.
