@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // An examined is a server in the output of doctor.
@@ -65,7 +66,7 @@ func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*confi
 		return nil, err
 	}
 	defer h.Close()
-	spinner := b.Out.Spin("testing " + strconv.Itoa(len(servers)) + " servers")
+	spinner := b.Out.Spin("testing " + plain.Number(len(servers), "server"))
 	defer spinner.End()
 	list := make([]*examined, len(servers))
 	belt.Parallel(servers, func(s *config.Server) {

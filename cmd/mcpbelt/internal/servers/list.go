@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
 // Commands returns the commands about servers.
@@ -147,7 +148,7 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 		return err
 	}
 	defer h.Close()
-	spinner := b.Out.Spin("asking " + strconv.Itoa(len(servers)) + " servers")
+	spinner := b.Out.Spin("asking " + plain.Number(len(servers), "server"))
 	defer spinner.End()
 	return belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, status host.Status, err error) {
 		row := of[s]
