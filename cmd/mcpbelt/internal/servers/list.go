@@ -158,8 +158,13 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 		}
 		if err != nil {
 			row.Status, row.Error = statusFailed, err.Error()
-			if e, ok := errors.AsType[*cli.Error](err); ok {
-				row.Exit = e.Exit.Code()
+			e, _ := errors.AsType[*cli.Error](err)
+			row.Exit = e.Exit.Code()
+			switch e.Exit {
+			case cli.LoginNeeded:
+				row.Status = string(host.StageLogin)
+			case cli.ApprovalNeeded:
+				row.Status = string(host.StageNotAllowed)
 			}
 		}
 	})
