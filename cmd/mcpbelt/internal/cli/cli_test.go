@@ -176,3 +176,29 @@ func TestSpinner(t *testing.T) {
 		})
 	}
 }
+
+func TestSplitWords(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want string // words with | between them; empty: an error
+	}{
+		{"python -m my_mcp_server", "python|-m|my_mcp_server"},
+		{`a "b c" d\ e 'f "g'`, `a|b c|d e|f "g`},
+		{`a "" ''`, "a||"},
+		{"  a\t\nb ", "a|b"},
+		{`"a\"b"`, `a"b`},
+		{`'a\b'`, `a\b`},
+		{`a$HOME`, `a$HOME`},
+		{`"a`, ""},
+		{`a\`, ""},
+		{" ", ""},
+	} {
+		words, err := SplitWords(test.text)
+		if got := strings.Join(words, "|"); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.text, got, test.want)
+		}
+		if (err != nil) != (test.want == "") {
+			t.Errorf("%q: got the error %v", test.text, err)
+		}
+	}
+}
