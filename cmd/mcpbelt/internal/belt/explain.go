@@ -25,7 +25,7 @@ func Explain(s *config.Server, err error) error {
 	if _, ok := errors.AsType[*cli.Error](err); ok {
 		return err
 	}
-	e := &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: strings.TrimPrefix(s.MaskError(err), "mcp: "), Cure: "mcpbelt doctor " + s.Name, Err: err}
+	e := &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: strings.TrimPrefix(s.MaskError(err), "mcp: "), Cure: "mcpbelt doctor " + named(s), Err: err}
 	launch, waits := errors.AsType[*host.LaunchNotAllowedError](err)
 	_, quarantined := errors.AsType[*registry.QuarantinedError](err)
 	_, changed := errors.AsType[*host.ChangedError](err)
@@ -39,10 +39,22 @@ func Explain(s *config.Server, err error) error {
 	case entry:
 		e.Exit, e.Cure = cli.InvalidConfig, ""
 	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:
-		e.Exit, e.Message, e.Cure = cli.LoginNeeded, "server "+quote(s.Name)+" wants a login", "mcpbelt login "+s.Name
+		e.Exit, e.Message, e.Cure = cli.LoginNeeded, "server "+quote(s.Name)+" wants a login", "mcpbelt login "+named(s)
 		if login.Unavailable(s) != "" {
 			e.Message, e.Cure = "server "+quote(s.Name)+" does not take the credentials of its entry", "mcpbelt get "+s.Name
 		}
 	}
 	return e
+}
+
+// named returns how a command line names the server, with secrets masked.
+func named(s *config.Server) string {
+	switch masked := s.Masked(); {
+	case !IsAdHoc(s):
+		return s.Name
+	case masked.URL != "":
+		return masked.URL
+	default:
+		return strings.Join(append([]string{"--", masked.Command}, masked.Args...), " ")
+	}
 }
