@@ -208,3 +208,20 @@ func TestConcurrency(t *testing.T) {
 		t.Errorf("version = %d, want %d", r.Snapshot().Version(), want)
 	}
 }
+
+func TestTrusted(t *testing.T) {
+	r := registry.New(nil)
+	if err := r.Add(registry.MustFunc("native", "", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
+		t.Fatal(err)
+	}
+	for server, trusted := range map[string]bool{"mine": true, "other": false} {
+		if _, err := r.Replace(registry.Server{Name: server, Trusted: trusted}, []registry.Tool{serverTool(server, "a", "")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]bool{"native": true, "mine__a": true, "other__a": false, "nothing": false} {
+		if got := r.Snapshot().Trusted(name); got != want {
+			t.Errorf("%s: got %t, want %t", name, got, want)
+		}
+	}
+}

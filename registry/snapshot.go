@@ -52,6 +52,13 @@ func (s *Snapshot) Lookup(name string) (Tool, bool) {
 	return nil, false
 }
 
+// Trusted reports whether what the tool of that name says of itself is believed: it is
+// native, or its server is [Server].Trusted.
+func (s *Snapshot) Trusted(name string) bool {
+	e := s.find(name)
+	return e != nil && e.trusted()
+}
+
 // Quarantined returns the tools that are known but not listed, because they are not
 // accepted as they are, sorted by name.
 func (s *Snapshot) Quarantined() []Quarantined {

@@ -43,8 +43,22 @@ func Signature(schema json.RawMessage) string {
 	}
 }
 
+// Type returns the type of the values that a schema describes, as Signature writes it
+// and TypeScript has it: {id: number, tags?: string[]}.
+func Type(schema json.RawMessage) string {
+	s := signer{root: schema, script: true}
+	for s.tree = maxSignatureTree; ; s.tree-- {
+		s.text, s.refs, s.cut = s.text[:0], 0, false
+		s.value(schema, 0)
+		if !s.cut || s.tree == 0 {
+			return string(s.text)
+		}
+	}
+}
+
 // A signer writes one signature.
 type signer struct {
+	script bool // types are called as in TypeScript
 	root json.RawMessage
 	tree int // levels of objects that are shown
 	text []byte
@@ -154,8 +168,16 @@ func (s *signer) typed(name string, f *signatureFacts, schema []byte, level int)
 		}
 		s.write("[]")
 	default:
-		s.write(parameterName(name))
+		s.named(name)
 	}
+}
+
+// named writes a type that has no parts.
+func (s *signer) named(name string) {
+	if s.script && name == "integer" {
+		name = "number"
+	}
+	s.write(parameterName(name))
 }
 
 // values writes the values that are allowed, if they are few and short, else their
@@ -177,7 +199,7 @@ func (s *signer) values(values [][]byte, types []string) {
 	if len(types) == 0 && len(values) > 0 {
 		types = []string{TypeOf(values[0][0])}
 	}
-	s.alternatives(len(types), func(i int) { s.write(parameterName(types[i])) })
+	s.alternatives(len(types), func(i int) { s.named(types[i]) })
 	s.write(more)
 }
 

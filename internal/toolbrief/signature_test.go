@@ -122,3 +122,18 @@ func TestSignaturesOfRealTools(t *testing.T) {
 		t.Errorf("%d of %d say all; %d bytes for %d", whole, all, signatures, schemas)
 	}
 }
+
+func TestType(t *testing.T) {
+	for _, c := range []struct{ schema, want string }{
+		{`{"type":"object","properties":{"id":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}}},"required":["id"]}`, `{id: number, tags?: string[]}`},
+		{`{"type":"object","properties":{"state":{"enum":["open","closed"]}}}`, `{state?: "open"|"closed"}`},
+		{`{"type":["integer","null"]}`, `number|null`},
+		{`{"type":"array","items":{"$ref":"#/$defs/a"},"$defs":{"a":{"type":"object","properties":{"n":{"type":"number"}}}}}`, `{n?: number}[]`},
+		{`{"type":"object"}`, `object`},
+		{`{}`, `any`},
+	} {
+		if got := Type([]byte(c.schema)); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.schema, got, c.want)
+		}
+	}
+}

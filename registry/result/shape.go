@@ -43,14 +43,26 @@ type From struct {
 	Trusted      bool   // its words are not wrapped
 }
 
+type wholeKey struct{}
+
+// WithWhole returns a context for calls whose results go to a program, such as a script
+// that a model has written: they stay as they came but for secrets, which are redacted as
+// [Options] say.
+func WithWhole(ctx context.Context) context.Context {
+	return context.WithValue(ctx, wholeKey{}, true)
+}
+
 // Shape returns res in the form that was asked for. It does not change res. The rest is
-// kept for the user and the conversation of ctx.
+// kept for the user and the conversation of ctx. Under [WithWhole] it only redacts.
 func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) *mcp.CallToolResult {
 	if r == nil || res == nil {
 		return res
 	}
 	if r.redactor != nil {
 		res = redactResult(r.redactor, res)
+	}
+	if ctx.Value(wholeKey{}) != nil {
+		return res
 	}
 	res = r.opts.Form.apply(res)
 	if r.opts.Wrap && !from.Trusted {

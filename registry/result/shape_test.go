@@ -367,6 +367,20 @@ func TestStrangeResults(t *testing.T) {
 	}
 }
 
+// A program gets a result as it came, but for secrets.
+func TestWhole(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+	r := New(&Options{MaxBytes: 1 << 10, Wrap: true, Redact: true, Form: FormContent})
+	res := resultOf(textBlock(strings.Repeat("long ", 1000)))
+	res.StructuredContent = json.RawMessage(`{"a":1}`)
+	if got := r.Shape(WithWhole(t.Context()), stranger(), res); got != res {
+		t.Errorf("got %v, want the result itself", got)
+	}
+	if got, want := Text(r.Shape(WithWhole(t.Context()), stranger(), resultOf(textBlock(token)))), "[redacted: GitHub token]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func BenchmarkShape(b *testing.B) {
 	large := strings.Repeat("The quick brown fox jumps over the lazy dog. \n", 1<<20/46)
 	image := base64.StdEncoding.EncodeToString([]byte(large))
