@@ -55,7 +55,8 @@ var house = []room{
 	{path: "session/keyringstore", floor: 3, wing: who},
 	{path: "registry", floor: 3, wing: what},
 	{path: "registry/approval", floor: 3, wing: what},
-	{path: "registry/codemode", floor: 3, wing: what},
+	{path: "registry/codemode/...", floor: 3, wing: what},
+	{path: "registry/codemode/codemodetest", floor: 3, wing: what, kit: true},
 	{path: "registry/embed/static/...", floor: 3, wing: what},
 	{path: "registry/gate", floor: 3, wing: what},
 	{path: "registry/ledger", floor: 3, wing: what},
@@ -167,6 +168,10 @@ var sideways = map[[2]string]string{
 	{"registry/toolset", "registry/names"}:             "it knows a name that the registry made",
 	{"registry/toolset", "registry/result"}:            "it reads results, and knows the tool read_result",
 	{"registry/rest/openapi", "registry"}:              "its tools are annotated like others",
+	{"registry/codemode", "registry/approval"}:         "a script waits for the person who is asked",
+	{"registry/codemode", "registry/ledger"}:           "it remembers which scripts were accepted",
+	{"registry/codemode", "registry/result"}:           "it gives scripts what a result says",
+	{"registry/codemode", "registry/toolset"}:          "scripts find tools by it",
 
 	{"registry/embed/static/compact", "registry/embed/static"}: "it writes what is read there",
 }

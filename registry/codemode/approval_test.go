@@ -1,0 +1,320 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// asking is a policy that asks about what is not known to be read-only.
+var asking = registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	if req.Hints.ReadOnly && req.Trusted {
+		return approval.Decision{Verdict: approval.Allow}, nil
+	}
+	return approval.Decision{Verdict: approval.Ask}, nil
+})
+
+const loop = `const out = []; for (let i = 0; i < 3; i++) out.push(await tools.s.work({i})); return out`
+
+// A script whose calls wait in the registry pauses, and goes on with each that is approved.
+func TestPauseAndResume(t *testing.T) {
+	done := new(counter)
+	r := newRegistry(t, &registry.Options{Approver: asking}, done.tool("s", "work"))
+	c := newRunner(t, r, &codemode.Options{Limits: codemode.Limits{Time: 20 * time.Second}})
+	report, err := c.Run(t.Context(), &codemode.Script{Code: loop})
+	for i := range 3 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Waiting) != 1 {
+			t.Fatalf("got %d calls that wait, want 1: %v", len(report.Waiting), report.Err)
+		}
+		req := report.Waiting[0]
+		if got, want := string(req.Args), fmt.Sprintf(`{"i":%d}`, i); got != want {
+			t.Errorf("got the arguments %s, want %s", got, want)
+		}
+		if _, err := r.Approve(t.Context(), req.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+		report, err = c.Resume(t.Context(), report.ID, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(report.Value.JSON), `["done","done","done"]`; got != want {
+		t.Errorf("got %s (%v), want %s", got, report.Err, want)
+	}
+	if got, want := done.String(), `work {"i":0}; work {"i":1}; work {"i":2}`; got != want {
+		t.Errorf("got the calls %s, want %s", got, want)
+	}
+	if _, err := c.Resume(t.Context(), report.ID, 0); !errors.As(err, new(*codemode.UnknownRunError)) {
+		t.Errorf("got the error %v, want an UnknownRunError", err)
+	}
+}
+
+// Calls made at the same time are reported together, and a refusal is an exception.
+func TestPauseOfSeveralCalls(t *testing.T) {
+	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
+	c := newRunner(t, r, nil)
+	report, err := c.Run(t.Context(), &codemode.Script{Code: `return (await Promise.allSettled([0, 1, 2].map(i => tools.s.work({i})))).map(p => p.value ?? [p.reason.code, p.reason.outcome])`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(report.Waiting), 3; got != want {
+		t.Fatalf("got %d calls that wait, want %d", got, want)
+	}
+	for _, req := range report.Waiting {
+		if string(req.Args) == `{"i":1}` {
+			err = r.Deny(t.Context(), req.ID, "no")
+		} else {
+			_, err = r.Approve(t.Context(), req.ID, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for report.ID != "" {
+		if report, err = c.Resume(t.Context(), report.ID, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := string(report.Value.JSON), `["done",["denied","not sent"],"done"]`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A script that has ended leaves no call behind that somebody could approve.
+func TestEndedWhilePaused(t *testing.T) {
+	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
+	c, err := codemode.New(r, nil, &codemode.Options{MaxRuns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := c.Run(t.Context(), &codemode.Script{Code: loop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := run(t, c, `return 1`), `1`; got != want { // it makes room
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := r.Approve(t.Context(), first.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
+		t.Errorf("got the error %v, want an UnknownError", err)
+	}
+	report, err := c.Resume(t.Context(), first.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Err == nil {
+		t.Error("got no error of a script that had to make room, want one")
+	}
+	if got, want := report.Calls[0].State, codemode.NotSent; got != want {
+		t.Errorf("got the state %s, want %s", got, want)
+	}
+	second, err := c.Run(t.Context(), &codemode.Script{Code: loop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Approve(t.Context(), second.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
+		t.Errorf("got the error %v after Close, want an UnknownError", err)
+	}
+}
+
+// Another user does not get at a script that waits.
+func TestResumeOfAnotherUser(t *testing.T) {
+	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
+	c := newRunner(t, r, nil)
+	ann, eve := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "eve")
+	report, err := c.Run(ann, &codemode.Script{Code: loop})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ctx := range []context.Context{eve, t.Context()} {
+		if _, err := c.Resume(ctx, report.ID, time.Second); !errors.As(err, new(*codemode.UnknownRunError)) {
+			t.Errorf("got the error %v, want an UnknownRunError", err)
+		}
+	}
+	if again, err := c.Resume(ann, report.ID, time.Nanosecond); err != nil || again.ID != report.ID {
+		t.Errorf("got %+v and the error %v, want the same run", again, err)
+	}
+}
+
+// An engineFunc is an engine in this process.
+type engineFunc func(ctx context.Context, p *codemode.Program, b codemode.Bridge) (*codemode.Value, error)
+
+func (f engineFunc) Run(ctx context.Context, p *codemode.Program, b codemode.Bridge) (*codemode.Value, error) {
+	return f(ctx, p, b)
+}
+
+// While a person is asked right away the script's clock stands, and then goes on.
+func TestAskedRightAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		approver := registry.ApproverFunc(func(ctx context.Context, _ *registry.ApprovalRequest) (approval.Decision, error) {
+			defer approval.Wait(ctx)()
+			time.Sleep(time.Hour)
+			return approval.Decision{Verdict: approval.Allow}, nil
+		})
+		engine := engineFunc(func(ctx context.Context, _ *codemode.Program, b codemode.Bridge) (*codemode.Value, error) {
+			time.Sleep(6 * time.Second)
+			value, err := b.Request(ctx, "call", json.RawMessage(`{"name":"s__work","arguments":{}}`))
+			if err != nil {
+				return nil, err
+			}
+			b.Log(string(value))
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		})
+		r := newRegistry(t, &registry.Options{Approver: approver}, new(counter).tool("s", "work"))
+		c := newRunner(t, r, &codemode.Options{Engine: engine, Limits: codemode.Limits{Time: 10 * time.Second}})
+		report, err := c.Run(t.Context(), &codemode.Script{Code: "-"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := report.Log, "\"done\"\n"; got != want {
+			t.Errorf("got the log %q, want %q", got, want)
+		}
+		if got, want := endOf(report), byTime; got != want {
+			t.Errorf("got the end %s, want %s", got, want)
+		}
+		if got, want := report.Duration, time.Hour+10*time.Second; got != want {
+			t.Errorf("got an end after %v, want %v", got, want)
+		}
+	})
+}
+
+// A script that waits for approval is ended in the end.
+func TestPausedForTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := engineFunc(func(ctx context.Context, _ *codemode.Program, b codemode.Bridge) (*codemode.Value, error) {
+			b.Idle(1)
+			_, err := b.Request(ctx, "call", json.RawMessage(`{"name":"s__work","arguments":{}}`))
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, err
+		})
+		r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
+		c := newRunner(t, r, &codemode.Options{Engine: engine, KeepPaused: time.Minute})
+		report, err := c.Run(t.Context(), &codemode.Script{Code: "-"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Second)
+		if again, err := c.Resume(t.Context(), report.ID, time.Millisecond); err != nil || len(again.Waiting) != 1 {
+			t.Errorf("got %+v and the error %v, want a call that waits", again, err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if _, err := c.Resume(t.Context(), report.ID, 0); !errors.As(err, new(*codemode.UnknownRunError)) {
+			t.Errorf("got the error %v, want an UnknownRunError", err)
+		}
+		if _, err := r.Approve(t.Context(), report.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
+			t.Errorf("got the error %v, want an UnknownError", err)
+		}
+	})
+}
+
+// A dry run makes the calls that only read, and lists the others.
+func TestDryRun(t *testing.T) {
+	done := new(counter)
+	r := newRegistry(t, &registry.Options{Approver: asking}, echo("s", "list"), echo("stranger", "list"), done.tool("s", "work"))
+	c := newRunner(t, r, nil)
+	report, err := c.Run(t.Context(), &codemode.Script{DryRun: true, Code: `
+		const {ids} = await tools.s.list({ids: [1, 2]});
+		await tools.stranger.list({});
+		for (const id of ids) await tools.s.work({id})`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, call := range report.Calls {
+		got = append(got, fmt.Sprintf("%s %s %s", call.Tool, call.Arguments, call.State))
+	}
+	want := `[s__list {"ids":[1,2]} answered stranger__list {} planned s__work {"id":1} planned s__work {"id":2} planned]`
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if got := done.String(); got != "" {
+		t.Errorf("got the calls %s in a dry run, want none", got)
+	}
+}
+
+// A loop is approved at once: each call in the list is made once, and nothing else is.
+func TestAskOnce(t *testing.T) {
+	for _, test := range []struct {
+		name, code string
+		verdict    approval.Verdict
+		want       string // calls that were made
+		waits      int
+	}{
+		{"as planned", loop, approval.Allow, `work {"i":0}; work {"i":1}; work {"i":2}`, 0},
+		{"refused", loop, approval.Deny, ``, 0},
+		{"once more", `await tools.s.work({}); if (await tools.s.flag({}) === "second") await tools.s.work({})`, approval.Allow, `work {}`, 1},
+		{"other arguments", `await tools.s.work({at: await tools.s.flag({})})`, approval.Allow, ``, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			done, runs := new(counter), 0
+			flag := remote{server: "s", name: "flag", readOnly: true, call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+				runs++
+				return textResult([]string{"first", "second"}[runs-1]), nil
+			}}
+			asked := 0
+			r := newRegistry(t, &registry.Options{Approver: codemode.Approver(asking)}, done.tool("s", "work"), flag)
+			c := newRunner(t, r, &codemode.Options{ApprovePlan: func(_ context.Context, p *codemode.Plan) (approval.Decision, error) {
+				asked++
+				return approval.Decision{Verdict: test.verdict}, nil
+			}})
+			report, err := c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: test.code})
+			if test.verdict == approval.Deny {
+				if !errors.As(err, new(*approval.DeniedError)) {
+					t.Errorf("got the error %v, want a DeniedError", err)
+				}
+				report = new(codemode.Report)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if asked != 1 {
+				t.Errorf("got %d questions, want 1", asked)
+			}
+			if got := len(report.Waiting); got != test.waits {
+				t.Errorf("got %d calls that wait, want %d: %v", got, test.waits, report.Err)
+			}
+			if got := done.String(); got != test.want {
+				t.Errorf("got the calls %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// An approver of plans keeps what a policy says of tools.
+func TestApproverKeepsThePolicy(t *testing.T) {
+	type decider interface {
+		Decide(req *registry.ApprovalRequest) approval.Decision
+	}
+	if _, ok := codemode.Approver(asking).(decider); ok {
+		t.Error("got a policy of an approver that is none")
+	}
+	if _, ok := codemode.Approver(denying{}).(decider); !ok {
+		t.Error("got no policy, want that of the approver")
+	}
+}
+
+type denying struct{}
+
+func (denying) Approve(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+	return approval.Decision{}, nil
+}
+
+func (denying) Decide(*registry.ApprovalRequest) approval.Decision { return approval.Decision{} }

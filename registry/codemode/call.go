@@ -1,0 +1,351 @@
+package codemode
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
+)
+
+// callGrace is how long a tool may take to end once its script has.
+const callGrace = 500 * time.Millisecond
+
+// call makes a call of the script.
+func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var want struct {
+		Name      string          `json:"name"`
+		Path      []string        `json:"path"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(params, &want) != nil || bytes.TrimSpace(want.Arguments) == nil {
+		return nil, &Exception{"a call has the name of a tool, and an object of arguments", "invalid_arguments", mcp.NotSent.String()}
+	}
+	name := want.Name
+	def, refused := r.resolve(name, want.Path)
+	switch {
+	case def != nil:
+		name = def.Name
+	case want.Path != nil:
+		name = strings.Join(want.Path, ".")
+	}
+	call := r.note(name, want.Arguments)
+	if refused != nil {
+		return nil, r.end(call, NotSent, nil, refused)
+	}
+	if r.dry && !(def != nil && def.Hints().ReadOnly && r.runner.registry.Snapshot().Trusted(def.Name)) {
+		return json.RawMessage("null"), r.plans(call, def, want.Arguments)
+	}
+	ctx, allowed := r.plan.pass(ctx, def, want.Arguments)
+	defer allowed()
+	res, err := r.make(ctx, name, want.Arguments)
+	var asks *registry.ApprovalRequiredError
+	if errors.As(err, &asks) {
+		res, err = r.await(ctx, call, asks.Request)
+	}
+	if err != nil {
+		return nil, r.end(call, stateOf(mcp.OutcomeOf(err)), nil, exceptionOf(err))
+	}
+	if res.IsError {
+		return nil, r.end(call, Answered, nil, &Exception{plain.Cut(result.Text(res), maxMessage), "tool_error", mcp.Answered.String()})
+	}
+	value, thrown := valueOf(res)
+	return value, r.end(call, Answered, value, thrown)
+}
+
+// maxMessage bounds the message of an exception, in bytes.
+const maxMessage = 16 << 10
+
+// note begins the report of a call.
+func (r *run) note(name string, args json.RawMessage) *CallReport {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	call := &CallReport{Tool: plain.Cut(name, leastKept), Arguments: r.kept(args), State: Unknown}
+	r.calls = append(r.calls, call)
+	return call
+}
+
+// end completes the report of a call, and returns the error that the script gets.
+func (r *run) end(call *CallReport, state CallState, value json.RawMessage, thrown *Exception) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	call.State = state
+	if thrown != nil {
+		call.Error = plain.Cut(thrown.Message, leastKept)
+		return thrown
+	}
+	call.Result = r.kept(value)
+	return nil
+}
+
+// make makes a call by the registry. It returns soon after the end of ctx, whatever the
+// tool does.
+func (r *run) make(ctx context.Context, name string, args json.RawMessage) (*mcp.CallToolResult, error) {
+	type answer struct {
+		res *mcp.CallToolResult
+		err error
+	}
+	r.mu.Lock()
+	number := len(r.calls)
+	r.mu.Unlock()
+	ctx = registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number))
+	made := make(chan answer, 1)
+	go func() {
+		a := answer{err: errPanic}
+		defer func() {
+			_ = recover() // of the program's own middleware: the script learns that the call failed
+			made <- a
+		}()
+		a.res, a.err = r.runner.registry.Call(ctx, name, args)
+	}()
+	select {
+	case a := <-made:
+		return a.res, a.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(callGrace)
+	defer timer.Stop()
+	select {
+	case a := <-made:
+		return a.res, a.err
+	case <-timer.C:
+		return nil, mcp.WithOutcome(context.Cause(ctx), mcp.Unknown)
+	}
+}
+
+var errPanic = errors.New("the call was broken off by a panic")
+
+// await waits until a call was approved and made, or refused. One that still waits when
+// the script ends is refused: nobody would learn of its result.
+func (r *run) await(ctx context.Context, call *CallReport, req *registry.ApprovalRequest) (*mcp.CallToolResult, error) {
+	defer r.clock.stop()()
+	r.mu.Lock()
+	call.State = Waiting
+	r.waiting = append(r.waiting, req)
+	r.change()
+	r.mu.Unlock()
+	res, err := r.runner.registry.Await(ctx, req.ID)
+	r.mu.Lock()
+	r.waiting = slices.DeleteFunc(r.waiting, func(other *registry.ApprovalRequest) bool { return other == req })
+	r.change()
+	r.mu.Unlock()
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return res, err
+	}
+	if r.runner.registry.Deny(context.WithoutCancel(ctx), req.ID, "the script has ended") == nil {
+		return nil, mcp.WithOutcome(err, mcp.NotSent)
+	}
+	return nil, mcp.WithOutcome(err, mcp.Unknown) // it was approved meanwhile
+}
+
+// sees reports whether the script may know of a tool.
+func (r *run) sees(def *registry.Definition) bool { return r.keep == nil || r.keep(def) }
+
+// resolve returns the tool that a name or a path means. Without a tool and without a
+// reason the registry has to say what is wrong with the name.
+func (r *run) resolve(name string, path []string) (*registry.Definition, *Exception) {
+	snapshot := r.runner.registry.Snapshot()
+	if path != nil {
+		var found []*registry.Definition
+		for _, t := range snapshot.Tools() {
+			if def := t.Definition(); isAt(def, path) && r.sees(def) {
+				found = append(found, def)
+			}
+		}
+		if len(found) != 1 {
+			return nil, unknownTool(strings.Join(path, "."), len(found))
+		}
+		name = found[0].Name
+	}
+	def, ok := r.runner.registry.Resolve(name)
+	switch {
+	case ok && !isListed(snapshot, def), ok && !r.sees(def), !ok && r.keep != nil:
+		return nil, unknownTool(name, 0)
+	case !ok:
+		return nil, nil
+	}
+	tool, _ := snapshot.Lookup(def.Name)
+	if _, again := tool.(*codeTool); again {
+		return nil, &Exception{"a script cannot run another one", "denied", mcp.NotSent.String()}
+	}
+	if def.ReturnDirect {
+		return nil, &Exception{fmt.Sprintf("a script cannot call %s, whose result goes to the user: call it by itself", plain.Quote(def.Name)), "denied", mcp.NotSent.String()}
+	}
+	return def, nil
+}
+
+// isListed reports whether a snapshot lists a tool of that name, rather than hides it.
+func isListed(s *registry.Snapshot, def *registry.Definition) bool {
+	_, ok := slices.BinarySearchFunc(s.Tools(), def.Name, func(t registry.Tool, name string) int {
+		return strings.Compare(t.Definition().Name, name)
+	})
+	return ok
+}
+
+func unknownTool(name string, found int) *Exception {
+	text := "unknown tool " + plain.Quote(name) + ": find one by search(...)"
+	if found > 1 {
+		text = fmt.Sprintf("%s means %d tools: use call(...) with the whole name", plain.Quote(name), found)
+	}
+	return &Exception{text, "unknown_tool", mcp.NotSent.String()}
+}
+
+// isAt reports whether a tool is the one that a script finds at tools.a.b, or at tools.a.
+func isAt(def *registry.Definition, path []string) bool {
+	server, local := placeOf(def)
+	switch {
+	case len(path) == 2:
+		return server != "" && isCalled(server, path[0]) && isCalled(local, path[1])
+	case len(path) == 1:
+		return isCalled(def.Name, path[0])
+	}
+	return false
+}
+
+// placeOf returns the server of a tool, and its name there; a native tool has no server.
+func placeOf(def *registry.Definition) (server, local string) {
+	if def.Origin.Server == "" {
+		return "", def.Name
+	}
+	if def.Alias != "" {
+		return def.Origin.Server, def.Alias
+	}
+	return def.Origin.Server, def.Origin.Tool
+}
+
+// isCalled reports whether a script writes a name so: as it is, or as an identifier.
+func isCalled(name, written string) bool { return name == written || identifier(name) == written }
+
+// identifier returns a name with what no identifier has replaced.
+func identifier(name string) string {
+	id := strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '$' {
+			return c
+		}
+		return '_'
+	}, name)
+	if id != "" && '0' <= id[0] && id[0] <= '9' {
+		return "_" + id
+	}
+	return id
+}
+
+// valueOf returns what a script gets of a result: the structured content or else the
+// text, as JSON if it is that. A result with other blocks is the array of all.
+func valueOf(res *mcp.CallToolResult) (json.RawMessage, *Exception) {
+	var value any = res.Content
+	if res.StructuredContent != nil {
+		value = res.StructuredContent
+	} else if !slices.ContainsFunc(res.Content, func(c mcp.Content) bool { _, isText := c.(*mcp.TextContent); return !isText }) {
+		text := result.Text(res)
+		if json.Valid([]byte(text)) {
+			return json.RawMessage(text), nil
+		}
+		value = text
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil, &Exception{"the result cannot be used", "failed", mcp.Answered.String()}
+	}
+	return data, nil
+}
+
+// exceptionOf returns what a script is told of a call without a result: what a model is
+// told, without secrets.
+func exceptionOf(err error) *Exception {
+	var (
+		unknown     *registry.UnknownToolError
+		arguments   *registry.ArgumentsError
+		quarantined *registry.QuarantinedError
+		notReady    *registry.NotReadyError
+		denied      *approval.DeniedError
+		policy      *approval.PolicyError
+	)
+	code := "failed"
+	switch class := failure.Of(err); {
+	case errors.As(err, &unknown):
+		code = "unknown_tool"
+	case errors.As(err, &arguments):
+		code = "invalid_arguments"
+	case errors.As(err, &quarantined):
+		code = "quarantined"
+	case errors.As(err, &notReady):
+		code = "not_ready"
+	case errors.As(err, &denied), errors.As(err, &policy):
+		code = "denied"
+	case class != failure.Other:
+		code = class.String()
+	}
+	return &Exception{plain.Cut(result.Text(registry.ErrorResult(err)), maxMessage), code, mcp.OutcomeOf(err).String()}
+}
+
+// search finds tools for the script.
+func (r *run) search(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var q struct {
+		Query string `json:"query"`
+		Limit int    `json:"limit"`
+	}
+	if json.Unmarshal(params, &q) != nil {
+		return nil, &Exception{"search takes a text and a number", "invalid_arguments", mcp.NotSent.String()}
+	}
+	keep := func(def *registry.Definition, _ registry.Hints) bool { return r.sees(def) }
+	matches, err := r.runner.finder.Search(ctx, toolset.Query{Text: q.Query, Limit: q.Limit, Keep: keep})
+	if err != nil && matches == nil {
+		return nil, &Exception{"the search was broken off", "failed", mcp.NotSent.String()}
+	}
+	type hit struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Declaration string `json:"declaration"`
+	}
+	hits := []hit{}
+	for _, m := range matches {
+		def := m.Tool.Definition()
+		hits = append(hits, hit{def.Name, plain.Cut(def.Description, maxSummary), declaration(def)})
+	}
+	return marshal(hits)
+}
+
+// describe tells the script all of a tool.
+func (r *run) describe(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	var q struct {
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(params, &q) != nil {
+		return nil, &Exception{"describe takes the name of a tool", "invalid_arguments", mcp.NotSent.String()}
+	}
+	def, thrown := r.resolve(q.Name, nil)
+	if thrown != nil {
+		return nil, thrown
+	}
+	if def == nil || !r.runner.registry.IsCallable(ctx, def.Name) {
+		return nil, unknownTool(q.Name, 0)
+	}
+	return marshal(struct {
+		Name         string          `json:"name"`
+		Description  string          `json:"description"`
+		Declaration  string          `json:"declaration"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	}{def.Name, def.Description, declaration(def), def.InputSchema, def.OutputSchema})
+}
+
+func marshal(v any) (json.RawMessage, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, &Exception{"the answer cannot be used", "failed", mcp.Answered.String()}
+	}
+	return data, nil
+}

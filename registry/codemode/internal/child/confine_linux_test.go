@@ -1,0 +1,82 @@
+package child
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attempt confines this process, and then tries to leave the sandbox.
+func attempt() {
+	fmt.Println(confine(&Bounds{CPU: 10_000, Memory: 64 << 20}))
+	_, err := os.Open("/etc/passwd")
+	say("read a file", err)
+	_, err = os.ReadDir("/proc")
+	say("list a folder", err)
+	say("write a file", os.WriteFile("/tmp/mcpbelt-escape", nil, 0o600))
+	_, err = net.DialTimeout("tcp", "127.0.0.1:1", time.Second)
+	say("reach the network", ignore(err, syscall.ECONNREFUSED))
+	_, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	say("make a socket", err)
+	say("start a program", exec.Command("/bin/true").Run())
+	_, _, errno := syscall.RawSyscall(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0)
+	say("fork", ignore(errno, 0))
+	say("signal the parent", syscall.Kill(os.Getppid(), 0))
+	say("signal a thread of it", unix.Tgkill(os.Getppid(), os.Getppid(), 0))
+	_, err = unix.Mmap(-1, 0, 4<<30, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	say("take 4 GiB", err)
+	say("raise a limit", unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1000, Max: 1000}))
+	// What Go needs is still there.
+	threads := make(chan bool)
+	for range 20 {
+		go func() {
+			time.Sleep(time.Millisecond)
+			_ = make([]byte, 1<<20)
+			threads <- true
+		}()
+	}
+	for range 20 {
+		<-threads
+	}
+	fmt.Println("goroutines run")
+}
+
+// ignore returns nil for an error that shows that the attempt succeeded.
+func ignore(err error, good syscall.Errno) error {
+	if err == nil || strings.Contains(err.Error(), good.Error()) {
+		return nil
+	}
+	return err
+}
+
+// Nothing that a script could do, had it taken over its process, reaches the world.
+func TestConfined(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{attempts + "=1"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if got, want := lines[0], "[rlimits seccomp]"; got != want {
+		t.Skipf("got the confinement %s of this system, want %s", got, want)
+	}
+	if got, want := len(lines), 13; got != want {
+		t.Errorf("got %d lines, want %d: %s", got, want, out)
+	}
+	for _, line := range lines[1 : len(lines)-1] {
+		if !strings.HasSuffix(line, ": false") {
+			t.Errorf("got %q, want false", line)
+		}
+	}
+	if got, want := lines[len(lines)-1], "goroutines run"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,226 @@
+package child
+
+import (
+	_ "embed" // holds the prelude
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"modernc.org/quickjs"
+
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+)
+
+//go:embed prelude.js
+var prelude string
+
+// A peer is the process that the child speaks with.
+type peer interface {
+	// request sends a request under a number.
+	request(id int, method string, params json.RawMessage)
+	// notify sends a notification.
+	notify(method string, params any)
+	// answer returns the next answer to a request.
+	answer() (id int, a *Answer)
+}
+
+// A script is one that runs. All happens on one goroutine.
+type script struct {
+	run  *Run
+	peer peer
+	sent int // requests so far
+	open int // requests without an answer
+	log  int // bytes that may still be logged
+
+	over   bool
+	result Result
+}
+
+var errStuck = Thrown{Name: "Error", Message: "the script waits for a promise that nothing will settle"}
+
+// evaluate runs a script to its end.
+func evaluate(run *Run, p peer) *Result {
+	s := &script{run: run, peer: p, log: run.Log}
+	if err := s.evaluate(); err != nil && !s.over {
+		s.result.Error = thrown(err)
+	}
+	return &s.result
+}
+
+func (s *script) evaluate() error {
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return err
+	}
+	// It is not closed: the process ends with it.
+	vm.SetMemoryLimit(uintptr(s.run.Memory))
+	begin, deliver, err := s.prepare(vm)
+	if err != nil {
+		return err
+	}
+	body, err := vm.EvalValue("(async (input) => {"+s.run.Code+"\n})", quickjs.EvalGlobal)
+	if err != nil {
+		return err
+	}
+	input := any(quickjs.Undefined{})
+	if s.run.Input != nil {
+		input = string(s.run.Input)
+	}
+	if _, err := begin.Call(quickjs.UndefinedValue, body, input); err != nil {
+		return err
+	}
+	for idle := -1; ; {
+		if err := s.work(vm); err != nil || s.over {
+			return err
+		}
+		if s.open == 0 {
+			s.result.Error = &errStuck
+			return nil
+		}
+		if idle != s.sent {
+			idle = s.sent
+			s.peer.notify(NoteIdle, Idle{s.sent})
+		}
+		id, a := s.peer.answer()
+		s.open--
+		ok, value := a.Error == nil, a.Value
+		if !ok {
+			if value, err = json.Marshal(a.Error); err != nil {
+				return err
+			}
+		}
+		given := any(quickjs.Undefined{})
+		if value != nil {
+			given = string(value)
+		}
+		if _, err := deliver.Call(quickjs.UndefinedValue, id, ok, given); err != nil {
+			return err
+		}
+	}
+}
+
+// prepare returns the functions of the prelude.
+func (s *script) prepare(vm *quickjs.VM) (begin, deliver quickjs.Value, err error) {
+	const name = "mcpbelt$send"
+	if err := vm.RegisterHostFunc(name, s.send); err != nil {
+		return begin, deliver, err
+	}
+	start := fmt.Sprintf("(() => { const send = %[1]s; delete globalThis.%[1]s; %[2]s; return (%[3]s)(send, %[4]d) })()", name, tidy, prelude, s.run.Parallel)
+	pair, err := vm.EvalValue(start, quickjs.EvalGlobal)
+	if err != nil {
+		return begin, deliver, err
+	}
+	for i, f := range []*quickjs.Value{&begin, &deliver} {
+		at, err := vm.NewAtom(fmt.Sprint(i))
+		if err != nil {
+			return begin, deliver, err
+		}
+		if *f, err = pair.GetPropertyValue(at); err != nil {
+			return begin, deliver, err
+		}
+	}
+	return begin, deliver, nil
+}
+
+// tidy takes away what the engine has beside the language, and clocks and memory that
+// threads share.
+const tidy = `for (const name of ['performance', 'navigator', 'print', 'console', 'gc', 'std', 'os', 'bjson', 'Worker', 'scriptArgs', 'SharedArrayBuffer', 'Atomics', 'queueMicrotask']) delete globalThis[name]`
+
+// work runs what can run now.
+func (s *script) work(vm *quickjs.VM) error {
+	for !s.over {
+		n, err := vm.ExecutePendingJobs()
+		switch {
+		case err != nil && n == 0:
+			return err
+		case n == 0:
+			return nil
+		}
+	}
+	return nil
+}
+
+// send takes what the prelude sends.
+func (s *script) send(args []any) (any, error) {
+	if len(args) < 2 || s.over {
+		return nil, errors.New("the script is over")
+	}
+	method, _ := args[0].(string)
+	text, isText := args[1].(string)
+	switch method {
+	case "done":
+		s.over = true
+		if isText {
+			s.result = s.bounded(text)
+		}
+		return nil, nil
+	case "fail":
+		s.over = true
+		s.result.Error = new(Thrown)
+		if json.Unmarshal([]byte(text), s.result.Error) != nil {
+			s.result.Error.Name = "Error"
+		}
+		s.result.Error.cut()
+		return nil, nil
+	case "log":
+		s.note(text)
+		return nil, nil
+	}
+	if len(text) > s.run.Message {
+		return nil, fmt.Errorf("the arguments have %d bytes, at most %d are allowed", len(text), s.run.Message)
+	}
+	s.sent++
+	s.open++
+	s.peer.request(s.sent, method, json.RawMessage(text))
+	return s.sent, nil
+}
+
+// note sends what the script logs, as far as there is room.
+func (s *script) note(text string) {
+	if s.log <= 0 {
+		return
+	}
+	if len(text) >= s.log {
+		text = plain.Cut(text, s.log)
+		s.log = 0
+	} else {
+		s.log -= len(text) + 1
+	}
+	s.peer.notify(NoteLog, Log{text})
+}
+
+// bounded returns a value, or its beginning.
+func (s *script) bounded(value string) Result {
+	if len(value) <= s.run.Output {
+		return Result{Value: json.RawMessage(value)}
+	}
+	beginning, err := json.Marshal(plain.Cut(value, s.run.Output))
+	if err != nil {
+		return Result{Error: thrown(err)}
+	}
+	return Result{Value: beginning, Bytes: len(value)}
+}
+
+// thrown returns what an error of the engine says.
+func thrown(err error) *Thrown {
+	t := &Thrown{Name: "Error", Message: err.Error()}
+	var js *quickjs.Error
+	if errors.As(err, &js) {
+		t = &Thrown{Name: js.Name, Message: js.Message, Stack: js.Stack}
+		if t.Name == "" {
+			t.Name, t.Message = "Error", js.Error()
+		}
+		if js.LineNumber > 0 {
+			t.Stack = fmt.Sprintf("line %d, column %d", js.LineNumber, js.ColumnNumber)
+		}
+	}
+	t.cut()
+	return t
+}
+
+// maxThrown bounds what is told of an exception, in bytes of each part.
+const maxThrown = 4 << 10
+
+func (t *Thrown) cut() {
+	t.Name, t.Message, t.Stack = plain.Cut(t.Name, 256), plain.Cut(t.Message, maxThrown), plain.Cut(t.Stack, maxThrown)
+}

@@ -1,0 +1,110 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// A remote is a tool of a server in this process.
+type remote struct {
+	server, name string
+	readOnly     bool
+	output       string
+	call         func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error)
+}
+
+func (s remote) tool() registry.Tool {
+	def := &mcp.Tool{Name: s.name, Description: "Tool " + s.name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)}
+	if s.output != "" {
+		def.OutputSchema = json.RawMessage(s.output)
+	}
+	if s.readOnly {
+		def.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
+	}
+	return registry.Remote(s.server, def, func(ctx context.Context, _ string, args json.RawMessage, _ *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		return s.call(ctx, args)
+	})
+}
+
+// textResult returns a result of one text.
+func textResult(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// echo returns a tool that answers with its arguments.
+func echo(server, name string) remote {
+	return remote{server: server, name: name, readOnly: true, call: func(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+		return textResult(string(args)), nil
+	}}
+}
+
+// newRegistry returns a registry with the tools of servers.
+func newRegistry(t testing.TB, opts *registry.Options, tools ...remote) *registry.Registry {
+	t.Helper()
+	r := registry.New(opts)
+	byServer := map[string][]registry.Tool{}
+	for _, s := range tools {
+		byServer[s.server] = append(byServer[s.server], s.tool())
+	}
+	for server, tools := range byServer {
+		if _, err := r.Replace(registry.Server{Name: server, Trusted: server != "stranger"}, tools); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func newRunner(t testing.TB, r *registry.Registry, opts *codemode.Options) *codemode.Runner {
+	t.Helper()
+	c, err := codemode.New(r, nil, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// run runs a script and returns its value.
+func run(t testing.TB, c *codemode.Runner, code string) string {
+	t.Helper()
+	report, err := c.Run(t.Context(), &codemode.Script{Code: code})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Err != nil {
+		t.Fatalf("%s: got the error %v, want none", code, report.Err)
+	}
+	return string(report.Value.JSON)
+}
+
+// A counter counts calls.
+type counter struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (c *counter) tool(server, name string) remote {
+	return remote{server: server, name: name, call: func(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.calls = append(c.calls, fmt.Sprintf("%s %s", name, args))
+		return textResult("done"), nil
+	}}
+}
+
+func (c *counter) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.calls, "; ")
+}
+
+func userContext(t testing.TB) context.Context { return session.WithUser(t.Context(), "ann") }

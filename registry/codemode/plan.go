@@ -1,0 +1,177 @@
+package codemode
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+)
+
+// A Plan is what a script would do: the calls that its dry run has listed.
+type Plan struct {
+	Code  string
+	Input []byte
+	Calls []PlannedCall
+}
+
+// A PlannedCall is one call of a [Plan].
+type PlannedCall struct {
+	Tool      *registry.Definition
+	Arguments json.RawMessage // as the script gives them, without defaults
+}
+
+// A PlanApprover asks a person whether all calls of a plan may be made. [approval.Allow] and
+// [approval.AllowForSession] allow them, this once.
+type PlanApprover func(ctx context.Context, p *Plan) (approval.Decision, error)
+
+// plan makes a dry run and has the person asked about it. Without a plan the report, or
+// the error, says why.
+func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Report, error) {
+	if c.approve == nil {
+		return nil, nil, errors.New("codemode: nobody can be asked about a plan: Options.ApprovePlan is nil")
+	}
+	dry := *s
+	dry.DryRun = true
+	r, err := c.begin(ctx, &dry, code, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	report := r.attend(ctx)
+	if report.ID != "" || ctx.Err() != nil { // a read waits for approval, too
+		return nil, report, nil
+	}
+	shown := &Plan{Code: code, Input: s.Input}
+	for _, call := range r.listed {
+		shown.Calls = append(shown.Calls, *call)
+	}
+	p := newPlan(shown)
+	if len(shown.Calls) == 0 {
+		return p, nil, nil
+	}
+	decision, err := c.approve(ctx, shown)
+	if err != nil {
+		return nil, nil, &approval.PolicyError{Tool: ToolName, Err: err}
+	}
+	if decision.Verdict != approval.Allow && decision.Verdict != approval.AllowForSession {
+		return nil, nil, &approval.DeniedError{Tool: ToolName, Reason: decision.Reason}
+	}
+	return p, nil, nil
+}
+
+// plans notes a call that a dry run does not make. The script gets null.
+func (r *run) plans(call *CallReport, def *registry.Definition, args json.RawMessage) error {
+	if def == nil {
+		return r.end(call, NotSent, nil, unknownTool(call.Tool, 0))
+	}
+	r.mu.Lock()
+	r.planned += len(args)
+	tooMuch := r.planned > r.limits.Message
+	if !tooMuch {
+		r.listed = append(r.listed, &PlannedCall{def, args})
+	}
+	r.mu.Unlock()
+	if tooMuch {
+		r.cancel(&LimitError{"Message", bytesOf(r.limits.Message)})
+		return &Exception{"the plan is too large", "limit", mcp.NotSent.String()}
+	}
+	return r.end(call, Planned, nil, nil)
+}
+
+// A planKey tells calls apart: by all that is said of the tool, and the arguments.
+type planKey [sha256.Size]byte
+
+func keyOf(def *registry.Definition, args json.RawMessage) planKey {
+	said, err := json.Marshal(def)
+	if err != nil { // a native tool with annotations that are no JSON: nothing is equal to it
+		return planKey{}
+	}
+	h := sha256.New()
+	for _, part := range [][]byte{said, args} {
+		sum := sha256.Sum256(part)
+		h.Write(sum[:])
+	}
+	return planKey(h.Sum(nil))
+}
+
+// A plan is one that was approved. A nil plan allows nothing.
+type plan struct {
+	mu   sync.Mutex
+	left map[planKey]int
+}
+
+func newPlan(shown *Plan) *plan {
+	p := &plan{left: map[planKey]int{}}
+	for _, call := range shown.Calls {
+		if key := keyOf(call.Tool, call.Arguments); key != (planKey{}) {
+			p.left[key]++
+		}
+	}
+	return p
+}
+
+// A pass lets one call through an [Approver].
+type pass struct {
+	tool planKey
+	used atomic.Bool
+}
+
+type passKey struct{}
+
+// pass returns a context under which a call of the plan is allowed until over is called.
+func (p *plan) pass(ctx context.Context, def *registry.Definition, args json.RawMessage) (_ context.Context, over func()) {
+	if p == nil || def == nil {
+		return ctx, func() {}
+	}
+	key := keyOf(def, args)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left[key] == 0 {
+		return ctx, func() {}
+	}
+	p.left[key]--
+	one := &pass{tool: keyOf(def, nil)}
+	return context.WithValue(ctx, passKey{}, one), func() { one.used.Store(true) }
+}
+
+// Approver returns an approver for the options of a registry that decides as inner does,
+// but allows what inner would ask about if it is a call of a plan that was approved, see
+// [Script].AskOnce. What inner denies stays denied.
+func Approver(inner registry.Approver) registry.Approver {
+	a := planApprover{inner}
+	if d, ok := inner.(decider); ok {
+		return &struct {
+			planApprover
+			decider
+		}{a, d}
+	}
+	return a
+}
+
+// A decider is an approver that knows before a call what it will not allow, such as a
+// policy.Policy.
+type decider interface {
+	Decide(req *registry.ApprovalRequest) approval.Decision
+}
+
+type planApprover struct{ inner registry.Approver }
+
+// Approve implements registry.Approver.
+func (a planApprover) Approve(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	one, _ := ctx.Value(passKey{}).(*pass)
+	if one == nil || one.tool != keyOf(req.Tool, nil) {
+		return a.inner.Approve(ctx, req)
+	}
+	asked := *req
+	asked.Approved = true // inner need not ask: it says whether anything forbids the call
+	d, err := a.inner.Approve(ctx, &asked)
+	if err == nil && d.Verdict == approval.Ask && one.used.CompareAndSwap(false, true) {
+		d = approval.Decision{Verdict: approval.Allow}
+	}
+	return d, err
+}

@@ -1,0 +1,283 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/proc"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/codemode/internal/child"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// canBeChild says that this program calls [Child], and so does another process of it.
+var canBeChild atomic.Bool
+
+// Child makes this process the sandbox of a script if it was started as one, and does not
+// return then. Else it returns at once, and notes that this program can be started so. Call
+// it first in main, and in TestMain of tests: what stands before it is done in each
+// sandbox, too.
+func Child() {
+	if child.IsMarked() {
+		child.Main()
+	}
+	canBeChild.Store(true)
+}
+
+const (
+	// startTimeout bounds the time until a child answers.
+	startTimeout = 20 * time.Second
+	// endTimeout is how long a child that has answered may take to end by itself.
+	endTimeout = 200 * time.Millisecond
+	// sentBeside is how much larger a message is than the arguments in it.
+	sentBeside = 64 << 10
+)
+
+// A processEngine runs scripts in QuickJS, each in a child process.
+type processEngine struct {
+	program string
+}
+
+// newProcessEngine returns the engine whose child is a program, or this one.
+func newProcessEngine(program string) (*processEngine, error) {
+	if program != "" {
+		return &processEngine{program}, nil
+	}
+	switch {
+	case child.IsMarked():
+		return nil, &UnavailableError{errors.New("this process is itself a sandbox, in which main did not call codemode.Child first")}
+	case !canBeChild.Load():
+		return nil, &UnavailableError{errors.New("main does not call codemode.Child first, and Options.Program names no other program")}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, &UnavailableError{err}
+	}
+	if runtime.GOOS == "linux" {
+		program = "/proc/self/exe" // also after an update
+	}
+	return &processEngine{program}, nil
+}
+
+// An UnavailableError reports that there is no sandbox, so that there is no code mode.
+type UnavailableError struct {
+	Err error // why
+}
+
+// Error says why, and what to do.
+func (e *UnavailableError) Error() string {
+	return "codemode: scripts cannot be run: " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// probe starts a child, and returns by what it is confined.
+func (e *processEngine) probe(ctx context.Context, l Limits) ([]string, error) {
+	p, err := e.start(ctx, l, nil)
+	if err != nil {
+		return nil, &UnavailableError{fmt.Errorf("%s does not answer as a sandbox: %w", e.program, err)}
+	}
+	defer p.close()
+	return p.confined, nil
+}
+
+// A process is one child.
+type process struct {
+	conn     mcp.Caller
+	cancel   context.CancelCauseFunc
+	bridge   Bridge
+	limits   Limits
+	confined []string
+
+	ctx      context.Context // of what the child has asked for
+	wg       sync.WaitGroup  // answering it
+	underWay atomic.Int64
+	begun    atomic.Bool // it is confined
+}
+
+// start starts a child and waits until it is confined.
+func (e *processEngine) start(ctx context.Context, l Limits, b Bridge) (*process, error) {
+	folder := "/"
+	if runtime.GOOS == "windows" {
+		folder = os.TempDir()
+	}
+	p := &process{bridge: b, limits: l}
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	command := transport.Command{
+		Path:         e.program,
+		Dir:          folder,
+		CloseTimeout: endTimeout,
+		MaxMessage:   int64(max(l.Message, 6*l.Output, 6*l.Log) + sentBeside),
+		Start: func(cmd *exec.Cmd) error {
+			cmd.Env = bareEnv(cmd.Env)
+			return cmd.Start()
+		},
+		Noise: func(string) {
+			if p.begun.Load() { // before that it may be of the program's packages
+				p.cancel(&SandboxError{errors.New("it sent what is no message")})
+			}
+		},
+	}
+	opened, err := command.Connect(ctx)
+	if err != nil {
+		p.cancel(err)
+		return nil, err
+	}
+	conn, ok := opened.(mcp.Caller)
+	if !ok {
+		_ = opened.Close()
+		return nil, errors.New("the connection is no mcp.Caller")
+	}
+	p.conn = conn
+	p.conn.Receive(p.receive, func(error) {})
+	ctx, stop := context.WithTimeout(ctx, startTimeout)
+	defer stop()
+	var hello child.Hello
+	if err := p.call(ctx, child.MethodHello, child.Bounds{CPU: l.CPU.Milliseconds(), Memory: l.Memory}, &hello); err != nil {
+		p.close()
+		return nil, err
+	}
+	p.confined = hello.Confined
+	p.begun.Store(true)
+	return p, nil
+}
+
+// bareEnv returns of an environment what the child needs: that by which it is known as
+// ours, and on Windows where the system is.
+func bareEnv(env []string) []string {
+	bare := []string{child.Mark + "=1"}
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		if name == proc.MarkVariable || runtime.GOOS == "windows" && strings.EqualFold(name, "SYSTEMROOT") {
+			bare = append(bare, entry)
+		}
+	}
+	return bare
+}
+
+func (p *process) call(ctx context.Context, method string, params, answer any) error {
+	data, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	data, err = p.conn.Call(ctx, method, data, nil)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, answer)
+}
+
+// close ends the process and waits for it, and for what it has asked for.
+func (p *process) close() {
+	p.cancel(errEnded)
+	_ = p.conn.Close()
+	p.wg.Wait()
+}
+
+var errEnded = errors.New("the script has ended")
+
+// Run implements Engine.
+func (e *processEngine) Run(ctx context.Context, program *Program, b Bridge) (*Value, error) {
+	p, err := e.start(ctx, program.Limits, b)
+	if err != nil {
+		return nil, reasonOf(ctx, err, program.Limits)
+	}
+	l := program.Limits
+	var result child.Result
+	err = p.call(p.ctx, child.MethodRun, child.Run{
+		Code: program.Code, Input: program.Input,
+		Memory: l.Memory, Parallel: l.Parallel, Output: l.Output, Log: l.Log, Message: l.Message,
+	}, &result)
+	if err != nil {
+		err = reasonOf(p.ctx, err, l)
+	}
+	p.close()
+	switch {
+	case err != nil:
+		return nil, err
+	case result.Error != nil:
+		return nil, &ScriptError{result.Error.Name, result.Error.Message, result.Error.Stack}
+	}
+	return &Value{result.Value, result.Bytes}, nil
+}
+
+// reasonOf returns why a child did not answer.
+func reasonOf(ctx context.Context, err error, l Limits) error {
+	var exit *transport.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.As(err, &exit):
+		return &SandboxError{err}
+	case exit.Code == child.ExitCPU:
+		return &LimitError{"CPU", l.CPU.String()}
+	case exit.Code == child.ExitMemory:
+		return &LimitError{"Memory", bytesOf(l.Memory)}
+	}
+	return &SandboxError{err}
+}
+
+// bytesOf returns a number of bytes in words.
+func bytesOf(n int) string { return fmt.Sprintf("%d bytes", n) }
+
+// receive takes what the child says. It does not block.
+func (p *process) receive(m jsonrpc.Message, _ int64) {
+	req, ok := m.(*jsonrpc.Request)
+	switch {
+	case !ok || !p.begun.Load():
+		p.cancel(&SandboxError{errors.New("it sent what was not asked for")})
+	case req.IsCall():
+		// The child keeps to this number, unless the script has taken it over. As many again
+		// may have their answers already.
+		if p.underWay.Add(1) > 2*int64(p.limits.Parallel) {
+			p.cancel(&SandboxError{errors.New("it sent more requests at a time than it may")})
+			return
+		}
+		p.wg.Go(func() {
+			defer p.underWay.Add(-1)
+			p.answer(req)
+		})
+	case req.Method == child.NoteLog:
+		var log child.Log
+		if json.Unmarshal(req.Params, &log) == nil {
+			p.bridge.Log(log.Text)
+		}
+	case req.Method == child.NoteIdle:
+		var idle child.Idle
+		if json.Unmarshal(req.Params, &idle) == nil {
+			p.bridge.Idle(idle.Sent)
+		}
+	}
+}
+
+// answer answers a request of the child.
+func (p *process) answer(req *jsonrpc.Request) {
+	var a child.Answer
+	value, err := p.bridge.Request(p.ctx, req.Method, req.Params)
+	var thrown *Exception
+	switch {
+	case err == nil:
+		a.Value = value
+	case errors.As(err, &thrown):
+		a.Error = &child.Failure{Message: thrown.Message, Code: thrown.Code, Outcome: thrown.Outcome}
+	default:
+		a.Error = &child.Failure{Message: "the request failed", Code: "failed"}
+	}
+	data, err := json.Marshal(a)
+	if err != nil || p.ctx.Err() != nil {
+		return
+	}
+	_ = p.conn.Write(p.ctx, &jsonrpc.Response{ID: req.ID, Result: data})
+}
