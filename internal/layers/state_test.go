@@ -10,14 +10,15 @@ import (
 
 // processWide lists the variables that belong to the process, with the reason.
 var processWide = map[string]string{
-	"transport/watchdog.go: lent":             "one shell watches all children of this process",
-	"internal/proc/poller_linux.go: poller":   "one goroutine waits for all children of this process",
-	"internal/proc/marked_linux.go: looks":    "children that end at the same time share a look",
-	"internal/proc/vitals_linux.go: statRoom": "memory that is used again",
-	"transport/events.go: eventRooms":         "memory that is used again",
-	"transport/line.go: rooms":                "memory that is used again",
-	"transport/line.go: unusedPieces":         "memory that is used again",
-	"internal/hosttest/main.go: Schemas":      "the servers of all tests of a process share one cache",
+	"transport/watchdog.go: lent":              "one shell watches all children of this process",
+	"internal/proc/poller_linux.go: poller":    "one goroutine waits for all children of this process",
+	"internal/proc/marked_linux.go: looks":     "children that end at the same time share a look",
+	"internal/proc/vitals_linux.go: statRoom":  "memory that is used again",
+	"transport/events.go: eventRooms":          "memory that is used again",
+	"transport/line.go: rooms":                 "memory that is used again",
+	"transport/line.go: unusedPieces":          "memory that is used again",
+	"registry/codemode/process.go: canBeChild": "main says once what this program can be",
+	"internal/hosttest/main.go: Schemas":       "the servers of all tests of a process share one cache",
 }
 
 // checkState finds init functions and package-level variables that somebody

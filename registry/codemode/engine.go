@@ -132,7 +132,7 @@ func (l Limits) filled() (Limits, error) {
 // script's words.
 type ScriptError struct {
 	Name    string // such as "TypeError"
-	Message string
+	Message string // what is wrong
 	Stack   string // where; may be empty
 }
 
@@ -155,7 +155,7 @@ func (e *LimitError) Error() string {
 // A SandboxError reports that a sandbox could not be started, ended by itself, or said
 // what no script makes it say.
 type SandboxError struct {
-	Err error
+	Err error // what failed
 }
 
 // Error says what failed.

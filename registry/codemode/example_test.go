@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 type invoice struct {
@@ -129,4 +130,44 @@ func ExampleApprover() {
 	// May I call pay_invoice {"id":2}
 	// May I call pay_invoice {"id":3}
 	// 4 calls made
+}
+
+// The main of a program that runs scripts begins so: the sandbox is another process of it.
+func ExampleChild() {
+	codemode.Child()
+	fmt.Println("not a sandbox")
+	// Output: not a sandbox
+}
+
+// A person accepts what has changed in a stored script.
+func ExampleRunner_SetScripts() {
+	ctx := context.Background()
+	lock := ledger.New(nil)
+	scripts, err := codemode.New(newOffice(nil), nil, &codemode.Options{
+		Ledger:  lock,
+		Scripts: []codemode.StoredScript{{Name: "count", Description: "Counts invoices.", Code: `return 0`}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer scripts.Close()
+	err = scripts.SetScripts(ctx, []codemode.StoredScript{
+		{Name: "count", Description: "Counts invoices.", Code: `return (await tools.list_invoices()).length`},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = scripts.Run(ctx, &codemode.Script{Name: "count"})
+	fmt.Println(err)
+	if err := lock.Accept(ctx, "ann", lock.Pending(codemode.LedgerServer)...); err != nil {
+		log.Fatal(err)
+	}
+	report, err := scripts.Run(ctx, &codemode.Script{Name: "count"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(report.Value.JSON))
+	// Output:
+	// script "count" is new or has changed, and is not run before a person has accepted it
+	// 3
 }

@@ -15,15 +15,15 @@ import (
 
 // A Plan is what a script would do: the calls that its dry run has listed.
 type Plan struct {
-	Code  string
-	Input []byte
-	Calls []PlannedCall
+	Code  string        // of the script
+	Input []byte        // what the script gets, as JSON; nil: nothing
+	Calls []PlannedCall // in the order of the script
 }
 
 // A PlannedCall is one call of a [Plan].
 type PlannedCall struct {
-	Tool      *registry.Definition
-	Arguments json.RawMessage // as the script gives them, without defaults
+	Tool      *registry.Definition // the tool; its annotations are claims
+	Arguments json.RawMessage      // as the script gives them, without defaults
 }
 
 // A PlanApprover asks a person whether all calls of a plan may be made. [approval.Allow] and

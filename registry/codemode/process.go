@@ -103,8 +103,9 @@ type process struct {
 
 	ctx      context.Context // of what the child has asked for
 	wg       sync.WaitGroup  // answering it
-	underWay atomic.Int64
-	begun    atomic.Bool // it is confined
+	writing  sync.Mutex      // held while an answer is written
+	underWay atomic.Int64    // requests without an answer
+	begun    atomic.Bool     // it is confined
 }
 
 // start starts a child and waits until it is confined.
@@ -239,16 +240,12 @@ func (p *process) receive(m jsonrpc.Message, _ int64) {
 	case !ok || !p.begun.Load():
 		p.cancel(&SandboxError{errors.New("it sent what was not asked for")})
 	case req.IsCall():
-		// The child keeps to this number, unless the script has taken it over. As many again
-		// may have their answers already.
-		if p.underWay.Add(1) > 2*int64(p.limits.Parallel) {
+		// The child keeps to this number, unless the script has taken it over.
+		if p.underWay.Add(1) > int64(p.limits.Parallel) {
 			p.cancel(&SandboxError{errors.New("it sent more requests at a time than it may")})
 			return
 		}
-		p.wg.Go(func() {
-			defer p.underWay.Add(-1)
-			p.answer(req)
-		})
+		p.wg.Go(func() { p.answer(req) })
 	case req.Method == child.NoteLog:
 		var log child.Log
 		if json.Unmarshal(req.Params, &log) == nil {
@@ -279,5 +276,10 @@ func (p *process) answer(req *jsonrpc.Request) {
 	if err != nil || p.ctx.Err() != nil {
 		return
 	}
+	// The child sends another request once it has an answer, and one answer at most is
+	// being written that does not count any more.
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	p.underWay.Add(-1)
 	_ = p.conn.Write(p.ctx, &jsonrpc.Response{ID: req.ID, Result: data})
 }

@@ -16,9 +16,9 @@ const LedgerServer = "code_execution/scripts"
 
 // A StoredScript is a script that is run by its name.
 type StoredScript struct {
-	Name        string
+	Name        string // what it is run by
 	Description string // for models
-	Code        string
+	Code        string // the body of an async function, see [Script]
 }
 
 // surface returns what is accepted of a script: all of it.
@@ -59,7 +59,7 @@ func (c *Runner) SetScripts(ctx context.Context, scripts []StoredScript) error {
 
 // A QuarantinedError reports a stored script that was not accepted as it is.
 type QuarantinedError struct {
-	Name   string
+	Name   string         // of the script
 	Change *ledger.Change // how it differs from what was accepted
 }
 

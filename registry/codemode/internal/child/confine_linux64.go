@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confineSystem bounds the addresses of the process, and takes away files, sockets,
+// confineSystem bounds the memory of the process, and takes away files, sockets,
 // processes and all else that needs a system call that Go's runtime does not. No file can be
 // opened, so that Landlock would have nothing to add.
 func confineSystem(b *Bounds) []string {
-	if now := addresses(); now > 0 {
-		setLimit(unix.RLIMIT_AS, now+uint64(b.Memory)+spareAddresses)
+	if now := writable(); now > 0 {
+		setLimit(unix.RLIMIT_DATA, now+uint64(b.Memory)+spareWritable)
 	}
 	if filterCalls() != nil {
 		return nil
@@ -26,31 +26,31 @@ func confineSystem(b *Bounds) []string {
 	return []string{"seccomp"}
 }
 
-// addresses returns how many bytes of addresses the process has, of which Go only
-// reserves a part; 0 if that is not known.
-func addresses() uint64 {
+// writable returns how many bytes the process may write to, of which it need not have used
+// all: unlike RLIMIT_AS, RLIMIT_DATA does not count what Go and C libraries only reserve. 0
+// if that is not known.
+func writable() uint64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	pages, _ := strconv.ParseUint(first, 10, 64)
+	fields := strings.Fields(string(text))
+	if len(fields) < 6 {
+		return 0
+	}
+	pages, _ := strconv.ParseUint(fields[5], 10, 64)
 	return pages * uint64(os.Getpagesize())
 }
 
 // filterCalls makes the kernel refuse all system calls, of all threads, but those that
 // Go's runtime needs.
 func filterCalls() error {
-	arch, ok := auditArch[runtime.GOARCH]
-	if !ok {
-		return unix.ENOSYS
-	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	filter := callFilter(arch)
+	filter := callFilter(auditArch(runtime.GOARCH))
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	_, _, errno := syscall.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(filter)
@@ -60,26 +60,32 @@ func filterCalls() error {
 	return nil
 }
 
-// auditArch are the numbers by which the kernel names the processors whose system calls
-// are known here.
-var auditArch = map[string]uint32{
-	"amd64":   unix.AUDIT_ARCH_X86_64,
-	"arm64":   unix.AUDIT_ARCH_AARCH64,
-	"riscv64": unix.AUDIT_ARCH_RISCV64,
-	"loong64": unix.AUDIT_ARCH_LOONGARCH64,
+// auditArch returns the number by which the kernel names this kind of processor.
+func auditArch(goarch string) uint32 {
+	switch goarch {
+	case "amd64":
+		return unix.AUDIT_ARCH_X86_64
+	case "arm64":
+		return unix.AUDIT_ARCH_AARCH64
+	case "riscv64":
+		return unix.AUDIT_ARCH_RISCV64
+	}
+	return unix.AUDIT_ARCH_LOONGARCH64
 }
 
-// allowedCalls are the system calls of Go's runtime, and of reading and writing what is
-// open.
-var allowedCalls = []uint32{
-	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FCNTL,
-	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
-	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
-	unix.SYS_FUTEX, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
-	unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETTIMEOFDAY, unix.SYS_RESTART_SYSCALL,
-	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
-	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETRUSAGE, unix.SYS_GETRANDOM,
-	unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+// allowedCalls returns the system calls of Go's runtime, and of reading and writing what
+// is open.
+func allowedCalls() []uint32 {
+	return []uint32{
+		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FCNTL,
+		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
+		unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MREMAP, unix.SYS_BRK, unix.SYS_MINCORE,
+		unix.SYS_FUTEX, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
+		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_NANOSLEEP, unix.SYS_GETTIMEOFDAY, unix.SYS_RESTART_SYSCALL,
+		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
+		unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETRUSAGE, unix.SYS_GETRANDOM,
+		unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+	}
 }
 
 const (
@@ -115,7 +121,7 @@ func callFilter(arch uint32) []unix.SockFilter {
 		load(dataNumber),
 		when(unix.BPF_JGE, x32Bit), result(refuse),
 	}
-	for _, call := range allowedCalls {
+	for _, call := range allowedCalls() {
 		filter = append(filter, when(unix.BPF_JEQ, call), result(unix.SECCOMP_RET_ALLOW))
 	}
 	signal := []unix.SockFilter{

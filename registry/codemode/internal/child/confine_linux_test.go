@@ -5,7 +5,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,17 +36,17 @@ func attempt() {
 	say("take 4 GiB", err)
 	say("raise a limit", unix.Setrlimit(unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1000, Max: 1000}))
 	// What Go needs is still there.
-	threads := make(chan bool)
+	var all sync.WaitGroup
+	all.Add(20)
 	for range 20 {
 		go func() {
-			time.Sleep(time.Millisecond)
+			runtime.LockOSThread()
 			_ = make([]byte, 1<<20)
-			threads <- true
+			all.Done()
+			all.Wait()
 		}()
 	}
-	for range 20 {
-		<-threads
-	}
+	all.Wait()
 	fmt.Println("goroutines run")
 }
 

@@ -68,5 +68,5 @@ func mostMemory() int {
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
 		return 0
 	}
-	return int(used.Maxrss) * maxrssUnit
+	return int(used.Maxrss) * rssUnit()
 }

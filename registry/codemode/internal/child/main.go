@@ -114,10 +114,10 @@ const (
 	// lookEvery is how often the child looks at what it has used.
 	lookEvery = 10 * time.Millisecond
 	// spareMemory is what the engine may take beside the memory of the script, and
-	// spareAddresses what the memory of Go reserves.
-	spareMemory    = 32 << 20
-	spareAddresses = 512 << 20
-	maxGoStack     = 256 << 20
+	// spareWritable what threads and the memory of Go map before they use it.
+	spareMemory   = 32 << 20
+	spareWritable = 512 << 20
+	maxGoStack    = 256 << 20
 )
 
 // watch ends the process when it has used up what it may. Memory returns the bytes in use,

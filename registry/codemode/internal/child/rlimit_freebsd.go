@@ -2,6 +2,6 @@ package child
 
 import "golang.org/x/sys/unix"
 
-const maxrssUnit = 1 << 10
+func rssUnit() int { return 1 << 10 }
 
 func setBoth(limit *unix.Rlimit, most uint64) { limit.Cur, limit.Max = int64(most), int64(most) }

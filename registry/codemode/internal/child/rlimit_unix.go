@@ -8,7 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxrssUnit is in what the system counts resident memory.
-var maxrssUnit = map[bool]int{true: 1, false: 1 << 10}[runtime.GOOS == "darwin"]
+// rssUnit returns in what the system counts resident memory.
+func rssUnit() int {
+	if runtime.GOOS == "darwin" {
+		return 1
+	}
+	return 1 << 10
+}
 
 func setBoth(limit *unix.Rlimit, most uint64) { limit.Cur, limit.Max = most, most }

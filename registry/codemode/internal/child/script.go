@@ -8,6 +8,7 @@ import (
 
 	"modernc.org/quickjs"
 
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -36,7 +37,7 @@ type script struct {
 	result Result
 }
 
-var errStuck = Thrown{Name: "Error", Message: "the script waits for a promise that nothing will settle"}
+const stuck = "the script waits for a promise that nothing will settle"
 
 // evaluate runs a script to its end.
 func evaluate(run *Run, p peer) *Result {
@@ -74,7 +75,7 @@ func (s *script) evaluate() error {
 			return err
 		}
 		if s.open == 0 {
-			s.result.Error = &errStuck
+			s.result.Error = &Thrown{Name: "Error", Message: stuck}
 			return nil
 		}
 		if idle != s.sent {
@@ -166,8 +167,11 @@ func (s *script) send(args []any) (any, error) {
 		s.note(text)
 		return nil, nil
 	}
-	if len(text) > s.run.Message {
+	switch {
+	case len(text) > s.run.Message:
 		return nil, fmt.Errorf("the arguments have %d bytes, at most %d are allowed", len(text), s.run.Message)
+	case jsonscan.Nesting([]byte(text)) > maxNesting:
+		return nil, fmt.Errorf("the arguments are nested deeper than %d levels", maxNesting)
 	}
 	s.sent++
 	s.open++
@@ -189,8 +193,15 @@ func (s *script) note(text string) {
 	s.peer.notify(NoteLog, Log{text})
 }
 
+// maxNesting is how deep values may be nested that leave the child: a little less than
+// what a message may have.
+const maxNesting = jsonscan.MaxDepth - 8
+
 // bounded returns a value, or its beginning.
 func (s *script) bounded(value string) Result {
+	if jsonscan.Nesting([]byte(value)) > maxNesting {
+		return Result{Error: &Thrown{Name: "RangeError", Message: fmt.Sprintf("the value is nested deeper than %d levels", maxNesting)}}
+	}
 	if len(value) <= s.run.Output {
 		return Result{Value: json.RawMessage(value)}
 	}

@@ -1,0 +1,2 @@
+// Package codemodetest tests implementations of [codemode.Engine].
+package codemodetest

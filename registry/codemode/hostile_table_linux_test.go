@@ -1,0 +1,116 @@
+package codemode_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
+)
+
+var update = flag.Bool("update", false, "measure hostile scripts, and write the table in docs/codemode.md")
+
+// Each hostile script ends within half its time more, and this process does not grow by
+// more than 20 MiB meanwhile. It takes about a minute, and a machine that does little else.
+func TestHostileTable(t *testing.T) {
+	if !*update {
+		t.Skip("run it with -update")
+	}
+	const limit = 2 * time.Second
+	const mostGrowth = 20 << 10 // KiB
+	c := newHostileRunner(t, limit)
+	run(t, c, `return 1`)
+	var table bytes.Buffer
+	fmt.Fprintf(&table, "| script | end | time in s | peak memory of its process | growth of the host |\n|---|---|---|---|---|\n")
+	for _, test := range hostileScripts {
+		debug.FreeOSMemory()
+		before := memoryOf(t, "self", "VmRSS")
+		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak counts from now on
+			t.Fatal(err)
+		}
+		stop, peak := make(chan struct{}), make(chan int)
+		go func() { peak <- peakOfChild(t, stop) }()
+		began := time.Now()
+		report, err := c.Run(t.Context(), &codemode.Script{Code: test.code})
+		took := time.Since(began)
+		close(stop)
+		most := <-peak
+		if err != nil {
+			t.Fatal(err)
+		}
+		growth := max(memoryOf(t, "self", "VmHWM")-before, 0)
+		end, _, _ := strings.Cut(endOf(report), ":")
+		fmt.Fprintf(&table, "| %s | %s | %.2f | %d MiB | %d MiB |\n", test.name, end, took.Seconds(), (most+1023)>>10, (growth+1023)>>10)
+		if allowed := limit + limit/2; took > allowed {
+			t.Errorf("%s: got %v, want at most %v", test.name, took, allowed)
+		}
+		if growth > mostGrowth {
+			t.Errorf("%s: got a growth of %d KiB, want at most %d", test.name, growth, mostGrowth)
+		}
+	}
+	const page = "../../docs/codemode.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := regexp.MustCompile(`(?s)(<!-- hostile -->\n).*(<!-- end -->)`)
+	if !place.Match(text) {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	text = place.ReplaceAllFunc(text, func([]byte) []byte {
+		return []byte("<!-- hostile -->\n\n" + table.String() + "\n<!-- end -->")
+	})
+	if err := os.WriteFile(page, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// memoryOf returns a line of the status of a process, in KiB; 0 if it has ended.
+func memoryOf(t testing.TB, pid, name string) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			n, _ := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(rest), " kB"))
+			return n
+		}
+	}
+	return 0
+}
+
+// peakOfChild looks at the sandbox until stop is closed, and returns the most resident
+// memory that it had.
+func peakOfChild(t testing.TB, stop <-chan struct{}) int {
+	own, err := os.Readlink("/proc/self/exe")
+	if err != nil {
+		return 0
+	}
+	pid, peak := "", 0
+	for {
+		select {
+		case <-stop:
+			return peak
+		case <-time.After(2 * time.Millisecond):
+		}
+		if pid == "" {
+			for _, child := range children(t) {
+				if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", child)); err == nil && exe == own {
+					pid = strconv.Itoa(child)
+				}
+			}
+		}
+		if pid != "" {
+			peak = max(peak, memoryOf(t, pid, "VmHWM"))
+		}
+	}
+}
