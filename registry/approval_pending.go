@@ -71,6 +71,7 @@ type pending struct {
 	key    callKey
 	server string        // whose tool it is; empty: a native one
 	parent string        // what the call is a part of, see [WithCallID]
+	whole  bool          // its result goes to a program, see [result.WithWhole]
 	ended  chan struct{} // closed when the outcome is set
 
 	// The following need the lock of the approvals, except that the outcome may be
@@ -136,7 +137,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	req.Expires = now.Add(a.opts.TTL)
 	p := &pending{
 		req: *req, key: key, subject: subject, server: e.def.Origin.Server,
-		parent: onbehalf.CallOf(ctx).Parent, ended: make(chan struct{}),
+		parent: onbehalf.CallOf(ctx).Parent, whole: result.IsWhole(ctx), ended: make(chan struct{}),
 	}
 	p.memory = callOverhead + p.texts() + len(args) + len(reason) + e.def.memory()
 	if err := a.admit(p); err != nil {

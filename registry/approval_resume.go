@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // ApproveOptions are the options of [Registry.Approve]. Nil means none.
@@ -70,6 +71,9 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 		ctx = onbehalf.With(ctx, p.req.User)
 	}
 	ctx = WithConversation(ctx, p.req.Conversation)
+	if p.whole {
+		ctx = result.WithWhole(ctx)
+	}
 	if p.req.CallID != "" {
 		ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: p.req.CallID, Parent: p.parent})
 	}

@@ -52,6 +52,9 @@ func WithWhole(ctx context.Context) context.Context {
 	return context.WithValue(ctx, wholeKey{}, true)
 }
 
+// IsWhole reports whether ctx is one of [WithWhole].
+func IsWhole(ctx context.Context) bool { return ctx.Value(wholeKey{}) != nil }
+
 // Shape returns res in the form that was asked for. It does not change res. The rest is
 // kept for the user and the conversation of ctx. Under [WithWhole] it only redacts.
 func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) *mcp.CallToolResult {
@@ -61,7 +64,7 @@ func (r *Shaper) Shape(ctx context.Context, from From, res *mcp.CallToolResult) 
 	if r.redactor != nil {
 		res = redactResult(r.redactor, res)
 	}
-	if ctx.Value(wholeKey{}) != nil {
+	if IsWhole(ctx) {
 		return res
 	}
 	res = r.opts.Form.apply(res)
