@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -90,6 +92,28 @@ func TestPauseOfSeveralCalls(t *testing.T) {
 	}
 	if got, want := string(report.Value.JSON), `["done",["denied","not sent"],"done"]`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// What a script gets of a call that was approved is whole, too.
+func TestWholeResultAfterApproval(t *testing.T) {
+	large := remote{server: "s", name: "large", call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		return textResult(`["` + strings.Repeat("x", 1<<16) + `"]`), nil
+	}}
+	r := newRegistry(t, &registry.Options{Approver: asking, Results: &result.Options{MaxBytes: 1 << 10, Wrap: true}}, large)
+	c := newRunner(t, r, nil)
+	report, err := c.Run(t.Context(), &codemode.Script{Code: `return (await tools.s.large({}))[0].length`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Approve(t.Context(), report.Waiting[0].ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if report, err = c.Resume(t.Context(), report.ID, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(report.Value.JSON), "65536"; got != want {
+		t.Errorf("got %s (%v), want %s", got, report.Err, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package codemode_test
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,5 +11,9 @@ import (
 
 func TestMain(m *testing.M) {
 	codemode.Child()
+	if os.Getenv(doomedHost) != "" {
+		runDoomed()
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
