@@ -56,6 +56,7 @@ var house = []room{
 	{path: "registry", floor: 3, wing: what},
 	{path: "registry/approval", floor: 3, wing: what},
 	{path: "registry/codemode/...", floor: 3, wing: what},
+	{path: "registry/codemode/example", floor: roof, wing: joint},
 	{path: "registry/codemode/codemodetest", floor: 3, wing: what, kit: true},
 	{path: "registry/embed/static/...", floor: 3, wing: what},
 	{path: "registry/gate", floor: 3, wing: what},
