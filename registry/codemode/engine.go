@@ -88,7 +88,7 @@ type Limits struct {
 	Output int
 	// Log is how much of what it logs is kept, in bytes. Default: 16 KiB.
 	Log int
-	// Message is how large the arguments of one call may be, in bytes. Default: 1 MiB.
+	// Message is how large the arguments of one call may be, in bytes. Default: 256 KiB.
 	Message int
 }
 
@@ -116,7 +116,7 @@ func (l Limits) filled() (Limits, error) {
 		{"Code", &l.Code, 128 << 10},
 		{"Output", &l.Output, 64 << 10},
 		{"Log", &l.Log, 16 << 10},
-		{"Message", &l.Message, 1 << 20},
+		{"Message", &l.Message, 256 << 10},
 	} {
 		switch {
 		case *n.value < 0:

@@ -52,6 +52,8 @@ var hostileScripts = []struct {
 	{"deep nesting in source", `return eval('['.repeat(1e6))`, []string{thrown, byMemory}},
 	{"huge value", `return 'x'.repeat(16 << 20)`, []string{returned, thrown, byMemory}},
 	{"huge arguments", `return await tools.s.echo({a: 'x'.repeat(4 << 20)})`, []string{thrown}},
+	{"large arguments in parallel", `for (;;) await Promise.all([...Array(8)].map(() => tools.s.echo({a: 'x'.repeat(25e4)})))`, []string{byTime, byCalls, byMemory}},
+	{"large arguments, many", `await Promise.all([...Array(250)].map(() => tools.s.echo({a: 'x'.repeat(1e5)})))`, []string{byTime, returned, byMemory, thrown}},
 	{"huge log", `while (true) console.log('x'.repeat(1 << 20))`, []string{byTime}},
 	{"endless log", `for (let i = 0; ; i++) console.log(i)`, []string{byTime}},
 	{"endless calls", `while (true) { try { await tools.s.echo({}) } catch {} }`, []string{byCalls}},

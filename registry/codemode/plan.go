@@ -141,8 +141,11 @@ func (p *plan) pass(ctx context.Context, def *registry.Definition, args json.Raw
 
 // Approver returns an approver for the options of a registry that decides as inner does,
 // but allows what inner would ask about if it is a call of a plan that was approved, see
-// [Script].AskOnce. What inner denies stays denied.
+// [Script].AskOnce. What inner denies stays denied. Of nil it returns nil, which allows all.
 func Approver(inner registry.Approver) registry.Approver {
+	if inner == nil {
+		return nil
+	}
 	a := planApprover{inner}
 	if d, ok := inner.(decider); ok {
 		return &struct {

@@ -132,10 +132,14 @@ func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *ru
 	if s.Timeout > 0 {
 		r.limits.Time = min(s.Timeout, r.limits.Time)
 	}
+	outer := ctx
 	// What the caller gave for this one call is not for those of the script.
 	ctx = registry.WithCallOptions(registry.WithProgress(context.WithoutCancel(ctx), nil), nil)
 	ctx = context.WithValue(result.WithWhole(ctx), runKey{}, r)
-	ctx = approval.WithWait(ctx, func() func() { return r.clock.stop() })
+	ctx = approval.WithWait(ctx, func() func() {
+		first, second := r.clock.stop(), approval.Wait(outer)
+		return func() { second(); first() }
+	})
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	return r
 }

@@ -155,11 +155,7 @@ func answerOf(report *Report) (*mcp.CallToolResult, error) {
 		a.Cut = fmt.Sprintf("the value has %d bytes of JSON, of which this is the beginning; return less", report.Value.Bytes)
 	}
 	if report.Err != nil {
-		a.Error = plain.Text(report.Err.Error())
-		var thrown *ScriptError
-		if errors.As(report.Err, &thrown) {
-			a.At = plain.Text(strings.TrimSpace(thrown.Stack))
-		}
+		a.Error, a.At = failureOf(report.Err)
 	}
 	if report.Err != nil || report.DryRun {
 		for _, call := range report.Calls {
@@ -182,4 +178,25 @@ func answerOf(report *Report) (*mcp.CallToolResult, error) {
 		return nil, &registry.ResultError{Tool: ToolName, Err: err}
 	}
 	return &mcp.CallToolResult{IsError: report.Err != nil, Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSpace(text.String())}}}, nil
+}
+
+// failureOf returns what a model is told of a script that failed, and where it did. What is
+// not of the script stays with the program.
+func failureOf(err error) (text, at string) {
+	var (
+		thrown  *ScriptError
+		limit   *LimitError
+		sandbox *SandboxError
+	)
+	switch {
+	case errors.As(err, &thrown):
+		return thrown.Error(), plain.Text(strings.TrimSpace(thrown.Stack))
+	case errors.As(err, &limit):
+		return limit.Error(), ""
+	case errors.As(err, &sandbox):
+		return "the sandbox failed", ""
+	case errors.Is(err, errDisplaced), errors.Is(err, errWaited):
+		return err.Error(), ""
+	}
+	return "the script was broken off", ""
 }
