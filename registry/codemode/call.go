@@ -41,7 +41,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	case want.Path != nil:
 		name = strings.Join(want.Path, ".")
 	}
-	call := r.note(name, want.Arguments)
+	call, number := r.note(name, want.Arguments)
 	if refused != nil {
 		return nil, r.end(call, NotSent, nil, refused)
 	}
@@ -50,7 +50,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	}
 	ctx, allowed := r.plan.pass(ctx, def, want.Arguments)
 	defer allowed()
-	res, err := r.make(ctx, name, want.Arguments)
+	res, err := r.make(registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number)), name, want.Arguments)
 	var asks *registry.ApprovalRequiredError
 	if errors.As(err, &asks) {
 		res, err = r.await(ctx, call, asks.Request)
@@ -68,13 +68,13 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 // maxMessage bounds the message of an exception, in bytes.
 const maxMessage = 16 << 10
 
-// note begins the report of a call.
-func (r *run) note(name string, args json.RawMessage) *CallReport {
+// note begins the report of a call, and returns its number.
+func (r *run) note(name string, args json.RawMessage) (*CallReport, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	call := &CallReport{Tool: plain.Cut(name, leastKept), Arguments: r.kept(args), State: Unknown}
 	r.calls = append(r.calls, call)
-	return call
+	return call, len(r.calls)
 }
 
 // end completes the report of a call, and returns the error that the script gets.
@@ -97,10 +97,6 @@ func (r *run) make(ctx context.Context, name string, args json.RawMessage) (*mcp
 		res *mcp.CallToolResult
 		err error
 	}
-	r.mu.Lock()
-	number := len(r.calls)
-	r.mu.Unlock()
-	ctx = registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number))
 	made := make(chan answer, 1)
 	go func() {
 		a := answer{err: errPanic}

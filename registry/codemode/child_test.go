@@ -62,8 +62,12 @@ func TestChildThatWasTakenOver(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}}
+			limit := time.Minute
+			if test.end == byTime {
+				limit = 400 * time.Millisecond
+			}
 			c := newRunner(t, newRegistry(t, nil, stall), &codemode.Options{
-				Program: takenOver(t, test.attack), Limits: codemode.Limits{Time: 400 * time.Millisecond},
+				Program: takenOver(t, test.attack), Limits: codemode.Limits{Time: limit},
 			})
 			report, err := c.Run(t.Context(), &codemode.Script{Code: "-"})
 			if err != nil {

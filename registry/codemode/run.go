@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -89,8 +90,8 @@ type run struct {
 	user   string
 	keep   func(*registry.Definition) bool
 	dry    bool
-	plan   *plan // nil: none
-	parent string
+	plan   *plan  // nil: none
+	parent string // begins the ids of its calls
 	code   string
 	input  json.RawMessage
 	limits Limits
@@ -125,7 +126,7 @@ type runKey struct{}
 func newRun(ctx context.Context, c *Runner, s *Script, code string, p *plan) *run {
 	user, _ := onbehalf.User(ctx)
 	r := &run{
-		runner: c, id: rand.Text(), user: user, keep: s.Keep, dry: s.DryRun, plan: p, parent: registry.CallIDOf(ctx),
+		runner: c, id: rand.Text(), user: user, keep: s.Keep, dry: s.DryRun, plan: p, parent: cmp.Or(registry.CallIDOf(ctx), ToolName),
 		code: code, input: s.Input, limits: c.limits,
 		began: time.Now(), done: make(chan struct{}), changed: make(chan struct{}), room: c.limits.Output,
 	}

@@ -191,3 +191,24 @@ func TestSameAsDirectCalls(t *testing.T) {
 		t.Errorf("got %d notes, want at least %d", got, least)
 	}
 }
+
+// The calls of a script are told apart by the id of the call that runs it, and a number.
+func TestCallIDs(t *testing.T) {
+	var mu sync.Mutex
+	var ids []string
+	r := newRegistry(t, nil, echo("s", "echo"))
+	r.Observe(func(_ context.Context, o *registry.Observation) {
+		mu.Lock()
+		defer mu.Unlock()
+		ids = append(ids, o.CallID)
+	})
+	c := newRunner(t, r, nil)
+	for _, ctx := range []context.Context{t.Context(), registry.WithCallID(t.Context(), "c7")} {
+		if _, err := c.Run(ctx, &codemode.Script{Code: `await tools.s.echo({}); await tools.s.echo({})`}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := fmt.Sprint(ids), "[code_execution/1 code_execution/2 c7/1 c7/2]"; got != want {
+		t.Errorf("got the ids %s, want %s", got, want)
+	}
+}
