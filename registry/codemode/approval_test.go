@@ -322,6 +322,38 @@ func TestAskOnce(t *testing.T) {
 	}
 }
 
+// Where calls are asked about, to run a script is not: its calls are. What is denied stays so.
+func TestApproverAllowsTheToolItself(t *testing.T) {
+	for _, test := range []struct {
+		verdict approval.Verdict
+		allowed bool
+	}{{approval.Ask, true}, {approval.Deny, false}} {
+		inner := registry.ApproverFunc(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+			return approval.Decision{Verdict: test.verdict}, nil
+		})
+		r := newRegistry(t, &registry.Options{Approver: codemode.Approver(inner)}, new(counter).tool("s", "work"))
+		if err := r.Add(newRunner(t, r, nil).Tool(nil)); err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.Call(t.Context(), codemode.ToolName, []byte(`{"code":"await tools.s.work({})"}`))
+		if !test.allowed {
+			if !errors.As(err, new(*approval.DeniedError)) {
+				t.Errorf("got the error %v, want a DeniedError", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := textOf(res); !strings.Contains(got, `"tool":"s__work"`) || !strings.Contains(got, `"resume":`) {
+			t.Errorf("got %s, want a call that waits", got)
+		}
+	}
+	if got := codemode.Approver(nil); got != nil {
+		t.Errorf("got the approver %v of none, want none", got)
+	}
+}
+
 // An approver of plans keeps what a policy says of tools.
 func TestApproverKeepsThePolicy(t *testing.T) {
 	type decider interface {

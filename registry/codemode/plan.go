@@ -140,7 +140,8 @@ func (p *plan) pass(ctx context.Context, def *registry.Definition, args json.Raw
 }
 
 // Approver returns an approver for the options of a registry that decides as inner does,
-// but allows what inner would ask about if it is a call of a plan that was approved, see
+// but allows two things that inner would ask about: the tool of [Runner.Tool] itself, since
+// each call of a script is decided by itself, and a call of a plan that was approved, see
 // [Script].AskOnce. What inner denies stays denied. Of nil it returns nil, which allows all.
 func Approver(inner registry.Approver) registry.Approver {
 	if inner == nil {
@@ -166,6 +167,13 @@ type planApprover struct{ inner registry.Approver }
 
 // Approve implements registry.Approver.
 func (a planApprover) Approve(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	if req.Tool.Name == ToolName && req.Tool.Origin.Server == "" {
+		d, err := a.inner.Approve(ctx, req)
+		if err == nil && d.Verdict == approval.Ask {
+			d = approval.Decision{Verdict: approval.Allow}
+		}
+		return d, err
+	}
 	one, _ := ctx.Value(passKey{}).(*pass)
 	if one == nil || one.tool != keyOf(req.Tool, nil) {
 		return a.inner.Approve(ctx, req)
