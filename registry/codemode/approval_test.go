@@ -156,6 +156,66 @@ func TestEndedWhilePaused(t *testing.T) {
 	}
 }
 
+// A script that waits for room gets it from one that pauses only later.
+func TestRoomOfALaterPause(t *testing.T) {
+	begun, waits := make(chan struct{}), make(chan struct{})
+	gate := remote{server: "s", name: "gate", readOnly: true, call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		close(begun)
+		<-waits
+		return textResult(""), nil
+	}}
+	r := newRegistry(t, &registry.Options{Approver: asking}, gate, new(counter).tool("s", "work"))
+	c := newRunner(t, r, &codemode.Options{MaxRuns: 1})
+	first := make(chan error)
+	go func() {
+		_, err := c.Run(t.Context(), &codemode.Script{Code: `await tools.s.gate({}); await tools.s.work({})`})
+		first <- err
+	}()
+	<-begun
+	second := make(chan error)
+	go func() {
+		report, err := c.Run(t.Context(), &codemode.Script{Code: `return 1`})
+		if err == nil {
+			err = report.Err
+		}
+		second <- err
+	}()
+	close(waits)
+	for _, ended := range []chan error{first, second} {
+		if err := <-ended; err != nil {
+			t.Errorf("got the error %v, want none", err)
+		}
+	}
+}
+
+// A user with many scripts makes room among their own.
+func TestScriptsOfOneUser(t *testing.T) {
+	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
+	c := newRunner(t, r, &codemode.Options{MaxRuns: 8})
+	ann, bob := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "bob")
+	var reports []*codemode.Report
+	for i, ctx := range []context.Context{bob, ann, ann, ann} {
+		report, err := c.Run(ctx, &codemode.Script{Code: fmt.Sprintf(`await tools.s.work({at: %d})`, i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, report)
+	}
+	for i, ended := range []bool{false, true, false, false} {
+		ctx := ann
+		if i == 0 {
+			ctx = bob
+		}
+		report, err := c.Resume(ctx, reports[i].ID, time.Nanosecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := report.Err != nil; got != ended {
+			t.Errorf("script %d: got an end %t (%v), want %t", i, got, report.Err, ended)
+		}
+	}
+}
+
 // Another user does not get at a script that waits.
 func TestResumeOfAnotherUser(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))

@@ -25,7 +25,8 @@ type Options struct {
 	Engine Engine
 	// MaxRuns is how many scripts there are at one time, those included that wait for
 	// approval: the oldest of these is ended to make room for another one. Without one,
-	// another script waits. Default: 16.
+	// another script waits. A user that is named, as by session.WithUser, has a quarter of
+	// them. Default: 16.
 	MaxRuns int
 	// KeepPaused is how long a script waits for approval. Default: 10 minutes.
 	KeepPaused time.Duration
@@ -210,22 +211,34 @@ func (e *UnknownRunError) Error() string {
 	return "no script waits under this id: it has ended, or has waited too long; run it again"
 }
 
+// quarter is the share of the runs that a user who is named has.
+const quarter = 4
+
 // begin begins a run as soon as there is room for it.
 func (c *Runner) begin(ctx context.Context, s *Script, code string, p *plan) (*run, error) {
+	user, _ := onbehalf.User(ctx)
 	for {
 		c.mu.Lock()
 		if c.closed {
 			c.mu.Unlock()
 			return nil, errClosed
 		}
-		if len(c.runs) < c.maxRuns {
+		own := 0
+		for _, r := range c.runs {
+			if r.user == user {
+				own++
+			}
+		}
+		isOver := user != "" && own >= max(c.maxRuns/quarter, 1)
+		if len(c.runs) < c.maxRuns && !isOver {
 			r := newRun(ctx, c, s, code, p)
 			c.runs = append(c.runs, r)
 			c.wg.Go(r.do)
 			c.mu.Unlock()
 			return r, nil
 		}
-		if at := slices.IndexFunc(c.runs, (*run).isPaused); at >= 0 {
+		paused := func(r *run) bool { return (!isOver || r.user == user) && r.isPaused() }
+		if at := slices.IndexFunc(c.runs, paused); at >= 0 {
 			c.runs[at].cancel(errDisplaced)
 		}
 		changed := c.changed
@@ -255,6 +268,7 @@ func (c *Runner) hand(r *run) {
 	if c.closed {
 		return
 	}
+	c.room() // it may have to make some
 	if r.waits != nil {
 		r.waits.Reset(c.keep)
 		return
@@ -289,7 +303,7 @@ func (c *Runner) drop(r *run) {
 	c.kept = slices.DeleteFunc(c.kept, func(other *run) bool { return other == r })
 }
 
-// room wakes those who wait for room. It needs the lock.
+// room wakes those who wait for room, to look again. It needs the lock.
 func (c *Runner) room() {
 	close(c.changed)
 	c.changed = make(chan struct{})
