@@ -100,7 +100,7 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 	project := filepath.Join(dir, "project")
 	files := map[string]string{
 		filepath.Join(home, ".config", "mcpbelt", "mcp.json"): `{"mcpServers": {
-	"notes": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "1"}},
+	"notes": {"command": "` + filepath.ToSlash(program) + `", "env": {"` + serverMode + `": "-features"}},
 	"docs": {"url": "https://example.com/mcp", "disabled": true},
 	"github": {"url": "` + authtest.NewServer(t, nil).NewMCP(nil).URL + `", "disabled": true}
 }}`,

@@ -24,7 +24,8 @@ import (
 
 var updateScripts = flag.Bool("update", false, "rewrite the golden parts of the scripts, and what docs/cli.md has of the program")
 
-// serverMode is the variable of the environment with which the test program is a server.
+// serverMode is the variable of the environment with which the test program is a server; it
+// has the flags of that.
 const serverMode = "MCPBELT_TEST_SERVER"
 
 // A testRun runs the tests and returns the exit of the test program.
@@ -35,8 +36,8 @@ func (run testRun) Run() int { return run() }
 // TestMain makes this program itself mcpbelt, and the server of the scripts: scripts
 // run both as processes of their own.
 func TestMain(m *testing.M) {
-	if os.Getenv(serverMode) != "" {
-		os.Exit(testserver.Main(nil))
+	if flags := os.Getenv(serverMode); flags != "" {
+		os.Exit(testserver.Main(strings.Fields(flags)))
 	}
 	run := func() int {
 		code := m.Run()

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -27,15 +28,20 @@ func Explain(s *config.Server, err error) error {
 	}
 	e := &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: strings.TrimPrefix(s.MaskError(err), "mcp: "), Cure: "mcpbelt doctor " + named(s), Err: err}
 	launch, waits := errors.AsType[*host.LaunchNotAllowedError](err)
-	_, quarantined := errors.AsType[*registry.QuarantinedError](err)
-	_, changed := errors.AsType[*host.ChangedError](err)
+	held, quarantined := errors.AsType[*registry.QuarantinedError](err)
+	changed, isOther := errors.AsType[*host.ChangedError](err)
 	_, entry := errors.AsType[*config.Error](err)
 	status, unauthorized := errors.AsType[*transport.StatusError](err)
 	switch {
 	case waits && launch.Err == nil:
 		e.Exit, e.Message, e.Cure = cli.ApprovalNeeded, "the launch of server "+quote(s.Name)+" has to be allowed", "mcpbelt allow "+s.Name
-	case quarantined, changed, errors.Is(err, host.ErrQuarantined):
+	case quarantined, isOther, errors.Is(err, host.ErrQuarantined):
 		e.Exit, e.Cure = cli.ApprovalNeeded, "mcpbelt diff "+s.Name
+		if quarantined && held.Change != nil {
+			e.Message = WhyHeld(held.Change)
+		} else if isOther && changed.Change != nil {
+			e.Message = WhyHeld(changed.Change)
+		}
 	case entry:
 		e.Exit, e.Cure = cli.InvalidConfig, ""
 	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:
@@ -57,4 +63,34 @@ func named(s *config.Server) string {
 	default:
 		return strings.Join(append([]string{"--", masked.Command}, masked.Args...), " ")
 	}
+}
+
+// WhyHeld says in one line why the ledger holds something back.
+func WhyHeld(c *ledger.Change) string {
+	tool := "tool " + quote(c.Tool) + " of server " + quote(c.Server)
+	var fields []string
+	for _, f := range c.Fields {
+		fields = append(fields, f.Field)
+	}
+	where := ""
+	if len(fields) > 0 {
+		where = " in " + strings.Join(fields, ", ")
+	}
+	switch c.Kind {
+	case ledger.ToolNew:
+		return tool + " is new, and was not accepted"
+	case ledger.ToolChanged:
+		return tool + " has changed since it was accepted" + where
+	case ledger.ToolRejected:
+		return tool + " was rejected"
+	case ledger.ToolRemoved:
+		return tool + " is gone"
+	case ledger.ServerChanged:
+		return "the entry of server " + quote(c.Server) + " leads to another server than the one that was accepted"
+	case ledger.ServerQuarantined:
+		return "server " + quote(c.Server) + " is in quarantine until it is accepted"
+	case ledger.InstructionsChanged:
+		return "the instructions of server " + quote(c.Server) + " were not accepted as they are"
+	}
+	return tool + " is held back: " + string(c.Kind)
 }

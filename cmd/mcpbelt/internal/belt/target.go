@@ -30,7 +30,27 @@ func (b *Belt) Servers(ctx context.Context, c *Catalog, cmd *cobra.Command, args
 		}
 	}
 	var servers []*config.Server
-	if len(args) == 0 {
+	if len(names) > 0 || command == nil {
+		var err error
+		if servers, err = b.Named(ctx, c, names); err != nil {
+			return nil, err
+		}
+	}
+	if command != nil {
+		s, err := CommandTarget(ctx, command)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, s)
+	}
+	return servers, nil
+}
+
+// Named returns the servers of these names and URLs, each once, or without any all that
+// are configured and switched on.
+func (b *Belt) Named(ctx context.Context, c *Catalog, names []string) ([]*config.Server, error) {
+	var servers []*config.Server
+	if len(names) == 0 {
 		for _, s := range c.Servers {
 			if s.Enabled {
 				servers = append(servers, s)
@@ -46,13 +66,6 @@ func (b *Belt) Servers(ctx context.Context, c *Catalog, cmd *cobra.Command, args
 		if !slices.ContainsFunc(servers, func(o *config.Server) bool { return o.Name == s.Name }) {
 			servers = append(servers, s)
 		}
-	}
-	if command != nil {
-		s, err := CommandTarget(ctx, command)
-		if err != nil {
-			return nil, err
-		}
-		servers = append(servers, s)
 	}
 	return servers, nil
 }

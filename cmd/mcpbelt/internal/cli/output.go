@@ -43,6 +43,27 @@ func (o *Out) JSON(value any) error {
 	return nil
 }
 
+// JSONLine writes a value as JSON on one line, for output that has no end.
+func (o *Out) JSONLine(value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	o.write(string(visible(data)) + "\n")
+	return o.Err()
+}
+
+// Err returns the first error of a write, if standard output remembers it.
+func (o *Out) Err() error {
+	if w, ok := o.env.Stdout.(*Writer); ok {
+		return w.Err
+	}
+	return nil
+}
+
+// Exactly writes text as it is. It is not for terminals.
+func (o *Out) Exactly(text string) { o.write(text) }
+
 // Style writes text in a style, where the terminal has colours.
 func (o *Out) Style(s Style, text string) { o.write(o.styled(s, plain.Text(text))) }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/clients"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/content"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/people"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/servers"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/tools"
@@ -112,6 +113,7 @@ you name by a URL or a command.`,
 	add(root, "clients", clients.Commands(b))
 	add(root, "people", people.Commands(b))
 	add(root, "tools", tools.Commands(b))
+	add(root, "tools", content.Commands(b))
 	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root

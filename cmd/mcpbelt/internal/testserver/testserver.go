@@ -4,6 +4,7 @@ package testserver
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -27,6 +28,9 @@ type config struct {
 	many     int           // further tools
 	delay    time.Duration // before the server begins
 	status   int           // HTTP status of every answer
+	features bool          // has a tool for each thing that a call can come upon, resources and a prompt
+	news     string        // file whose content is a resource that changes
+	tools    string        // file with a list of tools as JSON, in place of all others
 }
 
 func parse(args []string) (*config, error) {
@@ -44,6 +48,9 @@ func parse(args []string) (*config, error) {
 	f.IntVar(&c.many, "many", 0, "")
 	f.DurationVar(&c.delay, "delay", 0, "")
 	f.IntVar(&c.status, "status", 0, "")
+	f.BoolVar(&c.features, "features", false, "")
+	f.StringVar(&c.news, "news", "", "")
+	f.StringVar(&c.tools, "tools", "", "")
 	return c, f.Parse(args)
 }
 
@@ -98,7 +105,14 @@ type textInput struct {
 }
 
 func (c *config) server() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: c.name, Version: "1.2.3"}, nil)
+	s := mcp.NewServer(&mcp.Implementation{Name: c.name, Version: "1.2.3"}, &mcp.ServerOptions{
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
+	if c.tools != "" {
+		c.addTools(s)
+		return s
+	}
 	echo := "Echo a text"
 	if c.describe != "" {
 		if data, err := os.ReadFile(c.describe); err == nil {
@@ -113,6 +127,9 @@ func (c *config) server() *mcp.Server {
 	}
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: echo, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, answer)
 	mcp.AddTool(s, &mcp.Tool{Name: "write", Description: "Write a text"}, answer)
+	if c.features {
+		c.addFeatures(s)
+	}
 	if c.invalid {
 		s.AddTool(&mcp.Tool{Name: "odd", Description: "Odd", InputSchema: map[string]any{"type": "object", "$ref": "https://example.com/schema.json"}}, nil)
 	}
@@ -127,4 +144,22 @@ func (c *config) server() *mcp.Server {
 		mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("tool%03d", i), Description: "One of many"}, answer)
 	}
 	return s
+}
+
+// addTools adds the tools of a file, which all answer with their name.
+func (c *config) addTools(s *mcp.Server) {
+	var tools []*mcp.Tool
+	data, err := os.ReadFile(c.tools)
+	if err == nil {
+		err = json.Unmarshal(data, &tools)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for _, t := range tools {
+		s.AddTool(t, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t.Name}}}, nil
+		})
+	}
 }

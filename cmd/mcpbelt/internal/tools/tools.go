@@ -20,7 +20,7 @@ import (
 
 // Commands returns the commands about tools.
 func Commands(b *belt.Belt) []*cobra.Command {
-	return []*cobra.Command{toolsCommand(b), whyCommand(b), lintCommand(b)}
+	return []*cobra.Command{toolsCommand(b), searchCommand(b), describeCommand(b), callCommand(b), whyCommand(b), lintCommand(b)}
 }
 
 // An offer is what a server offers, in the output of tools.

@@ -1,0 +1,71 @@
+package belt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// NeedsLogin reports whether an explained error says that the user has to log in.
+func NeedsLogin(err error) bool {
+	e, ok := errors.AsType[*cli.Error](err)
+	return ok && e.Exit == cli.LoginNeeded
+}
+
+// ExplainCall returns the error of a call, or of another request, as the user is told it:
+// its exit says whether it was sent, was answered, or may have run.
+func ExplainCall(s *config.Server, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*cli.Error](err); ok {
+		return e
+	}
+	e := &cli.Error{Server: s.Name, Message: strings.TrimPrefix(s.MaskError(err), "mcp: "), Err: err}
+	_, arguments := errors.AsType[*registry.ArgumentsError](err)
+	_, unknown := errors.AsType[*registry.UnknownToolError](err)
+	limit, limited := errors.AsType[*mcp.TimeoutError](err)
+	refused, answered := errors.AsType[*mcp.ServerError](err)
+	outcome := mcp.OutcomeOf(err)
+	switch {
+	case arguments:
+		e.Exit, e.Cure = cli.Usage, "mcpbelt describe has the parameters"
+	case unknown:
+		e.Exit, e.Cure = cli.NotFound, "mcpbelt tools "+s.Name
+	case answered && refused.Err != nil:
+		e.Exit = cli.ToolError
+		e.Message = fmt.Sprintf("server %q answered with the error %d: %s", s.Name, refused.Err.Code, s.MaskError(errors.New(refused.Err.Message)))
+	case limited && limit.Limit == "idle":
+		e.Exit = unlessSent(outcome)
+		e.Message = fmt.Sprintf("server %q was silent for %v", s.Name, limit.After)
+		e.Cure = "if it may take longer between two signs of life, raise --idle"
+	case limited:
+		e.Exit = unlessSent(outcome)
+		e.Message = fmt.Sprintf("the call took longer than %v in all", limit.After)
+		e.Cure = "if it may take longer, raise --limit"
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Exit = unlessSent(outcome)
+		e.Message, e.Cure = "the command took longer than --timeout allows", "raise --timeout"
+	case outcome == mcp.NotSent:
+		return Explain(s, err)
+	case outcome == mcp.Answered:
+		e.Exit = cli.ToolError
+	default:
+		e.Exit, e.Cure = cli.OutcomeUnknown, "it may have run: look before you try again"
+	}
+	return e
+}
+
+// unlessSent returns the exit of a request that has no answer.
+func unlessSent(o mcp.Outcome) cli.Exit {
+	if o == mcp.NotSent {
+		return cli.NotSent
+	}
+	return cli.OutcomeUnknown
+}

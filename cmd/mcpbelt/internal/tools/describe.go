@@ -1,0 +1,225 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/toolbrief"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
+)
+
+// A described is a tool in the output of describe.
+type described struct {
+	tool
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Hints        registry.Hints  `json:"hints"`
+}
+
+func describeCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "describe SERVER|URL TOOL | describe TOOL -- COMMAND ARG...",
+		Short: "Show what a tool takes and returns",
+		Long: `Describe shows all that a server says of a tool: its description, what it takes and
+returns, and what it says that it does. These are the server's words.`,
+		Example:           "  mcpbelt describe notes echo\n  mcpbelt describe notes__echo --json",
+		ValidArgsFunction: b.CompleteTools,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			t, err := findTarget(cmd.Context(), b, c, cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(t.rest) > 0 {
+				return cli.UsageError("describe takes one tool")
+			}
+			d, err := describe(cmd.Context(), b, c, t)
+			if err != nil {
+				return err
+			}
+			if b.Out.AsJSON {
+				return b.Out.JSON(d)
+			}
+			showDescribed(b, d)
+			return nil
+		},
+	}
+}
+
+func describe(ctx context.Context, b *belt.Belt, c *belt.Catalog, t *target) (*described, error) {
+	h, err := b.Open(ctx, c, []*config.Server{t.server}, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking " + t.server.Name)
+	defer spinner.End()
+	var found *described
+	var why error
+	err = belt.Visit(ctx, h.Host, []*config.Server{t.server}, func(_ *config.Server, _ host.Status, failed error) {
+		if why = failed; failed != nil {
+			return
+		}
+		d, held := t.definition(h.Registry())
+		if d == nil {
+			why = held
+			return
+		}
+		state := "listed"
+		if held != nil {
+			state = "quarantined"
+		}
+		found = &described{tool: toolOf(d, state, ""), OutputSchema: d.OutputSchema, Hints: d.Hints()}
+	})
+	if err == nil {
+		err = why
+	}
+	return found, err
+}
+
+func showDescribed(b *belt.Belt, d *described) {
+	b.Out.Style(cli.Heading, d.Name+toolbrief.Signature(d.InputSchema))
+	b.Out.Printf("%s\n", d.held(" "))
+	if d.Title != "" {
+		b.Out.Printf("%s\n", d.Title)
+	}
+	if text := strings.TrimSpace(d.Description); text != "" {
+		b.Out.Printf("\n%s\n", strings.ReplaceAll(text, "\t", "    "))
+	}
+	var says []string
+	for _, hint := range []struct {
+		is   bool
+		text string
+	}{
+		{d.Hints.ReadOnly, "only reads"}, {d.Hints.Destructive && d.Hints.Annotated, "may destroy"},
+		{d.Hints.Idempotent && !d.Hints.ReadOnly, "can be repeated"}, {!d.Hints.OpenWorld, "works in a closed world"},
+	} {
+		if hint.is {
+			says = append(says, hint.text)
+		}
+	}
+	if len(says) == 0 {
+		says = append(says, "nothing")
+	}
+	b.Out.Printf("\nThe server says of its effects: %s\n", strings.Join(says, ", "))
+	for _, schema := range []struct {
+		name string
+		text json.RawMessage
+	}{{"takes", d.InputSchema}, {"returns", d.OutputSchema}} {
+		var indented bytes.Buffer
+		if schema.text != nil && json.Indent(&indented, schema.text, "", "  ") == nil {
+			b.Out.Printf("\n")
+			b.Out.Style(cli.Heading, schema.name)
+			b.Out.Printf("\n%s\n", strings.ReplaceAll(indented.String(), "\t", "    "))
+		}
+	}
+}
+
+func searchCommand(b *belt.Belt) *cobra.Command {
+	var names []string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "search WORD... [-- COMMAND ARG...]",
+		Short: "Find tools by what they do",
+		Long: `Search asks servers for their tools and shows those that fit the words, the best first.
+All servers that are configured and switched on are asked, or those of --server.`,
+		Example: "  mcpbelt search write a note\n  mcpbelt search echo --server notes --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			words := args
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				words = args[:dash]
+			}
+			if len(words) == 0 {
+				return cli.UsageError("search needs words that say what the tool is to do")
+			}
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var servers []*config.Server
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 && len(names) == 0 {
+				s, err := belt.CommandTarget(cmd.Context(), args[dash:])
+				if err != nil {
+					return err
+				}
+				servers = append(servers, s)
+			} else if servers, err = b.Named(cmd.Context(), c, names); err != nil {
+				return err
+			}
+			return search(cmd, b, c, servers, strings.Join(words, " "), limit, len(names) > 0)
+		},
+	}
+	cmd.Flags().StringArrayVar(&names, "server", nil, "ask this `server` only; can be repeated")
+	cmd.Flags().IntVar(&limit, "limit", 10, "show at most this `number` of tools, up to 100")
+	return cmd
+}
+
+// search shows the tools of the servers that fit a text.
+func search(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, text string, limit int, named bool) error {
+	h, err := b.Open(cmd.Context(), c, servers, nil)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking for tools")
+	defer spinner.End()
+	all := registry.New(nil) // Visit takes the tools of each server away again
+	var failed []error
+	err = belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, _ host.Status, err error) {
+		if err != nil {
+			failed = append(failed, err)
+			return
+		}
+		var tools []registry.Tool
+		for _, t := range h.Registry().Snapshot().Tools() {
+			if t.Definition().Origin.Server == s.Name {
+				tools = append(tools, t)
+			}
+		}
+		_, _ = all.Replace(registry.Server{Name: s.Name}, tools)
+	})
+	spinner.End()
+	if err != nil {
+		return err
+	}
+	finder, err := toolset.New(all, nil)
+	if err != nil {
+		return err
+	}
+	matches, err := finder.Search(cmd.Context(), toolset.Query{Text: text, Limit: limit})
+	if err != nil {
+		return err
+	}
+	found := []tool{}
+	table := &cli.Table{Headings: []string{"NAME", "DESCRIPTION"}}
+	for _, m := range matches {
+		d := m.Tool.Definition()
+		found = append(found, toolOf(d, "listed", ""))
+		line, _, _ := strings.Cut(strings.TrimSpace(d.Description), "\n")
+		table.Add(d.Name, line)
+	}
+	switch {
+	case b.Out.AsJSON:
+		err = b.Out.JSON(map[string]any{"tools": found})
+	case len(found) == 0:
+		b.Out.Printf("None of %s fits.\n", plain.Number(len(all.Snapshot().Tools()), "tool"))
+	default:
+		b.Out.Table(table)
+	}
+	if err != nil {
+		return err
+	}
+	return b.Failed(failed, named)
+}

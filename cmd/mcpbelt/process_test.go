@@ -1,0 +1,197 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A world is a folder in which tests run mcpbelt as processes of their own.
+type world struct {
+	t       testing.TB
+	program string
+	dir     string
+	env     []string
+}
+
+// newWorld returns a world with the servers of a config file of the user. SERVER in it
+// stands for what an entry of the test server begins with; its flags follow in ENV.
+func newWorld(t testing.TB, servers string) *world {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, program: program, dir: t.TempDir()}
+	home := filepath.Join(w.dir, "home")
+	state := filepath.Join(w.dir, "s")
+	w.env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "XDG_STATE_HOME="+state)
+	servers = strings.ReplaceAll(servers, "SERVER", `"command": "`+filepath.ToSlash(program)+`", "env"`)
+	w.write("home/.config/mcpbelt/mcp.json", `{"mcpServers": {`+strings.ReplaceAll(servers, "FLAGS", serverMode)+`}}`)
+	return w
+}
+
+// write writes a file of the world.
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// command returns a command line of mcpbelt.
+func (w *world) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(w.program)
+	cmd.Args = append([]string{"mcpbelt"}, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	return cmd
+}
+
+// run runs a command line that must succeed, and returns its output.
+func (w *world) run(args ...string) string {
+	w.t.Helper()
+	var stderr strings.Builder
+	cmd := w.command(args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		w.t.Fatalf("mcpbelt %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out)
+}
+
+// A running is a command that goes on.
+type running struct {
+	*exec.Cmd
+	t     testing.TB
+	lines *bufio.Scanner
+}
+
+// start starts a command line whose standard output is read line by line. It is killed
+// with the test.
+func (w *world) start(args ...string) *running {
+	w.t.Helper()
+	cmd := w.command(args...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		cmd.Stderr = os.Stderr
+		err = cmd.Start()
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return &running{cmd, w.t, bufio.NewScanner(out)}
+}
+
+// await reads lines until one contains a text, and returns it.
+func (r *running) await(text string) string {
+	r.t.Helper()
+	for r.lines.Scan() {
+		if strings.Contains(r.lines.Text(), text) {
+			return r.lines.Text()
+		}
+	}
+	r.t.Fatalf("got no line with %q before the end of the output", text)
+	return ""
+}
+
+// end sends a signal, and returns the exit of the command.
+func (r *running) end(s syscall.Signal) int {
+	r.t.Helper()
+	if err := r.Process.Signal(s); err != nil {
+		r.t.Fatal(err)
+	}
+	for r.lines.Scan() {
+	}
+	_ = r.Wait()
+	return r.ProcessState.ExitCode()
+}
+
+// awaitFile returns when a file of the world has a line that begins with a word, with the
+// rest of that line.
+func (w *world) awaitFile(name, word string) string {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	defer cancel()
+	for {
+		data, _ := os.ReadFile(filepath.Join(w.dir, name))
+		for line := range strings.Lines(string(data)) {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), word+" "); ok {
+				return rest
+			}
+		}
+		select {
+		case <-ctx.Done():
+			w.t.Fatalf("got no line %q in %s: %s", word, name, data)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// awaitGone returns when there is no process of that id.
+func awaitGone(t testing.TB, pid string) {
+	t.Helper()
+	var id int
+	if _, err := fmt.Sscan(pid, &id); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for syscall.Kill(id, 0) == nil {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("process %d is still there", id)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// The first Ctrl-C cancels a call at its server, and says so by the exit.
+func TestCallIsCancelled(t *testing.T) {
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark mark"}}`)
+	call := w.start("call", "lab", "hang", "--yes")
+	pid := w.awaitFile("mark", "called")
+	if got := call.end(syscall.SIGINT); got != 130 {
+		t.Errorf("got the exit %d, want 130", got)
+	}
+	w.awaitFile("mark", "cancelled")
+	awaitGone(t, pid)
+}
+
+// No server outlives a command that was killed.
+func TestKilledCallLeavesNoProcess(t *testing.T) {
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark mark"}}`)
+	call := w.start("call", "lab", "hang", "--yes")
+	pid := w.awaitFile("mark", "called")
+	call.end(syscall.SIGKILL)
+	awaitGone(t, pid)
+}
+
+// What follows a resource writes a line for each change.
+func TestResourcesWatch(t *testing.T) {
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -news news.txt"}}`)
+	w.write("news.txt", "first")
+	watch := w.start("resources", "lab", "--watch", "docs://news")
+	watch.await("following docs://news")
+	w.write("news.txt", "second")
+	watch.await("changed docs://news")
+	if got := watch.end(syscall.SIGTERM); got != 143 {
+		t.Errorf("got the exit %d, want 143", got)
+	}
+}
