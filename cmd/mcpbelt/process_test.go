@@ -9,10 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 )
 
 // A world is a folder in which tests run mcpbelt as processes of their own.
@@ -24,7 +27,8 @@ type world struct {
 }
 
 // newWorld returns a world with the servers of a config file of the user. SERVER in it
-// stands for what an entry of the test server begins with; its flags follow in ENV.
+// stands for what an entry of the test server begins with, FLAGS for the variable with its
+// flags, and DIR for the folder of the world.
 func newWorld(t testing.TB, servers string) *world {
 	program, err := os.Executable()
 	if err != nil {
@@ -35,6 +39,7 @@ func newWorld(t testing.TB, servers string) *world {
 	state := filepath.Join(w.dir, "s")
 	w.env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"), "XDG_STATE_HOME="+state)
 	servers = strings.ReplaceAll(servers, "SERVER", `"command": "`+filepath.ToSlash(program)+`", "env"`)
+	servers = strings.ReplaceAll(servers, "DIR", filepath.ToSlash(w.dir))
 	w.write("home/.config/mcpbelt/mcp.json", `{"mcpServers": {`+strings.ReplaceAll(servers, "FLAGS", serverMode)+`}}`)
 	return w
 }
@@ -49,6 +54,19 @@ func (w *world) write(name, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// inProcess returns the environment for commands that run in this process.
+func (w *world) inProcess() *cli.Env {
+	lookup := func(name string) (string, bool) {
+		for _, v := range slices.Backward(w.env) {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	return &cli.Env{Stdin: strings.NewReader(""), Lookup: lookup, Dir: w.dir, StateDir: filepath.Join(w.dir, "s", "mcpbelt"), Now: time.Now}
 }
 
 // command returns a command line of mcpbelt.

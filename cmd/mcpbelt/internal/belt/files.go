@@ -6,7 +6,9 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 )
 
 // UserFile returns the path of the user's own config file of mcpbelt, empty if there is
@@ -55,6 +57,28 @@ func (b *Belt) LedgerPath(c *Catalog) string {
 		return filepath.Join(folder, name)
 	}
 	return ""
+}
+
+// Consents opens the decisions about launches, which are kept in the state folder.
+func (b *Belt) Consents() (*consent.Book, error) {
+	if b.Env.StateDir == "" {
+		return consent.New(), nil
+	}
+	book, err := consent.Open(filepath.Join(b.Env.StateDir, "consents.json"), nil) // where a host keeps them by default
+	if err != nil {
+		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
+	}
+	return book, nil
+}
+
+// User returns the name under which decisions of the user are kept.
+func (b *Belt) User() string {
+	for _, v := range []string{"USER", "LOGNAME", "USERNAME"} {
+		if name := b.Env.Var(v); name != "" {
+			return name
+		}
+	}
+	return "mcpbelt"
 }
 
 // userFolder returns the folder of the user's files of mcpbelt, empty if there is none.

@@ -59,6 +59,11 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	if ho.StateDir == "" {
 		ho.StateDir = host.NoState
 	}
+	book, err := b.Consents()
+	if err != nil {
+		return nil, err
+	}
+	ho.Consents = book
 	if slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
 		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt)
 		if err != nil {
@@ -176,11 +181,17 @@ func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, er
 	return host.Status{Name: s.Name}, Explain(s, err)
 }
 
+// An Offer is what a server says of its tools and of their use.
+type Offer struct {
+	Tools        []registry.Tool
+	Instructions string
+}
+
 // Offered returns the tools that a server lists, as a registry would have them, whether the
 // ledger accepts them or not. The server is started for it, and nothing is kept; the tools
 // cannot be called. The error is explained, see [Explain].
-func Offered(ctx context.Context, h *host.Host, s *config.Server) ([]registry.Tool, error) {
-	var tools []registry.Tool
+func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error) {
+	var offer Offer
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
 		client := mcp.NewClient(s.Name, t, o)
 		defer func() { err = errors.Join(err, client.Close()) }()
@@ -192,12 +203,13 @@ func Offered(ctx context.Context, h *host.Host, s *config.Server) ([]registry.To
 			return err
 		}
 		for _, t := range list {
-			tools = append(tools, registry.Remote(s.Name, t, client.CallTool))
+			offer.Tools = append(offer.Tools, registry.Remote(s.Name, t, client.CallTool))
 		}
+		offer.Instructions = client.State().Instructions
 		return nil
 	})
 	if err == nil {
 		err = ctx.Err()
 	}
-	return tools, Explain(s, err)
+	return offer, Explain(s, err)
 }

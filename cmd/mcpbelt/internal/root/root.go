@@ -20,6 +20,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/people"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/servers"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/tools"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/trust"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
@@ -108,12 +109,13 @@ you name by a URL or a command.`,
 	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
-	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"})
+	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"})
 	add(root, "servers", servers.Commands(b))
 	add(root, "clients", clients.Commands(b))
 	add(root, "people", people.Commands(b))
 	add(root, "tools", tools.Commands(b))
 	add(root, "tools", content.Commands(b))
+	add(root, "trust", trust.Commands(b))
 	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root

@@ -4,7 +4,6 @@ package testserver
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -75,6 +74,8 @@ func Main(args []string) int {
 		return 1
 	case c.noise:
 		fmt.Println("Welcome to the server!")
+	case c.tools != "":
+		return c.serveTools(os.Stdin, os.Stdout)
 	case c.hang:
 		var b [1]byte
 		for _, err := os.Stdin.Read(b[:]); err == nil; _, err = os.Stdin.Read(b[:]) {
@@ -109,10 +110,6 @@ func (c *config) server() *mcp.Server {
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
 	})
-	if c.tools != "" {
-		c.addTools(s)
-		return s
-	}
 	echo := "Echo a text"
 	if c.describe != "" {
 		if data, err := os.ReadFile(c.describe); err == nil {
@@ -144,22 +141,4 @@ func (c *config) server() *mcp.Server {
 		mcp.AddTool(s, &mcp.Tool{Name: fmt.Sprintf("tool%03d", i), Description: "One of many"}, answer)
 	}
 	return s
-}
-
-// addTools adds the tools of a file, which all answer with their name.
-func (c *config) addTools(s *mcp.Server) {
-	var tools []*mcp.Tool
-	data, err := os.ReadFile(c.tools)
-	if err == nil {
-		err = json.Unmarshal(data, &tools)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	for _, t := range tools {
-		s.AddTool(t, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: t.Name}}}, nil
-		})
-	}
 }

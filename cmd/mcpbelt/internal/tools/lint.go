@@ -127,10 +127,10 @@ func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.S
 	errs := make(map[*config.Server]error)
 	var mu sync.Mutex
 	belt.Parallel(servers, func(s *config.Server) {
-		tools, err := belt.Offered(cmd.Context(), h.Host, s)
+		offer, err := belt.Offered(cmd.Context(), h.Host, s)
 		mu.Lock()
 		defer mu.Unlock()
-		of[s], errs[s] = lossesOf(s.Name, tools, wanted), err
+		of[s], errs[s] = lossesOf(s.Name, offer.Tools, wanted), err
 	})
 	for _, s := range servers {
 		losses = append(losses, of[s]...)

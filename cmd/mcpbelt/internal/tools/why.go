@@ -113,11 +113,11 @@ func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *conf
 	if !i.tool(report, s) {
 		return nil
 	}
-	tools, err := belt.Offered(cmd.Context(), h.Host, s)
+	offer, err := belt.Offered(cmd.Context(), h.Host, s)
 	if err != nil {
 		return err
 	}
-	tools = slices.DeleteFunc(tools, func(t registry.Tool) bool { return t.Definition().Origin.Tool != i.Tool })
+	tools := slices.DeleteFunc(offer.Tools, func(t registry.Tool) bool { return t.Definition().Origin.Tool != i.Tool })
 	if len(tools) == 1 {
 		i.policy(tools[0].Definition(), s)
 		i.providers(tools)

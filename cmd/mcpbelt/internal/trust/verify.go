@@ -1,0 +1,157 @@
+package trust
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+)
+
+// A finding is what is wrong with a server, in the output of verify.
+type finding struct {
+	Server  string          `json:"server"`
+	Status  string          `json:"status"` // clean, changed, not_accepted or unreachable
+	Tools   []string        `json:"tools"`  // that the server offers
+	Changes []ledger.Change `json:"changes"`
+	Error   string          `json:"error,omitempty"`
+
+	entry *config.Server
+	exit  cli.Exit
+}
+
+func verifyCommand(b *belt.Belt) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "verify [SERVER...]",
+		Short: "Check that servers offer what was accepted",
+		Long: `Verify starts the named servers, or all that are configured and switched on, and compares
+what they offer with the ledger, without changing that. It is for continuous integration,
+where mcp.lock.json is committed. The exit is 0 if all is as it was accepted, 10 if
+anything has changed, 12 if a server or a tool was never accepted or was rejected, and 11
+if a server cannot be reached; of several it is the first of these. The format is text,
+json, sarif or junit.`,
+		Example:           "  mcpbelt tools notes\n  mcpbelt verify notes\n  mcpbelt verify notes --format sarif",
+		ValidArgsFunction: b.CompleteServers(-1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			l, err := openLedger(b, c)
+			if err != nil {
+				return err
+			}
+			servers, err := b.Named(cmd.Context(), c, args)
+			if err != nil {
+				return err
+			}
+			if b.Out.AsJSON && format == "text" {
+				format = "json"
+			}
+			write, ok := map[string]func(*belt.Belt, []*finding) error{"text": writeText, "json": writeJSON, "sarif": writeSARIF, "junit": writeJUnit}[format]
+			if !ok {
+				return cli.UsageError("the format %q is none of text, json, sarif and junit", format)
+			}
+			findings, err := verify(cmd.Context(), b, c, l, servers)
+			if err != nil {
+				return err
+			}
+			if err := write(b, findings); err != nil {
+				return err
+			}
+			return verdict(findings)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "write it in this `format`: text, json, sarif or junit")
+	cli.FixedFlag(cmd, "format", "text", "json", "sarif", "junit")
+	return cmd
+}
+
+// verify compares what servers offer with the ledger.
+func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger, servers []*config.Server) ([]*finding, error) {
+	h, err := b.Open(ctx, c, servers, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin("asking for tools")
+	defer spinner.End()
+	at := map[*config.Server]*finding{}
+	findings := make([]*finding, len(servers))
+	for i, s := range servers {
+		findings[i] = &finding{Server: s.Name, Status: "clean", Tools: []string{}, Changes: []ledger.Change{}, entry: s}
+		at[s] = findings[i]
+	}
+	belt.Parallel(servers, func(s *config.Server) {
+		f := at[s]
+		offered, err := belt.Offered(ctx, h.Host, s)
+		if err != nil {
+			f.Status, f.Error, f.exit = "unreachable", err.Error(), cli.Unreachable
+			return
+		}
+		for _, t := range offered.Tools {
+			f.Tools = append(f.Tools, t.Definition().Origin.Tool)
+		}
+		f.Changes = append(f.Changes, registry.Verify(l, registry.Server{Name: s.Name, Fingerprint: s.Fingerprint(), Instructions: &offered.Instructions}, offered.Tools)...)
+		known := len(l.Entries(s.Name)) > 0
+		for _, change := range f.Changes {
+			switch {
+			case !known, change.Kind == ledger.ToolNew, change.Kind == ledger.ToolRejected:
+				if f.exit != cli.Changed {
+					f.Status, f.exit = "not_accepted", cli.NotAccepted
+				}
+			default:
+				f.Status, f.exit = "changed", cli.Changed
+			}
+		}
+		if !known && f.exit == cli.OK && len(offered.Tools) > 0 {
+			f.Status, f.exit = "not_accepted", cli.NotAccepted
+		}
+	})
+	return findings, ctx.Err()
+}
+
+// verdict returns the error of the command.
+func verdict(findings []*finding) error {
+	for _, exit := range []cli.Exit{cli.Changed, cli.NotAccepted, cli.Unreachable} {
+		for _, f := range findings {
+			if f.exit != exit {
+				continue
+			}
+			e := &cli.Error{Exit: exit, Server: f.Server, Message: "server " + strconv.Quote(f.Server) + " offers something else than was accepted", Cure: "mcpbelt diff " + f.Server}
+			switch exit {
+			case cli.NotAccepted:
+				e.Message = "server " + strconv.Quote(f.Server) + " offers what was never accepted"
+			case cli.Unreachable:
+				e.Message, e.Cure, e.Err = f.Error, "", errors.New(f.Error)
+			}
+			return e
+		}
+	}
+	return nil
+}
+
+func writeText(b *belt.Belt, findings []*finding) error {
+	styles := map[string]cli.Style{"clean": cli.Good, "changed": cli.Bad, "not_accepted": cli.Warning, "unreachable": cli.Warning}
+	for _, f := range findings {
+		b.Out.Style(cli.Heading, f.Server)
+		b.Out.Printf(": ")
+		b.Out.Style(styles[f.Status], f.Status)
+		b.Out.Printf("\n")
+		for i := range f.Changes {
+			writeChange(b, &f.Changes[i])
+		}
+	}
+	return nil
+}
+
+func writeJSON(b *belt.Belt, findings []*finding) error {
+	return b.Out.JSON(map[string]any{"servers": append([]*finding{}, findings...)})
+}
