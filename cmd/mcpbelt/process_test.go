@@ -182,7 +182,7 @@ func awaitGone(t testing.TB, pid string) {
 
 // The first Ctrl-C cancels a call at its server, and says so by the exit.
 func TestCallIsCancelled(t *testing.T) {
-	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark mark"}}`)
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`)
 	call := w.start("call", "lab", "hang", "--yes")
 	pid := w.awaitFile("mark", "called")
 	if got := call.end(syscall.SIGINT); got != 130 {
@@ -194,7 +194,7 @@ func TestCallIsCancelled(t *testing.T) {
 
 // No server outlives a command that was killed.
 func TestKilledCallLeavesNoProcess(t *testing.T) {
-	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark mark"}}`)
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`)
 	call := w.start("call", "lab", "hang", "--yes")
 	pid := w.awaitFile("mark", "called")
 	call.end(syscall.SIGKILL)
@@ -203,7 +203,7 @@ func TestKilledCallLeavesNoProcess(t *testing.T) {
 
 // What follows a resource writes a line for each change.
 func TestResourcesWatch(t *testing.T) {
-	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -news news.txt"}}`)
+	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -news DIR/news.txt"}}`)
 	w.write("news.txt", "first")
 	watch := w.start("resources", "lab", "--watch", "docs://news")
 	watch.await("following docs://news")

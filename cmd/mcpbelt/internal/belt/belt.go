@@ -27,10 +27,12 @@ type Belt struct {
 	NoImport   bool          // --no-import
 	LedgerFile string        // --ledger
 	NoLedger   bool          // --no-ledger
+	NoDaemon   bool          // --no-daemon
 	Timeout    time.Duration // --timeout; 0: none
 	Account    string        // --as: whose logins are used; empty: the user's own
 
 	cancel context.CancelFunc
+	ends   []func() // called by End
 }
 
 // New returns a belt in an environment.
@@ -45,6 +47,7 @@ func (b *Belt) AddFlags(cmd *cobra.Command) {
 	f.StringVar(&b.LedgerFile, "ledger", "", "keep what was accepted in this `file` (default: mcp.lock.json beside the config file)")
 	f.BoolVar(&b.NoLedger, "no-ledger", false, "accept whatever servers offer")
 	f.StringVar(&b.Account, "as", "", "use the logins of this `account`")
+	f.BoolVar(&b.NoDaemon, "no-daemon", false, "start servers, even if mcpbelt daemon has them running")
 	f.DurationVar(&b.Timeout, "timeout", 0, "give up after this `time`, such as 30s")
 }
 
@@ -58,6 +61,9 @@ func (b *Belt) Begin(ctx context.Context) context.Context {
 
 // End ends the context of Begin.
 func (b *Belt) End() {
+	for _, end := range b.ends {
+		end()
+	}
 	if b.cancel != nil {
 		b.cancel()
 	}

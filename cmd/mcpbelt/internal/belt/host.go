@@ -29,12 +29,17 @@ type OpenOptions struct {
 	// Prompt shows logins to the user. Default: no login is begun, and one that is kept
 	// is used.
 	Prompt auth.Prompt
+	// Cold has servers started even if a daemon holds them.
+	Cold bool
+	// Prepare may change the options of the host.
+	Prepare func(*host.Options)
 }
 
 // An Opened is a host with what belongs to it.
 type Opened struct {
 	*host.Host
-	Logins *login.Logins // nil if no server can want a login
+	Logins *login.Logins   // nil if no server can want a login
+	Warm   map[string]bool // the servers that a daemon holds
 
 	sessions io.Closer
 }
@@ -70,6 +75,12 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 			return nil, err
 		}
 		opened.Logins, opened.sessions, ho.Logins = logins, sessions, logins
+	}
+	if !o.Cold {
+		opened.Warm, ho.Transport = b.warm(ctx, servers)
+	}
+	if o.Prepare != nil {
+		o.Prepare(ho)
 	}
 	opened.Host = host.New(ho)
 	return opened, nil

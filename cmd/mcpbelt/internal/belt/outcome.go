@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -68,4 +69,17 @@ func unlessSent(o mcp.Outcome) cli.Exit {
 		return cli.NotSent
 	}
 	return cli.OutcomeUnknown
+}
+
+// LostAt returns the error of a call that a daemon made and whose answer it did not get.
+func (o *Opened) LostAt(s *config.Server, res *mcp.CallToolResult) error {
+	outcome, _ := res.Meta[gateway.MetaOutcome].(string)
+	if !o.Warm[s.Name] || outcome == "" {
+		return nil
+	}
+	e := &cli.Error{Exit: cli.OutcomeUnknown, Server: s.Name, Message: s.MaskError(errors.New(res.Text())), Cure: "it may have run: look before you try again"}
+	if outcome == mcp.NotSent.String() || outcome == "not_sent" {
+		e.Exit, e.Cure = cli.NotSent, "mcpbelt doctor "+s.Name
+	}
+	return e
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/clients"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/content"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/people"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/serve"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/servers"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/tools"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/trust"
@@ -109,13 +110,14 @@ you name by a URL or a command.`,
 	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
-	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"})
+	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"}, &cobra.Group{ID: "stations", Title: "Long-lived:"})
 	add(root, "servers", servers.Commands(b))
 	add(root, "clients", clients.Commands(b))
 	add(root, "people", people.Commands(b))
 	add(root, "tools", tools.Commands(b))
 	add(root, "tools", content.Commands(b))
 	add(root, "trust", trust.Commands(b))
+	add(root, "stations", serve.Commands(b))
 	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root

@@ -61,7 +61,7 @@ what to do. It also names config files that cannot be read.`,
 
 // examine tests the servers.
 func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]*examined, error) {
-	h, err := b.Open(cmd.Context(), c, servers, nil)
+	h, err := b.Open(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ in the ledger either.`,
 			if err != nil {
 				return err
 			}
-			h, err := b.Open(cmd.Context(), c, []*config.Server{s}, nil)
+			h, err := b.Open(cmd.Context(), c, []*config.Server{s}, &belt.OpenOptions{Cold: true})
 			if err != nil {
 				return err
 			}

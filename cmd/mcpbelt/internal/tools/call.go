@@ -109,7 +109,7 @@ func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *
 	if err != nil {
 		return nil, belt.ExplainCall(t.server, err)
 	}
-	return res, nil
+	return res, h.LostAt(t.server, res)
 }
 
 // An approver asks the user about calls that are not known to change nothing.

@@ -116,7 +116,7 @@ func providerNames() string {
 // lint asks the servers for their tools and returns what is lost, in the order of the
 // servers, and why some cannot be asked.
 func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, wanted []profile.Provider) (losses []*loss, failed []error, err error) {
-	h, err := b.Open(cmd.Context(), c, servers, nil)
+	h, err := b.Open(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -91,7 +91,7 @@ func split(c *belt.Catalog, args []string) (*config.Server, string, error) {
 
 func (i *inquiry) run(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, s *config.Server) error {
 	i.config(c, s)
-	h, err := b.Open(cmd.Context(), c, []*config.Server{s}, nil)
+	h, err := b.Open(cmd.Context(), c, []*config.Server{s}, &belt.OpenOptions{Cold: true})
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func blocked(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers ...*con
 			entries.Servers = append(entries.Servers, &e)
 		}
 	}
-	h, err := b.Open(ctx, c, entries.Servers, nil)
+	h, err := b.Open(ctx, c, entries.Servers, &belt.OpenOptions{Cold: true})
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ they offer otherwise than it was accepted, field by field. These are the servers
 			if err != nil {
 				return err
 			}
-			h, err := b.Open(cmd.Context(), c, servers, nil)
+			h, err := b.Open(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true})
 			if err != nil {
 				return err
 			}

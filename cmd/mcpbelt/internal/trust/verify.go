@@ -76,7 +76,7 @@ json, sarif or junit.`,
 
 // verify compares what servers offer with the ledger.
 func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger, servers []*config.Server) ([]*finding, error) {
-	h, err := b.Open(ctx, c, servers, nil)
+	h, err := b.Open(ctx, c, servers, &belt.OpenOptions{Cold: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,217 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+const labServer = `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`
+
+// started returns how often the test server was started.
+func (w *world) started() int {
+	data, _ := os.ReadFile(filepath.Join(w.dir, "mark"))
+	return strings.Count(string(data), "started")
+}
+
+// Commands use the servers of a daemon, which hold all that they hold without one.
+func TestDaemon(t *testing.T) {
+	w := newWorld(t, labServer)
+	w.run("tools", "lab") // accepted without the daemon
+	d := w.start("daemon")
+	d.await("listening on")
+	socket := filepath.Join(w.dir, "s", "mcpbelt", "run", "daemon.sock")
+	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("got %v, %v, want a socket of mode 0600", info, err)
+	}
+	w.run("call", "lab", "arguments", "text=a", "--yes")
+	before := w.started()
+	for range 3 {
+		if got := w.run("call", "lab", "arguments", "text=a", "--yes"); got != "{\"text\":\"a\"}\n" {
+			t.Errorf("got %q, want the arguments", got)
+		}
+	}
+	for _, args := range [][]string{{"tools", "lab"}, {"search", "add"}, {"describe", "lab", "sum"}, {"read", "lab", "docs://readme"}, {"prompt", "lab", "review", "text=a"}, {"resources", "lab"}} {
+		if got := w.run(args...); !strings.Contains(got, "a") {
+			t.Errorf("%s: got %q", args, got)
+		}
+	}
+	if got := w.started(); got != before {
+		t.Errorf("got %d starts of the server by warm commands, want none", got-before)
+	}
+	w.run("call", "lab", "arguments", "--yes", "--no-daemon")
+	if got := w.started(); got != before+1 {
+		t.Errorf("got %d starts with --no-daemon, want 1", got-before)
+	}
+	if got := w.run("top"); !strings.Contains(got, "ready") {
+		t.Errorf("top: got %q, want a server that is ready", got)
+	}
+
+	// What was lost in the daemon is no failure of the tool.
+	lost := w.command("call", "lab", "die", "--yes")
+	if err := lost.Run(); lost.ProcessState.ExitCode() != 6 {
+		t.Errorf("got %v, want the exit 6", err)
+	}
+
+	// A second one does not take the socket of the first.
+	second := w.command("daemon")
+	if err := second.Run(); second.ProcessState.ExitCode() != 1 {
+		t.Errorf("got %v, want the exit 1", err)
+	}
+	w.run("daemon", "--stop")
+	for d.lines.Scan() {
+	}
+	if err := d.Wait(); err != nil {
+		t.Errorf("got %v, want an end in good order", err)
+	}
+	if got := w.run("logs", "lab"); !strings.Contains(got, "arguments") {
+		t.Errorf("logs: got %q, want the calls", got)
+	}
+}
+
+// A daemon that is killed leaves neither a process nor a socket in the way.
+func TestDaemonKilled(t *testing.T) {
+	w := newWorld(t, labServer)
+	d := w.start("daemon")
+	d.await("listening on")
+	w.run("call", "lab", "arguments", "--yes")
+	pid := w.awaitFile("mark", "started")
+	d.end(syscall.SIGKILL)
+	awaitGone(t, pid)
+	w.run("call", "lab", "arguments", "--yes")
+	again := w.start("daemon", "--idle", "1ms")
+	again.await("listening on")
+	for again.lines.Scan() {
+	}
+	if err := again.Wait(); err != nil {
+		t.Errorf("got %v, want that it ends when it is idle", err)
+	}
+}
+
+// Serve is one server over HTTP, for those who have the key.
+func TestServe(t *testing.T) {
+	w := newWorld(t, labServer)
+	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--ask")
+	var shown struct{ URL, Key string }
+	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.Post(shown.URL, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("got the status %d without the key, want 401", res.StatusCode)
+	}
+	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer " + shown.Key}}}, nil)
+	defer client.Close()
+	answers := make(chan string, 1)
+	call := func() {
+		res, err := client.CallTool(t.Context(), "lab__arguments", json.RawMessage(`{"text":"a"}`), nil)
+		if err != nil {
+			answers <- err.Error()
+			return
+		}
+		answers <- res.Text()
+	}
+	for verdict, want := range map[string]string{"": `{"text":"a"}`, "--deny": "denied"} {
+		go call()
+		id := w.awaitCall()
+		args := []string{"approve", id}
+		if verdict != "" {
+			args = append(args, verdict)
+		}
+		w.run(args...)
+		if got := <-answers; !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	none := w.command("approve", "nothing")
+	if err := none.Run(); none.ProcessState.ExitCode() != 3 {
+		t.Errorf("got %v, want the exit 3", err)
+	}
+	if got := s.end(syscall.SIGTERM); got != 0 {
+		t.Errorf("got the exit %d, want 0", got)
+	}
+}
+
+// awaitCall returns the id of a call that waits.
+func (w *world) awaitCall() string {
+	w.t.Helper()
+	for w.t.Context().Err() == nil {
+		var shown struct{ Calls []struct{ ID string } }
+		if err := json.Unmarshal([]byte(w.run("approve", "--json")), &shown); err != nil {
+			w.t.Fatal(err)
+		}
+		if len(shown.Calls) > 0 {
+			return shown.Calls[0].ID
+		}
+	}
+	w.t.Fatal("got no call that waits")
+	return ""
+}
+
+// SIGTERM lets a call under way finish.
+func TestServeDrains(t *testing.T) {
+	w := newWorld(t, labServer)
+	w.write("key", "a key that is long enough")
+	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--key-file", "key")
+	var shown struct{ URL string }
+	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer a key that is long enough"}}}, nil)
+	defer client.Close()
+	answer := make(chan string, 1)
+	go func() {
+		file, _ := json.Marshal(map[string]string{"text": filepath.Join(w.dir, "go on")})
+		res, err := client.CallTool(t.Context(), "lab__hang", file, nil)
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		answer <- res.Text()
+	}()
+	w.awaitFile("mark", "called")
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	w.write("go on", "")
+	if got := <-answer; got != "waited" {
+		t.Errorf("got %q, want the result of the call", got)
+	}
+	for s.lines.Scan() {
+	}
+	if err := s.Wait(); err != nil {
+		t.Errorf("got %v, want an end in good order", err)
+	}
+}
+
+// BenchmarkWarmCall measures a call by a daemon, from the start of the command to its end.
+func BenchmarkWarmCall(b *testing.B) {
+	w := newWorld(b, labServer)
+	d := w.start("daemon")
+	d.await("listening on")
+	w.run("call", "lab", "arguments", "--yes")
+	var took []time.Duration
+	for b.Loop() {
+		begin := time.Now()
+		w.run("call", "lab", "arguments", "text=a", "--yes")
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	d.end(syscall.SIGTERM)
+}

@@ -1,0 +1,183 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+)
+
+// ask asks all stations that run, and calls f with the answer of each.
+func ask[T any](ctx context.Context, b *belt.Belt, path string, f func(*belt.Station, T)) (found bool) {
+	for _, s := range b.Stations() {
+		var answer T
+		if s.Ask(ctx, http.MethodGet, path, &answer) == nil {
+			found = true
+			f(s, answer)
+		}
+		s.Close()
+	}
+	return found
+}
+
+func approveCommand(b *belt.Belt) *cobra.Command {
+	var deny bool
+	cmd := &cobra.Command{
+		Use:   "approve [ID]",
+		Short: "Approve a call that waits",
+		Long: `Approve lists the calls that wait at mcpbelt serve --ask, with their arguments. With the id of
+one it lets the call go on; with --deny it refuses it.`,
+		Example: "  mcpbelt approve",
+		Args:    cli.Args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return showWaiting(cmd.Context(), b)
+			}
+			verdict := map[bool]string{false: "approve", true: "deny"}[deny]
+			for _, s := range b.Stations() {
+				var answer struct{ Found bool }
+				err := s.Ask(cmd.Context(), http.MethodPost, "approve?"+url.Values{"id": {args[0]}, "verdict": {verdict}}.Encode(), &answer)
+				s.Close()
+				if err != nil || !answer.Found {
+					continue
+				}
+				if b.Out.AsJSON {
+					return b.Out.JSON(map[string]string{"id": args[0], "verdict": verdict})
+				}
+				return nil
+			}
+			return &cli.Error{Exit: cli.NotFound, Message: "no call waits under " + strconv.Quote(args[0]), Cure: "mcpbelt approve lists those that do"}
+		},
+	}
+	cmd.Flags().BoolVar(&deny, "deny", false, "refuse the call")
+	return cmd
+}
+
+// showWaiting lists the calls that wait.
+func showWaiting(ctx context.Context, b *belt.Belt) error {
+	calls := []waiting{}
+	ask(ctx, b, "approvals", func(s *belt.Station, list []waiting) {
+		for _, w := range list {
+			w.Station = s.Name
+			calls = append(calls, w)
+		}
+	})
+	if b.Out.AsJSON {
+		return b.Out.JSON(map[string]any{"calls": calls})
+	}
+	if len(calls) == 0 {
+		b.Out.Printf("No call waits.\n")
+	}
+	for _, w := range calls {
+		b.Out.Style(cli.Heading, w.ID)
+		b.Out.Printf(" %s with %s\n", w.Tool, w.Args)
+	}
+	return nil
+}
+
+func topCommand(b *belt.Belt) *cobra.Command {
+	var every time.Duration
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Show what daemon and serve are doing",
+		Long: `Top shows the servers of mcpbelt daemon and serve: how far each is, its process, and how many
+calls it has had. At a terminal it does so again and again, until you press Ctrl-C.`,
+		Example: "  mcpbelt top",
+		Args:    cli.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for {
+				rows := []status{}
+				ask(cmd.Context(), b, "status", func(s *belt.Station, list []status) {
+					for _, one := range list {
+						one.Station = s.Name
+						rows = append(rows, one)
+					}
+				})
+				if b.Out.AsJSON {
+					return b.Out.JSON(map[string]any{"servers": rows})
+				}
+				again := b.Env.OutTerminal && b.Env.Var("TERM") != "dumb" && every > 0
+				if again {
+					b.Out.Exactly("\x1b[H\x1b[2J")
+				}
+				showStatus(b, rows)
+				if !again || b.Out.Err() != nil {
+					return nil
+				}
+				select {
+				case <-cmd.Context().Done():
+					return cmd.Context().Err()
+				case <-time.After(every):
+				}
+			}
+		},
+	}
+	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "show it anew after this `time`; 0: only once")
+	return cmd
+}
+
+func showStatus(b *belt.Belt, rows []status) {
+	if len(rows) == 0 {
+		b.Out.Printf("Neither mcpbelt daemon nor mcpbelt serve runs with a server.\n")
+	}
+	t := &cli.Table{Headings: []string{"STATION", "SERVER", "STAGE", "PID", "TOOLS", "RUNNING", "CALLS", "FAILED"}}
+	for _, r := range rows {
+		pid := ""
+		if r.PID != 0 {
+			pid = strconv.Itoa(r.PID)
+		}
+		t.Add(r.Station, r.Server, r.Stage, pid, strconv.Itoa(r.Tools), strconv.Itoa(r.InFlight), strconv.FormatUint(r.Calls, 10), strconv.FormatUint(r.Failed, 10))
+	}
+	b.Out.Table(t)
+}
+
+func logsCommand(b *belt.Belt) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "logs [SERVER]",
+		Short: "Show what daemon and serve have done",
+		Long: `Logs shows the last calls, refusals, logins and changes that mcpbelt daemon and serve have
+written down, the oldest first. Arguments and results are not in it.`,
+		Example:           "  mcpbelt logs\n  mcpbelt logs notes --limit 10 --json",
+		Args:              cli.Args(0, 1),
+		ValidArgsFunction: b.CompleteServers(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			events := []activity.Event{}
+			if path := logPath(b); path != "" {
+				filter := &activity.Filter{}
+				if len(args) > 0 {
+					filter.Server = args[0]
+				}
+				for e, err := range activity.Events(path, filter) {
+					if err != nil {
+						return err
+					}
+					if len(events) == limit || cmd.Context().Err() != nil {
+						break
+					}
+					events = append(events, e)
+				}
+			}
+			slices.Reverse(events)
+			if b.Out.AsJSON {
+				return b.Out.JSON(map[string]any{"events": events})
+			}
+			t := &cli.Table{Headings: []string{"TIME", "KIND", "SERVER", "TOOL", "OUTCOME", "TOOK", "ERROR"}}
+			for _, e := range events {
+				t.Add(e.Time.Local().Format(time.DateTime), string(e.Kind), e.Server, e.Tool, string(e.Outcome), e.Duration.Round(time.Millisecond).String(), e.Error)
+			}
+			b.Out.Table(t)
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 100, "show at most this `number` of events")
+	return cmd
+}

@@ -1,0 +1,258 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/config"
+)
+
+func serveCommand(b *belt.Belt) *cobra.Command {
+	var stdio, public, noKey, asks bool
+	var listen, keyFile string
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve all servers as one",
+		Long: `Serve is an MCP server that has the tools, resources and prompts of all configured servers,
+over HTTP or, with --stdio, for the program that has started it. It prints the URL and a key,
+which clients send as "Authorization: Bearer KEY", and which is a new one each time unless
+--key-file names one. At /s/SERVER/mcp clients see one server.
+
+It listens on a loopback address only, unless --public says otherwise. With --ask calls that
+are not known to be read-only wait for mcpbelt approve. SIGTERM and Ctrl-C let calls under way
+finish for ten seconds; a second one ends it at once.`,
+		Example: "  mcpbelt serve --stdio",
+		Args:    cli.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := context.WithCancel(cmd.Context())
+			defer stop()
+			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile)
+			if err != nil {
+				return err
+			}
+			edit := func(s *config.Server) { s.Required = false }
+			s, err := newStation(ctx, b, asks, edit)
+			if err != nil {
+				if l != nil {
+					_ = l.Close()
+				}
+				return err
+			}
+			s.stop = stop
+			followed := make(chan struct{})
+			go func() {
+				defer close(followed)
+				s.follow(ctx, edit)
+			}()
+			err = s.run(ctx, l, key, noKey)
+			stop()
+			<-followed
+			return errors.Join(err, s.close(ctx))
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&stdio, "stdio", false, "serve standard input and output")
+	f.StringVar(&listen, "listen", "127.0.0.1:7411", "listen on this `address`")
+	f.BoolVar(&public, "public", false, "allow an address that other machines can reach")
+	f.StringVar(&keyFile, "key-file", "", "take the key from this `file`")
+	f.BoolVar(&noKey, "no-key", false, "want no key: every program of this machine can use it")
+	f.BoolVar(&asks, "ask", false, "let calls that are not known to be read-only wait for mcpbelt approve")
+	return cmd
+}
+
+// open checks the flags, and returns the key and the listener, which is nil for stdio.
+func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, keyFile string) (string, net.Listener, error) {
+	if stdio {
+		return "", nil, nil
+	}
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", nil, cli.UsageError("the address %q is not HOST:PORT", listen)
+	}
+	ip := net.ParseIP(host)
+	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
+	switch {
+	case !loopback && !public:
+		return "", nil, cli.UsageError("other machines can reach %s: say so with --public", listen)
+	case !loopback && noKey:
+		return "", nil, cli.UsageError("without a key it listens on a loopback address only")
+	}
+	key := rand.Text()
+	if keyFile != "" {
+		data, err := os.ReadFile(b.Abs(keyFile))
+		if err != nil {
+			return "", nil, cli.UsageError("the key cannot be read: %v", err)
+		}
+		const least = 16
+		if key = strings.TrimSpace(string(data)); len(key) < least {
+			return "", nil, cli.UsageError("the key in %s has less than %d characters", keyFile, least)
+		}
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", listen)
+	if err != nil {
+		return "", nil, &cli.Error{Exit: cli.Failed, Message: err.Error(), Cure: "choose another address with --listen", Err: err}
+	}
+	return key, l, nil
+}
+
+// run serves until the context ends.
+func (s *station) run(ctx context.Context, l net.Listener, key string, noKey bool) error {
+	if l == nil {
+		err := s.gateway.ServeStdio(ctx, "", s.belt.Env.Stdin, s.belt.Env.Stdout)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	control := make(chan error, 1)
+	controlled, end := context.WithCancel(ctx)
+	defer end()
+	listening := make(chan struct{})
+	go func() {
+		control <- s.listen(controlled, "serve-"+strconv.Itoa(os.Getpid()), func(net.Listener) error { close(listening); return nil })
+	}()
+	select {
+	case <-listening:
+	case err := <-control:
+		// Without a state folder there is no control; it serves all the same.
+		control <- nil
+		(&cli.Error{Message: "approve and top cannot see this: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
+	}
+	var handler http.Handler = s.gateway
+	if !noKey {
+		handler = keyed(s.gateway, key)
+	}
+	err := s.serve(ctx, l, handler, func(l net.Listener) error {
+		url := "http://" + l.Addr().String() + "/mcp"
+		if s.belt.Out.AsJSON {
+			shown := map[string]string{"url": url, "key": key}
+			if noKey {
+				delete(shown, "key")
+			}
+			return s.belt.Out.JSONLine(shown)
+		}
+		s.belt.Out.Printf("URL: %s\n", url)
+		if !noKey {
+			s.belt.Out.Printf("Key: %s\n", key)
+		}
+		return s.belt.Out.Err()
+	})
+	end()
+	return errors.Join(err, <-control)
+}
+
+// keyed lets requests with the key through, and those that ask after the health.
+func keyed(next http.Handler, key string) http.Handler {
+	want := sha256.Sum256([]byte("Bearer " + key))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if r.URL.Path != "/healthz" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "the key is missing or wrong: send it as Authorization: Bearer KEY", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func daemonCommand(b *belt.Belt) *cobra.Command {
+	var stop bool
+	var idle time.Duration
+	cmd := &cobra.Command{
+		Use:   "daemon",
+		Short: "Keep connections to servers for other commands",
+		Long: `Daemon starts servers when they are first used and keeps them running, so that later calls
+need not wait for that. Other commands of the same user use it by themselves, over a socket
+that no other user can reach; --no-daemon has them start servers of their own. Servers of a
+project are those of the folder that the daemon was started in.
+
+It ends when it was not used for the time of --idle, and then no server is left. A server
+that was not used for ten minutes is ended before. Run it in the background with
+"mcpbelt daemon &", or as a service.`,
+		Example: "  mcpbelt daemon --idle 1s",
+		Args:    cli.Args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if stop {
+				return stopDaemon(cmd.Context(), b)
+			}
+			b.NoLedger = true // the commands that use it have theirs
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			edit := func(s *config.Server) { s.Lazy, s.Required = true, false }
+			s, err := newStation(ctx, b, false, edit)
+			if err != nil {
+				return err
+			}
+			s.stop = cancel
+			s.lastUse.Store(time.Now().UnixNano())
+			done := make(chan struct{}, 2)
+			go func() { s.follow(ctx, edit); done <- struct{}{} }()
+			go func() { s.endIdle(ctx, idle); done <- struct{}{} }()
+			err = s.listen(ctx, b.DaemonName(), func(l net.Listener) error {
+				if b.Out.AsJSON {
+					return b.Out.JSONLine(map[string]string{"socket": l.Addr().String()})
+				}
+				b.Out.Printf("listening on %s\n", l.Addr())
+				return b.Out.Err()
+			})
+			cancel()
+			<-done
+			<-done
+			return errors.Join(err, s.close(ctx))
+		},
+	}
+	cmd.Flags().BoolVar(&stop, "stop", false, "end the daemon that runs")
+	cmd.Flags().DurationVar(&idle, "idle", 30*time.Minute, "end when it was not used for this `time`; negative: never")
+	return cmd
+}
+
+// endIdle ends the station when it was not used for a time.
+func (s *station) endIdle(ctx context.Context, idle time.Duration) {
+	for idle >= 0 {
+		unused := time.Since(time.Unix(0, s.lastUse.Load()))
+		wait := idle - unused
+		if s.inFlight.Load() > 0 {
+			wait = idle
+		}
+		if wait <= 0 {
+			s.stop()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// stopDaemon tells the daemon to end.
+func stopDaemon(ctx context.Context, b *belt.Belt) error {
+	station, err := b.Station(b.DaemonName())
+	if err != nil {
+		return err
+	}
+	defer station.Close()
+	var answer any
+	if err := station.Ask(ctx, http.MethodPost, "stop", &answer); err != nil {
+		return &cli.Error{Exit: cli.NotFound, Message: "no daemon runs", Err: err}
+	}
+	if b.Out.AsJSON {
+		return b.Out.JSON(answer)
+	}
+	return nil
+}

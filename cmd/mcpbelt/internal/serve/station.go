@@ -1,0 +1,286 @@
+// Package serve has the commands that go on until they are told to end, which share
+// connections to servers, and those that look at them.
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// drainTime is how long calls under way may take when a station ends.
+const drainTime = 10 * time.Second
+
+// Commands returns the commands that go on, and those that look at them.
+func Commands(b *belt.Belt) []*cobra.Command {
+	return []*cobra.Command{serveCommand(b), daemonCommand(b), approveCommand(b), topCommand(b), logsCommand(b)}
+}
+
+// A station is a gateway to the servers of the config files, with a control on a socket
+// of the user.
+type station struct {
+	belt    *belt.Belt
+	opened  *belt.Opened
+	gateway *gateway.Gateway
+	log     *activity.Log
+	queue   *queue
+
+	mu   sync.Mutex
+	held map[string]belt.Held // the servers, by name
+
+	inFlight atomic.Int64
+	lastUse  atomic.Int64 // Unix nanoseconds
+	stop     context.CancelFunc
+	drained  sync.Once
+}
+
+// newStation opens a host with the servers of the config files and a gateway to it. Edit
+// changes an entry before it is used. Close it.
+func newStation(ctx context.Context, b *belt.Belt, asks bool, edit func(*config.Server)) (*station, error) {
+	c, err := b.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range c.Problems {
+		(&cli.Error{Exit: cli.InvalidConfig, Message: p.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
+	}
+	s := &station{belt: b, queue: newQueue(), log: activity.New(nil)}
+	if path := logPath(b); path != "" {
+		file, err := activity.OpenFile(path, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.log = activity.New(nil, file)
+	}
+	o := &belt.OpenOptions{Cold: true, Prepare: func(o *host.Options) {
+		gateway.Prepare(o)
+		o.Activity = s.log
+	}}
+	if asks {
+		o.Registry = registry.Options{Approver: s.queue}
+	}
+	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {
+		return nil, errors.Join(err, s.log.Close(ctx))
+	}
+	const startWait = 2 * time.Second // servers that take longer go on to be started
+	starting, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	if _, err = s.opened.Apply(starting, s.entries(c, edit)); err == nil || ctx.Err() == nil {
+		s.gateway, err = gateway.New(s.opened.Host, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// logPath returns the file of the activity of all stations, empty if there is none.
+func logPath(b *belt.Belt) string {
+	if b.Env.StateDir == "" {
+		return ""
+	}
+	return filepath.Join(b.Env.StateDir, "activity.jsonl")
+}
+
+// entries returns the entries that the station uses, and remembers them.
+func (s *station) entries(c *belt.Catalog, edit func(*config.Server)) *config.Config {
+	entries := *c.Config
+	entries.Servers = nil
+	held := map[string]belt.Held{}
+	for _, entry := range c.Servers {
+		e := *entry
+		if edit != nil {
+			edit(&e)
+		}
+		entries.Servers = append(entries.Servers, &e)
+		if e.Enabled && e.Err == nil {
+			held[e.Name] = belt.HeldOf(entry)
+		}
+	}
+	s.mu.Lock()
+	s.held = held
+	s.mu.Unlock()
+	return &entries
+}
+
+// follow applies the config files again when they change, until the context ends.
+func (s *station) follow(ctx context.Context, edit func(*config.Server)) {
+	var paths []string
+	if s.belt.ConfigFile != "" {
+		paths = append(paths, s.belt.Abs(s.belt.ConfigFile))
+	} else {
+		for _, l := range s.belt.Locations() {
+			paths = append(paths, l.Path)
+		}
+	}
+	_ = s.opened.Follow(ctx, host.FileChanges(paths...), func(ctx context.Context) (*config.Config, error) {
+		c, err := s.belt.Load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.entries(c, edit), nil
+	}, nil)
+}
+
+// drain lets calls under way finish for a while, refuses new ones and ends the gateway. It
+// returns when that is done, whoever began it.
+func (s *station) drain() {
+	s.drained.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		defer cancel()
+		_ = s.gateway.Shutdown(ctx) // fails if calls had to be cut off
+	})
+}
+
+// close drains the station and ends its servers.
+func (s *station) close(ctx context.Context) error {
+	s.drain()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return errors.Join(s.opened.Close(), s.log.Close(ctx))
+}
+
+// ServeHTTP serves the socket of the station: the gateway, and the control.
+func (s *station) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.inFlight.Add(1)
+	s.lastUse.Store(time.Now().UnixNano())
+	defer func() {
+		s.lastUse.Store(time.Now().UnixNano())
+		s.inFlight.Add(-1)
+	}()
+	answer := func(value any) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	switch r.Method + " " + r.URL.Path {
+	case "GET " + belt.ControlPath + "servers":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		answer(s.held)
+	case "GET " + belt.ControlPath + "status":
+		answer(s.status())
+	case "POST " + belt.ControlPath + "start":
+		answer(s.start(r.Context(), r.URL.Query().Get("server")))
+	case "GET " + belt.ControlPath + "approvals":
+		answer(s.queue.waiting())
+	case "POST " + belt.ControlPath + "approve":
+		q := r.URL.Query()
+		answer(map[string]bool{"found": s.queue.answer(q.Get("id"), q.Get("verdict") == "approve")})
+	case "POST " + belt.ControlPath + "stop":
+		answer(map[string]bool{"stopping": true})
+		s.stop()
+	default:
+		s.gateway.ServeHTTP(w, r)
+	}
+}
+
+// start starts a server if it does not run, and returns when it is ready or has failed.
+func (s *station) start(ctx context.Context, name string) belt.Started {
+	var entry *config.Server
+	err := s.opened.WithClient(ctx, session.Key{Server: name}, func(ctx context.Context, client *mcp.Client) error {
+		if i, err := s.opened.Inspect(name); err == nil {
+			entry = i.Entry
+		}
+		return client.Ready(ctx)
+	})
+	for list := range s.opened.Watch(ctx) {
+		i := slices.IndexFunc(list, func(one host.Status) bool { return one.Name == name })
+		if err != nil || i < 0 || list[i].Stage == host.StageReady || list[i].Err != nil {
+			if err == nil && i >= 0 {
+				err = list[i].Err
+			}
+			break
+		}
+	}
+	if err == nil {
+		return belt.Started{}
+	}
+	text := err.Error()
+	if entry != nil {
+		text = entry.MaskError(err)
+	}
+	return belt.Started{Error: text, Login: failure.Of(err) == failure.LoginRequired}
+}
+
+// listen serves the socket of a name until the context ends.
+func (s *station) listen(ctx context.Context, name string, ready func(net.Listener) error) error {
+	l, err := s.belt.Listen(ctx, name)
+	if err != nil {
+		return err
+	}
+	return s.serve(ctx, l, s, ready)
+}
+
+// serve serves a listener until the context ends.
+func (s *station) serve(ctx context.Context, l net.Listener, handler http.Handler, ready func(net.Listener) error) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	err := ready(l)
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case err = <-failed:
+			failed <- err
+		}
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	go s.drain() // ends the streams, which the server waits for; close waits for it
+	if server.Shutdown(ending) != nil {
+		_ = server.Close()
+	}
+	if <-failed; errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// A status is what a station says of a server, in the output of top.
+type status struct {
+	Station  string `json:"station"`
+	Server   string `json:"server"`
+	Stage    string `json:"stage"`
+	PID      int    `json:"pid,omitempty"`
+	Tools    int    `json:"tools"`
+	InFlight int    `json:"inFlight"`
+	Calls    uint64 `json:"calls"`
+	Failed   uint64 `json:"failed"`
+	Error    string `json:"error,omitempty"`
+}
+
+func (s *station) status() []status {
+	list := []status{}
+	for _, server := range s.opened.Servers() {
+		one := status{Server: server.Name, Stage: string(server.Stage), PID: server.State.PID, Tools: server.Tools}
+		if i, err := s.opened.Inspect(server.Name); err == nil {
+			total := i.Calls.Total
+			one.InFlight, one.Calls, one.Failed = i.Calls.InFlight, total.Ended(), total.Failed+total.TimedOut+total.Unknown+total.Unavailable
+			if server.Err != nil {
+				one.Error = i.Entry.MaskError(server.Err)
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
