@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/clients"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/content"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/develop"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/people"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/serve"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/servers"
@@ -110,7 +111,7 @@ you name by a URL or a command.`,
 	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
-	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"}, &cobra.Group{ID: "stations", Title: "Long-lived:"})
+	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"}, &cobra.Group{ID: "stations", Title: "Long-lived:"}, &cobra.Group{ID: "develop", Title: "For programs:"})
 	add(root, "servers", servers.Commands(b))
 	add(root, "clients", clients.Commands(b))
 	add(root, "people", people.Commands(b))
@@ -118,6 +119,7 @@ you name by a URL or a command.`,
 	add(root, "tools", content.Commands(b))
 	add(root, "trust", trust.Commands(b))
 	add(root, "stations", serve.Commands(b))
+	add(root, "develop", develop.Commands(b))
 	root.AddCommand(completionCommand(root))
 	root.AddCommand(&cobra.Command{Use: "exit-codes", Short: "What the exit of a command says", Long: "Exit codes:\n\n" + cli.ExitHelp()})
 	return root

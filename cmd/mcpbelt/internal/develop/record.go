@@ -1,0 +1,118 @@
+// Package develop has the commands for those who write programs with the tools of servers.
+package develop
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/cassette"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// Commands returns the commands for developers.
+func Commands(b *belt.Belt) []*cobra.Command {
+	return []*cobra.Command{recordCommand(b), replayCommand(b), genCommand(b), agentHelpCommand(b)}
+}
+
+func recordCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "record FILE SERVER|URL | record FILE -- COMMAND ARG...",
+		Short: "Serve a server and record what passes",
+		Long: `Record is the named server, over standard input and output, for any client. When the client
+ends it, what has passed is in the file, for mcpbelt replay and for tests in Go (package
+mcp/cassette). Secrets are replaced as it is written; look at the file before you share it.`,
+		Example: "  mcpbelt record notes.json notes\n  mcpbelt call echo text=hello --yes -- mcpbelt record notes.json notes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 || cmd.ArgsLenAtDash() == 0 {
+				return cli.UsageError("the command is: mcpbelt record FILE SERVER")
+			}
+			c, err := b.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var s *config.Server
+			if cmd.ArgsLenAtDash() == 1 {
+				s, err = belt.CommandTarget(cmd.Context(), args[1:])
+			} else if len(args) > 2 {
+				err = cli.UsageError("record takes one server")
+			} else {
+				s, err = b.Target(cmd.Context(), c, args[1])
+			}
+			if err != nil {
+				return err
+			}
+			return record(cmd.Context(), b, c, s, b.Abs(args[0]))
+		},
+	}
+}
+
+// record serves a server and writes what has passed into a file.
+func record(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, file string) error {
+	h, err := b.Open(ctx, c, []*config.Server{s}, &belt.OpenOptions{Cold: true})
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	err = h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, _ *mcp.ClientOptions) error {
+		recorder := cassette.Record(t, nil)
+		err := serve(ctx, b, c, s, recorder)
+		return errors.Join(err, recorder.Save(file))
+	})
+	return belt.Explain(s, err)
+}
+
+// serve is a server over standard input and output, by a transport to it.
+func serve(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, t mcp.Transport) (err error) {
+	h, err := b.Open(ctx, c, []*config.Server{s}, &belt.OpenOptions{Cold: true, Prepare: func(o *host.Options) {
+		gateway.Prepare(o)
+		o.StateDir, o.Transport = host.NoState, func(session.Key, *config.Server) (mcp.Transport, error) { return t, nil }
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if err := belt.Start(ctx, h.Host, s); err != nil {
+		return err
+	}
+	g, err := gateway.New(h.Host, nil)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	err = g.ServeStdio(ctx, "/s/"+s.Name+"/mcp", b.Env.Stdin, b.Env.Stdout)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func replayCommand(b *belt.Belt) *cobra.Command {
+	return &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Serve what was recorded",
+		Long: `Replay is the server of a recording, over standard input and output, without that server. A
+call that was not recorded fails.`,
+		Example: "  mcpbelt record notes.json notes\n  mcpbelt replay notes.json",
+		Args:    cli.Args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := cassette.Replay(b.Abs(args[0]), nil)
+			if err != nil {
+				return &cli.Error{Exit: cli.InvalidConfig, Message: strings.TrimPrefix(err.Error(), "cassette: "), Err: err}
+			}
+			s, err := belt.CommandTarget(cmd.Context(), []string{"recording"})
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), b, nil, s, t)
+		},
+	}
+}
