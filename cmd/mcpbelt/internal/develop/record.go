@@ -29,8 +29,12 @@ func recordCommand(b *belt.Belt) *cobra.Command {
 		Short: "Serve a server and record what passes",
 		Long: `Record is the named server, over standard input and output, for any client. When the client
 ends it, what has passed is in the file, for mcpbelt replay and for tests in Go (package
-mcp/cassette). Secrets are replaced as it is written; look at the file before you share it.`,
-		Example: "  mcpbelt record notes.json notes\n  mcpbelt call echo text=hello --yes -- mcpbelt record notes.json notes",
+mcp/cassette), as in
+
+  mcpbelt call echo text=hello --yes -- mcpbelt record notes.json notes
+
+Secrets are replaced as it is written; look at the file before you share it.`,
+		Example: "  mcpbelt record notes.json notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || cmd.ArgsLenAtDash() == 0 {
 				return cli.UsageError("the command is: mcpbelt record FILE SERVER")

@@ -64,14 +64,15 @@ func newStation(ctx context.Context, b *belt.Belt, asks bool, edit func(*config.
 	for _, p := range c.Problems {
 		(&cli.Error{Exit: cli.InvalidConfig, Message: p.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
-	s := &station{belt: b, queue: newQueue(), log: activity.New(nil)}
+	var sinks []activity.Sink
 	if path := logPath(b); path != "" {
 		file, err := activity.OpenFile(path, nil)
 		if err != nil {
 			return nil, err
 		}
-		s.log = activity.New(nil, file)
+		sinks = append(sinks, file)
 	}
+	s := &station{belt: b, queue: newQueue(), log: activity.New(nil, sinks...)}
 	o := &belt.OpenOptions{Cold: true, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		o.Activity = s.log

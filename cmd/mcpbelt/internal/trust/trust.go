@@ -330,7 +330,7 @@ func decideCommand(b *belt.Belt, accept bool) *cobra.Command {
 		Short: "Accept what a server offers now",
 		Long: `Accept shows what waits of a server, as diff has found it last, and accepts all of it, or
 the named tools, when you agree. What the server changes again after that is held back.`,
-		Example:           "  mcpbelt accept notes --yes",
+		Example:           "  mcpbelt diff notes\n  mcpbelt accept notes --yes",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -375,7 +375,7 @@ the named tools, when you agree. What the server changes again after that is hel
 		},
 	}
 	if !accept {
-		cmd.Use, cmd.Short, cmd.Example = "reject SERVER [TOOL...]", "Refuse what a server offers now", "  mcpbelt reject notes write --yes"
+		cmd.Use, cmd.Short, cmd.Example = "reject SERVER [TOOL...]", "Refuse what a server offers now", "  mcpbelt diff notes\n  mcpbelt reject notes write --yes"
 		cmd.Long = `Reject shows what waits of a server, as diff has found it last, and refuses all of it, or
 the named tools, when you agree. A named tool that was accepted is refused as well.`
 	}
