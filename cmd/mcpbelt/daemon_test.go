@@ -58,6 +58,14 @@ func TestDaemon(t *testing.T) {
 		t.Errorf("top: got %q, want a server that is ready", got)
 	}
 
+	// A server of the daemon asks the user of the command.
+	w.write("form.txt", "Ada\nsend\n")
+	greet := w.command("-stdin", "form.txt", "mcpbelt", "call", "lab", "greet", "-y")
+	greet.Args[0] = "pty"
+	if shown, err := greet.Output(); err != nil || !strings.Contains(string(shown), "accept: hello, Ada") {
+		t.Errorf("got %v, %s, want the greeting", err, shown)
+	}
+
 	// What was lost in the daemon is no failure of the tool.
 	lost := w.command("call", "lab", "die", "--yes")
 	if err := lost.Run(); lost.ProcessState.ExitCode() != 6 {
