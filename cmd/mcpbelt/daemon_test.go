@@ -107,6 +107,27 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
+// In the mode code a client runs scripts over the tools, in a process of the command itself.
+func TestServeScripts(t *testing.T) {
+	w := newWorld(t, labServer)
+	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
+	var shown struct{ URL string }
+	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL + "/code"}, nil)
+	defer client.Close()
+	code := `{"code":"const all = await Promise.all(['a','b'].map(text => tools.lab.arguments({text}))); return all.map(x => x.text).join('+')"}`
+	res, err := client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Text(); !strings.Contains(got, "a+b") {
+		t.Errorf("got %q, want a+b", got)
+	}
+	s.end(syscall.SIGTERM)
+}
+
 // Serve is one server over HTTP, for those who have the key.
 func TestServe(t *testing.T) {
 	w := newWorld(t, labServer)

@@ -7,6 +7,10 @@ import (
 	"os"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
 )
 
-func main() { os.Exit(root.Main()) }
+func main() {
+	codemode.Child() // serve runs scripts in a process of its own
+	os.Exit(root.Main())
+}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/testserver"
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
 )
 
 var updateScripts = flag.Bool("update", false, "rewrite the golden parts of the scripts, and what docs/cli.md has of the program")
@@ -36,6 +37,7 @@ func (run testRun) Run() int { return run() }
 // TestMain makes this program itself mcpbelt, and the server of the scripts: scripts
 // run both as processes of their own.
 func TestMain(m *testing.M) {
+	codemode.Child()
 	if flags := os.Getenv(serverMode); flags != "" {
 		os.Exit(testserver.Main(strings.Fields(flags)))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
@@ -44,7 +45,11 @@ finish for ten seconds; a second one ends it at once.`,
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
-			s, err := newStation(ctx, b, asks, edit)
+			so := options{asks: asks, scripts: true, edit: edit}
+			if l != nil && !noKey {
+				so.authenticate = keyed(key)
+			}
+			s, err := newStation(ctx, b, so)
 			if err != nil {
 				if l != nil {
 					_ = l.Close()
@@ -132,11 +137,7 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 		control <- nil
 		(&cli.Error{Message: "approve and top cannot see this: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
 	}
-	var handler http.Handler = s.gateway
-	if !noKey {
-		handler = keyed(s.gateway, key)
-	}
-	err := s.serve(ctx, l, handler, func(l net.Listener) error {
+	err := s.serve(ctx, l, s.gateway, func(l net.Listener) error {
 		url := "http://" + l.Addr().String() + "/mcp"
 		if s.belt.Out.AsJSON {
 			shown := map[string]string{"url": url, "key": key}
@@ -155,18 +156,24 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 	return errors.Join(err, <-control)
 }
 
-// keyed lets requests with the key through, and those that ask after the health.
-func keyed(next http.Handler, key string) http.Handler {
-	want := sha256.Sum256([]byte("Bearer " + key))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		if r.URL.Path != "/healthz" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "the key is missing or wrong: send it as Authorization: Bearer KEY", http.StatusUnauthorized)
-			return
+// keyed lets in requests with the key, and those of other commands, which come over a socket that no other user
+// can reach.
+func keyed(key string) access.Authenticator {
+	want := sha256.Sum256([]byte(key))
+	return func(r *http.Request) (*access.Caller, error) {
+		if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && at.Network() == "unix" {
+			return &access.Caller{Credential: "socket"}, nil
 		}
-		next.ServeHTTP(w, r)
-	})
+		token, err := access.BearerToken(r)
+		if err != nil && !errors.Is(err, access.ErrUnrecognized) {
+			return nil, err
+		}
+		got := sha256.Sum256([]byte(token))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return nil, &access.RefusedError{Reason: "the key is missing or wrong", Answer: "the key is missing or wrong: send it as Authorization: Bearer KEY", Err: err}
+		}
+		return &access.Caller{Credential: "key"}, nil
+	}
 }
 
 func daemonCommand(b *belt.Belt) *cobra.Command {
@@ -193,7 +200,7 @@ that was not used for ten minutes is ended before. Run it in the background with
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			edit := func(s *config.Server) { s.Lazy, s.Required = true, false }
-			s, err := newStation(ctx, b, false, edit)
+			s, err := newStation(ctx, b, options{edit: edit})
 			if err != nil {
 				return err
 			}

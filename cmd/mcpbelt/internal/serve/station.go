@@ -19,12 +19,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/codemode"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -44,6 +46,7 @@ type station struct {
 	gateway *gateway.Gateway
 	log     *activity.Log
 	queue   *queue
+	scripts *codemode.Runner // nil: there is no code mode
 
 	mu   sync.Mutex
 	held map[string]belt.Held // the servers, by name
@@ -54,9 +57,16 @@ type station struct {
 	drained  sync.Once
 }
 
-// newStation opens a host with the servers of the config files and a gateway to it. Edit
-// changes an entry before it is used. Close it.
-func newStation(ctx context.Context, b *belt.Belt, asks bool, edit func(*config.Server)) (*station, error) {
+// options say how a station serves.
+type options struct {
+	asks         bool                 // calls that are not known to be read-only wait
+	scripts      bool                 // models may run scripts
+	edit         func(*config.Server) // changes an entry before it is used
+	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
+}
+
+// newStation opens a host with the servers of the config files and a gateway to it. Close it.
+func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error) {
 	c, err := b.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -77,8 +87,8 @@ func newStation(ctx context.Context, b *belt.Belt, asks bool, edit func(*config.
 		gateway.Prepare(o)
 		o.Activity = s.log
 	}}
-	if asks {
-		o.Registry = registry.Options{Approver: s.queue}
+	if so.asks {
+		o.Registry = registry.Options{Approver: codemode.Approver(s.queue)}
 	}
 	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {
 		return nil, errors.Join(err, s.log.Close(ctx))
@@ -86,13 +96,34 @@ func newStation(ctx context.Context, b *belt.Belt, asks bool, edit func(*config.
 	const startWait = 2 * time.Second // servers that take longer go on to be started
 	starting, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if _, err = s.opened.Apply(starting, s.entries(c, edit)); err == nil || ctx.Err() == nil {
-		s.gateway, err = gateway.New(s.opened.Host, nil)
+	if _, err = s.opened.Apply(starting, s.entries(c, so.edit)); err == nil || ctx.Err() == nil {
+		g := &gateway.Options{Authenticate: so.authenticate, Anonymous: so.authenticate == nil}
+		if so.scripts {
+			g.Code = s.openScripts()
+		}
+		s.gateway, err = gateway.New(s.opened.Host, g)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, s.endScripts(), s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
+}
+
+// openScripts returns the tool that runs the scripts of models; nil, and says why, if this machine cannot.
+func (s *station) openScripts() func(func(*registry.Definition) bool) registry.Tool {
+	var err error
+	if s.scripts, err = codemode.New(s.opened.Registry(), nil, nil); err != nil {
+		(&cli.Error{Message: "there is no code mode: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
+		return nil
+	}
+	return s.scripts.Tool
+}
+
+func (s *station) endScripts() error {
+	if s.scripts == nil {
+		return nil
+	}
+	return s.scripts.Close()
 }
 
 // logPath returns the file of the activity of all stations, empty if there is none.
@@ -158,7 +189,7 @@ func (s *station) close(ctx context.Context) error {
 	s.drain()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	return errors.Join(s.opened.Close(), s.log.Close(ctx))
+	return errors.Join(s.endScripts(), s.opened.Close(), s.log.Close(ctx))
 }
 
 // ServeHTTP serves the socket of the station: the gateway, and the control.
