@@ -70,9 +70,8 @@ func (st *serverTools) restore() bool {
 	return len(tools) == len(all)
 }
 
-// CachedTools returns the tools that the server of an entry listed when a host with this
-// [Options].StateDir ran it last, and whether that is known. Nothing is started, and the
-// ledger is not asked. The tools are a server's words. It is safe for concurrent use.
+// CachedTools returns the tools, a server's words, that the server of an entry listed when a host with this [Options].StateDir
+// ran it last, and whether that is known. Nothing is started, and no ledger asked. It is safe for concurrent use.
 func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
 	return catalog.Open(statedir.Folder(stateDir)).Load(e)
 }

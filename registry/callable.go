@@ -38,6 +38,9 @@ func (r *Registry) IsCallable(ctx context.Context, name string) bool {
 // ctx. Known is false if that is not known before the call: only a policy as
 // [Registry.Callable] describes it says so.
 func (r *Registry) Asks(ctx context.Context, tool *Definition) (asks, known bool) {
+	if r.made() != nil || tool == nil {
+		return false, false
+	}
 	policy, ok := r.approvals.approver.(decider)
 	if !ok {
 		return false, false

@@ -239,6 +239,9 @@ func (k *Keys) Authenticate(r *http.Request) (*Caller, error) {
 
 // keyOf returns the key of a request.
 func keyOf(r *http.Request) (string, error) {
+	if r == nil {
+		return "", ErrUnrecognized
+	}
 	fields := r.Header.Values(keyField)
 	secret, err := "", error(nil)
 	switch {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
 // ErrUnrecognized reports a request that has no credential, or one of another kind than an
@@ -48,6 +50,9 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // status 401 says by WWW-Authenticate that a token, or another one, is needed and, if resource is not
 // nil, where its metadata is. Nothing of err but Scope and Answer is sent.
 func Refuse(w http.ResponseWriter, r *http.Request, resource *Resource, err error) {
+	if nils.Is(w) || w.Header() == nil || r == nil {
+		return // no server calls it so
+	}
 	var refused *RefusedError
 	if !errors.As(err, &refused) {
 		refused = &RefusedError{}
@@ -92,6 +97,9 @@ const keyField = "X-Api-Key"
 // ErrUnrecognized if it has none, and a [*RefusedError] if it has several credentials, of which
 // another program might take another one.
 func BearerToken(r *http.Request) (string, error) {
+	if r == nil {
+		return "", ErrUnrecognized
+	}
 	fields := r.Header.Values("Authorization")
 	switch {
 	case len(fields) == 0:

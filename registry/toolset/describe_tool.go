@@ -127,6 +127,9 @@ func (f *Finder) find(ctx context.Context, name string) (*registry.Definition, s
 // Describe returns the whole definition of a tool as a JSON object, as describe_tool shows
 // it. The schemas keep their bytes.
 func Describe(tool *registry.Definition) json.RawMessage {
+	if tool == nil {
+		return json.RawMessage("null")
+	}
 	object := append([]byte(`{"name":`), canonjson.AppendString(nil, tool.Name)...)
 	add := func(key, text string) {
 		if text != "" {

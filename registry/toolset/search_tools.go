@@ -183,7 +183,12 @@ func (h *hits) add(matches []Match, limit int, why string) {
 // Brief returns what a model has to know of a tool, as search_tools shows it: its name, its
 // parameters, its server and what it says that it changes on one line, and below it, if the
 // tool says any, what it does. It has no line break else, whatever the server wrote.
-func Brief(tool *registry.Definition) string { return plain.Line(tool.Name) + brief(tool) }
+func Brief(tool *registry.Definition) string {
+	if tool == nil {
+		return ""
+	}
+	return plain.Line(tool.Name) + brief(tool)
+}
 
 // brief is Brief without the name.
 func brief(def *registry.Definition) string {

@@ -62,7 +62,7 @@ func (c *Folder) file(e *config.Server) (path, fingerprint string) {
 // Load returns what a server offered, and whether that is known. A file is its SHA-256
 // in hexadecimal, a line break, and JSON.
 func (c *Folder) Load(e *config.Server) ([]*mcp.Tool, bool) {
-	if c.dir == "" {
+	if c.dir == "" || e == nil {
 		return nil, false
 	}
 	path, fingerprint := c.file(e)
