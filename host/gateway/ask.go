@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -106,17 +107,17 @@ func Prepare(o *host.Options) {
 
 // noCause is what a server is told whose request cannot be given to a client.
 func noCause() error {
-	return &mcp.JSONRPCError{Code: codeInternal, Message: "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer"}
+	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer"}
 }
 
 // cannot is what a server is told of a client that lacks a capability.
 func cannot(what string) error {
-	return &mcp.JSONRPCError{Code: codeInternal, Message: "the client that made the call does not support " + what}
+	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "the client that made the call does not support " + what}
 }
 
 // askAs asks the client of a job, and decodes its answer.
 func askAs[T any](ctx context.Context, j *job, method string, params any) (*T, error) {
-	raw, failed := j.ask(ctx, method, marshal(params))
+	raw, failed := j.ask(ctx, method, message.Marshal(params))
 	if failed != nil {
 		return nil, failed
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -67,17 +69,17 @@ type outlet struct {
 
 // wait waits until a request can be answered: because its job has ended, or needs input, or takes too long. It
 // returns the answer and its HTTP status, or 0 if the request was withdrawn.
-func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer message, status int) {
+func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer message.Message, status int) {
 	c := r.clock(j, o.write != nil && !r.peer.modern())
 	defer c.timer.Stop()
 	var ready <-chan struct{}
 	if o.write != nil {
-		ready = r.out.ready
+		ready = r.out.Ready
 	}
 	for {
 		select {
 		case <-ready:
-			if r.out.hasMore() {
+			if r.out.HasMore() {
 				o.write()
 			}
 		case <-j.asked:
@@ -88,15 +90,15 @@ func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer mess
 			switch {
 			case need == nil:
 			case r.gateway.park(j, 0):
-				return response(r.id, need, nil), http.StatusOK
+				return message.Response(r.id, need, nil), http.StatusOK
 			default:
 				j.cancel()
-				return response(r.id, nil, failure(codeBusy, "too many calls wait for input")), http.StatusServiceUnavailable
+				return message.Response(r.id, nil, message.Failure(message.CodeBusy, "too many calls wait for input")), http.StatusServiceUnavailable
 			}
 		case now := <-c.timer.C:
 			if due(&c.limit, now) && r.gateway.park(j, 0) {
 				j.detach(r.out)
-				return response(r.id, j.stillRuns(), nil), http.StatusOK
+				return message.Response(r.id, j.stillRuns(), nil), http.StatusOK
 			}
 			if due(&c.opens, now) {
 				o.write()
@@ -105,12 +107,12 @@ func (r *request) wait(j *job, withdrawn <-chan struct{}, o outlet) (answer mess
 		case <-o.gone:
 			if o.gone = nil; r.peer.modern() {
 				r.leave(j)
-				return message{}, 0
+				return message.Message{}, 0
 			}
 			o.lost()
 		case <-withdrawn:
 			r.leave(j)
-			return message{}, 0
+			return message.Message{}, 0
 		case <-j.done:
 			return r.outcome(j)
 		}
@@ -128,7 +130,7 @@ func (r *request) leave(j *job) {
 }
 
 // outcome returns the answer to a request whose job has ended, and its HTTP status.
-func (r *request) outcome(j *job) (answer message, status int) {
+func (r *request) outcome(j *job) (answer message.Message, status int) {
 	result := j.result
 	if r.method != "tasks/result" {
 		r.gateway.unpark(j)
@@ -139,7 +141,7 @@ func (r *request) outcome(j *job) (answer message, status int) {
 	if j.err != nil && r.peer.modern() {
 		status = statusOf(j.err)
 	}
-	return response(r.id, result, j.err), status
+	return message.Response(r.id, result, j.err), status
 }
 
 // await answers an HTTP request when its job has ended: by JSON or, if there is something to say before,
@@ -161,7 +163,7 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 	}
 	o := outlet{gone: x.r.Context().Done(), lost: func() {
 		if reader != 0 {
-			r.out.detach(reader)
+			r.out.Detach(reader)
 		}
 		r.peer.session.leftAlone(under)
 	}}
@@ -171,34 +173,34 @@ func (x *exchange) await(r *request, j *job, reader int, under *running) {
 	answer, status := r.wait(j, withdrawn, o)
 	switch {
 	case status != 0:
-		if reader != 0 && (r.out.hasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
+		if reader != 0 && (r.out.HasMore() || r.peer.revision >= newestSession && j.isDone() && j.err == nil) {
 			open()
 		}
 		x.finish(r, e, answer, status)
 	case reader != 0:
 		write() // a response without an answer
-		r.out.end()
+		r.out.End()
 	default:
 		x.w.WriteHeader(http.StatusAccepted)
 	}
 }
 
 // finish sends the answer to a request, and nothing more.
-func (x *exchange) finish(r *request, e *eventWriter, answer message, status int) {
+func (x *exchange) finish(r *request, e *eventWriter, answer message.Message, status int) {
 	if e == nil {
 		x.json(status, answer)
 		return
 	}
-	r.out.answer(answer)
-	r.out.end()
+	r.out.Answer(answer)
+	r.out.End()
 	e.drain()
 }
 
 // handle answers a request of p, the client of the session, whose answer goes into a stream, as all messages of a connection do.
-func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message, out *stream) {
+func (s *clientSession) handle(ctx context.Context, p *peer, m *jsonscan.Message, out *stream.Stream) {
 	under, failed := s.enter(m.ID)
 	if failed != nil {
-		out.answer(response(m.ID, nil, failed))
+		out.Answer(message.Response(m.ID, nil, failed))
 		return
 	}
 	defer s.leave(m.ID, under)
@@ -213,12 +215,12 @@ func (r *request) respond(ctx context.Context) {
 	j, result, failed := r.serve(ctx)
 	if j == nil {
 		if r.under.ctx.Err() == nil {
-			r.out.answer(response(r.id, result, failed))
+			r.out.Answer(message.Response(r.id, result, failed))
 		}
 		return
 	}
 	if answer, status := r.wait(j, r.under.ctx.Done(), outlet{}); status != 0 {
-		r.out.answer(answer)
+		r.out.Answer(answer)
 	}
 }
 
@@ -229,33 +231,33 @@ func (x *exchange) batch(body []byte) {
 		return
 	}
 	if s.peer.revision != "2025-03-26" {
-		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "revision %s has no batches", s.peer.revision))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no batches", s.peer.revision))
 		return
 	}
 	if err := jsonscan.Valid(body); err != nil {
-		x.fail(http.StatusBadRequest, nil, failure(codeParse, "the batch cannot be read: %v", err))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the batch cannot be read: %v", err))
 		return
 	}
 	var messages []jsonscan.Message
 	for item := range jsonscan.Elements(body) {
 		m, err := jsonscan.Scan(item)
 		if err != nil || len(messages) == maxBatch {
-			x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "a batch is an array of at most %d messages", maxBatch))
+			x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "a batch is an array of at most %d messages", maxBatch))
 			return
 		}
-		if failed := checkMessage(&m); failed != nil {
-			x.fail(http.StatusBadRequest, validOr(m.ID), failed)
+		if failed := message.Check(&m); failed != nil {
+			x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
 			return
 		}
 		messages = append(messages, m)
 	}
 	if messages == nil {
-		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "the batch is empty"))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the batch is empty"))
 		return
 	}
-	out := newStream(newID())
-	reader, _ := out.attach(-1)
-	defer out.detach(reader)
+	out := stream.New(newID())
+	reader, _ := out.Attach(-1)
+	defer out.Detach(reader)
 	open := 0
 	answered := make(chan struct{}, len(messages))
 	for i := range messages {
@@ -285,11 +287,11 @@ func (x *exchange) batch(body []byte) {
 			open--
 		case <-gone:
 			gone = nil
-			out.detach(reader) // the client may resume the stream
-		case <-out.ready:
+			out.Detach(reader) // the client may resume the stream
+		case <-out.Ready:
 			e.drain()
 		}
 	}
-	out.end()
+	out.End()
 	e.drain()
 }

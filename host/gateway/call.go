@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -20,12 +21,12 @@ const MetaOutcome = "mcpbelt/outcome"
 
 // callTool answers tools/call by a job.
 func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
-	name := str(r.params.name)
+	name := message.String(r.params.Name)
 	if name == "" {
-		return nil, nil, invalidParams("params.name is missing")
+		return nil, nil, message.InvalidParams("params.name is missing")
 	}
 	if name == awaitName {
-		if id, _ := text(r.params.arguments, "id"); id != "" {
+		if id, _ := message.Text(r.params.Arguments, "id"); id != "" {
 			if j, ok := r.awaitCall(ctx, id); ok {
 				return j, nil, nil
 			}
@@ -37,9 +38,9 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 	if j, err, ok := r.continued(); ok {
 		return j, nil, err
 	}
-	args := r.params.arguments // of which nothing is changed on the way
-	if args != nil && !isObject(args) && string(args) != "null" {
-		return nil, nil, invalidParams("params.arguments is not an object")
+	args := r.params.Arguments // of which nothing is changed on the way
+	if args != nil && !message.IsObject(args) && string(args) != "null" {
+		return nil, nil, message.InvalidParams("params.arguments is not an object")
 	}
 	g := r.gateway
 	call, err := r.toolCall(ctx, name, args)
@@ -64,7 +65,7 @@ func (r *request) callTool(ctx context.Context) (*job, json.RawMessage, *mcp.JSO
 		return r.complete2026(result), nil
 	})
 	j.tool = call.known
-	if task := r.params.task; isObject(task) && r.peer.revision == mcp.Revision20251125 {
+	if task := r.params.Task; message.IsObject(task) && r.peer.revision == mcp.Revision20251125 {
 		result, err := r.beginTask(j, task)
 		return nil, result, err
 	}
@@ -85,7 +86,7 @@ func (r *request) unknownTool(name string, err error) *mcp.JSONRPCError {
 			}
 		}
 	}
-	return invalidParams("%v", own)
+	return message.InvalidParams("%v", own)
 }
 
 // callResult returns the answer to a call that a registry made.
@@ -102,7 +103,7 @@ func (r *request) callResult(name string, res *mcp.CallToolResult, err error) (j
 	case errors.As(err, &unknown):
 		return nil, r.unknownTool(name, err)
 	case errors.As(err, &syntax):
-		return nil, invalidParams("params.arguments: %v", syntax)
+		return nil, message.InvalidParams("params.arguments: %v", syntax)
 	}
 	result, failed := r.withHelp(rawOf(registry.ErrorResult(err)), err)
 	if failed != nil {
@@ -127,20 +128,11 @@ func rawOf(res *mcp.CallToolResult) json.RawMessage {
 		copied.Content = []mcp.Content{}
 		res = &copied
 	}
-	return marshal(res)
+	return message.Marshal(res)
 }
 
 func withOutcome(result json.RawMessage, outcome string) json.RawMessage {
-	return withMeta(result, MetaOutcome, quoted(outcome))
-}
-
-// withMeta returns an object, such as a result, with a member in its _meta.
-func withMeta(result json.RawMessage, key string, value []byte) json.RawMessage {
-	meta := member(result, "_meta")
-	if !isObject(meta) {
-		meta = json.RawMessage(`{}`)
-	}
-	return withMember(result, "_meta", withMember(meta, key, value))
+	return message.WithMeta(result, MetaOutcome, message.Quoted(outcome))
 }
 
 // wantLogs has the server of a tool, which may be of an older revision, log what a client of revision 2026-07-28 wants
@@ -165,7 +157,7 @@ func (r *request) logs(j *job) func(*mcp.LogMessage) {
 		if p.modern() && !atLeast(m.Level, p.level) || !p.modern() && !p.session.wants(m.Level) {
 			return
 		}
-		j.send(notification("notifications/message", struct {
+		j.send(message.Notification("notifications/message", struct {
 			Level  mcp.LoggingLevel `json:"level"`
 			Logger string           `json:"logger,omitempty"`
 			Data   json.RawMessage  `json:"data"`
@@ -183,10 +175,10 @@ const awaitTool = `{"name":"` + awaitName + `",` +
 
 // await answers a call of await_call: by the job that it names.
 func (r *request) await() (*job, json.RawMessage, *mcp.JSONRPCError) {
-	id, _ := text(r.params.arguments, "id")
+	id, _ := message.Text(r.params.Arguments, "id")
 	j := r.gateway.parked(r.peer, id)
 	if j == nil {
-		return nil, nil, invalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept)
+		return nil, nil, message.InvalidParams("no call of yours has this id: its result was fetched, or it ended more than %v ago", resultKept)
 	}
 	j.attach(r)
 	return j, nil, nil
@@ -197,7 +189,7 @@ func (j *job) stillRuns() json.RawMessage {
 	if j.peer.can.tasks {
 		return j.modernTask(true)
 	}
-	return marshal(map[string]any{
+	return message.Marshal(map[string]any{
 		"content": []any{map[string]any{
 			"type": "text",
 			"text": fmt.Sprintf("The call of %s still runs. Call %s with the id %q to get its result. Do not make the call again: it would be done twice.", j.name, awaitName, j.id),
@@ -209,8 +201,8 @@ func (j *job) stillRuns() json.RawMessage {
 // withText adds a block of text to a result that was made here.
 func withText(result json.RawMessage, said string) json.RawMessage {
 	var blocks []json.RawMessage
-	if json.Unmarshal(member(result, "content"), &blocks) != nil {
+	if json.Unmarshal(message.Member(result, "content"), &blocks) != nil {
 		return result
 	}
-	return withMember(result, "content", marshal(append(blocks, marshal(map[string]string{"type": "text", "text": said}))))
+	return message.WithMember(result, "content", message.Marshal(append(blocks, message.Marshal(map[string]string{"type": "text", "text": said}))))
 }

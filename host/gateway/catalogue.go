@@ -1,15 +1,13 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
-	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -232,9 +230,9 @@ func toolJSON(d *registry.Definition, name string) json.RawMessage {
 		if name == d.Origin.Tool {
 			return d.Raw
 		}
-		return withMember(d.Raw, "name", quoted(name))
+		return message.WithMember(d.Raw, "name", message.Quoted(name))
 	}
-	return marshal(struct {
+	return message.Marshal(struct {
 		Name         string          `json:"name"`
 		Title        string          `json:"title,omitempty"`
 		Description  string          `json:"description,omitempty"`
@@ -254,59 +252,6 @@ func annotationsOf(d *registry.Definition) any {
 	return nil
 }
 
-// withMember returns the object with one member of another value. All else keeps its bytes.
-func withMember(object json.RawMessage, key string, value []byte) json.RawMessage {
-	walk := jsonscan.Walk(object)
-	for k := range walk.Members() {
-		if string(k) != key {
-			continue
-		}
-		from := walk.Pos()
-		walk.Skip()
-		to := from + len(walk.From(from))
-		out := make([]byte, 0, len(object)+len(value))
-		out = append(append(out, object[:from]...), value...)
-		return append(out, object[to:]...)
-	}
-	return addMember(object, key, value)
-}
-
-// addMember returns the object with one member more, which comes first.
-// Another kind of value stays what it is.
-func addMember(object json.RawMessage, key string, value []byte) json.RawMessage {
-	if !isObject(object) {
-		return object
-	}
-	open := bytes.IndexByte(object, '{')
-	rest := object[open+1:]
-	out := make([]byte, 0, len(object)+len(key)+len(value)+4)
-	out = append(append(append(append(out, `{"`...), key...), `":`...), value...)
-	for _, c := range rest {
-		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
-			continue
-		}
-		if c != '}' {
-			out = append(out, ',')
-		}
-		break
-	}
-	return append(out, rest...)
-}
-
-// quoted returns a text as JSON.
-func quoted(s string) []byte { return marshal(s) }
-
-// marshal encodes what always encodes, without the escapes that are for HTML pages.
-func marshal(v any) json.RawMessage {
-	var out strings.Builder
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return json.RawMessage("null")
-	}
-	return json.RawMessage(strings.TrimSuffix(out.String(), "\n"))
-}
-
 // listTools answers tools/list.
 func (v *view) listTools(ctx context.Context, p *peer, cursor string) (json.RawMessage, *mcp.JSONRPCError) {
 	c := v.catalogue(ctx, p)
@@ -320,7 +265,7 @@ func (v *view) listTools(ctx context.Context, p *peer, cursor string) (json.RawM
 func page(member string, items []json.RawMessage, hash uint64, cursor string, room int) (json.RawMessage, *mcp.JSONRPCError) {
 	list, err := listing.Page(member, items, hash, cursor, room)
 	if err != nil {
-		return nil, invalidParams("%v", err)
+		return nil, message.InvalidParams("%v", err)
 	}
 	return list, nil
 }

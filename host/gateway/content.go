@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -28,13 +29,13 @@ func (r *request) options(j *job, raw *json.RawMessage) *mcp.RequestOptions {
 
 // getPrompt answers prompts/get by a job.
 func (r *request) getPrompt(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
-	name := str(r.params.name)
+	name := message.String(r.params.Name)
 	if name == "" {
-		return nil, nil, invalidParams("params.name is missing")
+		return nil, nil, message.InvalidParams("params.name is missing")
 	}
 	var args map[string]string
-	if given := r.params.arguments; given != nil && json.Unmarshal(given, &args) != nil {
-		return nil, nil, invalidParams("params.arguments is not an object of strings")
+	if given := r.params.Arguments; given != nil && json.Unmarshal(given, &args) != nil {
+		return nil, nil, message.InvalidParams("params.arguments is not an object of strings")
 	}
 	if j, err, ok := r.continued(); ok {
 		return j, nil, err
@@ -88,9 +89,9 @@ func (v shown) hasPrompt(ctx context.Context, name string) bool {
 
 // readResource answers resources/read by a job.
 func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRPCError) {
-	address := str(r.params.uri)
+	address := message.String(r.params.URI)
 	if address == "" {
-		return nil, nil, invalidParams("params.uri is missing")
+		return nil, nil, message.InvalidParams("params.uri is missing")
 	}
 	if j, err, ok := r.continued(); ok {
 		return j, nil, err
@@ -107,7 +108,7 @@ func (r *request) readResource(ctx context.Context) (*job, json.RawMessage, *mcp
 			err = j.withLogin(ctx, read)
 		}
 		var refused *mcp.ServerError
-		if v.server == "" && (isNotFound(err) || errors.As(err, &refused) && refused.Err.Code == codeInvalidParams) {
+		if v.server == "" && (isNotFound(err) || errors.As(err, &refused) && refused.Err.Code == message.CodeInvalidParams) {
 			switch own, failed := r.serverWith(ctx, address); {
 			case failed != nil:
 				return nil, failed
@@ -177,7 +178,7 @@ func (r *request) serverWith(ctx context.Context, uri string) (server string, fa
 	for i, name := range servers {
 		servers[i] = fmt.Sprintf("%.500q", content.Address(name, uri))
 	}
-	return "", invalidParams("several servers have this resource: read one of %s", strings.Join(servers, ", "))
+	return "", message.InvalidParams("several servers have this resource: read one of %s", strings.Join(servers, ", "))
 }
 
 // expandsTo reports whether a URI template (RFC 6570) may expand to a URI. It looks at each part once.
@@ -201,21 +202,21 @@ func expandsTo(template, uri string) bool {
 
 // noResource is the answer to a request for a resource that does not exist.
 func (r *request) noResource(address string) *mcp.JSONRPCError {
-	code := int64(codeNotFound)
+	code := int64(message.CodeNotFound)
 	if r.peer.modern() {
-		code = codeInvalidParams
+		code = message.CodeInvalidParams
 	}
-	e := failure(code, "Resource not found: %.500s", address)
-	e.Data = marshal(map[string]string{"uri": address})
+	e := message.Failure(code, "Resource not found: %.500s", address)
+	e.Data = message.Marshal(map[string]string{"uri": address})
 	return e
 }
 
 // withAddresses puts addresses in the place of a server's URIs.
 func withAddresses(server string, result json.RawMessage) json.RawMessage {
 	var contents []json.RawMessage
-	for item := range jsonscan.Elements(member(result, "contents")) {
-		if uri, ok := text(item, "uri"); ok {
-			item = withMember(item, "uri", quoted(content.Address(server, uri)))
+	for item := range jsonscan.Elements(message.Member(result, "contents")) {
+		if uri, ok := message.Text(item, "uri"); ok {
+			item = message.WithMember(item, "uri", message.Quoted(content.Address(server, uri)))
 		}
 		contents = append(contents, item)
 	}
@@ -223,7 +224,7 @@ func withAddresses(server string, result json.RawMessage) json.RawMessage {
 		return result
 	}
 	list := listing.Join("contents", contents, "", len(result))
-	return withMember(result, "contents", member(list, "contents"))
+	return message.WithMember(result, "contents", message.Member(list, "contents"))
 }
 
 // requestError is the answer to a request that failed otherwise than by the server's own error.
@@ -235,14 +236,14 @@ func requestError(err error) *mcp.JSONRPCError {
 	case errors.As(err, &refused):
 		return refused.Err
 	case errors.As(err, &prompt):
-		return invalidParams("unknown prompt: %.200q", prompt.Name)
+		return message.InvalidParams("unknown prompt: %.200q", prompt.Name)
 	}
-	e := failure(codeInternal, "%s", strings.TrimSpace((&mcp.CallToolResult{Content: registry.ErrorResult(err).Content}).Text()))
+	e := message.Failure(message.CodeInternal, "%s", strings.TrimSpace((&mcp.CallToolResult{Content: registry.ErrorResult(err).Content}).Text()))
 	switch mcp.OutcomeOf(err) {
 	case mcp.NotSent:
-		e.Data = marshal(map[string]string{MetaOutcome: "not_sent"})
+		e.Data = message.Marshal(map[string]string{MetaOutcome: "not_sent"})
 	case mcp.Unknown:
-		e.Data = marshal(map[string]string{MetaOutcome: "unknown"})
+		e.Data = message.Marshal(map[string]string{MetaOutcome: "unknown"})
 	}
 	return e
 }
@@ -274,7 +275,7 @@ func (r *request) listContent(ctx context.Context) (json.RawMessage, *mcp.JSONRP
 	if err != nil {
 		return nil, requestError(err)
 	}
-	cursor := str(r.params.cursor)
+	cursor := message.String(r.params.Cursor)
 	return page(kind, items, listing.Hash(r.gateway.seed, items, func(item json.RawMessage) string { return string(item) }), cursor, r.gateway.opts.PageBytes)
 }
 
@@ -296,14 +297,14 @@ func (r *request) listOne(ctx context.Context, kind string) (items []json.RawMes
 			if size += len(result); size > maxListBytes {
 				return errors.New("the list is too large")
 			}
-			for item := range jsonscan.Elements(member(result, kind)) {
+			for item := range jsonscan.Elements(message.Member(result, kind)) {
 				items = append(items, item)
 			}
-			next, ok := text(result, "nextCursor")
-			if !ok || next == "" || string(params) == string(marshal(map[string]string{"cursor": next})) {
+			next, ok := message.Text(result, "nextCursor")
+			if !ok || next == "" || string(params) == string(message.Marshal(map[string]string{"cursor": next})) {
 				return nil
 			}
-			params = marshal(map[string]string{"cursor": next})
+			params = message.Marshal(map[string]string{"cursor": next})
 		}
 		return nil
 	})
@@ -321,17 +322,17 @@ func (r *request) listAll(ctx context.Context) (items []json.RawMessage) {
 	switch r.method {
 	case "prompts/list":
 		for _, p := range c.Prompts(ctx, o).Items {
-			items = append(items, withMember(marshal(p.Prompt), "name", quoted(p.Name)))
+			items = append(items, message.WithMember(message.Marshal(p.Prompt), "name", message.Quoted(p.Name)))
 		}
 	case "resources/list":
 		for _, res := range c.Resources(ctx, o).Items {
-			item := withMember(marshal(res.Resource), "name", quoted(res.Name))
-			items = append(items, withMember(item, "uri", quoted(res.Address)))
+			item := message.WithMember(message.Marshal(res.Resource), "name", message.Quoted(res.Name))
+			items = append(items, message.WithMember(item, "uri", message.Quoted(res.Address)))
 		}
 	default:
 		for _, t := range c.ResourceTemplates(ctx, o).Items {
-			item := withMember(marshal(t.Template), "name", quoted(t.Name))
-			items = append(items, withMember(item, "uriTemplate", quoted(t.Address)))
+			item := message.WithMember(message.Marshal(t.Template), "name", message.Quoted(t.Name))
+			items = append(items, message.WithMember(item, "uriTemplate", message.Quoted(t.Address)))
 		}
 	}
 	return items
@@ -344,13 +345,13 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 	var err error
 	if v.server != "" {
 		err = r.withServer(ctx, func(ctx context.Context, c *mcp.Client) (err error) {
-			result, err = c.Request(ctx, r.method, withoutMeta(r.params.all), nil)
+			result, err = c.Request(ctx, r.method, message.WithoutMeta(r.params.All), nil)
 			return err
 		})
 	} else {
 		var p mcp.CompleteParams
-		if json.Unmarshal(r.params.all, &p) != nil || p.Ref == nil {
-			return nil, invalidParams("params.ref is missing, or not one of ref/prompt and ref/resource")
+		if json.Unmarshal(r.params.All, &p) != nil || p.Ref == nil {
+			return nil, message.InvalidParams("params.ref is missing, or not one of ref/prompt and ref/resource")
 		}
 		var known map[string]string
 		if p.Context != nil {
@@ -368,30 +369,10 @@ func (r *request) complete(ctx context.Context) (json.RawMessage, *mcp.JSONRPCEr
 		default:
 			res, err = c.CompleteTemplate(ctx, p.Ref.URI, p.Argument, known, nil)
 		}
-		result = marshal(res)
+		result = message.Marshal(res)
 	}
 	if err != nil {
 		return nil, requestError(err)
 	}
 	return result, nil
-}
-
-// withoutMeta returns params without what is between the client and the gateway.
-func withoutMeta(params json.RawMessage) json.RawMessage {
-	if member(params, "_meta") == nil {
-		return params
-	}
-	var out []byte
-	for key, value := range jsonscan.Fields(params) {
-		if string(key) == "_meta" {
-			continue
-		}
-		out = append(out, ',')
-		out = append(append(append(out, quoted(string(key))...), ':'), value...)
-	}
-	if out == nil {
-		return json.RawMessage(`{}`)
-	}
-	out[0] = '{'
-	return append(out, '}')
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -97,7 +98,7 @@ func (a asker) Link(path string) string {
 
 func (a asker) Visited(e *pages.Errand) {
 	if a.peer.revision == mcp.Revision20251125 {
-		a.send(notification("notifications/elicitation/complete", map[string]string{"elicitationId": e.ID()}, ""))
+		a.send(message.Notification("notifications/elicitation/complete", map[string]string{"elicitationId": e.ID()}, ""))
 	}
 }
 
@@ -119,11 +120,11 @@ func (a asker) LoginOf(err error) *auth.LoginRequiredError {
 
 // call makes a call of a tool, in the course of which the user may be asked.
 func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMessage) (*mcp.CallToolResult, error) {
-	c := pages.Call{Client: asker{j}, Tool: tool, Args: args, Scope: r.peer.view.path, State: str(r.params.state)}
+	c := pages.Call{Client: asker{j}, Tool: tool, Args: args, Scope: r.peer.view.path, State: message.String(r.params.State)}
 	if s := r.peer.session; s != nil {
 		c.Scope += " " + s.id
 	} else {
-		c.Round = r.params.state != nil || r.params.responses != nil
+		c.Round = r.params.State != nil || r.params.Responses != nil
 	}
 	return r.gateway.desk.Call(ctx, &c)
 }
@@ -186,11 +187,11 @@ func (r *request) withHelp(result json.RawMessage, err error) (json.RawMessage, 
 		return result, nil
 	case errors.As(err, new(*registry.ApprovalRequiredError)):
 		key = MetaApproval
-	case r.peer.revision == mcp.Revision20251125 && r.peer.can.url && !r.out.hasReader():
-		failed := failure(codeVisit, "the user has to log in at the server %s first", e.Login.Server)
-		failed.Data = marshal(map[string]any{"elicitations": []any{pages.Visit(r.asker(), e, "")}})
+	case r.peer.revision == mcp.Revision20251125 && r.peer.can.url && !r.out.HasReader():
+		failed := message.Failure(message.CodeVisit, "the user has to log in at the server %s first", e.Login.Server)
+		failed.Data = message.Marshal(map[string]any{"elicitations": []any{pages.Visit(r.asker(), e, "")}})
 		r.peer.session.awaitVisit(r.asker().LoginOf(err).Done, e.ID())
 		return nil, failed
 	}
-	return withMeta(withText(result, said), key, marshal(meta)), nil
+	return message.WithMeta(withText(result, said), key, message.Marshal(meta)), nil
 }

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 )
 
 // get opens the listening stream of a session, or resumes a stream that the client has lost. Without
@@ -45,13 +48,13 @@ func (x *exchange) get() {
 }
 
 // stream sends all that a stream has to the client, until it ends.
-func (x *exchange) stream(out *stream, from int) {
-	reader, ok := out.attach(from)
+func (x *exchange) stream(out *stream.Stream, from int) {
+	reader, ok := out.Attach(from)
 	if !ok {
 		writeText(x.w, http.StatusNotFound, "what follows the Last-Event-ID is not kept any more")
 		return
 	}
-	defer out.detach(reader)
+	defer out.Detach(reader)
 	e := x.events(out, reader)
 	tick := time.NewTicker(commentEvery)
 	defer tick.Stop()
@@ -60,7 +63,7 @@ func (x *exchange) stream(out *stream, from int) {
 			return
 		}
 		select {
-		case <-out.ready:
+		case <-out.Ready:
 		case <-tick.C:
 			if !x.stillAllowed() {
 				return
@@ -75,7 +78,7 @@ func (x *exchange) stream(out *stream, from int) {
 }
 
 // events begins a response of server-sent events with what a stream has.
-func (x *exchange) events(out *stream, reader int) *eventWriter {
+func (x *exchange) events(out *stream.Stream, reader int) *eventWriter {
 	h := x.w.Header()
 	h.Set("Content-Type", typeEvents)
 	h.Set("Cache-Control", "no-cache, no-transform")
@@ -86,7 +89,7 @@ func (x *exchange) events(out *stream, reader int) *eventWriter {
 // An eventWriter writes a stream as server-sent events. Only the goroutine of the HTTP request uses it.
 type eventWriter struct {
 	exchange *exchange
-	out      *stream
+	out      *stream.Stream
 	reader   int
 	begun    bool
 	failed   bool
@@ -96,38 +99,38 @@ type eventWriter struct {
 // drain writes what there is, and reports whether nothing more will come, or can be written.
 func (e *eventWriter) drain() bool {
 	for !e.failed {
-		m, number, ok, over := e.out.take(e.reader)
+		m, number, ok, over := e.out.Take(e.reader)
 		if !ok {
 			e.write(over)
 			return over || e.failed
 		}
-		if e.event(&m, number); len(e.buf) >= 64<<10 && e.out.hasMore() {
+		if e.event(&m, number); len(e.buf) >= 64<<10 && e.out.HasMore() {
 			e.write(false)
 		}
 	}
 	return true
 }
 
-func (e *eventWriter) event(m *message, number int) {
-	if e.out.id != "" {
-		e.text("id: " + e.out.id + "-" + strconv.Itoa(number) + "\n")
+func (e *eventWriter) event(m *message.Message, number int) {
+	if e.out.ID != "" {
+		e.text("id: " + e.out.ID + "-" + strconv.Itoa(number) + "\n")
 	}
 	e.text("data: ")
-	e.buf = append(m.appendTo(e.buf), "\n\n"...)
+	e.buf = append(m.AppendTo(e.buf), "\n\n"...)
 }
 
 // prime begins with an event without a message, by which the client can resume a stream that it
 // loses before there is one, and with the time after which it should try that. It is written with what comes next.
 func (e *eventWriter) prime() {
-	if e.out.id != "" {
-		e.text("id: " + e.out.id + "--1\nretry: 1000\ndata: \n\n")
+	if e.out.ID != "" {
+		e.text("id: " + e.out.ID + "--1\nretry: 1000\ndata: \n\n")
 	}
 }
 
 // text adds text to what is to be written.
 func (e *eventWriter) text(text string) {
 	if e.buf == nil {
-		e.buf = e.exchange.gateway.buffers.take()
+		e.buf = e.exchange.gateway.buffers.Take()
 	}
 	e.buf = append(e.buf, text...)
 }
@@ -156,7 +159,7 @@ func (e *eventWriter) write(last bool) {
 		err = e.exchange.control.Flush()
 	}
 	e.failed = err != nil
-	e.exchange.gateway.buffers.giveBack(e.buf, err)
+	e.exchange.gateway.buffers.GiveBack(e.buf, err)
 	e.buf = nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
 	"github.com/mcpbelt/mcpbelt/host/manage"
@@ -142,7 +143,7 @@ type Gateway struct {
 	opts    Options
 	seed    maphash.Seed // of the hashes of lists
 	full    *permit      // that of a caller without a grant
-	buffers buffers
+	buffers message.Buffers
 
 	drains  chan struct{} // closed by Shutdown and Close
 	spare   chan func()   // taken by goroutines that have nothing else to do

@@ -1,12 +1,13 @@
 package gateway
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -26,7 +27,7 @@ func (x *exchange) serveHandsAI(path string) {
 			return
 		}
 		all := listing.Join("tools", x.view.catalogue(ctx, p).tools, "", 0)
-		x.json(http.StatusOK, withoutNullID(response(nil, all, nil), nil))
+		x.json(http.StatusOK, message.WithoutNullID(message.Response(nil, all, nil), nil))
 		return
 	}
 	if x.r.Method != http.MethodPost {
@@ -37,7 +38,7 @@ func (x *exchange) serveHandsAI(path string) {
 	body, err := x.readBody()
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		x.fail(http.StatusRequestEntityTooLarge, nil, failure(codeInvalidRequest, "the message has more than %d bytes", large.Limit))
+		x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", large.Limit))
 		return
 	}
 	var m jsonscan.Message
@@ -45,22 +46,22 @@ func (x *exchange) serveHandsAI(path string) {
 		m, err = jsonscan.Scan(body)
 	}
 	if err != nil {
-		x.fail(http.StatusBadRequest, nil, failure(codeParse, "the message cannot be read"))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the message cannot be read"))
 		return
 	}
 	switch {
-	case checkMessage(&m) != nil || m.IsResponse():
-		x.fail(http.StatusBadRequest, validOr(m.ID), failure(codeInvalidRequest, "not a JSON-RPC request"))
+	case message.Check(&m) != nil || m.IsResponse():
+		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), message.Failure(message.CodeInvalidRequest, "not a JSON-RPC request"))
 		return
 	case m.Method != "tools/call":
-		x.fail(http.StatusNotFound, m.ID, failure(codeNoMethod, "method not found: %.100s", m.Method))
+		x.fail(http.StatusNotFound, m.ID, message.Failure(message.CodeNoMethod, "method not found: %.100s", m.Method))
 		return
 	case m.Params == nil:
-		x.fail(http.StatusBadRequest, m.ID, invalidParams("params is missing"))
+		x.fail(http.StatusBadRequest, m.ID, message.InvalidParams("params is missing"))
 		return
 	}
-	r := p.newRequest(&m, newStream(""))
-	r.params.task = nil
+	r := p.newRequest(&m, stream.New(""))
+	r.params.Task = nil
 	j, result, failed := r.serve(ctx)
 	if j != nil {
 		select {
@@ -71,14 +72,5 @@ func (x *exchange) serveHandsAI(path string) {
 		}
 		result, failed = j.result, j.err
 	}
-	x.json(http.StatusOK, withoutNullID(response(m.ID, result, failed), m.ID))
-}
-
-// withoutNullID leaves out the id of an answer to a message that has none.
-func withoutNullID(answer message, id json.RawMessage) message {
-	if id == nil {
-		const with, without = `{"jsonrpc":"2.0","id":null,`, `{"jsonrpc":"2.0",`
-		answer.head = append([]byte(without), answer.head[len(with):]...)
-	}
-	return answer
+	x.json(http.StatusOK, message.WithoutNullID(message.Response(m.ID, result, failed), m.ID))
 }

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
@@ -182,18 +184,18 @@ func (x *exchange) serve() {
 
 // fail answers with an error before, or instead of, a stream.
 func (x *exchange) fail(status int, id json.RawMessage, err *mcp.JSONRPCError) {
-	x.json(status, response(id, nil, err))
+	x.json(status, message.Response(id, nil, err))
 }
 
-func (x *exchange) json(status int, m message) {
-	body := m.appendTo(x.gateway.buffers.take())
+func (x *exchange) json(status int, m message.Message) {
+	body := m.AppendTo(x.gateway.buffers.Take())
 	x.w.Header().Set("Content-Type", typeJSON)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	_ = x.control.SetWriteDeadline(time.Now().Add(writeWithin))
 	x.w.WriteHeader(status)
 	_, err := x.w.Write(body)
-	x.gateway.buffers.giveBack(body, err)
+	x.gateway.buffers.GiveBack(body, err)
 }
 
 // accepts reports whether the client takes a response of the type.
@@ -232,27 +234,27 @@ func (x *exchange) post() {
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			x.fail(http.StatusRequestEntityTooLarge, nil, failure(codeInvalidRequest, "the message has more than %d bytes", large.Limit))
+			x.fail(http.StatusRequestEntityTooLarge, nil, message.Failure(message.CodeInvalidRequest, "the message has more than %d bytes", large.Limit))
 		} else {
 			writeText(x.w, http.StatusBadRequest, "the body cannot be read")
 		}
 		return
 	}
-	if isBatch(body) {
+	if message.IsBatch(body) {
 		x.batch(body)
 		return
 	}
 	m, err := jsonscan.Scan(body)
 	if err != nil {
-		x.fail(http.StatusBadRequest, nil, failure(codeParse, "the message cannot be read: %v", err))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeParse, "the message cannot be read: %v", err))
 		return
 	}
-	if failed := checkMessage(&m); failed != nil {
-		x.fail(http.StatusBadRequest, validOr(m.ID), failed)
+	if failed := message.Check(&m); failed != nil {
+		x.fail(http.StatusBadRequest, message.ValidOr(m.ID), failed)
 		return
 	}
 	revision := x.r.Header.Get(headerRevision)
-	if says := member(m.Params, "_meta", metaRevision); says != nil || revision >= mcp.Revision20260728 {
+	if says := message.Member(m.Params, "_meta", metaRevision); says != nil || revision >= mcp.Revision20260728 {
 		x.postModern(&m)
 		return
 	}
@@ -297,49 +299,14 @@ func (x *exchange) readBody() (body []byte, err error) {
 		_, err = io.ReadFull(limited, body)
 		return body, err
 	}
-	grows := bytes.NewBuffer(x.gateway.buffers.take())
+	grows := bytes.NewBuffer(x.gateway.buffers.Take())
 	grows.Grow(64 << 10)
 	_, err = grows.ReadFrom(limited)
-	if body = grows.Bytes(); len(body) <= mostBuffer {
+	if body = grows.Bytes(); len(body) <= message.MostBuffer {
 		body = bytes.Clone(body)
-		x.gateway.buffers.giveBack(grows.Bytes(), err)
+		x.gateway.buffers.GiveBack(grows.Bytes(), err)
 	}
 	return body, err
-}
-
-func isBatch(body []byte) bool {
-	for _, c := range body {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-		default:
-			return c == '['
-		}
-	}
-	return false
-}
-
-// checkMessage says what is wrong with a message that is JSON.
-func checkMessage(m *jsonscan.Message) *mcp.JSONRPCError {
-	switch {
-	case m.Version != "2.0":
-		return failure(codeInvalidRequest, `the member "jsonrpc" has to be "2.0"`)
-	case m.IsResponse():
-		return nil
-	case m.Method == "" || len(m.Method) > 256:
-		return failure(codeInvalidRequest, "the method is missing")
-	case m.ID != nil && !validID(m.ID):
-		return failure(codeInvalidRequest, "the id has to be a string or a number, of at most 1024 bytes")
-	case m.Params != nil && !isObject(m.Params):
-		return invalidParams("params is not an object")
-	}
-	return nil
-}
-
-func validOr(id json.RawMessage) json.RawMessage {
-	if validID(id) {
-		return id
-	}
-	return nil
 }
 
 // session returns the session that the request names. If there is none it answers and returns nil.
@@ -353,7 +320,7 @@ func (x *exchange) session() *clientSession {
 		id = x.r.URL.Query().Get("sessionId") // of revision 2024-11-05
 	}
 	if id == "" {
-		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "the Mcp-Session-Id field is missing: begin with initialize"))
 		return nil
 	}
 	g := x.gateway
@@ -361,7 +328,7 @@ func (x *exchange) session() *clientSession {
 	s := g.sessions[id]
 	g.mu.Unlock()
 	if s == nil || !s.peer.isOf(x.caller) || s.peer.view != x.view {
-		x.fail(http.StatusNotFound, nil, failure(-32001, "Session not found"))
+		x.fail(http.StatusNotFound, nil, message.Failure(-32001, "Session not found"))
 		return nil
 	}
 	s.may.Store(x.may)
@@ -379,15 +346,15 @@ func (x *exchange) peerOf(s *clientSession) *peer {
 }
 
 func unsupported(revision string) *mcp.JSONRPCError {
-	e := failure(codeRevision, "protocol revision %.50q is not supported", revision)
-	e.Data = marshal(map[string]any{"supported": allRevisions(), "requested": revision})
+	e := message.Failure(message.CodeRevision, "protocol revision %.50q is not supported", revision)
+	e.Data = message.Marshal(map[string]any{"supported": allRevisions(), "requested": revision})
 	return e
 }
 
 // initialize begins a session.
 func (x *exchange) initialize(m *jsonscan.Message) {
 	if m.ID == nil {
-		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "initialize is a request: the id is missing"))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "initialize is a request: the id is missing"))
 		return
 	}
 	p := x.newPeer(x.caller, m.Params).from(x.r)
@@ -399,19 +366,19 @@ func (x *exchange) initialize(m *jsonscan.Message) {
 		return
 	}
 	x.w.Header().Set(headerSession, s.id)
-	x.json(http.StatusOK, response(m.ID, x.initializeResult(s.peer.revision), nil))
+	x.json(http.StatusOK, message.Response(m.ID, x.initializeResult(s.peer.revision), nil))
 }
 
 // newSession adds a session. Posted is the stream of a client that has one connection.
-func (x *exchange) newSession(p *peer, posted *stream) (*clientSession, *mcp.JSONRPCError) {
+func (x *exchange) newSession(p *peer, posted *stream.Stream) (*clientSession, *mcp.JSONRPCError) {
 	g := x.gateway
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.draining || len(g.sessions) >= g.opts.MaxSessions {
-		return nil, failure(codeBusy, "the gateway has %d sessions, and takes no more", len(g.sessions))
+		return nil, message.Failure(message.CodeBusy, "the gateway has %d sessions, and takes no more", len(g.sessions))
 	}
 	if g.sessionOf.full(p.caller.User, g.opts.MaxSessions) {
-		return nil, failure(codeBusy, "the user has %d sessions, and may have no more", g.sessionOf[p.caller.User])
+		return nil, message.Failure(message.CodeBusy, "the user has %d sessions, and may have no more", g.sessionOf[p.caller.User])
 	}
 	s := newSession(newID(), p)
 	if posted != nil {
@@ -444,11 +411,11 @@ func (g *Gateway) endSession(id string) {
 
 // newPeer returns the client that made an initialize request.
 func (v shown) newPeer(caller *access.Caller, params json.RawMessage) *peer {
-	asked, _ := text(params, "protocolVersion")
+	asked, _ := message.Text(params, "protocolVersion")
 	return &peer{
 		shown: v, caller: caller, revision: agreedRevision(asked),
-		client: implementationOf(member(params, "clientInfo")),
-		can:    abilitiesOf(member(params, "capabilities")),
+		client: implementationOf(message.Member(params, "clientInfo")),
+		can:    abilitiesOf(message.Member(params, "capabilities")),
 	}
 }
 
@@ -477,14 +444,14 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 		return
 	}
 	defer s.leave(m.ID, under)
-	out := newStream(newID())
+	out := stream.New(newID())
 	if !x.accepts(typeEvents) {
 		out = s.listen() // what cannot be said in the answer
 	}
 	reader := 0
 	if x.accepts(typeEvents) {
-		reader, _ = out.attach(-1)
-		defer out.detach(reader)
+		reader, _ = out.Attach(-1)
+		defer out.Detach(reader)
 	}
 	r := x.peerOf(s).newRequest(m, out)
 	r.under = under
@@ -497,7 +464,7 @@ func (x *exchange) answer(s *clientSession, m *jsonscan.Message) {
 		x.w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	x.finish(r, x.open(r, reader), response(m.ID, result, failed), http.StatusOK)
+	x.finish(r, x.open(r, reader), message.Response(m.ID, result, failed), http.StatusOK)
 }
 
 // open begins the stream of an answer, if it is one: in revision 2025-11-25, where a client

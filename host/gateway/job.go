@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -36,9 +38,9 @@ type job struct {
 
 	weight int // of the result, as far as it counts in parkedJobs.bytes; guarded by that
 
-	mu        sync.Mutex // guards the following
-	out       *stream    // of the request that waits for the job; nil: none does
-	progress  *progress  // that this request wants; nil: none
+	mu        sync.Mutex     // guards the following
+	out       *stream.Stream // of the request that waits for the job; nil: none does
+	progress  *progress      // that this request wants; nil: none
 	questions []*question
 	numbered  int
 	state     string // the requestState that continues it; empty: none does
@@ -92,7 +94,7 @@ func (g *Gateway) start(ctx context.Context, r *request, name string, run func(c
 		g.weigh(j)
 	}
 	if !g.spawn(func() { end(run(ctx, j)) }) {
-		end(nil, failure(codeInternal, "the gateway is closed"))
+		end(nil, message.Failure(message.CodeInternal, "the gateway is closed"))
 	}
 	return j
 }
@@ -120,16 +122,16 @@ const ownState = "mcpbelt."
 // its name.
 func (r *request) same(other *request) bool {
 	a, b := &r.params, &other.params
-	return r.method == other.method && bytes.Equal(a.name, b.name) && bytes.Equal(a.uri, b.uri) && bytes.Equal(a.arguments, b.arguments)
+	return r.method == other.method && bytes.Equal(a.Name, b.Name) && bytes.Equal(a.URI, b.URI) && bytes.Equal(a.Arguments, b.Arguments)
 }
 
 // continued returns the job that a request of revision 2026-07-28 continues, with the responses to its
 // questions. Ok is false if it continues none.
 func (r *request) continued() (j *job, failed *mcp.JSONRPCError, ok bool) {
-	if r.params.state == nil || !r.peer.modern() {
+	if r.params.State == nil || !r.peer.modern() {
 		return nil, nil, false
 	}
-	state := str(r.params.state)
+	state := message.String(r.params.State)
 	id, ok := strings.CutPrefix(state, ownState)
 	if !ok {
 		return nil, nil, false // it is one of the server's
@@ -137,7 +139,7 @@ func (r *request) continued() (j *job, failed *mcp.JSONRPCError, ok bool) {
 	id, _, _ = strings.Cut(id, ".")
 	j = r.gateway.parked(r.peer, id)
 	if j == nil || !r.same(j.first) || !j.resume(state, r) {
-		return nil, invalidParams("params.requestState is not one of this call, was used, or has expired"), true
+		return nil, message.InvalidParams("params.requestState is not one of this call, was used, or has expired"), true
 	}
 	return j, nil, true
 }
@@ -173,7 +175,7 @@ func (j *job) attach(r *request) {
 }
 
 // detach says that the request waits no more.
-func (j *job) detach(out *stream) {
+func (j *job) detach(out *stream.Stream) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.out == out {
@@ -187,7 +189,7 @@ func (j *job) send(m json.RawMessage) {
 	out := j.out
 	j.mu.Unlock()
 	if out != nil {
-		out.put(m, true)
+		out.Put(m, true)
 	}
 }
 
@@ -205,7 +207,7 @@ func (j *job) sendLocked() {
 		if j.parked {
 			params = withRelatedTask(params, j.id)
 		}
-		j.out.put(notification(q.method, params, q.id), false)
+		j.out.Put(message.Notification(q.method, params, q.id), false)
 	}
 }
 
@@ -219,7 +221,7 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	q.id = j.id + "-" + strconv.Itoa(j.numbered)
 	if len(j.questions) >= maxQuestions || p.session != nil && !p.session.expect(q) {
 		j.mu.Unlock()
-		return nil, failure(codeBusy, "the client has too many questions to answer")
+		return nil, message.Failure(message.CodeBusy, "the client has too many questions to answer")
 	}
 	j.questions = append(j.questions, q)
 	j.sendLocked()
@@ -236,20 +238,20 @@ func (j *job) ask(ctx context.Context, method string, params json.RawMessage) (j
 	if p.session != nil {
 		over = p.session.ctx.Done()
 		if out != nil {
-			lost = out.lost()
+			lost = out.Lost()
 		}
 	}
 	select {
 	case a := <-q.answer:
 		return a.result, a.err
 	case <-ctx.Done():
-		return nil, failure(codeInternal, "the call has ended")
+		return nil, message.Failure(message.CodeInternal, "the call has ended")
 	case <-timer.C:
-		return nil, failure(codeInternal, "the client did not answer within %v", p.view.gateway.opts.InputWait)
+		return nil, message.Failure(message.CodeInternal, "the client did not answer within %v", p.view.gateway.opts.InputWait)
 	case <-lost:
 	case <-over:
 	}
-	return nil, failure(codeInternal, "the client is gone")
+	return nil, message.Failure(message.CodeInternal, "the client is gone")
 }
 
 // drop forgets a question.
@@ -276,7 +278,7 @@ func (j *job) needsInput() json.RawMessage {
 	}
 	j.state = ownState + j.id + "." + newID()
 	j.out = nil
-	return marshal(struct {
+	return message.Marshal(struct {
 		Type     string         `json:"resultType"`
 		Requests map[string]any `json:"inputRequests"`
 		State    string         `json:"requestState"`
@@ -298,7 +300,7 @@ func (j *job) requestsLocked() map[string]any {
 // answerLocked takes the responses of a client of revision 2026-07-28. Those to no open question are ignored.
 func (j *job) answerLocked(responses json.RawMessage) {
 	j.questions = slices.DeleteFunc(j.questions, func(q *question) bool {
-		a := member(responses, q.id)
+		a := message.Member(responses, q.id)
 		if q.sent = false; a != nil { // else it is asked again
 			q.answer <- answer{result: a}
 		}
@@ -316,6 +318,6 @@ func (j *job) resume(state string, r *request) bool {
 		return false
 	}
 	j.state, j.out, j.progress = "", r.out, p
-	j.answerLocked(r.params.responses)
+	j.answerLocked(r.params.Responses)
 	return true
 }

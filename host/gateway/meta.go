@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -63,10 +64,10 @@ func (m marks) mark(tool json.RawMessage, asked bool) json.RawMessage {
 
 // withMark returns a tool with a member in its _meta, unless that has one of the name.
 func withMark(tool json.RawMessage, key string, value []byte) json.RawMessage {
-	if member(tool, "_meta", key) != nil {
+	if message.Member(tool, "_meta", key) != nil {
 		return tool
 	}
-	return withMeta(tool, key, value)
+	return message.WithMeta(tool, key, value)
 }
 
 // ownTools returns the tools of the gateway itself, as the client's list has them. Tools are those that the

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/paramheader"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -18,7 +20,7 @@ import (
 func (x *exchange) postModern(m *jsonscan.Message) {
 	switch {
 	case m.IsResponse():
-		x.fail(http.StatusBadRequest, nil, failure(codeInvalidRequest, "revision %s has no requests of servers, so there is nothing to respond to", mcp.Revision20260728))
+		x.fail(http.StatusBadRequest, nil, message.Failure(message.CodeInvalidRequest, "revision %s has no requests of servers, so there is nothing to respond to", mcp.Revision20260728))
 		return
 	case m.ID == nil:
 		x.w.WriteHeader(http.StatusAccepted)
@@ -36,9 +38,9 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.fail(http.StatusBadRequest, m.ID, failed)
 		return
 	}
-	out := newStream("")
-	reader, _ := out.attach(-1)
-	defer out.detach(reader)
+	out := stream.New("")
+	reader, _ := out.Attach(-1)
+	defer out.Detach(reader)
 	if !x.accepts(typeEvents) {
 		reader = 0
 	}
@@ -56,15 +58,15 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.fail(statusOf(failed), m.ID, failed)
 		return
 	}
-	x.json(http.StatusOK, response(m.ID, result, nil))
+	x.json(http.StatusOK, message.Response(m.ID, result, nil))
 }
 
 // statusOf is the HTTP status of an error in revision 2026-07-28.
 func statusOf(err *mcp.JSONRPCError) int {
 	switch err.Code {
-	case codeNoMethod:
+	case message.CodeNoMethod:
 		return http.StatusNotFound
-	case codeInvalidParams, codeRevision, codeCapability, codeHeader:
+	case message.CodeInvalidParams, message.CodeRevision, message.CodeCapability, message.CodeHeader:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
@@ -72,48 +74,48 @@ func statusOf(err *mcp.JSONRPCError) int {
 
 // modernPeer returns the client as a request of revision 2026-07-28 describes it, and the request's
 // parameters.
-func (v shown) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, params, *mcp.JSONRPCError) {
-	params := paramsOf(m.Params)
+func (v shown) modernPeer(caller *access.Caller, m *jsonscan.Message) (*peer, message.Params, *mcp.JSONRPCError) {
+	params := message.ParamsOf(m.Params)
 	p := &peer{shown: v, caller: caller}
 	var capabilities, client json.RawMessage
-	if params.meta != nil {
-		for key, value := range jsonscan.Fields(params.meta) {
+	if params.Meta != nil {
+		for key, value := range jsonscan.Fields(params.Meta) {
 			switch string(key) {
 			case metaRevision:
-				p.revision = str(value)
+				p.revision = message.String(value)
 			case metaCapabilities:
 				capabilities = value
 			case metaClient:
 				client = value
 			case metaLevel:
-				p.level = mcp.LoggingLevel(str(value))
+				p.level = mcp.LoggingLevel(message.String(value))
 			}
 		}
 	}
 	switch {
 	case p.revision == "":
-		return p, params, invalidParams("params._meta lacks %s", metaRevision)
+		return p, params, message.InvalidParams("params._meta lacks %s", metaRevision)
 	case p.revision != mcp.Revision20260728:
 		return p, params, unsupported(p.revision)
-	case !isObject(capabilities):
-		return p, params, invalidParams("params._meta lacks %s, an object", metaCapabilities)
+	case !message.IsObject(capabilities):
+		return p, params, message.InvalidParams("params._meta lacks %s, an object", metaCapabilities)
 	case !isRound(&params):
-		return p, params, invalidParams("params.inputResponses has to be an object of objects, and params.requestState a string")
-	case client != nil && !isObject(client):
-		return p, params, invalidParams("%s in params._meta is not an object", metaClient)
+		return p, params, message.InvalidParams("params.inputResponses has to be an object of objects, and params.requestState a string")
+	case client != nil && !message.IsObject(client):
+		return p, params, message.InvalidParams("%s in params._meta is not an object", metaClient)
 	}
 	p.can, p.client = abilitiesOf(capabilities), implementationOf(client)
-	p.can.tasks = isObject(member(capabilities, "extensions", extensionTasks))
+	p.can.tasks = message.IsObject(message.Member(capabilities, "extensions", extensionTasks))
 	return p, params, nil
 }
 
 // isRound reports whether what continues a request is of the right kind.
-func isRound(p *params) bool {
-	if p.state != nil && p.state[0] != '"' || p.responses != nil && !isObject(p.responses) {
+func isRound(p *message.Params) bool {
+	if p.State != nil && p.State[0] != '"' || p.Responses != nil && !message.IsObject(p.Responses) {
 		return false
 	}
-	for _, value := range jsonscan.Fields(p.responses) {
-		if !isObject(value) {
+	for _, value := range jsonscan.Fields(p.Responses) {
+		if !message.IsObject(value) {
 			return false
 		}
 	}
@@ -122,43 +124,43 @@ func isRound(p *params) bool {
 
 // checkFields compares the header fields with the body: a proxy decides by the fields, so they must
 // not say something else.
-func (x *exchange) checkFields(method string, p *peer, params *params) *mcp.JSONRPCError {
+func (x *exchange) checkFields(method string, p *peer, params *message.Params) *mcp.JSONRPCError {
 	h := x.r.Header
 	switch got := h.Get(headerRevision); {
 	case got == "":
-		return failure(codeHeader, "the %s field is missing", headerRevision)
+		return message.Failure(message.CodeHeader, "the %s field is missing", headerRevision)
 	case p.revision == "":
 		return nil // which is another mistake
 	case got != p.revision:
-		return failure(codeHeader, "the %s field is not the revision in _meta", headerRevision)
+		return message.Failure(message.CodeHeader, "the %s field is not the revision in _meta", headerRevision)
 	}
 	switch got := h.Get(headerMethod); {
 	case got == "":
-		return failure(codeHeader, "the %s field is missing", headerMethod)
+		return message.Failure(message.CodeHeader, "the %s field is missing", headerMethod)
 	case got != method:
-		return failure(codeHeader, "the %s field is not the method of the message", headerMethod)
+		return message.Failure(message.CodeHeader, "the %s field is not the method of the message", headerMethod)
 	}
 	var name json.RawMessage
 	switch method {
 	case "tools/call", "prompts/get":
-		name = params.name
+		name = params.Name
 	case "resources/read":
-		name = params.uri
+		name = params.URI
 	case "tasks/get", "tasks/update", "tasks/cancel":
-		name = params.taskID
+		name = params.TaskID
 	default:
 		return nil
 	}
 	got, ok := paramheader.Decode(h.Get(headerName))
 	switch {
 	case h.Get(headerName) == "":
-		return failure(codeHeader, "the %s field is missing", headerName)
-	case !ok || got != str(name):
-		return failure(codeHeader, "the %s field is not the name in the message", headerName)
+		return message.Failure(message.CodeHeader, "the %s field is missing", headerName)
+	case !ok || got != message.String(name):
+		return message.Failure(message.CodeHeader, "the %s field is not the name in the message", headerName)
 	case method != "tools/call":
 		return nil
 	}
-	return x.checkArguments(p, got, params.arguments)
+	return x.checkArguments(p, got, params.Arguments)
 }
 
 // checkArguments compares the header fields that a tool's schema wants with the arguments.
@@ -171,9 +173,9 @@ func (x *exchange) checkArguments(p *peer, tool string, args json.RawMessage) *m
 		sent := len(x.r.Header.Values(h.Field)) > 0
 		switch {
 		case given != sent:
-			return failure(codeHeader, "the %s field has to be there if, and only if, the argument %s is", h.Field, strings.Join(h.Path, "."))
+			return message.Failure(message.CodeHeader, "the %s field has to be there if, and only if, the argument %s is", h.Field, strings.Join(h.Path, "."))
 		case given && (!ok || got != want):
-			return failure(codeHeader, "the %s field is not the argument %s", h.Field, strings.Join(h.Path, "."))
+			return message.Failure(message.CodeHeader, "the %s field is not the argument %s", h.Field, strings.Join(h.Path, "."))
 		}
 	}
 	return nil
@@ -185,14 +187,14 @@ func (x *exchange) listen(r *request, reader int) {
 		writeText(x.w, http.StatusNotAcceptable, "accept text/event-stream")
 		return
 	}
-	if !isObject(member(r.params.all, "notifications")) {
-		x.fail(http.StatusBadRequest, r.id, invalidParams("params.notifications is missing"))
+	if !message.IsObject(message.Member(r.params.All, "notifications")) {
+		x.fail(http.StatusBadRequest, r.id, message.InvalidParams("params.notifications is missing"))
 		return
 	}
 	spawned := x.gateway.spawn(func() {
 		result, failed := r.subscriptions(x.r.Context())
-		r.out.answer(response(r.id, result, failed))
-		r.out.end()
+		r.out.Answer(message.Response(r.id, result, failed))
+		r.out.End()
 	})
 	if spawned {
 		x.stream(r.out, -1)

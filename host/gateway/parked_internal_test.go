@@ -3,10 +3,10 @@ package gateway
 import (
 	"encoding/json"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 )
 
 // A job belongs to user and credential, and without a user its credential bounds it.
@@ -84,150 +84,25 @@ func TestParkedBounds(t *testing.T) {
 	}
 }
 
-// What is taken by a reader that has left is there for the next, and what was never taken is not lost.
-func TestStreamResumes(t *testing.T) {
-	s := newStream("x")
-	first, _ := s.attach(-1)
-	for _, m := range []string{"0", "1", "2"} {
-		s.put(json.RawMessage(m), false)
-	}
-	take := func(reader int) string {
-		var all string
-		for {
-			m, _, ok, _ := s.take(reader)
-			if !ok {
-				return all
-			}
-			all += string(m.head)
-		}
-	}
-	if got := take(first); got != "012" {
-		t.Errorf("got %q, want 012", got)
-	}
-	lost := s.lost()
-	second, ok := s.attach(0) // in the place of the first
-	if !ok {
-		t.Fatal("got no place in the stream, want one")
-	}
-	if got := take(first); got != "" {
-		t.Errorf("got %q for the first reader, want nothing", got)
-	}
-	if got := take(second); got != "012" {
-		t.Errorf("got %q, want 012", got)
-	}
-	if s.lost() != lost {
-		t.Errorf("got another channel for a reader in the place of another, want the same")
-	}
-	s.detach(second)
-	s.put(json.RawMessage("3"), false)
-	if got := take(second); got != "" {
-		t.Errorf("got %q for a reader that left, want nothing", got)
-	}
-	third, _ := s.attach(-1)
-	if got := take(third); got != "3" {
-		t.Errorf("got %q, want 3", got)
-	}
-	if _, ok := s.attach(5); ok {
-		t.Errorf("got a place behind the end, want none")
-	}
-	s.detach(third)
-	s.detach(third)
-}
-
-// A stream is lost when no reader has come for a while, whenever that is asked.
-func TestStreamLost(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		id    string
-		left  time.Duration // before it is asked; negative: no reader was there
-		again time.Duration // after which a reader comes; 0: none does
-		want  time.Duration // after which it is lost; 0: it is not
-	}{
-		{"no reader was there", "x", -1, 0, time.Nanosecond},
-		{"the reader left", "x", 0, 0, resumeWithin},
-		{"the reader left before", "x", 2 * time.Second, 0, resumeWithin - 2*time.Second},
-		{"the reader left long ago", "x", time.Minute, 0, time.Nanosecond},
-		{"the reader cannot come back", "", 0, 0, time.Nanosecond},
-		{"the reader comes back", "x", 0, time.Second, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newStream(test.id)
-				if test.left >= 0 {
-					reader, _ := s.attach(-1)
-					s.detach(reader)
-					time.Sleep(test.left)
-				}
-				lost := s.lost()
-				isLost := func() bool {
-					synctest.Wait()
-					select {
-					case <-lost:
-						return true
-					default:
-						return false
-					}
-				}
-				switch {
-				case test.again > 0:
-					time.Sleep(test.again)
-					s.attach(-1)
-					time.Sleep(time.Hour)
-					if isLost() {
-						t.Error("got a lost stream, want one with a reader")
-					}
-				default:
-					time.Sleep(test.want - time.Nanosecond)
-					if test.want > time.Nanosecond && isLost() {
-						t.Errorf("got a lost stream before %v, want it then", test.want)
-					}
-					time.Sleep(time.Nanosecond)
-					if !isLost() {
-						t.Errorf("got a stream that is not lost after %v, want it lost", test.want)
-					}
-				}
-			})
-		})
-	}
-}
-
-// Notifications that wait are bounded, answers are not lost.
-func TestStreamDrops(t *testing.T) {
-	s := newStream("")
-	for range 3 * keptEvents {
-		s.put(json.RawMessage("1"), true)
-	}
-	s.put(json.RawMessage("2"), false)
-	if got := len(s.events); got != keptEvents+1 {
-		t.Errorf("got %d messages, want %d", got, keptEvents+1)
-	}
-	s = newStream("")
-	for range 3 {
-		s.put(make(json.RawMessage, keptBytes), true)
-	}
-	if got := len(s.events); got != 1 {
-		t.Errorf("got %d messages, want 1", got)
-	}
-}
-
 // A session keeps few streams to resume, and little in them.
 func TestAnswersKept(t *testing.T) {
 	s := &clientSession{}
+	const keptBytes = 1 << 20 // by one stream
 	for range 10 * maxAnswers {
-		out := newStream(newID())
-		out.put(make(json.RawMessage, keptBytes), false)
-		out.end()
+		out := stream.New(newID())
+		out.Put(make(json.RawMessage, keptBytes), false)
+		out.End()
 		s.keep(out)
 	}
 	size := 0
 	for _, out := range s.answers {
-		size += out.size()
+		size += out.Size()
 	}
 	if size > maxAnswerBytes+keptBytes {
 		t.Errorf("got %d bytes kept, want at most %d", size, maxAnswerBytes+keptBytes)
 	}
 	for range 10 * maxAnswers {
-		s.keep(newStream(newID()))
+		s.keep(stream.New(newID()))
 	}
 	if got := len(s.answers); got != maxAnswers {
 		t.Errorf("got %d streams kept, want %d", got, maxAnswers)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -50,15 +51,15 @@ type abilities struct{ form, url, sampling, samplingTools, roots, tasks bool }
 // abilitiesOf reads the capabilities of a client.
 func abilitiesOf(caps json.RawMessage) abilities {
 	var a abilities
-	if elicitation := member(caps, "elicitation"); isObject(elicitation) {
-		a.url = member(elicitation, "url") != nil
-		a.form = member(elicitation, "form") != nil || !a.url // before there were two, it meant forms
+	if elicitation := message.Member(caps, "elicitation"); message.IsObject(elicitation) {
+		a.url = message.Member(elicitation, "url") != nil
+		a.form = message.Member(elicitation, "form") != nil || !a.url // before there were two, it meant forms
 	}
-	if sampling := member(caps, "sampling"); isObject(sampling) {
+	if sampling := message.Member(caps, "sampling"); message.IsObject(sampling) {
 		a.sampling = true
-		a.samplingTools = member(sampling, "tools") != nil
+		a.samplingTools = message.Member(sampling, "tools") != nil
 	}
-	a.roots = isObject(member(caps, "roots"))
+	a.roots = message.IsObject(message.Member(caps, "roots"))
 	return a
 }
 
@@ -67,9 +68,9 @@ func abilitiesOf(caps json.RawMessage) abilities {
 func (a abilities) lacks(requests json.RawMessage) map[string]any {
 	lacks := map[string]any{}
 	for _, r := range jsonscan.Fields(requests) {
-		switch method, _ := text(r, "method"); method {
+		switch method, _ := message.Text(r, "method"); method {
 		case "elicitation/create":
-			if mode, _ := text(r, "params", "mode"); mode == "url" && !a.url {
+			if mode, _ := message.Text(r, "params", "mode"); mode == "url" && !a.url {
 				lacks["elicitation"] = map[string]any{"url": struct{}{}}
 			} else if mode != "url" && !a.form {
 				lacks["elicitation"] = map[string]any{"form": struct{}{}}
@@ -93,8 +94,8 @@ func (a abilities) lacks(requests json.RawMessage) map[string]any {
 // implementationOf reads how a client calls itself. Text of an untrusted party.
 func implementationOf(info json.RawMessage) mcp.Implementation {
 	var impl mcp.Implementation
-	impl.Name, _ = text(info, "name")
-	impl.Version, _ = text(info, "version")
+	impl.Name, _ = message.Text(info, "name")
+	impl.Version, _ = message.Text(info, "version")
 	const most = 200 // bytes: they are kept as long as the session
 	impl.Name = strings.Clone(impl.Name[:min(len(impl.Name), most)])
 	impl.Version = strings.Clone(impl.Version[:min(len(impl.Version), most)])

@@ -4,61 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
 	"github.com/mcpbelt/mcpbelt/internal/glob"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// A filter is a part of the belt. The zero filter is all of it.
-type filter struct {
-	servers, tools []*glob.Pattern
-	readOnly       bool
-}
-
-// newFilter returns the filter of a profile, or a grant.
-func newFilter(servers, tools []string, readOnly bool) (f filter, err error) {
-	f.readOnly = readOnly
-	if f.servers, err = compile(servers); err == nil {
-		f.tools, err = compile(tools)
-	}
-	return f, err
-}
-
-// compile compiles the patterns of a profile, or a grant.
-func compile(patterns []string) ([]*glob.Pattern, error) {
-	var all []*glob.Pattern
-	for _, text := range patterns {
-		p, err := glob.Compile(text)
-		if err != nil {
-			return nil, fmt.Errorf("the pattern %.100q %w", text, err)
-		}
-		all = append(all, p)
-	}
-	return all, nil
-}
-
-// fits reports whether a name fits one of the patterns, or there are none.
-func fits(patterns []*glob.Pattern, name string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p *glob.Pattern) bool { return p.Match(name) })
-}
-
-// isPart reports whether the filter has not all tools.
-func (f *filter) isPart() bool { return len(f.servers)+len(f.tools) > 0 || f.readOnly }
-
-// hasServer reports whether the filter has something of the server; of the program's own
-// tools if the name is empty.
-func (f *filter) hasServer(name string) bool { return fits(f.servers, name) }
-
-func (f *filter) hasTool(d *registry.Definition) bool {
-	return f.hasServer(d.Origin.Server) && fits(f.tools, d.Name) && (!f.readOnly || d.Hints().ReadOnly)
-}
-
 // A permit is a grant, with its patterns compiled. It does not change.
 type permit struct {
-	filter
+	filter.Filter
 	key      string // equal for equal grants
 	profiles []*glob.Pattern
 }
@@ -80,8 +36,8 @@ func (g *Gateway) permitOf(grant *access.Grant) (*permit, error) {
 	}
 	m = &permit{key: key}
 	var err error
-	if m.filter, err = newFilter(grant.Servers, grant.Tools, grant.ReadOnly); err == nil {
-		m.profiles, err = compile(grant.Profiles)
+	if m.Filter, err = filter.New(grant.Servers, grant.Tools, grant.ReadOnly); err == nil {
+		m.profiles, err = filter.Compile(grant.Profiles)
 	}
 	if err != nil {
 		return nil, err
@@ -99,11 +55,11 @@ func (g *Gateway) permitOf(grant *access.Grant) (*permit, error) {
 func (m *permit) reaches(v *view) bool {
 	switch {
 	case v.name != "":
-		return fits(m.profiles, v.name)
+		return filter.Fits(m.profiles, v.name)
 	case len(m.profiles) > 0:
 		return false
 	}
-	return v.server == "" || m.hasServer(v.server)
+	return v.server == "" || m.HasServer(v.server)
 }
 
 // A shown is what the clients of one view that have equal grants see.
@@ -114,17 +70,17 @@ type shown struct {
 
 // hasServer reports whether something of the server is shown; of the program's own tools if the name is
 // empty.
-func (s shown) hasServer(name string) bool { return s.view.hasServer(name) && s.may.hasServer(name) }
+func (s shown) hasServer(name string) bool { return s.view.hasServer(name) && s.may.HasServer(name) }
 
 // hasAllServers reports whether no server is left out.
 func (s shown) hasAllServers() bool {
-	return s.server == "" && len(s.servers) == 0 && len(s.may.servers) == 0
+	return s.server == "" && s.filter.HasAllServers() && s.may.HasAllServers()
 }
 
 // sees reports whether the tool is shown, or would be if it were not hidden. Hidden tools, which find and
 // call the tools of all of the belt, are there where all of it is.
 func (s shown) sees(d *registry.Definition) bool {
-	return s.view.hasTool(d) && s.may.hasTool(d) && !(s.may.isPart() && s.gateway.isHidden(d))
+	return s.view.hasTool(d) && s.may.HasTool(d) && !(s.may.IsPart() && s.gateway.isHidden(d))
 }
 
 // authenticate returns who makes a request, and what they may.

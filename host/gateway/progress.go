@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -23,8 +24,8 @@ type progress struct {
 
 // progress returns what reports the progress of a job to a request, or nil if the client gave no token.
 func (r *request) progress(j *job) *progress {
-	token := member(r.params.meta, "progressToken")
-	if !validID(token) {
+	token := message.Member(r.params.Meta, "progressToken")
+	if !message.ValidID(token) {
 		return nil
 	}
 	return &progress{token: token, every: r.gateway.opts.Heartbeat, job: j, silent: time.Now()}
@@ -55,11 +56,11 @@ func (p *progress) beat(now time.Time) time.Duration {
 	return p.every
 }
 
-func (p *progress) send(value, total float64, message string) {
-	p.job.send(notification("notifications/progress", struct {
+func (p *progress) send(value, total float64, said string) {
+	p.job.send(message.Notification("notifications/progress", struct {
 		Token    json.RawMessage `json:"progressToken"`
 		Progress float64         `json:"progress"`
 		Total    float64         `json:"total,omitempty"`
 		Message  string          `json:"message,omitempty"`
-	}{p.token, value, total, message}, ""))
+	}{p.token, value, total, said}, ""))
 }

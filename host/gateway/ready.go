@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 )
 
 // serveReady answers whether all servers of the view are of use, with the stage of each. A lazy server
@@ -34,5 +35,5 @@ func (v shown) serveReady(w http.ResponseWriter, known bool) {
 	if known {
 		answer["servers"] = stages
 	}
-	_, _ = w.Write(marshal(answer))
+	_, _ = w.Write(message.Marshal(answer))
 }

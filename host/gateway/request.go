@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -19,14 +21,14 @@ type request struct {
 	peer    *peer
 	id      json.RawMessage // as the client wrote it
 	method  string
-	params  params
-	out     *stream  // for messages about the request
-	under   *running // by which it can be withdrawn; nil: it ends with the client's connection alone
+	params  message.Params
+	out     *stream.Stream // for messages about the request
+	under   *running       // by which it can be withdrawn; nil: it ends with the client's connection alone
 }
 
 // newRequest returns a request of a peer.
-func (p *peer) newRequest(m *jsonscan.Message, out *stream) *request {
-	return &request{gateway: p.view.gateway, peer: p, id: m.ID, method: m.Method, params: paramsOf(m.Params), out: out}
+func (p *peer) newRequest(m *jsonscan.Message, out *stream.Stream) *request {
+	return &request{gateway: p.view.gateway, peer: p, id: m.ID, method: m.Method, params: message.ParamsOf(m.Params), out: out}
 }
 
 // serve answers a request. A job is returned in place of an answer for what may take long.
@@ -51,7 +53,7 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	case method == "resources/read" && f.Resources:
 		return r.readResource(ctx)
 	case method == "tools/list":
-		cursor := str(r.params.cursor)
+		cursor := message.String(r.params.Cursor)
 		result, err = v.listTools(ctx, r.peer, cursor)
 		result = r.cacheable(result)
 	case method == "resources/list" && f.Resources, method == "resources/templates/list" && f.Resources, method == "prompts/list" && f.Prompts:
@@ -64,7 +66,7 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 	case strings.HasPrefix(method, "tasks/"):
 		return r.serveTask()
 	case r.peer.modern():
-		err = failure(codeNoMethod, "method not found: %.100s", method)
+		err = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
 	case method == "ping":
 		result = json.RawMessage(emptyResult)
 	case method == "logging/setLevel" && f.Logging:
@@ -77,7 +79,7 @@ func (r *request) serve(ctx context.Context) (*job, json.RawMessage, *mcp.JSONRP
 		err = r.unsubscribe()
 		result = json.RawMessage(emptyResult)
 	default:
-		err = failure(codeNoMethod, "method not found: %.100s", method)
+		err = message.Failure(message.CodeNoMethod, "method not found: %.100s", method)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -90,28 +92,28 @@ const emptyResult = `{}`
 
 // complete2026 says that a result is complete, where revision 2026-07-28 wants that said.
 func (r *request) complete2026(result json.RawMessage) json.RawMessage {
-	if !r.peer.modern() || result == nil || bytes.Contains(result, []byte(`"resultType"`)) && member(result, "resultType") != nil {
+	if !r.peer.modern() || result == nil || bytes.Contains(result, []byte(`"resultType"`)) && message.Member(result, "resultType") != nil {
 		return result
 	}
-	return addMember(result, "resultType", []byte(`"complete"`))
+	return message.AddMember(result, "resultType", []byte(`"complete"`))
 }
 
 // cacheable says how long the result of a list may be kept, in revision 2026-07-28. Lists of users
 // may differ, and change at any time, which a client hears of by a subscription.
 func (r *request) cacheable(result json.RawMessage) json.RawMessage {
-	if result == nil || !r.peer.modern() || member(result, "ttlMs") != nil {
+	if result == nil || !r.peer.modern() || message.Member(result, "ttlMs") != nil {
 		return result
 	}
-	return addMember(addMember(result, "cacheScope", []byte(`"private"`)), "ttlMs", []byte("1000"))
+	return message.AddMember(message.AddMember(result, "cacheScope", []byte(`"private"`)), "ttlMs", []byte("1000"))
 }
 
 // meta returns the members of _meta that are not between the client and the gateway.
 func (r *request) meta() mcp.Meta {
 	var meta mcp.Meta
-	if r.params.meta == nil {
+	if r.params.Meta == nil {
 		return nil
 	}
-	for key, value := range jsonscan.Fields(r.params.meta) {
+	for key, value := range jsonscan.Fields(r.params.Meta) {
 		switch string(key) {
 		case "progressToken", metaRevision, metaClient, metaCapabilities, metaSubscription, metaTask:
 			continue
@@ -131,26 +133,26 @@ func (r *request) input() *mcp.InputRound {
 	if !r.peer.modern() {
 		return nil
 	}
-	round := &mcp.InputRound{Responses: r.params.responses, State: r.params.state}
+	round := &mcp.InputRound{Responses: r.params.Responses, State: r.params.State}
 	caps := map[string]json.RawMessage{}
-	for key, value := range jsonscan.Fields(member(r.params.meta, metaCapabilities)) {
+	for key, value := range jsonscan.Fields(message.Member(r.params.Meta, metaCapabilities)) {
 		switch string(key) {
 		case "elicitation", "sampling", "roots":
 			caps[string(key)] = value
 		}
 	}
-	round.Capabilities = marshal(caps)
+	round.Capabilities = message.Marshal(caps)
 	return round
 }
 
 // inputRequired is the answer to a request for which a server of revision 2026-07-28 needs input.
 func (r *request) inputRequired(needs *mcp.InputRequiredError) (json.RawMessage, *mcp.JSONRPCError) {
 	if lacks := r.peer.can.lacks(needs.Requests); lacks != nil {
-		failed := failure(codeCapability, "the server needs input that the client does not declare to be able to give")
-		failed.Data = marshal(map[string]any{"requiredCapabilities": lacks})
+		failed := message.Failure(message.CodeCapability, "the server needs input that the client does not declare to be able to give")
+		failed.Data = message.Marshal(map[string]any{"requiredCapabilities": lacks})
 		return nil, failed
 	}
-	return marshal(struct {
+	return message.Marshal(struct {
 		Type     string          `json:"resultType"`
 		Requests json.RawMessage `json:"inputRequests"`
 		State    json.RawMessage `json:"requestState,omitempty"`
@@ -192,7 +194,7 @@ func capabilities(f features, revision string) map[string]any {
 // discover answers server/discover.
 func (r *request) discover(f features) json.RawMessage {
 	impl, instructions := r.peer.identity()
-	return r.cacheable(marshal(struct {
+	return r.cacheable(message.Marshal(struct {
 		Versions     []string       `json:"supportedVersions"`
 		Capabilities map[string]any `json:"capabilities"`
 		Server       any            `json:"serverInfo"`
@@ -218,7 +220,7 @@ const (
 // initializeResult answers an initialize request.
 func (v shown) initializeResult(revision string) json.RawMessage {
 	impl, instructions := v.identity()
-	return marshal(struct {
+	return message.Marshal(struct {
 		Version      string         `json:"protocolVersion"`
 		Capabilities map[string]any `json:"capabilities"`
 		Server       any            `json:"serverInfo"`
@@ -236,10 +238,10 @@ func agreedRevision(asked string) string {
 
 // setLevel answers logging/setLevel.
 func (r *request) setLevel(ctx context.Context) *mcp.JSONRPCError {
-	level, _ := text(r.params.all, "level")
+	level, _ := message.Text(r.params.All, "level")
 	l := mcp.LoggingLevel(level)
 	if severity(l) == 0 {
-		return invalidParams("no such level: %.50q", level)
+		return message.InvalidParams("no such level: %.50q", level)
 	}
 	r.peer.session.setLevel(l)
 	r.gateway.wantLevel(ctx, r.peer.hasServer)

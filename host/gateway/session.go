@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -36,16 +38,16 @@ type clientSession struct {
 	peer   *peer
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-	posted *stream                // with all that is said to the client, where it is one connection; else nil
+	posted *stream.Stream         // with all that is said to the client, where it is one connection; else nil
 	calls  *sync.WaitGroup        // requests under way of one that is HTTP with SSE; else nil
 	may    atomic.Pointer[permit] // what its caller may, by the last request
 
 	mu         sync.Mutex // guards the following; the zero maps are nil, as most sessions are idle
 	used       time.Time
-	listening  *stream // the client's listening stream; nil: it has not opened one
+	listening  *stream.Stream // the client's listening stream; nil: it has not opened one
 	underWay   map[string]*running
 	questions  map[string]*question
-	answers    []*stream
+	answers    []*stream.Stream
 	subscribed map[string]context.CancelFunc
 	visits     int // that awaitVisit waits for
 	level      mcp.LoggingLevel
@@ -92,9 +94,9 @@ func (s *clientSession) end() {
 	for _, cancel := range s.subscribed {
 		cancels = append(cancels, cancel)
 	}
-	for _, out := range []*stream{s.listening, s.posted} {
+	for _, out := range []*stream.Stream{s.listening, s.posted} {
 		if out != nil {
-			out.end()
+			out.End()
 		}
 	}
 	s.answers = nil
@@ -112,7 +114,7 @@ func (s *clientSession) endListening() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.listening != nil {
-		s.listening.end()
+		s.listening.End()
 	}
 }
 
@@ -120,8 +122,8 @@ func (s *clientSession) endListening() {
 func (s *clientSession) idleSince(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, out := range []*stream{s.listening, s.posted} {
-		if out != nil && out.hasReader() {
+	for _, out := range []*stream.Stream{s.listening, s.posted} {
+		if out != nil && out.HasReader() {
 			return 0
 		}
 	}
@@ -130,7 +132,7 @@ func (s *clientSession) idleSince(now time.Time) time.Duration {
 			return 0
 		}
 	}
-	if slices.ContainsFunc(s.answers, (*stream).hasReader) {
+	if slices.ContainsFunc(s.answers, (*stream.Stream).HasReader) {
 		return 0
 	}
 	return now.Sub(s.used)
@@ -152,11 +154,11 @@ func (s *clientSession) enter(id json.RawMessage) (*running, *mcp.JSONRPCError) 
 	s.used = time.Now()
 	switch {
 	case s.ended:
-		return nil, failure(codeInvalidRequest, "the session has ended")
+		return nil, message.Failure(message.CodeInvalidRequest, "the session has ended")
 	case len(s.underWay) >= maxUnderWay:
-		return nil, failure(codeBusy, "more than %d requests of the session are under way", maxUnderWay)
+		return nil, message.Failure(message.CodeBusy, "more than %d requests of the session are under way", maxUnderWay)
 	case s.underWay[string(id)] != nil:
-		return nil, failure(codeInvalidRequest, "a request with the id %.100s is under way", id)
+		return nil, message.Failure(message.CodeInvalidRequest, "a request with the id %.100s is under way", id)
 	case s.underWay == nil:
 		s.underWay = map[string]*running{}
 	}
@@ -180,7 +182,7 @@ func (s *clientSession) leave(id json.RawMessage, r *running) {
 // cancelled cancels the request that a notification names.
 func (s *clientSession) cancelled(params json.RawMessage) {
 	s.mu.Lock()
-	r := s.underWay[string(member(params, "requestId"))]
+	r := s.underWay[string(message.Member(params, "requestId"))]
 	s.mu.Unlock()
 	if r != nil {
 		r.withdraw()
@@ -225,9 +227,9 @@ func (s *clientSession) answered(m *jsonscan.Message) {
 		q.answer <- answer{result: slices.Clone(m.Result)}
 		return
 	}
-	refused := failure(codeInternal, "the client failed")
+	refused := message.Failure(message.CodeInternal, "the client failed")
 	if json.Unmarshal(m.Error, refused) != nil || refused.Message == "" {
-		refused = failure(codeInternal, "the client failed")
+		refused = message.Failure(message.CodeInternal, "the client failed")
 	}
 	q.answer <- answer{err: refused}
 }
@@ -249,7 +251,7 @@ func (s *clientSession) awaitVisit(completed <-chan struct{}, id string) {
 		defer timer.Stop()
 		select {
 		case <-completed:
-			s.notify(notification("notifications/elicitation/complete", map[string]string{"elicitationId": id}, ""))
+			s.notify(message.Notification("notifications/elicitation/complete", map[string]string{"elicitationId": id}, ""))
 		case <-timer.C:
 		case <-s.ctx.Done():
 		}
@@ -267,44 +269,44 @@ func (s *clientSession) notify(m json.RawMessage) {
 		return
 	}
 	if s.posted != nil {
-		s.posted.put(m, true)
+		s.posted.Put(m, true)
 		return
 	}
 	if s.listening == nil {
-		s.listening = newStream("0")
+		s.listening = stream.New("0")
 	}
-	s.listening.put(m, true)
+	s.listening.Put(m, true)
 }
 
 // listen returns the listening stream. One that has ended is replaced.
-func (s *clientSession) listen() *stream {
+func (s *clientSession) listen() *stream.Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = time.Now()
-	if s.listening == nil || s.listening.isOver() {
-		s.listening = newStream("0")
+	if s.listening == nil || s.listening.IsOver() {
+		s.listening = stream.New("0")
 	}
 	if s.ended {
-		s.listening.end()
+		s.listening.End()
 	}
 	return s.listening
 }
 
 // resumable returns a stream of the session by its id, or nil.
-func (s *clientSession) resumable(id string) *stream {
+func (s *clientSession) resumable(id string) *stream.Stream {
 	if id == "0" {
 		return s.listen()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.IndexFunc(s.answers, func(a *stream) bool { return a.id == id }); i >= 0 {
+	if i := slices.IndexFunc(s.answers, func(a *stream.Stream) bool { return a.ID == id }); i >= 0 {
 		return s.answers[i]
 	}
 	return nil
 }
 
 // keep keeps the stream of an answer for a client that resumes it. The oldest are forgotten.
-func (s *clientSession) keep(out *stream) {
+func (s *clientSession) keep(out *stream.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.Contains(s.answers, out) {
@@ -312,11 +314,11 @@ func (s *clientSession) keep(out *stream) {
 	}
 	size := 0
 	for _, a := range s.answers {
-		size += a.size()
+		size += a.Size()
 	}
 	for len(s.answers) >= maxAnswers || len(s.answers) > 0 && size > maxAnswerBytes {
-		i := max(0, slices.IndexFunc(s.answers, (*stream).isOver))
-		size -= s.answers[i].size()
+		i := max(0, slices.IndexFunc(s.answers, (*stream.Stream).IsOver))
+		size -= s.answers[i].Size()
 		s.answers = slices.Delete(s.answers, i, i+1)
 	}
 	s.answers = append(s.answers, out)

@@ -5,20 +5,22 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
 // serveSSE serves the HTTP with SSE of revision 2024-11-05: all answers come on one stream, whose first
 // event says where to post.
 func (x *exchange) serveSSE() {
-	s, failed := x.newSession(&peer{shown: x.shown, caller: x.caller, asked: x.asked}, newStream(""))
+	s, failed := x.newSession(&peer{shown: x.shown, caller: x.caller, asked: x.asked}, stream.New(""))
 	if failed != nil {
 		writeText(x.w, http.StatusServiceUnavailable, failed.Message)
 		return
 	}
-	reader, _ := s.posted.attach(-1)
+	reader, _ := s.posted.Attach(-1)
 	defer x.gateway.endSession(s.id)
-	defer s.posted.detach(reader)
+	defer s.posted.Detach(reader)
 	e := x.events(s.posted, reader)
 	e.text("event: endpoint\ndata: " + x.r.URL.EscapedPath() + "?sessionId=" + url.QueryEscape(s.id) + "\n\n")
 	e.write(false)
@@ -27,7 +29,7 @@ func (x *exchange) serveSSE() {
 	drains := x.gateway.drains
 	for !e.drain() {
 		select {
-		case <-s.posted.ready:
+		case <-s.posted.Ready:
 		case <-tick.C:
 			if !x.stillAllowed() {
 				return
@@ -37,7 +39,7 @@ func (x *exchange) serveSSE() {
 			return
 		case <-drains: // no further request comes
 			drains = nil
-			x.gateway.spawn(func() { s.calls.Wait(); s.posted.end() })
+			x.gateway.spawn(func() { s.calls.Wait(); s.posted.End() })
 		}
 	}
 }
@@ -45,9 +47,9 @@ func (x *exchange) serveSSE() {
 // postSSE takes a message of a client whose answers come on one stream.
 func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 	request := m.ID != nil && !m.IsResponse()
-	if request && s.posted.isFull() {
+	if request && s.posted.IsFull() {
 		x.w.Header().Set("Retry-After", "1")
-		x.fail(http.StatusServiceUnavailable, m.ID, failure(codeBusy, "the client has to read the answers that wait for it"))
+		x.fail(http.StatusServiceUnavailable, m.ID, message.Failure(message.CodeBusy, "the client has to read the answers that wait for it"))
 		return
 	}
 	begun := s.peer.revision != ""
@@ -59,9 +61,9 @@ func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 	case m.Method == "initialize" && !begun:
 		x.beginSSE(s, m)
 	case m.Method == "initialize":
-		s.posted.answer(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")))
+		s.posted.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "the session has begun")))
 	case !begun:
-		s.posted.answer(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")))
+		s.posted.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "begin with initialize")))
 	default:
 		x.handleSSE(s, m)
 	}
@@ -86,7 +88,7 @@ func (x *exchange) beginSSE(waited *clientSession, m *jsonscan.Message) {
 		return
 	}
 	waited.cancel()
-	s.posted.answer(response(m.ID, x.initializeResult(s.peer.revision), nil))
+	s.posted.Answer(message.Response(m.ID, x.initializeResult(s.peer.revision), nil))
 }
 
 // handleSSE answers a request, which Shutdown waits for.
@@ -95,7 +97,7 @@ func (x *exchange) handleSSE(s *clientSession, m *jsonscan.Message) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.draining {
-		s.posted.answer(response(m.ID, nil, failure(codeBusy, "the gateway is shutting down")))
+		s.posted.Answer(message.Response(m.ID, nil, message.Failure(message.CodeBusy, "the gateway is shutting down")))
 		return
 	}
 	s.calls.Add(1)

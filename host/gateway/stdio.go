@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
@@ -46,12 +47,12 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer g.end("")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &pipe{shown: shown{v, g.full}, asked: asked, out: newStream(""), room: make(chan struct{}, 1), under: map[string]*running{}}
-	reader, _ := c.out.attach(-1)
-	defer c.out.detach(reader)
+	c := &pipe{shown: shown{v, g.full}, asked: asked, out: stream.New(""), room: make(chan struct{}, 1), under: map[string]*running{}}
+	reader, _ := c.out.Attach(-1)
+	defer c.out.Detach(reader)
 	read := make(chan error, 1)
 	lines := make(chan []byte)
-	go readLines(in, g.opts.MaxMessage, lines, read, ctx.Done())
+	go message.ReadLines(in, g.opts.MaxMessage, lines, read, ctx.Done())
 	written := make(chan error, 1)
 	go func() {
 		defer close(written)
@@ -60,7 +61,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer func() {
 		c.close()
 		c.work.Wait()
-		c.out.end()
+		c.out.End()
 		select {
 		case <-written:
 		case <-ctx.Done(): // the client may never read the rest
@@ -69,7 +70,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	}()
 	for {
 		next := lines
-		if c.out.isFull() {
+		if c.out.IsFull() {
 			next = nil // the client has to read first
 		}
 		select {
@@ -90,49 +91,11 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	}
 }
 
-// readLines reads the messages of a client. It ends when in does.
-func readLines(in io.Reader, most int64, lines chan<- []byte, ended chan<- error, over <-chan struct{}) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
-		line, err := readLine(r, most)
-		if len(line) > 0 {
-			select {
-			case lines <- line:
-			case <-over:
-				return
-			}
-		}
-		if err != nil {
-			if err == io.EOF {
-				err = nil
-			}
-			ended <- err
-			return
-		}
-	}
-}
-
-// readLine reads a line. In the place of one that is too long stands a byte that is no JSON.
-func readLine(r *bufio.Reader, most int64) (line []byte, err error) {
-	long := false
-	for {
-		part, err := r.ReadSlice('\n')
-		if long = long || int64(len(line)+len(part)) > most; long {
-			line = []byte{0}
-		} else {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
-
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {
 	shown
 	asked   string // the mode that the path names, or none
-	out     *stream
+	out     *stream.Stream
 	room    chan struct{}  // capacity 1: something was written
 	session *clientSession // after initialize
 	work    sync.WaitGroup
@@ -144,11 +107,11 @@ type pipe struct {
 // write writes what the gateway has to say, until the stream ends.
 func (c *pipe) write(out io.Writer, reader int) error {
 	var buf []byte
-	for range c.out.ready {
+	for range c.out.Ready {
 		for {
-			m, _, ok, over := c.out.take(reader)
+			m, _, ok, over := c.out.Take(reader)
 			if ok {
-				if buf = append(m.appendTo(buf), '\n'); len(buf) < 64<<10 {
+				if buf = append(m.AppendTo(buf), '\n'); len(buf) < 64<<10 {
 					continue
 				}
 			}
@@ -201,16 +164,16 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	}
 	m, err := jsonscan.Scan(line)
 	if err != nil {
-		c.out.answer(response(nil, nil, failure(codeParse, "the message cannot be read: %v", err)))
+		c.out.Answer(message.Response(nil, nil, message.Failure(message.CodeParse, "the message cannot be read: %v", err)))
 		return
 	}
-	if failed := checkMessage(&m); failed != nil {
+	if failed := message.Check(&m); failed != nil {
 		if !m.IsResponse() {
-			c.out.answer(response(validOr(m.ID), nil, failed))
+			c.out.Answer(message.Response(message.ValidOr(m.ID), nil, failed))
 		}
 		return
 	}
-	modern := member(m.Params, "_meta", metaRevision) != nil
+	modern := message.Member(m.Params, "_meta", metaRevision) != nil
 	switch {
 	case m.IsResponse():
 		if c.session != nil {
@@ -223,11 +186,11 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 	case m.Method == "initialize":
 		c.initialize(&m)
 	case c.session == nil && m.Method == "ping":
-		c.out.answer(response(m.ID, json.RawMessage(emptyResult), nil))
+		c.out.Answer(message.Response(m.ID, json.RawMessage(emptyResult), nil))
 	case c.session == nil && m.Method == "server/discover":
-		c.out.answer(response(m.ID, nil, invalidParams("params._meta lacks %s", metaRevision)))
+		c.out.Answer(message.Response(m.ID, nil, message.InvalidParams("params._meta lacks %s", metaRevision)))
 	case c.session == nil:
-		c.out.answer(response(m.ID, nil, failure(codeInvalidRequest, "begin with initialize")))
+		c.out.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "begin with initialize")))
 	default:
 		s := c.session
 		c.work.Go(func() { s.handle(ctx, s.peer, &m, c.out) })
@@ -237,7 +200,7 @@ func (c *pipe) take(ctx context.Context, line []byte) {
 // initialize begins the session of the connection.
 func (c *pipe) initialize(m *jsonscan.Message) {
 	if c.session != nil {
-		c.out.answer(response(m.ID, nil, failure(codeInvalidRequest, "the session has begun")))
+		c.out.Answer(message.Response(m.ID, nil, message.Failure(message.CodeInvalidRequest, "the session has begun")))
 		return
 	}
 	p := c.newPeer(&access.Caller{}, m.Params)
@@ -248,7 +211,7 @@ func (c *pipe) initialize(m *jsonscan.Message) {
 	c.gateway.mu.Lock()
 	c.gateway.sessions[s.id] = s
 	c.gateway.mu.Unlock()
-	c.out.answer(response(m.ID, c.initializeResult(s.peer.revision), nil))
+	c.out.Answer(message.Response(m.ID, c.initializeResult(s.peer.revision), nil))
 }
 
 // noted takes a notification.
@@ -258,7 +221,7 @@ func (c *pipe) noted(m *jsonscan.Message) {
 	}
 	if m.Method == "notifications/cancelled" {
 		c.mu.Lock()
-		r := c.under[string(member(m.Params, "requestId"))]
+		r := c.under[string(message.Member(m.Params, "requestId"))]
 		c.mu.Unlock()
 		if r != nil {
 			r.withdraw()
@@ -277,15 +240,15 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 	switch {
 	case failed != nil:
 	case c.under[string(m.ID)] != nil:
-		failed = failure(codeInvalidRequest, "a request with the id %.100s is under way", m.ID)
+		failed = message.Failure(message.CodeInvalidRequest, "a request with the id %.100s is under way", m.ID)
 	case len(c.under) >= maxUnderWay:
-		failed = failure(codeBusy, "more than %d requests are under way", maxUnderWay)
+		failed = message.Failure(message.CodeBusy, "more than %d requests are under way", maxUnderWay)
 	default:
 		c.under[string(m.ID)] = under
 	}
 	c.mu.Unlock()
 	if failed != nil {
-		c.out.answer(response(m.ID, nil, failed))
+		c.out.Answer(message.Response(m.ID, nil, failed))
 		return
 	}
 	r := &request{gateway: c.gateway, peer: p, id: m.ID, method: m.Method, params: params, out: c.out, under: under}
@@ -303,6 +266,6 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 		defer cancel()
 		defer context.AfterFunc(under.ctx, cancel)()
 		result, failed := r.subscriptions(ctx)
-		c.out.answer(response(r.id, result, failed))
+		c.out.Answer(message.Response(r.id, result, failed))
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -15,9 +17,9 @@ const maxURI = 8 << 10
 
 // subscribe answers resources/subscribe.
 func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
-	address := str(r.params.uri)
+	address := message.String(r.params.URI)
 	if address == "" || len(address) > maxURI {
-		return invalidParams("params.uri is missing, or has more than %d bytes", maxURI)
+		return message.InvalidParams("params.uri is missing, or has more than %d bytes", maxURI)
 	}
 	server, uri, failed := r.locate(ctx, address)
 	if failed != nil {
@@ -34,7 +36,7 @@ func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 	case len(s.subscribed) >= maxSubscribed:
 		s.mu.Unlock()
 		cancel()
-		return failure(codeBusy, "the session has %d subscriptions", maxSubscribed)
+		return message.Failure(message.CodeBusy, "the session has %d subscriptions", maxSubscribed)
 	case s.subscribed == nil:
 		s.subscribed = map[string]context.CancelFunc{}
 	}
@@ -44,7 +46,7 @@ func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 		if !s.shown().hasServer(server) {
 			return // it is not one of theirs any more
 		}
-		s.notify(notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
+		s.notify(message.Notification("notifications/resources/updated", map[string]string{"uri": changed}, ""))
 	})
 	var err error
 	select {
@@ -61,7 +63,7 @@ func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
 
 // unsubscribe answers resources/unsubscribe.
 func (r *request) unsubscribe() *mcp.JSONRPCError {
-	address := str(r.params.uri)
+	address := message.String(r.params.URI)
 	s := r.peer.session
 	s.mu.Lock()
 	cancel := s.subscribed[address]
@@ -115,24 +117,24 @@ type listener struct {
 	peer  *peer
 	id    json.RawMessage
 	lists map[string]bool
-	out   *stream
+	out   *stream.Stream
 }
 
 // subscriptions serves subscriptions/listen: the stream of the request has what the client wants to
 // hear, until ctx ends or the gateway shuts down. It returns the answer.
 func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSONRPCError) {
-	wanted := member(r.params.all, "notifications")
-	if !isObject(wanted) {
-		return nil, invalidParams("params.notifications is missing")
+	wanted := message.Member(r.params.All, "notifications")
+	if !message.IsObject(wanted) {
+		return nil, message.InvalidParams("params.notifications is missing")
 	}
-	if member(wanted, "taskIds") != nil && !r.peer.can.tasks {
+	if message.Member(wanted, "taskIds") != nil && !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}
 	g, v := r.gateway, r.peer.shown
 	f := v.features()
 	l := &listener{peer: r.peer, id: r.id, lists: map[string]bool{}, out: r.out}
 	for key, offered := range map[string]bool{"toolsListChanged": true, "promptsListChanged": f.Prompts, "resourcesListChanged": f.Resources} {
-		if offered && string(member(wanted, key)) == "true" {
+		if offered && string(message.Member(wanted, key)) == "true" {
 			l.lists[key] = true
 		}
 	}
@@ -140,7 +142,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	var uris []string
 	tried := 0
 	if f.Subscribe {
-		for item := range jsonscan.Elements(member(wanted, "resourceSubscriptions")) {
+		for item := range jsonscan.Elements(message.Member(wanted, "resourceSubscriptions")) {
 			address, _ := jsonscan.String(item)
 			if tried++; tried > maxSubscribed {
 				break
@@ -167,7 +169,7 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 	if uris != nil {
 		allowed["resourceSubscriptions"] = uris
 	}
-	l.out.put(l.message("notifications/subscriptions/acknowledged", map[string]any{"notifications": allowed}), false)
+	l.out.Put(l.message("notifications/subscriptions/acknowledged", map[string]any{"notifications": allowed}), false)
 	if len(allowed) > 0 {
 		g.mu.Lock()
 		g.listeners[l] = struct{}{}
@@ -180,11 +182,11 @@ func (r *request) subscriptions(ctx context.Context) (json.RawMessage, *mcp.JSON
 		delete(g.listeners, l)
 		g.mu.Unlock()
 	}
-	return marshal(map[string]any{"resultType": "complete", "_meta": map[string]json.RawMessage{metaSubscription: l.id}}), nil
+	return message.Marshal(map[string]any{"resultType": "complete", "_meta": map[string]json.RawMessage{metaSubscription: l.id}}), nil
 }
 
 func (l *listener) send(method string, params map[string]any) {
-	l.out.put(l.message(method, params), true)
+	l.out.Put(l.message(method, params), true)
 }
 
 // message returns a notification that says which request it belongs to.
@@ -193,5 +195,5 @@ func (l *listener) message(method string, params map[string]any) json.RawMessage
 	for key, value := range params {
 		with[key] = value
 	}
-	return notification(method, with, "")
+	return message.Notification(method, with, "")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -21,15 +22,15 @@ const maxTaskTTL = 24 * time.Hour
 func (r *request) beginTask(j *job, task json.RawMessage) (json.RawMessage, *mcp.JSONRPCError) {
 	keep := resultKept
 	var ms float64
-	if ttl := member(task, "ttl"); ttl != nil && json.Unmarshal(ttl, &ms) == nil && ms > 0 {
+	if ttl := message.Member(task, "ttl"); ttl != nil && json.Unmarshal(ttl, &ms) == nil && ms > 0 {
 		keep = min(time.Duration(min(ms, 1e9))*time.Millisecond, maxTaskTTL)
 	}
 	j.detach(r.out)
 	if !r.gateway.park(j, keep) {
 		j.cancel()
-		return nil, failure(codeBusy, "too many tasks")
+		return nil, message.Failure(message.CodeBusy, "too many tasks")
 	}
-	return marshal(map[string]any{"task": j.task()}), nil
+	return message.Marshal(map[string]any{"task": j.task()}), nil
 }
 
 // statusLocked returns how far the job is, as a task, and since when.
@@ -41,7 +42,7 @@ func (j *job) statusLocked() (status string, since time.Time) {
 	switch {
 	case j.cancelled:
 		return "cancelled", since
-	case !j.ended.IsZero() && (j.err != nil || !j.peer.modern() && string(member(j.result, "isError")) == "true"):
+	case !j.ended.IsZero() && (j.err != nil || !j.peer.modern() && string(message.Member(j.result, "isError")) == "true"):
 		return "failed", since
 	case !j.ended.IsZero():
 		return "completed", since
@@ -98,9 +99,9 @@ func (j *job) modernTask(isNew bool) json.RawMessage {
 	case status == "completed":
 		t.Result = j.result
 	case status == "failed":
-		t.Error = errorJSON(j.err)
+		t.Error = message.ErrorJSON(j.err)
 	}
-	return marshal(t)
+	return message.Marshal(t)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
@@ -112,30 +113,30 @@ func (r *request) serveTask() (*job, json.RawMessage, *mcp.JSONRPCError) {
 		return nil, result, err
 	}
 	if r.peer.revision != mcp.Revision20251125 {
-		return nil, nil, failure(codeNoMethod, "method not found: %.100s", r.method)
+		return nil, nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
 	}
 	if r.method == "tasks/list" {
 		return nil, r.listTasks(), nil
 	}
-	id := str(r.params.taskID)
+	id := message.String(r.params.TaskID)
 	j := r.gateway.parked(r.peer, id)
 	if j == nil {
-		return nil, nil, invalidParams("no task of yours has this id")
+		return nil, nil, message.InvalidParams("no task of yours has this id")
 	}
 	switch r.method {
 	case "tasks/get":
-		return nil, marshal(j.task()), nil
+		return nil, message.Marshal(j.task()), nil
 	case "tasks/result":
 		j.attach(r)
 		return j, nil, nil
 	case "tasks/cancel":
 		if j.isDone() {
-			return nil, nil, invalidParams("the task has ended")
+			return nil, nil, message.InvalidParams("the task has ended")
 		}
 		j.cancelTask()
-		return nil, marshal(j.task()), nil
+		return nil, message.Marshal(j.task()), nil
 	}
-	return nil, nil, failure(codeNoMethod, "method not found: %.100s", r.method)
+	return nil, nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
 }
 
 // cancelTask cancels the job if it has not ended.
@@ -155,20 +156,20 @@ func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
 	switch r.method {
 	case "tasks/get", "tasks/update", "tasks/cancel":
 	default:
-		return nil, failure(codeNoMethod, "method not found: %.100s", r.method)
+		return nil, message.Failure(message.CodeNoMethod, "method not found: %.100s", r.method)
 	}
 	if !r.peer.can.tasks {
 		return nil, lacksTasks()
 	}
-	j := r.gateway.parked(r.peer, str(r.params.taskID))
+	j := r.gateway.parked(r.peer, message.String(r.params.TaskID))
 	switch {
 	case j == nil:
-		return nil, invalidParams("no task of yours has this id")
+		return nil, message.InvalidParams("no task of yours has this id")
 	case r.method == "tasks/get":
 		return j.modernTask(false), nil
 	case r.method == "tasks/update":
 		j.mu.Lock()
-		j.answerLocked(r.params.responses)
+		j.answerLocked(r.params.Responses)
 		j.mu.Unlock()
 	default:
 		j.cancelTask()
@@ -178,8 +179,8 @@ func (r *request) serveModernTask() (json.RawMessage, *mcp.JSONRPCError) {
 
 // lacksTasks is the answer to a request about tasks of a client that does not declare them.
 func lacksTasks() *mcp.JSONRPCError {
-	failed := failure(codeCapability, "the client does not declare the extension %s", extensionTasks)
-	failed.Data = marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{extensionTasks: struct{}{}}}})
+	failed := message.Failure(message.CodeCapability, "the client does not declare the extension %s", extensionTasks)
+	failed.Data = message.Marshal(map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{extensionTasks: struct{}{}}}})
 	return failed
 }
 
@@ -198,14 +199,14 @@ func (r *request) listTasks() json.RawMessage {
 	for _, j := range mine {
 		tasks = append(tasks, j.task())
 	}
-	return marshal(map[string]any{"tasks": tasks})
+	return message.Marshal(map[string]any{"tasks": tasks})
 }
 
 // withRelatedTask says in _meta which task params, or a result, belong to.
 func withRelatedTask(object json.RawMessage, id string) json.RawMessage {
-	meta := member(object, "_meta")
-	if !isObject(meta) {
+	meta := message.Member(object, "_meta")
+	if !message.IsObject(meta) {
 		meta = json.RawMessage(`{}`)
 	}
-	return withMember(object, "_meta", withMember(meta, metaTask, marshal(map[string]string{"taskId": id})))
+	return message.WithMember(object, "_meta", message.WithMember(meta, metaTask, message.Marshal(map[string]string{"taskId": id})))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -22,7 +23,7 @@ type view struct {
 	server  string // whose own names it has; empty: those of the registry
 	name    string // of the profile; empty: it is none
 	profile Profile
-	filter
+	filter  filter.Filter
 
 	mu    sync.Mutex // guards the following
 	lists catalogues
@@ -34,7 +35,7 @@ func (g *Gateway) makeViews(profiles map[string]Profile) error {
 	for name, p := range profiles {
 		v := &view{gateway: g, path: "/p/" + name, name: name, profile: p}
 		var err error
-		if v.filter, err = newFilter(p.Servers, p.Tools, p.ReadOnly); err != nil {
+		if v.filter, err = filter.New(p.Servers, p.Tools, p.ReadOnly); err != nil {
 			return fmt.Errorf("gateway: profile %q: %w", name, err)
 		}
 		g.views[v.path] = v
@@ -96,16 +97,16 @@ func (v *view) hasServer(name string) bool {
 	if v.server != "" {
 		return name == v.server
 	}
-	return v.filter.hasServer(name)
+	return v.filter.HasServer(name)
 }
 
 // hasTool reports whether the view shows the tool, or would if that were not hidden. A part of the belt has no hidden
 // tools: those find and call the tools of all of it.
 func (v *view) hasTool(d *registry.Definition) bool {
-	if v.isPart() && v.gateway.isHidden(d) {
+	if v.filter.IsPart() && v.gateway.isHidden(d) {
 		return false
 	}
-	return v.hasServer(d.Origin.Server) && v.filter.hasTool(d)
+	return v.hasServer(d.Origin.Server) && v.filter.HasTool(d)
 }
 
 // isHidden reports whether a tool of the program is one that [registry.Registry.AddHidden] added.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -107,7 +108,7 @@ func (g *Gateway) watchServers() {
 }
 
 // isWholeServer reports whether all tools of one server are shown.
-func (v shown) isWholeServer() bool { return v.server != "" && !v.may.isPart() }
+func (v shown) isWholeServer() bool { return v.server != "" && !v.may.IsPart() }
 
 // anyOf reports whether one of the servers that are set is shown.
 func (v shown) anyOf(servers map[string]bool) bool {
@@ -134,7 +135,7 @@ func (g *Gateway) notify(method, wanted string, changed func(shown) bool) {
 		}
 		return is
 	}
-	m := notification(method, nil, "")
+	m := message.Notification(method, nil, "")
 	for _, s := range sessions {
 		if s.peer.hears(wanted) && told(s.shown()) {
 			s.notify(m)

@@ -95,10 +95,13 @@ var house = []room{
 	{path: "internal/wildtest", floor: 3, wing: what, kit: true},
 	{path: "host/gateway", floor: 5, wing: joint},
 	{path: "host/gateway/internal/clients", floor: 0, wing: hall},
+	{path: "host/gateway/internal/filter", floor: 5, wing: joint},
 	{path: "host/gateway/internal/listing", floor: 0, wing: hall},
+	{path: "host/gateway/internal/message", floor: 2, wing: hall},
 	{path: "host/gateway/internal/modes", floor: 0, wing: hall},
 	{path: "host/gateway/internal/metatools", floor: 5, wing: joint},
 	{path: "host/gateway/internal/pages", floor: 5, wing: joint},
+	{path: "host/gateway/internal/stream", floor: 3, wing: hall},
 	{path: "host/admin", floor: 5, wing: joint},
 	{path: "sqlstore", floor: 5, wing: joint},
 

@@ -1,9 +1,11 @@
-package gateway
+package stream
 
 import (
 	"encoding/json"
 	"sync"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 )
 
 const (
@@ -18,15 +20,15 @@ const (
 	resumeWithin = 5 * time.Second
 )
 
-// A stream holds messages for a client: those about one request, or those of its session. A
+// A Stream holds messages for a client: those about one request, or those of its session. A
 // goroutine that has the client's ear takes them out. In revisions with sessions what was taken is
 // kept for a while, for a client that has lost it and resumes.
-type stream struct {
-	id    string        // of a stream that can be resumed; empty: it cannot
-	ready chan struct{} // capacity 1: there is something to take, or nothing more will come
+type Stream struct {
+	ID    string        // of a stream that can be resumed; empty: it cannot
+	Ready chan struct{} // capacity 1: there is something to take, or nothing more will come
 
 	mu      sync.Mutex // guards the following
-	events  []message
+	events  []message.Message
 	first   int // the number of events[0]
 	next    int // the number of the next to take
 	bytes   int // of events
@@ -39,17 +41,18 @@ type stream struct {
 	timer   *time.Timer   // that closes gone; nil while a reader is present
 }
 
-func newStream(id string) *stream {
-	return &stream{id: id, ready: make(chan struct{}, 1)}
+// New returns an empty stream. One with an id can be resumed.
+func New(id string) *Stream {
+	return &Stream{ID: id, Ready: make(chan struct{}, 1)}
 }
 
-// put adds a message. One that may be missed is dropped if too many wait.
-func (s *stream) put(m json.RawMessage, missable bool) { s.add(message{head: m}, missable) }
+// Put adds a message. One that may be missed is dropped if too many wait.
+func (s *Stream) Put(m json.RawMessage, missable bool) { s.add(message.Whole(m), missable) }
 
-// answer adds the answer to a request.
-func (s *stream) answer(m message) { s.add(m, false) }
+// Answer adds the answer to a request.
+func (s *Stream) Answer(m message.Message) { s.add(m, false) }
 
-func (s *stream) add(m message, missable bool) {
+func (s *Stream) add(m message.Message, missable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.first + len(s.events) - s.next
@@ -58,46 +61,46 @@ func (s *stream) add(m message, missable bool) {
 		return
 	}
 	s.events = append(s.events, m)
-	s.bytes += m.size()
+	s.bytes += m.Size()
 	s.trim()
 	s.signal()
 }
 
 // trim forgets what was taken and is too old to be asked for again.
-func (s *stream) trim() {
-	for len(s.events) > 0 && s.first < s.next && (s.id == "" || len(s.events) > keptEvents || s.bytes > keptBytes) {
-		s.bytes -= s.events[0].size()
-		s.events[0] = message{}
+func (s *Stream) trim() {
+	for len(s.events) > 0 && s.first < s.next && (s.ID == "" || len(s.events) > keptEvents || s.bytes > keptBytes) {
+		s.bytes -= s.events[0].Size()
+		s.events[0] = message.Message{}
 		s.events = s.events[1:]
 		s.first++
 	}
 }
 
-func (s *stream) signal() {
+func (s *Stream) signal() {
 	select {
-	case s.ready <- struct{}{}:
+	case s.Ready <- struct{}{}:
 	default:
 	}
 }
 
-// end says that nothing more will come.
-func (s *stream) end() {
+// End says that nothing more will come.
+func (s *Stream) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 	s.signal()
 }
 
-// take returns the next message and its number, for the given reader. Ok is false if there is none now;
+// Take returns the next message and its number, for the given reader. Ok is false if there is none now;
 // over says that none will come, or that the reader was detached, or another has taken its place.
-func (s *stream) take(reader int) (m message, number int, ok, over bool) {
+func (s *Stream) Take(reader int) (m message.Message, number int, ok, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if reader != s.readers || !s.present {
-		return message{}, 0, false, true
+		return message.Message{}, 0, false, true
 	}
 	if s.next == s.first+len(s.events) {
-		return message{}, 0, false, s.ended
+		return message.Message{}, 0, false, s.ended
 	}
 	m, number = s.events[s.next-s.first], s.next
 	s.next++
@@ -105,9 +108,9 @@ func (s *stream) take(reader int) (m message, number int, ok, over bool) {
 	return m, number, true, false
 }
 
-// attach makes the caller the reader of the stream, from the message of the given number on, or
+// Attach makes the caller the reader of the stream, from the message of the given number on, or
 // behind what was taken last if that is negative. It reports false if that message is not kept any more.
-func (s *stream) attach(from int) (reader int, ok bool) {
+func (s *Stream) Attach(from int) (reader int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if from >= 0 {
@@ -125,8 +128,8 @@ func (s *stream) attach(from int) (reader int, ok bool) {
 	return s.readers, true
 }
 
-// detach ends a reader's time, unless another has come.
-func (s *stream) detach(reader int) {
+// Detach ends a reader's time, unless another has come.
+func (s *Stream) Detach(reader int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if reader != s.readers || !s.present {
@@ -137,53 +140,53 @@ func (s *stream) detach(reader int) {
 }
 
 // expect has gone closed if no reader comes in time.
-func (s *stream) expect() {
+func (s *Stream) expect() {
 	if gone := s.gone; gone != nil {
 		wait := time.Until(s.left.Add(resumeWithin))
-		if s.id == "" {
+		if s.ID == "" {
 			wait = 0 // it cannot come back
 		}
 		s.timer = time.AfterFunc(wait, func() { close(gone) })
 	}
 }
 
-// isFull reports whether so much waits for the client that it should take that first.
-func (s *stream) isFull() bool {
+// IsFull reports whether so much waits for the client that it should take that first.
+func (s *Stream) IsFull() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.id == "" && s.bytes >= maxWaiting
+	return s.ID == "" && s.bytes >= maxWaiting
 }
 
-// size returns how many bytes the stream holds.
-func (s *stream) size() int {
+// Size returns how many bytes the stream holds.
+func (s *Stream) Size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes
 }
 
-// hasReader reports whether a client reads the stream.
-func (s *stream) hasReader() bool {
+// HasReader reports whether a client reads the stream.
+func (s *Stream) HasReader() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.present
 }
 
-// hasMore reports whether there is something to take.
-func (s *stream) hasMore() bool {
+// HasMore reports whether there is something to take.
+func (s *Stream) HasMore() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.next < s.first+len(s.events)
 }
 
-// isOver reports whether the stream has ended and all of it was taken.
-func (s *stream) isOver() bool {
+// IsOver reports whether the stream has ended and all of it was taken.
+func (s *Stream) IsOver() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended && s.next == s.first+len(s.events)
 }
 
-// lost returns a channel that is closed when the client has been away for too long.
-func (s *stream) lost() <-chan struct{} {
+// Lost returns a channel that is closed when the client has been away for too long.
+func (s *Stream) Lost() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone == nil {

@@ -1,0 +1,58 @@
+package message_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// An answer is one line, whatever line breaks its result has, and has an id if the message had one.
+func TestResponse(t *testing.T) {
+	busy := message.Failure(message.CodeBusy, "%d are too many", 2)
+	for _, c := range []struct {
+		id, result string
+		err        *mcp.JSONRPCError
+		want       string
+	}{
+		{`7`, "{\"a\":\r\n1}", nil, `{"jsonrpc":"2.0","id":7,"result":{"a":  1}}`},
+		{`"x"`, ``, busy, `{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"2 are too many"}}`},
+		{``, `{}`, nil, `{"jsonrpc":"2.0","result":{}}`},
+	} {
+		var id json.RawMessage
+		if c.id != "" {
+			id = json.RawMessage(c.id)
+		}
+		m := message.WithoutNullID(message.Response(id, json.RawMessage(c.result), c.err), id)
+		if got := string(m.AppendTo(nil)); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+// The other values of an object keep their bytes.
+func TestObject(t *testing.T) {
+	one := func(f func(json.RawMessage, string, []byte) json.RawMessage) func(json.RawMessage) json.RawMessage {
+		return func(object json.RawMessage) json.RawMessage { return f(object, "k", []byte("1")) }
+	}
+	for _, c := range []struct {
+		name         string
+		change       func(json.RawMessage) json.RawMessage
+		object, want string
+	}{
+		{"with a member", one(message.WithMember), `{"a": 1.0, "k" : [2] , "b":"é"}`, `{"a": 1.0, "k" : 1 , "b":"é"}`},
+		{"with a new member", one(message.WithMember), `{"a": 1.0}`, `{"k":1,"a": 1.0}`},
+		{"with the only member", one(message.AddMember), ` { } `, `{"k":1 } `},
+		{"with a member of an array", one(message.AddMember), `[1]`, `[1]`},
+		{"with new meta", one(message.WithMeta), `{"a":1}`, `{"_meta":{"k":1},"a":1}`},
+		{"with meta", one(message.WithMeta), `{"_meta":{"x":2},"a":1}`, `{"_meta":{"k":1,"x":2},"a":1}`},
+		{"without meta", message.WithoutMeta, `{"a": 1.0,"_meta":{"x":2},"b":2}`, `{"a":1.0,"b":2}`},
+		{"without the only member", message.WithoutMeta, `{"_meta":{}}`, `{}`},
+		{"without meta that is not there", message.WithoutMeta, `{"a": 1}`, `{"a": 1}`},
+	} {
+		if got := string(c.change(json.RawMessage(c.object))); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+)
+
+// WithMeta returns an object, such as a result, with a member in its _meta.
+func WithMeta(result json.RawMessage, key string, value []byte) json.RawMessage {
+	meta := Member(result, "_meta")
+	if !IsObject(meta) {
+		meta = json.RawMessage(`{}`)
+	}
+	return WithMember(result, "_meta", WithMember(meta, key, value))
+}
+
+// WithMember returns the object with one member of another value. All else keeps its bytes.
+func WithMember(object json.RawMessage, key string, value []byte) json.RawMessage {
+	walk := jsonscan.Walk(object)
+	for k := range walk.Members() {
+		if string(k) != key {
+			continue
+		}
+		from := walk.Pos()
+		walk.Skip()
+		to := from + len(walk.From(from))
+		out := make([]byte, 0, len(object)+len(value))
+		out = append(append(out, object[:from]...), value...)
+		return append(out, object[to:]...)
+	}
+	return AddMember(object, key, value)
+}
+
+// AddMember returns the object with one member more, which comes first.
+// Another kind of value stays what it is.
+func AddMember(object json.RawMessage, key string, value []byte) json.RawMessage {
+	if !IsObject(object) {
+		return object
+	}
+	open := bytes.IndexByte(object, '{')
+	rest := object[open+1:]
+	out := make([]byte, 0, len(object)+len(key)+len(value)+4)
+	out = append(append(append(append(out, `{"`...), key...), `":`...), value...)
+	for _, c := range rest {
+		if c == ' ' || c == '\t' || c == '\n' || c == '\r' {
+			continue
+		}
+		if c != '}' {
+			out = append(out, ',')
+		}
+		break
+	}
+	return append(out, rest...)
+}
+
+// Quoted returns a text as JSON.
+func Quoted(s string) []byte { return Marshal(s) }
+
+// Marshal encodes what always encodes, without the escapes that are for HTML pages.
+func Marshal(v any) json.RawMessage {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return json.RawMessage("null")
+	}
+	return json.RawMessage(strings.TrimSuffix(out.String(), "\n"))
+}
+
+// WithoutMeta returns params without what is between the client and the gateway.
+func WithoutMeta(params json.RawMessage) json.RawMessage {
+	if Member(params, "_meta") == nil {
+		return params
+	}
+	var out []byte
+	for key, value := range jsonscan.Fields(params) {
+		if string(key) == "_meta" {
+			continue
+		}
+		out = append(out, ',')
+		out = append(append(append(out, Quoted(string(key))...), ':'), value...)
+	}
+	if out == nil {
+		return json.RawMessage(`{}`)
+	}
+	out[0] = '{'
+	return append(out, '}')
+}
+
+// Member returns a member of an object, or nil.
+func Member(object json.RawMessage, path ...string) json.RawMessage {
+	for _, key := range path {
+		if len(object) == 0 {
+			return nil
+		}
+		walk := jsonscan.Walk(object)
+		var found json.RawMessage
+		for k := range walk.Members() {
+			if string(k) == key {
+				found = walk.Value()
+				break // no key is there twice
+			}
+		}
+		object = found
+	}
+	return object
+}
+
+// Text returns a member that is a string.
+func Text(object json.RawMessage, path ...string) (string, bool) {
+	return jsonscan.String(Member(object, path...))
+}
+
+// IsObject reports whether a value that was scanned is an object.
+func IsObject(value json.RawMessage) bool {
+	if len(value) == 0 {
+		return false
+	}
+	walk := jsonscan.Walk(value)
+	return walk.Kind() == '{'
+}
+
+// String returns a member that is a string; empty if it is not there or no string.
+func String(value json.RawMessage) string {
+	s, _ := jsonscan.String(value)
+	return s
+}

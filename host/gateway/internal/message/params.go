@@ -1,0 +1,94 @@
+package message
+
+import (
+	"encoding/json"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// IsBatch reports whether a body is an array.
+func IsBatch(body []byte) bool {
+	for _, c := range body {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c == '['
+		}
+	}
+	return false
+}
+
+// Check says what is wrong with a message that is JSON.
+func Check(m *jsonscan.Message) *mcp.JSONRPCError {
+	switch {
+	case m.Version != "2.0":
+		return Failure(CodeInvalidRequest, `the member "jsonrpc" has to be "2.0"`)
+	case m.IsResponse():
+		return nil
+	case m.Method == "" || len(m.Method) > 256:
+		return Failure(CodeInvalidRequest, "the method is missing")
+	case m.ID != nil && !ValidID(m.ID):
+		return Failure(CodeInvalidRequest, "the id has to be a string or a number, of at most 1024 bytes")
+	case m.Params != nil && !IsObject(m.Params):
+		return InvalidParams("params is not an object")
+	}
+	return nil
+}
+
+// ValidOr returns an id that the protocol allows, and nil for any other.
+func ValidOr(id json.RawMessage) json.RawMessage {
+	if ValidID(id) {
+		return id
+	}
+	return nil
+}
+
+// ValidID reports whether an id is one that the protocol allows, and of a sensible length.
+func ValidID(id []byte) bool {
+	return len(id) > 0 && len(id) <= 1024 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
+}
+
+// Params are the members of a request's parameters that the gateway knows, as they were written. They
+// are found in one pass: the arguments can be long.
+type Params struct {
+	All                                              json.RawMessage // an object, or nil
+	Name, URI, Cursor, Arguments, Meta, Task, TaskID json.RawMessage
+	Responses, State                                 json.RawMessage
+}
+
+// ParamsOf returns the members of an object that was scanned, or of nil.
+func ParamsOf(object json.RawMessage) Params {
+	p := Params{All: object}
+	if object == nil {
+		return p
+	}
+	walk := jsonscan.Walk(object)
+	for key := range walk.Members() {
+		var into *json.RawMessage
+		switch string(key) {
+		case "name":
+			into = &p.Name
+		case "uri":
+			into = &p.URI
+		case "cursor":
+			into = &p.Cursor
+		case "arguments":
+			into = &p.Arguments
+		case "_meta":
+			into = &p.Meta
+		case "task":
+			into = &p.Task
+		case "taskId":
+			into = &p.TaskID
+		case "inputResponses":
+			into = &p.Responses
+		case "requestState":
+			into = &p.State
+		default:
+			continue
+		}
+		*into = walk.Value()
+	}
+	return p
+}

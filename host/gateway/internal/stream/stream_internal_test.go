@@ -1,0 +1,134 @@
+package stream
+
+import (
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What is taken by a reader that has left is there for the next, and what was never taken is not lost.
+func TestResumes(t *testing.T) {
+	s := New("x")
+	first, _ := s.Attach(-1)
+	for _, m := range []string{"0", "1", "2"} {
+		s.Put(json.RawMessage(m), false)
+	}
+	take := func(reader int) string {
+		var all string
+		for {
+			m, _, ok, _ := s.Take(reader)
+			if !ok {
+				return all
+			}
+			all += string(m.AppendTo(nil))
+		}
+	}
+	if got := take(first); got != "012" {
+		t.Errorf("got %q, want 012", got)
+	}
+	lost := s.Lost()
+	second, ok := s.Attach(0) // in the place of the first
+	if !ok {
+		t.Fatal("got no place in the stream, want one")
+	}
+	if got := take(first); got != "" {
+		t.Errorf("got %q for the first reader, want nothing", got)
+	}
+	if got := take(second); got != "012" {
+		t.Errorf("got %q, want 012", got)
+	}
+	if s.Lost() != lost {
+		t.Errorf("got another channel for a reader in the place of another, want the same")
+	}
+	s.Detach(second)
+	s.Put(json.RawMessage("3"), false)
+	if got := take(second); got != "" {
+		t.Errorf("got %q for a reader that left, want nothing", got)
+	}
+	third, _ := s.Attach(-1)
+	if got := take(third); got != "3" {
+		t.Errorf("got %q, want 3", got)
+	}
+	if _, ok := s.Attach(5); ok {
+		t.Errorf("got a place behind the end, want none")
+	}
+	s.Detach(third)
+	s.Detach(third)
+}
+
+// A Stream is lost when no reader has come for a while, whenever that is asked.
+func TestLost(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		id    string
+		left  time.Duration // before it is asked; negative: no reader was there
+		again time.Duration // after which a reader comes; 0: none does
+		want  time.Duration // after which it is lost; 0: it is not
+	}{
+		{"no reader was there", "x", -1, 0, time.Nanosecond},
+		{"the reader left", "x", 0, 0, resumeWithin},
+		{"the reader left before", "x", 2 * time.Second, 0, resumeWithin - 2*time.Second},
+		{"the reader left long ago", "x", time.Minute, 0, time.Nanosecond},
+		{"the reader cannot come back", "", 0, 0, time.Nanosecond},
+		{"the reader comes back", "x", 0, time.Second, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := New(test.id)
+				if test.left >= 0 {
+					reader, _ := s.Attach(-1)
+					s.Detach(reader)
+					time.Sleep(test.left)
+				}
+				lost := s.Lost()
+				isLost := func() bool {
+					synctest.Wait()
+					select {
+					case <-lost:
+						return true
+					default:
+						return false
+					}
+				}
+				switch {
+				case test.again > 0:
+					time.Sleep(test.again)
+					s.Attach(-1)
+					time.Sleep(time.Hour)
+					if isLost() {
+						t.Error("got a lost stream, want one with a reader")
+					}
+				default:
+					time.Sleep(test.want - time.Nanosecond)
+					if test.want > time.Nanosecond && isLost() {
+						t.Errorf("got a lost stream before %v, want it then", test.want)
+					}
+					time.Sleep(time.Nanosecond)
+					if !isLost() {
+						t.Errorf("got a stream that is not lost after %v, want it lost", test.want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Notifications that wait are bounded, answers are not lost.
+func TestDrops(t *testing.T) {
+	s := New("")
+	for range 3 * keptEvents {
+		s.Put(json.RawMessage("1"), true)
+	}
+	s.Put(json.RawMessage("2"), false)
+	if got := len(s.events); got != keptEvents+1 {
+		t.Errorf("got %d messages, want %d", got, keptEvents+1)
+	}
+	s = New("")
+	for range 3 {
+		s.Put(make(json.RawMessage, keptBytes), true)
+	}
+	if got := len(s.events); got != 1 {
+		t.Errorf("got %d messages, want 1", got)
+	}
+}
