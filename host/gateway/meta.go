@@ -130,7 +130,7 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 		if err != nil {
 			return toolCall{name: name, make: func(context.Context, *job) (*mcp.CallToolResult, error) { return metatools.Failed(err), nil }}, nil
 		}
-		variant, name, args = name, c.Tool, c.Arguments
+		variant, args = name, c.Arguments
 		if name, err = r.belt().Target(ctx, c); err != nil {
 			return toolCall{name: c.Tool}, err
 		}
