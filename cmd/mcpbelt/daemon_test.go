@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -128,6 +129,38 @@ func TestServeScripts(t *testing.T) {
 	s.end(syscall.SIGTERM)
 }
 
+// The user of the client that runs a script is asked once about all its calls.
+func TestServePlan(t *testing.T) {
+	w := newWorld(t, labServer)
+	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key", "--ask")
+	var shown struct{ URL string }
+	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	for _, decision := range []string{"Approve all of them", "Refuse"} {
+		var asked []string
+		client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL + "/code"}, &mcp.ClientOptions{
+			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked = append(asked, r.Params.Message)
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": decision}}, nil
+			},
+		})
+		code := `{"ask_once":true,"code":"let n = 0; for (const text of ['a','b','c']) { await tools.lab.arguments({text}); n++ } return 'made ' + n"}`
+		res, err := client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(asked) != 1 || !strings.Contains(asked[0], `lab__arguments {"text":"b"}`) {
+			t.Errorf("%s: got the questions %q, want one with all calls", decision, asked)
+		}
+		if got, want := strings.Contains(res.Text(), "made 3"), decision != "Refuse"; got != want {
+			t.Errorf("%s: got %q, want that the calls are made: %t", decision, res.Text(), want)
+		}
+		_ = client.Close()
+	}
+	s.end(syscall.SIGTERM)
+}
+
 // Serve is one server over HTTP, for those who have the key.
 func TestServe(t *testing.T) {
 	w := newWorld(t, labServer)
@@ -155,14 +188,18 @@ func TestServe(t *testing.T) {
 		}
 		answers <- res.Text()
 	}
-	for verdict, want := range map[string]string{"": `{"text":"a"}`, "--deny": "denied"} {
+	for verdict, want := range map[string]string{"": `{"text":"a"}`, "--deny": "not allowed"} {
 		go call()
 		id := w.awaitCall()
+		if got := <-answers; !strings.Contains(got, id) {
+			t.Errorf("got %q, want the id of the call that waits", got)
+		}
 		args := []string{"approve", id}
 		if verdict != "" {
 			args = append(args, verdict)
 		}
 		w.run(args...)
+		go call() // whose outcome is known
 		if got := <-answers; !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -105,6 +105,22 @@ func Prepare(o *host.Options) {
 	}
 }
 
+// Elicit asks the user of the client whose call ctx belongs to: for tools of the program itself, and what else
+// runs in the course of a call. It fails if ctx is that of no call of a gateway, or the client has no forms, or no
+// one answers within [Options].InputWait.
+func Elicit(ctx context.Context, params *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	j := jobOf(ctx)
+	switch {
+	case params == nil:
+		return nil, errors.New("gateway: Elicit: there is nothing to ask")
+	case j == nil:
+		return nil, errors.New("gateway: Elicit: the context is not that of a call of a gateway")
+	case !j.peer.can.form || params.Mode != "" && params.Mode != "form":
+		return nil, cannot("elicitation")
+	}
+	return askAs[mcp.ElicitResult](ctx, j, "elicitation/create", params)
+}
+
 // noCause is what a server is told whose request cannot be given to a client.
 func noCause() error {
 	return &mcp.JSONRPCError{Code: message.CodeInternal, Message: "it is not known which call this request belongs to, so no user can be asked: the server has to ask in the course of one call, on the stream of its answer"}

@@ -115,6 +115,28 @@ func ExampleOptions() {
 	}
 }
 
+// A tool of the program asks the user of the client that calls it.
+func ExampleElicit() {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer h.Close()
+	_ = h.Registry().Add(registry.MustFunc("leave", "Book days off", func(ctx context.Context, in struct{ Days int }) (string, error) {
+		res, err := gateway.Elicit(ctx, &mcp.ElicitParams{
+			Message:         fmt.Sprintf("Book %d days?", in.Days),
+			RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`),
+		})
+		if err != nil || res.Action != "accept" {
+			return "not booked", err
+		}
+		return "booked", nil
+	}))
+	res, err := h.Registry().Call(context.Background(), "leave", json.RawMessage(`{"Days":2}`)) // through no gateway
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(res.Text())
+	// Output: gateway: Elicit: the context is not that of a call of a gateway
+}
+
 // A program that a client starts serves it on its standard input and output.
 func ExampleGateway_ServeStdio() {
 	ctx := context.Background()

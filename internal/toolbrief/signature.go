@@ -59,12 +59,12 @@ func Type(schema json.RawMessage) string {
 // A signer writes one signature.
 type signer struct {
 	script bool // types are called as in TypeScript
-	root json.RawMessage
-	tree int // levels of objects that are shown
-	text []byte
-	refs int  // that were followed
-	read int  // bytes, to follow references
-	cut  bool // there was no room for all
+	root   json.RawMessage
+	tree   int // levels of objects that are shown
+	text   []byte
+	refs   int  // that were followed
+	read   int  // bytes, to follow references
+	cut    bool // there was no room for all
 }
 
 func (s *signer) write(text string) { s.text = append(s.text, text...) }

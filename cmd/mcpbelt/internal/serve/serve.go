@@ -32,9 +32,11 @@ over HTTP or, with --stdio, for the program that has started it. It prints the U
 which clients send as "Authorization: Bearer KEY", and which is a new one each time unless
 --key-file names one. At /s/SERVER/mcp clients see one server.
 
-It listens on a loopback address only, unless --public says otherwise. With --ask calls that
-are not known to be read-only wait for mcpbelt approve. SIGTERM and Ctrl-C let calls under way
-finish for ten seconds; a second one ends it at once.`,
+It listens on a loopback address only, unless --public says otherwise. Clients that take
+few tools search for them, and at /mcp/code they run scripts over them. With --ask the user of
+the client is asked about calls that are not known to be read-only; where the client cannot ask,
+they wait for mcpbelt approve. SIGTERM and Ctrl-C let calls under way finish for ten seconds; a
+second one ends it at once.`,
 		Example: "  mcpbelt serve --stdio",
 		Args:    cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,7 +76,7 @@ finish for ten seconds; a second one ends it at once.`,
 	f.BoolVar(&public, "public", false, "allow an address that other machines can reach")
 	f.StringVar(&keyFile, "key-file", "", "take the key from this `file`")
 	f.BoolVar(&noKey, "no-key", false, "want no key: every program of this machine can use it")
-	f.BoolVar(&asks, "ask", false, "let calls that are not known to be read-only wait for mcpbelt approve")
+	f.BoolVar(&asks, "ask", false, "ask the user about calls that are not known to be read-only")
 	return cmd
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -45,7 +46,6 @@ type station struct {
 	opened  *belt.Opened
 	gateway *gateway.Gateway
 	log     *activity.Log
-	queue   *queue
 	scripts *codemode.Runner // nil: there is no code mode
 
 	mu   sync.Mutex
@@ -82,13 +82,13 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		}
 		sinks = append(sinks, file)
 	}
-	s := &station{belt: b, queue: newQueue(), log: activity.New(nil, sinks...)}
+	s := &station{belt: b, log: activity.New(nil, sinks...)}
 	o := &belt.OpenOptions{Cold: true, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		o.Activity = s.log
 	}}
 	if so.asks {
-		o.Registry = registry.Options{Approver: codemode.Approver(s.queue)}
+		o.Registry = registry.Options{Approver: codemode.Approver(policy.Cautious())}
 	}
 	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {
 		return nil, errors.Join(err, s.log.Close(ctx))
@@ -112,7 +112,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 // openScripts returns the tool that runs the scripts of models; nil, and says why, if this machine cannot.
 func (s *station) openScripts() func(func(*registry.Definition) bool) registry.Tool {
 	var err error
-	if s.scripts, err = codemode.New(s.opened.Registry(), nil, nil); err != nil {
+	if s.scripts, err = codemode.New(s.opened.Registry(), nil, &codemode.Options{ApprovePlan: askPlan}); err != nil {
 		(&cli.Error{Message: "there is no code mode: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
 		return nil
 	}
@@ -214,10 +214,10 @@ func (s *station) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "POST " + belt.ControlPath + "start":
 		answer(s.start(r.Context(), r.URL.Query().Get("server")))
 	case "GET " + belt.ControlPath + "approvals":
-		answer(s.queue.waiting())
+		answer(s.waiting(r.Context()))
 	case "POST " + belt.ControlPath + "approve":
 		q := r.URL.Query()
-		answer(map[string]bool{"found": s.queue.answer(q.Get("id"), q.Get("verdict") == "approve")})
+		answer(map[string]bool{"found": s.answer(r.Context(), q.Get("id"), q.Get("verdict") == "approve")})
 	case "POST " + belt.ControlPath + "stop":
 		answer(map[string]bool{"stopping": true})
 		s.stop()
