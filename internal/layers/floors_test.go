@@ -176,6 +176,8 @@ var sideways = map[[2]string]string{
 	{"registry/codemode", "registry/ledger"}:           "it remembers which scripts were accepted",
 	{"registry/codemode", "registry/result"}:           "it gives scripts what a result says",
 	{"registry/codemode", "registry/toolset"}:          "scripts find tools by it",
+	{"host/admin", "host/doctor"}:                      "it tries servers out and tells how they do",
+	{"host/admin", "host/manage"}:                      "it is the way to that from a browser",
 
 	{"registry/embed/static/compact", "registry/embed/static"}: "it writes what is read there",
 }

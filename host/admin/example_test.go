@@ -1,0 +1,70 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+func ExampleHandler() {
+	ctx := context.Background()
+	m, err := manage.OpenStore(ctx, record.NewMemoryStore(), &manage.Options{Host: host.Options{StateDir: host.NoState}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	keys, err := access.LoadKeys(ctx, storage.NewMemory(), "keys")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	secret, root, err := keys.Create(ctx, access.KeyOptions{Label: "root", Grant: &access.Grant{Manage: true}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h, err := admin.Handler(m, &admin.Options{
+		Authenticate: keys.Authenticate,
+		Roles: func(c *access.Caller) []admin.Role {
+			if c.Credential == root.ID {
+				return []admin.Role{admin.Operate, admin.StdioWrite}
+			}
+			return []admin.Role{admin.View}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	web := httptest.NewServer(h)
+	defer web.Close()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, web.URL+"/api/v1/mcp/servers", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		fmt.Println(err)
+	}
+	fmt.Print(string(body))
+	// Output: {"code":200,"data":[]}
+}

@@ -1,0 +1,24 @@
+package admin
+
+import (
+	"net/http"
+	"reflect"
+)
+
+// A Route is what tests know of a route.
+type Route struct {
+	Method, Path      string
+	Role              Role
+	In                bool // it takes a body
+	Stream, Enveloped bool
+	Out               reflect.Type
+}
+
+// Routes returns the routes of a handler.
+func Routes(h http.Handler) []Route {
+	var all []Route
+	for _, r := range h.(*admin).routes() {
+		all = append(all, Route{r.method, r.path, r.role, r.in != nil, r.stream != nil, isEnveloped(r.path), reflect.TypeOf(r.out)})
+	}
+	return all
+}

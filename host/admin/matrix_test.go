@@ -1,0 +1,182 @@
+package admin_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+// concrete returns the path of a route with values in it.
+func concrete(path string) string {
+	for _, name := range []string{"{id}", "{server}", "{fingerprint}"} {
+		path = strings.ReplaceAll(path, name, "none")
+	}
+	return path
+}
+
+// Each route refuses, before it does anything, whoever may not use it and whatever is not of its form.
+func TestRoutesRefuse(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	large := `{"name":"` + strings.Repeat("x", 2<<20) + `"}`
+	for _, r := range admin.Routes(s.handler) {
+		path := concrete(r.Path)
+		body := ""
+		if r.In {
+			body = "{}"
+		}
+		may := func(key string) bool {
+			return slices.Contains(keys[key], r.Role) || r.Role == admin.View && slices.Contains(keys[key], admin.Operate)
+		}
+		for _, c := range []struct {
+			what, key, body string
+			edit            func(*http.Request)
+			status          int
+		}{
+			{"no token", "", body, nil, 401},
+			{"expired", "old", body, nil, 401},
+			{"no role", "nothing", body, nil, 403},
+			{"wrong host", "owner", body, func(r *http.Request) { r.Host = "evil.example" }, 403},
+			{"foreign origin", "owner", body, func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, 403},
+			{"wrong type", "owner", "{}", func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415},
+			{"2 MB", "owner", large, nil, 413},
+			{"viewer", "viewer", body, nil, 403},
+			{"operator", "operator", body, nil, 403},
+			{"writer", "writer", body, nil, 403},
+		} {
+			if c.what == c.key && may(c.key) && (r.Role != admin.StdioWrite || may("operator")) {
+				continue // it is let in
+			}
+			got := s.do(c.key, r.Method, path, c.body, c.edit)
+			if got.status != c.status {
+				t.Errorf("%s %s, %s: got %d %s, want %d", r.Method, path, c.what, got.status, got.body, c.status)
+			}
+			if strings.Contains(got.body, "goroutine") || strings.Contains(got.body, ".go:") {
+				t.Errorf("%s %s, %s: got %s, want no stack", r.Method, path, c.what, got.body)
+			}
+		}
+	}
+}
+
+// A test of all routes knows each of them.
+func TestRoutesAreUsed(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{})
+	for _, r := range admin.Routes(s.handler) {
+		if _, ok := samples[r.Method+" "+r.Path]; !ok {
+			t.Errorf("%s %s: got no sample request, want one", r.Method, r.Path)
+		}
+	}
+	if got, want := len(samples), len(admin.Routes(s.handler)); got != want {
+		t.Errorf("samples: got %d, want %d, one for each route", got, want)
+	}
+}
+
+// A sample is a request that could start a process, where the route has one.
+type sample struct {
+	path, body string
+	launches   bool // it starts one for a caller who may
+}
+
+// samples are by route. The IDs of records are their names; what only the site knows stands in braces.
+var samples = map[string]sample{
+	"GET " + servers:                  {servers, "", false},
+	"POST " + servers:                 {servers, `{"name":"new","command":"x"}`, true},
+	"GET " + servers + "/{id}":        {servers + "/runs", "", false},
+	"PUT " + servers + "/{id}":        {servers + "/runs", `{"argsJson":"[\"new\"]"}`, true},
+	"DELETE " + servers + "/{id}":     {servers + "/runs", "", false},
+	"PUT " + servers + "/{id}/toggle": {servers + "/rests/toggle?enabled=true", "", true},
+	"POST " + servers + "/{id}/test":  {servers + "/rests/test", "", true},
+	"POST " + servers + "/refresh":    {servers + "/refresh", "", true},
+	"GET " + servers + "/{id}/tools":  {servers + "/runs/tools", "", false},
+}
+
+// What can start a process needs stdio:write: each route is driven, once without it and once with
+// it, and the processes are counted where they are started.
+func TestNothingIsLaunchedWithoutStdioWrite(t *testing.T) {
+	launched := 0
+	for name, c := range samples {
+		for _, key := range []string{"viewer", "operator", "writer", "owner"} {
+			s := openBusy(t)
+			before := s.launches.Load()
+			path := s.fill(c.path)
+			got := s.do(key, strings.Fields(name)[0], path, s.fill(c.body), s.brief)
+			s.settle()
+			started := s.launches.Load() > before
+			if started && key != "owner" {
+				t.Errorf("%s as %s: got a process (%d %s), want none", name, key, got.status, got.body)
+			}
+			if key == "owner" && started != c.launches {
+				t.Errorf("%s as owner: got a process: %t (%d %s), want %t", name, started, got.status, got.body, c.launches)
+			}
+			if key == "owner" && got.status != http.StatusOK {
+				t.Errorf("%s as owner: got %d %s, want 200", name, got.status, got.body)
+			}
+			if started {
+				launched++
+			}
+		}
+	}
+	if launched == 0 {
+		t.Error("got no process at all, want some: the count would see none")
+	}
+}
+
+// Changes of one server make another one local, or start another one of its name.
+func TestDetoursToALaunch(t *testing.T) {
+	s := openBusy(t)
+	before := s.launches.Load()
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", servers + "/remote", `{"command":"x"}`},
+		{"PUT", servers + "/remote", `{"transport":"stdio","command":"x"}`},
+		{"PUT", servers + "/remote", `{"transport":"local"}`},
+		{"PUT", servers + "/remote", `{"name":"rests"}`},
+		{"PUT", servers + "/rests", `{"url":"https://b.example/mcp"}`},
+		{"PUT", servers + "/rests", `{"description":"x"}`},
+		{"POST", servers, `{"name":"new","transport":"LOCAL","command":"x","enabled":false}`},
+	} {
+		if got := s.do("operator", c.method, c.path, c.body, nil); got.status != http.StatusForbidden {
+			t.Errorf("%s %s %s: got %d %s, want 403", c.method, c.path, c.body, got.status, got.body)
+		}
+	}
+	for _, c := range []struct{ method, path, body string }{
+		{"PUT", servers + "/remote", `{"description":"x"}`},
+		{"PUT", servers + "/remote/toggle?enabled=false", ""},
+		{"PUT", servers + "/remote/toggle?enabled=true", ""},
+		{"POST", servers + "/remote/test", ""},
+		{"PUT", servers + "/runs/toggle?enabled=false", ""},
+		{"POST", servers, `{"name":"new","transport":"streamable_http","url":"https://a.example/mcp"}`},
+		{"DELETE", servers + "/new", ""},
+	} {
+		if got := s.do("operator", c.method, c.path, c.body, nil); got.status != http.StatusOK {
+			t.Errorf("%s %s %s: got %d %s, want 200", c.method, c.path, c.body, got.status, got.body)
+		}
+	}
+	if after := s.launches.Load(); after != before {
+		t.Errorf("got %d processes, want none", after-before)
+	}
+}
+
+// The scripts of a page of one's own may read answers, and no other's.
+func TestOrigins(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{Origins: []string{"https://app.example"}})
+	got := s.do("", "OPTIONS", servers, "", func(r *http.Request) { r.Header.Set("Origin", "https://app.example") })
+	if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
+		t.Errorf("preflight: got %d and %q, want 204 and the origin", got.status, got.header.Get("Access-Control-Allow-Origin"))
+	}
+	u, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = s.do("viewer", "GET", servers, "", func(r *http.Request) { r.Header.Set("Origin", "http://"+u.Host) })
+	if got.status != http.StatusOK {
+		t.Errorf("own origin: got %d, want 200", got.status)
+	}
+	if got.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("Cache-Control: got %q, want no-store", got.header.Get("Cache-Control"))
+	}
+}

@@ -1,0 +1,133 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// admin is the handler.
+type admin struct {
+	opts    Options
+	manager *manage.Manager
+	host    *host.Host
+	mux     *http.ServeMux
+}
+
+// A route is one way to use the API. The mux is made of the routes.
+type route struct {
+	method, path string
+	role         Role   // that it takes in any case
+	summary      string // what it does, for people
+	params       []param
+	in           any // a value of the type of the body; nil: none
+	out          any // a value of the type of what is answered
+
+	serve  func(*request) (any, error)
+	stream func(*request, http.ResponseWriter) error // in place of serve, for answers that do not end
+}
+
+// A param is a parameter in the query of a route.
+type param struct{ name, kind, about string }
+
+// routes returns all routes.
+func (a *admin) routes() []*route { return slices.Concat(serverRoutes()) }
+
+// A person makes requests.
+type person struct {
+	caller *access.Caller
+	roles  []Role
+}
+
+type personKey struct{}
+
+func withCaller(ctx context.Context, p *person) context.Context {
+	return context.WithValue(ctx, personKey{}, p)
+}
+
+func callerOf(ctx context.Context) *person { return ctx.Value(personKey{}).(*person) }
+
+// A request is one of a person.
+type request struct {
+	*admin
+	*http.Request
+	*person
+	data []byte // the body
+}
+
+// forUser returns the context of what is done on behalf of the caller.
+func (q *request) forUser() context.Context {
+	if q.caller.User == "" {
+		return q.Context()
+	}
+	return session.WithUser(q.Context(), q.caller.User)
+}
+
+// decode reads the body. It has nothing of the body in its error.
+func (q *request) decode(v any) error {
+	bad := &failure{status: http.StatusBadRequest, code: string(record.CodeValueInvalid), detail: "the body is not JSON of the form that is wanted here"}
+	if jsonscan.Valid(q.data) != nil || !bytes.HasPrefix(bytes.TrimSpace(q.data), []byte("{")) {
+		return bad
+	}
+	d := json.NewDecoder(bytes.NewReader(q.data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return bad
+	}
+	return nil
+}
+
+// need fails unless the caller has a role.
+func (q *request) need(r Role) error {
+	if slices.Contains(q.roles, r) {
+		return nil
+	}
+	return forbidden(r)
+}
+
+// mayStart fails if the caller may not start processes, and a change of a server of one of these
+// names, as [record.Record.ServerName] has them, could start one: a record or a server of the name is local.
+// Without names all servers count.
+func (q *request) mayStart(names ...string) error {
+	refused := q.need(StdioWrite)
+	if refused == nil {
+		return nil
+	}
+	concerns := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
+	servers, err := q.manager.Servers(q.Context())
+	if err != nil {
+		return err
+	}
+	for _, s := range servers {
+		if concerns(s.Record.ServerName()) && isLocal(s.Record) {
+			return refused
+		}
+	}
+	for _, s := range q.host.Servers() {
+		if concerns(s.Name) && !isRemote(s.Transport) {
+			return refused
+		}
+	}
+	return nil
+}
+
+// isLocal reports whether the server of a record is a process.
+func isLocal(r *record.Record) bool { return r.Command != "" || !isRemote(r.Kind()) }
+
+func isRemote(transport string) bool {
+	switch transport {
+	case config.TransportHTTP, config.TransportSSE, config.TransportAuto, config.TransportUnix:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,438 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// serversPath is below which the records of servers are.
+const serversPath = "/api/v1/mcp/servers"
+
+// restorePath is where what was removed is restored, with the ID after it.
+const restorePath = "/api/v1/removed/"
+
+func serverRoutes() []*route {
+	one := serversPath + "/{id}"
+	return []*route{
+		{method: "GET", path: serversPath, role: View, summary: "List the servers", out: []server{}, serve: (*request).listServers},
+		{method: "POST", path: serversPath, role: Operate, summary: "Add a server; a local one takes stdio:write", in: serverInput{}, out: server{}, serve: (*request).addServer},
+		{method: "GET", path: one, role: View, summary: "Show a server", out: server{}, serve: (*request).showServer},
+		{method: "PUT", path: one, role: Operate, summary: "Change what the body names; a local server takes stdio:write", in: serverInput{}, out: server{}, serve: (*request).changeServer},
+		{method: "DELETE", path: one, role: Operate, summary: "Remove a server, which can be restored; a local one takes stdio:write", out: removal{}, serve: (*request).removeServer},
+		{method: "PUT", path: one + "/toggle", role: Operate, summary: "Switch a server on or off; a local one takes stdio:write to be switched on", out: server{}, serve: (*request).toggleServer,
+			params: []param{{"enabled", "boolean", "whether it is to run"}}},
+		{method: "POST", path: one + "/test", role: Operate, summary: "Try a server on a connection of its own; a local one takes stdio:write", out: testResult{}, serve: (*request).testServer},
+		{method: "POST", path: serversPath + "/refresh", role: Operate, summary: "Connect to all servers anew; takes stdio:write if one is local", out: refreshed{}, serve: (*request).refreshServers},
+		{method: "GET", path: one + "/tools", role: View, summary: "List the tools of a server", out: []tool{}, serve: (*request).listTools},
+	}
+}
+
+// A server is a record as it is shown.
+type server struct {
+	ID             string          `json:"id"`
+	Name           string          `json:"name"`
+	Description    string          `json:"description,omitempty"`
+	Transport      string          `json:"transport"`
+	URL            string          `json:"url,omitempty"`
+	HeadersJSON    string          `json:"headersJson,omitempty"`
+	Command        string          `json:"command,omitempty"`
+	ArgsJSON       string          `json:"argsJson,omitempty"`
+	EnvJSON        string          `json:"envJson,omitempty"`
+	Cwd            string          `json:"cwd,omitempty"`
+	Enabled        bool            `json:"enabled"`
+	ConnectTimeout float64         `json:"connectTimeoutSeconds,omitempty"`
+	ReadTimeout    float64         `json:"readTimeoutSeconds,omitempty"`
+	Builtin        bool            `json:"builtin"`
+	LastStatus     string          `json:"lastStatus"`
+	LastError      string          `json:"lastError,omitempty"`
+	LastConnected  string          `json:"lastConnectedTime,omitempty"`
+	ToolCount      int             `json:"toolCount"`
+	Stage          host.Stage      `json:"stage,omitempty"`
+	Revision       record.Revision `json:"revision,omitempty"`
+	CreateTime     string          `json:"createTime,omitempty"`
+	UpdateTime     string          `json:"updateTime,omitempty"`
+}
+
+// A removal says what was removed, and how to take that back.
+type removal struct {
+	ID      string `json:"id"`
+	Restore string `json:"restore,omitempty"` // the path to post to
+}
+
+// A testResult says what came of a test.
+type testResult struct {
+	Success         bool               `json:"success"`
+	Message         string             `json:"message"`
+	ToolCount       int                `json:"toolCount"`
+	LatencyMs       int64              `json:"latencyMs"`
+	DiscoveredTools []string           `json:"discoveredTools"`
+	Timestamp       string             `json:"timestamp"`
+	Report          *doctor.TestReport `json:"report,omitempty"`
+}
+
+// A refreshed says what could not be refreshed.
+type refreshed struct {
+	Refreshed int               `json:"refreshed"` // how many servers are connected now
+	Failed    map[string]string `json:"failed"`    // what is wrong with the others, by name
+}
+
+// A tool is one of a server.
+type tool struct {
+	Name           string          `json:"name"`
+	RegisteredName string          `json:"registeredName,omitempty"`
+	Title          string          `json:"title,omitempty"`
+	Description    string          `json:"description,omitempty"`
+	InputSchema    json.RawMessage `json:"inputSchema,omitempty"`
+	State          string          `json:"state"` // listed, quarantined or rejected
+	Reason         string          `json:"reason,omitempty"`
+}
+
+// localTime formats a time without its zone, which is UTC.
+func localTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05")
+}
+
+func idOf(s *manage.Server) string { return cmp.Or(s.ID, s.Record.Name) }
+
+// transportOf returns the transport of a record under its name in this API.
+func transportOf(r *record.Record) string {
+	if kind := r.Kind(); kind != config.TransportHTTP {
+		return kind
+	}
+	return "streamable_http"
+}
+
+// show returns a server as it is shown.
+func (a *admin) show(s *manage.Server) server {
+	r := s.Record
+	shown := server{
+		ID: idOf(s), Name: r.Name, Description: r.Description, Transport: transportOf(r), URL: r.URL,
+		HeadersJSON: secretsText(r.Headers), Command: r.Command, EnvJSON: secretsText(r.Env), Cwd: r.Cwd,
+		Enabled: !r.Disabled, ConnectTimeout: r.ConnectTimeout.Seconds(), ReadTimeout: r.ReadTimeout.Seconds(), Builtin: r.Builtin,
+		LastStatus: cmp.Or(s.Last.Status, record.StatusDisconnected), LastError: s.Last.Error,
+		LastConnected: localTime(s.Last.Connected), ToolCount: s.Last.Tools,
+		Revision: s.Revision, CreateTime: localTime(s.Created), UpdateTime: localTime(s.Updated),
+	}
+	if len(r.Args) > 0 {
+		shown.ArgsJSON = jsonText(r.Args)
+	}
+	if s.Status != nil {
+		a.showStatus(&shown, s.Status)
+	}
+	return shown
+}
+
+// showStatus puts where a server stands now in the place of what was kept, which is older.
+func (a *admin) showStatus(shown *server, s *host.Status) {
+	shown.Stage = s.Stage
+	if s.Stage == host.StageStarting && s.Err == nil {
+		return // it is not clear yet what becomes of it
+	}
+	shown.LastStatus, shown.LastError = record.StatusDisconnected, ""
+	if s.Stage == host.StageReady {
+		shown.LastStatus, shown.ToolCount = record.StatusConnected, s.Tools
+		if !s.State.Since.IsZero() {
+			shown.LastConnected = localTime(s.State.Since)
+		}
+	}
+	if s.Stage == host.StageDisabled {
+		return
+	}
+	if text := a.hideError(s.Name, s.Err); text != "" {
+		shown.LastStatus, shown.LastError = record.StatusError, text
+	} else if u := s.Unapplied; u != nil {
+		shown.LastError = u.Entry.MaskError(u.Err)
+	}
+}
+
+// hideError returns the text of an error about a server, without the secrets of its entry.
+func (a *admin) hideError(name string, err error) string {
+	if err == nil {
+		return ""
+	}
+	is, inspectErr := a.host.Inspect(name)
+	if inspectErr != nil {
+		return "it failed"
+	}
+	return is.Entry.MaskError(err)
+}
+
+func secretsText(m map[string]config.Secret) string {
+	if len(m) == 0 {
+		return ""
+	}
+	plain := make(map[string]string, len(m))
+	for k, v := range m {
+		plain[k] = v.Reveal() // masked already
+	}
+	return jsonText(plain)
+}
+
+func jsonText(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+func (q *request) listServers() (any, error) {
+	all, err := q.manager.Servers(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]server, len(all))
+	for i := range all {
+		shown[i] = q.show(&all[i])
+	}
+	return shown, nil
+}
+
+// server returns the server that the path names.
+func (q *request) server() (manage.Server, error) {
+	return q.manager.Server(q.Context(), q.PathValue("id"))
+}
+
+func (q *request) showServer() (any, error) {
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	return q.show(&s), nil
+}
+
+// showNamed returns the server of a name or ID after a change, which is made also if the host
+// could not start it: its status says so.
+func (q *request) showNamed(name string, changed error) (any, error) {
+	if failed := (*host.ServersError)(nil); changed != nil && !errors.As(changed, &failed) {
+		return nil, changed
+	}
+	s, err := q.manager.Server(q.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	return q.show(&s), nil
+}
+
+func (q *request) addServer() (any, error) {
+	var in serverInput
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	p, err := in.patch(nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := new(record.Record).Apply(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.mayStartRecord(r, r.ServerName()); err != nil {
+		return nil, err
+	}
+	_, err = q.manager.Add(q.forUser(), r)
+	return q.showNamed(r.Name, err)
+}
+
+// mayStartRecord is mayStart of the names, and of a record that is to be kept.
+func (q *request) mayStartRecord(r *record.Record, names ...string) error {
+	if isLocal(r) {
+		return q.need(StdioWrite)
+	}
+	return q.mayStart(names...)
+}
+
+func (q *request) changeServer() (any, error) {
+	var in serverInput
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	p, err := in.patch(s.Record)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{s.Record.ServerName()}
+	if p.Name.Set {
+		names = append(names, (&record.Record{Name: p.Name.Value}).ServerName())
+	}
+	becomes := &record.Record{Command: p.Command.Value, Transport: p.Transport.Value, URL: "http://remote"}
+	if err := q.mayStartRecord(becomes, names...); err != nil {
+		return nil, err
+	}
+	q.pin(p, &s)
+	_, err = q.manager.Update(q.forUser(), idOf(&s), p)
+	return q.showNamed(cmp.Or(s.ID, p.Name.Value, s.Record.Name), err)
+}
+
+// pin has a patch of a caller who may not start processes apply to the record that was looked
+// at alone: another one may be local.
+func (q *request) pin(p *record.Patch, s *manage.Server) {
+	if q.need(StdioWrite) != nil && p.Revision == "" {
+		p.Revision = s.Revision
+	}
+}
+
+func (q *request) toggleServer() (any, error) {
+	on, err := strconv.ParseBool(q.URL.Query().Get("enabled"))
+	if err != nil {
+		return nil, &failure{status: http.StatusBadRequest, code: string(record.CodeValueInvalid), detail: "enabled has to be true or false"}
+	}
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	if on {
+		if err := q.mayStart(s.Record.ServerName()); err != nil {
+			return nil, err
+		}
+	}
+	p := &record.Patch{Disabled: record.Some(!on)}
+	q.pin(p, &s)
+	if _, err = q.manager.Update(q.forUser(), idOf(&s), p); err == nil && on {
+		err = q.switchOn(&s)
+	}
+	return q.showNamed(idOf(&s), err)
+}
+
+// switchOn starts a server that the host was told to stop though its record wants it to run.
+func (q *request) switchOn(s *manage.Server) error {
+	if s.Status == nil || s.Record.Disabled || s.Status.Enabled {
+		return nil
+	}
+	if err := q.host.Enable(q.forUser(), s.Status.Name); err != nil {
+		return &host.ServersError{Failed: map[string]error{s.Status.Name: err}}
+	}
+	return nil
+}
+
+func (q *request) removeServer() (any, error) {
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	if err := q.mayStart(s.Record.ServerName()); err != nil {
+		return nil, err
+	}
+	failed := (*host.ServersError)(nil)
+	if _, err := q.manager.Remove(q.forUser(), idOf(&s)); err != nil && !errors.As(err, &failed) {
+		return nil, err
+	}
+	gone := removal{ID: idOf(&s)}
+	if s.ID != "" {
+		gone.Restore = restorePath + s.ID + "/restore"
+	}
+	return gone, nil
+}
+
+func (q *request) testServer() (any, error) {
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	name := s.Record.ServerName()
+	if err := q.mayStart(name); err != nil {
+		return nil, err
+	}
+	is, err := q.host.Inspect(name)
+	if err != nil {
+		return nil, err
+	}
+	entry := is.Entry
+	if s.Status != nil && s.Status.Unapplied != nil {
+		entry = s.Status.Unapplied.Entry
+	}
+	return q.test(entry)
+}
+
+// test tries an entry.
+func (q *request) test(entry *config.Server) (testResult, error) {
+	if !isRemote(entry.Transport) {
+		if err := q.need(StdioWrite); err != nil {
+			return testResult{}, err
+		}
+	}
+	report, err := doctor.Test(q.forUser(), q.host, entry, nil)
+	if err != nil {
+		return testResult{}, err
+	}
+	result := testResult{
+		Success: report.Success, Message: "Connected", LatencyMs: report.Took.Milliseconds(),
+		DiscoveredTools: []string{}, Timestamp: localTime(time.Now()), Report: report,
+	}
+	if !report.Success {
+		result.Message = report.Error
+	}
+	for _, t := range report.Tools {
+		result.DiscoveredTools = append(result.DiscoveredTools, t.Name)
+	}
+	result.ToolCount = len(result.DiscoveredTools)
+	return result, nil
+}
+
+func (q *request) refreshServers() (any, error) {
+	if err := q.mayStart(); err != nil {
+		return nil, err
+	}
+	if err := q.host.Refresh(q.forUser()); err != nil && q.Context().Err() != nil {
+		return nil, q.Context().Err()
+	}
+	done := refreshed{Failed: map[string]string{}}
+	for _, s := range q.host.Servers() {
+		switch text := q.hideError(s.Name, s.Err); {
+		case text != "":
+			done.Failed[s.Name] = text
+		case s.Stage == host.StageReady:
+			done.Refreshed++
+		}
+	}
+	return done, nil
+}
+
+func (q *request) listTools() (any, error) {
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	return q.toolsOf(s.Record.ServerName(), s.Status), nil
+}
+
+// toolsOf returns the tools of a server: those that are listed, then those that are not.
+func (a *admin) toolsOf(name string, status *host.Status) []tool {
+	tools := []tool{}
+	add := func(d *registry.Definition, state, reason string) {
+		if d.Origin.Server == name {
+			tools = append(tools, tool{d.Origin.Tool, d.Name, d.Title, d.Description, d.InputSchema, state, reason})
+		}
+	}
+	snapshot := a.host.Registry().Snapshot()
+	for _, t := range snapshot.Tools() {
+		add(t.Definition(), doctor.ToolListed, "")
+	}
+	for _, t := range snapshot.Quarantined() {
+		add(t.Tool, doctor.ToolQuarantined, t.Change.Summary())
+	}
+	if status != nil {
+		for _, r := range status.Rejected {
+			tools = append(tools, tool{Name: r.Name, State: doctor.ToolRejected, Reason: a.hideError(name, r.Err)})
+		}
+	}
+	return tools
+}

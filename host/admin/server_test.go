@@ -1,0 +1,213 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+)
+
+const servers = "/api/v1/mcp/servers"
+
+// expectFields compares the members of an object; "*" stands for any that is not empty.
+func expectFields(t *testing.T, what string, got map[string]any, want string) {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(want), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range fields {
+		switch is := got[name]; {
+		case value == "*":
+			if is == nil || is == "" {
+				t.Errorf("%s: got no %s, want one", what, name)
+			}
+		default:
+			a, _ := json.Marshal(is)
+			b, _ := json.Marshal(value)
+			if string(a) != string(b) {
+				t.Errorf("%s: got %s = %s, want %s", what, name, a, b)
+			}
+		}
+	}
+	for name := range got {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("%s: got the field %s = %v, want none of that name", what, name, got[name])
+		}
+	}
+}
+
+// The requests and answers are those of the documentation of MateClaw, whose clients are served.
+func TestSeedRequests(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{})
+	got := s.data("POST", servers, `{
+    "name": "filesystem",
+    "description": "File system read/write tools",
+    "transport": "stdio",
+    "command": "npx",
+    "argsJson": "[\"-y\", \"@anthropic/mcp-filesystem\", \"/home/user/workspace\"]",
+    "enabled": true
+  }`)
+	local := `"id":"*","name":"filesystem","transport":"stdio","command":"npx",
+		"argsJson":"[\"-y\",\"@anthropic/mcp-filesystem\",\"/home/user/workspace\"]","builtin":false,"revision":"*","createTime":"*","updateTime":"*",`
+	running := `"enabled":true,"lastStatus":"connected","toolCount":1,"lastConnectedTime":"*","stage":"ready"`
+	expectFields(t, "create", got, `{`+local+running+`,"description":"File system read/write tools"}`)
+	if at, _ := got["lastConnectedTime"].(string); len(at) != len("2026-04-01T10:30:00") {
+		t.Errorf("lastConnectedTime: got %s, want the form 2026-04-01T10:30:00", at)
+	}
+	one := servers + "/" + got["id"].(string)
+	expectFields(t, "get", s.data("GET", one, ""), `{`+local+running+`,"description":"File system read/write tools"}`)
+	expectFields(t, "get by name", s.data("GET", servers+"/filesystem", ""), `{`+local+running+`,"description":"File system read/write tools"}`)
+
+	remote := s.data("POST", servers, `{
+    "name": "remote-tools",
+    "description": "Remote tool service",
+    "transport": "streamable_http",
+    "url": "https://mcp.example.com/mcp",
+    "headersJson": "{\"Authorization\": \"Bearer your-api-key\"}",
+    "connectTimeoutSeconds": 15,
+    "readTimeoutSeconds": 60,
+    "enabled": true
+  }`)
+	expectFields(t, "create a remote one", remote, `{"id":"*","name":"remote-tools","description":"Remote tool service","transport":"streamable_http",
+		"url":"https://mcp.example.com/mcp","headersJson":"*","connectTimeoutSeconds":15,"readTimeoutSeconds":60,"builtin":false,"revision":"*","createTime":"*","updateTime":"*",`+running+`}`)
+	if text := remote["headersJson"].(string); strings.Contains(text, "your-api-key") || !strings.Contains(text, "****") {
+		t.Errorf("headersJson: got %s, want the key masked", text)
+	}
+
+	expectFields(t, "update", s.data("PUT", one, `{
+    "description": "Updated description",
+    "readTimeoutSeconds": 60
+  }`), `{`+local+running+`,"description":"Updated description","readTimeoutSeconds":60}`)
+	off := s.data("PUT", one+"/toggle?enabled=false", "")
+	delete(off, "lastConnectedTime") // these are kept some time later
+	delete(off, "toolCount")
+	expectFields(t, "disable", off, `{`+local+`"enabled":false,"lastStatus":"disconnected","stage":"disabled","description":"Updated description","readTimeoutSeconds":60}`)
+	expectFields(t, "enable", s.data("PUT", one+"/toggle?enabled=true", ""), `{`+local+running+`,"description":"Updated description","readTimeoutSeconds":60}`)
+
+	test := s.data("POST", one+"/test", "")
+	delete(test, "report")
+	expectFields(t, "test", test, `{"success":true,"message":"Connected","toolCount":1,"latencyMs":`+number(test["latencyMs"])+`,"discoveredTools":["echo"],"timestamp":"*"}`)
+	expectFields(t, "refresh", s.data("POST", servers+"/refresh", ""), `{"refreshed":2,"failed":{}}`)
+
+	var list struct{ Data []map[string]any }
+	if err := json.Unmarshal([]byte(s.do("viewer", "GET", servers, "", nil).body), &list); err != nil || len(list.Data) != 2 {
+		t.Fatalf("list: got %v, %v, want 2 servers", list, err)
+	}
+	expectFields(t, "list", list.Data[0], `{`+local+running+`,"description":"Updated description","readTimeoutSeconds":60}`)
+	list.Data = nil
+	if err := json.Unmarshal([]byte(s.do("viewer", "GET", one+"/tools", "", nil).body), &list); err != nil || len(list.Data) != 1 {
+		t.Fatalf("tools: got %v, %v, want 1", list, err)
+	}
+	expectFields(t, "tools", list.Data[0], `{"name":"echo","registeredName":"filesystem__echo","inputSchema":"*","state":"listed"}`)
+
+	expectFields(t, "delete", s.data("DELETE", one, ""), `{"id":"*","restore":"*"}`)
+	if got := s.do("owner", "GET", one, "", nil); got.status != http.StatusNotFound ||
+		!strings.Contains(got.body, `"code":404`) || !strings.Contains(got.body, `"error":"err.mcp.not_found"`) {
+		t.Errorf("get what was removed: got %d %s, want 404 and err.mcp.not_found", got.status, got.body)
+	}
+}
+
+func number(v any) string {
+	data, _ := json.Marshal(v)
+	return string(data)
+}
+
+// What is wrong with a record has a code that does not change.
+func TestSeedErrors(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "own", URL: "https://own.example/mcp", Builtin: true})
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		code               string
+	}{
+		{"POST", servers, `{"transport":"stdio","command":"x"}`, 400, "name_required"},
+		{"POST", servers, `{"name":"/","transport":"stdio","command":"x"}`, 400, "name_invalid"},
+		{"POST", servers, `{"name":"own","url":"https://a.example"}`, 409, "name_taken"},
+		{"POST", servers, `{"name":"a","transport":"pigeon"}`, 400, "transport_unsupported"},
+		{"POST", servers, `{"name":"a","transport":"stdio"}`, 400, "stdio_command_required"},
+		{"POST", servers, `{"name":"a","transport":"sse"}`, 400, "http_url_required"},
+		{"POST", servers, `{"name":"a","command":"x","argsJson":"{}"}`, 400, "value_invalid"},
+		{"POST", servers, `{"name":"a","url":"https://a.example","headersJson":"[1]"}`, 400, "value_invalid"},
+		{"POST", servers, `{"name":"a","url":"https://a.example","headersJson":"{\"Authorization\":\"Bearer ab****cdef\"}"}`, 400, "mask_unmatched"},
+		{"POST", servers, `{"name":"a","readTimeoutSeconds":-1,"url":"https://a.example"}`, 400, "value_invalid"},
+		{"POST", servers, `{"name":"a","nonsense":1}`, 400, "value_invalid"},
+		{"POST", servers, `[]`, 400, "value_invalid"},
+		{"POST", servers, `{"name":"a"} {}`, 400, "value_invalid"},
+		{"PUT", servers + "/none", `{}`, 404, "not_found"},
+		{"PUT", servers + "/own", `{"revision":"0"}`, 409, "conflict"},
+		{"PUT", servers + "/own/toggle", ``, 400, "value_invalid"},
+		{"DELETE", servers + "/own", ``, 403, "builtin_readonly"},
+		{"POST", servers + "/none/test", ``, 404, "not_found"},
+		{"POST", servers + "/own/test", `{}`, 400, "body_unexpected"},
+		{"PATCH", servers + "/own", `{}`, 404, "no_route"},
+	} {
+		got := s.do("owner", c.method, c.path, c.body, nil)
+		var e struct {
+			Code  int
+			Msg   string
+			Error string
+		}
+		if err := json.Unmarshal([]byte(got.body), &e); err != nil {
+			t.Errorf("%s %s %s: got %s, want JSON", c.method, c.path, c.body, got.body)
+		}
+		if got.status != c.status || e.Code != c.status {
+			t.Errorf("%s %s %s: got the status %d and the code %d, want %d (%s)", c.method, c.path, c.body, got.status, e.Code, c.status, got.body)
+		}
+		if e.Error != "err.mcp."+c.code {
+			t.Errorf("%s %s %s: got %s, want err.mcp.%s", c.method, c.path, c.body, e.Error, c.code)
+		}
+		if e.Msg == "" {
+			t.Errorf("%s %s %s: got no msg, want one", c.method, c.path, c.body)
+		}
+	}
+}
+
+// What GET shows can be put back: nothing is lost by it, and no secret is sent elsewhere.
+func TestEchoKeepsSecrets(t *testing.T) {
+	const secret, other = "sk-0123456789abcdef", "sk-fedcba9876543210"
+	for _, r := range []*record.Record{
+		{Name: "remote", URL: "https://a.example/mcp?key=" + secret, Lazy: true,
+			Headers: map[string]config.Secret{"Authorization": "Bearer " + secret, "X-Team": "engineering", "X-Ref": "${env:TOKEN}"}, ReadTimeout: 1500e6},
+		{Name: "a local one", Command: "server", Args: []string{"--api-key", secret, "<&>"}, Env: map[string]config.Secret{"API_KEY": secret, "OTHER_TOKEN": other}, Cwd: "/"},
+	} {
+		store := record.NewMemoryStore(r)
+		s := openStore(t, store, &host.Options{}, &admin.Options{})
+		before, err := store.Records(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.do("owner", "GET", servers+"/"+before[0].ID, "", nil)
+		if strings.Contains(got.body, secret) || strings.Contains(got.body, other) {
+			t.Errorf("%s: got %s, want no secret", r.Name, got.body)
+		}
+		var e struct{ Data json.RawMessage }
+		if err := json.Unmarshal([]byte(got.body), &e); err != nil {
+			t.Fatal(err)
+		}
+		s.data("PUT", servers+"/"+before[0].ID, string(e.Data))
+		after, err := store.Records(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after[0].Revision != before[0].Revision {
+			t.Errorf("%s: got the revision %s after an echo, want %s", r.Name, after[0].Revision, before[0].Revision)
+		}
+		was, _ := before[0].Record.Encode()
+		is, _ := after[0].Record.Encode()
+		if string(was) != string(is) {
+			t.Errorf("%s: got %s after an echo, want %s", r.Name, is, was)
+		}
+	}
+	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret}})
+	shown := s.data("GET", servers+"/a", "")
+	body, _ := json.Marshal(map[string]any{"url": "https://evil.example/mcp", "headersJson": shown["headersJson"]})
+	if got := s.do("owner", "PUT", servers+"/a", string(body), nil); got.status != http.StatusBadRequest {
+		t.Errorf("a masked secret for another host: got %d %s, want 400", got.status, got.body)
+	}
+}

@@ -1,0 +1,156 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// The keys of the tests, and their roles.
+var keys = map[string][]admin.Role{
+	"nothing":  nil,
+	"viewer":   {admin.View},
+	"operator": {admin.Operate},
+	"owner":    {admin.Operate, admin.StdioWrite},
+	"writer":   {admin.View, admin.StdioWrite}, // who may not operate
+}
+
+// A site is a handler over real HTTP.
+type site struct {
+	t        *testing.T
+	manager  *manage.Manager
+	handler  http.Handler
+	url      string
+	launches atomic.Int64 // how often a local server was connected to
+}
+
+// spied makes the transports of servers, which are in this process, and counts local ones.
+func (s *site) spied(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	local := e.Command != ""
+	return &transport.Pipe{Serve: func(ctx context.Context, t sdk.Transport) error {
+		if local {
+			s.launches.Add(1)
+		}
+		return hosttest.NewServer(e.Name).Run(ctx, t)
+	}}, nil
+}
+
+// open opens a site whose manager has the records.
+func open(t *testing.T, ho *host.Options, o *admin.Options, records ...*record.Record) *site {
+	t.Helper()
+	return openStore(t, record.NewMemoryStore(records...), ho, o)
+}
+
+// openStore opens a site whose manager has the records of a store.
+func openStore(t *testing.T, store record.Store, ho *host.Options, o *admin.Options) *site {
+	t.Helper()
+	s := &site{t: t}
+	hosttest.Patient(ho)
+	ho.Transport = s.spied
+	if ho.StateDir == "" {
+		ho.StateDir = host.NoState
+	}
+	m, err := manage.OpenStore(hosttest.Watchdog(t), store, &manage.Options{Host: *ho})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Errorf("Close of the manager: got %v, want no error", err)
+		}
+	})
+	return s.serve(m, o)
+}
+
+// serve serves a manager until the end of the test.
+func (s *site) serve(m *manage.Manager, o *admin.Options) *site {
+	s.t.Helper()
+	s.manager = m
+	o.Authenticate = func(r *http.Request) (*access.Caller, error) {
+		key, err := access.BearerToken(r)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := keys[key]; !ok {
+			return nil, &access.RefusedError{Credential: "a key", Reason: "it has expired"}
+		}
+		return &access.Caller{Credential: key}, nil
+	}
+	o.Roles = func(c *access.Caller) []admin.Role { return keys[c.Credential] }
+	h, err := admin.Handler(m, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.handler = h
+	web := httptest.NewServer(h)
+	s.url = web.URL
+	s.t.Cleanup(web.Close)
+	return s
+}
+
+// An answer is one of the site.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes a request with a key; edit may be nil.
+func (s *site) do(key, method, path, body string, edit func(*http.Request)) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(hosttest.Watchdog(s.t), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	if edit != nil {
+		edit(req)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, string(data)}
+}
+
+// data makes a request as the owner, which must succeed, and returns the data of its envelope.
+func (s *site) data(method, path, body string) map[string]any {
+	s.t.Helper()
+	got := s.do("owner", method, path, body, nil)
+	var e struct {
+		Code int
+		Data map[string]any
+	}
+	if err := json.Unmarshal([]byte(got.body), &e); err != nil || got.status != http.StatusOK || e.Code != http.StatusOK {
+		s.t.Fatalf("%s %s: got %d %s, want 200", method, path, got.status, got.body)
+	}
+	return e.Data
+}
