@@ -10,7 +10,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -101,11 +100,6 @@ func failureOf(err error) *failure {
 	}
 	return &failure{status: http.StatusInternalServerError, code: "internal", detail: "it could not be done; the log of the program says why"}
 }
-
-var secrets = redact.New(nil)
-
-// hideSecrets takes secrets of known forms out of a text.
-func hideSecrets(text string) string { return secrets.Text(text) }
 
 // write answers a request that succeeded.
 func write(w http.ResponseWriter, route *route, data any) {

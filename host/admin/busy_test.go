@@ -1,29 +1,166 @@
 package admin_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// openBusy opens a site in which each route has something to do.
+// ask wants each call to be approved.
+func ask(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+	return approval.Decision{Verdict: approval.Ask, Reason: "the tests want it"}, nil
+}
+
+// openBusy opens a site in which each route has something to do, and no local server is about to
+// be started by itself.
 func openBusy(t *testing.T) *site {
 	t.Helper()
-	return open(t, &host.Options{}, &admin.Options{},
+	feed := admin.NewFeed(nil)
+	log := activity.New(nil, feed)
+	t.Cleanup(func() {
+		if err := log.Close(context.Background()); err != nil {
+			t.Errorf("Close of the log: got %v, want no error", err)
+		}
+	})
+	keys, err := access.LoadKeys(t.Context(), storage.NewMemory(), "keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := keys.Create(t.Context(), access.KeyOptions{Label: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions, err := session.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := sessions.Close(); err != nil {
+			t.Errorf("Close of the sessions: got %v, want no error", err)
+		}
+	})
+	s := open(t, &host.Options{
+		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(ask)}),
+		StateDir: t.TempDir(), IdleTimeout: time.Millisecond, Activity: log,
+	}, &admin.Options{Feed: feed, Keys: keys, Sessions: sessions},
 		&record.Record{Name: "runs", Command: "x"},
 		&record.Record{Name: "rests", Command: "x", Disabled: true},
+		&record.Record{Name: "lazy", Command: "x", Lazy: true},
+		&record.Record{Name: "held", Command: "x", Quarantined: true},
+		&record.Record{Name: "proposed", Command: os.Args[0], Proposed: true},
+		&record.Record{Name: "gone", Command: "x", Disabled: true},
 		&record.Record{Name: "remote", URL: "https://a.example/mcp"},
 	)
+	s.key = key.ID
+	h := s.manager.Host()
+	hosttest.Until(t, h, "lazy", "cached", func(st host.Status) bool { return st.Stage == host.StageCached })
+	hosttest.Until(t, h, "held", "quarantined", func(st host.Status) bool { return st.Stage == host.StageQuarantined })
+	if _, err := s.manager.Update(t.Context(), "gone", &record.Patch{Lazy: record.Some(false), Disabled: record.Some(false)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.manager.Remove(t.Context(), "gone"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.Registry().Call(session.WithUser(t.Context(), "ann"), "lazy__echo", json.RawMessage(`{"text":"<b>12345678901234567890</b>"}`))
+	var waits *registry.ApprovalRequiredError
+	if !errors.As(err, &waits) {
+		t.Fatalf("call: got %v, want that it waits", err)
+	}
+	return s
 }
 
 // fill puts into a text what only the site knows.
-func (s *site) fill(text string) string { return text }
+func (s *site) fill(text string) string {
+	s.t.Helper()
+	h := s.manager.Host()
+	put := func(name string, value func() string) {
+		if strings.Contains(text, name) {
+			text = strings.ReplaceAll(text, name, value())
+		}
+	}
+	put("{gone}", func() string {
+		removed, err := s.manager.Removed(s.t.Context())
+		if err != nil || len(removed) != 1 {
+			s.t.Fatalf("removed: got %v, %v, want 1", removed, err)
+		}
+		return removed[0].ID
+	})
+	put("{change}", func() string {
+		changes := h.Registry().Ledger().Pending("held")
+		if len(changes) == 0 {
+			s.t.Fatal("changes: got none, want some")
+		}
+		c := changes[0]
+		data, err := json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return string(data)
+	})
+	put("{launch}", func() string {
+		launches := h.PendingLaunches()
+		if len(launches) != 1 {
+			s.t.Fatalf("launches: got %d, want 1", len(launches))
+		}
+		return launches[0].Fingerprint()
+	})
+	put("{call}", func() string {
+		calls := h.Registry().Approvals(s.t.Context())
+		if len(calls) != 1 {
+			s.t.Fatalf("calls: got %d, want 1", len(calls))
+		}
+		return calls[0].ID
+	})
+	put("{key}", func() string { return s.key })
+	return text
+}
 
-// brief has a request end that would go on.
-func (s *site) brief(*http.Request) {}
+// stream opens a stream of events, and ends it when it has begun.
+func (s *site) stream(key string) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(hosttest.Watchdog(s.t))
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		s.t.Errorf("events as %s: got %d, want 200", key, res.StatusCode)
+	}
+}
 
-// settle waits until what a request has begun is done.
-func (s *site) settle() {}
+// settle waits until no server is being started.
+func (s *site) settle() {
+	s.t.Helper()
+	hosttest.Eventually(s.t, "no server is being started", func() bool {
+		for _, st := range s.manager.Host().Servers() {
+			if st.Stage == host.StageStarting {
+				return false
+			}
+		}
+		return true
+	})
+}

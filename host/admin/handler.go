@@ -13,7 +13,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -42,6 +44,12 @@ type Options struct {
 	// Origins are those of web pages whose scripts may use the handler besides its own origin, such as
 	// https://admin.example. Default: none.
 	Origins []string
+	// Sessions are the logins that are shown, such as those of login.Logins. Default: none are.
+	Sessions *session.Manager
+	// Keys are the API keys that are listed, made and revoked. Default: none are.
+	Keys *access.Keys
+	// Feed has what happened and happens. Default: it is not told.
+	Feed *Feed
 	// Config has the options with which the entries of servers are read that are tried out
 	// before they are added. Default: those of a file of the program.
 	Config *config.Options
@@ -55,7 +63,7 @@ func Handler(m *manage.Manager, opts *Options) (http.Handler, error) {
 	if m == nil || opts == nil || opts.Authenticate == nil {
 		return nil, errors.New("admin: a manager and Options.Authenticate are required")
 	}
-	a := &admin{opts: *opts, manager: m, host: m.Host(), mux: http.NewServeMux()}
+	a := &admin{opts: *opts, manager: m, host: m.Host(), mux: http.NewServeMux(), redactor: redact.New(nil)}
 	a.opts.Roles = defaultRoles
 	if opts.Roles != nil {
 		a.opts.Roles = opts.Roles
@@ -111,7 +119,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	roles := a.opts.Roles(caller)
-	if slices.Contains(roles, Operate) {
+	if slices.Contains(roles, Operate) && !slices.Contains(roles, View) {
 		roles = append(slices.Clone(roles), View)
 	}
 	if !slices.Contains(roles, View) {
@@ -168,7 +176,7 @@ func (a *admin) serve(w http.ResponseWriter, r *http.Request, route *route) {
 	case f.status == http.StatusForbidden && f.code == codeForbidden:
 		a.refused(r, f.detail, q.caller.Credential)
 	case f.status >= http.StatusInternalServerError:
-		a.opts.Logger.Warn("admin: a request failed", "error", hideSecrets(err.Error()), "method", r.Method, "path", r.URL.Path)
+		a.opts.Logger.Warn("admin: a request failed", "error", a.redactor.Text(err.Error()), "method", r.Method, "path", r.URL.Path)
 	}
 	writeFailure(w, isEnveloped(route.path), f)
 }

@@ -38,6 +38,7 @@ type serverInput struct {
 	Stage         any `json:"stage,omitempty"`
 	CreateTime    any `json:"createTime,omitempty"`
 	UpdateTime    any `json:"updateTime,omitempty"`
+	DeleteTime    any `json:"deleteTime,omitempty"`
 }
 
 // patch returns what the input changes of a record; of none, for a new one. A transport that is said as it

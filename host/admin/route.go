@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -22,6 +23,8 @@ type admin struct {
 	manager *manage.Manager
 	host    *host.Host
 	mux     *http.ServeMux
+
+	redactor *redact.Redactor // of what is logged
 }
 
 // A route is one way to use the API. The mux is made of the routes.
@@ -41,7 +44,9 @@ type route struct {
 type param struct{ name, kind, about string }
 
 // routes returns all routes.
-func (a *admin) routes() []*route { return slices.Concat(serverRoutes()) }
+func (a *admin) routes() []*route {
+	return slices.Concat(serverRoutes(), recordRoutes(), reviewRoutes(), loginRoutes(), watchRoutes())
+}
 
 // A person makes requests.
 type person struct {

@@ -62,6 +62,7 @@ type server struct {
 	Revision       record.Revision `json:"revision,omitempty"`
 	CreateTime     string          `json:"createTime,omitempty"`
 	UpdateTime     string          `json:"updateTime,omitempty"`
+	DeleteTime     string          `json:"deleteTime,omitempty"`
 }
 
 // A removal says what was removed, and how to take that back.
@@ -125,7 +126,7 @@ func (a *admin) show(s *manage.Server) server {
 		Enabled: !r.Disabled, ConnectTimeout: r.ConnectTimeout.Seconds(), ReadTimeout: r.ReadTimeout.Seconds(), Builtin: r.Builtin,
 		LastStatus: cmp.Or(s.Last.Status, record.StatusDisconnected), LastError: s.Last.Error,
 		LastConnected: localTime(s.Last.Connected), ToolCount: s.Last.Tools,
-		Revision: s.Revision, CreateTime: localTime(s.Created), UpdateTime: localTime(s.Updated),
+		Revision: s.Revision, CreateTime: localTime(s.Created), UpdateTime: localTime(s.Updated), DeleteTime: localTime(s.Deleted),
 	}
 	if len(r.Args) > 0 {
 		shown.ArgsJSON = jsonText(r.Args)

@@ -40,6 +40,7 @@ type site struct {
 	handler  http.Handler
 	url      string
 	launches atomic.Int64 // how often a local server was connected to
+	key      string       // the ID of an API key, if there is one
 }
 
 // spied makes the transports of servers, which are in this process, and counts local ones.
@@ -100,10 +101,15 @@ func (s *site) serve(m *manage.Manager, o *admin.Options) *site {
 		s.t.Fatal(err)
 	}
 	s.handler = h
+	s.listenAndServe(h)
+	return s
+}
+
+// listenAndServe serves a handler until the end of the test.
+func (s *site) listenAndServe(h http.Handler) {
 	web := httptest.NewServer(h)
 	s.url = web.URL
 	s.t.Cleanup(web.Close)
-	return s
 }
 
 // An answer is one of the site.

@@ -1,0 +1,233 @@
+package admin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+)
+
+const (
+	maxRecent    = 1000   // events that a feed keeps
+	maxMissed    = 10_000 // events that a listener is told of that were before
+	maxWaiting   = 1024   // events that wait for a slow listener
+	maxListeners = 1000
+	// feedSlack is by how much an event may be older than the one before it.
+	feedSlack = time.Minute
+)
+
+// A Feed passes on what a log of activity records, to those who listen, and knows what was
+// before. It is a sink: give it to [activity.New] after that which keeps the events.
+//
+//	file, err := activity.OpenFile("activity.jsonl", nil)
+//	feed := admin.NewFeed(file.Events)
+//	log := activity.New(nil, file, feed)
+//
+// A listener that comes again gets what it has missed, also from another Feed of the same
+// events, as in the next run of the program. All methods are safe for concurrent use.
+type Feed struct {
+	past func(*activity.Filter) iter.Seq2[activity.Event, error]
+
+	mu        sync.Mutex
+	recent    []feedEvent // the newest last
+	listeners map[*listener]bool
+	closed    bool
+}
+
+// A feedEvent is an event under an id that is the same wherever it was read.
+type feedEvent struct {
+	id    string
+	event activity.Event
+	data  []byte // the event in JSON
+}
+
+// A listener gets what happens.
+type listener struct {
+	events chan feedEvent // closed if the listener was too slow, or the feed is closed
+	known  map[string]bool
+}
+
+// NewFeed returns a feed. Past yields the events that a filter wants, the newest first, as
+// [activity.File.Events] does. If it is nil the feed knows its own newest 1000 alone.
+func NewFeed(past func(*activity.Filter) iter.Seq2[activity.Event, error]) *Feed {
+	return &Feed{past: past, listeners: map[*listener]bool{}}
+}
+
+func feedEventOf(e activity.Event) (feedEvent, error) {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return feedEvent{}, err
+	}
+	hash := sha256.Sum256(data)
+	return feedEvent{strconv.FormatInt(e.Time.UnixNano(), 36) + "-" + hex.EncodeToString(hash[:12]), e, data}, nil
+}
+
+// timeOf returns the time of the event of an id.
+func timeOf(id string) (time.Time, bool) {
+	text, _, _ := strings.Cut(id, "-")
+	n, err := strconv.ParseInt(text, 36, 64)
+	return time.Unix(0, n), err == nil
+}
+
+// Write implements [activity.Sink]. It waits for no listener: one that is too slow is cut off, and
+// comes again.
+func (f *Feed) Write(_ context.Context, events []activity.Event) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range events {
+		one, err := feedEventOf(e)
+		if err != nil {
+			return err
+		}
+		f.recent = append(f.recent, one)
+		for l := range f.listeners {
+			select {
+			case l.events <- one:
+			default:
+				f.drop(l)
+			}
+		}
+	}
+	if over := len(f.recent) - maxRecent; over > 0 {
+		f.recent = slices.Delete(f.recent, 0, over)
+	}
+	return nil
+}
+
+// drop ends a listener. The mutex is held.
+func (f *Feed) drop(l *listener) {
+	if f.listeners[l] {
+		delete(f.listeners, l)
+		close(l.events)
+	}
+}
+
+// Close ends all listeners, and those that come later, so that a server over HTTP can shut down.
+func (f *Feed) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for l := range f.listeners {
+		f.drop(l)
+	}
+	return nil
+}
+
+// listen returns a listener, and the events after that of an id which came before, in their
+// order. Whole is false if these are not known any more. It is nil if there are too many
+// listeners, or the feed is closed. An empty id wants what comes from now on.
+func (f *Feed) listen(ctx context.Context, id string) (l *listener, missed []feedEvent, whole bool) {
+	f.mu.Lock()
+	if f.closed || len(f.listeners) >= maxListeners {
+		f.mu.Unlock()
+		return nil, nil, false
+	}
+	l = &listener{events: make(chan feedEvent, maxWaiting), known: map[string]bool{}}
+	f.listeners[l] = true
+	recent := slices.Clone(f.recent)
+	f.mu.Unlock()
+	if id == "" {
+		return l, nil, true
+	}
+	if i := slices.IndexFunc(recent, func(e feedEvent) bool { return e.id == id }); i >= 0 {
+		return l, recent[i+1:], true
+	}
+	older, newer, whole := f.before(ctx, id, recent)
+	if !whole {
+		return l, nil, false
+	}
+	for _, e := range slices.Concat(older, newer) {
+		l.known[e.id] = true
+	}
+	return l, slices.Concat(older, recent, newer), true
+}
+
+// before returns the events of the log after that of an id, without the recent ones: those
+// before and those after them. It reports whether it has found the id.
+func (f *Feed) before(ctx context.Context, id string, recent []feedEvent) (older, newer []feedEvent, found bool) {
+	at, ok := timeOf(id)
+	if f.past == nil || !ok {
+		return nil, nil, false
+	}
+	known := map[string]bool{}
+	for _, e := range recent {
+		known[e.id] = true
+	}
+	met := len(recent) == 0
+	for e, err := range f.past(&activity.Filter{Since: at.Add(-feedSlack)}) {
+		if err != nil || ctx.Err() != nil || len(older)+len(newer) == maxMissed {
+			break
+		}
+		one, err := feedEventOf(e)
+		if err != nil {
+			continue
+		}
+		if one.id == id {
+			found = true
+			break
+		}
+		switch {
+		case known[one.id]:
+			met = true
+		case met:
+			older = append(older, one)
+		default:
+			newer = append(newer, one)
+		}
+	}
+	if !met { // the log has none of the recent ones, which are the newest
+		older, newer = newer, nil
+	}
+	slices.Reverse(older)
+	slices.Reverse(newer)
+	return older, newer, found
+}
+
+// leave ends a listener.
+func (f *Feed) leave(l *listener) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drop(l)
+}
+
+// find returns the newest events that a filter wants, the newest first.
+func (f *Feed) find(ctx context.Context, filter *activity.Filter, most int) ([]feedEvent, error) {
+	found := []feedEvent{}
+	if f.past == nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for _, e := range slices.Backward(f.recent) {
+			if len(found) == most {
+				break
+			}
+			if filter.Match(&e.event) {
+				found = append(found, e)
+			}
+		}
+		return found, nil
+	}
+	for e, err := range f.past(filter) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		one, err := feedEventOf(e)
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, one); len(found) == most {
+			break
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,275 @@
+package admin_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+)
+
+// A stream is what a listener reads.
+type stream struct {
+	cancel context.CancelFunc
+	body   interface{ Close() error }
+	lines  *bufio.Scanner
+	last   string // the id of the last event
+}
+
+// listen opens a stream of events after that of an id.
+func (s *site) listen(after string) (*stream, error) {
+	ctx, cancel := context.WithCancel(hosttest.Watchdog(s.t))
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events", nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer viewer")
+	if after != "" {
+		req.Header.Set("Last-Event-ID", after)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	l := &stream{cancel: cancel, body: res.Body, lines: bufio.NewScanner(res.Body), last: after}
+	l.lines.Buffer(nil, 1<<20)
+	if res.StatusCode != http.StatusOK || !l.lines.Scan() {
+		l.close()
+		return nil, fmt.Errorf("got %d, want 200 and a first line", res.StatusCode)
+	}
+	if l.lines.Text() == "event: reset" {
+		l.last = "reset"
+	}
+	return l, nil
+}
+
+func (l *stream) close() {
+	l.cancel()
+	_ = l.body.Close()
+}
+
+// next returns the server that the next event is about.
+func (l *stream) next() (string, error) {
+	id := ""
+	for l.lines.Scan() {
+		line := l.lines.Text()
+		if rest, ok := strings.CutPrefix(line, "id: "); ok {
+			id = rest
+		}
+		if rest, ok := strings.CutPrefix(line, "data: {\""); ok {
+			var e activity.Event
+			if err := json.Unmarshal([]byte("{\""+rest), &e); err != nil {
+				return "", err
+			}
+			l.last = id
+			return e.Server, nil
+		}
+	}
+	return "", fmt.Errorf("the stream has ended: %w", l.lines.Err())
+}
+
+// openFeed opens a site whose events are kept in a file, and returns its log.
+func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
+	t.Helper()
+	file, err := activity.OpenFile(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed := admin.NewFeed(file.Events)
+	log := activity.New(&activity.Options{MaxQueued: -1}, file, feed)
+	t.Cleanup(func() {
+		if err := log.Close(context.Background()); err != nil {
+			t.Errorf("Close of the log: got %v, want no error", err)
+		}
+		if err := feed.Close(); err != nil {
+			t.Errorf("Close of the feed: got %v, want no error", err)
+		}
+	})
+	return open(t, &host.Options{}, &admin.Options{Feed: feed}, &record.Record{Name: "a", URL: "https://a.example/mcp"}), log, feed
+}
+
+// Listeners that come and go miss nothing and get nothing twice, also when the program is
+// started anew.
+func TestListenersResume(t *testing.T) {
+	const listeners, events = 200, 400
+	path := filepath.Join(t.TempDir(), "activity.jsonl")
+	first, log, feed := openFeed(t, path)
+	sites := make(chan *site, 1)
+	var opened, done sync.WaitGroup
+	opened.Add(listeners)
+	restarted := make(chan struct{})
+	for n := range listeners {
+		done.Go(func() {
+			l, err := first.listen("")
+			opened.Done()
+			if err != nil {
+				t.Errorf("listener %d: %v", n, err)
+				return
+			}
+			where, after := first, ""
+			for i := range events {
+				got := ""
+				for got == "" {
+					if l == nil {
+						if l, err = where.listen(after); err != nil {
+							<-restarted // the program is gone
+							where = <-sites
+							sites <- where
+							l = nil
+							continue
+						}
+					}
+					if got, err = l.next(); err != nil {
+						after = l.last
+						l.close()
+						l = nil
+						got = ""
+					}
+				}
+				if want := fmt.Sprint("e", i); got != want {
+					t.Errorf("listener %d: got %s, want %s", n, got, want)
+					break
+				}
+				if i%listeners == n { // it goes, and comes again
+					after = l.last
+					l.close()
+					l = nil
+				}
+			}
+			if l != nil {
+				l.close()
+			}
+		})
+	}
+	opened.Wait()
+	record := func(log *activity.Log, from, to int) {
+		for i := from; i < to; i++ {
+			log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
+		}
+		if err := log.Flush(t.Context()); err != nil {
+			t.Errorf("Flush: got %v, want no error", err)
+		}
+	}
+	record(log, 0, events/2)
+	if err := feed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, log, _ := openFeed(t, path)
+	sites <- second
+	close(restarted)
+	record(log, events/2, events)
+	done.Wait()
+}
+
+// A listener whose last event is not known any more is told so.
+func TestListenerReset(t *testing.T) {
+	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
+	for _, id := range []string{"nonsense", "1-00", "zzzzzzzzzzzz-00"} {
+		l, err := s.listen(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.last != "reset" {
+			t.Errorf("after %s: got no reset, want one", id)
+		}
+		log.Record(t.Context(), activity.Event{Kind: "test", Server: "new"})
+		if got, err := l.next(); got != "new" {
+			t.Errorf("after %s: got %q, %v, want the new event", id, got, err)
+		}
+		l.close()
+	}
+}
+
+// What happened is found by what it was, and its cursor is where the stream goes on.
+func TestActivity(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		s, log, feed := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
+		if !kept {
+			feed = admin.NewFeed(nil)
+			log = activity.New(nil, feed)
+			defer log.Close(context.Background())
+			s = open(t, &host.Options{}, &admin.Options{Feed: feed})
+		}
+		for i := range 5 {
+			log.Record(t.Context(), activity.Event{Kind: activity.KindCall, Outcome: activity.OK, Server: fmt.Sprint("s", i%2), Tool: fmt.Sprint("t", i), User: "<b>ann"})
+		}
+		if err := log.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			query string
+			want  int
+		}{
+			{"server=s1", 2}, {"tool=t3", 1}, {"kind=call&outcome=ok", 5}, {"kind=login", 0}, {"kind=login&kind=call&limit=4", 4},
+			{"until=2020-01-01T00:00:00Z", 0}, {"since=2020-01-01T00:00:00Z&user=%3Cb%3Eann", 5},
+		} {
+			var got []struct {
+				Cursor string
+				Event  activity.Event
+			}
+			a := s.do("viewer", "GET", "/api/v1/activity?"+c.query, "", nil)
+			if err := json.Unmarshal([]byte(a.body), &got); err != nil || len(got) != c.want {
+				t.Errorf("%s: got %d %s, want %d events", c.query, a.status, a.body, c.want)
+			}
+			if c.query == "tool=t3" && len(got) == 1 {
+				l, err := s.listen(got[0].Cursor)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if server, err := l.next(); server != "s0" {
+					t.Errorf("after %s: got %q, %v, want s0", c.query, server, err)
+				}
+				l.close()
+			}
+		}
+		for _, bad := range []string{"limit=0", "limit=x", "since=yesterday", "until=x"} {
+			if a := s.do("viewer", "GET", "/api/v1/activity?"+bad, "", nil); a.status != http.StatusBadRequest || a.header.Get("Content-Type") != "application/problem+json" {
+				t.Errorf("%s: got %d as %s, want 400 as a problem", bad, a.status, a.header.Get("Content-Type"))
+			}
+		}
+	}
+}
+
+// What a feed does not remember itself is in the log.
+func TestListenerFarBehind(t *testing.T) {
+	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
+	l, err := s.listen("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const events = 2500
+	for i := range events {
+		log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
+		if i > 0 {
+			continue
+		}
+		if got, err := l.next(); got != "e0" {
+			t.Fatalf("got %q, %v, want e0", got, err)
+		}
+		l.close()
+	}
+	if err := log.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = s.listen(l.last); err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	for i := 1; i < events; i++ {
+		if got, err := l.next(); got != fmt.Sprint("e", i) {
+			t.Fatalf("got %q, %v, want e%d", got, err, i)
+		}
+	}
+}

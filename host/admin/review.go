@@ -1,0 +1,223 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+)
+
+// approvedCall bounds how long a call may take that was approved.
+const approvedCall = 5 * time.Minute
+
+func reviewRoutes() []*route {
+	return []*route{
+		{method: "GET", path: "/api/v1/changes", role: View, summary: "List what is new or changed at servers and waits to be accepted, with its differences", out: []ledger.Change{}, serve: (*request).listChanges,
+			params: []param{{"server", "string", "of this server alone"}}},
+		{method: "POST", path: "/api/v1/changes/accept", role: Operate, summary: "Accept a change as it was shown; of a local server it takes stdio:write", in: decidedChange{}, out: decidedChange{}, serve: (*request).acceptChange},
+		{method: "POST", path: "/api/v1/changes/reject", role: Operate, summary: "Reject a change as it was shown", in: decidedChange{}, out: decidedChange{}, serve: (*request).rejectChange},
+		{method: "GET", path: "/api/v1/launches", role: View, summary: "List the servers that wait to be allowed; their exact commands take stdio:write", out: []launch{}, serve: (*request).listLaunches},
+		{method: "POST", path: "/api/v1/launches/{fingerprint}/allow", role: StdioWrite, summary: "Allow a launch as it was shown, and start its server", out: launch{}, serve: (*request).allowLaunch},
+		{method: "POST", path: "/api/v1/launches/{fingerprint}/deny", role: StdioWrite, summary: "Deny a launch as it was shown", out: launch{}, serve: (*request).denyLaunch},
+		{method: "GET", path: "/api/v1/calls", role: View, summary: "List the calls that wait for approval, with their exact arguments", out: []waitingCall{}, serve: (*request).listCalls},
+		{method: "POST", path: "/api/v1/calls/{id}/approve", role: Operate, summary: "Approve a call and make it; of a tool of a local server it takes stdio:write", in: approveInput{}, out: callResult{}, serve: (*request).approveCall},
+		{method: "POST", path: "/api/v1/calls/{id}/deny", role: Operate, summary: "Deny a call", in: denyInput{}, out: callResult{}, serve: (*request).denyCall},
+	}
+}
+
+// A decidedChange names a change by what it was when it was looked at.
+type decidedChange struct {
+	Server string            `json:"server"`
+	Tool   string            `json:"tool,omitempty"` // empty: what is said of the server itself
+	Kind   ledger.ChangeKind `json:"kind"`
+	Hash   string            `json:"hash"`
+}
+
+// A launch is one that waits to be allowed.
+type launch struct {
+	Fingerprint string `json:"fingerprint"`
+	Server      string `json:"server"`
+	Source      string `json:"source"`
+	Transport   string `json:"transport"`
+	Command     string `json:"command,omitempty"` // exact; it may hold secrets
+}
+
+// A waitingCall is one that waits for approval.
+type waitingCall struct {
+	ID           string          `json:"id"`
+	User         string          `json:"user,omitempty"`
+	Conversation string          `json:"conversation,omitempty"`
+	Server       string          `json:"server,omitempty"` // empty: a tool of the program
+	Tool         string          `json:"tool"`
+	Description  string          `json:"description,omitempty"`
+	Arguments    json.RawMessage `json:"arguments"`
+	Reason       string          `json:"reason,omitempty"`
+	Asked        time.Time       `json:"asked,omitzero"`
+	Expires      time.Time       `json:"expires,omitzero"`
+}
+
+type approveInput struct {
+	ForSession bool `json:"forSession,omitempty"` // and later calls of the tool in the conversation
+}
+
+type denyInput struct {
+	Reason string `json:"reason,omitempty"` // for the model
+}
+
+// A callResult says what came of a call; its result is for the one who asked for it.
+type callResult struct {
+	ID        string `json:"id"`
+	Made      bool   `json:"made"`
+	ToolError bool   `json:"toolError"` // the tool says that it failed
+}
+
+func (q *request) listChanges() (any, error) {
+	var names []string
+	if name := q.URL.Query().Get("server"); name != "" {
+		names = append(names, name)
+	}
+	return append([]ledger.Change{}, q.host.Registry().Ledger().Pending(names...)...), nil
+}
+
+func (q *request) acceptChange() (any, error) {
+	return q.decideChange(func(l *ledger.Ledger, c ledger.Change) error {
+		if err := q.mayStart(c.Server); err != nil {
+			return err
+		}
+		return l.Accept(q.forUser(), q.by(), c)
+	})
+}
+
+func (q *request) rejectChange() (any, error) {
+	return q.decideChange(func(l *ledger.Ledger, c ledger.Change) error {
+		return l.Reject(q.forUser(), q.by(), c)
+	})
+}
+
+// decideChange calls decide with the change that the body names, as far as it waits as it was.
+func (q *request) decideChange(decide func(*ledger.Ledger, ledger.Change) error) (any, error) {
+	var in decidedChange
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	if in.Server == "" {
+		return nil, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: "server is missing"}
+	}
+	l := q.host.Registry().Ledger()
+	for _, c := range l.Pending(in.Server) {
+		if c.Tool == in.Tool && c.Kind == in.Kind && c.Hash == in.Hash {
+			return in, decide(l, c)
+		}
+	}
+	return nil, &ledger.StaleChangeError{Server: in.Server, Tool: in.Tool, Hash: in.Hash}
+}
+
+func (q *request) launches() []launch {
+	shown := []launch{}
+	for _, l := range q.host.PendingLaunches() {
+		one := launch{Fingerprint: l.Fingerprint(), Server: l.Server, Source: l.Source, Transport: l.Transport}
+		if q.need(StdioWrite) == nil {
+			one.Command = l.String()
+		}
+		shown = append(shown, one)
+	}
+	return shown
+}
+
+func (q *request) listLaunches() (any, error) { return q.launches(), nil }
+
+// launch returns the launch that the path names, as far as it waits.
+func (q *request) launch() launch {
+	for _, l := range q.launches() {
+		if l.Fingerprint == q.PathValue("fingerprint") {
+			return l
+		}
+	}
+	return launch{Fingerprint: q.PathValue("fingerprint")}
+}
+
+func (q *request) allowLaunch() (any, error) {
+	l := q.launch()
+	err := q.host.AllowLaunch(q.forUser(), q.by(), l.Fingerprint)
+	if err != nil && failureOf(err).status == http.StatusInternalServerError {
+		for _, s := range q.host.Servers() { // it is allowed, and could not be started
+			if s.Name == l.Server && s.Err != nil {
+				return nil, &failure{status: http.StatusBadGateway, code: "not_ready", detail: q.hideError(s.Name, s.Err)}
+			}
+		}
+	}
+	return l, err
+}
+
+func (q *request) denyLaunch() (any, error) {
+	l := q.launch()
+	return l, q.host.DenyLaunch(q.forUser(), q.by(), l.Fingerprint)
+}
+
+func showCall(r *registry.ApprovalRequest) waitingCall {
+	return waitingCall{
+		ID: r.ID, User: r.User, Conversation: r.Conversation, Server: r.Tool.Origin.Server, Tool: r.Tool.Name,
+		Description: r.Tool.Description, Arguments: r.Args, Reason: r.Reason, Asked: r.Asked, Expires: r.Expires,
+	}
+}
+
+// listCalls returns the calls of all users: the caller answers for others.
+func (q *request) listCalls() (any, error) {
+	shown := []waitingCall{}
+	for _, r := range q.host.Registry().Approvals(q.Context()) {
+		shown = append(shown, showCall(r))
+	}
+	return shown, nil
+}
+
+func (q *request) approveCall() (any, error) {
+	var in approveInput
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	id := q.PathValue("id")
+	call, err := q.waitingCall(id)
+	if err != nil {
+		return nil, err
+	}
+	var names []string // a tool of the program may call any other
+	if call.Server != "" {
+		names = append(names, call.Server)
+	}
+	if err := q.mayStart(names...); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), approvedCall)
+	defer cancel()
+	res, err := q.host.Registry().Approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
+	if err != nil {
+		if f := failureOf(err); f.status != http.StatusInternalServerError {
+			return nil, f
+		}
+		return nil, &failure{status: http.StatusBadGateway, code: "call_failed", detail: "the call has no result: the activity says why"}
+	}
+	return callResult{ID: id, Made: true, ToolError: res.IsError}, nil
+}
+
+// waitingCall returns a call that waits.
+func (q *request) waitingCall(id string) (waitingCall, error) {
+	for _, r := range q.host.Registry().Approvals(q.Context()) {
+		if r.ID == id {
+			return showCall(r), nil
+		}
+	}
+	return waitingCall{}, &approval.UnknownError{ID: id}
+}
+
+func (q *request) denyCall() (any, error) {
+	var in denyInput
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	id := q.PathValue("id")
+	return callResult{ID: id}, q.host.Registry().Deny(q.Context(), id, in.Reason)
+}

@@ -1,0 +1,167 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+)
+
+const (
+	heartbeat   = 15 * time.Second // between signs of life of a stream
+	writeWithin = 30 * time.Second // is how long a listener may take for one event
+)
+
+func watchRoutes() []*route {
+	return []*route{
+		{method: "GET", path: "/api/v1/health", role: View, summary: "Say how all servers do", out: []doctor.Health{}, serve: (*request).listHealth},
+		{method: "GET", path: "/api/v1/health/{server}", role: View, summary: "Say what is wrong with a server and how to cure it", out: &doctor.Diagnosis{}, serve: (*request).diagnose},
+		{method: "GET", path: "/api/v1/activity", role: View, summary: "List what happened, the newest first", out: []pastEvent{}, serve: (*request).listActivity,
+			params: []param{
+				{"since", "date-time", "not before it"}, {"until", "date-time", "before it"}, {"kind", "string", "of this kind; may be repeated"},
+				{"outcome", "string", "with this outcome; may be repeated"}, {"id", "string", "of this event"}, {"parent", "string", "as a part of this one"},
+				{"user", "string", "on behalf of this user"}, {"server", "string", "at this server"}, {"tool", "string", "of this tool"},
+				{"limit", "integer", "at most so many, 100 by default and 1000 at most"},
+			}},
+		{method: "GET", path: "/api/v1/events", role: View, summary: "Tell what happens, as server-sent events; resumes after Last-Event-ID", stream: (*request).streamEvents,
+			params: []param{{"after", "string", "the cursor of an event; what came after it is told first"}}},
+	}
+}
+
+// A pastEvent is one of the log, with where it stands in the stream of events.
+type pastEvent struct {
+	Cursor string          `json:"cursor"`
+	Event  json.RawMessage `json:"event"`
+}
+
+func (q *request) listHealth() (any, error) {
+	return append([]doctor.Health{}, doctor.HealthOfAll(q.host)...), nil
+}
+
+func (q *request) diagnose() (any, error) {
+	d, err := doctor.Diagnose(q.forUser(), q.host, q.PathValue("server"))
+	if err != nil {
+		return nil, err
+	}
+	if q.need(Operate) != nil {
+		d.LoginURL = ""
+	}
+	return d, nil
+}
+
+func (q *request) listActivity() (any, error) {
+	if q.opts.Feed == nil {
+		return nil, missing("activity")
+	}
+	filter, most, err := filterOf(q.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	events, err := q.opts.Feed.find(q.Context(), filter, most)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]pastEvent, len(events))
+	for i, e := range events {
+		shown[i] = pastEvent{e.id, e.data}
+	}
+	return shown, nil
+}
+
+// filterOf reads a filter, and how many events are wanted at most.
+func filterOf(v url.Values) (*activity.Filter, int, error) {
+	f := &activity.Filter{ID: v.Get("id"), Parent: v.Get("parent"), User: v.Get("user"), Server: v.Get("server"), Tool: v.Get("tool")}
+	for _, k := range v["kind"] {
+		f.Kinds = append(f.Kinds, activity.Kind(k))
+	}
+	for _, o := range v["outcome"] {
+		f.Outcomes = append(f.Outcomes, activity.Outcome(o))
+	}
+	bad := func(name, want string) (*activity.Filter, int, error) {
+		return nil, 0, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: name + " has to be " + want}
+	}
+	for name, to := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
+		if text := v.Get(name); text != "" {
+			at, err := time.Parse(time.RFC3339Nano, text)
+			if err != nil {
+				return bad(name, "a time such as 2026-04-01T10:30:00Z")
+			}
+			*to = at
+		}
+	}
+	most := 100
+	if text := v.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxShown {
+			return bad("limit", "a number from 1 to "+strconv.Itoa(maxShown))
+		}
+		most = n
+	}
+	return f, most, nil
+}
+
+// streamEvents tells the events until the listener goes, the feed ends, or the caller may not listen
+// any more.
+func (q *request) streamEvents(w http.ResponseWriter) error {
+	if q.opts.Feed == nil {
+		return missing("activity")
+	}
+	after := q.Header.Get("Last-Event-ID")
+	if after == "" {
+		after = q.URL.Query().Get("after")
+	}
+	l, missed, whole := q.opts.Feed.listen(q.Context(), after)
+	if l == nil {
+		return &failure{status: http.StatusServiceUnavailable, code: "busy", detail: "there are too many listeners, or the program ends"}
+	}
+	defer q.opts.Feed.leave(l)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	send := func(format string, values ...any) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(writeWithin)) // not all writers have one
+		_, err := fmt.Fprintf(w, format, values...)
+		return err == nil
+	}
+	tell := func(e feedEvent) bool { return send("id: %s\ndata: %s\n\n", e.id, e.data) }
+	first := ": open\n\n"
+	if !whole {
+		first = "event: reset\ndata: {}\n\n" // the listener looks anew at what there is
+	}
+	ok := send("%s", first)
+	for _, e := range missed {
+		ok = ok && tell(e)
+	}
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	for ok && control.Flush() == nil {
+		select {
+		case <-q.Context().Done():
+			return nil
+		case e, more := <-l.events:
+			if !more {
+				return nil
+			}
+			ok = l.known[e.id] || tell(e)
+		case <-tick.C:
+			ok = q.stillMay() && send(": alive\n\n")
+		}
+	}
+	return nil
+}
+
+// stillMay reports whether the caller of a stream may still view: a key may have been revoked.
+func (q *request) stillMay() bool {
+	caller, err := q.opts.Authenticate(q.Request)
+	if err != nil || caller == nil || caller.User != q.caller.User || caller.Credential != q.caller.Credential {
+		return false
+	}
+	roles := q.opts.Roles(caller)
+	return slices.Contains(roles, View) || slices.Contains(roles, Operate)
+}
