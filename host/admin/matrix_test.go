@@ -119,6 +119,7 @@ var samples = map[string]sample{
 	"GET /api/v1/health/{server}":               {"/api/v1/health/runs", "", false, 0},
 	"GET /api/v1/activity":                      {"/api/v1/activity", "", false, 0},
 	"GET /api/v1/events":                        {"/api/v1/events", "", false, 0},
+	"GET /api/v1/openapi.json":                  {"/api/v1/openapi.json", "", false, 0},
 }
 
 // What can start a process needs stdio:write: each route is driven, once without it and once with

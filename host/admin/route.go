@@ -45,7 +45,7 @@ type param struct{ name, kind, about string }
 
 // routes returns all routes.
 func (a *admin) routes() []*route {
-	return slices.Concat(serverRoutes(), recordRoutes(), reviewRoutes(), loginRoutes(), watchRoutes())
+	return slices.Concat(serverRoutes(), recordRoutes(), reviewRoutes(), loginRoutes(), watchRoutes(), documentRoutes())
 }
 
 // A person makes requests.

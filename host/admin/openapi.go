@@ -1,0 +1,150 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+func documentRoutes() []*route {
+	return []*route{{method: "GET", path: "/api/v1/openapi.json", role: View, summary: "Show this document", out: json.RawMessage(nil), serve: (*request).showDocument}}
+}
+
+func (q *request) showDocument() (any, error) { return q.document() }
+
+// document returns the OpenAPI 3.1 document of the routes.
+func (a *admin) document() (json.RawMessage, error) {
+	b := &builder{schemas: object{}}
+	paths := object{}
+	for _, r := range a.routes() {
+		operations, ok := paths[r.path].(object)
+		if !ok {
+			operations = object{}
+			paths[r.path] = operations
+		}
+		operations[strings.ToLower(r.method)] = b.operation(r)
+	}
+	b.ref(reflect.TypeFor[problem]())
+	if b.err != nil {
+		return nil, b.err
+	}
+	return json.Marshal(object{
+		"openapi": "3.1.0",
+		"info":    object{"title": "mcpbelt", "version": "1", "description": "Manages the MCP servers of a host."},
+		"paths":   paths,
+		"components": object{
+			"schemas":         b.schemas,
+			"securitySchemes": object{"bearer": object{"type": "http", "scheme": "bearer"}},
+		},
+		"security": []object{{"bearer": []string{}}},
+	})
+}
+
+type object = map[string]any
+
+// A builder makes the document.
+type builder struct {
+	schemas object
+	err     error
+}
+
+// operation describes a route.
+func (b *builder) operation(r *route) object {
+	parameters := []object{}
+	for segment := range strings.SplitSeq(r.path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			parameters = append(parameters, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+	}
+	for _, p := range r.params {
+		schema := object{"type": p.kind}
+		if p.kind == "date-time" {
+			schema = object{"type": "string", "format": p.kind}
+		}
+		parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": schema})
+	}
+	kind, schema := "application/json", object{}
+	if r.stream != nil {
+		kind = "text/event-stream"
+	} else {
+		schema = b.schemaOf(reflect.TypeOf(r.out))
+	}
+	failed := object{"description": "it failed", "content": object{"application/problem+json": object{"schema": object{"$ref": "#/components/schemas/Problem"}}}}
+	if isEnveloped(r.path) {
+		schema = object{
+			"type": "object", "required": []string{"code", "data"}, "additionalProperties": false,
+			"properties": object{"code": object{"const": http.StatusOK}, "data": schema},
+		}
+		failed["content"] = object{kind: object{"schema": object{
+			"type": "object", "required": []string{"code", "msg", "error"}, "additionalProperties": false,
+			"properties": object{"code": object{"type": "integer"}, "msg": object{"type": "string"}, "error": object{"type": "string"}},
+		}}}
+	}
+	o := object{
+		"operationId": operationID(r),
+		"summary":     r.summary,
+		"parameters":  parameters,
+		"x-role":      r.role,
+		"responses": object{
+			"200":     object{"description": "it is done", "content": object{kind: object{"schema": schema}}},
+			"401":     object{"description": "the request names no caller"},
+			"default": failed,
+		},
+	}
+	if r.in != nil {
+		o["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.schemaOf(reflect.TypeOf(r.in))}}}
+	}
+	return o
+}
+
+// operationID returns the method and the path of a route as one word.
+func operationID(r *route) string {
+	return strings.ToLower(r.method) + strings.NewReplacer("/api/v1/", "_", "/", "_", "{", "", "}", "", ".", "_").Replace(r.path)
+}
+
+// schemaOf returns the schema of a type; what has a name stands in the components.
+func (b *builder) schemaOf(t reflect.Type) object {
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return object{"type": "object"}
+	case t.Kind() == reflect.Pointer:
+		return b.ref(t.Elem())
+	case t.Kind() == reflect.Slice:
+		return object{"type": "array", "items": b.ref(t.Elem())}
+	}
+	return b.ref(t)
+}
+
+// ref returns a reference to the schema of a type.
+func (b *builder) ref(t reflect.Type) object {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if _, ok := b.schemas[name]; !ok {
+		schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: forms()})
+		if err != nil && b.err == nil {
+			b.err = fmt.Errorf("admin: the schema of %s: %w", name, err)
+		}
+		b.schemas[name] = schema
+	}
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// forms returns the schemas of types that have a form of their own in JSON.
+func forms() map[reflect.Type]*jsonschema.Schema {
+	open := func(required ...string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "object", Required: required}
+	}
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.RawMessage]():   {},
+		reflect.TypeFor[session.Phase]():     {Type: "string"},
+		reflect.TypeFor[doctor.Health]():     open("server", "level", "action"),
+		reflect.TypeFor[doctor.Diagnosis]():  open("health", "doing", "tools"),
+		reflect.TypeFor[doctor.TestReport](): open("server", "success", "stages", "tools"),
+	}
+}

@@ -1,0 +1,191 @@
+package admin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpbelt/mcpbelt/host/admin"
+)
+
+// A document is what a test knows of the description of the API.
+type document struct {
+	compiler *jsonschema.Compiler
+	schemas  map[string]*jsonschema.Schema
+	paths    map[string]map[string]struct {
+		OperationID string `json:"operationId"`
+		Summary     string
+		Role        admin.Role `json:"x-role"`
+		Parameters  []struct {
+			Name, In string
+			Required bool
+		}
+		Responses map[string]struct {
+			Content map[string]json.RawMessage
+		}
+		RequestBody any
+	}
+}
+
+func readDocument(t *testing.T, s *site) *document {
+	t.Helper()
+	got := s.do("viewer", "GET", "/api/v1/openapi.json", "", nil)
+	raw, err := jsonschema.UnmarshalJSON(strings.NewReader(got.body))
+	if err != nil || got.status != http.StatusOK {
+		t.Fatalf("got %d and %v, want a document", got.status, err)
+	}
+	d := &document{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
+	if err := d.compiler.AddResource("urn:api", raw); err != nil {
+		t.Fatal(err)
+	}
+	var whole struct {
+		OpenAPI string
+		Paths   json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || whole.OpenAPI != "3.1.0" {
+		t.Fatalf("got the version %s and %v, want 3.1.0", whole.OpenAPI, err)
+	}
+	if err := json.Unmarshal(whole.Paths, &d.paths); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// schema returns the schema at a place of the document.
+func (d *document) schema(tokens ...string) (*jsonschema.Schema, error) {
+	place := "urn:api#"
+	for _, token := range tokens {
+		place += "/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(token)
+	}
+	if s := d.schemas[place]; s != nil {
+		return s, nil
+	}
+	s, err := d.compiler.Compile(place)
+	d.schemas[place] = s
+	return s, err
+}
+
+// check compares an answer with the document.
+func (d *document) check(r admin.Route, got answer) error {
+	method, status := strings.ToLower(r.Method), "default"
+	if got.status == http.StatusOK {
+		status = "200"
+	}
+	kind := got.header.Get("Content-Type")
+	if _, ok := d.paths[r.Path][method].Responses[status].Content[kind]; !ok {
+		return fmt.Errorf("got %d as %s, of which the document says nothing", got.status, kind)
+	}
+	s, err := d.schema("paths", r.Path, method, "responses", status, "content", kind, "schema")
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(got.body))
+	if err != nil {
+		return err
+	}
+	return s.Validate(value)
+}
+
+// The document has all routes, each with its role, its parameters and its body.
+func TestDocumentHasAllRoutes(t *testing.T) {
+	s := openBusy(t)
+	d := readDocument(t, s)
+	ids, operations := map[string]bool{}, 0
+	for _, methods := range d.paths {
+		operations += len(methods)
+	}
+	routes := admin.Routes(s.handler)
+	if operations != len(routes) {
+		t.Errorf("got %d operations, want %d", operations, len(routes))
+	}
+	for _, r := range routes {
+		o, ok := d.paths[r.Path][strings.ToLower(r.Method)]
+		if !ok {
+			t.Errorf("%s %s: got no operation, want one", r.Method, r.Path)
+			continue
+		}
+		if o.Role != r.Role {
+			t.Errorf("%s %s: got the role %s, want %s", r.Method, r.Path, o.Role, r.Role)
+		}
+		if o.Summary == "" {
+			t.Errorf("%s %s: got no summary, want one", r.Method, r.Path)
+		}
+		if ids[o.OperationID] {
+			t.Errorf("%s %s: got the operationId %s twice", r.Method, r.Path, o.OperationID)
+		}
+		ids[o.OperationID] = true
+		if (o.RequestBody != nil) != r.In {
+			t.Errorf("%s %s: got a body: %t, want %t", r.Method, r.Path, o.RequestBody != nil, r.In)
+		}
+		inPath := 0
+		for _, p := range o.Parameters {
+			if p.In == "path" && p.Required && strings.Contains(r.Path, "{"+p.Name+"}") {
+				inPath++
+			}
+		}
+		if want := strings.Count(r.Path, "{"); inPath != want {
+			t.Errorf("%s %s: got %d parameters of the path, want %d", r.Method, r.Path, inPath, want)
+		}
+	}
+}
+
+// Answers are as the document says, whatever is asked.
+func TestAnswersConform(t *testing.T) {
+	s := openBusy(t)
+	d := readDocument(t, s)
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	routes := slices.DeleteFunc(admin.Routes(s.handler), func(r admin.Route) bool { return r.Stream })
+	all := s.fill("{gone} {call} {key} {launch}")
+	known := append(strings.Fields(all), "runs", "rests", "lazy", "held", "remote", "new1", "new2", "none", "%2F", "~")
+	change := s.fill("{change}")
+	bodies := []string{
+		"{}", "[]", "{", `{"x":1}`, change, `{"reason":"no"}`, `{"forSession":true}`, `{"user":"ann"}`, `{"label":"new"}`,
+		`{"label":"x","grant":{"manage":true,"servers":["a*"]},"expires":"2999-01-01T00:00:00Z"}`,
+		`{"name":"new1","command":"x","argsJson":"[\"--token\",\"sk-0123456789abcdef\"]","envJson":"{\"A\":\"b\"}","cwd":"/"}`,
+		`{"name":"new2","transport":"streamable_http","url":"https://a.example/mcp","headersJson":"{\"Authorization\":\"Bearer sk-0123456789abcdef\"}","readTimeoutSeconds":1.5}`,
+		`{"description":"<script>\u202e"}`, `{"enabled":false}`, `{"enabled":true}`, `{"description":null,"readTimeoutSeconds":2}`, `{"transport":"pigeon"}`,
+	}
+	succeeded := map[string]bool{}
+	for n := range 1500 {
+		r := routes[n%len(routes)]
+		path := r.Path
+		for _, name := range []string{"{id}", "{server}", "{fingerprint}"} {
+			path = strings.ReplaceAll(path, name, known[random.IntN(len(known))])
+		}
+		path += pick("", "?enabled=true", "?enabled=false", "?limit=3", "?limit=x", "?kind=call&since=2020-01-01T00:00:00Z", "?server=held")
+		body := ""
+		if r.In || random.IntN(20) == 0 {
+			body = pick(bodies...)
+		}
+		got := s.do(pick("owner", "owner", "owner", "operator", "viewer"), r.Method, path, body, nil)
+		if err := d.check(r, got); err != nil {
+			t.Errorf("%s %s %s: got %d %s: %v", r.Method, path, body, got.status, got.body, err)
+		}
+		if got.status >= 500 && got.status != http.StatusBadGateway {
+			t.Errorf("%s %s %s: got %d %s, want no failure of the program", r.Method, path, body, got.status, got.body)
+		}
+		if strings.Contains(got.body, "sk-0123456789abcdef") {
+			t.Errorf("%s %s %s: got %s, want no secret", r.Method, path, body, got.body)
+		}
+		if got.status == http.StatusOK {
+			succeeded[r.Method+" "+r.Path] = true
+		}
+	}
+	if got, least := len(succeeded), len(routes)*3/4; got < least {
+		t.Errorf("got answers of success of %d routes, want %d at least", got, least)
+	}
+	for _, r := range routes { // and what succeeds as it is meant
+		c := samples[r.Method+" "+r.Path]
+		s := openBusy(t)
+		if err := d.check(r, s.do("owner", r.Method, s.fill(c.path), s.fill(c.body), nil)); err != nil {
+			t.Errorf("%s %s: %v", r.Method, r.Path, err)
+		}
+	}
+}
