@@ -78,7 +78,7 @@ func homes(name string) []string {
 		return []string{"examples/", "adapters/", "host/"}
 	case name == configPage:
 		return []string{"examples/configs/", "host/config/"}
-	case name == trustPage, name == "docs/gateway.md":
+	case name == trustPage, name == "docs/gateway.md", name == "docs/admin.md":
 		return []string{"host/"}
 	case name == "docs/codemode.md":
 		return []string{"registry/codemode/"}
