@@ -1,0 +1,16 @@
+module github.com/mcpbelt/mcpbelt/host/admin/jwt
+
+go 1.26.0
+
+require (
+	github.com/golang-jwt/jwt/v5 v5.3.1
+	github.com/mcpbelt/mcpbelt v0.1.0
+	go.uber.org/goleak v1.3.0
+)
+
+require (
+	github.com/gofrs/flock v0.13.1 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace github.com/mcpbelt/mcpbelt => ../../..
