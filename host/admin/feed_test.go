@@ -195,9 +195,9 @@ func TestListenerReset(t *testing.T) {
 // What happened is found by what it was, and its cursor is where the stream goes on.
 func TestActivity(t *testing.T) {
 	for _, kept := range []bool{true, false} {
-		s, log, feed := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
+		s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
 		if !kept {
-			feed = admin.NewFeed(nil)
+			feed := admin.NewFeed(nil)
 			log = activity.New(nil, feed)
 			defer log.Close(context.Background())
 			s = open(t, &host.Options{}, &admin.Options{Feed: feed})

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -59,6 +60,8 @@ var functions = []function{
 	{"activity.NewMemory", activity.NewMemory},
 	{"activity.OpenFile", activity.OpenFile},
 	{"activity.Slog", activity.Slog},
+	{"admin.Handler", admin.Handler},
+	{"admin.NewFeed", admin.NewFeed},
 	{"edit.Change", edit.Change},
 	{"edit.OpenFileStore", edit.OpenFileStore},
 	{"edit.PlanImport", edit.PlanImport},
@@ -82,6 +85,7 @@ var functions = []function{
 	{"doctor.HealthOf", doctor.HealthOf},
 	{"doctor.HealthOfAll", doctor.HealthOfAll},
 	{"doctor.Test", doctor.Test},
+	{"gateway.Elicit", gateway.Elicit},
 	{"gateway.New", gateway.New},
 	{"gateway.Prepare", gateway.Prepare},
 	{"login.New", login.New},
@@ -253,6 +257,9 @@ var types = []any{
 	(*activity.Options)(nil),
 	(*activity.Outcome)(nil),
 	(*activity.Status)(nil),
+	(*admin.Feed)(nil),
+	(*admin.Options)(nil),
+	(*admin.Role)(nil),
 	(*edit.Error)(nil),
 	(*edit.File)(nil),
 	(*edit.FileStore)(nil),
