@@ -58,7 +58,7 @@ func (x *exchange) postModern(m *jsonscan.Message) {
 		x.fail(statusOf(failed), m.ID, failed)
 		return
 	}
-	x.json(http.StatusOK, message.Response(m.ID, result, nil))
+	x.finish(r, x.open(r, reader), message.Response(m.ID, result, nil), http.StatusOK)
 }
 
 // statusOf is the HTTP status of an error in revision 2026-07-28.
