@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -62,6 +63,9 @@ func TestMain(m *testing.M) {
 //	exits N mcpbelt ARG...     run a command that must end with the status N
 //	httpserver NAME FLAG...    start a server over HTTP that ends with the script, and set
 //	                           the variable NAME to its URL
+//	json stdout|stderr PATH[=VALUE]...
+//	                           what was written last is one JSON object that has each
+//	                           member, such as servers.0.name, with that value
 //
 // and the program pty, which runs a command at a terminal, by default of 80 columns:
 //
@@ -90,7 +94,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "httpserver": startHTTPServer,
+			"exits": exits, "httpserver": startHTTPServer, "json": hasMembers,
 		},
 	})
 }
@@ -156,4 +160,37 @@ func startHTTPServer(ts *testscript.TestScript, neg bool, args []string) {
 	server := httptest.NewServer(handler)
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL+"/mcp")
+}
+
+// hasMembers checks the members of a JSON object that a command has written.
+func hasMembers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: json FILE PATH[=VALUE]...")
+	}
+	var object map[string]any
+	if err := json.Unmarshal([]byte(ts.ReadFile(args[0])), &object); err != nil {
+		ts.Fatalf("%s is not one JSON object: %v", args[0], err)
+	}
+	for _, arg := range args[1:] {
+		path, want, valued := strings.Cut(arg, "=")
+		var at any = object
+		for part := range strings.SplitSeq(path, ".") {
+			next, found := any(nil), false
+			switch v := at.(type) {
+			case map[string]any:
+				next, found = v[part], v[part] != nil
+			case []any:
+				if n, err := strconv.Atoi(part); err == nil && n >= 0 && n < len(v) {
+					next, found = v[n], true
+				}
+			}
+			if !found {
+				ts.Fatalf("%s has no member %s", args[0], path)
+			}
+			at = next
+		}
+		if got := fmt.Sprint(at); valued && got != want {
+			ts.Fatalf("%s: got %s=%s, want %s", args[0], path, got, want)
+		}
+	}
 }
