@@ -4,6 +4,7 @@ package develop
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/mask"
+	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -33,7 +36,8 @@ mcp/cassette), as in
 
   mcpbelt call echo text=hello --yes -- mcpbelt record notes.json notes
 
-Secrets are replaced as it is written; look at the file before you share it.`,
+Secrets are replaced as it is written: those of the entry, and what has the form of one. Look
+at the file before you share it.`,
 		Example: "  mcpbelt record notes.json notes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 || cmd.ArgsLenAtDash() == 0 {
@@ -67,11 +71,63 @@ func record(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 	}
 	defer h.Close()
 	err = h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, _ *mcp.ClientOptions) error {
-		recorder := cassette.Record(t, nil)
+		recorder := cassette.Record(t, redaction(s))
 		err := serve(ctx, b, c, s, recorder)
 		return errors.Join(err, recorder.Save(file))
 	})
 	return belt.Explain(s, err)
+}
+
+// shortestSecret is how short a value can be to be looked for in all that passes.
+const shortestSecret = 4
+
+// redaction returns what replaces secrets in a recording: those of the entry, if there is one,
+// line by line, and texts that have the form of a secret.
+func redaction(s *config.Server) *cassette.Options {
+	var secrets []string
+	note := func(text string) {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); len(line) >= shortestSecret {
+				secrets = append(secrets, line)
+			}
+		}
+	}
+	if s != nil {
+		for _, secret := range s.Secrets() {
+			note(secret)
+		}
+		for _, values := range []map[string]config.Secret{s.Env, s.Headers} {
+			for name, value := range values {
+				text := value.Reveal()
+				scheme, rest, ok := mask.AuthScheme(text)
+				if mask.IsSecretName(name) || mask.LooksRandom(text) || ok {
+					note(strings.TrimPrefix(text, scheme))
+					note(rest)
+				}
+			}
+		}
+		m := mask.New()
+		for i, shown := range m.Args(s.Args) {
+			for _, part := range redact.Hidden(s.Args[i], shown) {
+				note(part)
+			}
+		}
+		if mask.IsURL(s.URL) {
+			for _, part := range m.URLSecrets(mask.CutURL(s.URL)) {
+				note(part)
+				note(mask.Unescape(part))
+			}
+		}
+		// Longest first: one may be a part of another.
+		slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	}
+	forms := redact.New(nil)
+	return &cassette.Options{Redact: func(_, text string) string {
+		for _, secret := range secrets {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+		return forms.Text(text)
+	}}
 }
 
 // serve is a server over standard input and output, by a transport to it.
@@ -108,7 +164,7 @@ call that was not recorded fails.`,
 		Example: "  mcpbelt record notes.json notes\n  mcpbelt replay notes.json",
 		Args:    cli.Args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := cassette.Replay(b.Abs(args[0]), nil)
+			t, err := cassette.Replay(b.Abs(args[0]), redaction(nil))
 			if err != nil {
 				return &cli.Error{Exit: cli.InvalidConfig, Message: strings.TrimPrefix(err.Error(), "cassette: "), Err: err}
 			}
