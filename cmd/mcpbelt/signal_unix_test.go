@@ -37,7 +37,15 @@ func runAndSignal(args []string) int {
 	if err := cmd.Start(); err != nil {
 		return fail(err)
 	}
-	server, err := os.Open("started") // waits for the server, which keeps it open
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+		if f, err := os.OpenFile("started", os.O_RDWR, 0); err == nil { // there may be no server
+			_ = f.Close()
+		}
+	}()
+	server, err := os.Open("started") // waits for the server, which keeps it open, or the end
 	if err != nil {
 		return fail(err)
 	}
@@ -49,7 +57,7 @@ func runAndSignal(args []string) int {
 	if err := cmd.Process.Signal(syscall.Signal(number)); err != nil {
 		return fail(err)
 	}
-	_ = cmd.Wait()
+	<-ended
 	if err := server.SetReadDeadline(time.Now().Add(gone)); err != nil {
 		return fail(err)
 	}
