@@ -177,6 +177,20 @@ func TestServe(t *testing.T) {
 	if res.StatusCode != http.StatusUnauthorized {
 		t.Errorf("got the status %d without the key, want 401", res.StatusCode)
 	}
+	var key struct{ ID, Secret string } // for a server that there is not
+	if err := json.Unmarshal([]byte(w.run("keys", "create", "other", "--server", "other", "--json")), &key); err != nil {
+		t.Fatal(err)
+	}
+	narrow := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer " + key.Secret}}}, nil)
+	defer narrow.Close()
+	tools, err := narrow.Tools(t.Context())
+	for err != nil && t.Context().Err() == nil { // serve looks for new keys every two seconds
+		tools, err = narrow.Tools(t.Context())
+	}
+	if len(tools) != 0 {
+		t.Errorf("a key for another server: got %d tools, want none", len(tools))
+	}
+	w.run("keys", "revoke", key.ID)
 	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer " + shown.Key}}}, nil)
 	defer client.Close()
 	answers := make(chan string, 1)

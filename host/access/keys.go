@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/document"
+	"github.com/mcpbelt/mcpbelt/internal/ownfile"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -33,6 +34,7 @@ const (
 	// usedEvery is how often it is written down that a key is used.
 	usedEvery = time.Hour
 	maxKeys   = 10_000
+	maxFile   = 32 << 20 // bytes of a file of keys
 )
 
 // ErrNoKey reports that there is no key of an id.
@@ -66,6 +68,7 @@ type Key struct {
 // context ends.
 type Keys struct {
 	kept *document.Value[map[string]*record]
+	turn chan struct{} // capacity 1: held while this process changes them
 
 	mu      sync.Mutex         // guards what follows
 	known   map[string]*record // by id; not changed
@@ -80,7 +83,18 @@ type Keys struct {
 // LoadKeys returns the keys that a store has under a name, see [storage.CheckName], such as
 // "keys". It fails if they cannot be read.
 func LoadKeys(ctx context.Context, store storage.Store, name string) (*Keys, error) {
-	k := &Keys{kept: document.New(store, name, parse, render), used: map[string]time.Time{}}
+	return loadKeys(ctx, store, name)
+}
+
+// OpenKeys returns the keys that are kept in the file at path. The file is made, for its owner alone, with the
+// first key; a missing one has none. It fails if the file cannot be read, or others may write to it, where modes say
+// so (on Windows they do not).
+func OpenKeys(ctx context.Context, path string) (*Keys, error) {
+	return loadKeys(ctx, &document.File{Path: path, Most: maxFile, Check: ownfile.Check(path)}, "keys")
+}
+
+func loadKeys(ctx context.Context, keeper document.Keeper, name string) (*Keys, error) {
+	k := &Keys{kept: document.New(keeper, name, parse, render), turn: make(chan struct{}, 1), used: map[string]time.Time{}}
 	records, err := k.kept.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("access: keys: %w", err)
@@ -177,6 +191,12 @@ var errNoKeys = errors.New("access: keys: there is no store: make them with Load
 func (k *Keys) change(ctx context.Context, edit func(map[string]*record) error) error {
 	if k.kept == nil {
 		return errNoKeys
+	}
+	select { // the last one that returns knows all that were made before
+	case k.turn <- struct{}{}:
+		defer func() { <-k.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("access: keys: %w", ctx.Err())
 	}
 	var made map[string]*record
 	err := k.kept.Change(ctx, func(now map[string]*record) (map[string]*record, bool, error) {

@@ -3,6 +3,8 @@
 package ownfile
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -36,4 +38,27 @@ func Folder(path string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("others may put another one into its folder, whose mode is %v; chmod 700", dir.Mode().Perm()), nil
+}
+
+// Check returns what fails if others than the user may change the file at a resolved path, or the
+// link to it at path. Info is nil if there is no such file.
+func Check(path string) func(resolved string, info fs.FileInfo) error {
+	return func(resolved string, info fs.FileInfo) error {
+		if info != nil {
+			if problem := cmp.Or(Owner(info), Mode(info, NotWrite)); problem != "" {
+				return errors.New(problem)
+			}
+		}
+		for _, place := range []string{resolved, path} {
+			if problem, err := Folder(place); err != nil {
+				return err
+			} else if problem != "" {
+				return errors.New(problem)
+			}
+			if filepath.Dir(resolved) == filepath.Dir(path) {
+				break
+			}
+		}
+		return nil
+	}
 }

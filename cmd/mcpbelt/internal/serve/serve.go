@@ -30,7 +30,7 @@ func serveCommand(b *belt.Belt) *cobra.Command {
 		Long: `Serve is an MCP server that has the tools, resources and prompts of all configured servers,
 over HTTP or, with --stdio, for the program that has started it. It prints the URL and a key,
 which clients send as "Authorization: Bearer KEY", and which is a new one each time unless
---key-file names one. At /s/SERVER/mcp clients see one server.
+--key-file names one; mcpbelt keys makes others. At /s/SERVER/mcp clients see one server.
 
 It listens on a loopback address only, unless --public says otherwise. Clients that take
 few tools search for them, and at /mcp/code they run scripts over them. With --ask the user of
@@ -49,7 +49,13 @@ second one ends it at once.`,
 			edit := func(s *config.Server) { s.Required = false }
 			so := options{asks: asks, scripts: true, edit: edit}
 			if l != nil && !noKey {
-				so.authenticate = keyed(key)
+				keys, err := openKeys(ctx, b)
+				if err != nil {
+					return errors.Join(err, l.Close())
+				}
+				if so.authenticate = keyed(key); keys != nil {
+					so.authenticate = access.Any(keys.Authenticate, so.authenticate)
+				}
 			}
 			s, err := newStation(ctx, b, so)
 			if err != nil {

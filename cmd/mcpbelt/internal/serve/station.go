@@ -36,7 +36,7 @@ const drainTime = 10 * time.Second
 
 // Commands returns the commands that go on, and those that look at them.
 func Commands(b *belt.Belt) []*cobra.Command {
-	return []*cobra.Command{serveCommand(b), daemonCommand(b), approveCommand(b), topCommand(b), logsCommand(b)}
+	return []*cobra.Command{serveCommand(b), daemonCommand(b), approveCommand(b), keysCommand(b), topCommand(b), logsCommand(b)}
 }
 
 // A station is a gateway to the servers of the config files, with a control on a socket
