@@ -53,6 +53,7 @@ var functions = []function{
 	{"access.Any", access.Any},
 	{"access.BearerToken", access.BearerToken},
 	{"access.LoadKeys", access.LoadKeys},
+	{"access.OpenKeys", access.OpenKeys},
 	{"access.Refuse", access.Refuse},
 	{"access.ResourcePath", access.ResourcePath},
 	{"activity.Events", activity.Events},
