@@ -1,5 +1,7 @@
 package belt
 
+//lint:file-ignore SA1019 Sampling is deprecated since revision 2026-07-28, and works.
+
 import (
 	"bytes"
 	"context"
