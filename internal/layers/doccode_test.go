@@ -191,7 +191,7 @@ func isLeftOut(problem string) bool {
 	return undefined && !strings.Contains(name, ".") ||
 		strings.HasPrefix(problem, "declared and not used") ||
 		strings.HasPrefix(problem, "missing return") ||
-		strings.Contains(problem, "imported and not used") ||
+		strings.Contains(problem, "imported ") && strings.HasSuffix(problem, " and not used") ||
 		strings.HasPrefix(problem, "no new variables") ||
 		strings.HasSuffix(problem, "is not used")
 }

@@ -9,6 +9,8 @@
 //		report, err := scripts.Run(ctx, &codemode.Script{Code: `
 //			const open = await tools.github.list_issues({state: "open"})
 //			return open.filter(i => i.comments > 10).map(i => i.title)`})
+//		...
+//	}
 //
 // [Runner.Tool] returns the same as a tool for models, code_execution.
 //
