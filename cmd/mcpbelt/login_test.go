@@ -161,7 +161,7 @@ func TestLoginExits(t *testing.T) {
 	d.env.Browse = func(context.Context, string) error { return nil }
 	d.run(t, cli.Failed, "login", "acme", "--timeout", "300ms")
 
-	// At a project's server nobody logs in before its launch was allowed.
+	// No login begins at a project's server before its launch was allowed.
 	d.env.Dir = filepath.Join(d.home, "project")
 	d.write(t, "project/.mcp.json", `{"mcpServers": {"strange": {"url": "https://example.com/mcp"}}}`)
 	d.run(t, cli.ApprovalNeeded, "login", "strange")

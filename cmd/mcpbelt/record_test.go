@@ -19,7 +19,7 @@ import (
 // A plantedSecret is a secret and the place in which it is planted.
 type plantedSecret struct{ where, text string }
 
-// plantSecrets returns secrets in the forms of their issuers, made up anew for each test, and
+// plantSecrets returns secrets in the forms of their issuers, made up for each test, and
 // such without a form.
 func plantSecrets() []plantedSecret {
 	random := func(alphabet string, n int) string {

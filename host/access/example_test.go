@@ -109,7 +109,7 @@ func ExampleRefuse() {
 func ExampleResource() {
 	resource := &access.Resource{AuthorizationServers: []string{"https://login.example"}}
 	w := httptest.NewRecorder()
-	resource.ServeHTTP(w, httptest.NewRequest("GET", "https://belt.example"+access.MetadataPath+"/p/work/mcp", nil))
+	resource.ServeHTTP(w, httptest.NewRequest("GET", "https://belt.example"+access.MetadataPath+"/p/office/mcp", nil))
 	fmt.Println(w.Body)
-	// Output: {"resource":"https://belt.example/p/work/mcp","authorization_servers":["https://login.example"],"bearer_methods_supported":["header"]}
+	// Output: {"resource":"https://belt.example/p/office/mcp","authorization_servers":["https://login.example"],"bearer_methods_supported":["header"]}
 }

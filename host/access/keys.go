@@ -156,7 +156,7 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 	return list, nil
 }
 
-// Change decides anew about a key, whose secret stays. It counts from the next request on, in other
+// Change replaces what is decided about a key; its secret stays. It counts from the next request on, in other
 // processes from 2 seconds later on. The error is ErrNoKey if there is none.
 func (k *Keys) Change(ctx context.Context, id string, o KeyOptions) error {
 	if err := o.check(); err != nil {
@@ -278,7 +278,7 @@ func keyOf(r *http.Request) (string, error) {
 	return secret, err
 }
 
-// look returns the keys as they are, or were a moment ago. One request at a time reads them anew; the others
+// look returns the keys as they are, or were a moment ago. One request at a time reads them again; the others
 // go on with those that are known.
 func (k *Keys) look(ctx context.Context) (map[string]*record, error) {
 	if k.kept == nil {

@@ -95,13 +95,13 @@ func TestResource(t *testing.T) {
 		{plain, false, "/", 200, "http://belt.example/"},
 		{plain, true, "/mcp", 200, "https://belt.example/mcp"},
 		{plain, false, "/mcp/", 200, "http://belt.example/mcp/"},
-		{plain, false, "/p/work/mcp", 200, "http://belt.example/p/work/mcp"},
+		{plain, false, "/p/office/mcp", 200, "http://belt.example/p/office/mcp"},
 		{plain, false, "/s/a%20b/mcp/", 200, "http://belt.example/s/a%20b/mcp/"},
 		{plain, false, "/other", 404, ""},
 		{plain, false, "/mcp/tools/list", 404, ""},
 		{plain, false, "x", 404, ""},
 		{proxied, false, "/belt/mcp", 200, "https://proxy.example/belt/mcp"},
-		{proxied, false, "/belt/p/work/mcp/", 200, "https://proxy.example/belt/p/work/mcp/"},
+		{proxied, false, "/belt/p/office/mcp/", 200, "https://proxy.example/belt/p/office/mcp/"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, "http://belt.example"+well+c.path, nil)
 		if c.tls {
@@ -129,8 +129,8 @@ func TestResource(t *testing.T) {
 	for path, want := range map[string]string{
 		"/mcp":               "http://belt.example" + well + "/mcp",
 		"/mcp/":              "http://belt.example" + well + "/mcp/",
-		"/p/work/mcp":        "http://belt.example" + well + "/p/work/mcp",
-		"/p/work/readyz":     "http://belt.example" + well + "/p/work/mcp",
+		"/p/office/mcp":      "http://belt.example" + well + "/p/office/mcp",
+		"/p/office/readyz":   "http://belt.example" + well + "/p/office/mcp",
 		"/mcp/tools/call":    "http://belt.example" + well + "/mcp",
 		"/s/a%22b/mcp/other": "http://belt.example" + well + "/s/a%22b/mcp",
 	} {

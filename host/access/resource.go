@@ -78,7 +78,7 @@ func (s *Resource) base(r *http.Request) (origin, prefix string) {
 }
 
 // ResourcePath returns the path of the view that a request for a path is made of: that of
-// /p/work/mcp/tools/list is /p/work/mcp. A slash at the end of the path of a view stays.
+// /p/office/mcp/tools/list is /p/office/mcp. A slash at the end of the path of a view stays.
 func ResourcePath(path string) string {
 	base := ""
 	for _, prefix := range []string{"/p/", "/s/"} {

@@ -11,7 +11,7 @@ func recordRoutes() []*route {
 		{method: "GET", path: "/api/v1/removed", role: View, summary: "List the servers that can be restored, the last one at the end", out: []server{}, serve: (*request).listRemoved},
 		{method: "POST", path: restorePath + "{id}/restore", role: Operate, summary: "Restore a server; a local one takes stdio:write", out: server{}, serve: (*request).restoreServer},
 		{method: "POST", path: "/api/v1/test", role: Operate, summary: "Try a server that is not added yet, and keep nothing; a local one takes stdio:write", in: serverInput{}, out: testResult{}, serve: (*request).testInput},
-		{method: "POST", path: "/api/v1/servers/{server}/restart", role: Operate, summary: "Connect to a server anew; a local one takes stdio:write", out: standing{}, serve: (*request).restartServer},
+		{method: "POST", path: "/api/v1/servers/{server}/restart", role: Operate, summary: "Connect to a server again; a local one takes stdio:write", out: standing{}, serve: (*request).restartServer},
 	}
 }
 

@@ -33,7 +33,7 @@ func serverRoutes() []*route {
 		{method: "PUT", path: one + "/toggle", role: Operate, summary: "Switch a server on or off; a local one takes stdio:write to be switched on", out: server{}, serve: (*request).toggleServer,
 			params: []param{{"enabled", "boolean", "whether it is to run"}}},
 		{method: "POST", path: one + "/test", role: Operate, summary: "Try a server on a connection of its own; a local one takes stdio:write", out: testResult{}, serve: (*request).testServer},
-		{method: "POST", path: serversPath + "/refresh", role: Operate, summary: "Connect to all servers anew; takes stdio:write if one is local", out: refreshed{}, serve: (*request).refreshServers},
+		{method: "POST", path: serversPath + "/refresh", role: Operate, summary: "Connect to all servers again; takes stdio:write if one is local", out: refreshed{}, serve: (*request).refreshServers},
 		{method: "GET", path: one + "/tools", role: View, summary: "List the tools of a server", out: []tool{}, serve: (*request).listTools},
 	}
 }

@@ -132,7 +132,7 @@ func (q *request) streamEvents(w http.ResponseWriter) error {
 	tell := func(e feedEvent) bool { return send("id: %s\ndata: %s\n\n", e.id, e.data) }
 	first := ": open\n\n"
 	if !whole {
-		first = "event: reset\ndata: {}\n\n" // the listener looks anew at what there is
+		first = "event: reset\ndata: {}\n\n" // the listener asks again for what there is
 	}
 	ok := send("%s", first)
 	for _, e := range missed {

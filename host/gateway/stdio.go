@@ -18,7 +18,7 @@ import (
 
 // ServeStdio serves one client that writes its messages into in and reads those of the gateway from
 // out, one a line, as a program does for the client that has started it. It speaks all
-// revisions. Path is that of the view, such as /mcp, /p/work/mcp or /s/github/mcp/search; empty means /mcp.
+// revisions. Path is that of the view, such as /mcp, /p/office/mcp or /s/github/mcp/search; empty means /mcp.
 //
 // It returns nil when in ends and what was asked for is answered, and else when ctx ends, the gateway is closed, or
 // out cannot be written. A read of in, and a write to out, may go on until they return something.

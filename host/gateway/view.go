@@ -19,7 +19,7 @@ import (
 // under its own names.
 type view struct {
 	gateway *Gateway
-	path    string // below which it stands, such as /p/work
+	path    string // below which it stands, such as /p/office
 	server  string // whose own names it has; empty: those of the registry
 	name    string // of the profile; empty: it is none
 	profile Profile

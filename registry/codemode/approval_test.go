@@ -117,7 +117,7 @@ func TestWholeResultAfterApproval(t *testing.T) {
 	}
 }
 
-// A script that has ended leaves no call behind that somebody could approve.
+// A script that has ended leaves no call behind that a person could approve.
 func TestEndedWhilePaused(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 	c, err := codemode.New(r, nil, &codemode.Options{MaxRuns: 1})

@@ -124,7 +124,7 @@ func (r *run) make(ctx context.Context, name string, args json.RawMessage) (*mcp
 var errPanic = errors.New("the call was broken off by a panic")
 
 // await waits until a call was approved and made, or refused. One that still waits when
-// the script ends is refused: nobody would learn of its result.
+// the script ends is refused: no one would learn of its result.
 func (r *run) await(ctx context.Context, call *CallReport, req *registry.ApprovalRequest) (*mcp.CallToolResult, error) {
 	defer r.clock.stop()()
 	r.mu.Lock()

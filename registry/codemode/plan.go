@@ -34,7 +34,7 @@ type PlanApprover func(ctx context.Context, p *Plan) (approval.Decision, error)
 // the error, says why.
 func (c *Runner) plan(ctx context.Context, s *Script, code string) (*plan, *Report, error) {
 	if c.approve == nil {
-		return nil, nil, errors.New("codemode: nobody can be asked about a plan: Options.ApprovePlan is nil")
+		return nil, nil, errors.New("codemode: no one can be asked about a plan: Options.ApprovePlan is nil")
 	}
 	dry := *s
 	dry.DryRun = true

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// refreshEvery is how long metadata and keys are used before they are read anew: a key that the issuer has
+// refreshEvery is how long metadata and keys are used before they are read again: a key that the issuer has
 // withdrawn is good no longer.
 const refreshEvery = time.Hour
 
@@ -34,7 +34,7 @@ type issuer struct {
 type metadata struct {
 	keys     *keySet
 	verifier *oidc.IDTokenVerifier
-	until    time.Time // when to read it anew
+	until    time.Time // when to read it again
 }
 
 func newIssuer(name string, f *fetcher) *issuer {

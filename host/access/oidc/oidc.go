@@ -23,7 +23,7 @@ type Options struct {
 	// They are reached by https, or by http at a loopback address.
 	Issuers []string
 	// Resource is the URL of the gateway, such as https://belt.example. That of a view, such as
-	// https://belt.example/p/work/mcp, is the audience of its tokens.
+	// https://belt.example/p/office/mcp, is the audience of its tokens.
 	Resource string
 	// Audiences are further audiences, good for all views: those of an authorization server that
 	// knows one name for the gateway, or what a client is known to ask for, such as

@@ -93,7 +93,7 @@ func agree(ctx context.Context, b *belt.Belt, yes bool, question string) error {
 		return nil
 	}
 	if !b.Out.CanAsk() {
-		return &cli.Error{Exit: cli.ApprovalNeeded, Message: "nothing is written before somebody agrees", Cure: "add --yes"}
+		return &cli.Error{Exit: cli.ApprovalNeeded, Message: "nothing is written without your consent", Cure: "add --yes"}
 	}
 	ok, err := b.Out.Confirm(ctx, question)
 	if err == nil && !ok {

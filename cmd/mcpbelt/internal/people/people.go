@@ -74,7 +74,7 @@ func find(b *belt.Belt, cmd *cobra.Command, arg string) (*belt.Catalog, *config.
 		return nil, nil, belt.Explain(s, s.Err)
 	}
 	if why := login.Unavailable(s); why != "" {
-		return nil, nil, &cli.Error{Exit: cli.Usage, Server: s.Name, Message: "nobody logs in at server " + s.Name + ": " + why}
+		return nil, nil, &cli.Error{Exit: cli.Usage, Server: s.Name, Message: "server " + s.Name + " has no logins: " + why}
 	}
 	return c, s, nil
 }

@@ -120,7 +120,7 @@ calls it has had. At a terminal it does so again and again, until you press Ctrl
 			}
 		},
 	}
-	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "show it anew after this `time`; 0: only once")
+	cmd.Flags().DurationVar(&every, "every", 2*time.Second, "show it again after this `time`; 0: only once")
 	return cmd
 }
 

@@ -38,7 +38,7 @@ func renameCommand(b *belt.Belt) *cobra.Command {
 		Use:   "rename SERVER NAME",
 		Short: "Give a server another name",
 		Long: `Rename changes the name of a server in its config file, at its place. Its tools are
-called by the new name, are accepted anew, and its logins are those of the old one.`,
+called by the new name, have to be accepted again, and its logins are those of the old one.`,
 		Example:           "  mcpbelt rename notes memos",
 		Args:              cli.Args(2, 2),
 		ValidArgsFunction: b.CompleteServers(1),

@@ -83,7 +83,7 @@ func (c *config) addFeatures(s *mcp.Server) {
 	tool("greet", "Ask the user for a name", func(_ context.Context, r *mcp.CallToolRequest, _ featuresInput) (*mcp.CallToolResult, error) {
 		answer, asked := r.Params.InputResponses["who"].(*mcp.ElicitResult)
 		if caps := r.ClientCapabilities(); !asked && (caps == nil || caps.Elicitation == nil) {
-			return say("nobody can be asked"), nil
+			return say("no one can be asked"), nil
 		}
 		if !asked {
 			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": &mcp.ElicitParams{

@@ -54,7 +54,7 @@ func Page(member string, items []json.RawMessage, hash uint64, cursor string, ro
 		case err != nil || !ok || numErr != nil || n < 0:
 			return nil, errors.New("the cursor is not one of this list")
 		case of != strconv.FormatUint(hash, 36) || n >= len(items):
-			return nil, errors.New("the list has changed since the cursor was made: begin anew, without a cursor")
+			return nil, errors.New("the list has changed since the cursor was made: begin again, without a cursor")
 		}
 		from = n
 	}

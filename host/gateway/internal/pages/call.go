@@ -58,7 +58,7 @@ func onBehalf(ctx context.Context, req *registry.ApprovalRequest) context.Contex
 	return session.WithUser(ctx, req.User)
 }
 
-// Outcome returns what came of a call that was parked, and forgets it: who wants it once more makes it anew. Ok
+// Outcome returns what came of a call that was parked, and forgets it: a caller that wants it once more makes a new call. Ok
 // is false if it still waits and need not be waited for, or nothing is known of it.
 func (d *Desk) Outcome(ctx context.Context, e *Errand, wait bool) (res *mcp.CallToolResult, err error, ok bool) {
 	id := e.Call.ID
