@@ -46,7 +46,7 @@ func readAll(t testing.TB, ctx context.Context, r *Shaper, handle string, block,
 }
 
 var (
-	handles  = regexp.MustCompile(`"handle":"([A-Z2-7]{26})","block":(\d+)`)
+	handles  = regexp.MustCompile(`"handle":"([A-Z0-9]{26,31})","block":(\d+)`)
 	gapMarks = regexp.MustCompile(`\n\[bytes (\d+) to (\d+) of (\d+) are left out here; read them [^\n]*\]\n`)
 )
 

@@ -5,6 +5,8 @@ import (
 	"math"
 	"regexp"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A Form says what stays of a result that has both content and structured
@@ -73,6 +75,13 @@ type Options struct {
 	// KeepFor is how long a result is kept. Default: 1 hour; negative: until there is no
 	// room.
 	KeepFor time.Duration
+
+	// Store keeps them as well, so that programs that share it read each other's results. A
+	// result is one record, which goes when the result does; those of a program that has died
+	// go within two hours after KeepFor. The records hold what servers sent to users: give it
+	// a store that is sealed. A call whose result is kept waits for the store, for at most 5
+	// seconds; what could not be saved is kept in memory alone. Default: none.
+	Store storage.Store
 
 	// Wrap encloses what servers say that are not registry.Server.Trusted in two lines of
 	// text, blocks of their own before and after the others:

@@ -3,6 +3,7 @@ package result
 import (
 	"context"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/plain"
@@ -25,8 +26,16 @@ func (r *Shaper) Read(ctx context.Context, in ReadArgs) *mcp.CallToolResult {
 	if !r.Keeps() {
 		return unreadable("nothing is kept here")
 	}
-	k := r.store.get(in.Handle, ownerOf(ctx))
+	// Models are not careful with capitals; handles have no small letters.
+	handle, by := strings.ToUpper(strings.TrimSpace(in.Handle)), ownerOf(ctx)
+	k := r.store.get(handle, by)
+	var err error
+	if k == nil && r.shelf != nil {
+		k, err = r.shelf.get(ctx, handle, by)
+	}
 	switch {
+	case err != nil:
+		return unreadable("the results are out of reach at the moment: read it again in a while")
 	case k == nil:
 		return unreadable("there is no result with this handle: it was kept for a while only, or belongs to another conversation; call the tool again if its result is still needed")
 	case in.Block < 0 || in.Block >= len(k.blocks):

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A Shaper brings results into the form that [Options] say, and keeps what it cuts. It is
@@ -16,6 +18,7 @@ type Shaper struct {
 	limit    resultSize // of one result
 	redactor *redact.Redactor
 	store    *store // nil: nothing is kept
+	shelf    *shelf // nil: it is kept in memory alone
 }
 
 // New returns a shaper with these options, or nil for nil.
@@ -30,6 +33,10 @@ func New(opts *Options) *Shaper {
 	}
 	if r.opts.KeepBytes > 0 {
 		r.store = newStore(r.opts.KeepBytes, r.opts.KeepResults, r.opts.KeepFor)
+		if !nils.Is(r.opts.Store) {
+			r.store.dated = true
+			r.shelf = &shelf{store: r.opts.Store, saved: map[string]storage.Revision{}}
+		}
 	}
 	return r
 }

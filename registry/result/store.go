@@ -46,7 +46,8 @@ type keptBlock struct {
 // A resultStore keeps results for a time, within a bound of memory. Nothing runs
 // in the background: what has expired goes when the store is used next.
 type store struct {
-	ttl time.Duration
+	ttl   time.Duration
+	dated bool // handles say when they expire, see hourOf
 
 	mu       sync.Mutex
 	held     share.Book // Max is not changed
@@ -66,19 +67,22 @@ func newStore(maxBytes, maxCount int, ttl time.Duration) *store {
 	return &store{ttl: ttl, held: share.Book{Max: most}, byHandle: map[string]*list.Element{}, used: list.New(), aged: list.New()}
 }
 
-// put keeps a result and returns its handle, 128 random bits that tell nothing. The
-// handle of a result is empty if it is larger than the store, or than a quarter of it
-// and others need the room.
-func (s *store) put(k *keptResult) (handle string) {
+// put keeps a result and returns its handle, 128 random bits that tell nothing, and the handles
+// of those that went. The handle of a result is empty if it is larger than the store, or than a
+// quarter of it and others need the room.
+func (s *store) put(k *keptResult) (handle string, dropped []string) {
 	if k.size > s.held.Max.Bytes {
-		return ""
+		return "", nil
 	}
 	handle = rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now() // with the lock, so that the last to come is the last to expire
 	k.expires = now.Add(s.ttl)
-	s.expire(now)
+	if s.dated {
+		handle += hourOf(k.expires)
+	}
+	dropped = s.expire(now)
 	kept := &stored{handle: handle, keptResult: k}
 	e := s.used.PushFront(kept)
 	kept.aged = s.aged.PushBack(e)
@@ -86,11 +90,13 @@ func (s *store) put(k *keptResult) (handle string) {
 	s.held.Add(k.share(), k.size)
 	for s.held.Full() {
 		first := share.First(&s.held, s.unused)
-		if s.drop(first); first == e {
-			return ""
+		gone := s.drop(first)
+		if first == e {
+			return "", dropped
 		}
+		dropped = append(dropped, gone)
 	}
-	return handle
+	return handle, dropped
 }
 
 // unused yields the results, the one that was not used for the longest time first. It
@@ -110,8 +116,6 @@ func (k *keptResult) share() share.Owner {
 
 // get returns the result of a handle if it is there and the owner's.
 func (s *store) get(handle string, by owner) *keptResult {
-	// Models are not careful with capitals; handles have no small letters.
-	handle = strings.ToUpper(strings.TrimSpace(handle))
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,23 +132,25 @@ func (s *store) get(handle string, by owner) *keptResult {
 	return k.keptResult
 }
 
-// expire drops what has expired. It needs s.mu.
-func (s *store) expire(now time.Time) {
+// expire drops what has expired, and returns its handles. It needs s.mu.
+func (s *store) expire(now time.Time) (dropped []string) {
 	for first := s.aged.Front(); first != nil; first = s.aged.Front() {
 		e := first.Value.(*list.Element)
 		if now.Before(e.Value.(*stored).expires) {
-			return
+			return dropped
 		}
-		s.drop(e)
+		dropped = append(dropped, s.drop(e))
 	}
+	return dropped
 }
 
-// drop forgets one result. It needs s.mu.
-func (s *store) drop(e *list.Element) {
+// drop forgets one result, and returns its handle. It needs s.mu.
+func (s *store) drop(e *list.Element) string {
 	k := s.used.Remove(e).(*stored)
 	s.aged.Remove(k.aged)
 	delete(s.byHandle, k.handle)
 	s.held.Remove(k.share(), k.size)
+	return k.handle
 }
 
 // keep keeps a result with its structured content, as the last block, and returns
@@ -168,7 +174,11 @@ func (r *Shaper) keep(ctx context.Context, from From, res *mcp.CallToolResult, r
 	if raw != nil {
 		k.blocks = append(k.blocks, keptBlock{text: string(raw)})
 	}
-	return r.store.put(k)
+	handle, dropped := r.store.put(k)
+	if r.shelf != nil {
+		r.shelf.put(ctx, handle, k, dropped)
+	}
+	return handle
 }
 
 func keepBlock(c mcp.Content) keptBlock {

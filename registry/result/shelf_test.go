@@ -1,0 +1,138 @@
+package result
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// namesIn returns the names of all records.
+func namesIn(t *testing.T, store storage.Store) (names []string) {
+	t.Helper()
+	for name, err := range store.Names(context.Background(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// What one program has cut is read in another one, by its owner alone.
+func TestReadElsewhere(t *testing.T) {
+	store := storage.NewMemory()
+	a, b := New(&Options{Store: store, Wrap: true}), New(&Options{Store: store, Wrap: true})
+	ann := onbehalf.WithConversation(onbehalf.With(t.Context(), "ann"), "1")
+	long := strings.Repeat("<&> long \u2028 ", 5000)
+	image := &mcp.ImageContent{MIMEType: "image/png", Data: []byte(strings.Repeat("i", 5<<20))}
+	audio := &mcp.AudioContent{MIMEType: "audio/ogg", Data: []byte(strings.Repeat("a", 5<<20))}
+	link := &mcp.ResourceLink{URI: "file:///a", Name: "a"}
+	blob := &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///b", Blob: []byte("blob")}}
+	res := resultOf(textBlock(long), image, audio, link, blob)
+	res.StructuredContent = json.RawMessage(`{"n":12345678901234567890}`)
+	handle := handleIn(t, a.Shape(ann, stranger(), res))
+	read := func(ctx context.Context, r *Shaper, args string) string {
+		got, err := callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q%s}`, strings.ToLower(handle), args)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Text(got)
+	}
+	for _, args := range []string{``, `,"offset":100,"limit":50`, `,"block":1`, `,"block":2`, `,"block":3`, `,"block":4`, `,"block":5`, `,"block":6`} {
+		one, other := read(ann, a, args), read(ann, b, args)
+		if cut(one) != cut(other) {
+			t.Errorf("%s: got %.200q elsewhere, want %.200q", args, other, one)
+		}
+	}
+	if got, want := read(ann, b, `,"block":5`), `{"n":12345678901234567890}`; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q in it", got, want)
+	}
+	for _, ctx := range []context.Context{t.Context(), onbehalf.With(t.Context(), "ann"), onbehalf.WithConversation(onbehalf.With(t.Context(), "bob"), "1")} {
+		if got, want := read(ctx, b, ``), "there is no result with this handle"; !strings.Contains(got, want) {
+			t.Errorf("another reads %.200q, want %q", got, want)
+		}
+	}
+	for _, bad := range []string{"X", "../" + handle, strings.Repeat("A", 300), strings.Repeat("A", 26) + "/"} {
+		if got := Text(b.Read(ann, ReadArgs{Handle: bad})); !strings.Contains(got, "there is no result with this handle") {
+			t.Errorf("%q: got %q", bad, got)
+		}
+	}
+}
+
+// cut returns a text without its nonces.
+func cut(text string) string {
+	for {
+		_, rest, ok := strings.Cut(text, `nonce="`)
+		if !ok {
+			return text
+		}
+		nonce, _, _ := strings.Cut(rest, `"`)
+		text = strings.ReplaceAll(text, `nonce="`+nonce, "nonce")
+	}
+}
+
+// A record goes with the result, also that of a program that has died.
+func TestRecordsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		long := resultOf(textBlock(strings.Repeat("x", 40000)))
+		shape := func(r *Shaper) string { return handleIn(t, r.Shape(t.Context(), stranger(), long)) }
+		died := New(&Options{Store: store})
+		left := shape(died)
+		r := New(&Options{Store: store, KeepResults: 1})
+		shape(r)
+		last := shape(r) // there is no room for the first
+		if got, want := len(namesIn(t, store)), 2; got != want {
+			t.Errorf("got %d records, want %d", got, want)
+		}
+		time.Sleep(time.Hour)
+		other := New(&Options{Store: store})
+		for _, handle := range []string{left, last} {
+			if got := Text(other.Read(t.Context(), ReadArgs{Handle: handle})); !strings.Contains(got, "there is no result") {
+				t.Errorf("got %.100q of one that has expired", got)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		shape(r)
+		if got, want := len(namesIn(t, store)), 1; got != want {
+			t.Errorf("got %d records after three hours, want %d: the one that is kept", got, want)
+		}
+	})
+}
+
+// awayStore is a store that is out of reach.
+type awayStore struct{ storage.Store }
+
+var errAway = errors.New("away")
+
+func (awayStore) Load(context.Context, string, storage.Revision) (storage.Record, error) {
+	return storage.Record{}, errAway
+}
+
+func (awayStore) Save(context.Context, string, []byte, storage.Revision) (storage.Revision, error) {
+	return "", errAway
+}
+
+// While the store is away results are kept here, and those of others are said to be out of reach.
+func TestShelfAway(t *testing.T) {
+	store := storage.NewMemory()
+	long := resultOf(textBlock(strings.Repeat("x", 40000)))
+	elsewhere := handleIn(t, New(&Options{Store: store}).Shape(t.Context(), stranger(), long))
+	r := New(&Options{Store: awayStore{store}})
+	here := handleIn(t, r.Shape(t.Context(), stranger(), long))
+	if got := Text(r.Read(t.Context(), ReadArgs{Handle: here})); !strings.Contains(got, "xxx") {
+		t.Errorf("got %q, want what is kept here", got)
+	}
+	if got, want := Text(r.Read(t.Context(), ReadArgs{Handle: elsewhere})), "out of reach at the moment"; !strings.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
