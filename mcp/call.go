@@ -143,7 +143,7 @@ func (t *toolCall) decode(raw json.RawMessage, l *life) (need *inputRequired, er
 		}
 	}
 	t.result, need, err = decodeCallResult(raw, l.modern(), t.skips)
-	if err != nil && l.modern() && isTask(err) {
+	if l.modern() && errors.Is(err, unknownResult("task")) {
 		if !t.client.declaresTasks() {
 			return nil, at("resultType", errUnaskedTask)
 		}

@@ -70,11 +70,6 @@ type InputRound struct {
 	Capabilities json.RawMessage
 }
 
-// continues reports whether there was a round before r, which may be nil.
-func (r *InputRound) continues() bool {
-	return r != nil && len(r.Responses)+len(r.State) > 0
-}
-
 // An InputRequiredError reports that a server of revision 2026-07-28 needs input before it
 // answers a request that was made with an [InputRound]. It is no failure: the server waits
 // for the next round, which any client of the same server can make.

@@ -3,6 +3,7 @@ package mcp
 //lint:file-ignore SA1019 logging is deprecated and in use.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,7 +54,8 @@ func (t *tap) handshake(ctx context.Context, version string, patience time.Durat
 		return t.initialize(ctx, version)
 	}
 	t.unanswered = true
-	discover := t.begin(ctx, methodDiscover, t.client.discoverParams())
+	meta := bytes.TrimSuffix(t.client.requestMeta(Revision20260728), []byte(","))
+	discover := t.begin(ctx, methodDiscover, fmt.Appendf(nil, `{"_meta":{%s}}`, meta))
 	defer discover.cancel()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()

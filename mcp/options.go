@@ -349,11 +349,6 @@ func (l *life) metaWith(capabilities json.RawMessage) []byte {
 	return slices.Concat(l.meta[:i+len(key)], capabilities, []byte{','})
 }
 
-// discoverParams returns the parameters of discover.
-func (c *Client) discoverParams() json.RawMessage {
-	return fmt.Appendf(nil, `{"_meta":{%s}}`, bytes.TrimSuffix(c.requestMeta(Revision20260728), []byte(",")))
-}
-
 // initializeParams returns the parameters of initialize, with which the client offers a
 // revision.
 func (c *Client) initializeParams(revision string) (json.RawMessage, error) {

@@ -82,7 +82,8 @@ func (c *Client) ReadResource(ctx context.Context, uri string, opts *RequestOpti
 	if err != nil {
 		return nil, c.explain(&read.request, err)
 	}
-	special := len(read.request.meta) > 0 || read.input.continues() // the answer may be for nothing else
+	round := read.input
+	special := len(read.request.meta) > 0 || round != nil && len(round.Responses)+len(round.State) > 0 // the answer may be for nothing else
 	if l.modern() && ctx.Err() == nil && !special && (opts == nil || !opts.Fresh) {
 		if raw, _ := read.fetch.kept(); raw != nil {
 			if _, err := read.decode(raw, l); err == nil {

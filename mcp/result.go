@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -90,6 +91,19 @@ func (r *CallToolResult) Raw() json.RawMessage {
 		return nil
 	}
 	return r.raw
+}
+
+// UnmarshalJSON decodes a result as [Client.CallTool] does, and keeps a copy of the JSON for
+// Raw. It fails with a [*ProtocolError] if a member is of another type than the protocol says.
+func (r *CallToolResult) UnmarshalJSON(data []byte) error {
+	if err := jsonscan.Valid(data); err != nil {
+		return at("result", err)
+	}
+	decoded, _, err := decodeCallResult(bytes.Clone(data), false, false)
+	if err == nil {
+		*r = *decoded
+	}
+	return at("result", err)
 }
 
 // WithContent returns r or, if SkipContent of [CallToolOptions] has left its Content empty, the

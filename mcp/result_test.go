@@ -238,3 +238,34 @@ func TestResultText(t *testing.T) {
 		}
 	}
 }
+
+// What a program has written of a result it can read again.
+func TestResultIsReadAgain(t *testing.T) {
+	sent := &mcp.CallToolResult{
+		Meta:              mcp.Meta{"n": json.Number("12345678901234567890")},
+		Content:           []mcp.Content{&mcp.TextContent{Text: "<a>\u2028"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte{0, 1}}},
+		StructuredContent: json.RawMessage(`{"n":1e400}`),
+		IsError:           true,
+	}
+	data, err := json.Marshal(sent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read mcp.CallToolResult
+	if err := json.Unmarshal(data, &read); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(read.Content, sent.Content) || !reflect.DeepEqual(read.Meta, sent.Meta) || !read.IsError ||
+		!reflect.DeepEqual(read.StructuredContent, sent.StructuredContent) {
+		t.Errorf("got %+v, want %+v", read, *sent)
+	}
+	if got := read.Raw(); !bytes.Equal(got, data) {
+		t.Errorf("got the raw form %s, want %s", got, data)
+	}
+	for _, bad := range []string{``, `7`, `{"content":7}`, `{"content":[]`, `{"content":[],"content":[]}`, `{"resultType":"input_required"}`} {
+		var invalid *mcp.ProtocolError
+		if err := new(mcp.CallToolResult).UnmarshalJSON([]byte(bad)); !errors.As(err, &invalid) {
+			t.Errorf("%s: got the error %v, want a *ProtocolError", bad, err)
+		}
+	}
+}

@@ -104,12 +104,6 @@ func decodePolled(raw []byte, id string, modern bool) (*taskState, error) {
 	return s, err
 }
 
-// isTask reports whether what decodeCallResult does not know is a task.
-func isTask(err error) bool {
-	var kind unknownResult
-	return errors.As(err, &kind) && kind == "task"
-}
-
 // createdTask returns the task in an answer to tools/call of revision
 // 2025-11-25, or nil if the answer is the result itself.
 func createdTask(raw []byte) (*taskState, error) {

@@ -32,52 +32,14 @@ type shelf struct {
 
 // A shelved is what is kept of a result.
 type shelved struct {
-	Named        bool           `json:"named,omitempty"`
-	User         string         `json:"user,omitempty"`
-	Conversation string         `json:"conversation,omitempty"`
-	Server       string         `json:"server,omitempty"`
-	Tool         string         `json:"tool,omitempty"`
-	Trusted      bool           `json:"trusted,omitempty"`
-	Expires      time.Time      `json:"expires"`
-	Blocks       []shelvedBlock `json:"blocks"`
-}
-
-// A shelvedBlock has one of its fields, or is a text that is empty.
-type shelvedBlock struct {
-	Text     string                `json:"text,omitempty"`
-	Image    *mcp.ImageContent     `json:"image,omitempty"`
-	Audio    *mcp.AudioContent     `json:"audio,omitempty"`
-	Link     *mcp.ResourceLink     `json:"link,omitempty"`
-	Resource *mcp.EmbeddedResource `json:"resource,omitempty"`
-}
-
-func shelve(b keptBlock) shelvedBlock {
-	s := shelvedBlock{Text: b.text}
-	switch c := b.other.(type) {
-	case *mcp.ImageContent:
-		s.Image = c
-	case *mcp.AudioContent:
-		s.Audio = c
-	case *mcp.ResourceLink:
-		s.Link = c
-	case *mcp.EmbeddedResource:
-		s.Resource = c
-	}
-	return s
-}
-
-func (s shelvedBlock) block() keptBlock {
-	switch {
-	case s.Image != nil:
-		return keptBlock{other: s.Image}
-	case s.Audio != nil:
-		return keptBlock{other: s.Audio}
-	case s.Link != nil:
-		return keptBlock{other: s.Link}
-	case s.Resource != nil && s.Resource.Resource != nil:
-		return keptBlock{other: s.Resource}
-	}
-	return keptBlock{text: s.Text}
+	Named        bool               `json:"named,omitempty"`
+	User         string             `json:"user,omitempty"`
+	Conversation string             `json:"conversation,omitempty"`
+	Server       string             `json:"server,omitempty"`
+	Tool         string             `json:"tool,omitempty"`
+	Trusted      bool               `json:"trusted,omitempty"`
+	Expires      time.Time          `json:"expires"`
+	Result       mcp.CallToolResult `json:"result"` // its blocks
 }
 
 // hourOf returns the part of a handle that says when a result expires.
@@ -120,10 +82,14 @@ func (s *shelf) put(ctx context.Context, handle string, k *keptResult, dropped [
 		return
 	}
 	kept := &shelved{
-		k.owner.named, k.owner.user, k.owner.conversation, k.from.Server, k.from.Tool, k.from.Trusted, k.expires.UTC(), nil,
+		Named: k.owner.named, User: k.owner.user, Conversation: k.owner.conversation,
+		Server: k.from.Server, Tool: k.from.Tool, Trusted: k.from.Trusted, Expires: k.expires.UTC(),
 	}
 	for _, b := range k.blocks {
-		kept.Blocks = append(kept.Blocks, shelve(b))
+		if b.other == nil {
+			b.other = &mcp.TextContent{Text: b.text}
+		}
+		kept.Result.Content = append(kept.Result.Content, b.other)
 	}
 	data, err := json.Marshal(kept)
 	if err != nil {
@@ -162,8 +128,8 @@ func (s *shelf) get(ctx context.Context, handle string, by owner) (*keptResult, 
 	if k.owner != by || !time.Now().Before(k.expires) {
 		return nil, nil
 	}
-	for _, b := range kept.Blocks {
-		k.blocks = append(k.blocks, b.block())
+	for _, c := range kept.Result.Content {
+		k.blocks = append(k.blocks, keepBlock(c))
 	}
 	return k, nil
 }
