@@ -1,0 +1,147 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A call is the record of one that waits for approval. Only its member writes it.
+type call struct {
+	Member  string                    `json:"member"`
+	Request *registry.ApprovalRequest `json:"request"`
+	Outcome *outcome                  `json:"outcome,omitempty"` // nil: it waits, or is being made
+	Until   time.Time                 `json:"until,omitzero"`    // when the outcome may go
+}
+
+// A shown is a call of this member that has a record.
+type shown struct {
+	call     *call
+	revision storage.Revision
+	followed bool      // a goroutine waits for its outcome
+	over     time.Time // since when the record has the outcome; zero: it has none
+}
+
+// callName returns the name of the record of a call.
+func callName(id string) string { return callPrefix + strings.ToLower(id) }
+
+// publish makes records of the calls that wait here, and has the outcomes of the others put
+// into theirs.
+func (m *Member) publish(ctx context.Context) error {
+	waiting := map[string]bool{}
+	for _, req := range m.registry.Approvals(ctx) {
+		waiting[req.ID] = true
+		m.mu.Lock()
+		known := m.shown[req.ID] != nil
+		m.mu.Unlock()
+		if known {
+			continue
+		}
+		s := &shown{call: &call{Member: m.id, Request: req}}
+		var err error
+		if s.revision, err = m.save(ctx, callName(req.ID), s.call, ""); errors.Is(err, storage.ErrConflict) {
+			_, s.revision, err = load[call](ctx, m, callName(req.ID)) // it was saved before with an error
+		}
+		if err != nil {
+			return err
+		}
+		m.mu.Lock()
+		m.shown[req.ID] = s
+		m.mu.Unlock()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, s := range m.shown {
+		if !waiting[id] && !s.followed {
+			s.followed = true
+			m.tasks.Go(func() { m.follow(id, s) })
+		}
+	}
+	return nil
+}
+
+// follow puts what comes of a call that waits no more into its record.
+func (m *Member) follow(id string, s *shown) {
+	res, err := m.registry.Await(m.ctx, id)
+	if m.ctx.Err() != nil {
+		return
+	}
+	s.call.Outcome, s.call.Until = outcomeOf(res, err), time.Now().Add(keepFor)
+	s.call.Request.Args = nil // they are not wanted any more
+	m.insist(func() error {
+		_, err := m.save(m.ctx, callName(id), s.call, s.revision)
+		return err
+	})
+	m.mu.Lock()
+	s.over = time.Now()
+	m.mu.Unlock()
+}
+
+// insist does something until the store does not fail, or another one was faster, or the member is
+// closed.
+func (m *Member) insist(do func() error) {
+	for {
+		if err := do(); err == nil || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrTooLarge) {
+			return
+		}
+		select {
+		case <-time.After(m.every):
+		case <-m.ctx.Done():
+			return
+		}
+	}
+}
+
+// Approvals returns the calls that wait for approval on all replicas, the oldest first: those
+// of the user of ctx, as by session.WithUser, or all if ctx names no user. Those of other
+// replicas come from the store, which may be a second behind.
+func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, error) {
+	if m == nil || m.registry == nil {
+		return nil, errClosed
+	}
+	list := m.registry.Approvals(ctx)
+	user, _ := onbehalf.User(ctx)
+	err := m.look(ctx)
+	if err == nil {
+		err = m.calls(ctx, func(_ string, c *call) error {
+			if c.Member != m.id && c.Outcome == nil && c.isFor(user) && time.Now().Before(c.Request.Expires) && m.isAlive(c.Member) {
+				list = append(list, c.Request)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, storeError(err)
+	}
+	slices.SortStableFunc(list, func(a, b *registry.ApprovalRequest) int { return a.Asked.Compare(b.Asked) })
+	return list, nil
+}
+
+// calls calls do with each record of a call.
+func (m *Member) calls(ctx context.Context, do func(name string, c *call) error) error {
+	for name, err := range m.store.Names(ctx, callPrefix) {
+		if err != nil {
+			return err
+		}
+		c, _, err := load[call](ctx, m, name)
+		if isMoot(err) || c.Request == nil {
+			continue
+		}
+		if err == nil {
+			err = do(name, &c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isFor reports whether a user may know of the call; empty: no user is named.
+func (c *call) isFor(user string) bool { return user == "" || user == c.Request.User }

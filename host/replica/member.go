@@ -1,0 +1,360 @@
+package replica
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/nils"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+const (
+	beatEvery  = 5 * time.Second
+	deadAfter  = 20 * time.Second
+	sweepEvery = time.Minute
+	keepFor    = 30 * time.Minute // records of what is over
+)
+
+// What the names of records begin with.
+const (
+	memberPrefix = "member-"
+	callPrefix   = "call-"
+	answerPrefix = "answer-"
+)
+
+// Options configure a [Member]. Nil means the defaults.
+type Options struct {
+	// Every is how often the store is asked for answers of other replicas. Default: 1 s.
+	Every time.Duration
+	// Logger is told when the store fails. Default: nothing is logged.
+	Logger *slog.Logger
+}
+
+// A Member is one replica. Make one with [Join] and end it with [Member.Close]. Its methods are safe
+// for concurrent use.
+type Member struct {
+	id       string
+	registry *registry.Registry
+	store    storage.Store
+	every    time.Duration
+	logger   *slog.Logger
+
+	ctx    context.Context // of all that it does by itself
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // its goroutines
+	wake   chan struct{}  // capacity 1: the calls that wait have changed
+
+	mu      sync.Mutex
+	leaving bool               // no answer is taken any more
+	peers   map[string]*peer   // by ID
+	shown   map[string]*shown  // the calls of this member that have a record, by ID
+	taken   map[string]*answer // the answers that it took, by the names of their records
+	running sync.WaitGroup     // the calls that answers have it make; Add with mu
+	failing bool               // the store was out of reach the last time
+}
+
+// A peer is another replica, as far as it was seen.
+type peer struct {
+	revision storage.Revision
+	changed  time.Time // by the clock of this machine
+}
+
+var errClosed = errors.New("replica: the member has left")
+
+// Join makes a registry one of those that share a store. It fails if the store does.
+func Join(ctx context.Context, r *registry.Registry, store storage.Store, opts *Options) (*Member, error) {
+	if r == nil || nils.Is(store) {
+		return nil, errors.New("replica: a registry and a store are required")
+	}
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	m := &Member{
+		id: strings.ToLower(rand.Text()), registry: r, store: store, every: o.Every, logger: o.Logger, wake: make(chan struct{}, 1),
+		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{},
+	}
+	if m.every <= 0 {
+		m.every = time.Second
+	}
+	m.logger = cmp.Or(m.logger, slog.New(slog.DiscardHandler))
+	at, err := m.beat(ctx, "")
+	if err == nil {
+		err = m.look(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("replica: joining: %w", err)
+	}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.tasks.Go(func() { m.run(at) })
+	m.tasks.Go(func() {
+		for range r.WatchApprovals(m.ctx) {
+			m.stir()
+		}
+	})
+	return m, nil
+}
+
+// stir makes the member look at its calls at once.
+func (m *Member) stir() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run does what the member does by itself, until it is closed. At is its record.
+func (m *Member) run(at storage.Revision) {
+	ticker := time.NewTicker(m.every)
+	defer ticker.Stop()
+	beaten, swept := time.Now(), time.Now()
+	for {
+		select {
+		case <-m.ctx.Done():
+			return
+		case <-ticker.C:
+		case <-m.wake:
+		}
+		err := errors.Join(m.publish(m.ctx), m.takeAnswers(m.ctx))
+		if time.Since(beaten) >= beatEvery {
+			var beat error
+			if at, beat = m.beat(m.ctx, at); beat == nil {
+				beaten = time.Now()
+			}
+			err = errors.Join(err, beat, m.look(m.ctx))
+		}
+		if err == nil && time.Since(swept) >= sweepEvery {
+			swept = time.Now()
+			err = m.sweep(m.ctx)
+		}
+		m.note(err)
+	}
+}
+
+// note logs that the store fails, and when it does no longer.
+func (m *Member) note(err error) {
+	if m.ctx.Err() != nil {
+		return
+	}
+	m.mu.Lock()
+	before := m.failing
+	m.failing = err != nil
+	m.mu.Unlock()
+	switch {
+	case err != nil && !before:
+		m.logger.Warn("replica: the store fails", "error", err)
+	case err == nil && before:
+		m.logger.Info("replica: the store is back")
+	}
+}
+
+// beat renews the record of the member, which has the revision at.
+func (m *Member) beat(ctx context.Context, at storage.Revision) (storage.Revision, error) {
+	next, err := m.store.Save(ctx, memberPrefix+m.id, []byte("{}"), at)
+	if errors.Is(err, storage.ErrConflict) { // others took it for dead
+		r, err := m.store.Load(ctx, memberPrefix+m.id, "")
+		if errors.Is(err, storage.ErrNotFound) {
+			return "", nil
+		}
+		return r.Revision, err
+	}
+	return next, err
+}
+
+// look notices which other members there are.
+func (m *Member) look(ctx context.Context) error {
+	there := map[string]bool{}
+	for name, err := range m.store.Names(ctx, memberPrefix) {
+		if err != nil {
+			return err
+		}
+		id := strings.TrimPrefix(name, memberPrefix)
+		if id == m.id {
+			continue
+		}
+		there[id] = true
+		m.mu.Lock()
+		var known storage.Revision
+		if p := m.peers[id]; p != nil {
+			known = p.revision
+		}
+		m.mu.Unlock()
+		r, err := m.store.Load(ctx, name, known)
+		if errors.Is(err, storage.ErrNotFound) {
+			there[id] = false
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if r.Revision != known {
+			m.mu.Lock()
+			m.peers[id] = &peer{r.Revision, time.Now()}
+			m.mu.Unlock()
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id := range m.peers {
+		if !there[id] {
+			delete(m.peers, id)
+		}
+	}
+	return nil
+}
+
+// isAlive reports whether a member is there, as far as is known here.
+func (m *Member) isAlive(id string) bool {
+	if id == m.id {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.peers[id]
+	return p != nil && time.Since(p.changed) < deadAfter
+}
+
+// sweep deletes the records of members that have died, and of what is long over.
+func (m *Member) sweep(ctx context.Context) error {
+	now := time.Now()
+	m.mu.Lock()
+	dead := map[string]storage.Revision{}
+	for id, p := range m.peers {
+		if now.Sub(p.changed) > keepFor {
+			dead[id] = p.revision
+		}
+	}
+	var old []string // answers that no one has asked for again
+	for name, a := range m.taken {
+		if !a.over.IsZero() && now.Sub(a.over) > keepFor {
+			old = append(old, name)
+			delete(m.taken, name)
+		}
+	}
+	m.mu.Unlock()
+	for id, revision := range dead {
+		if err := m.store.Delete(ctx, memberPrefix+id, revision); err != nil && !isMoot(err) {
+			return err
+		}
+	}
+	for name, err := range m.store.Names(ctx, answerPrefix) {
+		if err != nil {
+			return err
+		}
+		if member, _, _ := strings.Cut(strings.TrimPrefix(name, answerPrefix), "-"); member != m.id && !m.knows(member) {
+			old = append(old, name)
+		}
+	}
+	for _, name := range old {
+		if err := m.remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return m.calls(ctx, func(name string, c *call) error {
+		if now.Before(c.Until) || c.Outcome == nil && (c.Member == m.id || m.knows(c.Member)) {
+			return nil
+		}
+		m.mu.Lock()
+		delete(m.shown, c.Request.ID)
+		m.mu.Unlock()
+		return m.remove(ctx, name)
+	})
+}
+
+// knows reports whether there is a record of a member.
+func (m *Member) knows(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.peers[id] != nil
+}
+
+// Close leaves: it waits for the calls that were approved elsewhere and are being made here, until ctx ends, and
+// breaks off those that still run then. What waits for approval ends with the registry. Close returns the error of ctx if
+// it had to break off calls, or one of the store if the records stay; then the others notice within 20 seconds.
+func (m *Member) Close(ctx context.Context) error {
+	if m == nil || m.registry == nil {
+		return nil
+	}
+	m.mu.Lock()
+	left := m.leaving
+	m.leaving = true
+	m.mu.Unlock()
+	if left {
+		return nil
+	}
+	made := make(chan struct{})
+	go func() {
+		m.running.Wait()
+		close(made)
+	}()
+	var err error
+	select {
+	case <-made:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	m.cancel()
+	<-made
+	m.tasks.Wait()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	m.mu.Lock()
+	names := []string{memberPrefix + m.id}
+	for id, s := range m.shown {
+		if s.over.IsZero() {
+			names = append(names, callName(id))
+		}
+	}
+	m.mu.Unlock()
+	for _, name := range names {
+		err = errors.Join(err, m.remove(ctx, name))
+	}
+	return err
+}
+
+// remove deletes a record, if it is there.
+func (m *Member) remove(ctx context.Context, name string) error {
+	r, err := m.store.Load(ctx, name, "")
+	if err == nil {
+		err = m.store.Delete(ctx, name, r.Revision)
+	}
+	if isMoot(err) {
+		return nil
+	}
+	return err
+}
+
+// isMoot reports whether an error says that the record is not there, or not as it was.
+func isMoot(err error) bool {
+	return errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrDamaged)
+}
+
+// load reads a record.
+func load[T any](ctx context.Context, m *Member, name string) (T, storage.Revision, error) {
+	var v T
+	r, err := m.store.Load(ctx, name, "")
+	if err == nil {
+		if json.Unmarshal(r.Data, &v) != nil {
+			err = fmt.Errorf("%w: %q", storage.ErrDamaged, name)
+		}
+	}
+	return v, r.Revision, err
+}
+
+// save writes a record whose revision is old.
+func (m *Member) save(ctx context.Context, name string, v any, old storage.Revision) (storage.Revision, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return m.store.Save(ctx, name, data, old)
+}

@@ -1,0 +1,340 @@
+package replica_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A site is one replica with a tool that needs approval.
+type site struct {
+	*replica.Member
+	registry *registry.Registry
+	runs     *atomic.Int32
+	gate     chan struct{} // the tool waits for it, if it is not nil
+}
+
+type args struct {
+	Text string `json:"text"`
+}
+
+func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
+	t.Helper()
+	s := &site{gate: gate, runs: new(atomic.Int32)}
+	s.registry = registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
+	})})
+	err := s.registry.Add(registry.MustFunc("send", "Send a text.", func(ctx context.Context, in args) (string, error) {
+		s.runs.Add(1)
+		if s.gate != nil {
+			select {
+			case <-s.gate:
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		}
+		if in.Text == "fail" {
+			return "", errors.New("it failed")
+		}
+		return "sent " + in.Text, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Member, err = replica.Join(t.Context(), s.registry, store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return s
+}
+
+// call wants a call, and returns the id under which it waits.
+func (s *site) call(t *testing.T, ctx context.Context, text string) string {
+	t.Helper()
+	data, err := json.Marshal(args{text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.registry.Call(ctx, "send", data)
+	var required *registry.ApprovalRequiredError
+	if !errors.As(err, &required) {
+		t.Fatalf("got %v, want that the call waits", err)
+	}
+	return required.Request.ID
+}
+
+// settled lets some seconds pass, so that the members have seen each other and their calls.
+func settled() {
+	time.Sleep(6 * time.Second)
+	synctest.Wait()
+}
+
+// A call that waits on one replica is approved on another, and made once, where it waited.
+func TestApproveElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSite(t, store, nil), newSite(t, store, nil)
+		ann := session.WithUser(t.Context(), "ann")
+		id := a.call(t, ann, "hello")
+		settled()
+		list, err := b.Approvals(ann)
+		if err != nil || len(list) != 1 {
+			t.Fatalf("got %v, %v, want one call", list, err)
+		}
+		if got := list[0]; got.ID != id || got.User != "ann" || string(got.Args) != `{"text":"hello"}` || got.Tool.Name != "send" {
+			t.Errorf("got %+v, want the call as it was asked for", got)
+		}
+		bob := session.WithUser(t.Context(), "bob")
+		if list, err := b.Approvals(bob); err != nil || len(list) > 0 {
+			t.Errorf("got %v, %v for another user, want nothing", list, err)
+		}
+		var unknown *approval.UnknownError
+		if _, err := b.Approve(bob, id, nil); !errors.As(err, &unknown) {
+			t.Errorf("got %v for another user, want an *UnknownError", err)
+		}
+
+		var all sync.WaitGroup
+		var made, refused atomic.Int32
+		for _, s := range []*site{a, b, b} {
+			all.Go(func() {
+				res, err := s.Approve(ann, id, nil)
+				switch {
+				case err == nil && result.Text(res) == "sent hello":
+					made.Add(1)
+				case errors.As(err, new(*approval.UnknownError)):
+					refused.Add(1)
+				default:
+					t.Errorf("got %v, %v", res, err)
+				}
+			})
+		}
+		all.Wait()
+		if made.Load() != 1 || refused.Load() != 2 {
+			t.Errorf("got %d approvals that made the call and %d that did not, want 1 and 2", made.Load(), refused.Load())
+		}
+		if a, b := a.runs.Load(), b.runs.Load(); a != 1 || b != 0 {
+			t.Errorf("got %d runs where it waited and %d elsewhere, want 1 and 0", a, b)
+		}
+		settled()
+		for _, s := range []*site{a, b} {
+			if res, err := s.Await(ann, id); err != nil || result.Text(res) != "sent hello" {
+				t.Errorf("got %v, %v later, want what came of it", res, err)
+			}
+		}
+	})
+}
+
+// What becomes of a call reaches those who wait for it elsewhere.
+func TestOutcomesElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSite(t, store, nil), newSite(t, store, nil)
+		denied, failed, expired := a.call(t, t.Context(), "no"), a.call(t, t.Context(), "fail"), a.call(t, t.Context(), "late")
+		settled()
+		outcomes := make(chan string, 3)
+		for _, id := range []string{denied, failed, expired} {
+			go func() {
+				res, err := b.Await(t.Context(), id)
+				var refused *approval.DeniedError
+				switch {
+				case errors.As(err, &refused):
+					outcomes <- "denied: " + refused.Reason
+				case err != nil:
+					outcomes <- "error: " + err.Error()
+				default:
+					outcomes <- fmt.Sprint(res.IsError, result.Text(res))
+				}
+			}()
+		}
+		if err := b.Deny(t.Context(), denied, "not now"); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := <-outcomes, "denied: the user refused it: not now"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		res, err := b.Approve(t.Context(), failed, nil)
+		_, own := a.Await(t.Context(), failed)
+		if (err == nil) != (own == nil) || err != nil && (err.Error() != own.Error() || mcp.OutcomeOf(err) != mcp.OutcomeOf(own) || failure.Of(err) != failure.Of(own)) {
+			t.Errorf("got %v, %v, want the error that there is where the call was made, %v", res, err, own)
+		}
+		if got, want := <-outcomes, "it failed"; !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q in it", got, want)
+		}
+		if got, want := <-outcomes, "denied: it was not approved in time"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if list, err := b.Approvals(t.Context()); err != nil || len(list) > 0 {
+			t.Errorf("got %v, %v, want nothing that waits", list, err)
+		}
+	})
+}
+
+// stuckStore is a store whose replica has died: what it saves is lost.
+type stuckStore struct {
+	storage.Store
+	dead atomic.Bool
+}
+
+var errDead = errors.New("dead")
+
+func (s *stuckStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	if s.dead.Load() {
+		return "", errDead
+	}
+	return s.Store.Save(ctx, name, data, old)
+}
+
+func (s *stuckStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	if s.dead.Load() {
+		return storage.Record{}, errDead
+	}
+	return s.Store.Load(ctx, name, known)
+}
+
+// The calls of a replica that has died cannot be approved, and of an answer it is known whether it was taken.
+func TestDeadReplica(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		dying := &stuckStore{Store: store}
+		gate := make(chan struct{})
+		a, b := newSite(t, dying, gate), newSite(t, store, nil)
+		running, waiting := a.call(t, t.Context(), "running"), a.call(t, t.Context(), "waiting")
+		settled()
+		begun := make(chan error, 1)
+		go func() {
+			_, err := b.Approve(t.Context(), running, nil)
+			begun <- err
+		}()
+		settled() // it was taken
+		dying.dead.Store(true)
+		began := time.Now()
+		_, err := b.Approve(t.Context(), waiting, nil)
+		var unknown *approval.UnknownError
+		if !errors.As(err, &unknown) || mcp.OutcomeOf(err) != mcp.NotSent {
+			t.Errorf("got %v, %v, want that it was not made", err, mcp.OutcomeOf(err))
+		}
+		if err := <-begun; mcp.OutcomeOf(err) != mcp.Unknown {
+			t.Errorf("got %v, %v of the call that was being made, want that its outcome is unknown", err, mcp.OutcomeOf(err))
+		}
+		if took := time.Since(began); took > 25*time.Second {
+			t.Errorf("it took %v to notice that a replica has died", took)
+		}
+		if list, err := b.Approvals(t.Context()); err != nil || len(list) > 0 {
+			t.Errorf("got %v, %v, want no call of the dead", list, err)
+		}
+		for _, id := range []string{running, waiting} {
+			if _, err := b.Await(t.Context(), id); mcp.OutcomeOf(err) != mcp.Unknown {
+				t.Errorf("got %v, want an unknown outcome", err)
+			}
+		}
+		// It was only slow: the answer that was taken back has no effect.
+		dying.dead.Store(false)
+		settled()
+		if got := a.runs.Load(); got != 1 {
+			t.Errorf("got %d runs, want 1", got)
+		}
+		close(gate)
+		settled()
+		if res, err := b.Await(t.Context(), running); err != nil || result.Text(res) != "sent running" {
+			t.Errorf("got %v, %v, want the outcome after all", res, err)
+		}
+	})
+}
+
+// One who gives up takes the answer back, if it was not taken yet.
+func TestApproveGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		dying := &stuckStore{Store: store}
+		gate := make(chan struct{})
+		a, b := newSite(t, dying, gate), newSite(t, store, nil)
+		one, two := a.call(t, t.Context(), "one"), a.call(t, t.Context(), "two")
+		settled()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(3 * time.Second)
+			cancel()
+		}()
+		if _, err := b.Approve(ctx, one, nil); mcp.OutcomeOf(err) != mcp.Unknown || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, %v of a call that is being made, want an unknown outcome", err, mcp.OutcomeOf(err))
+		}
+		dying.dead.Store(true)
+		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		if _, err := b.Approve(ctx, two, nil); mcp.OutcomeOf(err) != mcp.NotSent || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, %v of an answer that was not taken, want that it was not made", err, mcp.OutcomeOf(err))
+		}
+		dying.dead.Store(false)
+		close(gate)
+		settled()
+		if got := a.runs.Load(); got != 1 {
+			t.Errorf("got %d runs, want 1", got)
+		}
+		if list := a.registry.Approvals(t.Context()); len(list) != 1 || list[0].ID != two {
+			t.Errorf("got %v, want that the second goes on waiting", list)
+		}
+	})
+}
+
+// Records go: those of a replica that leaves, of one that has died, and of what is over.
+func TestRecordsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		names := func() (list []string) {
+			for name, err := range store.Names(t.Context(), "") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, name)
+			}
+			return list
+		}
+		dying := &stuckStore{Store: store}
+		b := newSite(t, store, nil)
+		a := newSite(t, dying, nil)
+		id := a.call(t, t.Context(), "made")
+		a.call(t, t.Context(), "waits")
+		settled()
+		if _, err := b.Approve(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+		dying.dead.Store(true)
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if got := names(); len(got) != 1 {
+			t.Errorf("got the records %v, want that of the one that lives", got)
+		}
+		dying.dead.Store(false)
+		c := newSite(t, store, nil)
+		c.call(t, t.Context(), "waits")
+		settled()
+		before := len(names())
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := before - len(names()); got != 2 {
+			t.Errorf("got %d records less, want 2", got)
+		}
+	})
+}
