@@ -131,7 +131,9 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 		}
 		a.end(p, stale, newOutcome(nil, &approval.StaleError{Tool: p.req.Tool.Name}))
 	}
-	req.ID = rand.Text()
+	if req.ID = rand.Text(); a.opts.Replica != "" {
+		req.ID = a.opts.Replica + "-" + req.ID
+	}
 	req.Reason = reason
 	req.Asked = now
 	req.Expires = now.Add(a.opts.TTL)

@@ -8,6 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +22,7 @@ import (
 )
 
 const (
+	idLength   = 12
 	beatEvery  = 5 * time.Second
 	deadAfter  = 20 * time.Second
 	sweepEvery = time.Minute
@@ -33,8 +38,16 @@ const (
 
 // Options configure a [Member]. Nil means the defaults.
 type Options struct {
+	// ID names the replica: 8 to 32 letters a to z and digits that are in no text by chance. No
+	// other one may have it. As approval.Options.Replica, and as the Replica of a gateway's options, it tells where calls
+	// wait, see [Member.Handler]. Default: 12 at random.
+	ID string
 	// Every is how often the store is asked for answers of other replicas. Default: 1 s.
 	Every time.Duration
+	// URL is where the other replicas reach the handler of [Member.Handler] of this one, such as
+	// http://10.0.0.7:8080. The requests that come there have the credentials of users: use https or a network of your own.
+	// Default: no request is passed on to this replica.
+	URL string
 	// Logger is told when the store fails. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -47,6 +60,8 @@ type Member struct {
 	store    storage.Store
 	every    time.Duration
 	logger   *slog.Logger
+	record   []byte          // of the member
+	proxy    *http.Transport // to other members
 
 	ctx    context.Context // of all that it does by itself
 	cancel context.CancelFunc
@@ -66,9 +81,15 @@ type Member struct {
 type peer struct {
 	revision storage.Revision
 	changed  time.Time // by the clock of this machine
+	url      *url.URL  // nil: nothing is passed on to it
 }
 
 var errClosed = errors.New("replica: the member has left")
+
+var idForm = regexp.MustCompile(`^[a-z0-9]{8,32}$`)
+
+// NewID returns an ID for [Options]: 12 letters and digits, which hold 60 random bits.
+func NewID() string { return strings.ToLower(rand.Text()[:idLength]) }
 
 // Join makes a registry one of those that share a store. It fails if the store does.
 func Join(ctx context.Context, r *registry.Registry, store storage.Store, opts *Options) (*Member, error) {
@@ -80,13 +101,24 @@ func Join(ctx context.Context, r *registry.Registry, store storage.Store, opts *
 		o = *opts
 	}
 	m := &Member{
-		id: strings.ToLower(rand.Text()), registry: r, store: store, every: o.Every, logger: o.Logger, wake: make(chan struct{}, 1),
+		id: cmp.Or(o.ID, NewID()), registry: r, store: store, every: o.Every, logger: o.Logger, wake: make(chan struct{}, 1),
 		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{},
+	}
+	if !idForm.MatchString(m.id) {
+		return nil, fmt.Errorf("replica: Options.ID %q is not 8 to 32 letters a to z and digits", o.ID)
+	}
+	own, err := url.Parse(o.URL)
+	if err != nil || o.URL != "" && (own.Scheme != "http" && own.Scheme != "https" || own.Host == "" || own.User != nil) {
+		return nil, errors.New("replica: Options.URL is not an http or https URL without a user")
 	}
 	if m.every <= 0 {
 		m.every = time.Second
 	}
 	m.logger = cmp.Or(m.logger, slog.New(slog.DiscardHandler))
+	if m.record, err = json.Marshal(memberRecord{o.URL}); err != nil {
+		return nil, err
+	}
+	m.proxy = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: beatEvery}).DialContext, ForceAttemptHTTP2: true}
 	at, err := m.beat(ctx, "")
 	if err == nil {
 		err = m.look(ctx)
@@ -159,7 +191,7 @@ func (m *Member) note(err error) {
 
 // beat renews the record of the member, which has the revision at.
 func (m *Member) beat(ctx context.Context, at storage.Revision) (storage.Revision, error) {
-	next, err := m.store.Save(ctx, memberPrefix+m.id, []byte("{}"), at)
+	next, err := m.store.Save(ctx, memberPrefix+m.id, m.record, at)
 	if errors.Is(err, storage.ErrConflict) { // others took it for dead
 		r, err := m.store.Load(ctx, memberPrefix+m.id, "")
 		if errors.Is(err, storage.ErrNotFound) {
@@ -198,7 +230,7 @@ func (m *Member) look(ctx context.Context) error {
 		}
 		if r.Revision != known {
 			m.mu.Lock()
-			m.peers[id] = &peer{r.Revision, time.Now()}
+			m.peers[id] = &peer{r.Revision, time.Now(), urlIn(r.Data)}
 			m.mu.Unlock()
 		}
 	}
@@ -210,6 +242,24 @@ func (m *Member) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// A memberRecord is the record of a member.
+type memberRecord struct {
+	URL string `json:"url,omitempty"`
+}
+
+// urlIn returns the URL in the record of a member; nil if there is none.
+func urlIn(data []byte) *url.URL {
+	var r memberRecord
+	if json.Unmarshal(data, &r) != nil || r.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil
+	}
+	return u
 }
 
 // isAlive reports whether a member is there, as far as is known here.
@@ -303,6 +353,7 @@ func (m *Member) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	m.cancel()
+	m.proxy.CloseIdleConnections()
 	<-made
 	m.tasks.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

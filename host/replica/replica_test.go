@@ -37,7 +37,8 @@ type args struct {
 func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 	t.Helper()
 	s := &site{gate: gate, runs: new(atomic.Int32)}
-	s.registry = registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+	id := replica.NewID()
+	s.registry = registry.New(&registry.Options{Approvals: approval.Options{Replica: id}, Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	err := s.registry.Add(registry.MustFunc("send", "Send a text.", func(ctx context.Context, in args) (string, error) {
@@ -57,7 +58,7 @@ func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Member, err = replica.Join(t.Context(), s.registry, store, nil)
+	s.Member, err = replica.Join(t.Context(), s.registry, store, &replica.Options{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +81,9 @@ func (s *site) call(t *testing.T, ctx context.Context, text string) string {
 	var required *registry.ApprovalRequiredError
 	if !errors.As(err, &required) {
 		t.Fatalf("got %v, want that the call waits", err)
+	}
+	if !strings.HasPrefix(required.Request.ID, s.ID()+"-") {
+		t.Errorf("got the id %s, want one that begins with %s", required.Request.ID, s.ID())
 	}
 	return required.Request.ID
 }

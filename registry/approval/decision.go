@@ -21,6 +21,9 @@ type Options struct {
 	// that was not used for the longest time is forgotten. A user that is named has a
 	// quarter of them at most. Default: 10,000.
 	MaxGrants int
+	// Replica is what the ids of calls begin with, and a hyphen, so that a program with several
+	// replicas knows where a call waits, see replica.Options.ID. Default: nothing.
+	Replica string
 }
 
 // A Verdict is what becomes of a call.

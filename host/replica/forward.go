@@ -1,0 +1,118 @@
+package replica
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+)
+
+// forwardedField is the header field of a request that another replica has passed on. It is not
+// passed on again.
+const forwardedField = "Mcpbelt-Forwarded"
+
+// maxScanned is how much of a body is kept and looked at, in bytes.
+const maxScanned = 16 << 20
+
+// ID returns the name of the member, which no other one has: letters and digits. With it as
+// the Replica of a gateway's options, what the gateway makes says that it is here, see [Member.Handler].
+func (m *Member) ID() string {
+	if m == nil {
+		return ""
+	}
+	return m.id
+}
+
+// Handler returns a handler that passes a request on to the replica that it is about: one whose path,
+// query, session, cookies or body has the ID of another member, as the ids of its gateway begin. All other
+// requests, and those about members that have died or have no URL, are for h. So a load balancer may
+// send each request to any replica. Who makes a request is examined where it arrives in the end.
+func (m *Member) Handler(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m == nil || m.proxy == nil || r.Header.Get(forwardedField) != "" {
+			h.ServeHTTP(w, r)
+			return
+		}
+		target := m.addressee(func(id string) bool {
+			return strings.Contains(r.URL.Path, id) || strings.Contains(r.URL.RawQuery, id) ||
+				strings.Contains(r.Header.Get("Mcp-Session-Id"), id) || strings.Contains(strings.Join(r.Header.Values("Cookie"), ";"), id)
+		})
+		var body []byte
+		if target == nil && r.Method == http.MethodPost && r.ContentLength <= maxScanned {
+			var err error
+			if body, err = io.ReadAll(io.LimitReader(r.Body, maxScanned)); err != nil {
+				http.Error(w, "the body cannot be read", http.StatusBadRequest)
+				return
+			}
+			target = m.addressee(func(id string) bool { return bytes.Contains(body, []byte(id)) })
+			r.Body = readBody{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+		}
+		if target == nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		m.forward(w, r, target, func() {
+			if body != nil {
+				r.Body = readBody{bytes.NewReader(body), r.Body}
+			}
+			h.ServeHTTP(w, r)
+		})
+	})
+}
+
+// A readBody is a body that was read before, and is closed as itself.
+type readBody struct {
+	io.Reader
+	io.Closer
+}
+
+// addressee returns the URL of the other member whose ID the request has, with the mark that follows it;
+// nil if there is none.
+func (m *Member) addressee(has func(id string) bool) *url.URL {
+	m.mu.Lock()
+	peers := make(map[string]*url.URL, len(m.peers))
+	for id, p := range m.peers {
+		if p.url != nil {
+			peers[id] = p.url
+		}
+	}
+	m.mu.Unlock()
+	for id, u := range peers {
+		if has(id+"-") && m.isAlive(id) {
+			return u
+		}
+	}
+	return nil
+}
+
+// forward passes a request on. If the other member cannot be reached, here is called instead.
+func (m *Member) forward(w http.ResponseWriter, r *http.Request, target *url.URL, here func()) {
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(target)
+			p.Out.Host = p.In.Host // URLs that are made there are those that the client knows
+			for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+				if said := p.In.Header[name]; said != nil { // by the load balancer
+					p.Out.Header[name] = said
+				}
+			}
+			p.Out.Header.Set(forwardedField, m.id)
+		},
+		Transport:     m.proxy,
+		FlushInterval: -1, // streams
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			var op *net.OpError
+			if errors.As(err, &op) && op.Op == "dial" {
+				here() // nothing was sent
+				return
+			}
+			m.logger.Warn("replica: passing a request on", "error", err)
+			http.Error(w, "the replica that holds this is out of reach", http.StatusBadGateway)
+		},
+	}
+	proxy.ServeHTTP(w, r)
+}
