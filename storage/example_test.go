@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -33,4 +34,46 @@ func ExampleCheckName() {
 	// Output:
 	// <nil>
 	// not a name of a record: "../alice"
+}
+
+// A replica that keeps what another one changes.
+func ExampleWatcher() {
+	ctx := context.Background()
+	store := storage.NewMemory()
+	defer store.Close()
+	watcher, ok := storage.Store(store).(storage.Watcher)
+	if !ok {
+		return // read the records now and then
+	}
+	for name, err := range watcher.Watch(ctx, "ledger") {
+		if err != nil {
+			fmt.Println(err)
+			break
+		}
+		if name == "" { // at first: read all
+			_, _ = store.Save(ctx, "ledger", []byte("{}"), "")
+			continue
+		}
+		fmt.Println(name, "has changed")
+		break
+	}
+	// Output: ledger has changed
+}
+
+// One of several replicas does what must be done once.
+func ExampleLeaser() {
+	ctx := context.Background()
+	store := storage.NewMemory()
+	defer store.Close()
+	number, err := store.TakeLease(ctx, "clock-server", 30*time.Second)
+	fmt.Println(number, err)
+	_, err = store.TakeLease(ctx, "clock-server", 30*time.Second)
+	fmt.Println(errors.Is(err, storage.ErrHeld))
+	fmt.Println(store.RenewLease(ctx, "clock-server", number, 30*time.Second)) // every 10 seconds
+	fmt.Println(store.ReleaseLease(ctx, "clock-server", number))
+	// Output:
+	// 1 <nil>
+	// true
+	// <nil>
+	// <nil>
 }

@@ -8,24 +8,36 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/keylock"
 )
 
-// A Memory is a [Store] and a [Locker] that keeps records no longer than the
+// A Memory is a [Store], [Locker], [Watcher] and [Leaser] that keeps records no longer than the
 // program runs. It is safe for concurrent use.
 type Memory struct {
-	locks keylock.Set
+	locks   keylock.Set
+	changed feed.Bell // rung after each change of the records, and by Close
 
 	mu      sync.Mutex
 	closed  bool
 	saved   uint64 // how often; makes the revisions
 	records map[string]Record
+	leases  map[string]lease
+}
+
+// A lease is the last one of a name.
+type lease struct {
+	number int64
+	until  time.Time
 }
 
 var (
-	_ Store  = (*Memory)(nil)
-	_ Locker = (*Memory)(nil)
+	_ Store   = (*Memory)(nil)
+	_ Locker  = (*Memory)(nil)
+	_ Watcher = (*Memory)(nil)
+	_ Leaser  = (*Memory)(nil)
 )
 
 // NewMemory returns a Memory without records.
@@ -82,6 +94,7 @@ func (m *Memory) Save(ctx context.Context, name string, data []byte, old Revisio
 		m.records = map[string]Record{}
 	}
 	m.records[name] = r
+	m.changed.Ring()
 	return r.Revision, nil
 }
 
@@ -99,14 +112,15 @@ func (m *Memory) Delete(ctx context.Context, name string, old Revision) error {
 		return fmt.Errorf("%w: %q", ErrConflict, name)
 	}
 	delete(m.records, name)
+	m.changed.Ring()
 	return nil
 }
 
 // Names implements [Store].
 func (m *Memory) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		names, err := m.list(ctx, prefix)
-		for _, name := range names {
+		all, err := m.revisions(ctx, prefix)
+		for name := range all {
 			if err = ctx.Err(); err != nil {
 				break
 			}
@@ -120,7 +134,8 @@ func (m *Memory) Names(ctx context.Context, prefix string) iter.Seq2[string, err
 	}
 }
 
-func (m *Memory) list(ctx context.Context, prefix string) (names []string, err error) {
+// revisions returns the revisions of the records that begin with prefix.
+func (m *Memory) revisions(ctx context.Context, prefix string) (map[string]Revision, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -129,12 +144,13 @@ func (m *Memory) list(ctx context.Context, prefix string) (names []string, err e
 	if m.closed {
 		return nil, ErrClosed
 	}
-	for name := range m.records {
+	all := map[string]Revision{}
+	for name, r := range m.records {
 		if strings.HasPrefix(name, prefix) {
-			names = append(names, name)
+			all[name] = r.Revision
 		}
 	}
-	return names, nil
+	return all, nil
 }
 
 // Lock implements [Locker].
@@ -146,10 +162,71 @@ func (m *Memory) Lock(ctx context.Context, name string) (unlock func(), err erro
 	return m.locks.Lock(ctx, name)
 }
 
+// Watch implements [Watcher]. It tells of changes at once.
+func (m *Memory) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		var changed <-chan struct{}
+		list := func(ctx context.Context) (map[string]Revision, error) {
+			changed = m.changed.Rung()
+			return m.revisions(ctx, prefix)
+		}
+		feed.Changes(ctx, list, func(ctx context.Context) error {
+			select {
+			case <-changed:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})(yield)
+	}
+}
+
+// TakeLease implements [Leaser].
+func (m *Memory) TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error) {
+	if err := m.begin(ctx, name); err != nil {
+		return 0, err
+	}
+	defer m.mu.Unlock()
+	l, now := m.leases[name], time.Now()
+	if now.Before(l.until) {
+		return 0, fmt.Errorf("%w: %q", ErrHeld, name)
+	}
+	if m.leases == nil {
+		m.leases = map[string]lease{}
+	}
+	m.leases[name] = lease{l.number + 1, now.Add(ttl)}
+	return l.number + 1, nil
+}
+
+// RenewLease implements [Leaser].
+func (m *Memory) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	return m.prolong(ctx, name, number, ttl)
+}
+
+// ReleaseLease implements [Leaser].
+func (m *Memory) ReleaseLease(ctx context.Context, name string, number int64) error {
+	return m.prolong(ctx, name, number, 0)
+}
+
+// prolong has a lease end that time from now.
+func (m *Memory) prolong(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	if err := m.begin(ctx, name); err != nil {
+		return err
+	}
+	defer m.mu.Unlock()
+	l, now := m.leases[name], time.Now()
+	if l.number != number || !now.Before(l.until) {
+		return fmt.Errorf("%w: %q", ErrLost, name)
+	}
+	m.leases[name] = lease{number, now.Add(ttl)}
+	return nil
+}
+
 // Close implements [Store]. The records go with the Memory, not before.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
+	m.changed.Ring()
 	return nil
 }

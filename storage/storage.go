@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"time"
 )
 
 // ErrNotFound reports that there is no record of that name.
@@ -25,6 +26,12 @@ var ErrReadOnly = errors.New("the store cannot be written")
 
 // ErrTooLarge reports more than MaxData bytes.
 var ErrTooLarge = errors.New("the record is too large")
+
+// ErrHeld reports that another caller holds a lease.
+var ErrHeld = errors.New("another caller holds the lease")
+
+// ErrLost reports a lease that has expired, was released, or was taken by another caller since.
+var ErrLost = errors.New("the lease was lost")
 
 // ErrClosed reports a call after Close.
 var ErrClosed = errors.New("the store is closed")
@@ -85,6 +92,36 @@ type Locker interface {
 	// do not ask for them. A lock may be held for half a minute, and does not
 	// hold up other names. Calls of unlock after the first do nothing.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
+}
+
+// A Watcher is a Store that tells when its records change. It is optional.
+type Watcher interface {
+	// Watch yields the names of the records that begin with prefix and have changed, come or
+	// gone, by whichever process: each change at least once, several changes of one
+	// record as one, in no order, within 3 seconds. The empty name stands for all records: it comes
+	// first, since they may have changed before, and whenever the store cannot tell which
+	// have. While the place of the store cannot be reached, Watch waits, and tells later
+	// what has changed meanwhile. The loop may use the store, and may take its time. It ends
+	// with an error, that of ctx or ErrClosed.
+	Watch(ctx context.Context, prefix string) iter.Seq2[string, error]
+}
+
+// A Leaser is a Store that gives each name to one caller for a time, across processes. It is optional.
+// Leases end by the clock of the place, whatever the clocks of the callers say. They are
+// advisory, and no records.
+//
+// A caller that was stopped for a while may act on a lease that has ended before it asks again. So
+// each lease has a number, and whoever is told to act may refuse a number below one seen
+// before.
+type Leaser interface {
+	// TakeLease takes the lease of a name for a time. The number is greater than that of all
+	// earlier leases of the name. The error is ErrHeld if the last one has not ended.
+	TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error)
+	// RenewLease has a lease end that time from now. The error is ErrLost if it has ended already,
+	// also if no other caller has taken it since.
+	RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error
+	// ReleaseLease ends a lease. The error is ErrLost if it has ended already.
+	ReleaseLease(ctx context.Context, name string, number int64) error
 }
 
 // CheckName returns an error that wraps ErrName unless name is the name of a

@@ -62,6 +62,12 @@ func checks() []check {
 		{"lock waits", checkLockWaits},
 		{"lock and records", checkLockRecords},
 		{"lock by many", checkLockMany},
+		{"watch", checkWatch},
+		{"watch of a prefix", checkWatchPrefix},
+		{"watch and close", checkWatchClose},
+		{"lease", checkLease},
+		{"lease ends", checkLeaseEnds},
+		{"lease by many", checkLeaseByMany},
 	}
 }
 

@@ -57,6 +57,30 @@ type broken struct {
 	delete func(*storage.Memory, context.Context, string, storage.Revision) error
 	names  func(*storage.Memory, context.Context, string) iter.Seq2[string, error]
 	lock   func(*storage.Memory, context.Context, string) (func(), error)
+	watch  func(*storage.Memory, context.Context, string) iter.Seq2[string, error]
+	take   func(*storage.Memory, context.Context, string, time.Duration) (int64, error)
+	renew  func(*storage.Memory, context.Context, string, int64, time.Duration) error
+}
+
+func (b *broken) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	if b.watch != nil {
+		return b.watch(b.Memory, ctx, prefix)
+	}
+	return b.Memory.Watch(ctx, prefix)
+}
+
+func (b *broken) TakeLease(ctx context.Context, name string, ttl time.Duration) (int64, error) {
+	if b.take != nil {
+		return b.take(b.Memory, ctx, name, ttl)
+	}
+	return b.Memory.TakeLease(ctx, name, ttl)
+}
+
+func (b *broken) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	if b.renew != nil {
+		return b.renew(b.Memory, ctx, name, number, ttl)
+	}
+	return b.Memory.RenewLease(ctx, name, number, ttl)
 }
 
 func (b *broken) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
@@ -183,6 +207,41 @@ func TestSeesBrokenDrivers(t *testing.T) {
 			}
 			return func() {}, err
 		}}, "lock waits"},
+		"the first change alone is told": {broken{watch: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				if yield("", nil) {
+					<-ctx.Done()
+					yield("", ctx.Err())
+				}
+			}
+		}}, "watch"},
+		"every change is told": {broken{watch: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
+			return m.Watch(ctx, "")
+		}}, "watch of a prefix"},
+		"watch outlives the store": {broken{watch: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
+			return func(yield func(string, error) bool) {
+				for name, err := range m.Watch(ctx, prefix) {
+					if errors.Is(err, storage.ErrClosed) {
+						err = nil
+					}
+					if !yield(name, err) {
+						return
+					}
+				}
+			}
+		}}, "watch and close"},
+		"a lease for everyone": {broken{take: func(m *storage.Memory, ctx context.Context, name string, ttl time.Duration) (int64, error) {
+			return m.TakeLease(ctx, name, -1)
+		}}, "lease by many"},
+		"a lease that never ends": {broken{take: func(m *storage.Memory, ctx context.Context, name string, ttl time.Duration) (int64, error) {
+			return m.TakeLease(ctx, name, time.Hour)
+		}}, "lease ends"},
+		"a lease that has ended is renewed": {broken{renew: func(m *storage.Memory, ctx context.Context, name string, number int64, ttl time.Duration) error {
+			if err := m.RenewLease(ctx, name, number, ttl); !errors.Is(err, storage.ErrLost) {
+				return err
+			}
+			return nil
+		}}, "lease ends"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed := judge(t, time.Second, func() storage.Store {

@@ -1,0 +1,144 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A watched is what Watch yields, while the check goes on.
+type watched struct {
+	*pair
+	names chan string
+	ended chan error // gets the error that ended it
+	stop  context.CancelFunc
+}
+
+// watch watches a store, and waits until that has begun.
+func (p *pair) watch(s storage.Store, prefix string) *watched {
+	p.Helper()
+	w, ok := s.(storage.Watcher)
+	if !ok {
+		p.Skip("the store is no storage.Watcher")
+	}
+	ctx, stop := context.WithCancel(p.Context())
+	out := &watched{pair: p, names: make(chan string), ended: make(chan error, 1), stop: stop}
+	go func() {
+		var last error
+		for name, err := range w.Watch(ctx, prefix) {
+			if last != nil {
+				last = fmt.Errorf("Watch goes on after an error: %w", last)
+				break
+			}
+			if last = err; err == nil {
+				select {
+				case out.names <- name:
+				case <-ctx.Done():
+				}
+			}
+		}
+		out.ended <- last
+	}()
+	out.expect("")
+	return out
+}
+
+// expect waits until the record of a name is told to have changed, or all are.
+func (w *watched) expect(name string) {
+	w.Helper()
+	timer := time.NewTimer(w.patience)
+	defer timer.Stop()
+	for {
+		select {
+		case got := <-w.names:
+			if got == name || got == "" {
+				return
+			}
+		case err := <-w.ended:
+			w.stop()
+			w.Fatalf("Watch ended with %v, want the name %q", err, name)
+		case <-timer.C:
+			w.stop()
+			<-w.ended
+			w.Fatalf("Watch does not yield %q", name)
+		}
+	}
+}
+
+// end waits until it has ended, and returns how.
+func (w *watched) end() error {
+	w.Helper()
+	timer := time.NewTimer(w.patience)
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.names:
+		case err := <-w.ended:
+			w.stop()
+			return err
+		case <-timer.C:
+			w.stop()
+			<-w.ended
+			w.Fatalf("Watch does not end")
+		}
+	}
+}
+
+// checkWatch changes records in one store, and watches them in the other.
+func checkWatch(p *pair) {
+	before := p.save(p.first, "a.old", "one", "")
+	w := p.watch(p.second, "a.")
+	at := p.save(p.first, "a.new", "one", "")
+	w.expect("a.new")
+	p.save(p.first, "b", "one", "")
+	p.save(p.first, "a.new", "two", at)
+	w.expect("a.new")
+	if err := p.first.Delete(p.Context(), "a.old", before); err != nil {
+		p.Errorf("Delete: %v", err)
+	}
+	w.expect("a.old")
+	last := storage.Revision("")
+	for i := range 100 { // as one change, or as many
+		last = p.save(p.first, "a.last", strconv.Itoa(i), last)
+	}
+	w.expect("a.last")
+	w.stop()
+	p.expectError("Watch after the end of its context", w.end(), context.Canceled)
+}
+
+// checkWatchPrefix expects no names of other records.
+func checkWatchPrefix(p *pair) {
+	w := p.watch(p.first, "a.")
+	p.save(p.first, "b", "one", "")
+	p.save(p.first, "a.b", "one", "")
+	timer := time.NewTimer(p.patience)
+	defer timer.Stop()
+	for told := false; !told; {
+		select {
+		case name := <-w.names:
+			if told = name == "a.b" || name == ""; !told && !strings.HasPrefix(name, "a.") {
+				p.Errorf("Watch of %q yielded %q", "a.", name)
+			}
+		case <-timer.C:
+			p.Errorf("Watch does not yield %q", "a.b")
+			told = true
+		}
+	}
+	w.stop()
+	_ = w.end()
+	for _, err := range p.first.(storage.Watcher).Watch(p.ended(), "") {
+		p.expectError("Watch after the end of the context", err, context.Canceled)
+	}
+}
+
+func checkWatchClose(p *pair) {
+	w := p.watch(p.first, "")
+	if err := p.first.Close(); err != nil {
+		p.Errorf("Close: %v", err)
+	}
+	p.expectError("Watch after Close", w.end(), storage.ErrClosed)
+}
