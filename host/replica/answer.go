@@ -85,9 +85,9 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 	var res *mcp.CallToolResult
 	var err error
 	if a.Approve {
-		res, err = m.registry.Approve(ctx, a.Call, &registry.ApproveOptions{ForSession: a.ForSession})
+		res, err = m.attached().Approve(ctx, a.Call, &registry.ApproveOptions{ForSession: a.ForSession})
 	} else {
-		err = m.registry.Deny(ctx, a.Call, a.Reason)
+		err = m.attached().Deny(ctx, a.Call, a.Reason)
 	}
 	a.Outcome = outcomeOf(res, err)
 	m.insist(func() error {
@@ -107,45 +107,34 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 // [Member.Await] tells it. If the replica has died the error says so, and what is known of the call. What
 // ForSession allows, it allows on that replica alone.
 func (m *Member) Approve(ctx context.Context, id string, opts *registry.ApproveOptions) (*mcp.CallToolResult, error) {
-	if m == nil || m.registry == nil {
+	if m == nil || m.store == nil {
 		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
 	}
 	a := &answer{Call: id, Approve: true, ForSession: opts != nil && opts.ForSession}
 	if deadline, ok := ctx.Deadline(); ok {
 		a.Within = time.Until(deadline)
 	}
-	if m.isHere(ctx, id) {
-		return m.registry.Approve(ctx, id, opts)
+	if m.isHere(id) {
+		return m.attached().Approve(ctx, id, opts)
 	}
 	return m.tell(ctx, a)
 }
 
 // Deny is [registry.Registry.Deny] for a call that waits on any replica.
 func (m *Member) Deny(ctx context.Context, id, reason string) error {
-	if m == nil || m.registry == nil {
+	if m == nil || m.store == nil {
 		return errClosed
 	}
-	if m.isHere(ctx, id) {
-		return m.registry.Deny(ctx, id, reason)
+	if m.isHere(id) {
+		return m.attached().Deny(ctx, id, reason)
 	}
 	_, err := m.tell(ctx, &answer{Call: id, Reason: reason})
 	return err
 }
 
 // isHere reports whether a call waits, or has waited, in the registry of this member.
-func (m *Member) isHere(ctx context.Context, id string) bool {
-	m.mu.Lock()
-	known := m.shown[id] != nil
-	m.mu.Unlock()
-	if known {
-		return true
-	}
-	for _, req := range m.registry.Approvals(ctx) {
-		if req.ID == id {
-			return true
-		}
-	}
-	return false
+func (m *Member) isHere(id string) bool {
+	return strings.HasPrefix(id, m.id+"-") && m.attached() != nil
 }
 
 // find returns the record of a call that the user of ctx may know of, and is held by a member
@@ -202,7 +191,7 @@ func (m *Member) tell(ctx context.Context, a *answer) (*mcp.CallToolResult, erro
 
 // reply waits for what comes of an answer.
 func (m *Member) reply(ctx context.Context, c *call, name string, at storage.Revision) (*mcp.CallToolResult, error) {
-	for wait := m.every / 20; ; wait = min(2*wait, m.every) {
+	for wait := m.opts.Every / 20; ; wait = min(2*wait, m.opts.Every) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -264,11 +253,11 @@ func (m *Member) withdraw(ctx context.Context, name string, at storage.Revision)
 // Await is [registry.Registry.Await] for a call that waits on any replica. If that replica has died, the
 // outcome is unknown.
 func (m *Member) Await(ctx context.Context, id string) (*mcp.CallToolResult, error) {
-	if m == nil || m.registry == nil {
+	if m == nil || m.store == nil {
 		return nil, errClosed
 	}
-	if m.isHere(ctx, id) {
-		return m.registry.Await(ctx, id)
+	if m.isHere(id) {
+		return m.attached().Await(ctx, id)
 	}
 	for {
 		c, err := m.find(ctx, id)
@@ -281,7 +270,7 @@ func (m *Member) Await(ctx context.Context, id string) (*mcp.CallToolResult, err
 			return nil, unknown(&approval.UnknownError{ID: id, Reason: gone})
 		}
 		select {
-		case <-time.After(m.every):
+		case <-time.After(m.opts.Every):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("tool %s: waiting for approval: %w", c.Request.Tool.Name, ctx.Err())
 		case <-m.ctx.Done():

@@ -35,7 +35,11 @@ func callName(id string) string { return callPrefix + strings.ToLower(id) }
 // into theirs.
 func (m *Member) publish(ctx context.Context) error {
 	waiting := map[string]bool{}
-	for _, req := range m.registry.Approvals(ctx) {
+	r := m.attached()
+	if r == nil {
+		return nil
+	}
+	for _, req := range r.Approvals(ctx) {
 		waiting[req.ID] = true
 		m.mu.Lock()
 		known := m.shown[req.ID] != nil
@@ -60,15 +64,15 @@ func (m *Member) publish(ctx context.Context) error {
 	for id, s := range m.shown {
 		if !waiting[id] && !s.followed {
 			s.followed = true
-			m.tasks.Go(func() { m.follow(id, s) })
+			m.tasks.Go(func() { m.follow(r, id, s) })
 		}
 	}
 	return nil
 }
 
 // follow puts what comes of a call that waits no more into its record.
-func (m *Member) follow(id string, s *shown) {
-	res, err := m.registry.Await(m.ctx, id)
+func (m *Member) follow(r *registry.Registry, id string, s *shown) {
+	res, err := r.Await(m.ctx, id)
 	if m.ctx.Err() != nil {
 		return
 	}
@@ -91,7 +95,7 @@ func (m *Member) insist(do func() error) {
 			return
 		}
 		select {
-		case <-time.After(m.every):
+		case <-time.After(m.opts.Every):
 		case <-m.ctx.Done():
 			return
 		}
@@ -102,10 +106,13 @@ func (m *Member) insist(do func() error) {
 // of the user of ctx, as by session.WithUser, or all if ctx names no user. Those of other
 // replicas come from the store, which may be a second behind.
 func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, error) {
-	if m == nil || m.registry == nil {
+	if m == nil || m.store == nil {
 		return nil, errClosed
 	}
-	list := m.registry.Approvals(ctx)
+	var list []*registry.ApprovalRequest
+	if r := m.attached(); r != nil {
+		list = r.Approvals(ctx)
+	}
 	user, _ := onbehalf.User(ctx)
 	err := m.look(ctx)
 	if err == nil {

@@ -1,11 +1,14 @@
 // Package replica has the replicas of a program share the calls that wait for approval: a call
 // that waits on one is approved or denied on another, and is made once, by the replica on which it waits.
 //
-//	m, err := replica.Join(ctx, h.Registry(), store, nil)
+//	m, err := replica.Join(ctx, store, nil)
 //	if err != nil {
 //		return err
 //	}
 //	defer m.Close(ctx)
+//	...
+//	err = m.Attach(h.Registry())
+//	...
 //	waiting, err := m.Approvals(ctx) // of all replicas
 //	res, err := m.Approve(ctx, waiting[0].ID, nil)
 //

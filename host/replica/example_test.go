@@ -16,16 +16,20 @@ import (
 
 // newReplica returns a registry with a tool that needs approval, and its place among those that share a store.
 func newReplica(ctx context.Context, store storage.Store) (*registry.Registry, *replica.Member) {
-	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-		return approval.Decision{Verdict: approval.Ask, Reason: "it sends mail"}, nil
-	})})
-	err := r.Add(registry.MustFunc("send", "Send mail.", func(_ context.Context, in struct{ To string }) (string, error) {
-		return "sent to " + in.To, nil
-	}))
+	m, err := replica.Join(ctx, store, &replica.Options{Every: 50 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := replica.Join(ctx, r, store, &replica.Options{Every: 50 * time.Millisecond})
+	ask := registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask, Reason: "it sends mail"}, nil
+	})
+	r := registry.New(&registry.Options{Approver: ask, Approvals: approval.Options{Replica: m.ID()}})
+	err = r.Add(registry.MustFunc("send", "Send mail.", func(_ context.Context, in struct{ To string }) (string, error) {
+		return "sent to " + in.To, nil
+	}))
+	if err == nil {
+		err = m.Attach(r)
+	}
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,7 +37,7 @@ func newReplica(ctx context.Context, store storage.Store) (*registry.Registry, *
 }
 
 // A call is wanted on one replica, and approved on another.
-func Example() {
+func ExampleJoin() {
 	ctx := context.Background()
 	store := storage.NewMemory() // programs on several machines share a sqlstore.Database
 	here, one := newReplica(ctx, store)

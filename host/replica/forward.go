@@ -18,8 +18,8 @@ const forwardedField = "Mcpbelt-Forwarded"
 // maxScanned is how much of a body is kept and looked at, in bytes.
 const maxScanned = 16 << 20
 
-// ID returns the name of the member, which no other one has: letters and digits. With it as
-// the Replica of a gateway's options, what the gateway makes says that it is here, see [Member.Handler].
+// ID returns the name of the member, which no other one has: 12 letters and digits. As Replica of
+// approval.Options, and of the options of a gateway, it begins the ids of what is made there, see [Member.Handler].
 func (m *Member) ID() string {
 	if m == nil {
 		return ""
@@ -33,7 +33,14 @@ func (m *Member) ID() string {
 // send each request to any replica. Who makes a request is examined where it arrives in the end.
 func (m *Member) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if m == nil || m.proxy == nil || r.Header.Get(forwardedField) != "" {
+		switch {
+		case m == nil || m.proxy == nil:
+			h.ServeHTTP(w, r)
+			return
+		case strings.HasPrefix(r.URL.Path, serversPath):
+			m.serveServer(w, r)
+			return
+		case r.Header.Get(forwardedField) != "":
 			h.ServeHTTP(w, r)
 			return
 		}

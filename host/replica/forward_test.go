@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -22,7 +21,7 @@ func TestHandler(t *testing.T) {
 	servers := make([]*httptest.Server, 2)
 	for i := range members {
 		servers[i] = httptest.NewUnstartedServer(nil)
-		m, err := replica.Join(t.Context(), registry.New(nil), store, &replica.Options{URL: "http://" + servers[i].Listener.Addr().String()})
+		m, err := replica.Join(t.Context(), store, &replica.Options{URL: "http://" + servers[i].Listener.Addr().String()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +117,7 @@ func TestHandlerStreams(t *testing.T) {
 	}))
 	defer other.Close()
 	join := func(url string) *replica.Member {
-		m, err := replica.Join(t.Context(), registry.New(nil), store, &replica.Options{URL: url})
+		m, err := replica.Join(t.Context(), store, &replica.Options{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,18 +157,12 @@ func TestHandlerStreams(t *testing.T) {
 
 func TestJoinRefuses(t *testing.T) {
 	for _, url := range []string{"10.0.0.7:8080", "ftp://a", "http://", "http://user@host", "::"} {
-		if m, err := replica.Join(t.Context(), registry.New(nil), storage.NewMemory(), &replica.Options{URL: url}); err == nil {
+		if m, err := replica.Join(t.Context(), storage.NewMemory(), &replica.Options{URL: url}); err == nil {
 			t.Errorf("%s: got no error, want one", url)
 			_ = m.Close(t.Context())
 		}
 	}
-	for _, id := range []string{"short", "With-Hyphen", "../../../x"} {
-		if m, err := replica.Join(t.Context(), registry.New(nil), storage.NewMemory(), &replica.Options{ID: id}); err == nil {
-			t.Errorf("%s: got no error, want one", id)
-			_ = m.Close(t.Context())
-		}
-	}
-	if _, err := replica.Join(t.Context(), nil, nil, nil); err == nil {
-		t.Error("got no error without a registry and a store, want one")
+	if _, err := replica.Join(t.Context(), nil, nil); err == nil {
+		t.Error("got no error without a store, want one")
 	}
 }

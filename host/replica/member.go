@@ -11,11 +11,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/keylock"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -34,20 +34,24 @@ const (
 	memberPrefix = "member-"
 	callPrefix   = "call-"
 	answerPrefix = "answer-"
+	holderPrefix = "server-"
+	secretName   = "secret"
 )
 
 // Options configure a [Member]. Nil means the defaults.
 type Options struct {
-	// ID names the replica: 8 to 32 letters a to z and digits that are in no text by chance. No
-	// other one may have it. As approval.Options.Replica, and as the Replica of a gateway's options, it tells where calls
-	// wait, see [Member.Handler]. Default: 12 at random.
-	ID string
+	// URL is where the other replicas reach [Member.Handler] of this one, such as
+	// http://10.0.0.7:8080. The requests that come there have the credentials of users: use https or a network of your own.
+	// Default: no request is passed on to this replica, and it runs no server for others.
+	URL string
+	// Servers serves the servers that run on one replica alone, each at /s/{server}/mcp: a gateway to a host of
+	// its own, see [Member.ServerURL]. It need not ask who makes a request. Default: there are none.
+	Servers http.Handler
+	// Lost is called when a server of Servers has to end here, since the lease of it was lost. It
+	// ends its process, soon. Default: nothing is called, and the process ends when it was idle for long enough.
+	Lost func(server string)
 	// Every is how often the store is asked for answers of other replicas. Default: 1 s.
 	Every time.Duration
-	// URL is where the other replicas reach the handler of [Member.Handler] of this one, such as
-	// http://10.0.0.7:8080. The requests that come there have the credentials of users: use https or a network of your own.
-	// Default: no request is passed on to this replica.
-	URL string
 	// Logger is told when the store fails. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -55,26 +59,29 @@ type Options struct {
 // A Member is one replica. Make one with [Join] and end it with [Member.Close]. Its methods are safe
 // for concurrent use.
 type Member struct {
-	id       string
+	id     string
+	secret string // of all members
+	store  storage.Store
+	opts   Options
+	logger *slog.Logger
+	record []byte            // of the member
+	proxy  http.RoundTripper // to other members
+
+	ctx     context.Context // of all that it does by itself
+	cancel  context.CancelFunc
+	tasks   sync.WaitGroup // its goroutines
+	wake    chan struct{}  // capacity 1: the calls that wait have changed
+	running sync.WaitGroup // the calls that answers have it make; Add with mu
+	locks   keylock.Set    // by server
+
+	mu       sync.Mutex // guards the following
 	registry *registry.Registry
-	store    storage.Store
-	every    time.Duration
-	logger   *slog.Logger
-	record   []byte          // of the member
-	proxy    *http.Transport // to other members
-
-	ctx    context.Context // of all that it does by itself
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup // its goroutines
-	wake   chan struct{}  // capacity 1: the calls that wait have changed
-
-	mu      sync.Mutex
-	leaving bool               // no answer is taken any more
-	peers   map[string]*peer   // by ID
-	shown   map[string]*shown  // the calls of this member that have a record, by ID
-	taken   map[string]*answer // the answers that it took, by the names of their records
-	running sync.WaitGroup     // the calls that answers have it make; Add with mu
-	failing bool               // the store was out of reach the last time
+	leaving  bool                // no answer is taken any more
+	failing  bool                // the store was out of reach the last time
+	peers    map[string]*peer    // by ID
+	shown    map[string]*shown   // the calls of this member that have a record, by ID
+	taken    map[string]*answer  // the answers that it took, by the names of their records
+	holds    map[string]*holding // the servers that run here, by name
 }
 
 // A peer is another replica, as far as it was seen.
@@ -86,40 +93,35 @@ type peer struct {
 
 var errClosed = errors.New("replica: the member has left")
 
-var idForm = regexp.MustCompile(`^[a-z0-9]{8,32}$`)
-
-// NewID returns an ID for [Options]: 12 letters and digits, which hold 60 random bits.
-func NewID() string { return strings.ToLower(rand.Text()[:idLength]) }
-
-// Join makes a registry one of those that share a store. It fails if the store does.
-func Join(ctx context.Context, r *registry.Registry, store storage.Store, opts *Options) (*Member, error) {
-	if r == nil || nils.Is(store) {
-		return nil, errors.New("replica: a registry and a store are required")
-	}
-	var o Options
-	if opts != nil {
-		o = *opts
+// Join makes the program one of those that share a store. It fails if the store does.
+func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, error) {
+	if nils.Is(store) {
+		return nil, errors.New("replica: a store is required")
 	}
 	m := &Member{
-		id: cmp.Or(o.ID, NewID()), registry: r, store: store, every: o.Every, logger: o.Logger, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{},
+		id: strings.ToLower(rand.Text()[:idLength]), store: store, wake: make(chan struct{}, 1),
+		peers: map[string]*peer{}, shown: map[string]*shown{}, taken: map[string]*answer{}, holds: map[string]*holding{},
 	}
-	if !idForm.MatchString(m.id) {
-		return nil, fmt.Errorf("replica: Options.ID %q is not 8 to 32 letters a to z and digits", o.ID)
+	if opts != nil {
+		m.opts = *opts
 	}
-	own, err := url.Parse(o.URL)
-	if err != nil || o.URL != "" && (own.Scheme != "http" && own.Scheme != "https" || own.Host == "" || own.User != nil) {
+	m.logger = cmp.Or(m.opts.Logger, slog.New(slog.DiscardHandler))
+	if m.opts.Every <= 0 {
+		m.opts.Every = time.Second
+	}
+	own, err := url.Parse(m.opts.URL)
+	if err != nil || m.opts.URL != "" && (own.Scheme != "http" && own.Scheme != "https" || own.Host == "" || own.User != nil) {
 		return nil, errors.New("replica: Options.URL is not an http or https URL without a user")
 	}
-	if m.every <= 0 {
-		m.every = time.Second
-	}
-	m.logger = cmp.Or(m.logger, slog.New(slog.DiscardHandler))
-	if m.record, err = json.Marshal(memberRecord{o.URL}); err != nil {
+	if m.record, err = json.Marshal(memberRecord{m.opts.URL}); err != nil {
 		return nil, err
 	}
 	m.proxy = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DialContext: (&net.Dialer{Timeout: beatEvery}).DialContext, ForceAttemptHTTP2: true}
-	at, err := m.beat(ctx, "")
+	m.secret, err = m.agree(ctx)
+	var at storage.Revision
+	if err == nil {
+		at, err = m.beat(ctx, "")
+	}
 	if err == nil {
 		err = m.look(ctx)
 	}
@@ -128,12 +130,54 @@ func Join(ctx context.Context, r *registry.Registry, store storage.Store, opts *
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.tasks.Go(func() { m.run(at) })
+	return m, nil
+}
+
+// Attach shares the calls that wait in a registry. It is called once, with a registry whose approval.Options have
+// the ID of the member as Replica.
+func (m *Member) Attach(r *registry.Registry) error {
+	if r == nil || m == nil || m.store == nil {
+		return errors.New("replica: a registry and a member are required")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.leaving:
+		return errClosed
+	case m.registry != nil:
+		return errors.New("replica: a registry is attached already")
+	}
+	m.registry = r
 	m.tasks.Go(func() {
 		for range r.WatchApprovals(m.ctx) {
 			m.stir()
 		}
 	})
-	return m, nil
+	return nil
+}
+
+// attached returns the registry, nil if none is attached or there is no member.
+func (m *Member) attached() *registry.Registry {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.registry
+}
+
+// agree returns the secret that all members share, which the first one has made.
+func (m *Member) agree(ctx context.Context) (string, error) {
+	for {
+		secret, _, err := load[string](ctx, m, secretName)
+		if !errors.Is(err, storage.ErrNotFound) {
+			return secret, err
+		}
+		_, err = m.save(ctx, secretName, rand.Text()+rand.Text(), "")
+		if err != nil && !errors.Is(err, storage.ErrConflict) {
+			return "", err
+		}
+	}
 }
 
 // stir makes the member look at its calls at once.
@@ -146,7 +190,7 @@ func (m *Member) stir() {
 
 // run does what the member does by itself, until it is closed. At is its record.
 func (m *Member) run(at storage.Revision) {
-	ticker := time.NewTicker(m.every)
+	ticker := time.NewTicker(m.opts.Every)
 	defer ticker.Stop()
 	beaten, swept := time.Now(), time.Now()
 	for {
@@ -156,18 +200,21 @@ func (m *Member) run(at storage.Revision) {
 		case <-ticker.C:
 		case <-m.wake:
 		}
-		err := errors.Join(m.publish(m.ctx), m.takeAnswers(m.ctx))
+		ctx, cancel := context.WithTimeout(m.ctx, beatEvery)
+		var err error
 		if time.Since(beaten) >= beatEvery {
 			var beat error
-			if at, beat = m.beat(m.ctx, at); beat == nil {
+			if at, beat = m.beat(ctx, at); beat == nil {
 				beaten = time.Now()
 			}
-			err = errors.Join(err, beat, m.look(m.ctx))
+			err = errors.Join(beat, m.renew(ctx), m.look(ctx))
 		}
+		err = errors.Join(err, m.publish(ctx), m.takeAnswers(ctx))
 		if err == nil && time.Since(swept) >= sweepEvery {
 			swept = time.Now()
-			err = m.sweep(m.ctx)
+			err = m.sweep(ctx)
 		}
+		cancel()
 		m.note(err)
 	}
 }
@@ -331,7 +378,7 @@ func (m *Member) knows(id string) bool {
 // breaks off those that still run then. What waits for approval ends with the registry. Close returns the error of ctx if
 // it had to break off calls, or one of the store if the records stay; then the others notice within 20 seconds.
 func (m *Member) Close(ctx context.Context) error {
-	if m == nil || m.registry == nil {
+	if m == nil || m.store == nil {
 		return nil
 	}
 	m.mu.Lock()
@@ -353,7 +400,9 @@ func (m *Member) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	m.cancel()
-	m.proxy.CloseIdleConnections()
+	if t, ok := m.proxy.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
 	<-made
 	m.tasks.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
@@ -369,7 +418,7 @@ func (m *Member) Close(ctx context.Context) error {
 	for _, name := range names {
 		err = errors.Join(err, m.remove(ctx, name))
 	}
-	return err
+	return errors.Join(err, m.release(ctx))
 }
 
 // remove deletes a record, if it is there.

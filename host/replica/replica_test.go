@@ -37,11 +37,15 @@ type args struct {
 func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 	t.Helper()
 	s := &site{gate: gate, runs: new(atomic.Int32)}
-	id := replica.NewID()
-	s.registry = registry.New(&registry.Options{Approvals: approval.Options{Replica: id}, Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+	var err error
+	s.Member, err = replica.Join(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.registry = registry.New(&registry.Options{Approvals: approval.Options{Replica: s.ID()}, Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	err := s.registry.Add(registry.MustFunc("send", "Send a text.", func(ctx context.Context, in args) (string, error) {
+	err = s.registry.Add(registry.MustFunc("send", "Send a text.", func(ctx context.Context, in args) (string, error) {
 		s.runs.Add(1)
 		if s.gate != nil {
 			select {
@@ -58,8 +62,7 @@ func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Member, err = replica.Join(t.Context(), s.registry, store, &replica.Options{ID: id})
-	if err != nil {
+	if err := s.Attach(s.registry); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -326,8 +329,8 @@ func TestRecordsGo(t *testing.T) {
 		dying.dead.Store(true)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if got := names(); len(got) != 1 {
-			t.Errorf("got the records %v, want that of the one that lives", got)
+		if got := names(); len(got) != 2 {
+			t.Errorf("got the records %v, want that of the one that lives, and the secret", got)
 		}
 		dying.dead.Store(false)
 		c := newSite(t, store, nil)

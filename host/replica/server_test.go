@@ -1,0 +1,183 @@
+package replica_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A cluster is some replicas that reach each other in memory.
+type cluster struct {
+	store    storage.Store
+	mu       sync.Mutex
+	handlers map[string]http.Handler // by host
+	lost     []string                // servers that had to end, with the host
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	h := c.handlers[r.URL.Host]
+	c.mu.Unlock()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// leasingStore is a store of one replica, which may be cut off.
+type leasingStore struct {
+	stuckStore
+	storage.Leaser
+}
+
+func (s *leasingStore) TakeLease(ctx context.Context, name string, ttl time.Duration) (int64, error) {
+	if s.dead.Load() {
+		return 0, errDead
+	}
+	return s.Leaser.TakeLease(ctx, name, ttl)
+}
+
+func (s *leasingStore) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	if s.dead.Load() {
+		return errDead
+	}
+	return s.Leaser.RenewLease(ctx, name, number, ttl)
+}
+
+// add adds a replica, whose servers say where they run.
+func (c *cluster) add(t *testing.T, host string) (*replica.Member, *atomic.Bool) {
+	t.Helper()
+	memory := c.store.(*storage.Memory)
+	store := &leasingStore{stuckStore{Store: memory}, memory}
+	m, err := replica.Join(t.Context(), store, &replica.Options{
+		URL: "http://" + host,
+		Servers: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintf(w, "%s at %s%s", r.URL.Path, host, r.Header.Get("Authorization"))
+		}),
+		Lost: func(server string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.lost = append(c.lost, server+" at "+host)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.SetProxy(c)
+	c.mu.Lock()
+	c.handlers[host] = m.Handler(http.NotFoundHandler())
+	c.mu.Unlock()
+	t.Cleanup(func() {
+		store.dead.Store(false)
+		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return m, &store.dead
+}
+
+// ask asks for a server by a replica, and returns the status and what was answered.
+func (c *cluster) ask(t *testing.T, m *replica.Member, server string) string {
+	t.Helper()
+	address, authorization := m.ServerURL(server)
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := httptest.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader("{}"))
+	req.Header.Set("Authorization", authorization)
+	w := httptest.NewRecorder()
+	c.handlers[u.Host].ServeHTTP(w, req)
+	return fmt.Sprintf("%d %s", w.Code, strings.TrimSpace(w.Body.String()))
+}
+
+// A server runs on one replica, whichever is asked, and on another one when that has died or left.
+func TestServerRunsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{store: storage.NewMemory(), handlers: map[string]http.Handler{}}
+		a, dead := c.add(t, "a")
+		b, _ := c.add(t, "b")
+		settled()
+		for _, m := range []*replica.Member{a, b, b, a} {
+			if got, want := c.ask(t, m, "notes"), "200 /s/notes/mcp at a"; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		if got, want := c.ask(t, b, "other"), "200 /s/other/mcp at b"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		time.Sleep(time.Hour) // the leases are renewed
+		synctest.Wait()
+		if got, want := c.ask(t, b, "notes"), "200 /s/notes/mcp at a"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		dead.Store(true)
+		time.Sleep(40 * time.Second)
+		synctest.Wait()
+		if want := []string{"notes at a"}; !slices.Equal(c.lost, want) {
+			t.Errorf("got %q as lost, want %q", c.lost, want)
+		}
+		for _, m := range []*replica.Member{b, b} {
+			if got, want := c.ask(t, m, "notes"), "200 /s/notes/mcp at b"; got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+		if got, want := c.ask(t, a, "notes"), "503 no replica runs the server at the moment"; got != want {
+			t.Errorf("got %s of a replica without store, want %s", got, want)
+		}
+		dead.Store(false)
+		settled()
+		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at b"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at a"; got != want {
+			t.Errorf("got %s after the other has left, want %s", got, want)
+		}
+	})
+}
+
+func TestServerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{store: storage.NewMemory(), handlers: map[string]http.Handler{}}
+		a, _ := c.add(t, "a")
+		_, authorization := a.ServerURL("notes")
+		for _, test := range []struct {
+			path, authorization string
+			want                int
+		}{
+			{"/replica/s/notes/mcp", "", 401},
+			{"/replica/s/notes/mcp", "Bearer ", 401},
+			{"/replica/s/notes/mcp", authorization + "x", 401},
+			{"/replica/s/notes/../mcp", authorization, 404},
+			{"/replica/s//mcp", authorization, 404},
+			{"/replica/s/notes/mcp/tools/list", authorization, 404},
+			{"/replica/s/notes/mcp", authorization, 200},
+		} {
+			req := httptest.NewRequestWithContext(t.Context(), "POST", "http://a"+test.path, nil)
+			req.Header.Set("Authorization", test.authorization)
+			w := httptest.NewRecorder()
+			c.handlers["a"].ServeHTTP(w, req)
+			if w.Code != test.want {
+				t.Errorf("%s: got the status %d, want %d", test.path, w.Code, test.want)
+			}
+			if secret := strings.TrimPrefix(authorization, "Bearer "); strings.Contains(w.Body.String(), secret) {
+				t.Errorf("%s: got the secret in %s", test.path, w.Body)
+			}
+		}
+	})
+}
