@@ -2,8 +2,8 @@
 //
 // An [Authenticator] looks at an HTTP request and returns a [Caller]: the user whose logins
 // are used, and a [Grant] with what the credential of the request allows. It is what
-// gateway.Options takes. [Keys] are API keys; package host/access/oidc takes tokens of
-// authorization servers; [Any] takes either.
+// gateway.Options takes. [Keys] are API keys, in a store or in a file; package host/access/oidc
+// takes tokens of authorization servers; [Any] takes either.
 //
 //	keys, err := access.LoadKeys(ctx, store, "keys")
 //	...

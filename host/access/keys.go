@@ -63,9 +63,9 @@ type Key struct {
 	Used time.Time
 }
 
-// Keys are API keys that are kept in a store. Make them with [LoadKeys]. All methods are safe
-// for concurrent use, also by several processes that share a store, and return soon after their
-// context ends.
+// Keys are API keys that are kept in a store or a file. Make them with [LoadKeys] or [OpenKeys]. All
+// methods are safe for concurrent use, also by several processes that share the store or the file, and return soon
+// after their context ends, Authenticate within 5 seconds.
 type Keys struct {
 	kept *document.Value[map[string]*record]
 	turn chan struct{} // capacity 1: held while this process changes them
@@ -185,7 +185,7 @@ func (k *Keys) Revoke(ctx context.Context, id string) error {
 	})
 }
 
-var errNoKeys = errors.New("access: keys: there is no store: make them with LoadKeys")
+var errNoKeys = errors.New("access: keys: there is no store: make them with LoadKeys or OpenKeys")
 
 // change changes what is kept, again if another process was faster.
 func (k *Keys) change(ctx context.Context, edit func(map[string]*record) error) error {
@@ -279,7 +279,7 @@ func keyOf(r *http.Request) (string, error) {
 }
 
 // look returns the keys as they are, or were a moment ago. One request at a time reads them again; the others
-// go on with those that are known.
+// go on with those that are known. A client that goes away does not end that, so that it keeps no key good.
 func (k *Keys) look(ctx context.Context) (map[string]*record, error) {
 	if k.kept == nil {
 		return nil, errNoKeys
@@ -294,7 +294,7 @@ func (k *Keys) look(ctx context.Context) (map[string]*record, error) {
 	k.looks = true
 	changes := k.changes
 	k.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookWithin)
 	defer cancel()
 	k.noteUse(ctx, now)
 	records, err := k.kept.Load(ctx)

@@ -126,6 +126,29 @@ func TestNoSecretIsKept(t *testing.T) {
 	}
 }
 
+// A request whose client goes away at once does not keep a key good that another process has revoked.
+func TestRevokedKeyOfClientThatLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		one, two := loadKeys(t, store), loadKeys(t, store)
+		secret, key := create(t, one, access.KeyOptions{})
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		r := request("X-API-Key: " + secret)
+		time.Sleep(2 * time.Second)
+		if _, err := two.Authenticate(r); err != nil {
+			t.Errorf("got %v before the key is revoked, want no error", err)
+		}
+		if err := one.Revoke(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if got, want := reason(t, two, r.WithContext(left)), "there is no such key, or it was revoked"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 // A key is changed and revoked from the next request on; another process sees that 2 s later.
 func TestKeysOfTwoProcesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
