@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 )
@@ -146,46 +147,52 @@ func BenchmarkIdleSession(b *testing.B) {
 
 // A client that does not read its stream holds up no other, and what waits for it is bounded.
 func TestClientThatDoesNotRead(t *testing.T) {
-	s := openSite(t, nil)
-	before := memory()
-	deaf := s.listen(t, shot{user: "a", session: s.begin(t, "/mcp", "a", "2025-06-18"), body: callOf(2, "tools/call", `{"name":"one__flood","arguments":{"n":30000},"_meta":{"progressToken":"p"}}`)})
-	id := s.begin(t, "/mcp", "b", "2025-11-25")
-	for i := range 50 {
-		m := s.wantCode(t, "echo", shot{user: "b", session: id, body: callOf(10+i, "tools/call", `{"name":"one__echo","arguments":{"text":"x"}}`)}, 0)
-		if !strings.Contains(string(m.Result), `"x"`) {
-			t.Fatalf("got %s, want the echo", m.Result)
+	synctest.Test(t, func(t *testing.T) { // where the write to it takes no time, however long the flood does
+		s := openInMemory(t, nil)
+		before := memory()
+		deaf := s.listen(t, shot{user: "a", session: s.begin(t, "/mcp", "a", "2025-06-18"), body: callOf(2, "tools/call", `{"name":"one__flood","arguments":{"n":30000},"_meta":{"progressToken":"p"}}`)})
+		id := s.begin(t, "/mcp", "b", "2025-11-25")
+		for i := range 50 {
+			m := s.wantCode(t, "echo", shot{user: "b", session: id, body: callOf(10+i, "tools/call", `{"name":"one__echo","arguments":{"text":"x"}}`)}, 0)
+			if !strings.Contains(string(m.Result), `"x"`) {
+				t.Fatalf("got %s, want the echo", m.Result)
+			}
 		}
-	}
-	if held := memory() - before; held > 20<<20 { // of 30 MB, twice
-		t.Errorf("got %d MiB held, want at most 20", held>>20)
-	}
-	deaf.close()
+		synctest.Wait()                               // all of the flood has come
+		if held := memory() - before; held > 20<<20 { // of 30 MB, twice
+			t.Errorf("got %d MiB held, want at most 20", held>>20)
+		}
+		deaf.close()
+	})
 }
 
 // A client of HTTP with SSE that does not read is refused further requests, not given more memory.
 func TestSSEThatDoesNotRead(t *testing.T) {
-	s := openInMemory(t, nil)
-	l := s.listen(t, shot{method: http.MethodGet, header: events})
-	_, endpoint := l.next("data")
-	post := func(body string) *reply { return s.do(t, shot{path: endpoint, body: body}) }
-	post(callOf(1, "initialize", `{"protocolVersion":"2024-11-05","capabilities":{}}`))
-	i := 10
-	eventually(t, "a request is refused", func() bool {
-		i++
-		body := callOf(i, "ping", "{}")
-		if i < 40 { // whose answers are more than may wait
-			body = callOf(i, "tools/call", `{"name":"one__big","arguments":{"n":1000000}}`)
+	synctest.Test(t, func(t *testing.T) {
+		s := openInMemory(t, nil)
+		l := s.listen(t, shot{method: http.MethodGet, header: events})
+		_, endpoint := l.next("data")
+		post := func(body string) *reply { return s.do(t, shot{path: endpoint, body: body}) }
+		post(callOf(1, "initialize", `{"protocolVersion":"2024-11-05","capabilities":{}}`))
+		refused := 0
+		for i := range 40 { // whose answers are more than may wait
+			switch r := post(callOf(10+i, "tools/call", `{"name":"one__big","arguments":{"n":1000000}}`)); r.status {
+			case http.StatusAccepted:
+			case http.StatusServiceUnavailable:
+				refused++
+			default:
+				t.Fatalf("got %d %s, want 202 or 503", r.status, cut(r.body))
+			}
+			synctest.Wait() // the answer has come
 		}
-		r := post(body)
-		if r.status != http.StatusAccepted && r.status != http.StatusServiceUnavailable {
-			t.Fatalf("got %d %s, want 202 or 503", r.status, cut(r.body))
+		if refused < 20 {
+			t.Errorf("got %d of 40 requests refused, want those after 16 MiB of answers", refused)
 		}
-		return r.status == http.StatusServiceUnavailable
+		// When it reads, it is served.
+		if m := l.message(t); string(m.ID) != "1" {
+			t.Errorf("got %+v, want the answer to initialize", m)
+		}
 	})
-	// When it reads, it is served.
-	if m := l.message(t); string(m.ID) != "1" {
-		t.Errorf("got %+v, want the answer to initialize", m)
-	}
 }
 
 // What is said on a connection of HTTP with SSE: it begins once, hears of changes, and finishes what is
