@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -356,6 +357,33 @@ func TestApprovalPageOfAnother(t *testing.T) {
 	}
 	if s, err := newBrowser(t, "ada").open(ctx, page); err != nil || s.status != http.StatusNotFound {
 		t.Errorf("the page after the decision: got %v, %v, want 404", s, err)
+	}
+}
+
+// The outcome of an approved call is not for a caller who may not call the tool any more.
+func TestApprovalAfterGrantShrinks(t *testing.T) {
+	g := newGrants()
+	d := newDeleter(t, false, &gateway.Options{Authenticate: g.authenticate})
+	ctx := hosttest.Watchdog(t)
+	c := newUser(t, d.url+"/mcp", "all", mcp.Revision20260728, nil)
+	res, err := d.delete(ctx, c, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := waiting(t, res)
+	if _, err := d.host.Registry().Approve(ctx, id, nil); err != nil {
+		t.Fatal(err)
+	}
+	await := func() (*mcp.CallToolResult, error) {
+		return c.CallTool(ctx, "await_call", json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)), nil)
+	}
+	g.set("all", &access.Grant{Servers: []string{"one"}})
+	if res, err := await(); err == nil {
+		t.Errorf("got %q after the grant shrank, want an error", res.Text())
+	}
+	g.set("all", nil)
+	if res, err := await(); err != nil || res.Text() != "deleted x" {
+		t.Errorf("got %v, %v with the old grant, want the outcome", res, err)
 	}
 }
 

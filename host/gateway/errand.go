@@ -132,9 +132,9 @@ func (r *request) call(ctx context.Context, j *job, tool string, args json.RawMe
 // awaitCall answers a call of await_call for a call that waits for approval. Ok is false if the
 // caller has none of that id.
 func (r *request) awaitCall(ctx context.Context, id string) (j *job, ok bool) {
-	d := r.gateway.desk
-	e := d.Find(r.peer.caller, func(e *pages.Errand) bool { return e.Call != nil && e.Call.ID == id && id != "" })
-	if e == nil {
+	d, p := r.gateway.desk, r.peer
+	e := d.Find(p.caller, func(e *pages.Errand) bool { return e.Call != nil && e.Call.ID == id })
+	if e == nil || !p.sees(e.Call.Tool) { // a grant may have shrunk since
 		return nil, false
 	}
 	return r.gateway.start(ctx, r, awaitName, func(ctx context.Context, _ *job) (json.RawMessage, *mcp.JSONRPCError) {
