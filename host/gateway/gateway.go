@@ -377,8 +377,8 @@ func (g *Gateway) end(user string) {
 	}
 }
 
-// sweep forgets idle sessions, the results that were not fetched, and the levels of log messages that no one
-// wants any more.
+// sweep forgets idle sessions, the results that were not fetched, what people have to do no more, and the levels of log
+// messages that no one wants any more.
 func (g *Gateway) sweep() {
 	tick := time.NewTicker(min(time.Minute, max(g.opts.SessionIdle/4, time.Second)))
 	defer tick.Stop()
@@ -388,6 +388,7 @@ func (g *Gateway) sweep() {
 			return
 		case now := <-tick.C:
 			g.sweepAt(now)
+			g.desk.Forget(now)
 			g.relaxLevels()
 		}
 	}

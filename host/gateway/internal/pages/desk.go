@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"html/template"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -20,8 +21,8 @@ import (
 )
 
 const (
-	// maxErrands bounds the errands of all callers, and maxErrandsOf those of one. The oldest are
-	// forgotten.
+	// maxErrands bounds the errands of all callers, of which the one that ends first makes room, and maxErrandsOf
+	// those of one, of which the oldest does.
 	maxErrands   = 10_000
 	maxErrandsOf = 200
 	// maxTickets bounds the forms of one errand that were given out and not sent back.
@@ -140,7 +141,7 @@ func (d *Desk) Add(e *Errand) *Errand {
 		d.removeLocked(d.callers[c][0])
 	}
 	if len(d.errands) >= maxErrands {
-		d.makeRoomLocked(now)
+		d.removeLocked(slices.MinFunc(slices.Collect(maps.Values(d.errands)), func(a, b *Errand) int { return a.Expires.Compare(b.Expires) }))
 	}
 	e.id, e.gone = rand.Text(), make(chan struct{})
 	d.errands[e.id] = e
@@ -151,18 +152,14 @@ func (d *Desk) Add(e *Errand) *Errand {
 // over reports whether the errand can be forgotten.
 func (e *Errand) over(now time.Time) bool { return !now.Before(e.Expires) && !now.Before(e.Kept) }
 
-// makeRoomLocked forgets the errands that are over or, if there are none, that which ends first.
-func (d *Desk) makeRoomLocked(now time.Time) {
-	var first *Errand
+// Forget forgets the errands that are over.
+func (d *Desk) Forget(now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, e := range d.errands {
 		if e.over(now) {
 			d.removeLocked(e)
-		} else if first == nil || e.Expires.Before(first.Expires) {
-			first = e
 		}
-	}
-	if len(d.errands) >= maxErrands {
-		d.removeLocked(first)
 	}
 }
 

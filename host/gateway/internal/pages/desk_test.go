@@ -81,6 +81,51 @@ func TestErrands(t *testing.T) {
 	})
 }
 
+// Errands that are over are forgotten, with what they hold, though their callers do not come again.
+func TestErrandsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		over, kept := d.Add(loginOf("ada", "one")), loginOf("ada", "two")
+		kept.Kept = time.Now().Add(time.Hour)
+		kept = d.Add(kept)
+		time.Sleep(time.Minute)
+		d.Forget(time.Now())
+		for e, want := range map[*pages.Errand]bool{over: true, kept: false} {
+			gone := false
+			select {
+			case <-e.Gone():
+				gone = true
+			default:
+			}
+			if gone != want {
+				t.Errorf("%s: got gone %t, want %t", e.Subject, gone, want)
+			}
+		}
+	})
+}
+
+// All errands together are bounded: the one that ends first makes room.
+func TestErrandsOfAll(t *testing.T) {
+	d := newDesk()
+	var all []*pages.Errand
+	for i := range 10_001 {
+		e := loginOf(fmt.Sprint(i), "one")
+		e.Expires = e.Expires.Add(-time.Duration(i) * time.Millisecond)
+		all = append(all, d.Add(e))
+	}
+	for i, want := range map[int]bool{0: false, 9_998: false, 9_999: true, 10_000: false} {
+		gone := false
+		select {
+		case <-all[i].Gone():
+			gone = true
+		default:
+		}
+		if gone != want {
+			t.Errorf("errand %d: got gone %t, want %t", i, gone, want)
+		}
+	}
+}
+
 // The code of a login by another device is shown with the address where it is typed.
 func TestLoginByCode(t *testing.T) {
 	d := newDesk()
