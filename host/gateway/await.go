@@ -194,6 +194,9 @@ func (x *exchange) finish(r *request, e *eventWriter, answer message.Message, st
 	r.out.Answer(answer)
 	r.out.End()
 	e.drain()
+	if s := r.peer.session; s != nil {
+		s.keep(r.out)
+	}
 }
 
 // handle answers a request of p, the client of the session, whose answer goes into a stream, as all messages of a connection do.
@@ -294,4 +297,5 @@ func (x *exchange) batch(body []byte) {
 	}
 	out.End()
 	e.drain()
+	s.keep(out)
 }

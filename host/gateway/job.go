@@ -36,7 +36,7 @@ type job struct {
 	err    *mcp.JSONRPCError
 	ended  time.Time
 
-	weight int // of the result, as far as it counts in parkedJobs.bytes; guarded by that
+	weight int // of what it holds, as far as that counts in parkedJobs.bytes; guarded by that
 
 	mu        sync.Mutex     // guards the following
 	out       *stream.Stream // of the request that waits for the job; nil: none does

@@ -7,7 +7,8 @@ const (
 	maxParked = 10_000
 	// maxParkedOf bounds those of one user, so that one cannot take the room of all.
 	maxParkedOf = 1000
-	// maxParkedBytes bounds the results that wait to be fetched. The oldest are forgotten.
+	// maxParkedBytes bounds the results that wait to be fetched, with the parameters of the calls that can be
+	// continued. The oldest are forgotten.
 	maxParkedBytes = 256 << 20
 	// resultKept is how long the result of a job is kept that was not fetched.
 	resultKept = 10 * time.Minute
@@ -17,7 +18,7 @@ const (
 type parkedJobs struct {
 	byID  map[string]*job
 	users map[string]int // how many each user, or credential without one, has
-	bytes int            // of the results
+	bytes int            // of the results, and of what goes with them
 }
 
 func (p *parkedJobs) remove(j *job) {
@@ -78,6 +79,9 @@ func (g *Gateway) weighLocked(j *job) {
 		return
 	}
 	j.weight = len(j.result)
+	if j.first != nil {
+		j.weight += len(j.first.params.All)
+	}
 	for p.bytes += j.weight; p.bytes > maxParkedBytes; {
 		var oldest *job
 		for _, other := range p.byID {

@@ -2,10 +2,12 @@ package gateway
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 )
 
@@ -72,13 +74,19 @@ func TestParkedBounds(t *testing.T) {
 	if g.jobs.bytes > maxParkedBytes {
 		t.Errorf("got %d bytes kept, want at most %d", g.jobs.bytes, maxParkedBytes)
 	}
+	asked, _ := add("b", 1, began.Add(time.Minute)) // which comes first when all is full
+	big := &job{id: newID(), peer: asked.peer, first: &request{params: message.Params{All: make(json.RawMessage, maxParkedBytes)}}, done: make(chan struct{}), ended: began.Add(time.Hour)}
+	close(big.done)
+	if g.park(big, 0); g.jobs.byID[asked.id] != nil {
+		t.Errorf("got the result beside a call of %d bytes that can be continued, want it forgotten", maxParkedBytes)
+	}
 	for range 2 * maxParked {
 		add("", 0, began)
 	}
 	if got := len(g.jobs.byID); got != maxParked {
 		t.Errorf("got %d jobs, want %d", got, maxParked)
 	}
-	g.sweepAt(began.Add(time.Hour))
+	g.sweepAt(began.Add(2 * time.Hour))
 	if len(g.jobs.byID) != 0 || len(g.jobs.users) != 0 || g.jobs.bytes != 0 {
 		t.Errorf("got %d jobs of %d users with %d bytes, want none", len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes)
 	}
@@ -106,5 +114,13 @@ func TestAnswersKept(t *testing.T) {
 	}
 	if got := len(s.answers); got != maxAnswers {
 		t.Errorf("got %d streams kept, want %d", got, maxAnswers)
+	}
+	for _, out := range slices.Clone(s.answers) { // which are kept before there is an answer
+		out.Put(make(json.RawMessage, keptBytes), false)
+		out.End()
+		s.keep(out)
+	}
+	if got := len(s.answers); got > maxAnswerBytes/keptBytes+1 {
+		t.Errorf("got %d streams of 1 MiB kept, want at most %d", got, maxAnswerBytes/keptBytes+1)
 	}
 }

@@ -305,23 +305,21 @@ func (s *clientSession) resumable(id string) *stream.Stream {
 	return nil
 }
 
-// keep keeps the stream of an answer for a client that resumes it. The oldest are forgotten.
+// keep keeps the stream of an answer for a client that resumes it, and forgets the oldest if they are too many or
+// too large: it is called when the stream begins, and when it has the answer.
 func (s *clientSession) keep(out *stream.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.Contains(s.answers, out) {
-		return
-	}
+	s.answers = append(slices.DeleteFunc(s.answers, func(a *stream.Stream) bool { return a == out }), out)
 	size := 0
 	for _, a := range s.answers {
 		size += a.Size()
 	}
-	for len(s.answers) >= maxAnswers || len(s.answers) > 0 && size > maxAnswerBytes {
+	for len(s.answers) > maxAnswers || len(s.answers) > 1 && size > maxAnswerBytes {
 		i := max(0, slices.IndexFunc(s.answers, (*stream.Stream).IsOver))
 		size -= s.answers[i].Size()
 		s.answers = slices.Delete(s.answers, i, i+1)
 	}
-	s.answers = append(s.answers, out)
 }
 
 // setLevel sets the severity from which log messages are sent.
