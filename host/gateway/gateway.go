@@ -166,6 +166,8 @@ type Gateway struct {
 	busy      int           // requests under way
 	busyOf    shares        // of those
 	sessionOf shares        // of the sessions
+	followed  int           // subscriptions to resources
+	followOf  shares        // of those
 	idle      chan struct{} // closed when draining and busy is 0; nil: no one waits
 }
 
@@ -180,7 +182,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		host: h, content: content.New(h), seed: maphash.MakeSeed(), full: &permit{}, levels: map[mcp.LoggingLevel]int{}, told: map[session.Key]toldLevel{},
 		views: map[string]*view{}, permits: map[string]*permit{}, sessions: map[string]*clientSession{},
 		jobs:   parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
-		busyOf: shares{}, sessionOf: shares{},
+		busyOf: shares{}, sessionOf: shares{}, followOf: shares{},
 		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()),
 	}
 	if opts != nil {

@@ -1,14 +1,17 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // A job belongs to user and credential, and without a user its credential bounds it.
@@ -89,6 +92,36 @@ func TestParkedBounds(t *testing.T) {
 	g.sweepAt(began.Add(2 * time.Hour))
 	if len(g.jobs.byID) != 0 || len(g.jobs.users) != 0 || g.jobs.bytes != 0 {
 		t.Errorf("got %d jobs of %d users with %d bytes, want none", len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes)
+	}
+}
+
+// The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
+func TestSubscriptionsBound(t *testing.T) {
+	g := &Gateway{followOf: shares{}}
+	follow := func(user string) error {
+		ctx, cancel := context.WithCancel(session.WithUser(t.Context(), user))
+		cancel()
+		g.ctx = ctx // so that it ends at once
+		return <-g.follow(ctx, "one", "note://1", "note://1", nil)
+	}
+	for range maxFollowed / 4 {
+		if !g.beginFollowing("a") {
+			t.Fatal("got a refusal, want room")
+		}
+	}
+	for user, want := range map[string]error{"a": errFollowed, "b": ErrClosed} {
+		if err := follow(user); err != want {
+			t.Errorf("user %s: got %v, want %v", user, err, want)
+		}
+	}
+	if got, want := g.followed, maxFollowed/4; got != want {
+		t.Errorf("got %d subscriptions, want %d", got, want)
+	}
+	for user := 0; g.followed < maxFollowed; user++ {
+		g.beginFollowing(strconv.Itoa(user))
+	}
+	if err := follow("b"); err != errFollowed {
+		t.Errorf("with all taken: got %v, want %v", err, errFollowed)
 	}
 }
 

@@ -10,10 +10,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// maxURI bounds the address of a resource to which a client subscribes: it is kept.
-const maxURI = 8 << 10
+const (
+	// maxURI bounds the address of a resource to which a client subscribes: it is kept.
+	maxURI = 8 << 10
+	// maxFollowed bounds the subscriptions of all clients. A user who is named has a quarter of them at most.
+	maxFollowed = 100_000
+)
+
+var errFollowed = errors.New("gateway: there are too many subscriptions to resources")
 
 // subscribe answers resources/subscribe.
 func (r *request) subscribe(ctx context.Context) *mcp.JSONRPCError {
@@ -80,7 +87,13 @@ func (r *request) unsubscribe() *mcp.JSONRPCError {
 // be nothing.
 func (g *Gateway) follow(ctx context.Context, server, uri, called string, changed func(address string)) <-chan error {
 	agreed := make(chan error, 1)
+	user, _ := session.UserOf(ctx)
+	if !g.beginFollowing(user) {
+		agreed <- errFollowed
+		return agreed
+	}
 	spawned := g.spawn(func() {
+		defer g.endFollowing(user)
 		first := true
 		for address, err := range g.content.ResourceUpdates(ctx, content.Address(server, uri)) {
 			if err != nil {
@@ -106,9 +119,29 @@ func (g *Gateway) follow(ctx context.Context, server, uri, called string, change
 		}
 	})
 	if !spawned {
+		g.endFollowing(user)
 		agreed <- ErrClosed
 	}
 	return agreed
+}
+
+// beginFollowing counts a subscription until endFollowing is called. It reports false if there are too many.
+func (g *Gateway) beginFollowing(user string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.followed >= maxFollowed || g.followOf.full(user, maxFollowed) {
+		return false
+	}
+	g.followed++
+	g.followOf.add(user, 1)
+	return true
+}
+
+func (g *Gateway) endFollowing(user string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.followed--
+	g.followOf.add(user, -1)
 }
 
 // A listener is a client of revision 2026-07-28 that listens for changes, by a request that stays
