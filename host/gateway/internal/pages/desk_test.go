@@ -126,6 +126,36 @@ func TestErrandsOfAll(t *testing.T) {
 	}
 }
 
+// A page is for the user whose client caused it, whatever the key, and without users for the same key.
+func TestPageOfCaller(t *testing.T) {
+	d := pages.New(pages.Options{Logger: slog.New(slog.DiscardHandler), Authenticate: func(r *http.Request) (*access.Caller, error) {
+		return &access.Caller{User: r.Header.Get("X-User"), Credential: r.Header.Get("X-Key")}, nil
+	}})
+	for _, test := range []struct {
+		caused    access.Caller
+		user, key string
+		want      int
+	}{
+		{access.Caller{User: "ada", Credential: "1"}, "ada", "1", http.StatusOK},
+		{access.Caller{User: "ada", Credential: "1"}, "ada", "2", http.StatusOK},
+		{access.Caller{User: "ada", Credential: "1"}, "eve", "1", http.StatusForbidden},
+		{access.Caller{User: "ada", Credential: "1"}, "", "1", http.StatusForbidden},
+		{access.Caller{Credential: "1"}, "", "1", http.StatusOK},
+		{access.Caller{Credential: "1"}, "", "2", http.StatusForbidden},
+		{access.Caller{Credential: "1"}, "ada", "1", http.StatusForbidden},
+	} {
+		e := d.Add(&pages.Errand{Caller: &test.caused, Subject: "x", Call: requestOf("{}"), Expires: time.Now().Add(time.Minute)})
+		r := httptest.NewRequest(http.MethodGet, e.Path(), nil)
+		r.Header.Set("X-User", test.user)
+		r.Header.Set("X-Key", test.key)
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		if w.Code != test.want {
+			t.Errorf("page of %+v for user %q with key %q: got %d, want %d", test.caused, test.user, test.key, w.Code, test.want)
+		}
+	}
+}
+
 // The code of a login by another device is shown with the address where it is typed.
 func TestLoginByCode(t *testing.T) {
 	d := newDesk()

@@ -73,7 +73,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch by := d.opener(r, e, t); by {
 	case unknown:
-		d.form(w, r, e, keyPage, false)
+		d.form(w, r, e, keyPage)
 	case other:
 		d.opts.Logger.Warn("gateway: refused to open a page for one who did not cause it", "login", login, "user", e.Caller.User, "remote", r.RemoteAddr)
 		d.say(w, http.StatusForbidden, "Not yours", "This page is for the user whose program made the call. If that is you, log in to this site as that user, or give the key of that program.")
@@ -84,7 +84,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case r.Method == http.MethodPost && r.PostForm.Has("decision"):
 			d.answer(w, r, e)
 		default:
-			d.form(w, r, e, callPage, true)
+			d.form(w, r, e, callPage)
 		}
 	}
 }
@@ -103,7 +103,8 @@ func (d *Desk) opener(r *http.Request, e *Errand, t ticket) opener {
 	if t.proven {
 		return right
 	}
-	if key := strings.TrimSpace(r.PostFormValue("key")); key != "" && d.opts.Opener == nil && d.opts.Authenticate != nil {
+	wantsKey := d.opts.Opener == nil && d.opts.Authenticate != nil
+	if key := strings.TrimSpace(r.PostFormValue("key")); key != "" && wantsKey {
 		// As the program sent it; it goes nowhere else.
 		like := (&http.Request{
 			Method: http.MethodPost, URL: &url.URL{Path: e.Endpoint}, Host: r.Host, Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
@@ -117,7 +118,7 @@ func (d *Desk) opener(r *http.Request, e *Errand, t ticket) opener {
 	}
 	user, known, err := d.user(r)
 	switch {
-	case err != nil && d.opts.Opener == nil && d.opts.Authenticate != nil:
+	case err != nil && wantsKey:
 		return unknown
 	case err == nil && isCaller(known, e.Caller), err == nil && d.opts.Opener != nil && user == e.Caller.User:
 		return right
@@ -229,7 +230,7 @@ func (d *Desk) answer(w http.ResponseWriter, r *http.Request, e *Errand) {
 func (d *Desk) callback(w http.ResponseWriter, r *http.Request) {
 	var users []string
 	for _, c := range r.Cookies() {
-		if e := d.visitor(c.Value); e != nil && c.Name == visitCookie+e.id && !slices.Contains(users, e.Login.User) {
+		if e := d.visitor(c.Value); e != nil && !slices.Contains(users, e.Login.User) {
 			users = append(users, e.Login.User)
 		}
 	}
@@ -266,8 +267,9 @@ func (d *Desk) callback(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// form answers with a page that has a form.
-func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, name string, proven bool) {
+// form answers with a page that has a form: callPage is for the person whose call it is.
+func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, name string) {
+	proven := name == callPage
 	cookie := ""
 	if c, err := r.Cookie(formCookie); err == nil {
 		cookie = c.Value
