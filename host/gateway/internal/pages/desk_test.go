@@ -156,6 +156,26 @@ func TestPageOfCaller(t *testing.T) {
 	}
 }
 
+// A writer notes until when a request is read.
+type writer struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (w *writer) SetReadDeadline(until time.Time) error { w.until = until; return nil }
+
+// A form that does not come is not waited for without end.
+func TestSlowForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk()
+		w := &writer{ResponseRecorder: httptest.NewRecorder()}
+		d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, d.Add(loginOf("", "one")).Path(), strings.NewReader("token=x")))
+		if got, want := time.Until(w.until), 2*time.Minute; got != want {
+			t.Errorf("got a deadline in %v, want %v", got, want)
+		}
+	})
+}
+
 // The code of a login by another device is shown with the address where it is typed.
 func TestLoginByCode(t *testing.T) {
 	d := newDesk()

@@ -25,6 +25,9 @@ const (
 	formCookie  = "mcpbelt-form"   // of a browser that got a form
 	visitCookie = "mcpbelt-login-" // of a browser that went to log in; the errand's id follows
 
+	// formWithin is how long a browser may take to send a form.
+	formWithin = 2 * time.Minute
+
 	maxForm = 16 << 10 // bytes
 	maxNote = 500      // bytes of why a call is refused
 )
@@ -60,6 +63,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		sent = c.Value
 	}
 	if r.Method == http.MethodPost {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formWithin))
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if r.ParseForm() != nil {
 			d.say(w, http.StatusBadRequest, "Not read", "The form cannot be read.")
