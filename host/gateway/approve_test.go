@@ -258,6 +258,14 @@ func TestApprovalForSession(t *testing.T) {
 	if _, err := d.delete(ctx, c, "y"); err == nil && d.ran("y") != 0 {
 		t.Errorf("got %d runs by a choice that was not offered, want 0", d.ran("y"))
 	}
+	res, err := d.delete(ctx, newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, nil), "z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page := waiting(t, res)
+	if s, err := newBrowser(t, "ada").decide(ctx, page, "session", ""); s == nil || s.status != http.StatusBadRequest || d.ran("z") != 0 {
+		t.Errorf("the choice on a page that does not offer it: got %v, %v and %d runs, want 400 and none", s, err, d.ran("z"))
+	}
 }
 
 // What the user says against a call is told the model.
