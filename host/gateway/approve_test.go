@@ -368,6 +368,35 @@ func TestApprovalPageOfAnother(t *testing.T) {
 	}
 }
 
+// The same call in another session of the user is another one: it does not get the outcome.
+func TestApprovalInAnotherSession(t *testing.T) {
+	d := newDeleter(t, false, nil)
+	ctx := hosttest.Watchdog(t)
+	const revision = mcp.Revision20251125
+	c := newUser(t, d.url+"/mcp", "ada", revision, nil)
+	res, err := d.delete(ctx, c, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, page := waiting(t, res)
+	if _, err := newBrowser(t, "ada").decide(ctx, page, "approve", ""); err != nil {
+		t.Fatal(err)
+	}
+	res, err = d.delete(ctx, newUser(t, d.url+"/mcp", "ada", revision, nil), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, _ := waiting(t, res); other == id {
+		t.Errorf("got the approval of another session, want another one")
+	}
+	if res, err := d.delete(ctx, c, "x"); err != nil || res.Text() != "deleted x" {
+		t.Errorf("got %v, %v, want the outcome", res, err)
+	}
+	if got := d.ran("x"); got != 1 {
+		t.Errorf("got %d runs, want 1", got)
+	}
+}
+
 // The outcome of an approved call is not for a caller who may not call the tool any more.
 func TestApprovalAfterGrantShrinks(t *testing.T) {
 	g := newGrants()
