@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -324,6 +325,48 @@ func TestApprovalWithRounds(t *testing.T) {
 				t.Errorf("%s: got %d questions and %d runs after %d calls, want as many", revision, asks, d.ran(revision), i+1)
 			}
 		}
+	}
+}
+
+// A round of a call that was approved is good for once: who sends it again is asked again.
+func TestApprovalOfRoundThatIsSentAgain(t *testing.T) {
+	d := newDeleter(t, true, nil)
+	ctx := hosttest.Watchdog(t)
+	c := newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, nil)
+	// round returns what is asked for, by the first of its ids; nil: the call was made.
+	round := func(responses string, state json.RawMessage) (*mcp.InputRequiredError, string) {
+		t.Helper()
+		in := &mcp.InputRound{Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`), Responses: json.RawMessage(responses), State: state}
+		_, err := c.CallTool(ctx, "files__ask", json.RawMessage(`{"text":"x"}`), &mcp.CallToolOptions{Input: in})
+		var needs *mcp.InputRequiredError
+		if err != nil && !errors.As(err, &needs) {
+			t.Fatal(err)
+		}
+		var requests map[string]json.RawMessage
+		if needs != nil && json.Unmarshal(needs.Requests, &requests) != nil {
+			t.Fatalf("got %s, want questions", needs.Requests)
+		}
+		for id := range requests {
+			return needs, id
+		}
+		return needs, ""
+	}
+	needs, id := round("", nil)
+	needs, id = round(fmt.Sprintf(`{%q:{"action":"accept","content":{"decision":"approve"}}}`, id), needs.State)
+	if id != "name" {
+		t.Fatalf("got the question %q, want that of the server", id)
+	}
+	last := func() *mcp.InputRequiredError {
+		asked, _ := round(`{"name":{"action":"accept","content":{"name":"Ada"}}}`, needs.State)
+		return asked
+	}
+	for i, want := range []bool{false, true} {
+		if asked := last(); (asked != nil) != want {
+			t.Errorf("the last round, time %d: got asked %t, want %t", i+1, asked != nil, want)
+		}
+	}
+	if got := d.ran("x"); got != 1 {
+		t.Errorf("got %d runs, want 1", got)
 	}
 }
 

@@ -3,14 +3,17 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -92,6 +95,33 @@ func TestParkedBounds(t *testing.T) {
 	g.sweepAt(began.Add(2 * time.Hour))
 	if len(g.jobs.byID) != 0 || len(g.jobs.users) != 0 || g.jobs.bytes != 0 {
 		t.Errorf("got %d jobs of %d users with %d bytes, want none", len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes)
+	}
+}
+
+// A login is offered to the user whose it is and, where there are users, one that all share to those who may change
+// servers.
+func TestLoginOf(t *testing.T) {
+	for _, test := range []struct {
+		login, user string
+		manage      bool
+		users       bool
+		want        bool
+	}{
+		{"ada", "ada", false, true, true},
+		{"ada", "eve", true, true, false},
+		{"ada", "", true, true, false},
+		{"", "ada", false, true, false},
+		{"", "ada", true, true, true},
+		{"", "", false, false, true},
+	} {
+		g := &Gateway{}
+		if test.users {
+			g.opts.Authenticate = func(*http.Request) (*access.Caller, error) { return nil, nil }
+		}
+		a := asker{&job{peer: &peer{shown: shown{view: &view{gateway: g}}, caller: &access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}}}}
+		if got := a.LoginOf(mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent)) != nil; got != test.want {
+			t.Errorf("%+v: got %t, want %t", test, got, test.want)
+		}
 	}
 }
 
