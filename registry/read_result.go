@@ -7,9 +7,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-const readerDescription = "Read on in a result of another tool that was too large to be shown whole. " +
-	"Where something was left out the result says so, with the arguments for this tool. " +
-	"The answer says which bytes it holds and with which offset to go on."
+const readerDescription = "Read on in a result of another tool that was too large to be shown whole, " +
+	"with the arguments that stand where something was left out."
 
 // newReader returns the tool read_result.
 func newReader(r *result.Shaper) Tool {

@@ -15,10 +15,10 @@ const ReaderName = "read_result"
 
 // ReadArgs are the arguments of read_result.
 type ReadArgs struct {
-	Handle string `json:"handle" jsonschema:"the handle of the result, as given where something was left out"`                  // as a cut result gives it
-	Block  int    `json:"block,omitempty" jsonschema:"the number of the block in the result, from 0"`                           // from 0
-	Offset int    `json:"offset,omitempty" jsonschema:"the byte of the block to begin with, from 0"`                            // in bytes, from 0
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many bytes to read at most; as many as are allowed if it is missing"` // in bytes; 0: as many as are allowed
+	Handle string `json:"handle" jsonschema:"as given where something was left out"`             // as a cut result gives it
+	Block  int    `json:"block,omitempty" jsonschema:"number of the block, from 0"`              // from 0
+	Offset int    `json:"offset,omitempty" jsonschema:"byte of the block to begin with, from 0"` // in bytes, from 0
+	Limit  int    `json:"limit,omitempty" jsonschema:"bytes at most"`                            // in bytes; 0: as many as are allowed
 }
 
 // Read answers a call of read_result.
