@@ -169,8 +169,8 @@ const awaitName = "await_call"
 
 // awaitTool is listed for clients that give up calls after a minute.
 const awaitTool = `{"name":"` + awaitName + `",` +
-	`"description":"Returns the result of a call that took too long to wait for. Call it with the id that the call was answered with, and again if it says that the call still runs.",` +
-	`"inputSchema":{"type":"object","properties":{"id":{"type":"string","description":"The id of the call"}},"required":["id"],"additionalProperties":false},` +
+	`"description":"Get the result of a call that was answered with an id. Call it again if the call still runs.",` +
+	`"inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false},` +
 	`"annotations":{"readOnlyHint":true,"openWorldHint":false}}`
 
 // await answers a call of await_call: by the job that it names.

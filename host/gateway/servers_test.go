@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // managers are what the keys of these tests may.
@@ -33,7 +34,10 @@ var managers = map[string]*access.Grant{
 // openManaged opens a site with a manager over the servers of a file, and a key in X-Key for each grant.
 func openManaged(t *testing.T, path string, o *gateway.Options) (*site, *manage.Manager) {
 	t.Helper()
-	ho := hosttest.Patient(&host.Options{StateDir: filepath.Join(filepath.Dir(path), "state")})
+	ho := hosttest.Patient(&host.Options{
+		StateDir: filepath.Join(filepath.Dir(path), "state"),
+		Registry: registry.New(&registry.Options{Results: &result.Options{}}), // for read_result
+	})
 	gateway.Prepare(ho)
 	m, err := manage.Open(hosttest.Watchdog(t), path, &manage.Options{Host: *ho})
 	if err != nil {
@@ -80,7 +84,7 @@ func TestServersNeverStart(t *testing.T) {
 	if err := os.WriteFile(path, []byte(entry), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, m := openManaged(t, path, &gateway.Options{Code: noCode, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}})
+	s, m := openManaged(t, path, &gateway.Options{Code: noCode, AnswerWithin: 1 << 40, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}})
 	// canary returns a program that leaves a trace when it is run.
 	canary := func(n int) string {
 		return fmt.Sprintf(`{"command":"/bin/sh","args":["-c","echo %d >> %s"]}`, n, ran)
@@ -97,8 +101,8 @@ func TestServersNeverStart(t *testing.T) {
 					if got := tools["upstream_servers"] != nil; got != may {
 						t.Errorf("%s with the key %s: got the tool listed %t, want %t", c.path, key, got, may)
 					}
-					if mode == "search" && len(raw) >= 4096 {
-						t.Errorf("%s: got a list of %d bytes, want less than 4 KB", c.path, len(raw))
+					if mode == "search" && len(raw) >= 4000 {
+						t.Errorf("%s: got a list of %d bytes, want less than 4,000", c.path, len(raw))
 					}
 					name := fmt.Sprintf("canary%d", n)
 					for i, args := range []string{

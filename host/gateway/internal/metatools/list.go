@@ -23,22 +23,22 @@ const reads = `"annotations":{"readOnlyHint":true,"openWorldHint":false},` + alw
 
 const retrieveTools = `{"name":"retrieve_tools",` +
 	`"description":"Find tools by what they do. Most tools are not listed here: search before you say that you cannot do something. ` +
-	`Hits come with their parameters (? is optional, … is more than is shown), server and effects.",` +
+	`Hits show parameters (? is optional, … is more), server and effects.",` +
 	`"inputSchema":{"type":"object","properties":{` +
-	`"query":{"type":"string","description":"what the tool does in a few words, or its name"},` +
+	`"query":{"type":"string","description":"what the tool does, or its name"},` +
 	`"limit":{"type":"integer","minimum":1,"maximum":100,"description":"default 15"}},` +
 	`"required":["query"],"additionalProperties":false},` + reads
 
 const describeTool = `{"name":"describe_tool",` +
-	`"description":"Get the whole definitions of tools, with their JSON Schemas, where what retrieve_tools shows is not enough for a correct call.",` +
+	`"description":"Get whole definitions of tools, with JSON Schemas, if retrieve_tools shows too little for a correct call.",` +
 	`"inputSchema":{"type":"object","properties":{` +
-	`"names":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":10}},` +
+	`"names":{"type":"array","items":{"type":"string"},"maxItems":10}},` +
 	`"required":["names"],"additionalProperties":false},` + reads
 
 // callTools are call_tool and its variants: what a client is told of their effects differs.
 func callTools() [4]struct{ name, about, hints string } {
 	return [4]struct{ name, about, hints string }{
-		{CallTool, "Call a tool that retrieve_tools found, by its name there; server may be left out.", `"destructiveHint":true`},
+		{CallTool, "Call a tool that retrieve_tools found, by its name there.", `"destructiveHint":true`},
 		{CallRead, "call_tool for a tool that is read-only.", `"readOnlyHint":true`},
 		{CallWrite, "call_tool for a tool that changes something and destroys nothing.", `"destructiveHint":false`},
 		{CallDestroy, "call_tool for a tool that may destroy something, or does not say.", `"destructiveHint":true`},
@@ -46,17 +46,16 @@ func callTools() [4]struct{ name, about, hints string } {
 }
 
 const callInput = `{"type":"object","properties":{` +
-	`"server":{"type":"string"},"tool":{"type":"string"},"arguments":{"type":"object"}},` +
-	`"required":["tool"],"additionalProperties":false}`
+	`"server":{"type":"string"},"tool":{"type":"string"},"arguments":{"type":"object"}},"required":["tool"]}`
 
 const serversTool = `{"name":"upstream_servers",` +
-	`"description":"List and change the servers whose tools are offered. One that is new, or whose launch is changed, starts when a person has allowed it.",` +
+	`"description":"List and change the servers of the tools. A new or changed one starts when a person has allowed it.",` +
 	`"inputSchema":{"type":"object","properties":{` +
 	`"operation":{"type":"string","enum":["list","add","update","remove","enable","disable"]},` +
-	`"name":{"type":"string","description":"of the server; for all operations but list"},` +
-	`"server":{"type":"object","description":"for add and update: {command, args: [], env: {}, cwd} or {url, headers: {}}, transport, description"}},` +
+	`"name":{"type":"string","description":"for all but list"},` +
+	`"server":{"type":"object","description":"to add or update: {command, args: [], env: {}, cwd} or {url, headers: {}}"}},` +
 	`"required":["operation"],"additionalProperties":false},` +
-	`"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false},` + always + `}`
+	`"annotations":{"destructiveHint":true},` + always + `}`
 
 // Listed returns the definition of a tool, as it is listed; nil if there is no tool of that name.
 func Listed(name string) json.RawMessage {
