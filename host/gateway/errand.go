@@ -31,7 +31,7 @@ func (g *Gateway) newDesk() *pages.Desk {
 	o := &g.opts
 	return pages.New(pages.Options{
 		Login: g.host.Login, Complete: g.host.Complete, Opener: o.Opener, Authenticate: o.Authenticate,
-		Registry: g.host.Registry(), InputWait: o.InputWait, Secure: strings.HasPrefix(o.PublicURL, "https:"), Logger: o.Logger,
+		NewID: o.newPlacedID, Registry: g.host.Registry(), InputWait: o.InputWait, Secure: strings.HasPrefix(o.PublicURL, "https:"), Logger: o.Logger,
 		Spawn: func(f func(context.Context)) bool { return g.spawn(func() { f(g.ctx) }) },
 	})
 }

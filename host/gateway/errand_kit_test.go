@@ -31,8 +31,9 @@ import (
 // A deleter is a server whose tool delete counts its calls by their argument, served by a gateway whose policy
 // asks about every call.
 type deleter struct {
-	url  string
-	host *host.Host
+	url     string
+	host    *host.Host
+	gateway *gateway.Gateway
 
 	mu   sync.Mutex
 	runs map[string]int
@@ -40,6 +41,9 @@ type deleter struct {
 
 func newDeleter(t *testing.T, serverModern bool, o *gateway.Options) *deleter {
 	t.Helper()
+	if o == nil {
+		o = &gateway.Options{}
+	}
 	d := &deleter{runs: map[string]int{}}
 	server := newSDKServer()
 	addTool(server, "delete", func(_ context.Context, _ *sdk.CallToolRequest, in anyInput) string {
@@ -69,19 +73,17 @@ func newDeleter(t *testing.T, serverModern bool, o *gateway.Options) *deleter {
 		web.Close()
 	})
 	ho := &host.Options{StateDir: host.NoState, Registry: registry.New(&registry.Options{
+		Approvals: approval.Options{Replica: o.Replica},
 		Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 			return approval.Decision{Verdict: approval.Ask, Reason: "it destroys"}, nil
 		}),
 	})}
 	gateway.Prepare(ho)
 	d.host = hosttest.Open(t, hosttest.Write(t, "files", fmt.Sprintf(`{"type":"http","url":%q}`, web.URL)), hosttest.Patient(ho))
-	if o == nil {
-		o = &gateway.Options{}
-	}
 	if o.Authenticate == nil {
 		o.Authenticate = userOfField
 	}
-	d.url, _ = serveGateway(t, d.host, o)
+	d.url, d.gateway = serveGateway(t, d.host, o)
 	return d
 }
 

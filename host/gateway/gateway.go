@@ -116,6 +116,9 @@ type Options struct {
 	AnswerWithin time.Duration
 	// InputWait is how long a server, an approval or a login waits for the user of a client. Default: 10 min.
 	InputWait time.Duration
+	// Replica is what the ids of sessions, calls, tasks and pages begin with, and a hyphen, so that requests
+	// about them find the replica that made them, see replica.Member.Handler. Default: nothing.
+	Replica string
 	// Logger receives refused requests and failures. Default: nothing is logged.
 	Logger *slog.Logger
 }
@@ -419,3 +422,11 @@ func (g *Gateway) sweepAt(now time.Time) {
 
 // newID returns an identifier that cannot be guessed.
 func newID() string { return rand.Text() }
+
+// newPlacedID returns one that tells the replica.
+func (o *Options) newPlacedID() string {
+	if o.Replica == "" {
+		return newID()
+	}
+	return o.Replica + "-" + newID()
+}

@@ -380,7 +380,7 @@ func (x *exchange) newSession(p *peer, posted *stream.Stream) (*clientSession, *
 	if g.sessionOf.full(p.caller.User, g.opts.MaxSessions) {
 		return nil, message.Failure(message.CodeBusy, "the user has %d sessions, and may have no more", g.sessionOf[p.caller.User])
 	}
-	s := newSession(newID(), p)
+	s := newSession(x.gateway.opts.newPlacedID(), p)
 	if posted != nil {
 		s.posted, s.calls = posted, new(sync.WaitGroup)
 	}

@@ -67,7 +67,7 @@ type answer struct {
 // start begins a job, which ends with its session at the latest.
 func (g *Gateway) start(ctx context.Context, r *request, name string, run func(ctx context.Context, j *job) (json.RawMessage, *mcp.JSONRPCError)) *job {
 	j := &job{
-		id: newID(), peer: r.peer, name: name, began: time.Now(),
+		id: g.opts.newPlacedID(), peer: r.peer, name: name, began: time.Now(),
 		done: make(chan struct{}), asked: make(chan struct{}, 1), out: r.out, keep: resultKept,
 	}
 	j.progress = r.progress(j)

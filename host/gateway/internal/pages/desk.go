@@ -97,6 +97,8 @@ type Options struct {
 	InputWait time.Duration
 	// Spawn calls a function on a goroutine whose context ends with the gateway; false: that is closed.
 	Spawn func(func(context.Context)) bool
+	// NewID returns an id that cannot be guessed.
+	NewID func() string
 	// Secure says that browsers reach the gateway by https, whatever it sees itself.
 	Secure bool
 	// Logger receives what was refused. Required.
@@ -143,7 +145,7 @@ func (d *Desk) Add(e *Errand) *Errand {
 	if len(d.errands) >= maxErrands {
 		d.removeLocked(slices.MinFunc(slices.Collect(maps.Values(d.errands)), func(a, b *Errand) int { return a.Expires.Compare(b.Expires) }))
 	}
-	e.id, e.gone = rand.Text(), make(chan struct{})
+	e.id, e.gone = d.opts.NewID(), make(chan struct{})
 	d.errands[e.id] = e
 	d.callers[c] = append(d.callers[c], e)
 	return e

@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -21,7 +22,7 @@ import (
 )
 
 func newDesk() *pages.Desk {
-	return pages.New(pages.Options{Logger: slog.New(slog.DiscardHandler), Login: func(context.Context, session.Key) (*session.Login, error) {
+	return pages.New(pages.Options{NewID: rand.Text, Logger: slog.New(slog.DiscardHandler), Login: func(context.Context, session.Key) (*session.Login, error) {
 		return &session.Login{URL: "https://as.example/authorize?a=1&b=2", UserCode: "AB<CD"}, nil
 	}})
 }
@@ -128,7 +129,7 @@ func TestErrandsOfAll(t *testing.T) {
 
 // A page is for the user whose client caused it, whatever the key, and without users for the same key.
 func TestPageOfCaller(t *testing.T) {
-	d := pages.New(pages.Options{Logger: slog.New(slog.DiscardHandler), Authenticate: func(r *http.Request) (*access.Caller, error) {
+	d := pages.New(pages.Options{NewID: rand.Text, Logger: slog.New(slog.DiscardHandler), Authenticate: func(r *http.Request) (*access.Caller, error) {
 		return &access.Caller{User: r.Header.Get("X-User"), Credential: r.Header.Get("X-Key")}, nil
 	}})
 	for _, test := range []struct {
