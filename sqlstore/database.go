@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -21,24 +22,36 @@ type Options struct {
 	// PostgreSQL it may begin with a schema and a dot; that schema must be there.
 	// Default: "mcpbelt_".
 	Prefix string
+	// WaitForNotification waits for the next notification on a connection of the driver, as
+	// sql.Conn.Raw gives it, and returns its payload. It must return soon after ctx ends. With it, which is
+	// for PostgreSQL alone, changes are told by NOTIFY, and those who watch a store learn of
+	// them at once. One connection of the pool listens as long as any store is watched.
+	// Default: they look every 3 seconds.
+	WaitForNotification func(ctx context.Context, driverConn any) (payload string, err error)
 }
 
 // A Database keeps things in the tables of one prefix. It holds nothing open of its
-// own, and leaves the *sql.DB open. All methods, and those of what it returns, are
-// safe for concurrent use.
+// own but while a store is watched, and leaves the *sql.DB open. All methods, and those of
+// what it returns, are safe for concurrent use.
 type Database struct {
-	db      *sql.DB
-	dialect Dialect
-	prefix  string
+	db                  *sql.DB
+	dialect             Dialect
+	prefix              string
+	waitForNotification func(ctx context.Context, driverConn any) (payload string, err error)
+	poll                time.Duration // how often what is watched is looked at
+	watches             watches
 }
 
 var prefixForm = regexp.MustCompile(`^([a-z_][a-z0-9_]{0,31}\.)?[a-z_][a-z0-9_]{0,31}$`)
 
 // New returns a Database over db, which stays the caller's. It does not connect.
 func New(db *sql.DB, dialect Dialect, opts *Options) (*Database, error) {
-	d := &Database{db: db, dialect: dialect, prefix: defaultPrefix}
-	if opts != nil && opts.Prefix != "" {
-		d.prefix = opts.Prefix
+	d := &Database{db: db, dialect: dialect, prefix: defaultPrefix, poll: pollServer}
+	if dialect == SQLite {
+		d.poll = pollFile
+	}
+	if opts != nil {
+		d.prefix, d.waitForNotification = cmp.Or(opts.Prefix, d.prefix), opts.WaitForNotification
 	}
 	switch {
 	case db == nil:
@@ -78,9 +91,9 @@ func fail(ctx context.Context, op string, err error) error {
 	return &Error{Op: op, Err: err}
 }
 
-// sql returns a statement of the dialect, with {p} for the prefix.
+// sql returns a statement of the dialect, with {p} for the prefix and {now} for the time.
 func (d *Database) sql(query string) string {
-	return d.dialect.bind(strings.ReplaceAll(query, "{p}", d.prefix))
+	return d.dialect.bind(strings.NewReplacer("{p}", d.prefix, "{now}", d.dialect.now()).Replace(query))
 }
 
 // exec runs a statement and returns how many rows it changed. While SQLite is locked

@@ -10,7 +10,7 @@ type Dialect int
 
 // The dialects.
 const (
-	SQLite     Dialect = iota + 1 // 3.24 and later
+	SQLite     Dialect = iota + 1 // 3.35 and later
 	PostgreSQL                    // 10 and later
 )
 
@@ -23,6 +23,14 @@ func (d Dialect) String() string {
 		return "PostgreSQL"
 	}
 	return "dialect " + strconv.Itoa(int(d))
+}
+
+// now returns the time by the clock of the database, in milliseconds since 1970.
+func (d Dialect) now() string {
+	if d == PostgreSQL {
+		return "CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000 AS BIGINT)"
+	}
+	return "CAST((JULIANDAY('now') - 2440587.5) * 86400000 AS INTEGER)"
 }
 
 // bind returns a statement with the placeholders of the dialect. The statements of

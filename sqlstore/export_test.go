@@ -1,6 +1,9 @@
 package sqlstore
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // MigrateTo makes the tables of an earlier version, as releases of that time did.
 func MigrateTo(ctx context.Context, d *Database, version int) error {
@@ -11,3 +14,6 @@ func MigrateTo(ctx context.Context, d *Database, version int) error {
 	}
 	return d.migrate(ctx, version)
 }
+
+// NeverPoll has d learn of changes by notifications alone.
+func NeverPoll(d *Database) { d.poll = time.Hour }

@@ -29,6 +29,7 @@ type place struct {
 	// fresh returns a connection pool for tables that nobody else uses, and their
 	// prefix. Again returns another pool for the same, as another process has it.
 	fresh func(t testing.TB) (db *sql.DB, prefix string, again func(t testing.TB) *sql.DB)
+	wait  func(ctx context.Context, driverConn any) (string, error) // nil: there are no notifications
 }
 
 // openSQLite opens a database in a file.
@@ -46,7 +47,7 @@ func sqlitePlace() place {
 	return place{"SQLite", sqlstore.SQLite, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
 		path := filepath.Join(t.TempDir(), "agent.db")
 		return openSQLite(t, path), "", func(t testing.TB) *sql.DB { return openSQLite(t, path) }
-	}}
+	}, nil}
 }
 
 // everywhere runs a test in every place there is.
@@ -63,10 +64,7 @@ type twin struct{ one, two *sqlstore.Database }
 func (p place) open(t testing.TB) twin {
 	t.Helper()
 	db, prefix, again := p.fresh(t)
-	var o *sqlstore.Options
-	if prefix != "" {
-		o = &sqlstore.Options{Prefix: prefix}
-	}
+	o := &sqlstore.Options{Prefix: prefix, WaitForNotification: p.wait}
 	one, two := mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o)
 	if err := one.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"hash/fnv"
 	"strings"
 )
 
@@ -22,8 +21,10 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the tables have version %d, and this program knows no later one than %d: use a newer release of it", e.Found, e.Known)
 }
 
-// A migration leads from one version to the next.
+// A migration leads from one version to the next. The release before goes on working with the
+// tables of one that is additive: it may start, and run, while others have the next release already.
 type migration struct {
+	additive   bool
 	statements []string
 	move       func(ctx context.Context, d *Database, tx *sql.Tx) error // nil: nothing to do; called behind the statements
 	drop       []string                                                 // tables that go then
@@ -99,13 +100,22 @@ func migrations() []migration {
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT 'sessions', name, data, revision FROM {p}sessions`,
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT name, 'consents', data, revision FROM {p}documents WHERE kind = 'consent'`,
 		`INSERT INTO {p}records (namespace, name, data, revision) SELECT name, 'ledger', data, revision FROM {p}documents WHERE kind = 'ledger'`,
-	}, move: moveServers, drop: []string{"sessions", "documents", "servers", "statuses"}}}
+	}, move: moveServers, drop: []string{"sessions", "documents", "servers", "statuses"}}, {additive: true, statements: []string{
+		`CREATE TABLE {p}leases (
+			namespace {name} NOT NULL,
+			name {name} NOT NULL,
+			number BIGINT NOT NULL,
+			until_ms BIGINT NOT NULL,
+			PRIMARY KEY (namespace, name)
+		)`,
+	}}}
 }
 
 // Migrate makes the tables, or brings those of an older release up to date, in one
 // transaction: all or nothing. Any number of processes may call it at once; each
-// returns when the tables are ready. Tables of a newer release are left alone and a
-// [*VersionError] is returned. Call it before anything else, when the program starts.
+// returns when the tables are ready. Tables of a newer release are left alone; a
+// [*VersionError] is returned if this release cannot work with them. Call it before anything else, when the
+// program starts.
 func (d *Database) Migrate(ctx context.Context) error {
 	const op = "make the tables"
 	if d.dialect == SQLite {
@@ -120,6 +130,9 @@ func (d *Database) Migrate(ctx context.Context) error {
 	return fail(ctx, op, d.retry(ctx, func() error { return d.migrate(ctx, len(migrations())) }))
 }
 
+// versionTable makes the table of versions. The row 1 has the oldest one whose release can
+// work with the tables, and is the only one that releases before version 4 know; the row 2
+// has that of the tables, if it is another.
 func versionTable() []string {
 	return []string{
 		`CREATE TABLE IF NOT EXISTS {p}version (id INTEGER NOT NULL PRIMARY KEY, version INTEGER NOT NULL)`,
@@ -137,20 +150,29 @@ func (d *Database) migrate(ctx context.Context, to int) error {
 	if err := d.lockVersion(ctx, tx); err != nil {
 		return err
 	}
-	var version int
-	if err := tx.QueryRowContext(ctx, d.sql(`SELECT version FROM {p}version WHERE id = 1`)).Scan(&version); err != nil {
+	var oldest, version int
+	query := d.sql(`SELECT MIN(CASE id WHEN 1 THEN version END), MAX(version) FROM {p}version`)
+	if err := tx.QueryRowContext(ctx, query).Scan(&oldest, &version); err != nil {
 		return err
 	}
-	if version > to {
+	switch {
+	case oldest > to:
 		return &VersionError{Found: version, Known: to}
+	case version > to:
+		return nil
 	}
-	for _, m := range migrations()[version:to] {
+	for i, m := range migrations()[version:to] {
 		if err := d.apply(ctx, tx, m); err != nil {
 			return err
 		}
+		if !m.additive {
+			oldest = version + i + 1
+		}
 	}
-	if _, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = ? WHERE id = 1`), to); err != nil {
-		return err
+	for id, at := range []int{oldest, to} {
+		if _, err := tx.ExecContext(ctx, d.sql(`INSERT INTO {p}version (id, version) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET version = EXCLUDED.version`), id+1, at); err != nil {
+			return err
+		}
 	}
 	return tx.Commit()
 }
@@ -183,9 +205,7 @@ func (d *Database) lockVersion(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, d.sql(`UPDATE {p}version SET version = version WHERE id = 1`))
 		return err
 	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte("mcpbelt sqlstore " + d.prefix))
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(h.Sum64())); err != nil {
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, d.hash()); err != nil {
 		return err
 	}
 	for _, query := range versionTable() {

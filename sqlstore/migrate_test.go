@@ -112,7 +112,7 @@ func TestPrefixes(t *testing.T) {
 
 func dropTables(t *testing.T, db *sql.DB, prefixes ...string) {
 	for _, prefix := range prefixes {
-		for _, table := range []string{"version", "records", "activity"} {
+		for _, table := range []string{"version", "records", "leases", "activity"} {
 			if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
 				t.Error(err)
 			}

@@ -12,12 +12,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-// pageOfNames is how many names are read at a time.
-const pageOfNames = 500
+const (
+	// pageOfNames is how many names are read at a time.
+	pageOfNames = 500
+	// behindNames comes behind all that a name may go on with, and beforeNames before it.
+	behindNames = "~"
+	beforeNames = "-"
+)
 
 // Store returns the store of the records of a namespace: any text of at most 1 KB, in
-// UTF-8 and without NUL, which is an error in PostgreSQL. It is no [storage.Locker]. Each
-// call returns another store over the same records; closing it leaves the database open.
+// UTF-8 and without NUL, which is an error in PostgreSQL. It is a [storage.Watcher] and a
+// [storage.Leaser], and no [storage.Locker]. Each call returns another store over the same
+// records; closing it leaves the database open.
 //
 // Give sessions a namespace of their own: seal.NewStore takes all records of its store for
 // sessions.
@@ -29,7 +35,10 @@ type store struct {
 	closed    atomic.Bool
 }
 
-var _ storage.Store = (*store)(nil)
+var (
+	_ storage.Watcher = (*store)(nil)
+	_ storage.Leaser  = (*store)(nil)
+)
 
 // begin checks what all calls have in common.
 func (s *store) begin(ctx context.Context, op, name string) error {
@@ -91,6 +100,7 @@ func (s *store) Save(ctx context.Context, name string, data []byte, old storage.
 	case n == 0:
 		return "", &Error{Op: op, Err: fmt.Errorf("%w: %q", storage.ErrConflict, name)}
 	}
+	s.db.tell(ctx, s.namespace)
 	return revision, nil
 }
 
@@ -105,6 +115,7 @@ func (s *store) Delete(ctx context.Context, name string, old storage.Revision) e
 		return fail(ctx, op, err)
 	}
 	if n > 0 {
+		s.db.tell(ctx, s.namespace)
 		return nil
 	}
 	var there int
@@ -122,15 +133,14 @@ func (s *store) Delete(ctx context.Context, name string, old storage.Revision) e
 func (s *store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		const op = "list the records"
-		last := ""
-		for {
+		for from := prefix; ; {
 			if err := s.begin(ctx, op, "any"); err != nil {
 				yield("", err)
 				return
 			}
 			var page []string
-			err := s.db.rows(ctx, `SELECT name FROM {p}records WHERE namespace = ? AND name > ? AND SUBSTR(name, 1, CAST(? AS INTEGER)) = ? ORDER BY name LIMIT ?`,
-				[]any{s.namespace, last, len(prefix), prefix, pageOfNames}, func(rows *sql.Rows) error {
+			err := s.db.rows(ctx, `SELECT name FROM {p}records WHERE namespace = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?`,
+				[]any{s.namespace, from, prefix + behindNames, pageOfNames}, func(rows *sql.Rows) error {
 					var name string
 					err := rows.Scan(&name)
 					page = append(page, name)
@@ -152,7 +162,7 @@ func (s *store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 			if len(page) < pageOfNames {
 				return
 			}
-			last = page[len(page)-1]
+			from = page[len(page)-1] + beforeNames // the next one
 		}
 	}
 }
@@ -160,5 +170,6 @@ func (s *store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 // Close implements storage.Store. The database stays open.
 func (s *store) Close() error {
 	s.closed.Store(true)
+	s.db.watches.ring(s.namespace) // those of this store end
 	return nil
 }
