@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 type place struct {
 	name    string
 	dialect sqlstore.Dialect
+	dsn     string // empty: each fresh one has its own
 	// fresh returns a connection pool for tables that nobody else uses, and their
 	// prefix. Again returns another pool for the same, as another process has it.
 	fresh func(t testing.TB) (db *sql.DB, prefix string, again func(t testing.TB) *sql.DB)
@@ -44,7 +45,7 @@ func openSQLite(t testing.TB, path string) *sql.DB {
 }
 
 func sqlitePlace() place {
-	return place{"SQLite", sqlstore.SQLite, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
+	return place{"SQLite", sqlstore.SQLite, "", func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
 		path := filepath.Join(t.TempDir(), "agent.db")
 		return openSQLite(t, path), "", func(t testing.TB) *sql.DB { return openSQLite(t, path) }
 	}, nil}

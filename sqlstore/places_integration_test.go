@@ -34,7 +34,7 @@ func places(t *testing.T) []place {
 // postgresPlace returns the server at a URL.
 func postgresPlace(dsn string) place {
 	var tables atomic.Int64
-	return place{"PostgreSQL", sqlstore.PostgreSQL, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
+	return place{"PostgreSQL", sqlstore.PostgreSQL, dsn, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
 		db := openPostgres(t, dsn)
 		prefix := fmt.Sprintf("t%x_%d_", time.Now().UnixNano(), tables.Add(1))
 		t.Cleanup(func() {

@@ -19,16 +19,27 @@ import (
 
 // A storeOf is a store that knows its twin.
 type storeOf struct {
-	storage.Store
+	fullStore
 	twin twin
+}
+
+// A fullStore is all that a store of this package is.
+type fullStore interface {
+	storage.Store
+	storage.Watcher
+	storage.Leaser
+}
+
+// storeIn returns the store of a namespace.
+func storeIn(namespace string, w twin) storeOf {
+	return storeOf{w.one.Store(namespace).(fullStore), w}
 }
 
 // Every promise of a store, between two connections to one database.
 func TestStore(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		storagetest.Run(t, func(t testing.TB) storage.Store {
-			w := p.open(t)
-			return storeOf{w.one.Store("sessions"), w}
+			return storeIn("sessions", p.open(t))
 		}, &storagetest.Options{Reopen: func(_ testing.TB, s storage.Store) storage.Store {
 			return s.(storeOf).twin.two.Store("sessions")
 		}})

@@ -1,0 +1,66 @@
+//go:build integration
+
+package sqlstore_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+// BenchmarkLoadOfMillion loads sessions from a table of a million, of 1 KB each, in no order:
+//
+//	go test -tags integration -run '^$' -bench LoadOfMillion -benchtime 20000x ./
+func BenchmarkLoadOfMillion(b *testing.B) {
+	const sessions = 1_000_000
+	p := postgresPlace(startPostgres(b).dsn)
+	db, prefix, _ := p.fresh(b)
+	d := mustNew(b, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+	if err := d.Migrate(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for _, query := range []string{
+		fmt.Sprintf(`INSERT INTO %srecords SELECT 'sessions', 's-' || md5(i::text), decode(repeat(md5(i::text), 32), 'hex') || decode(repeat(md5(i::text), 32), 'hex'), md5(i::text)
+			FROM generate_series(0, %d) i`, prefix, sessions-1),
+		"VACUUM ANALYZE " + prefix + "records",
+	} {
+		if _, err := db.ExecContext(b.Context(), query); err != nil {
+			b.Fatal(err)
+		}
+	}
+	s := d.Store("sessions")
+	var took []time.Duration
+	rows, err := db.QueryContext(b.Context(), `SELECT 's-' || md5((random() * 999999)::int::text) FROM generate_series(1, 20000)`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	names := scanNames(b, rows)
+	for i := 0; b.Loop(); i++ {
+		began := time.Now()
+		if _, err := s.Load(b.Context(), names[i%len(names)], ""); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	for _, percent := range []int{50, 99} {
+		b.ReportMetric(float64(took[len(took)*percent/100].Microseconds()), fmt.Sprintf("p%d-µs", percent))
+	}
+}
+
+func scanNames(b *testing.B, rows *sql.Rows) (names []string) {
+	b.Helper()
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			b.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}

@@ -1,0 +1,120 @@
+//go:build integration
+
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A told is what a watch of a store has yielded.
+type told struct {
+	names chan string
+	stop  func() // ends the watch, and waits for it
+}
+
+func watch(t testing.TB, s storage.Store, prefix string) *told {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &told{names: make(chan string, 1000)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for name, err := range s.(storage.Watcher).Watch(ctx, prefix) {
+			if err == nil {
+				w.names <- name
+			}
+		}
+	}()
+	w.stop = func() { cancel(); <-done }
+	t.Cleanup(w.stop)
+	w.await(t, "")
+	return w
+}
+
+func (w *told) await(t testing.TB, name string) {
+	t.Helper()
+	timer := time.NewTimer(time.Minute)
+	defer timer.Stop()
+	for {
+		select {
+		case got := <-w.names:
+			if got == name {
+				return
+			}
+		case <-timer.C:
+			t.Fatalf("got no word of %q", name)
+		}
+	}
+}
+
+// listening waits until that many connections listen to notifications.
+func listening(t testing.TB, db *sql.DB, want int) {
+	t.Helper()
+	const query = `SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN mcpbelt_%' AND pid <> pg_backend_pid()`
+	got := -1
+	for giveUp := time.Now().Add(time.Minute); got != want && time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) {
+		if err := db.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got != want {
+		t.Fatalf("got %d connections that listen, want %d", got, want)
+	}
+}
+
+// Changes of another process are told by notifications alone: at once, through one
+// connection for all watches, also those that come while a notification is not due, and
+// those made while the connection was lost.
+func TestNotifications(t *testing.T) {
+	p := postgresPlace(startPostgres(t).dsn)
+	w := p.open(t)
+	sqlstore.NeverPoll(w.one)
+	db, _, _ := p.fresh(t)
+	ctx := t.Context()
+	var all []*told
+	for i := range 8 {
+		all = append(all, watch(t, w.one.Store(fmt.Sprint("space ", i%4)), "a"))
+	}
+	listening(t, db, 1)
+	there := w.two.Store("space 1")
+	at := map[string]storage.Revision{}
+	save := func(name string) {
+		t.Helper()
+		var err error
+		if at[name], err = there.Save(ctx, name, nil, at[name]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var took []time.Duration
+	for range 20 {
+		began := time.Now()
+		save("a")
+		all[1].await(t, "a")
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	t.Logf("told after %v (median), %v (longest)", took[len(took)/2], took[len(took)-1])
+	for range 3 {
+		save("a.first")
+		save("a.second") // too early for a notification of its own
+		all[5].await(t, "a.second")
+	}
+	if _, err := db.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN mcpbelt_%' AND pid <> pg_backend_pid()`); err != nil {
+		t.Fatal(err)
+	}
+	save("a.lost")
+	all[1].await(t, "a.lost")
+	listening(t, db, 1)
+	for _, w := range all {
+		w.stop()
+	}
+	listening(t, db, 0)
+}

@@ -1,0 +1,232 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A recorder is a driver.Connector that notes the statements that a driver is given.
+type recorder struct {
+	driver driver.Driver
+	dsn    string
+
+	mu   sync.Mutex
+	seen map[string][]any // the first arguments of each
+}
+
+func (r *recorder) Driver() driver.Driver { return r.driver }
+
+func (r *recorder) Connect(context.Context) (driver.Conn, error) {
+	c, err := r.driver.Open(r.dsn)
+	return recordedConn{c, r}, err
+}
+
+func (r *recorder) note(query string, args []driver.NamedValue) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen[query] == nil {
+		r.seen[query] = []any{}
+		for _, a := range args {
+			r.seen[query] = append(r.seen[query], a.Value)
+		}
+	}
+}
+
+type recordedConn struct {
+	driver.Conn
+	r *recorder
+}
+
+func (c recordedConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, o)
+}
+
+func (c recordedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	c.r.note(query, args)
+	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+func (c recordedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	c.r.note(query, args)
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+// useAll calls everything that a Database offers.
+func useAll(t *testing.T, d *sqlstore.Database) {
+	t.Helper()
+	ctx := t.Context()
+	s := d.Store("n")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, err := s.Save(ctx, "a", nil, "")
+	must(err)
+	at, err = s.Save(ctx, "a", nil, at)
+	must(err)
+	_, err = s.Load(ctx, "a", at)
+	must(err)
+	for _, err := range s.Names(ctx, "a") {
+		must(err)
+	}
+	for _, err := range s.(storage.Watcher).Watch(ctx, "a") {
+		must(err)
+		break
+	}
+	must(s.Delete(ctx, "a", at))
+	_ = s.Delete(ctx, "a", at) // is gone
+	number, err := s.(storage.Leaser).TakeLease(ctx, "a", time.Minute)
+	must(err)
+	must(s.(storage.Leaser).RenewLease(ctx, "a", number, time.Minute))
+	a := d.Activity(nil)
+	must(a.Write(ctx, someEvents(3)))
+	now := time.Now()
+	for _, f := range []*activity.Filter{
+		nil, {Since: now}, {Until: now}, {ID: "x"}, {Parent: "x"}, {User: "x"}, {Server: "x"}, {Tool: "x"},
+		{Kinds: []activity.Kind{activity.KindCall}}, {Outcomes: []activity.Outcome{activity.OK}},
+	} {
+		for _, err := range a.Events(ctx, f) {
+			must(err)
+		}
+	}
+	_, err = a.Prune(ctx, time.Hour, 1)
+	must(err)
+}
+
+// Every statement but those about the version finds its rows by an index.
+func TestIndexes(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		r := &recorder{driver: db.Driver(), dsn: p.dsn, seen: map[string][]any{}}
+		if p.dialect == sqlstore.SQLite {
+			path := filepath.Join(t.TempDir(), "agent.db")
+			db, r.dsn = openSQLite(t, path), "file:"+filepath.ToSlash(path)
+		}
+		o := &sqlstore.Options{Prefix: prefix}
+		if err := mustNew(t, db, p.dialect, o).Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		recorded := sql.OpenDB(r)
+		t.Cleanup(func() { _ = recorded.Close() })
+		useAll(t, mustNew(t, recorded, p.dialect, o))
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		explain := "EXPLAIN QUERY PLAN "
+		if p.dialect == sqlstore.PostgreSQL {
+			explain = "EXPLAIN "
+			if _, err := conn.ExecContext(t.Context(), "SET enable_seqscan = off"); err != nil { // the tables are small
+				t.Fatal(err)
+			}
+		}
+		if len(r.seen) < 20 {
+			t.Errorf("got %d statements, want all", len(r.seen))
+		}
+		for _, query := range slices.Sorted(maps.Keys(r.seen)) {
+			if plan := planOf(t, conn, explain+query, r.seen[query]); !isIndexed(plan, query) {
+				t.Errorf("%s\nhas no index:\n%s", query, plan)
+			}
+		}
+	})
+}
+
+// isIndexed reports whether a plan reads no large table from one end to the other. SQLite
+// calls it a scan, too, if it reads the newest events first and stops.
+func isIndexed(plan, query string) bool {
+	newest := strings.Contains(query, "ORDER BY seq") && strings.Contains(query, "LIMIT")
+	for line := range strings.Lines(plan) {
+		isScan := strings.HasPrefix(line, "SCAN ") && !strings.Contains(line, "INDEX") && !strings.Contains(line, "VALUES")
+		if strings.Contains(line, "Seq Scan") || isScan && !newest {
+			return false
+		}
+	}
+	return true
+}
+
+func planOf(t *testing.T, conn *sql.Conn, query string, args []any) string {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, _ := rows.Columns()
+	var plan strings.Builder
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&plan, *values[len(values)-1].(*any))
+	}
+	return plan.String()
+}
+
+// The release before goes on with the tables of this one: all its statements work, and it
+// may start.
+func TestReleaseBefore(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		if prefix == "" {
+			prefix = "mcpbelt_"
+		}
+		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const v3 = 3
+		var known int
+		if err := db.QueryRow("SELECT version FROM " + prefix + "version WHERE id = 1").Scan(&known); err != nil || known > v3 {
+			t.Fatalf("got the version %d for older releases, %v, want at most %d", known, err, v3)
+		}
+		if err := sqlstore.MigrateTo(t.Context(), d, v3); err != nil {
+			t.Errorf("an older release does not start: %v", err)
+		}
+		columns := "at_ns, event_id, parent, kind, user_name, server, tool, outcome, error, duration_ns, argument_bytes, result_bytes, argument_hash, arguments, detail"
+		for _, query := range []string{ // of version 3
+			`UPDATE {p}version SET version = 3 WHERE id = 1`, // at its start
+			`INSERT INTO {p}records (namespace, name, data, revision) VALUES ('n', 'a', 'x', 'r1') ON CONFLICT DO NOTHING`,
+			`UPDATE {p}records SET data = 'y', revision = 'r2' WHERE namespace = 'n' AND name = 'a' AND revision = 'r1'`,
+			`SELECT CASE WHEN revision = 'r1' THEN NULL ELSE data END, revision FROM {p}records WHERE namespace = 'n' AND name = 'a'`,
+			`SELECT COUNT(*) FROM {p}records WHERE namespace = 'n' AND name = 'a'`,
+			`SELECT name FROM {p}records WHERE namespace = 'n' AND name > '' AND SUBSTR(name, 1, CAST('1' AS INTEGER)) = 'a' ORDER BY name LIMIT 500`,
+			`INSERT INTO {p}activity (` + columns + `) VALUES (1, 'i', '', 'call', '', '', '', 'ok', '', 0, 0, 0, '', '', '')`,
+			`SELECT seq, ` + columns + ` FROM {p}activity WHERE at_ns >= 0 ORDER BY seq DESC LIMIT 200`,
+			`DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE at_ns < 0 ORDER BY seq LIMIT 1000)`,
+			`DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE seq <= (SELECT seq FROM {p}activity ORDER BY seq DESC LIMIT 1 OFFSET 5) ORDER BY seq LIMIT 1000)`,
+		} {
+			rows, err := db.Query(strings.ReplaceAll(query, "{p}", prefix))
+			if err != nil {
+				t.Errorf("%s: %v", query, err)
+				continue
+			}
+			_ = rows.Close()
+		}
+		if r, err := d.Store("n").Load(t.Context(), "a", ""); err != nil || string(r.Data) != "y" || r.Revision != "r2" {
+			t.Errorf("got %q, %q, %v, want what the older release has saved", r.Data, r.Revision, err)
+		}
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Errorf("this release does not start beside it: %v", err)
+		}
+	})
+}
