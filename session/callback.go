@@ -8,7 +8,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 	"github.com/mcpbelt/mcpbelt/internal/secret"
-	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -197,7 +196,7 @@ func (m *Manager) complete(ctx context.Context, callback string, check func(Key)
 
 // complete takes the login in the state at out of the store, exchanges the code of
 // a callback and concludes the login.
-func (e *entry) complete(flow *auth.Flow, p *pending, at seal.Version, callback string) (err error) {
+func (e *entry) complete(flow *auth.Flow, p *pending, at storage.Revision, callback string) (err error) {
 	defer e.manager.caught(e.key, &err)
 	ctx, stop := e.manager.lasting(e.key)
 	defer stop()
@@ -226,18 +225,19 @@ func (m *Manager) putPending(ctx context.Context, p *pending) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.store.Save(ctx, loginName(p.Login), data, seal.Version{})
+	_, err = m.store.Save(ctx, loginName(p.Login), data, "")
 	return err
 }
 
-func (m *Manager) loadPending(ctx context.Context, name string) (*pending, seal.Version, error) {
-	data, at, err := m.store.Load(ctx, name)
+func (m *Manager) loadPending(ctx context.Context, name string) (*pending, storage.Revision, error) {
+	kept, err := m.store.Load(ctx, name, "")
+	at := kept.Revision
 	if errors.Is(err, storage.ErrNotFound) {
 		return nil, at, &auth.StateError{Problem: "its state is not known; it was completed before, or has expired"}
 	}
 	var p *pending
 	if err == nil {
-		p, err = decodePending(data)
+		p, err = decodePending(kept.Data)
 	}
 	if err != nil {
 		return nil, at, &StoreError{Op: "load", Err: err}

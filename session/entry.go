@@ -22,7 +22,7 @@ type entry struct {
 
 	mu       sync.Mutex // guards the following; held for no time
 	known    *record    // the newest known; nil if none was read yet
-	at       seal.Version
+	at       storage.Revision
 	read     time.Time     // when it was last read
 	retired  bool          // another entry takes this one's place
 	turns    int           // counts the changes of known
@@ -124,7 +124,7 @@ func (e *entry) current(ctx context.Context) (*record, error) {
 }
 
 // load reads the session from the store.
-func (e *entry) load(ctx context.Context) (*record, seal.Version, error) {
+func (e *entry) load(ctx context.Context) (*record, storage.Revision, error) {
 	e.mu.Lock()
 	turns := e.turns
 	e.mu.Unlock()
@@ -144,12 +144,13 @@ func (e *entry) load(ctx context.Context) (*record, seal.Version, error) {
 }
 
 // load reads the session of a key. There is always one, though it may be empty.
-func (m *Manager) load(ctx context.Context, key Key, name string) (*record, seal.Version, error) {
-	data, at, err := m.store.Load(ctx, name)
+func (m *Manager) load(ctx context.Context, key Key, name string) (*record, storage.Revision, error) {
+	kept, err := m.store.Load(ctx, name, "")
+	at := kept.Revision
 	var corrupt *seal.CorruptError
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return newRecord(key), seal.Version{}, nil
+		return newRecord(key), "", nil
 	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
 		m.opts.Logger.Error("session: lost", "user", key.User, "server", key.Server, "error", err)
 		r := newRecord(key)
@@ -158,7 +159,7 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, seal
 	case err != nil:
 		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
 	}
-	r, err := decodeRecord(data, key)
+	r, err := decodeRecord(kept.Data, key)
 	if err != nil {
 		return nil, at, &StoreError{Key: key, Op: "load", Err: err}
 	}
@@ -166,7 +167,7 @@ func (m *Manager) load(ctx context.Context, key Key, name string) (*record, seal
 }
 
 // save replaces the session and makes it known.
-func (e *entry) save(ctx context.Context, r *record, old seal.Version) (seal.Version, error) {
+func (e *entry) save(ctx context.Context, r *record, old storage.Revision) (storage.Revision, error) {
 	data, err := r.encode()
 	if err != nil {
 		return old, &StoreError{Key: e.key, Op: "save", Err: err}
@@ -191,7 +192,7 @@ func (e *entry) tell(login bool) {
 
 // adoptLocked takes over a state of the record. It reports whether there is a login that
 // there was not before.
-func (e *entry) adoptLocked(r *record, at seal.Version) (login bool) {
+func (e *entry) adoptLocked(r *record, at storage.Revision) (login bool) {
 	if e.known != nil && at == e.at {
 		return false
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/internal/backoff"
-	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -55,7 +54,7 @@ type job struct {
 	flow   *auth.Flow
 	config *auth.Config
 	record *record // as it is in the store
-	at     seal.Version
+	at     storage.Revision
 	reason string // why a login is needed although the present one has not ended
 
 	// The following are set before done is closed.
@@ -161,10 +160,10 @@ func (j *job) attempt(ctx context.Context, really bool) error {
 
 // awaitLease waits while another manager sends the refresh token. Whether it still
 // does cannot be told by the clock alone, which may be another machine's.
-func (e *entry) awaitLease(ctx context.Context, r *record, at seal.Version) (*record, seal.Version, error) {
+func (e *entry) awaitLease(ctx context.Context, r *record, at storage.Revision) (*record, storage.Revision, error) {
 	tick := time.NewTicker(leasePoll)
 	defer tick.Stop()
-	var seen seal.Version
+	var seen storage.Revision
 	var since time.Time
 	for {
 		j := r.Journal

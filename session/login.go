@@ -276,8 +276,8 @@ func (m *Manager) drop(ctx context.Context, name string) {
 	if name == "" {
 		return
 	}
-	if _, at, err := m.store.Load(ctx, name); err == nil {
-		_ = m.store.Delete(ctx, name, at)
+	if kept, err := m.store.Load(ctx, name, ""); err == nil {
+		_ = m.store.Delete(ctx, name, kept.Revision)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -62,7 +61,7 @@ func (m *Manager) Forget(ctx context.Context, key Key) error {
 		e.takeUnsaved()
 		for {
 			r, at, err := m.load(ctx, key, e.name)
-			if at == (seal.Version{}) {
+			if at == "" {
 				return err
 			}
 			if err == nil && r.Login != nil {

@@ -28,19 +28,20 @@ func registrationName(c *auth.Config, issuer, redirect string) string {
 }
 
 // loadRegistration reads a registration. There is always one, though it may be empty.
-func (m *Manager) loadRegistration(ctx context.Context, name string) (*registration, seal.Version, error) {
+func (m *Manager) loadRegistration(ctx context.Context, name string) (*registration, storage.Revision, error) {
 	r := &registration{}
-	data, at, err := m.store.Load(ctx, name)
+	kept, err := m.store.Load(ctx, name, "")
+	at := kept.Revision
 	var corrupt *seal.CorruptError
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		return r, seal.Version{}, nil
+		return r, "", nil
 	case errors.As(err, &corrupt) && !errors.Is(err, seal.ErrFormat), errors.Is(err, storage.ErrDamaged):
 		return r, at, nil // the next one replaces it
 	case err != nil:
 		return nil, at, err
 	}
-	if err := json.Unmarshal(data, r); err != nil {
+	if err := json.Unmarshal(kept.Data, r); err != nil {
 		return nil, at, fmt.Errorf("not a registration: %w", err)
 	}
 	if r.Version < 1 || r.Version > recordFormat {
@@ -50,7 +51,7 @@ func (m *Manager) loadRegistration(ctx context.Context, name string) (*registrat
 }
 
 // saveRegistration replaces a registration.
-func (m *Manager) saveRegistration(ctx context.Context, name string, c *auth.Client, old seal.Version) error {
+func (m *Manager) saveRegistration(ctx context.Context, name string, c *auth.Client, old storage.Revision) error {
 	data, err := secret.Encode(&registration{Version: recordFormat, Client: c})
 	if err == nil {
 		_, err = m.store.Save(ctx, name, data, old)
@@ -78,7 +79,7 @@ func (j *job) register(ctx context.Context, a *auth.Authority, redirect string) 
 			return nil, &StoreError{Key: j.key, Op: "load", Err: err}
 		}
 		known, own := r.Client, j.record.Client
-		if at == (seal.Version{}) {
+		if at == "" {
 			known = own // older versions kept it in each session
 		}
 		if known != nil && own != nil && known.ID == own.ID && j.request.asked && j.record.Unanswered {

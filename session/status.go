@@ -183,14 +183,14 @@ func (m *Manager) Keys(ctx context.Context) iter.Seq2[Key, error] {
 				yield(Key{}, &StoreError{Op: "load", Err: err})
 				return
 			}
-			data, _, err := m.store.Load(ctx, name)
+			kept, err := m.store.Load(ctx, name, "")
 			if errors.Is(err, storage.ErrNotFound) {
 				continue // it was removed meanwhile
 			}
 			var key Key
 			if err == nil {
 				var r *record
-				if r, err = decodeRecord(data, Key{}); err == nil {
+				if r, err = decodeRecord(kept.Data, Key{}); err == nil {
 					key = r.key()
 				}
 			}

@@ -5,8 +5,11 @@ package document
 import (
 	"context"
 	"errors"
+	"iter"
 	"sync"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -16,6 +19,34 @@ import (
 type Keeper interface {
 	Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error)
 	Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error)
+}
+
+const (
+	// pollStore and pollFile are how often what is watched may have changed, where
+	// the keeper cannot tell.
+	pollStore = 3 * time.Second
+	pollFile  = time.Second
+)
+
+// Watch yields the names of the records that have changed, as storage.Watcher says. If the
+// keeper is none, all may have changed every 3 seconds, and a file each second.
+func Watch(ctx context.Context, k Keeper, prefix string) iter.Seq2[string, error] {
+	if w, ok := k.(storage.Watcher); ok {
+		return w.Watch(ctx, prefix)
+	}
+	every := pollStore
+	if _, ok := k.(*File); ok {
+		every = pollFile
+	}
+	return func(yield func(string, error) bool) {
+		err := ctx.Err()
+		for err == nil && yield("", nil) {
+			err = feed.Sleep(ctx, every)
+		}
+		if err != nil {
+			yield("", err)
+		}
+	}
 }
 
 // maxTries bounds how often another process may have been faster. That many conflicts
@@ -75,6 +106,38 @@ func (v *Value[T]) load(ctx context.Context) (T, storage.Revision, error) {
 	}
 	v.become(value, r.Revision)
 	return value, r.Revision, nil
+}
+
+// Watch yields what is kept now, and what is after each change, until ctx ends or the store is
+// closed. An error of the keeper is yielded once, and it goes on.
+func (v *Value[T]) Watch(ctx context.Context) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if v.keeper == nil {
+			yield(*new(T), errNoKeeper)
+			return
+		}
+		var last *storage.Revision // of what was yielded; nil: none was, or an error
+		failed := false
+		for _, err := range Watch(ctx, v.keeper, v.name) {
+			if err != nil {
+				return
+			}
+			value, at, err := v.load(ctx)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err != nil && failed, err == nil && last != nil && at == *last:
+				continue
+			}
+			last, failed = &at, err != nil
+			if failed {
+				last = nil
+			}
+			if !yield(value, err) {
+				return
+			}
+		}
+	}
 }
 
 func (v *Value[T]) become(value T, at storage.Revision) {

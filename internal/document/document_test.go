@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -143,4 +147,56 @@ func TestUnsound(t *testing.T) {
 	if r, err := store.Load(t.Context(), "a", ""); err != nil || string(r.Data) != "?" {
 		t.Errorf("got %q, %v, want what was kept", r.Data, err)
 	}
+}
+
+// A Watch yields each state that it sees, and an error once, whether or not the keeper tells of
+// changes.
+func TestWatch(t *testing.T) {
+	for name, hide := range map[string]func(*storage.Memory) Keeper{
+		"told":   func(m *storage.Memory) Keeper { return m },
+		"polled": func(m *storage.Memory) Keeper { return struct{ storage.Store }{m} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				memory := storage.NewMemory()
+				v, other := newValue(hide(memory)), newValue(memory)
+				var got []string
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for value, err := range v.Watch(ctx) {
+						got = append(got, fmt.Sprintf("%s, %v", value, err))
+					}
+				}()
+				for _, text := range []string{"", "a", "?", "?", "b"} {
+					if text != "" {
+						if _, err := save(ctx, memory, text); err != nil {
+							t.Fatal(err)
+						}
+					}
+					time.Sleep(10 * time.Second) // of the bubble
+				}
+				if err := other.Change(ctx, set("c")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				cancel()
+				<-done
+				want := []string{", <nil>", "a, <nil>", ", it is not sound", "b, <nil>", "c, <nil>"}
+				if !slices.Equal(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// save replaces the document of a store, whatever it was.
+func save(ctx context.Context, s storage.Store, text string) (storage.Revision, error) {
+	r, err := s.Load(ctx, "a", "")
+	if err != nil && !errors.Is(err, storage.ErrNotFound) {
+		return "", err
+	}
+	return s.Save(ctx, "a", []byte(text), r.Revision)
 }

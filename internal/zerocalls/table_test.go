@@ -543,7 +543,6 @@ var types = []any{
 	(*seal.KeySource)(nil),
 	(*seal.Keys)(nil),
 	(*seal.Store)(nil),
-	(*seal.Version)(nil),
 	(*session.CallbackOptions)(nil),
 	(*session.CompleteOptions)(nil),
 	(*session.Handler)(nil),

@@ -173,7 +173,7 @@ func TestKeyFileRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	d := storage.NewMemory()
 	s := openStore(t, d, KeyFile(path))
-	mustSave(t, s, "a", "1", Version{})
+	mustSave(t, s, "a", "1", "")
 	old, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestKeyFileRotation(t *testing.T) {
 func TestKeyPassphrase(t *testing.T) {
 	d := storage.NewMemory()
 	first := openStore(t, d, KeyPassphrase("correct horse"))
-	mustSave(t, first, "a", "1", Version{})
+	mustSave(t, first, "a", "1", "")
 	var key *KeyError
 	if _, err := NewStore(t.Context(), d, KeyPassphrase("canary guess")); !errors.As(err, &key) || strings.Contains(err.Error(), "canary") {
 		t.Errorf("open with another passphrase: %v", err)

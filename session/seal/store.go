@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
+	"github.com/mcpbelt/mcpbelt/internal/document"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -26,16 +28,37 @@ type Store struct {
 	keys   atomic.Pointer[keyset] // a pointer, so that printing a Store shows no key
 }
 
+var (
+	_ storage.Store   = (*Store)(nil)
+	_ storage.Watcher = (*Store)(nil)
+)
+
 var errZeroStore = errors.New("seal: the zero Store is not usable: make it with NewStore")
 
 // reserved is what the names of the Store's own records begin with.
 const reserved = "store."
 
-// A Version tells one state of a record from all others. The zero value means that there
-// is no record. Versions can be compared.
-type Version struct {
+// A version tells one state of a record from all others: that of the driver, with a number that
+// counts the states of the record. It is sealed with the record, and kept by Rotate.
+type version struct {
 	revision   storage.Revision
-	generation uint64 // counts the states of the record; sealed with it, and kept by Rotate
+	generation uint64
+}
+
+// outside returns a version as callers know it.
+func (v version) outside() storage.Revision {
+	return storage.Revision(strconv.FormatUint(v.generation, 10) + "." + string(v.revision))
+}
+
+// inside returns a version that outside has returned. Of any other text it makes one that no
+// record has.
+func inside(at storage.Revision) version {
+	count, revision, _ := strings.Cut(string(at), ".")
+	generation, err := strconv.ParseUint(count, 10, 64)
+	if err != nil {
+		return version{revision: at}
+	}
+	return version{storage.Revision(revision), generation}
 }
 
 // NewStore returns a Store over a driver. Closing it closes the driver; with an
@@ -91,20 +114,23 @@ func (s *Store) check(name string) error {
 	return nil
 }
 
-// Load returns the record of a name. The error wraps storage.ErrNotFound if there is none,
-// and is a *CorruptError if it cannot be opened, or a *KeyError if its key is unknown.
-// With these two, the version is that of the record if the driver still has it, so that
-// it can be replaced or removed.
-func (s *Store) Load(ctx context.Context, name string) (data []byte, at Version, err error) {
+// Load implements [storage.Store]. The error is a *CorruptError if the record cannot be opened, or
+// a *KeyError if its key is unknown. With these two, the revision is that of the record if
+// the driver still has it, so that it can be replaced or removed.
+func (s *Store) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
 	if err := s.check(name); err != nil {
-		return nil, Version{}, err
+		return storage.Record{}, err
 	}
-	r, err := s.driver.Load(ctx, name, "")
-	if err != nil {
-		return nil, Version{}, wrap(name, err)
+	before := inside(known).revision
+	r, err := s.driver.Load(ctx, name, before)
+	switch {
+	case err != nil:
+		return storage.Record{}, wrap(name, err)
+	case known != "" && r.Revision == before:
+		return storage.Record{Revision: known}, nil
 	}
 	o, err := s.open(ctx, name, r.Data)
-	return o.data, Version{revision: r.Revision, generation: o.generation}, err
+	return storage.Record{Data: o.data, Revision: version{r.Revision, o.generation}.outside()}, err
 }
 
 // open opens a record. If its key is unknown, it asks whether there are new ones.
@@ -126,34 +152,31 @@ func (s *Store) open(ctx context.Context, name string, sealed []byte) (opened, e
 	return keys.open(forRecord, name, sealed)
 }
 
-// Save seals data and replaces the version old of a record by it; the error wraps
-// storage.ErrConflict if the record has another version. The zero Version means that there
-// must be no record.
-func (s *Store) Save(ctx context.Context, name string, data []byte, old Version) (Version, error) {
+// Save implements [storage.Store]. It seals data.
+func (s *Store) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
 	if err := s.check(name); err != nil {
-		return Version{}, err
+		return "", err
 	}
-	next := Version{generation: old.generation + 1}
+	before := inside(old)
+	next := version{generation: before.generation + 1}
 	sealed := s.keys.Load().seal(forRecord, name, opened{data: data, generation: next.generation})
 	var err error
-	next.revision, err = s.driver.Save(ctx, name, sealed, old.revision)
+	next.revision, err = s.driver.Save(ctx, name, sealed, before.revision)
 	if err != nil {
-		return Version{}, wrap(name, err)
+		return "", wrap(name, err)
 	}
-	return next, nil
+	return next.outside(), nil
 }
 
-// Delete deletes the version old of a record. The error wraps storage.ErrConflict if it has
-// another version, and storage.ErrNotFound if there is none.
-func (s *Store) Delete(ctx context.Context, name string, old Version) error {
+// Delete implements [storage.Store].
+func (s *Store) Delete(ctx context.Context, name string, old storage.Revision) error {
 	if err := s.check(name); err != nil {
 		return err
 	}
-	return wrap(name, s.driver.Delete(ctx, name, old.revision))
+	return wrap(name, s.driver.Delete(ctx, name, inside(old).revision))
 }
 
-// Names yields the names of the records that begin with prefix, in no order. It ends with
-// the first error.
+// Names implements [storage.Store].
 func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := s.Check(); err != nil {
@@ -166,6 +189,25 @@ func (s *Store) Names(ctx context.Context, prefix string) iter.Seq2[string, erro
 				return
 			}
 			if !strings.HasPrefix(name, reserved) && !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Watch implements [storage.Watcher]. If the driver is none, it tells every 3 seconds that all records
+// may have changed.
+func (s *Store) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := s.Check(); err != nil {
+			yield("", err)
+			return
+		}
+		for name, err := range document.Watch(ctx, s.driver, prefix) {
+			if err != nil {
+				err = fmt.Errorf("seal: watch of records: %w", err)
+			}
+			if !strings.HasPrefix(name, reserved) && !yield(name, err) {
 				return
 			}
 		}

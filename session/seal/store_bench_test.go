@@ -40,7 +40,7 @@ func BenchmarkLoad30000(b *testing.B) {
 	for hand := range hands {
 		wg.Go(func() {
 			for i := hand; i < users*servers; i += hands {
-				if _, err := s.Save(ctx, name(i), data, seal.Version{}); err != nil {
+				if _, err := s.Save(ctx, name(i), data, ""); err != nil {
 					b.Error(err)
 					return
 				}
@@ -59,7 +59,7 @@ func BenchmarkLoad30000(b *testing.B) {
 	for range b.N {
 		i := rand.IntN(users * servers)
 		start := time.Now()
-		if _, _, err := s.Load(ctx, name(i)); err != nil {
+		if _, err := s.Load(ctx, name(i), ""); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(start))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/storage"
+	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
 
 // A testKey is 32 times the same letter.
@@ -29,7 +30,7 @@ func openStore(t testing.TB, d storage.Store, source KeySource) *Store {
 // memory returns a Store over memory.
 func memory(t testing.TB) *Store { return openStore(t, storage.NewMemory(), StaticKey(testKey("m"))) }
 
-func mustSave(t testing.TB, s *Store, name, data string, old Version) Version {
+func mustSave(t testing.TB, s *Store, name, data string, old storage.Revision) storage.Revision {
 	t.Helper()
 	at, err := s.Save(t.Context(), name, []byte(data), old)
 	if err != nil {
@@ -39,32 +40,41 @@ func mustSave(t testing.TB, s *Store, name, data string, old Version) Version {
 }
 
 // expectData loads a record.
-func expectData(t testing.TB, s *Store, name, want string) Version {
+func expectData(t testing.TB, s *Store, name, want string) storage.Revision {
 	t.Helper()
-	data, at, err := s.Load(t.Context(), name)
+	r, err := s.Load(t.Context(), name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(data) != want {
-		t.Errorf("%s is %q, want %q", name, data, want)
+	if string(r.Data) != want {
+		t.Errorf("%s is %q, want %q", name, r.Data, want)
 	}
-	return at
+	return r.Revision
+}
+
+// A Store keeps what every storage.Store promises.
+func TestStoreIsAStore(t *testing.T) {
+	storagetest.Run(t, func(t testing.TB) storage.Store {
+		s := memory(t)
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}, nil)
 }
 
 func TestStoreKeepsStates(t *testing.T) {
 	ctx := t.Context()
 	s := memory(t)
 	defer s.Close()
-	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Load(ctx, "a", ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("load of nothing: %v", err)
 	}
-	first := mustSave(t, s, "a", "one", Version{})
-	if _, err := s.Save(ctx, "a", []byte("two"), Version{}); !errors.Is(err, storage.ErrConflict) {
+	first := mustSave(t, s, "a", "one", "")
+	if _, err := s.Save(ctx, "a", []byte("two"), ""); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("save over an unknown state: %v", err)
 	}
 	second := mustSave(t, s, "a", "two", first)
-	if second.generation != 2 || first.generation != 1 {
-		t.Errorf("generations %d and %d, want 1 and 2", first.generation, second.generation)
+	if one, two := inside(first).generation, inside(second).generation; one != 1 || two != 2 {
+		t.Errorf("generations %d and %d, want 1 and 2", one, two)
 	}
 	if got := expectData(t, s, "a", "two"); got != second {
 		t.Errorf("loaded version %v, saved as %v", got, second)
@@ -75,7 +85,7 @@ func TestStoreKeepsStates(t *testing.T) {
 	if err := s.Delete(ctx, "a", second); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.Load(ctx, "a"); !errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Load(ctx, "a", ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("load of a removed record: %v", err)
 	}
 }
@@ -84,7 +94,7 @@ func TestStoreNames(t *testing.T) {
 	s := openStore(t, storage.NewMemory(), StaticKey(testKey("k")))
 	defer s.Close()
 	for _, name := range []string{"a.1", "a.2", "b.1"} {
-		mustSave(t, s, name, name, Version{})
+		mustSave(t, s, name, name, "")
 	}
 	list := func(prefix string) (names []string) {
 		for name, err := range s.Names(t.Context(), prefix) {
@@ -105,13 +115,13 @@ func TestStoreNames(t *testing.T) {
 	if got := list(reserved); got != nil {
 		t.Errorf("the store's own names are shown: %q", got)
 	}
-	if _, _, err := s.Load(t.Context(), keysRecord); !errors.Is(err, storage.ErrName) {
+	if _, err := s.Load(t.Context(), keysRecord, ""); !errors.Is(err, storage.ErrName) {
 		t.Errorf("load of a reserved name: %v", err)
 	}
-	if _, err := s.Save(t.Context(), keysRecord, nil, Version{}); !errors.Is(err, storage.ErrName) {
+	if _, err := s.Save(t.Context(), keysRecord, nil, ""); !errors.Is(err, storage.ErrName) {
 		t.Errorf("save under a reserved name: %v", err)
 	}
-	if err := s.Delete(t.Context(), keysRecord, Version{}); !errors.Is(err, storage.ErrName) {
+	if err := s.Delete(t.Context(), keysRecord, ""); !errors.Is(err, storage.ErrName) {
 		t.Errorf("remove of a reserved name: %v", err)
 	}
 }
@@ -164,7 +174,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	defer s.Close()
-	mustSave(t, s, "a", "canary-7Qx", Version{})
+	mustSave(t, s, "a", "canary-7Qx", "")
 	sealed := sealedRecord(t, d, "a").Data
 	if bytes.Contains(sealed, []byte("canary")) {
 		t.Fatal("the record is not sealed")
@@ -173,20 +183,20 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 		altered := bytes.Clone(sealed)
 		altered[i] ^= 0x10
 		replace(t, d, "a", altered)
-		data, at, err := s.Load(t.Context(), "a")
+		r, err := s.Load(t.Context(), "a", "")
 		var corrupt *CorruptError
 		var key *KeyError
 		if inID := i >= atKey && i < atGeneration; inID && !errors.As(err, &key) || !inID && !errors.As(err, &corrupt) {
-			t.Errorf("byte %d altered: %q, %v", i, data, err)
+			t.Errorf("byte %d altered: %q, %v", i, r.Data, err)
 		}
-		if at.revision != sealedRecord(t, d, "a").Revision {
+		if inside(r.Revision).revision != sealedRecord(t, d, "a").Revision {
 			t.Errorf("byte %d altered: no version to replace it by", i)
 		}
 	}
 	for _, n := range []int{0, 1, sealHeader, len(sealed) - 1} {
 		replace(t, d, "a", sealed[:n])
 		var corrupt *CorruptError
-		if _, _, err := s.Load(t.Context(), "a"); !errors.As(err, &corrupt) || corrupt.Name != "a" {
+		if _, err := s.Load(t.Context(), "a", ""); !errors.As(err, &corrupt) || corrupt.Name != "a" {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
@@ -198,25 +208,25 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	defer s.Close()
-	mustSave(t, s, "alice", "of alice", Version{})
-	mustSave(t, s, "bob", "of bob", Version{})
+	mustSave(t, s, "alice", "of alice", "")
+	mustSave(t, s, "bob", "of bob", "")
 	replace(t, d, "bob", sealedRecord(t, d, "alice").Data)
 	var corrupt *CorruptError
-	if data, _, err := s.Load(t.Context(), "bob"); !errors.As(err, &corrupt) {
-		t.Errorf("alice's record as bob's: %q, %v", data, err)
+	if r, err := s.Load(t.Context(), "bob", ""); !errors.As(err, &corrupt) {
+		t.Errorf("alice's record as bob's: %q, %v", r.Data, err)
 	}
 	// The check of the keys is sealed for another purpose, under another name.
 	keys := s.keys.Load()
 	replace(t, d, "bob", keys.seal(forCheck, "bob", opened{data: []byte("x")}))
-	if data, _, err := s.Load(t.Context(), "bob"); !errors.As(err, &corrupt) {
-		t.Errorf("a check as a record: %q, %v", data, err)
+	if r, err := s.Load(t.Context(), "bob", ""); !errors.As(err, &corrupt) {
+		t.Errorf("a check as a record: %q, %v", r.Data, err)
 	}
 }
 
 func TestStoreWrongKey(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
-	mustSave(t, s, "a", "x", Version{})
+	mustSave(t, s, "a", "x", "")
 	_, err := NewStore(t.Context(), d, StaticKey(testKey("l")))
 	var key *KeyError
 	if !errors.As(err, &key) || key.Record != "" {
@@ -253,7 +263,7 @@ func TestStoreCreatedByMany(t *testing.T) {
 		wg.Go(func() {
 			s, err := NewStore(t.Context(), d, salted)
 			if err == nil {
-				_, err = s.Save(t.Context(), fmt.Sprint("r", i), []byte("x"), Version{})
+				_, err = s.Save(t.Context(), fmt.Sprint("r", i), []byte("x"), "")
 			}
 			if err != nil {
 				t.Error(err)
@@ -270,8 +280,8 @@ func TestStoreCreatedByMany(t *testing.T) {
 func TestRotate(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
-	at := mustSave(t, s, "a", "1", Version{})
-	mustSave(t, s, "b", "2", Version{})
+	at := mustSave(t, s, "a", "1", "")
+	mustSave(t, s, "b", "2", "")
 
 	both := openStore(t, d, StaticKey(testKey("l"), testKey("k")))
 	expectData(t, both, "a", "1")
@@ -280,7 +290,7 @@ func TestRotate(t *testing.T) {
 	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
 		t.Errorf("the old key was left out before Rotate: %v", err)
 	}
-	if _, _, err := s.Load(t.Context(), "b"); !errors.As(err, &key) || key.Record != "b" {
+	if _, err := s.Load(t.Context(), "b", ""); !errors.As(err, &key) || key.Record != "b" {
 		t.Errorf("load of a record with a new key: %v", err)
 	}
 	if n, err := both.Rotate(t.Context()); n != 1 || err != nil {
@@ -290,8 +300,9 @@ func TestRotate(t *testing.T) {
 		t.Errorf("second Rotate: %d, %v, want 0 records", n, err)
 	}
 	after := openStore(t, d, StaticKey(testKey("l")))
-	if now := expectData(t, after, "a", "1"); now.generation != at.generation || now.revision == at.revision {
-		t.Errorf("version %v became %v: want the same generation", at, now)
+	before, now := inside(at), inside(expectData(t, after, "a", "1"))
+	if now.generation != before.generation || now.revision == before.revision {
+		t.Errorf("version %v became %v, want the same generation", before, now)
 	}
 	expectData(t, after, "b", "3")
 }
@@ -307,7 +318,7 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 	}
 	d := storage.NewMemory()
 	s, other := openStore(t, d, source), openStore(t, d, source)
-	mustSave(t, s, "a", "1", Version{})
+	mustSave(t, s, "a", "1", "")
 	mu.Lock()
 	now = StaticKey(testKey("l"), testKey("k"))
 	mu.Unlock()
@@ -324,7 +335,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	source := func(ctx context.Context, salt []byte) (*Keys, error) { return now(ctx, salt) }
 	d := storage.NewMemory()
 	s := openStore(t, d, source)
-	mustSave(t, s, "a", "1", Version{})
+	mustSave(t, s, "a", "1", "")
 	now = StaticKey(testKey("l")) // without the old one
 	var key *KeyError
 	if n, err := s.Rotate(t.Context()); n != 0 || !errors.As(err, &key) {
@@ -339,7 +350,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	}
 	other := newKeyset(&Keys{Current: testKey("m")})
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
-	if _, _, err := s.Load(t.Context(), "a"); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, storage.ErrNotFound) {
+	if _, err := s.Load(t.Context(), "a", ""); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("load without the record of the keys: %v, want a *KeyError", err)
 	}
 }
@@ -350,7 +361,7 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	for _, name := range []string{"a", "b", "c"} {
-		mustSave(t, s, name, "of "+name, Version{})
+		mustSave(t, s, name, "of "+name, "")
 	}
 	replace(t, d, "b", sealedRecord(t, d, "a").Data)
 	var corrupt *CorruptError
@@ -378,7 +389,7 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 
 func TestRotateMemory(t *testing.T) {
 	s := memory(t)
-	mustSave(t, s, "a", "1", Version{})
+	mustSave(t, s, "a", "1", "")
 	if n, err := s.Rotate(t.Context()); n != 0 || err != nil {
 		t.Errorf("Rotate: %d, %v", n, err)
 	}
