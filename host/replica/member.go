@@ -50,7 +50,8 @@ type Options struct {
 	// Lost is called when a server of Servers has to end here, since the lease of it was lost. It
 	// ends its process, soon. Default: nothing is called, and the process ends when it was idle for long enough.
 	Lost func(server string)
-	// Every is how often the store is asked for answers of other replicas. Default: 1 s.
+	// Every is how often the store is asked for answers of other replicas. One that is a
+	// [storage.Watcher] tells of them besides. Default: 1 s.
 	Every time.Duration
 	// Logger is told when the store fails. Default: nothing is logged.
 	Logger *slog.Logger
@@ -130,6 +131,15 @@ func Join(ctx context.Context, store storage.Store, opts *Options) (*Member, err
 	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.tasks.Go(func() { m.run(at) })
+	if w, ok := store.(storage.Watcher); ok {
+		m.tasks.Go(func() {
+			for _, err := range w.Watch(m.ctx, answerPrefix+m.id+"-") {
+				if err == nil {
+					m.stir()
+				}
+			}
+		})
+	}
 	return m, nil
 }
 
