@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
-	"os"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/filewatch"
@@ -25,7 +24,7 @@ type FollowOptions struct {
 //
 // Changes tells when: whenever it yields, load is called and what that returns is
 // applied as by [Host.Apply], one after the other. [FileChanges] makes such
-// changes of config files; a program that keeps its servers elsewhere makes its own.
+// changes of config files, and record.Changes of the records of a store.
 // Its context ends with Follow; it must return then. What it yields are names
 // for the log.
 //
@@ -105,19 +104,15 @@ func (h *Host) reload(ctx context.Context, names []string, load func(context.Con
 	return report, nil
 }
 
-// followFile applies the config file at path again when it has changed since it was seen,
-// in a goroutine of the host.
-func (h *Host) followFile(path string, seen os.FileInfo) {
+// follow is Follow in a goroutine of the host, until it is closed.
+func (h *Host) follow(changes func(context.Context) iter.Seq[[]string], load func(context.Context) (*config.Config, error)) {
 	leave, err := h.visit()
 	if err != nil {
 		return // it is closed already
 	}
-	load := func(ctx context.Context) (*config.Config, error) {
-		return config.Load(ctx, path, h.opts.Config)
-	}
 	go func() {
 		defer leave()
-		_ = h.Follow(h.intake, filewatch.Changes([]string{path}, []os.FileInfo{seen}), load, nil) // until the host is closed
+		_ = h.Follow(h.intake, changes, load, nil)
 	}()
 }
 

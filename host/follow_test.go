@@ -11,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A following is a host that follows a config file, of which the test says when it
@@ -192,4 +195,41 @@ func TestFollowEnds(t *testing.T) {
 			t.Errorf("%v, %v", err, told)
 		}
 	})
+}
+
+// A host of the records of a store follows it: what another process adds and removes there
+// starts and ends here.
+func TestOpenStoreFollows(t *testing.T) {
+	kept := storage.NewMemory()
+	there := record.NewStore(kept, "servers")
+	opts := exampleOptions()
+	opts.Follow = true
+	h, err := host.OpenStore(t.Context(), record.NewStore(kept, "servers"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	await := func(want int) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for servers := range h.Watch(ctx) {
+			if len(servers) == want {
+				return
+			}
+		}
+		t.Fatalf("got %d servers, want %d", len(h.Servers()), want)
+	}
+	if _, err := record.Add(t.Context(), there, &record.Record{Name: "notes", Command: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	await(1)
+	if _, err := record.Remove(t.Context(), there, "notes"); err != nil {
+		t.Fatal(err)
+	}
+	await(0)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Host, error) {
 	}
 	h, err := open(ctx, c, o)
 	if err == nil && o.Follow {
-		h.followFile(path, seen)
+		h.follow(filewatch.Changes([]string{path}, []os.FileInfo{seen}), func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, o.Config) })
 	}
 	return h, err
 }
@@ -64,7 +65,11 @@ func OpenStore(ctx context.Context, store record.Store, opts *Options) (*Host, e
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, c, o)
+	h, err := open(ctx, c, o)
+	if err == nil && o.Follow {
+		h.follow(record.Changes(store), func(ctx context.Context) (*config.Config, error) { return record.Read(ctx, store, o.Config) })
+	}
+	return h, err
 }
 
 // open returns a host that runs the servers of c.

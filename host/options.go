@@ -62,8 +62,8 @@ type Options struct {
 	// Config holds the options with which Open reads the config file.
 	Config *config.Options
 	// Follow has Open apply the config file again, as [Host.Follow] does, whenever it has
-	// changed and was left alone for a second or two, until the host is closed. It is looked at
-	// once a second. For other files there is [FileChanges]. OpenStore does not use it.
+	// changed and was left alone for a second or two, until the host is closed. OpenStore applies
+	// the records again when they have changed, see record.Changes.
 	Follow bool
 	// Logins, if set, logs users in at the servers, as the configuration says. It is for one
 	// host only, and the host does not close it. Another way to log in belongs to a transport

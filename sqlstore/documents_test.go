@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -102,6 +103,43 @@ func TestLedger(t *testing.T) {
 		}
 		if n, _ := list(w.two, "second"); n != 1 {
 			t.Errorf("%d are held back after a change", n)
+		}
+	})
+}
+
+// A tool that one process rejects is called by no other a moment later, though its server lists
+// nothing new.
+func TestRejectedElsewhere(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		w := p.open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		accepted, err := ledger.Load(ctx, w.one.Store("x"), "ledger", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := registry.New(&registry.Options{Ledger: accepted})
+		tool := nothing{&registry.Definition{Name: "s__a", InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
+		if _, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}); err != nil {
+			t.Fatal(err)
+		}
+		following := make(chan error, 1)
+		go func() { following <- accepted.Follow(ctx) }()
+		elsewhere, err := ledger.Load(ctx, w.two.Store("x"), "ledger", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, changed := accepted.Generation()
+		e := elsewhere.Entries("s")[0]
+		if err := elsewhere.Reject(ctx, "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
+			t.Fatal(err)
+		}
+		<-changed
+		if n := len(r.Snapshot().Quarantined()); n != 1 {
+			t.Errorf("got %d tools that are held back, want 1", n)
+		}
+		cancel()
+		if err := <-following; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v from Follow, want %v", err, context.Canceled)
 		}
 	})
 }

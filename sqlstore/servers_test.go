@@ -1,13 +1,17 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -58,6 +62,54 @@ func TestStatuses(t *testing.T) {
 		all, err := record.NewStatuses(w.one.Store("host"), "statuses").Statuses(t.Context())
 		if err != nil || all["a"].Error != "NUL \x00" || all["b"].Error != "it is gone" {
 			t.Errorf("got %v, %v, want what both have saved", all, err)
+		}
+	})
+}
+
+// The records of servers are sealed in the database like sessions, and another process that
+// has the key learns of their changes.
+func TestSealedServers(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		const secret = "canary-7Qx"
+		w := p.open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		open := func(d *sqlstore.Database) record.Store {
+			t.Helper()
+			sealed, err := seal.NewStore(ctx, d.Store("servers"), seal.StaticKey(auth.Secret(make([]byte, seal.KeySize))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return record.NewStore(sealed, "servers")
+		}
+		here, there := open(w.one), open(w.two)
+		if _, err := record.Add(ctx, here, &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": secret}}); err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range w.one.Store("servers").Names(ctx, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := w.one.Store("servers").Load(ctx, name, "")
+			if err != nil || bytes.Contains(r.Data, []byte(secret)) || bytes.Contains(r.Data, []byte("TOKEN")) {
+				t.Errorf("got the record %q with the secret, %v, want it sealed", name, err)
+			}
+		}
+		words := 0
+		for range record.Changes(there)(ctx) {
+			all, err := there.Records(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if words++; words > 1 {
+				if len(all) != 2 || all[0].Record.Env["TOKEN"].Reveal() != secret {
+					t.Errorf("got %v, want both records with the secret", all)
+				}
+				break
+			}
+			if _, err := record.Add(ctx, here, &record.Record{Name: "b", Command: "run"}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

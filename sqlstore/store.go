@@ -25,8 +25,8 @@ const (
 // [storage.Leaser], and no [storage.Locker]. Each call returns another store over the same
 // records; closing it leaves the database open.
 //
-// Give sessions a namespace of their own: seal.NewStore takes all records of its store for
-// sessions.
+// Give what is sealed a namespace of its own: seal.NewStore takes all records of its store for
+// sealed ones.
 func (d *Database) Store(namespace string) storage.Store { return &store{db: d, namespace: namespace} }
 
 type store struct {

@@ -26,7 +26,7 @@ const (
 	keyPrefix = "mcpbelt_"
 	idLength  = 12
 	// lookEvery is how often Keys looks for changes of other processes, if it is used.
-	lookEvery = 2 * time.Second
+	lookEvery = time.Second
 	// lookWithin is how long a request waits for a look.
 	lookWithin = 5 * time.Second
 	// goodFor is how long the keys that are known are good when the store cannot be read.
@@ -157,7 +157,7 @@ func (k *Keys) List(ctx context.Context) ([]Key, error) {
 }
 
 // Change replaces what is decided about a key; its secret stays. It counts from the next request on, in other
-// processes from 2 seconds later on. The error is ErrNoKey if there is none.
+// processes from a second later on. The error is ErrNoKey if there is none.
 func (k *Keys) Change(ctx context.Context, id string, o KeyOptions) error {
 	if err := o.check(); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (k *Keys) Change(ctx context.Context, id string, o KeyOptions) error {
 	})
 }
 
-// Revoke removes a key. It is good for no further request, in other processes from 2 seconds later
+// Revoke removes a key. It is good for no further request, in other processes from a second later
 // on. The error is ErrNoKey if there is none.
 func (k *Keys) Revoke(ctx context.Context, id string) error {
 	return k.change(ctx, func(records map[string]*record) error {

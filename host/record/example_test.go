@@ -114,3 +114,25 @@ func ExampleNewStore() {
 	fmt.Println(len(all), all[0].Record, err)
 	// Output: 1 files (stdio: npx) <nil>
 }
+
+// What one replica adds, another learns.
+func ExampleChanges() {
+	ctx := context.Background()
+	kept := storage.NewMemory() // or that of a database
+	here, there := record.NewStore(kept, "servers"), record.NewStore(kept, "servers")
+	first := true
+	for range record.Changes(here)(ctx) { // a program gives record.Changes(here) to host.Host.Follow
+		all, err := here.Records(ctx)
+		fmt.Println(len(all), err)
+		if !first {
+			break
+		}
+		first = false
+		if _, err := record.Add(ctx, there, &record.Record{Name: "notes", Command: "notes-server"}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// 0 <nil>
+	// 1 <nil>
+}

@@ -124,6 +124,31 @@ func ExampleLedger_Forget() {
 	// Output: <nil> 0
 }
 
+// A rejection in another process counts as soon as the store tells of it.
+func ExampleLedger_Follow() {
+	ctx, cancel := context.WithCancel(context.Background())
+	store := storage.NewMemory() // or that of a database
+	accepted, _ := ledger.Load(ctx, store, "ledger", nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
+	_, _ = r.Replace(registry.Server{Name: "notes"}, []registry.Tool{serverTool("notes", "create", "Makes a note.")})
+	ended := make(chan error)
+	go func() { ended <- accepted.Follow(ctx) }()
+
+	elsewhere, _ := ledger.Load(ctx, store, "ledger", nil)
+	_, changed := accepted.Generation()
+	e := elsewhere.Entries("notes")[0]
+	if err := elsewhere.Reject(ctx, "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
+		fmt.Println(err)
+	}
+	<-changed
+	fmt.Println(len(r.Snapshot().Tools()), "tools")
+	cancel()
+	fmt.Println(<-ended)
+	// Output:
+	// 0 tools
+	// context canceled
+}
+
 // A rejection in another process counts after a Reload.
 func ExampleLedger_Reload() {
 	dir, err := os.MkdirTemp("", "")

@@ -225,8 +225,8 @@ func (l *Ledger) Generation() (n uint64, changed <-chan struct{}) {
 // and costs next to nothing if not. A registry calls it when the tools of a
 // server are replaced, and before it says that a tool is held back. So what was
 // accepted elsewhere counts at once, but what was rejected only from the next
-// list on: call Reload now and then if that is too late. It fails with a
-// [*Error] if what is kept is not sound; what was known before stays.
+// list on, or with [Ledger.Follow] soon. It fails with a [*Error] if what is kept is not
+// sound; what was known before stays.
 func (l *Ledger) Reload(ctx context.Context) error {
 	if l == nil {
 		return nil
@@ -237,6 +237,27 @@ func (l *Ledger) Reload(ctx context.Context) error {
 	}
 	defer done()
 	return l.renew(ctx)
+}
+
+// Follow reloads the ledger whenever another process may have decided something, until ctx ends or
+// the store is closed, and returns why it ended. It learns of that as soon as the store tells it,
+// if that is a storage.Watcher, and else within 3 seconds; of a file within one. What cannot be read
+// stays as it was. Follow has no goroutine: call it in one of the program.
+func (l *Ledger) Follow(ctx context.Context) error {
+	if l == nil || l.turn == nil {
+		return errNoLedger
+	}
+	if l.store == nil { // no other process has it
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	var ended error
+	for _, err := range document.Watch(ctx, l.store, l.name) {
+		if ended = err; err == nil {
+			_ = l.Reload(ctx)
+		}
+	}
+	return ended
 }
 
 // renew lets readers see what other processes did. It needs the turn.
