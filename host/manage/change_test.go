@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func TestManageInAFile(t *testing.T) {
@@ -218,5 +219,41 @@ func TestManagedServersAreMasked(t *testing.T) {
 	p.Revision = all[0].Revision
 	if report, err := m.Update(watchdog(t), "a", p); err != nil {
 		t.Errorf("%v, %v", report, err)
+	}
+}
+
+// A host that follows its store goes well with a manager of it: each change is reported, and the servers
+// are those of the records in the end.
+func TestManageWhileFollowing(t *testing.T) {
+	opts := fakes()
+	opts.Host.Follow = true
+	m := openStore(t, record.NewStore(storage.NewMemory(), "servers"), opts)
+	ctx := watchdog(t)
+	for range 5 {
+		for _, name := range []string{"a", "b"} {
+			if _, err := m.Add(ctx, &record.Record{Name: name, Command: "x"}); err != nil {
+				t.Errorf("add: %v", err)
+			}
+		}
+		if _, err := m.Update(ctx, "b", patch(t, `{"description": "new"}`)); err != nil {
+			t.Errorf("update: %v", err)
+		}
+		if _, err := m.Remove(ctx, "a"); err != nil {
+			t.Errorf("remove: %v", err)
+		}
+		if _, err := m.Remove(ctx, "b"); err != nil {
+			t.Errorf("remove: %v", err)
+		}
+	}
+	if _, err := m.Add(ctx, &record.Record{Name: "c", Command: "x"}); err != nil {
+		t.Errorf("add: %v", err)
+	}
+	for range m.Host().Watch(ctx) {
+		if names(m.Host()) == "c__echo" {
+			break
+		}
+	}
+	if got := names(m.Host()); got != "c__echo" {
+		t.Errorf("got the tools %q, want those of c", got)
 	}
 }

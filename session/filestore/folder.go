@@ -27,7 +27,8 @@ const (
 	recordPrefix = "0,"
 )
 
-// A folder is a storage.Store and storage.Locker in a folder. It owns no goroutine.
+// A folder is a storage.Store, storage.Locker and storage.Watcher in a folder. It owns no
+// goroutine.
 type folder struct {
 	dir    string // absolute
 	root   *os.Root
@@ -37,8 +38,9 @@ type folder struct {
 }
 
 var (
-	_ storage.Store  = (*folder)(nil)
-	_ storage.Locker = (*folder)(nil)
+	_ storage.Store   = (*folder)(nil)
+	_ storage.Locker  = (*folder)(nil)
+	_ storage.Watcher = (*folder)(nil)
 )
 
 // shard returns the folder of a record below recordsDir. There are 256 of them, so

@@ -9,7 +9,9 @@ import (
 	"iter"
 	"path"
 	"strings"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/feed"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -54,6 +56,43 @@ func (f *folder) namesIn(ctx context.Context, dir, prefix string) (names []strin
 		return nil, nil
 	}
 	return names, err
+}
+
+const (
+	// lookEvery is how often the folders of records are looked at while they are watched.
+	lookEvery = time.Second
+	// unsettled is how long after a change the time of a folder is not trusted: a second change might
+	// have the same time. Some file systems count in whole seconds, or every other one.
+	unsettled = 2 * time.Second
+)
+
+// Watch implements storage.Watcher. It cannot tell which records have changed.
+func (f *folder) Watch(ctx context.Context, _ string) iter.Seq2[string, error] {
+	return feed.Changes(ctx, f.stamps, func(ctx context.Context) error { return feed.Sleep(ctx, lookEvery) })
+}
+
+// stamps returns what the folders of records look like from outside, under the name of all
+// records. It never looks the same while a folder has just changed.
+func (f *folder) stamps(ctx context.Context) (map[string]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var all strings.Builder
+	now := time.Now()
+	for i := range 256 {
+		if f.closed.Load() {
+			return nil, storage.ErrClosed
+		}
+		info, err := f.root.Lstat(path.Join(recordsDir, fmt.Sprintf("%02x", i)))
+		if err != nil { // there is none yet
+			continue
+		}
+		fmt.Fprint(&all, i, " ", info.ModTime().UnixNano(), "\n")
+		if now.Sub(info.ModTime()) < unsettled {
+			fmt.Fprint(&all, now.UnixNano(), "\n")
+		}
+	}
+	return map[string]string{"": all.String()}, nil
 }
 
 // each calls do with the name of each file in a folder.
