@@ -33,10 +33,60 @@
 //	servers := record.NewStore(d.Store("agent"), "servers")
 //	statuses := record.NewStatuses(d.Store("agent"), "statuses")
 //
-// Of logins the database holds no token in clear, only names, sizes and times. It cannot
-// lock; of several processes that renew one login, the session's journal lets one do it.
-// The records of servers are kept as they were written: write ${keyring:name} or
-// ${env:NAME} in place of a secret that the database must not hold.
+// Of logins the database holds no token in clear, only names, sizes and times. The records of
+// servers are kept as they were written, unless their store is sealed too:
+//
+//	sealed, err := seal.NewStore(ctx, d.Store("servers"), keys)
+//	servers := record.NewStore(sealed, "servers")
+//
+// # Share it among replicas
+//
+// A store tells of changes, see [storage.Watcher]: ledger.Ledger.Follow, record.Changes and
+// host.Options.Follow use that. In PostgreSQL the records that are watched are looked at every 3
+// seconds, in SQLite each second; one query by the primary key for each watch. With
+// [Options].WaitForNotification a change is told by NOTIFY, and looked at at once. With pgx that is:
+//
+//	func wait(ctx context.Context, driverConn any) (payload string, err error) {
+//		n, err := driverConn.(*stdlib.Conn).Conn().WaitForNotification(ctx)
+//		if err != nil {
+//			return "", err
+//		}
+//		return n.Payload, nil
+//	}
+//
+// One connection of the pool listens for all watches of a [Database]. A process sends at most four
+// notifications a second about a namespace, so that many logins do not queue for the
+// lock that PostgreSQL takes at each.
+//
+// A store gives leases, see [storage.Leaser], which end by the clock of the database. It does not
+// lock. A lock has to last until its process ends, which a database cannot see, and a lease
+// may end while the process that had it is still sending a refresh token. Of several processes
+// that renew one login, the session's journal lets one do it.
+//
+// # Update the tables
+//
+// [Database.Migrate] only adds to the tables of the release before, which goes on working, and may be
+// started, beside the new one. Where it cannot, the release before gets a [VersionError]
+// when it is started next. There is no way back to earlier tables.
+//
+// # Behind pgbouncer
+//
+// Tried with pgbouncer 1.18 and pgx 5.12, whose setting default_query_exec_mode=exec keeps it
+// from preparing statements:
+//
+//	pool_mode     records, leases, changes  the log  Migrate  WaitForNotification
+//	session       work                      works    works    works
+//	transaction   work                      works    works    leave it out: changes are seen by looking
+//	statement     work                      no       no       leave it out
+//
+// [Activity] and [Database.Migrate] need transactions.
+//
+// # While the database is away
+//
+// Each call fails with an [*Error], at once if connections are refused, and when its context ends if
+// they hang: give each call a deadline. Nothing is kept that a call did not report as
+// kept, but what a call reported as failed may have been kept. Watches wait, and tell later what has changed
+// meanwhile. Nothing has to be opened again.
 //
 // # Keep the log
 //

@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -138,4 +142,49 @@ func ExampleDatabase_Store_servers() {
 	// Output:
 	// notes (stdio: notes-server)
 	// <nil>
+}
+
+// openReplica opens what a replica shares with the others.
+func openReplica(ctx context.Context, url string, keys seal.KeySource) (*host.Host, error) {
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		return nil, err
+	}
+	d, err := sqlstore.New(db, sqlstore.PostgreSQL, &sqlstore.Options{
+		WaitForNotification: func(ctx context.Context, driverConn any) (string, error) {
+			n, err := driverConn.(*stdlib.Conn).Conn().WaitForNotification(ctx)
+			if err != nil {
+				return "", err
+			}
+			return n.Payload, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	accepted, err := ledger.Load(ctx, d.Store("agent"), "ledger", nil)
+	if err != nil {
+		return nil, err
+	}
+	go accepted.Follow(ctx)
+	allowed, err := consent.Load(ctx, d.Store("agent"), "consents", nil)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := seal.NewStore(ctx, d.Store("servers"), keys)
+	if err != nil {
+		return nil, err
+	}
+	return host.OpenStore(ctx, record.NewStore(sealed, "servers"), &host.Options{
+		Follow:   true,
+		Registry: registry.New(&registry.Options{Ledger: accepted}),
+		Consents: allowed,
+	})
+}
+
+func Example_replicas() {
+	_ = openReplica // needs a server
 }

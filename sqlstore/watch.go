@@ -17,8 +17,8 @@ import (
 
 const (
 	// pollServer and pollFile are how often the records that are watched are looked at, in
-	// PostgreSQL and in SQLite.
-	pollServer = 3 * time.Second
+	// PostgreSQL and in SQLite. With the look itself it is no more than storage.Watcher allows.
+	pollServer = 2900 * time.Millisecond
 	pollFile   = time.Second
 	// lookPause is the least time between two looks, and lookTime bounds one.
 	lookPause = 50 * time.Millisecond

@@ -80,6 +80,8 @@ func homes(name string) []string {
 		return []string{"examples/configs/", "host/config/"}
 	case name == trustPage, name == "docs/gateway.md", name == "docs/admin.md":
 		return []string{"host/"}
+	case name == "docs/scale.md":
+		return []string{"sqlstore/"}
 	case name == "docs/codemode.md":
 		return []string{"registry/codemode/"}
 	case folder == "docs/":
