@@ -214,23 +214,6 @@ func (s *Store) Watch(ctx context.Context, prefix string) iter.Seq2[string, erro
 	}
 }
 
-// Lock locks a name across processes, until unlock is called. If the driver is no
-// storage.Locker, locked is false and unlock does nothing.
-func (s *Store) Lock(ctx context.Context, name string) (unlock func(), locked bool, err error) {
-	if err := s.check(name); err != nil {
-		return nil, false, err
-	}
-	l, ok := s.driver.(storage.Locker)
-	if !ok {
-		return func() {}, false, nil
-	}
-	unlock, err = l.Lock(ctx, name)
-	if err != nil {
-		return nil, false, wrap(name, err)
-	}
-	return unlock, true, nil
-}
-
 // wrap says which record an error of the driver is about.
 func wrap(name string, err error) error {
 	switch {
