@@ -60,13 +60,30 @@ func listening(t testing.TB, db *sql.DB, want int) {
 	t.Helper()
 	const query = `SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN mcpbelt_%' AND pid <> pg_backend_pid()`
 	got := -1
-	for giveUp := time.Now().Add(time.Minute); got != want && time.Now().Before(giveUp); time.Sleep(20 * time.Millisecond) {
+	until(t, func() bool {
 		if err := db.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
 			t.Fatal(err)
 		}
-	}
+		return got == want
+	})
 	if got != want {
 		t.Fatalf("got %d connections that listen, want %d", got, want)
+	}
+}
+
+// until waits until something is so, which no event tells, for a minute at most.
+func until(t testing.TB, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

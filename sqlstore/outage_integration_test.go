@@ -60,9 +60,7 @@ func TestOutage(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			var r storage.Record
-			for r, err = here.Load(ctx, "a", ""); err != nil && ctx.Err() == nil; r, err = here.Load(ctx, "a", "") {
-				time.Sleep(20 * time.Millisecond)
-			}
+			until(t, func() bool { r, err = here.Load(ctx, "a", ""); return err == nil })
 			if err != nil || !strings.HasPrefix(string(r.Data), "kept") {
 				t.Fatalf("got %q, %v, want what was kept", r.Data, err)
 			}
