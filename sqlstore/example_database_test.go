@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/http"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -185,6 +188,26 @@ func openReplica(ctx context.Context, url string, keys seal.KeySource) (*host.Ho
 	})
 }
 
+// joinReplicas lets the others reach what is under way here.
+func joinReplicas(ctx context.Context, store *seal.Store, url string, open func(replica string) (*host.Host, error)) (http.Handler, *replica.Member, error) {
+	m, err := replica.Join(ctx, store, &replica.Options{URL: url})
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := open(m.ID()) // which is Replica in the approval.Options of its registry
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := m.Attach(h.Registry()); err != nil {
+		return nil, nil, err
+	}
+	g, err := gateway.New(h, &gateway.Options{Replica: m.ID(), Anonymous: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.Handler(g), m, nil
+}
+
 func Example_replicas() {
-	_ = openReplica // needs a server
+	_, _ = openReplica, joinReplicas // they need a server
 }

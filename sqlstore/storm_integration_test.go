@@ -48,7 +48,9 @@ func init() {
 	}
 }
 
-func stormUser(i int) session.Key { return session.Key{User: fmt.Sprintf("user%d", i), Server: "storm"} }
+func stormUser(i int) session.Key {
+	return session.Key{User: fmt.Sprintf("user%d", i), Server: "storm"}
+}
 
 // A stormBase is what each replica opens.
 type stormBase struct {

@@ -3,6 +3,7 @@ package seal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -38,6 +39,46 @@ func (s *Store) Lock(ctx context.Context, name string) (unlock func(), locked bo
 		return nil, false, wrap(name, err)
 	}
 	return unlock, true, nil
+}
+
+// leaser returns the driver, if it gives leases.
+func (s *Store) leaser(name string) (storage.Leaser, error) {
+	if err := s.check(name); err != nil {
+		return nil, err
+	}
+	if l, ok := s.driver.(storage.Leaser); ok {
+		return l, nil
+	}
+	return nil, wrap(name, fmt.Errorf("the store gives no leases: %w", errors.ErrUnsupported))
+}
+
+// TakeLease takes a lease of the driver, if it is a storage.Leaser; names are not sealed. Else the error wraps
+// errors.ErrUnsupported, as that of RenewLease and ReleaseLease does.
+func (s *Store) TakeLease(ctx context.Context, name string, ttl time.Duration) (number int64, err error) {
+	l, err := s.leaser(name)
+	if err != nil {
+		return 0, err
+	}
+	number, err = l.TakeLease(ctx, name, ttl)
+	return number, wrap(name, err)
+}
+
+// RenewLease renews a lease of the driver.
+func (s *Store) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	l, err := s.leaser(name)
+	if err != nil {
+		return err
+	}
+	return wrap(name, l.RenewLease(ctx, name, number, ttl))
+}
+
+// ReleaseLease ends a lease of the driver.
+func (s *Store) ReleaseLease(ctx context.Context, name string, number int64) error {
+	l, err := s.leaser(name)
+	if err != nil {
+		return err
+	}
+	return wrap(name, l.ReleaseLease(ctx, name, number))
 }
 
 // lockByLease waits for the lease of a name, and renews it until unlock is called.

@@ -31,6 +31,7 @@ type Store struct {
 var (
 	_ storage.Store   = (*Store)(nil)
 	_ storage.Watcher = (*Store)(nil)
+	_ storage.Leaser  = (*Store)(nil)
 )
 
 var errZeroStore = errors.New("seal: the zero Store is not usable: make it with NewStore")
