@@ -139,26 +139,42 @@ func TestClosed(t *testing.T) {
 
 // No turn is lost to a context that ends as the turn comes.
 func TestTurnAndEndAtOneTime(t *testing.T) {
-	q := New(Limits{Running: 4, Waiting: 1_000, Bytes: 1 << 20}, nil)
-	var wg sync.WaitGroup
-	for i := range 200 {
-		wg.Go(func() {
-			for range 50 {
-				ctx, stop := context.WithCancel(t.Context())
-				go stop()
-				if _, err := q.Enter(ctx, fmt.Sprint(i%5), 1); err == nil {
-					q.Leave()
-				} else if !errors.Is(err, context.Canceled) {
-					t.Errorf("got %v, want a turn or the end of the context", err)
-				}
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Limits{Running: 1, Waiting: 1, Bytes: 1}, nil)
+		ended := 0
+		for range 100 { // it is by chance which of the two what waits sees first
+			if !q.TryEnter() {
+				t.Fatal("got no turn, want one")
 			}
-		})
-	}
-	wg.Wait()
-	wantEmpty(t, q)
-	if q.running.Load() != 0 {
-		t.Errorf("got %d that run, want none", q.running.Load())
-	}
+			ctx, stop := context.WithCancel(t.Context())
+			entered := make(chan error)
+			go func() {
+				_, err := q.Enter(ctx, "ann", 1)
+				if err == nil {
+					q.Leave()
+				}
+				entered <- err
+			}()
+			synctest.Wait()
+			q.mu.Lock()
+			stop()
+			q.leave()
+			q.mu.Unlock()
+			switch err := <-entered; {
+			case errors.Is(err, context.Canceled):
+				ended++
+			case err != nil:
+				t.Errorf("got %v, want a turn or the end of the context", err)
+			}
+			wantEmpty(t, q)
+			if got := q.running.Load(); got != 0 {
+				t.Fatalf("got %d that run, want none", got)
+			}
+		}
+		if ended == 0 {
+			t.Error("got no context that ended before the turn, want some")
+		}
+	})
 }
 
 // A model is a queue that is simple and slow.
