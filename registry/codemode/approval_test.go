@@ -382,6 +382,72 @@ func TestAskOnce(t *testing.T) {
 	}
 }
 
+// What a call of a plan calls in its turn, and what it calls when it is over, is asked about.
+func TestPlanAllowsNoOtherCall(t *testing.T) {
+	for name, inner := range map[string]registry.ApproverFunc{
+		"asks": asking,
+		"asks about what was not approved": func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+			if req.Approved {
+				return approval.Decision{Verdict: approval.Allow}, nil
+			}
+			return approval.Decision{Verdict: approval.Ask}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := new(counter)
+			var r *registry.Registry
+			var late context.Context
+			outer := remote{server: "s", name: "outer", call: func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+				if late != nil {
+					return textResult("called by itself"), nil
+				}
+				late = context.WithoutCancel(ctx)
+				for _, other := range []string{"s__outer", "s__work"} {
+					if _, err := r.Call(ctx, other, args); !errors.As(err, new(*registry.ApprovalRequiredError)) {
+						t.Errorf("%s in the course of the call: got the error %v, want an ApprovalRequiredError", other, err)
+					}
+				}
+				return textResult("done"), nil
+			}}
+			r = newRegistry(t, &registry.Options{Approver: codemode.Approver(inner)}, outer, done.tool("s", "work"))
+			c := newRunner(t, r, &codemode.Options{ApprovePlan: func(context.Context, *codemode.Plan) (approval.Decision, error) {
+				return approval.Decision{Verdict: approval.Allow}, nil
+			}})
+			report, err := c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`})
+			if err != nil || report.Err != nil {
+				t.Fatalf("got %+v and the error %v, want none", report, err)
+			}
+			if _, err := r.Call(late, "s__outer", []byte(`{"late":true}`)); !errors.As(err, new(*registry.ApprovalRequiredError)) {
+				t.Errorf("after the call: got the error %v, want an ApprovalRequiredError", err)
+			}
+			if got := done.String(); got != "" {
+				t.Errorf("got the calls %s, want none", got)
+			}
+		})
+	}
+}
+
+// What was allowed is a call of the tool as it was shown.
+func TestPassIsForOneTool(t *testing.T) {
+	approver := codemode.Approver(asking)
+	shown := &registry.Definition{Name: "work", Description: "Works."}
+	ctx := codemode.WithPass(t.Context(), shown)
+	for i, test := range []struct {
+		tool *registry.Definition
+		want approval.Verdict
+	}{
+		{&registry.Definition{Name: "other", Description: "Works."}, approval.Ask},
+		{&registry.Definition{Name: "work", Description: "Works differently."}, approval.Ask},
+		{shown, approval.Allow},
+		{shown, approval.Ask},
+	} {
+		d, err := approver.Approve(ctx, &registry.ApprovalRequest{Tool: test.tool})
+		if err != nil || d.Verdict != test.want {
+			t.Errorf("request %d: got %v and the error %v, want %v", i+1, d.Verdict, err, test.want)
+		}
+	}
+}
+
 // Where calls are asked about, to run a script is not: its calls are. What is denied stays so.
 func TestApproverAllowsTheToolItself(t *testing.T) {
 	for _, test := range []struct {

@@ -48,8 +48,7 @@ func (r *run) call(ctx context.Context, params json.RawMessage) (json.RawMessage
 	if r.dry && !(def != nil && def.Hints().ReadOnly && r.runner.registry.Snapshot().Trusted(def.Name)) {
 		return json.RawMessage("null"), r.plans(call, def, want.Arguments)
 	}
-	ctx, allowed := r.plan.pass(ctx, def, want.Arguments)
-	defer allowed()
+	ctx = r.plan.pass(ctx, def, want.Arguments)
 	res, err := r.make(registry.WithCallID(ctx, r.parent+"/"+strconv.Itoa(number)), name, want.Arguments)
 	var asks *registry.ApprovalRequiredError
 	if errors.As(err, &asks) {

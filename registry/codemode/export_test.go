@@ -1,4 +1,15 @@
 package codemode
 
+import (
+	"context"
+
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
 // NewProcessEngine returns the engine that a Runner has by default.
 func NewProcessEngine() (Engine, error) { return newProcessEngine("") }
+
+// WithPass returns a context under which one call of a tool, without arguments, is allowed.
+func WithPass(ctx context.Context, def *registry.Definition) context.Context {
+	return newPlan(&Plan{Calls: []PlannedCall{{Tool: def}}}).pass(ctx, def, nil)
+}

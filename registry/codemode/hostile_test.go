@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -137,6 +138,26 @@ func TestHostile(t *testing.T) {
 	}
 	if now := openFiles(t); now > files {
 		t.Errorf("got %d open files, want %d as before", now, files)
+	}
+}
+
+// A script makes no more requests than it may, however fast the machine is.
+func TestCallsAreBounded(t *testing.T) {
+	var made atomic.Int64
+	work := remote{server: "s", name: "work", call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		made.Add(1)
+		return textResult("done"), nil
+	}}
+	c := newRunner(t, newRegistry(t, nil, work), &codemode.Options{Limits: codemode.Limits{Calls: 10}})
+	report, err := c.Run(t.Context(), &codemode.Script{Code: `for (let i = 0; i < 1000; i++) { try { await tools.s.work({}) } catch {} }`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := endOf(report), byCalls; got != want {
+		t.Errorf("got the end %s, want %s", got, want)
+	}
+	if got := made.Load(); got != 10 {
+		t.Errorf("got %d calls, want 10", got)
 	}
 }
 

@@ -123,20 +123,19 @@ type pass struct {
 
 type passKey struct{}
 
-// pass returns a context under which a call of the plan is allowed until over is called.
-func (p *plan) pass(ctx context.Context, def *registry.Definition, args json.RawMessage) (_ context.Context, over func()) {
+// pass returns a context under which a call of the plan is allowed, once.
+func (p *plan) pass(ctx context.Context, def *registry.Definition, args json.RawMessage) context.Context {
 	if p == nil || def == nil {
-		return ctx, func() {}
+		return ctx
 	}
 	key := keyOf(def, args)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left[key] == 0 {
-		return ctx, func() {}
+		return ctx
 	}
 	p.left[key]--
-	one := &pass{tool: keyOf(def, nil)}
-	return context.WithValue(ctx, passKey{}, one), func() { one.used.Store(true) }
+	return context.WithValue(ctx, passKey{}, &pass{tool: keyOf(def, nil)})
 }
 
 // Approver returns an approver for the options of a registry that decides as inner does,
@@ -175,13 +174,13 @@ func (a planApprover) Approve(ctx context.Context, req *registry.ApprovalRequest
 		return d, err
 	}
 	one, _ := ctx.Value(passKey{}).(*pass)
-	if one == nil || one.tool != keyOf(req.Tool, nil) {
-		return a.inner.Approve(ctx, req)
+	if one == nil || one.tool != keyOf(req.Tool, nil) || !one.used.CompareAndSwap(false, true) {
+		return a.inner.Approve(ctx, req) // also what the call calls in its turn
 	}
 	asked := *req
 	asked.Approved = true // inner need not ask: it says whether anything forbids the call
 	d, err := a.inner.Approve(ctx, &asked)
-	if err == nil && d.Verdict == approval.Ask && one.used.CompareAndSwap(false, true) {
+	if err == nil && d.Verdict == approval.Ask {
 		d = approval.Decision{Verdict: approval.Allow}
 	}
 	return d, err
