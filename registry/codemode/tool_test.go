@@ -129,6 +129,18 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// A script does not call tools that the registry hides: those find and call the tools that keep may leave out.
+func TestHiddenTool(t *testing.T) {
+	r := newRegistry(t, nil, echo("s", "open"))
+	if err := r.AddHidden(registry.MustFunc("hidden", "Hidden", func(context.Context, struct{}) (string, error) { return "called", nil })); err != nil {
+		t.Fatal(err)
+	}
+	got := run(t, newRunner(t, r, nil), `try { return await call('hidden', {}) } catch (e) { return e.code }`)
+	if want := `"unknown_tool"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // Policy, ledger, middleware and observers see of a script's calls what they see of direct
 // ones.
 func TestSameAsDirectCalls(t *testing.T) {

@@ -1,15 +1,28 @@
 package child
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(attempts) != "" {
+	switch os.Getenv(attempts) {
+	case "":
+	case "memory", "cpu":
+		used := 0 // more at each look
+		memory := func() int { used += 1 << 20; return used }
+		cpu := func() time.Duration { return 0 }
+		if os.Getenv(attempts) == "cpu" {
+			memory, cpu = func() int { return 0 }, func() time.Duration { used++; return time.Duration(used) * time.Second }
+		}
+		watch(&Bounds{CPU: 3000, Memory: 1 << 20}, memory, cpu)
+	default:
 		attempt()
 		os.Exit(0)
 	}
@@ -20,3 +33,16 @@ func TestMain(m *testing.M) {
 const attempts = "MCPBELT_CHILD_ATTEMPTS"
 
 func say(what string, err error) { fmt.Printf("%s: %t\n", what, err == nil) }
+
+// A child that uses more than it may, whatever keeps its script, ends itself and says by what.
+func TestWatch(t *testing.T) {
+	for what, want := range map[string]int{"memory": ExitMemory, "cpu": ExitCPU} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = []string{attempts + "=" + what}
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != want {
+			t.Errorf("%s: got %v, want the exit code %d", what, err, want)
+		}
+	}
+}
