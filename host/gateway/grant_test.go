@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,9 @@ import (
 
 // Grants are what the users of a site may, by their names. They can be changed.
 type grants struct {
-	mu sync.Mutex
-	of map[string]*access.Grant
+	mu    sync.Mutex
+	of    map[string]*access.Grant
+	owner string // on whose behalf all keys are used; empty: each on its user's
 }
 
 // authenticate lets in the users that have a grant.
@@ -44,7 +46,7 @@ func (g *grants) authenticate(r *http.Request) (*access.Caller, error) {
 	if !ok {
 		return nil, &access.RefusedError{Credential: "key of " + user, Reason: "it was revoked"}
 	}
-	return &access.Caller{User: user, Credential: "key of " + user, Grant: grant}, nil
+	return &access.Caller{User: cmp.Or(g.owner, user), Credential: "key of " + user, Grant: grant}, nil
 }
 
 func (g *grants) set(user string, grant *access.Grant) {
@@ -323,12 +325,17 @@ func TestGrantedNotifications(t *testing.T) {
 	none("echo", "echo in a session")
 }
 
-// A listening stream ends within 30 s when its key is revoked, or allows something else.
+// A listening stream ends within 30 s when its key is revoked, allows something else, or is that of another user.
 func TestListeningStreamOfRevokedKey(t *testing.T) {
 	for _, kind := range []string{"session", "modern", "sse"} {
 		for change, do := range map[string]func(*grants){
 			"revoked": func(g *grants) { g.revoke("all") },
 			"shrunk":  func(g *grants) { g.set("all", &access.Grant{ReadOnly: true}) },
+			"given to another user": func(g *grants) {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.owner = "other"
+			},
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGrants()
