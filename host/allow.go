@@ -38,7 +38,7 @@ func (e *LaunchNotAllowedError) Error() string {
 	case e.Verdict == consent.Rejected:
 		return text + fmt.Sprintf("its launch was denied (fingerprint %s): Host.AllowLaunch lets it start after all", e.Launch.Fingerprint())
 	}
-	return text + fmt.Sprintf("its launch has to be allowed (fingerprint %s): look at its command with Host.PendingLaunches, then call Host.AllowLaunch or Host.DenyLaunch; or, if the file is not a project's, say so with the Scope of Options.Config", e.Launch.Fingerprint())
+	return text + fmt.Sprintf("its launch has to be allowed (fingerprint %s): look at its command with Host.PendingLaunches, then call Host.AllowLaunch or Host.DenyLaunch; or, if its file only has the name of a project's, say so with the Scope of Options.Config", e.Launch.Fingerprint())
 }
 
 func (e *LaunchNotAllowedError) Unwrap() error { return e.Err }

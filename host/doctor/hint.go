@@ -175,7 +175,7 @@ func (t *trouble) ofEntry() bool {
 	case errors.As(t.err, &noUser):
 		t.hint(HintLoginRequired, "Each user has their own connection to this server, and the context names no user. Ask under a context of session.WithUser.")
 	case errors.As(t.err, &denied):
-		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
+		t.hint(HintLaunchNotAllowed, "The entry comes from a file in a project, or was added by a client of a gateway, and its server is started only when the user has looked at the exact command and allowed it. Show them what Host.PendingLaunches returns, and call Host.AllowLaunch; a changed entry has to be allowed anew. A file in a project that the program itself has named can be its own: set the Scope of Options.Config to config.ScopeProgram.")
 	case errors.As(t.err, &isolation):
 		t.hint(HintIsolationUnavailable, "The entry wants its server confined, and it is not started without: "+isolation.Err.Error())
 	}

@@ -63,7 +63,7 @@ func examineOne(ctx context.Context, h *host.Host, s *config.Server) (*doctor.Te
 	for i, hint := range report.Hints {
 		switch hint.Code {
 		case doctor.HintLaunchNotAllowed:
-			report.Hints[i].Text = "The entry comes from a file of a project, and nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
+			report.Hints[i].Text = "The entry comes from a file of a project, or was added by a client of serve. Nothing of it is started before you have looked at the exact command: mcpbelt allow " + s.Name
 		case doctor.HintLoginRequired:
 			report.Hints[i].Text = "The server wants you to log in: mcpbelt login " + s.Name
 		case doctor.HintToolsQuarantined:

@@ -38,8 +38,8 @@ func allowCommand(b *belt.Belt) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "allow [SERVER]",
 		Short: "Let a server of a project's file start",
-		Long: `The servers of a file in a project start when you have allowed exactly what would be run.
-Allow shows that for a server and asks, or for all servers that wait if none is named. With
+		Long: `The servers of a file in a project, and those that a client of serve has added, start when you
+have allowed exactly what would be run. Allow shows that for a server and asks, or for all servers that wait if none is named. With
 --deny the server is not started, or has to be allowed again. If anything of the launch changes it has to be allowed
 again.`,
 		Example:           "  mcpbelt allow",
