@@ -325,6 +325,40 @@ func TestGrantedNotifications(t *testing.T) {
 	none("echo", "echo in a session")
 }
 
+// A session hears of no change of a resource whose server its grant does not have any more.
+func TestSubscriptionOfShrunkGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGrants()
+		s := openInMemory(t, &gateway.Options{Authenticate: g.authenticate})
+		session := s.begin(t, "/mcp", "all", "2025-11-25")
+		l := s.listen(t, shot{method: http.MethodGet, user: "all", session: session})
+		s.wantCode(t, "subscribe", shot{user: "all", session: session, body: callOf(2, "resources/subscribe", `{"uri":"one://note://1"}`)}, 0)
+		heard := 0
+		var all sync.WaitGroup
+		all.Go(func() {
+			for {
+				if _, data := l.next("data"); data == "" {
+					return
+				}
+				heard++
+			}
+		})
+		for i, grant := range []*access.Grant{nil, {Servers: []string{"two"}}, nil} {
+			g.set("all", grant)
+			s.wantCode(t, "list", shot{user: "all", session: session, body: callOf(3, "tools/list", `{}`)}, 0)
+			if err := s.server.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "note://1"}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if want := []int{1, 1, 2}[i]; heard != want {
+				t.Errorf("after change %d: got %d heard of, want %d", i+1, heard, want)
+			}
+		}
+		l.close()
+		all.Wait()
+	})
+}
+
 // A listening stream ends within 30 s when its key is revoked, allows something else, or is that of another user.
 func TestListeningStreamOfRevokedKey(t *testing.T) {
 	for _, kind := range []string{"session", "modern", "sse"} {

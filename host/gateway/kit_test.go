@@ -48,6 +48,8 @@ type upstream struct {
 
 func newUpstream() *upstream {
 	u := &upstream{Server: sdk.NewServer(&sdk.Implementation{Name: "upstream", Version: "1"}, &sdk.ServerOptions{
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
 		CompletionHandler: func(context.Context, *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 			return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{"alice"}}}, nil
 		},

@@ -125,6 +125,29 @@ func TestLoginOf(t *testing.T) {
 	}
 }
 
+// The requests of a session that are under way are bounded; one that has ended makes room.
+func TestRequestsUnderWay(t *testing.T) {
+	s := &clientSession{}
+	id := func(i int) json.RawMessage { return json.RawMessage(strconv.Itoa(i)) }
+	var first *running
+	for i := range maxUnderWay {
+		r, failed := s.enter(id(i))
+		if failed != nil {
+			t.Fatalf("request %d: got %v, want room", i, failed)
+		}
+		if i == 0 {
+			first = r
+		}
+	}
+	if _, failed := s.enter(id(maxUnderWay)); failed == nil {
+		t.Errorf("got room for request %d, want none", maxUnderWay)
+	}
+	s.leave(id(0), first)
+	if _, failed := s.enter(id(maxUnderWay)); failed != nil {
+		t.Errorf("after one has ended: got %v, want room", failed)
+	}
+}
+
 // The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
 func TestSubscriptionsBound(t *testing.T) {
 	g := &Gateway{followOf: shares{}}
