@@ -328,7 +328,7 @@ func TestApprovalWithRounds(t *testing.T) {
 	}
 }
 
-// A round of a call that was approved is good for once: who sends it again is asked again.
+// A round of a call that was approved is good for once: a client that sends it again is asked again.
 func TestApprovalOfRoundThatIsSentAgain(t *testing.T) {
 	d := newDeleter(t, true, nil)
 	ctx := hosttest.Watchdog(t)
