@@ -25,7 +25,8 @@ type Options struct {
 	// WaitForNotification waits for the next notification on a connection of the driver, as
 	// sql.Conn.Raw gives it, and returns its payload. It must return soon after ctx ends. With it, which is
 	// for PostgreSQL alone, changes are told by NOTIFY, and those who watch a store learn of
-	// them at once. One connection of the pool listens as long as any store is watched.
+	// them at once. One connection of the pool listens as long as any store is watched: a pool that
+	// is bounded needs two at least.
 	// Default: they look every 3 seconds.
 	WaitForNotification func(ctx context.Context, driverConn any) (payload string, err error)
 }
