@@ -120,3 +120,9 @@ func ExampleBrief() {
 	//   Removes a note for good.
 	// {"name":"delete_note","description":"Removes a note for good
 }
+
+func ExampleEstimateTokens() {
+	clock := registry.MustFunc("clock", "Tell the time.", func(context.Context, struct{}) (string, error) { return "noon", nil })
+	fmt.Println(toolset.EstimateTokens(clock.Definition()) < 100)
+	// Output: true
+}
