@@ -24,9 +24,9 @@ func (m *Manager) Add(ctx context.Context, r *record.Record) (host.Report, error
 	if r == nil {
 		return host.Report{}, errors.New("manage: Add: the record is nil")
 	}
-	return m.change(ctx, "add", []string{r.ServerName()}, func(ctx context.Context) (before, after *record.Record, err error) {
-		added, err := record.Add(ctx, m.store, r)
-		return nil, added.Record, err
+	return m.change(ctx, "add", []string{r.ServerName()}, func(ctx context.Context) (before, after record.Stored, err error) {
+		after, err = record.Add(ctx, m.store, r)
+		return before, after, err
 	})
 }
 
@@ -53,9 +53,8 @@ func (m *Manager) Update(ctx context.Context, name string, p *record.Patch) (hos
 		names = append(names, renamed.ServerName())
 		p = m.stayQuarantined(names[0], p)
 	}
-	return m.change(ctx, "update", names, func(ctx context.Context) (before, after *record.Record, err error) {
-		was, is, err := record.Update(ctx, m.store, cmp.Or(old.ID, old.Record.Name), p)
-		return was.Record, is.Record, err
+	return m.change(ctx, "update", names, func(ctx context.Context) (before, after record.Stored, err error) {
+		return record.Update(ctx, m.store, cmp.Or(old.ID, old.Record.Name), p)
 	})
 }
 
@@ -86,9 +85,9 @@ func (m *Manager) Remove(ctx context.Context, name string) (host.Report, error) 
 	if err != nil {
 		return host.Report{}, err
 	}
-	return m.change(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context) (before, after *record.Record, err error) {
-		removed, err := record.Remove(ctx, m.store, cmp.Or(old.ID, old.Record.Name))
-		return removed.Record, nil, err
+	return m.change(ctx, "remove", []string{old.Record.ServerName()}, func(ctx context.Context) (before, after record.Stored, err error) {
+		before, err = record.Remove(ctx, m.store, cmp.Or(old.ID, old.Record.Name))
+		return before, after, err
 	})
 }
 
@@ -104,12 +103,29 @@ func (m *Manager) Restore(ctx context.Context, id string) (host.Report, error) {
 		if s.ID != id {
 			continue
 		}
-		return m.change(ctx, "restore", []string{s.Record.ServerName()}, func(ctx context.Context) (before, after *record.Record, err error) {
-			restored, err := record.Restore(ctx, m.store, id)
-			return nil, restored.Record, err
+		return m.change(ctx, "restore", []string{s.Record.ServerName()}, func(ctx context.Context) (before, after record.Stored, err error) {
+			after, err = record.Restore(ctx, m.store, id)
+			return before, after, err
 		})
 	}
 	return host.Report{}, &record.Error{Code: record.CodeNotFound, Name: id}
+}
+
+// Preview returns the entry, with its secrets, that the server of a record would have after
+// [Manager.Update] with the same patch. Nothing is changed. The name and the error are as there.
+func (m *Manager) Preview(ctx context.Context, name string, p *record.Patch) (*config.Server, error) {
+	old, err := m.find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil && p.Revision != "" && p.Revision != old.Revision {
+		return nil, &record.Error{Code: record.CodeConflict, Name: old.Record.Name}
+	}
+	next, err := old.Record.Apply(p)
+	if err != nil {
+		return nil, err
+	}
+	return record.ReadServer(ctx, record.NewMemoryStore(next), next.Name, m.readOptions(old.Record.ServerName(), next.ServerName()))
 }
 
 // find returns a record of the store. A host that is closed changes none.
@@ -120,13 +136,24 @@ func (m *Manager) find(ctx context.Context, name string) (record.Stored, error) 
 	return record.Find(ctx, m.store, name)
 }
 
-// A storeChange changes the store, and returns the record before and after it, nil if
-// there is none.
-type storeChange func(context.Context) (before, after *record.Record, err error)
+// A storeChange changes the store, and returns the record before and after it, without a
+// Record if there is none.
+type storeChange func(context.Context) (before, after record.Stored, err error)
 
-// change changes the store, and then the servers of those names. First the store: what
-// is in it is what a host runs that is opened after this one was killed.
+// change is apply for a change that can be undone.
 func (m *Manager) change(ctx context.Context, what string, names []string, change storeChange) (host.Report, error) {
+	return m.apply(ctx, what, names, func(ctx context.Context) (before, after record.Stored, err error) {
+		before, after, err = change(ctx)
+		if err == nil {
+			m.history.add(before, after)
+		}
+		return before, after, err
+	})
+}
+
+// apply changes the store, and then the servers of those names. First the store: what
+// is in it is what a host runs that is opened after this one was killed.
+func (m *Manager) apply(ctx context.Context, what string, names []string, change storeChange) (host.Report, error) {
 	if err := m.made(); err != nil {
 		return host.Report{}, err
 	}
@@ -135,7 +162,7 @@ func (m *Manager) change(ctx context.Context, what string, names []string, chang
 		if err != nil {
 			return nil, err
 		}
-		return m.entries(following, before, after)
+		return m.entries(following, before.Record, after.Record)
 	})
 }
 

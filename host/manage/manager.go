@@ -27,10 +27,11 @@ type Options struct {
 // records. Make one with [Open], [OpenStore] or [New]. Its methods are safe for concurrent
 // use, and wait for each other only where they change the same server.
 type Manager struct {
-	host   *host.Host
-	store  record.Store
-	config *config.Options
-	keeper *keeper // nil if no status is kept
+	host    *host.Host
+	store   record.Store
+	config  *config.Options
+	keeper  *keeper // nil if no status is kept
+	history history
 }
 
 // errZero is the error of the zero Manager.
