@@ -22,7 +22,7 @@
 // An [access.Authenticator] says who makes a request, and Options.Roles what they may:
 // [View] reads, [Operate] changes, and whatever can start a process needs [StdioWrite]
 // besides. It is granted to no caller by default. Adding a local server starts one, and so do
-// changing, removing or testing one, and answering a call of its tools; each of them is
+// changing, removing or testing one, and making or approving a call of its tools; each of them is
 // refused with status 403 before anything is done.
 //
 // An operator decides where remote servers are and which variables of this machine are sent

@@ -196,7 +196,7 @@ func (q *request) read(w http.ResponseWriter, route *route) error {
 	if err != nil {
 		return &failure{status: http.StatusBadRequest, code: "body_unreadable", detail: "the body cannot be read"}
 	}
-	if len(data) > 0 || route.in != nil {
+	if len(data) > 0 || route.in != nil && !route.optional {
 		kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
 		if err != nil || kind != "application/json" {
 			return &failure{status: http.StatusUnsupportedMediaType, code: "type_unsupported", detail: "the body has to be application/json"}

@@ -1,7 +1,10 @@
 package admin
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
@@ -19,6 +22,7 @@ func loginRoutes() []*route {
 		{method: "POST", path: "/api/v1/sessions/{server}/logout", role: Operate, summary: "End the login of a user at a server; of the caller, if the body names none", in: logoutInput{}, out: logoutInput{}, serve: (*request).logout},
 		{method: "GET", path: "/api/v1/keys", role: View, summary: "List the API keys", out: []key{}, serve: (*request).listKeys},
 		{method: "POST", path: "/api/v1/keys", role: StdioWrite, summary: "Make an API key, with any rights; its secret is shown this once", in: keyInput{}, out: madeKey{}, serve: (*request).makeKey},
+		{method: "PUT", path: "/api/v1/keys/{id}", role: StdioWrite, summary: "Change what the body names of an API key; its secret stays", in: keyInput{}, out: key{}, serve: (*request).changeKey},
 		{method: "DELETE", path: "/api/v1/keys/{id}", role: Operate, summary: "Revoke an API key", out: revokedKey{}, serve: (*request).revokeKey},
 	}
 }
@@ -148,6 +152,36 @@ func (q *request) makeKey() (any, error) {
 		return nil, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: err.Error()}
 	}
 	return madeKey{showKey(made), secret}, nil
+}
+
+// changeKey leaves alone what the body does not name: a grant that is forgotten would allow all.
+func (q *request) changeKey() (any, error) {
+	if q.opts.Keys == nil {
+		return nil, missing("keys")
+	}
+	all, err := q.opts.Keys.List(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(k access.Key) bool { return k.ID == q.PathValue("id") })
+	if i < 0 {
+		return nil, access.ErrNoKey
+	}
+	k := &all[i]
+	in := keyInput{Label: k.Label, User: k.User, Expires: k.Expires}
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	var named struct{ Grant json.RawMessage }
+	if err := json.Unmarshal(q.data, &named); err == nil && named.Grant == nil {
+		in.Grant = k.Grant
+	}
+	k.KeyOptions = access.KeyOptions{Label: in.Label, User: in.User, Grant: in.Grant, Expires: in.Expires}
+	err = q.opts.Keys.Change(q.Context(), k.ID, k.KeyOptions)
+	if err != nil && !errors.Is(err, access.ErrNoKey) {
+		return nil, &failure{status: http.StatusBadRequest, code: "value_invalid", detail: err.Error()}
+	}
+	return showKey(*k), err
 }
 
 func (q *request) revokeKey() (any, error) {

@@ -15,7 +15,7 @@ import (
 
 // concrete returns the path of a route with values in it.
 func concrete(path string) string {
-	for _, name := range []string{"{id}", "{server}", "{fingerprint}"} {
+	for _, name := range []string{"{id}", "{name}", "{server}", "{fingerprint}"} {
 		path = strings.ReplaceAll(path, name, "none")
 	}
 	return path
@@ -98,6 +98,14 @@ var samples = map[string]sample{
 	"GET /api/v1/removed":                       {"/api/v1/removed", "", false, 0},
 	"POST /api/v1/removed/{id}/restore":         {"/api/v1/removed/{gone}/restore", "", true, 0},
 	"POST /api/v1/test":                         {"/api/v1/test", `{"name":"new","command":"x"}`, true, 0},
+	"GET /api/v1/servers":                       {"/api/v1/servers", "", false, 0},
+	"GET /api/v1/tools":                         {"/api/v1/tools", "", false, 0},
+	"GET /api/v1/tools/{name}":                  {"/api/v1/tools/lazy__echo", "", false, 0},
+	"POST /api/v1/tools/{name}/call":            {"/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`, true, 0},
+	"GET /api/v1/why":                           {"/api/v1/why?name=lazy__echo", "", false, 0},
+	"GET /api/v1/undo":                          {"/api/v1/undo", "", false, 0},
+	"POST /api/v1/undo":                         {"/api/v1/undo", "", true, 0},
+	"PUT /api/v1/keys/{id}":                     {"/api/v1/keys/{key}", `{"label":"other"}`, false, 0},
 	"POST /api/v1/servers/{server}/restart":     {"/api/v1/servers/runs/restart", "", true, 0},
 	"GET /api/v1/changes":                       {"/api/v1/changes", "", false, 0},
 	"POST /api/v1/changes/accept":               {"/api/v1/changes/accept", "{change}", false, 0},
@@ -168,6 +176,11 @@ func TestDetoursToALaunch(t *testing.T) {
 		{"PUT", servers + "/remote", `{"name":"rests"}`},
 		{"PUT", servers + "/rests", `{"url":"https://b.example/mcp"}`},
 		{"PUT", servers + "/rests", `{"description":"x"}`},
+		{"POST", servers + "/remote/test", `{"command":"x"}`},
+		{"POST", servers + "/remote/test", `{"name":"rests"}`},
+		{"POST", servers + "/rests/test", `{"url":"https://b.example/mcp"}`},
+		{"POST", "/api/v1/undo", ""},
+		{"POST", "/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`},
 		{"POST", servers, `{"name":"new","transport":"LOCAL","command":"x","enabled":false}`},
 	} {
 		if got := s.do("operator", c.method, c.path, c.body, nil); got.status != http.StatusForbidden {
@@ -179,6 +192,8 @@ func TestDetoursToALaunch(t *testing.T) {
 		{"PUT", servers + "/remote/toggle?enabled=false", ""},
 		{"PUT", servers + "/remote/toggle?enabled=true", ""},
 		{"POST", servers + "/remote/test", ""},
+		{"POST", servers + "/remote/test", `{"description":"x"}`},
+		{"POST", "/api/v1/undo", ""},
 		{"PUT", servers + "/runs/toggle?enabled=false", ""},
 		{"POST", servers, `{"name":"new","transport":"streamable_http","url":"https://a.example/mcp"}`},
 		{"DELETE", servers + "/new", ""},

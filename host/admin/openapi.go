@@ -99,7 +99,7 @@ func (b *builder) operation(r *route) object {
 		},
 	}
 	if r.in != nil {
-		o["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.schemaOf(reflect.TypeOf(r.in))}}}
+		o["requestBody"] = object{"required": !r.optional, "content": object{"application/json": object{"schema": b.schemaOf(reflect.TypeOf(r.in))}}}
 	}
 	return o
 }
@@ -114,8 +114,8 @@ func (b *builder) schemaOf(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return object{"type": "object"}
-	case t.Kind() == reflect.Pointer:
-		return b.ref(t.Elem())
+	case t.Kind() == reflect.Pointer: // or nothing
+		return object{"anyOf": []object{b.ref(t.Elem()), {"type": "null"}}}
 	case t.Kind() == reflect.Slice:
 		return object{"type": "array", "items": b.ref(t.Elem())}
 	}

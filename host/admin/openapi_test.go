@@ -143,23 +143,23 @@ func TestAnswersConform(t *testing.T) {
 	pick := func(from ...string) string { return from[random.IntN(len(from))] }
 	routes := slices.DeleteFunc(admin.Routes(s.handler), func(r admin.Route) bool { return r.Stream })
 	all := s.fill("{gone} {call} {key} {launch}")
-	known := append(strings.Fields(all), "runs", "rests", "lazy", "held", "remote", "new1", "new2", "none", "%2F", "~")
+	known := append(strings.Fields(all), "runs", "rests", "lazy", "held", "remote", "lazy__echo", "remote__echo", "new1", "new2", "none", "%2F", "~")
 	change := s.fill("{change}")
 	bodies := []string{
-		"{}", "[]", "{", `{"x":1}`, change, `{"reason":"no"}`, `{"forSession":true}`, `{"user":"ann"}`, `{"label":"new"}`,
+		"{}", "[]", "{", `{"x":1}`, change, `{"reason":"no"}`, `{"forSession":true}`, `{"arguments":{"text":"go"}}`, `{"arguments":[]}`, `{"user":"ann"}`, `{"label":"new"}`,
 		`{"label":"x","grant":{"manage":true,"servers":["a*"]},"expires":"2999-01-01T00:00:00Z"}`,
 		`{"name":"new1","command":"x","argsJson":"[\"--token\",\"sk-0123456789abcdef\"]","envJson":"{\"A\":\"b\"}","cwd":"/"}`,
 		`{"name":"new2","transport":"streamable_http","url":"https://a.example/mcp","headersJson":"{\"Authorization\":\"Bearer sk-0123456789abcdef\"}","readTimeoutSeconds":1.5}`,
 		`{"description":"<script>\u202e"}`, `{"enabled":false}`, `{"enabled":true}`, `{"description":null,"readTimeoutSeconds":2}`, `{"transport":"pigeon"}`,
 	}
 	succeeded := map[string]bool{}
-	for n := range 800 {
+	for n := range 900 {
 		r := routes[n%len(routes)]
 		path := r.Path
-		for _, name := range []string{"{id}", "{server}", "{fingerprint}"} {
+		for _, name := range []string{"{id}", "{name}", "{server}", "{fingerprint}"} {
 			path = strings.ReplaceAll(path, name, known[random.IntN(len(known))])
 		}
-		path += pick("", "?enabled=true", "?enabled=false", "?limit=3", "?limit=x", "?kind=call&since=2020-01-01T00:00:00Z", "?server=held")
+		path += pick("", "?enabled=true", "?enabled=false", "?limit=3", "?limit=x", "?kind=call&since=2020-01-01T00:00:00Z", "?server=held", "?name=remote__echo", "?name=rests__x", "?name=held__echo", "?at=2020-01-01T00:00:00Z")
 		body := ""
 		if r.In || random.IntN(20) == 0 {
 			body = pick(bodies...)

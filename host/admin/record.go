@@ -1,6 +1,10 @@
 package admin
 
 import (
+	"errors"
+	"net/http"
+	"time"
+
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -11,15 +15,65 @@ func recordRoutes() []*route {
 		{method: "GET", path: "/api/v1/removed", role: View, summary: "List the servers that can be restored, the last one at the end", out: []server{}, serve: (*request).listRemoved},
 		{method: "POST", path: restorePath + "{id}/restore", role: Operate, summary: "Restore a server; a local one takes stdio:write", out: server{}, serve: (*request).restoreServer},
 		{method: "POST", path: "/api/v1/test", role: Operate, summary: "Try a server that is not added yet, and keep nothing; a local one takes stdio:write", in: serverInput{}, out: testResult{}, serve: (*request).testInput},
-		{method: "POST", path: "/api/v1/servers/{server}/restart", role: Operate, summary: "Connect to a server again; a local one takes stdio:write", out: standing{}, serve: (*request).restartServer},
+		{method: "GET", path: "/api/v1/undo", role: View, summary: "Show the last change of a record that was made here, null if there is none", out: (*lastChange)(nil), serve: (*request).showUndo},
+		{method: "POST", path: "/api/v1/undo", role: Operate, summary: "Undo that change; of a local server it takes stdio:write", out: lastChange{}, serve: (*request).undo,
+			params: []param{{"at", "date-time", "of the change as it was shown; it fails if there is another one now"}}},
 	}
 }
 
-// A standing says where a server stands.
-type standing struct {
-	Server string     `json:"server"`
-	Stage  host.Stage `json:"stage"`
-	Error  string     `json:"error,omitempty"`
+// A lastChange is one that can be undone.
+type lastChange struct {
+	What   string    `json:"what"`   // add, change, enable, disable or remove
+	Server string    `json:"server"` // the name of its record
+	At     time.Time `json:"at"`
+}
+
+func showChange(c *manage.Change) lastChange {
+	shown := lastChange{What: "change", At: c.At}
+	switch {
+	case c.Before == nil:
+		shown.What, shown.Server = "add", c.After.Name
+	case c.After == nil:
+		shown.What, shown.Server = "remove", c.Before.Name
+	default:
+		shown.Server = c.After.Name
+		if c.Before.Disabled != c.After.Disabled {
+			shown.What = map[bool]string{true: "disable", false: "enable"}[c.After.Disabled]
+		}
+	}
+	return shown
+}
+
+func (q *request) showUndo() (any, error) {
+	c, ok := q.manager.LastChange()
+	if !ok {
+		return (*lastChange)(nil), nil
+	}
+	return showChange(&c), nil
+}
+
+func (q *request) undo() (any, error) {
+	c, ok := q.manager.LastChange()
+	if !ok {
+		return nil, &failure{status: http.StatusNotFound, code: string(record.CodeNotFound), detail: "there is no change to undo"}
+	}
+	shown := showChange(&c)
+	if at := q.URL.Query().Get("at"); at != "" && at != shown.At.Format(time.RFC3339Nano) {
+		return nil, &failure{status: http.StatusConflict, code: "stale", detail: "another change was made since"}
+	}
+	for _, r := range []*record.Record{c.Before, c.After} {
+		if r == nil {
+			continue
+		}
+		if err := q.mayStartRecord(r, r.ServerName()); err != nil {
+			return nil, err
+		}
+	}
+	_, err := q.manager.Undo(q.forUser(), c)
+	if failed := (*host.ServersError)(nil); err != nil && !errors.As(err, &failed) {
+		return nil, err
+	}
+	return shown, nil
 }
 
 func (q *request) listRemoved() (any, error) {
@@ -82,18 +136,4 @@ func (q *request) testInput() (any, error) {
 		return nil, err
 	}
 	return q.test(entry)
-}
-
-func (q *request) restartServer() (any, error) {
-	name := q.PathValue("server")
-	if err := q.mayStart(name); err != nil {
-		return nil, err
-	}
-	err := q.host.Restart(q.forUser(), name)
-	for _, s := range q.host.Servers() {
-		if s.Name == name {
-			return standing{s.Name, s.Stage, q.hideError(s.Name, err)}, nil
-		}
-	}
-	return nil, err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
-// approvedCall bounds how long a call may take that was approved.
-const approvedCall = 5 * time.Minute
+// callTime bounds how long a call may take.
+const callTime = 5 * time.Minute
 
 func reviewRoutes() []*route {
 	return []*route{
@@ -191,7 +191,7 @@ func (q *request) approveCall() (any, error) {
 	if err := q.mayStart(names...); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), approvedCall)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), callTime)
 	defer cancel()
 	res, err := q.host.Registry().Approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
 	if err != nil {

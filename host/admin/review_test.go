@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
@@ -166,5 +168,121 @@ func TestDefaultRoles(t *testing.T) {
 		if (got.status == http.StatusOK) != (c.want != "") || !strings.Contains(got.body, c.want) {
 			t.Errorf("%+v: got %d %s, want %s", c.grant, got.status, got.body, c.want)
 		}
+	}
+}
+
+// The last change is undone if it is the one that was looked at, and the record is as it left it.
+func TestUndo(t *testing.T) {
+	const secret = "sk-0123456789abcdef"
+	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{
+		Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret},
+	})
+	if got := s.do("viewer", "GET", "/api/v1/undo", "", nil); got.body != "null\n" {
+		t.Errorf("undo of nothing: got %s, want null", got.body)
+	}
+	if got := s.do("operator", "POST", "/api/v1/undo", "", nil); got.status != http.StatusNotFound {
+		t.Errorf("undo of nothing: got %d %s, want 404", got.status, got.body)
+	}
+	was := s.data("GET", servers+"/a", "")
+	steps := []struct{ what, method, path, body string }{
+		{"change", "PUT", servers + "/a", `{"description":"new","headersJson":""}`},
+		{"disable", "PUT", servers + "/a/toggle?enabled=false", ""},
+		{"enable", "PUT", servers + "/a/toggle?enabled=true", ""},
+		{"remove", "DELETE", servers + "/a", ""},
+		{"add", "POST", servers, `{"name":"b","transport":"streamable_http","url":"https://b.example/mcp"}`},
+	}
+	for _, step := range steps {
+		s.data(step.method, step.path, step.body)
+		if got := s.object("viewer", "GET", "/api/v1/undo", ""); got["what"] != step.what || got["at"] == nil {
+			t.Errorf("%s: got %v as the last change", step.what, got)
+		}
+	}
+	if got := s.do("operator", "POST", "/api/v1/undo?at=2020-01-01T00:00:00Z", "", nil); got.status != http.StatusConflict || !strings.Contains(got.body, "stale") {
+		t.Errorf("undo of another change: got %d %s, want 409 and stale", got.status, got.body)
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		last := s.object("operator", "GET", "/api/v1/undo", "")
+		if got := s.object("operator", "POST", "/api/v1/undo?at="+last["at"].(string), ""); got["what"] != steps[i].what {
+			t.Errorf("undo: got %v, want that of %s", got, steps[i].what)
+		}
+	}
+	if got := s.get("viewer", "/api/v1/removed"); len(got) != 1 || got[0]["name"] != "b" {
+		t.Errorf("removed: got %v, want b", got)
+	}
+	is := s.data("GET", servers+"/a", "")
+	for _, name := range []string{"id", "description", "headersJson", "enabled", "lastStatus"} {
+		if is[name] != was[name] {
+			t.Errorf("%s: got %v after all was undone, want %v", name, is[name], was[name])
+		}
+	}
+	if is, err := s.manager.Host().Inspect("a"); err != nil || is.Entry.Headers["Authorization"].Reveal() != "Bearer "+secret {
+		t.Errorf("got %v, want the secret of before", err)
+	}
+	s.data("PUT", servers+"/a", `{"name":"c"}`)
+	if _, err := s.manager.Undo(t.Context(), manage.Change{}); failed(err) != record.CodeConflict {
+		t.Errorf("undo of a change that was not made: got %v, want a conflict", err)
+	}
+}
+
+func failed(err error) record.Code {
+	var e *record.Error
+	errors.As(err, &e)
+	if e == nil {
+		return ""
+	}
+	return e.Code
+}
+
+// A changed server is tried before it is saved: its secrets are in their places, and nothing is kept.
+func TestEditIsTried(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{
+		Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer sk-0123456789abcdef"},
+	})
+	before := s.data("GET", servers+"/a", "")
+	for _, c := range []struct {
+		body   string
+		status int
+	}{
+		{`{"description":"new","headersJson":` + number(before["headersJson"]) + `}`, 200},
+		{`{"revision":` + number(before["revision"]) + `,"readTimeoutSeconds":5}`, 200},
+		{`{"url":"https://evil.example/mcp"}`, 400},
+		{`{"url":"https://evil.example/mcp","headersJson":` + number(before["headersJson"]) + `}`, 400},
+		{`{"revision":"0"}`, 409},
+		{`{"url":""}`, 400},
+	} {
+		got := s.do("operator", "POST", servers+"/a/test", c.body, nil)
+		if got.status != c.status || strings.Contains(got.body, `"success":true`) != (c.status == 200) {
+			t.Errorf("%s: got %d %s, want %d", c.body, got.status, got.body, c.status)
+		}
+	}
+	if after := s.data("GET", servers+"/a", ""); after["revision"] != before["revision"] {
+		t.Errorf("got the revision %v, want %v", after["revision"], before["revision"])
+	}
+	if got := s.tried.Load().Headers["Authorization"].Reveal(); got != "Bearer sk-0123456789abcdef" {
+		t.Errorf("got the header %q in the test, want the one that was masked", got)
+	}
+}
+
+// A key is changed where the body says so, and stays as it is elsewhere.
+func TestChangeKey(t *testing.T) {
+	s := openBusy(t)
+	path := s.fill("/api/v1/keys/{key}")
+	expires := "2999-01-01T00:00:00Z"
+	s.object("owner", "PUT", path, `{"label":"two","user":"ann","grant":{"servers":["a*"]},"expires":"`+expires+`"}`)
+	got := s.object("owner", "PUT", path, `{"label":"three"}`)
+	expectFields(t, "changed", got, `{"id":"*","label":"three","user":"ann","grant":{"servers":["a*"]},"expires":"`+expires+`","created":"*"}`)
+	if list := s.get("viewer", "/api/v1/keys"); len(list) != 1 || number(list[0]) != number(got) {
+		t.Errorf("keys: got %v, want %v", list, got)
+	}
+	if got := s.object("owner", "PUT", path, `{"grant":null}`); got["grant"] != nil {
+		t.Errorf("grant of null: got %v, want none", got["grant"])
+	}
+	for body, status := range map[string]int{`{"grant":{"servers":["[" ]}}`: 400, `{"label":5}`: 400, `{"secret":"x"}`: 400} {
+		if got := s.do("owner", "PUT", path, body, nil); got.status != status {
+			t.Errorf("%s: got %d %s, want %d", body, got.status, got.body, status)
+		}
+	}
+	if got := s.do("owner", "PUT", "/api/v1/keys/none", `{}`, nil); got.status != http.StatusNotFound {
+		t.Errorf("a key that is not there: got %d, want 404", got.status)
 	}
 }

@@ -25,6 +25,7 @@ type admin struct {
 	mux     *http.ServeMux
 
 	redactor *redact.Redactor // of what is logged
+	tokens   tokenCount
 }
 
 // A route is one way to use the API. The mux is made of the routes.
@@ -33,8 +34,9 @@ type route struct {
 	role         Role   // that it takes in any case
 	summary      string // what it does, for people
 	params       []param
-	in           any // a value of the type of the body; nil: none
-	out          any // a value of the type of what is answered
+	in           any  // a value of the type of the body; nil: none
+	optional     bool // the body may be missing
+	out          any  // a value of the type of what is answered
 
 	serve  func(*request) (any, error)
 	stream func(*request, http.ResponseWriter) error // in place of serve, for answers that do not end
@@ -45,7 +47,7 @@ type param struct{ name, kind, about string }
 
 // routes returns all routes.
 func (a *admin) routes() []*route {
-	return slices.Concat(serverRoutes(), recordRoutes(), reviewRoutes(), loginRoutes(), watchRoutes(), documentRoutes())
+	return slices.Concat(serverRoutes(), recordRoutes(), boardRoutes(), toolRoutes(), reviewRoutes(), loginRoutes(), watchRoutes(), documentRoutes())
 }
 
 // A person makes requests.

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
-	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // serversPath is below which the records of servers are.
@@ -32,7 +31,7 @@ func serverRoutes() []*route {
 		{method: "DELETE", path: one, role: Operate, summary: "Remove a server, which can be restored; a local one takes stdio:write", out: removal{}, serve: (*request).removeServer},
 		{method: "PUT", path: one + "/toggle", role: Operate, summary: "Switch a server on or off; a local one takes stdio:write to be switched on", out: server{}, serve: (*request).toggleServer,
 			params: []param{{"enabled", "boolean", "whether it is to run"}}},
-		{method: "POST", path: one + "/test", role: Operate, summary: "Try a server on a connection of its own; a local one takes stdio:write", out: testResult{}, serve: (*request).testServer},
+		{method: "POST", path: one + "/test", role: Operate, summary: "Try a server on a connection of its own, as it is or as the body would change it; a local one takes stdio:write", in: serverInput{}, optional: true, out: testResult{}, serve: (*request).testServer},
 		{method: "POST", path: serversPath + "/refresh", role: Operate, summary: "Connect to all servers again; takes stdio:write if one is local", out: refreshed{}, serve: (*request).refreshServers},
 		{method: "GET", path: one + "/tools", role: View, summary: "List the tools of a server", out: []tool{}, serve: (*request).listTools},
 	}
@@ -257,13 +256,10 @@ func (q *request) mayStartRecord(r *record.Record, names ...string) error {
 	return q.mayStart(names...)
 }
 
-func (q *request) changeServer() (any, error) {
+// edit returns what the body changes of a server, as far as the caller may have that started.
+func (q *request) edit(s *manage.Server) (*record.Patch, error) {
 	var in serverInput
 	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
-	s, err := q.server()
-	if err != nil {
 		return nil, err
 	}
 	p, err := in.patch(s.Record)
@@ -278,7 +274,19 @@ func (q *request) changeServer() (any, error) {
 	if err := q.mayStartRecord(becomes, names...); err != nil {
 		return nil, err
 	}
-	q.pin(p, &s)
+	q.pin(p, s)
+	return p, nil
+}
+
+func (q *request) changeServer() (any, error) {
+	s, err := q.server()
+	if err != nil {
+		return nil, err
+	}
+	p, err := q.edit(&s)
+	if err != nil {
+		return nil, err
+	}
 	_, err = q.manager.Update(q.forUser(), idOf(&s), p)
 	return q.showNamed(cmp.Or(s.ID, p.Name.Value, s.Record.Name), err)
 }
@@ -348,6 +356,17 @@ func (q *request) testServer() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(q.data) > 0 {
+		p, err := q.edit(&s)
+		if err != nil {
+			return nil, err
+		}
+		entry, err := q.manager.Preview(q.forUser(), idOf(&s), p)
+		if err != nil {
+			return nil, err
+		}
+		return q.test(entry)
+	}
 	name := s.Record.ServerName()
 	if err := q.mayStart(name); err != nil {
 		return nil, err
@@ -412,28 +431,21 @@ func (q *request) listTools() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.toolsOf(s.Record.ServerName(), s.Status), nil
+	return q.toolsOf(s.Record.ServerName()), nil
 }
 
 // toolsOf returns the tools of a server: those that are listed, then those that are not.
-func (a *admin) toolsOf(name string, status *host.Status) []tool {
+func (a *admin) toolsOf(name string) []tool {
 	tools := []tool{}
-	add := func(d *registry.Definition, state, reason string) {
-		if d.Origin.Server == name {
-			tools = append(tools, tool{d.Origin.Tool, d.Name, d.Title, d.Description, d.InputSchema, state, reason})
+	a.eachTool(a.host.Registry().Snapshot(), func(t *foundTool) bool {
+		switch d := t.def; {
+		case t.server != name:
+		case d == nil:
+			tools = append(tools, tool{Name: t.name, State: t.state, Reason: t.reason})
+		default:
+			tools = append(tools, tool{d.Origin.Tool, d.Name, d.Title, d.Description, d.InputSchema, t.state, t.reason})
 		}
-	}
-	snapshot := a.host.Registry().Snapshot()
-	for _, t := range snapshot.Tools() {
-		add(t.Definition(), doctor.ToolListed, "")
-	}
-	for _, t := range snapshot.Quarantined() {
-		add(t.Tool, doctor.ToolQuarantined, t.Change.Summary())
-	}
-	if status != nil {
-		for _, r := range status.Rejected {
-			tools = append(tools, tool{Name: r.Name, State: doctor.ToolRejected, Reason: a.hideError(name, r.Err)})
-		}
-	}
+		return true
+	})
 	return tools
 }

@@ -144,7 +144,8 @@ func TestSeedErrors(t *testing.T) {
 		{"PUT", servers + "/own/toggle", ``, 400, "value_invalid"},
 		{"DELETE", servers + "/own", ``, 403, "builtin_readonly"},
 		{"POST", servers + "/none/test", ``, 404, "not_found"},
-		{"POST", servers + "/own/test", `{}`, 400, "body_unexpected"},
+		{"POST", servers + "/refresh", `{}`, 400, "body_unexpected"},
+		{"POST", servers + "/own/test", `{"revision":"0"}`, 409, "conflict"},
 		{"PATCH", servers + "/own", `{}`, 404, "no_route"},
 	} {
 		got := s.do("owner", c.method, c.path, c.body, nil)

@@ -39,13 +39,15 @@ type site struct {
 	manager  *manage.Manager
 	handler  http.Handler
 	url      string
-	launches atomic.Int64 // how often a local server was connected to
-	key      string       // the ID of an API key, if there is one
+	launches atomic.Int64                  // how often a local server was connected to
+	tried    atomic.Pointer[config.Server] // the entry that was connected to last
+	key      string                        // the ID of an API key, if there is one
 }
 
 // spied makes the transports of servers, which are in this process, and counts local ones.
 func (s *site) spied(_ session.Key, e *config.Server) (mcp.Transport, error) {
 	local := e.Command != ""
+	s.tried.Store(e)
 	return &transport.Pipe{Serve: func(ctx context.Context, t sdk.Transport) error {
 		if local {
 			s.launches.Add(1)

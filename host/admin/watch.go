@@ -21,7 +21,7 @@ const (
 func watchRoutes() []*route {
 	return []*route{
 		{method: "GET", path: "/api/v1/health", role: View, summary: "Say how all servers do", out: []doctor.Health{}, serve: (*request).listHealth},
-		{method: "GET", path: "/api/v1/health/{server}", role: View, summary: "Say what is wrong with a server and how to cure it", out: &doctor.Diagnosis{}, serve: (*request).diagnose},
+		{method: "GET", path: "/api/v1/health/{server}", role: View, summary: "Say what is wrong with a server and how to cure it", out: doctor.Diagnosis{}, serve: (*request).diagnose},
 		{method: "GET", path: "/api/v1/activity", role: View, summary: "List what happened, the newest first", out: []pastEvent{}, serve: (*request).listActivity,
 			params: []param{
 				{"since", "date-time", "not before it"}, {"until", "date-time", "before it"}, {"kind", "string", "of this kind; may be repeated"},

@@ -56,7 +56,7 @@ func ofCall(o *registry.Observation) activity.Event {
 	e := activity.Event{
 		Time:        o.Began.Add(o.Duration),
 		Tool:        o.Name,
-		Outcome:     outcomeOf(o.Err),
+		Outcome:     OutcomeOf(o.Err),
 		Duration:    o.Duration,
 		ResultBytes: int64(o.ResultBytes),
 		Arguments:   o.Arguments,
@@ -131,8 +131,8 @@ func ranOf(err error) string {
 	return "perhaps"
 }
 
-// outcomeOf returns the outcome that an error means.
-func outcomeOf(err error) activity.Outcome {
+// OutcomeOf returns the outcome that an error means.
+func OutcomeOf(err error) activity.Outcome {
 	var (
 		unknownTool *registry.UnknownToolError
 		arguments   *registry.ArgumentsError

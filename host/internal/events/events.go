@@ -105,7 +105,7 @@ func OfConsent(by, server, fingerprint string, approved bool, err error) activit
 
 // withOutcome returns an event with the outcome that an error means; nil is success.
 func withOutcome(e activity.Event, err error) activity.Event {
-	e.Outcome = outcomeOf(err)
+	e.Outcome = OutcomeOf(err)
 	if e.Outcome == activity.Unknown || e.Outcome == activity.NotSent { // which calls are
 		e.Outcome = activity.Failed
 	}

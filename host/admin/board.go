@@ -1,0 +1,140 @@
+package admin
+
+import (
+	"slices"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+)
+
+// maxLatencies is how many of the last calls of a server are told of.
+const maxLatencies = 30
+
+func boardRoutes() []*route {
+	return []*route{
+		{method: "GET", path: "/api/v1/servers", role: View, summary: "Say how all servers stand, with their tools, tokens and calls", out: []overview{}, serve: (*request).listOverviews},
+		{method: "POST", path: "/api/v1/servers/{server}/restart", role: Operate, summary: "Connect to a server again; a local one takes stdio:write", out: standing{}, serve: (*request).restartServer},
+	}
+}
+
+// An overview says in short how a server stands.
+type overview struct {
+	Name      string       `json:"name"`
+	ID        string       `json:"id,omitempty"` // of its record, if it has one
+	Local     bool         `json:"local"`        // changes take stdio:write
+	Stage     host.Stage   `json:"stage"`
+	State     doctor.Level `json:"state"`
+	Tools     int          `json:"tools"`
+	Held      int          `json:"quarantined"`
+	Tokens    int          `json:"tokens"` // that the definitions of its tools take, estimated
+	Calls     callCounts   `json:"calls"`
+	Latencies []int64      `json:"latencyMs"` // of the last calls, the newest last
+	Error     string       `json:"error,omitempty"`
+	Cure      string       `json:"cure,omitempty"`
+}
+
+type callCounts struct {
+	Ended    uint64 `json:"ended"`
+	Failed   uint64 `json:"failed"` // by the server, not by what its tools did
+	InFlight int    `json:"inFlight"`
+}
+
+// A standing says where a server stands.
+type standing struct {
+	Server string     `json:"server"`
+	Stage  host.Stage `json:"stage"`
+	Error  string     `json:"error,omitempty"`
+}
+
+// cureOf says what would make a server better, empty if nothing is to be done.
+func cureOf(a doctor.Action) string {
+	switch a {
+	case doctor.ActionWait:
+		return "Wait: it is being connected, or tried again by itself."
+	case doctor.ActionLogin:
+		return "Log in at the server."
+	case doctor.ActionAllow:
+		return "Look at its exact command, and allow the launch."
+	case doctor.ActionAccept:
+		return "Look at what is new or has changed in its tools, and accept it."
+	case doctor.ActionRestart:
+		return "Restart it: it runs, and fails calls."
+	case doctor.ActionEnable:
+		return "Switch it on."
+	case doctor.ActionConfigure:
+		return "Correct its entry: a test of it says what is wrong."
+	case doctor.ActionSetSecret:
+		return "Set the variable or the credential that it lacks or that is no good."
+	}
+	return ""
+}
+
+func (q *request) listOverviews() (any, error) {
+	records, err := q.manager.Servers(q.Context())
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[string]string, len(records))
+	for i := range records {
+		ids[records[i].Record.ServerName()] = idOf(&records[i])
+	}
+	tokens := map[string]int{}
+	snapshot := q.host.Registry().Snapshot()
+	counts := q.tokens.of(snapshot)
+	for _, t := range snapshot.Tools() {
+		d := t.Definition()
+		tokens[d.Origin.Server] += counts[d]
+	}
+	latencies := q.opts.Feed.latencies()
+	shown := []overview{}
+	for _, h := range doctor.HealthOfAll(q.host) {
+		name, total := h.Status.Name, h.Calls.Total
+		one := overview{
+			Name: name, ID: ids[name], Local: !isRemote(h.Status.Transport), Stage: h.Status.Stage, State: h.Level,
+			Tools: h.Status.Tools, Held: h.Status.Quarantined, Tokens: tokens[name],
+			Calls:     callCounts{total.Ended(), total.Failed + total.TimedOut + total.Unknown + total.Unavailable, h.Calls.InFlight},
+			Latencies: append([]int64{}, latencies[name]...), Error: h.Error,
+		}
+		if h.Level != doctor.LevelHealthy || h.Error != "" {
+			one.Cure = cureOf(h.Action)
+		}
+		shown = append(shown, one)
+	}
+	return shown, nil
+}
+
+// latencies returns how long the last calls took that went to each server, in milliseconds, as far as
+// they are among the recent events. A nil feed has none.
+func (f *Feed) latencies() map[string][]int64 {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := map[string][]int64{}
+	for _, e := range slices.Backward(f.recent) {
+		went := e.event.Kind == activity.KindCall && e.event.Outcome != activity.NotSent && e.event.Outcome != activity.BadArguments
+		if server := e.event.Server; went && len(all[server]) < maxLatencies {
+			all[server] = append(all[server], e.event.Duration.Milliseconds())
+		}
+	}
+	for _, list := range all {
+		slices.Reverse(list)
+	}
+	return all
+}
+
+func (q *request) restartServer() (any, error) {
+	name := q.PathValue("server")
+	if err := q.mayStart(name); err != nil {
+		return nil, err
+	}
+	err := q.host.Restart(q.forUser(), name)
+	for _, s := range q.host.Servers() {
+		if s.Name == name {
+			return standing{s.Name, s.Stage, q.hideError(s.Name, err)}, nil
+		}
+	}
+	return nil, err
+}

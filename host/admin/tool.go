@@ -1,0 +1,246 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/internal/events"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/toolset"
+)
+
+// maxDescription is how much a list shows of a description, in bytes.
+const maxDescription = 300
+
+func toolRoutes() []*route {
+	return []*route{
+		{method: "GET", path: "/api/v1/tools", role: View, summary: "List the tools of all servers in short, also those that are held back", out: []toolBrief{}, serve: (*request).listAllTools},
+		{method: "GET", path: "/api/v1/tools/{name}", role: View, summary: "Show a tool with its schemas", out: toolDefinition{}, serve: (*request).showTool},
+		{method: "POST", path: "/api/v1/tools/{name}/call", role: Operate, summary: "Call a tool as the caller's user; one of a local server takes stdio:write", in: callInput{}, out: callOutput{}, serve: (*request).callTool},
+		{method: "GET", path: "/api/v1/why", role: View, summary: "Say why a tool is offered, or is not", out: whyOffered{}, serve: (*request).showWhy,
+			params: []param{{"name", "string", "of the tool"}}},
+	}
+}
+
+// A toolBrief is a tool in a list of many.
+type toolBrief struct {
+	Name        string   `json:"name"`
+	Server      string   `json:"server,omitempty"` // empty: a tool of the program
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"` // its beginning
+	Tokens      int      `json:"tokens"`                // that its definition takes, estimated
+	State       string   `json:"state"`                 // listed, quarantined or rejected
+	Reason      string   `json:"reason,omitempty"`      // why it is not listed
+	Hints       []string `json:"hints"`                 // what it says of itself: readOnly, destructive, idempotent, openWorld
+}
+
+// A toolDefinition is all of a tool.
+type toolDefinition struct {
+	Name         string          `json:"name"`
+	Server       string          `json:"server,omitempty"`
+	Tool         string          `json:"tool,omitempty"` // what its server calls it
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	Tokens       int             `json:"tokens"`
+	State        string          `json:"state"`
+	Reason       string          `json:"reason,omitempty"`
+	Hints        []string        `json:"hints"`
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+}
+
+type callInput struct {
+	Arguments json.RawMessage `json:"arguments,omitempty"` // an object
+}
+
+// A callOutput says what came of a call.
+type callOutput struct {
+	Outcome activity.Outcome `json:"outcome"`
+	Result  json.RawMessage  `json:"result,omitempty"`
+	Error   string           `json:"error,omitempty"`
+	Waiting string           `json:"waiting,omitempty"` // the id under which the call waits for approval
+}
+
+// A found tool is one of the registry, or one that it did not take.
+type foundTool struct {
+	name          string
+	server        string
+	def           *registry.Definition // nil for one that was rejected
+	state, reason string
+}
+
+// eachTool calls f with all tools: those that are listed, then those that are held back, then those
+// that were rejected. It ends when f returns false.
+func (a *admin) eachTool(s *registry.Snapshot, f func(*foundTool) bool) {
+	for _, t := range s.Tools() {
+		d := t.Definition()
+		if !f(&foundTool{d.Name, d.Origin.Server, d, doctor.ToolListed, ""}) {
+			return
+		}
+	}
+	for _, t := range s.Quarantined() {
+		if !f(&foundTool{t.Tool.Name, t.Tool.Origin.Server, t.Tool, doctor.ToolQuarantined, cmp.Or(t.Change.Summary(), "It waits to be accepted.")}) {
+			return
+		}
+	}
+	for _, status := range a.host.Servers() {
+		for _, r := range status.Rejected {
+			if !f(&foundTool{r.Name, status.Name, nil, doctor.ToolRejected, a.hideError(status.Name, r.Err)}) {
+				return
+			}
+		}
+	}
+}
+
+// hintsOf returns what a tool says of itself.
+func hintsOf(d *registry.Definition) []string {
+	said := []string{}
+	h := d.Hints()
+	for _, one := range []struct {
+		is   bool
+		name string
+	}{{h.ReadOnly, "readOnly"}, {h.Destructive, "destructive"}, {h.Idempotent, "idempotent"}, {h.OpenWorld, "openWorld"}} {
+		if one.is && h.Annotated {
+			said = append(said, one.name)
+		}
+	}
+	return said
+}
+
+func (t *foundTool) brief(tokens map[*registry.Definition]int) toolBrief {
+	one := toolBrief{Name: t.name, Server: t.server, State: t.state, Reason: t.reason, Hints: []string{}}
+	if d := t.def; d != nil {
+		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), tokens[d], hintsOf(d)
+	}
+	return one
+}
+
+func (q *request) listAllTools() (any, error) {
+	snapshot := q.host.Registry().Snapshot()
+	tokens := q.tokens.of(snapshot)
+	shown := make([]toolBrief, 0, len(tokens))
+	q.eachTool(snapshot, func(t *foundTool) bool {
+		shown = append(shown, t.brief(tokens))
+		return true
+	})
+	return shown, nil
+}
+
+// tool returns the tool of a name, the listed one first.
+func (q *request) tool(name string) (found *foundTool) {
+	q.eachTool(q.host.Registry().Snapshot(), func(t *foundTool) bool {
+		if t.name == name {
+			found = t
+		}
+		return found == nil
+	})
+	return found
+}
+
+func noTool(why string) error {
+	return &failure{status: http.StatusNotFound, code: "not_found", detail: why}
+}
+
+func (q *request) showTool() (any, error) {
+	t := q.tool(q.PathValue("name"))
+	if t == nil {
+		return nil, noTool("there is no such tool")
+	}
+	b := t.brief(nil)
+	shown := toolDefinition{Name: b.Name, Server: b.Server, Title: b.Title, State: b.State, Reason: b.Reason, Hints: b.Hints}
+	if d := t.def; d != nil {
+		shown.Tool, shown.Description, shown.Tokens = d.Origin.Tool, d.Description, toolset.EstimateTokens(d)
+		shown.InputSchema, shown.OutputSchema = d.InputSchema, d.OutputSchema
+	}
+	return shown, nil
+}
+
+// callTool calls a tool that is listed, and no other: to look for one could start its server.
+func (q *request) callTool() (any, error) {
+	var in callInput
+	if err := q.decode(&in); err != nil {
+		return nil, err
+	}
+	r := q.host.Registry()
+	t, ok := r.Snapshot().Lookup(q.PathValue("name"))
+	if !ok {
+		return nil, noTool("no such tool is offered")
+	}
+	d := t.Definition()
+	if err := q.mayStart(serversOf(d.Origin.Server)...); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(q.forUser(), callTime)
+	defer cancel()
+	res, err := r.Call(ctx, d.Name, in.Arguments)
+	out := callOutput{Outcome: events.OutcomeOf(err)}
+	if waits := (*registry.ApprovalRequiredError)(nil); errors.As(err, &waits) {
+		out.Waiting = waits.Request.ID
+	}
+	switch {
+	case err != nil && d.Origin.Server != "":
+		out.Error = q.hideError(d.Origin.Server, err)
+	case err != nil:
+		out.Error = q.redactor.Text(err.Error())
+	case res.IsError:
+		out.Outcome = activity.ToolError
+	}
+	if err == nil {
+		if out.Result, err = json.Marshal(res); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// serversOf returns the servers that a call of a tool of this one may start: any, if it is one of the
+// program, which may call others.
+func serversOf(server string) []string {
+	if server == "" {
+		return nil
+	}
+	return []string{server}
+}
+
+// A tokenCount knows what the tools of one snapshot take. It counts each definition once.
+type tokenCount struct {
+	mu      sync.Mutex
+	version uint64
+	known   map[*registry.Definition]int // not changed once it is here
+}
+
+// of returns how many tokens the tools of a snapshot take, by definition.
+func (c *tokenCount) of(s *registry.Snapshot) map[*registry.Definition]int {
+	c.mu.Lock()
+	before, version := c.known, c.version
+	c.mu.Unlock()
+	if before != nil && version == s.Version() {
+		return before
+	}
+	tools, held := s.Tools(), s.Quarantined()
+	now := make(map[*registry.Definition]int, len(tools)+len(held))
+	count := func(d *registry.Definition) {
+		n, ok := before[d]
+		if !ok {
+			n = toolset.EstimateTokens(d)
+		}
+		now[d] = n
+	}
+	for _, t := range tools {
+		count(t.Definition())
+	}
+	for _, t := range held {
+		count(t.Tool)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.version = now, s.Version()
+	return now
+}

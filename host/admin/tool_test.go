@@ -1,0 +1,236 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// object makes a request, which must succeed, and returns the object of its answer.
+func (s *site) object(key, method, path, body string) map[string]any {
+	s.t.Helper()
+	a := s.do(key, method, path, body, nil)
+	var o map[string]any
+	if err := json.Unmarshal([]byte(a.body), &o); err != nil || a.status != http.StatusOK {
+		s.t.Fatalf("%s %s %s: got %d %s, want an object", method, path, body, a.status, a.body)
+	}
+	return o
+}
+
+// member returns a member of each object of a list.
+func member(list []map[string]any, name string) []any {
+	var all []any
+	for _, one := range list {
+		all = append(all, one[name])
+	}
+	return all
+}
+
+// All servers are shown in short, with what their tools cost and how their calls went.
+func TestOverviews(t *testing.T) {
+	s := openBusy(t)
+	if _, err := s.manager.Host().Registry().Call(t.Context(), "lazy__echo", json.RawMessage(`{"text":"go"}`)); err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Eventually(t, "the call is told of", func() bool {
+		for _, one := range s.get("viewer", "/api/v1/servers") {
+			if one["name"] == "lazy" {
+				return len(one["latencyMs"].([]any)) == 1
+			}
+		}
+		return false
+	})
+	all := map[string]map[string]any{}
+	for _, one := range s.get("viewer", "/api/v1/servers") {
+		all[one["name"].(string)] = one
+	}
+	lazy := all["lazy"]
+	delete(lazy, "latencyMs")
+	delete(lazy, "stage") // it may rest again
+	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","local":true,"state":"healthy","tools":1,"quarantined":0,"tokens":`+number(lazy["tokens"])+`,
+		"calls":{"ended":1,"failed":0,"inFlight":0}}`)
+	if n, _ := lazy["tokens"].(float64); n < 10 || n > 200 {
+		t.Errorf("tokens of lazy: got %v, want those of a small tool", lazy["tokens"])
+	}
+	expectFields(t, "held", all["held"], `{"name":"held","id":"*","local":true,"stage":"quarantined","state":"unhealthy","tools":0,"quarantined":1,"tokens":0,
+		"calls":{"ended":0,"failed":0,"inFlight":0},"latencyMs":[],"cure":"*"}`)
+	if all["proposed"]["error"] == nil || !strings.Contains(all["proposed"]["cure"].(string), "allow the launch") {
+		t.Errorf("proposed: got %v, want its error and cure", all["proposed"])
+	}
+	if all["remote"]["local"] != false {
+		t.Errorf("remote: got local = %v, want false", all["remote"]["local"])
+	}
+}
+
+// Each tool is shown, also one that is held back or was not let in, and why.
+func TestTools(t *testing.T) {
+	s := openBusy(t)
+	list := s.get("viewer", "/api/v1/tools")
+	tools := map[any]map[string]any{}
+	for _, one := range list {
+		tools[one["name"]] = one
+	}
+	for name, state := range map[string]string{"lazy__echo": "listed", "held__echo": "quarantined"} {
+		if one := tools[name]; one["state"] != state || (one["reason"] == nil) != (state == "listed") {
+			t.Errorf("%s: got %v, want it %s", name, one, state)
+		}
+	}
+	got := s.object("viewer", "GET", "/api/v1/tools/lazy__echo", "")
+	expectFields(t, "lazy__echo", got, `{"name":"lazy__echo","server":"lazy","tool":"echo","tokens":`+number(got["tokens"])+`,"state":"listed","hints":[],"inputSchema":"*"}`)
+	if got["tokens"] != tools["lazy__echo"]["tokens"] {
+		t.Errorf("tokens: got %v alone and %v in the list, want the same", got["tokens"], tools["lazy__echo"]["tokens"])
+	}
+	for path, status := range map[string]int{"held__echo": 200, "none": 404, url.PathEscape("../tools"): 404} {
+		if got := s.do("viewer", "GET", "/api/v1/tools/"+path, "", nil); got.status != status {
+			t.Errorf("%s: got %d %s, want %d", path, got.status, got.body, status)
+		}
+	}
+}
+
+// A call goes the way of all calls: it is decided, recorded, and made for the caller's user.
+func TestCallTool(t *testing.T) {
+	s := openBusy(t)
+	call := func(body string) map[string]any {
+		return s.object("owner", "POST", "/api/v1/tools/lazy__echo/call", body)
+	}
+	if got := call(`{"arguments":{"text":"go"}}`); got["outcome"] != "ok" || !strings.Contains(fmt.Sprint(got["result"]), "go") {
+		t.Errorf("a call: got %v, want its result", got)
+	}
+	waits := call(`{"arguments":{"text":"stop"}}`)
+	if waits["outcome"] != "asked" || waits["result"] != nil {
+		t.Errorf("a call to approve: got %v, want that it waits", waits)
+	}
+	if ids := member(s.get("viewer", "/api/v1/calls"), "id"); !slices.Contains(ids, waits["waiting"]) {
+		t.Errorf("waiting calls: got %v, want %v among them", ids, waits["waiting"])
+	}
+	for _, body := range []string{`{"arguments":{"text":5}}`, `{"arguments":[]}`} {
+		if got := call(body); got["outcome"] != "bad_arguments" || got["error"] == nil {
+			t.Errorf("%s: got %v, want bad_arguments and why", body, got)
+		}
+	}
+	for _, name := range []string{"none", "held__echo", "lazy_echo", "rests__echo"} {
+		if got := s.do("owner", "POST", "/api/v1/tools/"+name+"/call", "{}", nil); got.status != http.StatusNotFound {
+			t.Errorf("%s: got %d %s, want 404", name, got.status, got.body)
+		}
+	}
+	hosttest.Eventually(t, "the calls are recorded", func() bool {
+		return len(s.get("viewer", "/api/v1/activity?tool=echo&outcome=ok")) == 1
+	})
+}
+
+// An operator calls tools of remote servers. A tool of the program may call any other.
+func TestOperatorsCallRemoteTools(t *testing.T) {
+	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "remote", URL: "https://a.example/mcp"}, &record.Record{Name: "runs", Command: "x"})
+	native, err := registry.Func("native", "Does it", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.manager.Host().Registry().Add(native); err != nil {
+		t.Fatal(err)
+	}
+	for name, status := range map[string]int{"remote__echo": 200, "runs__echo": 403, "native": 403} {
+		if got := s.do("operator", "POST", "/api/v1/tools/"+name+"/call", `{"arguments":{}}`, nil); got.status != status {
+			t.Errorf("%s: got %d %s, want %d", name, got.status, got.body, status)
+		}
+	}
+	if got := s.object("owner", "POST", "/api/v1/tools/native/call", `{}`); got["outcome"] != "ok" {
+		t.Errorf("native as owner: got %v, want ok", got)
+	}
+}
+
+// What keeps a tool back is named, and nothing is started for that.
+func TestWhy(t *testing.T) {
+	s := openBusy(t)
+	if _, err := s.manager.Add(t.Context(), &record.Record{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.settle()
+	before := s.launches.Load()
+	for name, want := range map[string]struct {
+		where   string
+		offered bool
+	}{
+		"lazy__echo": {"list", true}, "held__echo": {"ledger", false}, "rests__echo": {"enabled", false}, "proposed__x": {"launch", false},
+		"lazy__none": {"list", false}, "some__echo": {"filter", false}, "some__other": {"list", false}, "nothing": {"name", false},
+	} {
+		got := s.object("viewer", "GET", "/api/v1/why?name="+name, "")
+		reasons := got["reasons"].([]any)
+		if got["offered"] != want.offered || len(reasons) == 0 || reasons[0].(map[string]any)["where"] != want.where {
+			t.Errorf("%s: got %v, want offered %t and %s", name, got, want.offered, want.where)
+		}
+	}
+	if after := s.launches.Load(); after != before {
+		t.Errorf("got %d processes, want none", after-before)
+	}
+	for _, name := range []string{"", strings.Repeat("x", 1000)} {
+		if got := s.do("viewer", "GET", "/api/v1/why?name="+name, "", nil); got.status != http.StatusBadRequest {
+			t.Errorf("a name of %d bytes: got %d, want 400", len(name), got.status)
+		}
+	}
+}
+
+// BenchmarkListAllTools lists 10,000 tools, whose tokens are known already.
+func BenchmarkListAllTools(b *testing.B) {
+	h := newLarge(b, 10_000)
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/tools", nil))
+		b.ReportMetric(float64(w.Body.Len())/10_000, "bytes/tool")
+		if w.Code != http.StatusOK {
+			b.Fatalf("got %d %s, want 200", w.Code, w.Body)
+		}
+	}
+}
+
+// newLarge returns a handler with so many tools of 100 servers, for any caller.
+func newLarge(b *testing.B, tools int) http.Handler {
+	b.Helper()
+	r := registry.New(nil)
+	schema := json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"` + strings.Repeat("The path of what is meant. ", 20) + `"},"depth":{"type":"integer"}},"required":["path"]}`)
+	for server := range 100 {
+		var list []registry.Tool
+		for i := range tools / 100 {
+			list = append(list, fakeTool{&registry.Definition{
+				Description: strings.Repeat("It does one thing and does it well. ", 20), InputSchema: schema,
+				Origin: registry.Origin{Server: fmt.Sprint("server", server), Tool: fmt.Sprint("tool", i)},
+			}})
+		}
+		if _, err := r.Replace(registry.Server{Name: fmt.Sprint("server", server)}, list); err != nil {
+			b.Fatal(err)
+		}
+	}
+	m := manage.New(host.New(&host.Options{Registry: r, StateDir: host.NoState}), record.NewMemoryStore(), nil)
+	b.Cleanup(func() { _ = m.Close() })
+	h, err := admin.Handler(m, &admin.Options{
+		Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{}, nil },
+		Roles:        func(*access.Caller) []admin.Role { return []admin.Role{admin.View} },
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return h
+}
+
+type fakeTool struct{ def *registry.Definition }
+
+func (t fakeTool) Definition() *registry.Definition { return t.def }
+
+func (t fakeTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{}, nil
+}
