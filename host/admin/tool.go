@@ -31,14 +31,14 @@ func toolRoutes() []*route {
 
 // A toolBrief is a tool in a list of many.
 type toolBrief struct {
-	Name        string   `json:"name"`
-	Server      string   `json:"server,omitempty"` // empty: a tool of the program
-	Title       string   `json:"title,omitempty"`
-	Description string   `json:"description,omitempty"` // its beginning
-	Tokens      int      `json:"tokens"`                // that its definition takes, estimated
-	State       string   `json:"state"`                 // listed, quarantined or rejected
-	Reason      string   `json:"reason,omitempty"`      // why it is not listed
-	Hints       []string `json:"hints"`                 // what it says of itself: readOnly, destructive, idempotent, openWorld
+	Name        string    `json:"name"`
+	Server      string    `json:"server,omitempty"` // empty: a tool of the program
+	Title       string    `json:"title,omitempty"`
+	Description string    `json:"description,omitempty"` // its beginning
+	Tokens      int       `json:"tokens"`                // that its definition takes, estimated
+	State       string    `json:"state"`                 // listed, quarantined or rejected
+	Reason      string    `json:"reason,omitempty"`      // why it is not listed
+	Hints       toolHints `json:"hints"`
 }
 
 // A toolDefinition is all of a tool.
@@ -51,9 +51,17 @@ type toolDefinition struct {
 	Tokens       int             `json:"tokens"`
 	State        string          `json:"state"`
 	Reason       string          `json:"reason,omitempty"`
-	Hints        []string        `json:"hints"`
+	Hints        toolHints       `json:"hints"`
 	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+}
+
+// The toolHints are what a tool says of itself; all are false if it says nothing.
+type toolHints struct {
+	ReadOnly    bool `json:"readOnly,omitempty"`
+	Destructive bool `json:"destructive,omitempty"`
+	Idempotent  bool `json:"idempotent,omitempty"`
+	OpenWorld   bool `json:"openWorld,omitempty"`
 }
 
 type callInput struct {
@@ -100,22 +108,16 @@ func (a *admin) eachTool(s *registry.Snapshot, f func(*foundTool) bool) {
 }
 
 // hintsOf returns what a tool says of itself.
-func hintsOf(d *registry.Definition) []string {
-	said := []string{}
+func hintsOf(d *registry.Definition) toolHints {
 	h := d.Hints()
-	for _, one := range []struct {
-		is   bool
-		name string
-	}{{h.ReadOnly, "readOnly"}, {h.Destructive, "destructive"}, {h.Idempotent, "idempotent"}, {h.OpenWorld, "openWorld"}} {
-		if one.is && h.Annotated {
-			said = append(said, one.name)
-		}
+	if !h.Annotated {
+		return toolHints{}
 	}
-	return said
+	return toolHints{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld}
 }
 
 func (t *foundTool) brief(tokens map[*registry.Definition]int) toolBrief {
-	one := toolBrief{Name: t.name, Server: t.server, State: t.state, Reason: t.reason, Hints: []string{}}
+	one := toolBrief{Name: t.name, Server: t.server, State: t.state, Reason: t.reason}
 	if d := t.def; d != nil {
 		one.Title, one.Description, one.Tokens, one.Hints = d.Title, plain.Cut(d.Description, maxDescription), tokens[d], hintsOf(d)
 	}

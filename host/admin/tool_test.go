@@ -92,7 +92,7 @@ func TestTools(t *testing.T) {
 		}
 	}
 	got := s.object("viewer", "GET", "/api/v1/tools/lazy__echo", "")
-	expectFields(t, "lazy__echo", got, `{"name":"lazy__echo","server":"lazy","tool":"echo","tokens":`+number(got["tokens"])+`,"state":"listed","hints":[],"inputSchema":"*"}`)
+	expectFields(t, "lazy__echo", got, `{"name":"lazy__echo","server":"lazy","tool":"echo","tokens":`+number(got["tokens"])+`,"state":"listed","hints":{},"inputSchema":"*"}`)
 	if got["tokens"] != tools["lazy__echo"]["tokens"] {
 		t.Errorf("tokens: got %v alone and %v in the list, want the same", got["tokens"], tools["lazy__echo"]["tokens"])
 	}
