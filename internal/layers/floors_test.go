@@ -105,6 +105,7 @@ var house = []room{
 	{path: "host/admin", floor: 5, wing: joint},
 	{path: "host/replica", floor: 5, wing: joint},
 	{path: "host/admin/jwt", floor: 5, wing: hall},
+	{path: "host/admin/page", floor: 5, wing: hall},
 	{path: "sqlstore", floor: 5, wing: joint},
 
 	{path: "cmd/...", floor: roof, wing: joint},

@@ -1,0 +1,77 @@
+// Requests to the API.
+
+const root = '/api/v1/';
+
+// An APIError is why a request failed: status is that of HTTP (0: there was no answer), code is stable, and the message is
+// for people.
+export class APIError extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.name = 'APIError';
+    this.status = status;
+    this.code = code;
+  }
+}
+
+// ended is called when the session has ended.
+let ended = () => {};
+
+// onEnd sets what is done when the API does not know the session any more.
+export function onEnd(f) {
+  ended = f;
+}
+
+// send makes a request and returns the answer, which is one that succeeded.
+export async function send(method, path, {body, signal, headers = {}} = {}) {
+  const init = {method, signal, headers, cache: 'no-store', credentials: 'same-origin', redirect: 'error'};
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = {...headers, 'Content-Type': 'application/json'};
+  }
+  let res;
+  try {
+    res = await fetch(path.startsWith('/') ? path : root + path, init);
+  } catch (err) {
+    if (err.name === 'AbortError') throw err;
+    throw new APIError(0, 'unreachable', 'The program cannot be reached.');
+  }
+  if (res.ok) return res;
+  const failure = await failureOf(res);
+  if (res.status === 401 && !path.startsWith('/admin/')) ended(failure);
+  throw failure;
+}
+
+// failureOf reads a problem (RFC 9457), or a failure in an envelope.
+async function failureOf(res) {
+  let data = {};
+  try {
+    data = (await res.json()) ?? {};
+  } catch {
+    // It has another form, such as that of a proxy.
+  }
+  const code = data.code && typeof data.code === 'string' ? data.code : String(data.error ?? '').replace(/^err\.mcp\./, '');
+  return new APIError(res.status, code || 'unknown', data.detail || data.msg || `The program answered with status ${res.status}.`);
+}
+
+// call makes a request and returns what it is answered with: of an envelope, what is in it.
+async function call(method, path, options) {
+  const res = await send(method, path, options);
+  if (res.status === 204) return null;
+  const data = await res.json();
+  return path.startsWith('mcp/servers') ? data.data : data;
+}
+
+export const get = (path, options) => call('GET', path, options);
+export const post = (path, body, options) => call('POST', path, {...options, body});
+export const put = (path, body, options) => call('PUT', path, {...options, body});
+export const del = (path, options) => call('DELETE', path, options);
+
+// at returns a path whose parts are escaped: at`servers/${name}/restart`.
+export function at(texts, ...values) {
+  return String.raw({raw: texts}, ...values.map(encodeURIComponent));
+}
+
+// isMissing reports whether an error says that the program does not have what was asked for.
+export function isMissing(err) {
+  return err instanceof APIError && (err.code === 'not_configured' || err.code === 'no_route');
+}

@@ -1,0 +1,238 @@
+// The page: signing in, the frame around the views, and the way from one view to another.
+
+import * as api from './api.js';
+import * as events from './events.js';
+import {h, replace, button, said} from './dom.js';
+import {routes} from './views/index.js';
+
+const undoFor = 10000; // milliseconds that a message with a way back is shown; others are shown half as long
+let me = null; // who is signed in
+let leave = () => {}; // ends the view that is shown
+let main, live, toasts, links, undo, state;
+
+// may returns nothing if the caller has the roles, or why they may not.
+function may(...roles) {
+  const lacking = roles.filter((role) => !me?.roles.includes(role));
+  return lacking.length ? `this takes the role ${lacking.join(' and ')}` : '';
+}
+
+// say shows a message, and tells it to screen readers; back, if there is one, is {text, action}.
+function say(text, {failed = false, back} = {}) {
+  const toast = h('div', {class: failed ? 'toast failed' : 'toast'}, said(text, {tag: 'span', clamp: 300}));
+  const close = () => toast.remove();
+  if (back) toast.append(button(back.text, async () => { close(); await back.action(); }, {class: 'link'}));
+  toast.append(button('×', close, {class: 'link', title: 'Close'}));
+  toasts.append(toast);
+  live.textContent = text.slice(0, 300);
+  if (!failed) setTimeout(close, back ? undoFor : undoFor / 2);
+}
+
+// attempt calls f, shows why it failed if it does, and returns what it returns.
+async function attempt(f) {
+  try {
+    return await f();
+  } catch (err) {
+    if (err.name !== 'AbortError' && err.status !== 401) say(err.message, {failed: true});
+    if (!(err instanceof api.APIError) && err.name !== 'AbortError') throw err;
+    return undefined;
+  }
+}
+
+// go shows the view of a path below /admin/.
+function go(path, {replace: instead = false} = {}) {
+  history[instead ? 'replaceState' : 'pushState'](null, '', path);
+  show();
+}
+
+// setQuery puts values into the query of the address, so that a link to it shows the same. Empty ones are
+// left out.
+function setQuery(values) {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(values)) {
+    if (value) url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(null, '', url);
+}
+
+// find returns the route of a path, and the parameters in it.
+function find(path) {
+  for (const route of routes) {
+    const names = [];
+    const pattern = route.path.replace(/:(\w+)/g, (_, name) => {
+      names.push(name);
+      return '([^/]+)';
+    });
+    const match = new RegExp(`^/admin${pattern}/?$`).exec(path);
+    if (match) return {route, params: Object.fromEntries(names.map((name, i) => [name, unescaped(match[i + 1])]))};
+  }
+  return null;
+}
+
+function unescaped(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+// show shows the view of the address.
+function show() {
+  leave();
+  const found = find(location.pathname);
+  const end = new AbortController();
+  const heading = h('h1', {tabindex: '-1'}, found?.route.title ?? 'Not found');
+  const actions = h('div', {class: 'actions'});
+  const body = h('div', {class: 'view'});
+  replace(main, h('div', {class: 'heading'}, heading, actions), body);
+  const title = (...nodes) => {
+    replace(heading, ...nodes);
+    document.title = `${heading.textContent.slice(0, 80)} · mcpbelt`;
+  };
+  title(heading.textContent);
+  for (const link of links) {
+    const current = found && (found.route.nav ?? found.route.under) === link.textContent;
+    if (current) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  let unmount;
+  leave = () => {
+    end.abort();
+    unmount?.();
+  };
+  heading.focus({preventScroll: true});
+  window.scrollTo(0, 0);
+  if (!found) {
+    replace(body, h('p', {}, 'There is no such view.'));
+    return;
+  }
+  unmount = found.route.view.mount(body, {
+    me, may, say, attempt, go, setQuery, title, actions, changed: showUndo, signal: end.signal,
+    params: found.params, query: new URLSearchParams(location.search),
+  });
+}
+
+// showUndo shows what the last change was, if it can be taken back. Views call it after a change.
+async function showUndo() {
+  let last = null;
+  try {
+    last = await api.get('undo');
+  } catch {
+    // A program without undo shows none.
+  }
+  undo.hidden = !last;
+  undo.title = last ? `Undo: ${last.what}` : '';
+}
+
+async function takeBack() {
+  const done = await attempt(() => api.post('undo'));
+  if (done !== undefined) {
+    say('The last change was undone.');
+    show();
+  }
+  showUndo();
+}
+
+// frame shows what is around the views.
+function frame() {
+  main = h('main', {id: 'main'});
+  live = h('div', {class: 'sr', role: 'status', 'aria-live': 'polite'});
+  toasts = h('div', {class: 'toasts'});
+  state = h('span', {class: 'state', role: 'status'});
+  undo = button('Undo', takeBack, {class: 'quiet', why: may('operate')});
+  undo.hidden = true;
+  links = routes.filter((route) => route.nav).map((route) => h('a', {href: `/admin${route.path}`}, route.nav));
+  const brand = h('a', {class: 'brand', href: '/admin/servers'}, 'mcpbelt');
+  const who = said(me.user || me.credential || 'signed in', {class: 'who', clamp: 60});
+  replace(document.body,
+    h('a', {class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); main.querySelector('h1')?.focus(); }}, 'Skip to content'),
+    h('header', {}, brand, state, h('div', {class: 'actions'}, undo, themes(), who, button('Sign out', signOut, {class: 'quiet'}))),
+    h('nav', {'aria-label': 'Views'}, h('ul', {}, links.map((link) => h('li', {}, link)))),
+    main, live, toasts);
+  const texts = {live: 'live', lost: 'connection lost, trying again', polling: 'refreshed every 5 seconds'};
+  events.listen((event) => {
+    if (event.type !== 'state') return;
+    state.textContent = texts[event.state] ?? '';
+    state.dataset.state = event.state;
+  }, session.signal);
+  showUndo();
+  show();
+}
+
+// themes returns the choice of the theme.
+function themes() {
+  const select = h('select', {'aria-label': 'Theme', onchange: () => {
+    document.documentElement.dataset.theme = select.value;
+    if (select.value) localStorage.setItem('theme', select.value);
+    else localStorage.removeItem('theme');
+  }}, [['', 'System'], ['light', 'Light'], ['dark', 'Dark']].map(([value, text]) => h('option', {value}, text)));
+  select.value = document.documentElement.dataset.theme ?? '';
+  return select;
+}
+
+let session = new AbortController(); // ends with the session
+
+// askCredential shows the form to sign in.
+function askCredential(why = '') {
+  leave();
+  leave = () => {};
+  session.abort();
+  me = null;
+  document.title = 'Sign in · mcpbelt';
+  const field = h('input', {type: 'password', id: 'credential', autocomplete: 'current-password', required: true, spellcheck: 'false'});
+  const error = h('p', {class: 'error', role: 'alert'}, why);
+  const form = h('form', {class: 'alone card', onsubmit: async (event) => {
+    event.preventDefault();
+    error.textContent = '';
+    try {
+      await signIn({credential: field.value});
+    } catch (err) {
+      error.textContent = err.message;
+      field.select();
+    }
+  }}, h('h1', {}, 'Sign in'), h('label', {for: 'credential'}, 'API key or token'), field, error, h('button', {class: 'primary'}, 'Sign in'));
+  replace(document.body, h('main', {}, form));
+  field.focus();
+}
+
+async function signIn(body) {
+  await api.send('POST', '/admin/session', {body});
+  await enter();
+}
+
+async function enter() {
+  me = await api.get('me');
+  if (me.roles.includes('operate') && !me.roles.includes('view')) me.roles.push('view');
+  session = new AbortController();
+  frame();
+}
+
+async function signOut() {
+  await attempt(() => api.send('DELETE', '/admin/session'));
+  askCredential();
+}
+
+// start shows the page: a link that signs in does so first, and is gone from the address.
+async function start() {
+  api.onEnd(() => { if (me) askCredential('Your session has ended.'); });
+  addEventListener('popstate', () => { if (me) show(); });
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest?.('a[href^="/admin/"]');
+    if (!link || !me || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+    event.preventDefault();
+    go(link.getAttribute('href'));
+  });
+  const once = new URLSearchParams(location.hash.slice(1)).get('once');
+  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  if (/^\/admin\/?$/.test(location.pathname)) history.replaceState(null, '', '/admin/servers');
+  try {
+    if (once) await signIn({once});
+    else if ((await (await api.send('GET', '/admin/session')).json()).signedIn) await enter();
+    else askCredential();
+  } catch (err) {
+    askCredential(err.status === 401 && !once ? '' : err.message);
+  }
+}
+
+start();

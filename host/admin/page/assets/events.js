@@ -1,0 +1,156 @@
+// What happens, as it happens. All views share one stream of server-sent events, which is open while one of them listens.
+
+import {send, isMissing} from './api.js';
+
+const firstWait = 500; // milliseconds until the stream is opened again
+const longestWait = 15000;
+const silence = 45000; // is how long a stream may be silent: it has a sign of life each 15 seconds
+const polling = 5000; // between looks at a program that tells no events
+
+const listeners = new Set();
+let running = null; // the AbortController of the stream
+let lastID = '';
+let state = 'closed';
+
+// listen calls f with each event until the signal is aborted. There is {type: 'event', id, data},
+// {type: 'reset'} (events are missing: ask again for what there is), and {type: 'state', state}, whose state is live, lost
+// or polling (a program that has no events: there is a reset now and then).
+export function listen(f, signal) {
+  if (signal.aborted) return;
+  listeners.add(f);
+  f({type: 'state', state});
+  signal.addEventListener('abort', () => {
+    listeners.delete(f);
+    if (listeners.size === 0) stop();
+  });
+  if (!running) {
+    running = new AbortController();
+    run(running.signal);
+  }
+}
+
+// stop ends the stream. What is missed meanwhile is not told later: views begin with what there is.
+export function stop() {
+  running?.abort();
+  running = null;
+  lastID = '';
+  state = 'closed';
+}
+
+function tell(event) {
+  if (event.type === 'state') {
+    if (state === event.state) return;
+    state = event.state;
+  }
+  for (const f of [...listeners]) f(event);
+}
+
+async function run(signal) {
+  let wait = firstWait;
+  while (!signal.aborted) {
+    try {
+      if (await read(signal)) wait = firstWait;
+    } catch (err) {
+      if (signal.aborted || err.status === 401) return;
+      if (isMissing(err)) {
+        tell({type: 'state', state: 'polling'});
+        await pause(polling, signal);
+        if (!signal.aborted) tell({type: 'reset'});
+        continue;
+      }
+    }
+    if (signal.aborted) return;
+    tell({type: 'state', state: 'lost'});
+    await pause(wait * (0.5 + Math.random()), signal);
+    wait = Math.min(2 * wait, longestWait);
+  }
+}
+
+// read reads one stream to its end, and reports whether there was one.
+async function read(signal) {
+  const silent = new AbortController();
+  const give = () => silent.abort();
+  const both = AbortSignal.any([signal, silent.signal]);
+  let timer = setTimeout(give, silence);
+  const comesAgain = state === 'lost';
+  try {
+    const headers = lastID ? {'Last-Event-ID': lastID} : {};
+    const res = await send('GET', 'events', {signal: both, headers});
+    tell({type: 'state', state: 'live'});
+    if (comesAgain && !lastID) tell({type: 'reset'});
+    const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '';
+    for (;;) {
+      const {done, value} = await reader.read();
+      if (done) return true;
+      clearTimeout(timer);
+      timer = setTimeout(give, silence);
+      const blocks = (rest + value).split('\n\n');
+      rest = blocks.pop();
+      for (const block of blocks) take(block);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// take reads one event.
+function take(block) {
+  const fields = {};
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0) fields[line.slice(0, colon)] = line.slice(colon + 1).replace(/^ /, '');
+  }
+  if (fields.event === 'reset') tell({type: 'reset'});
+  if (!fields.id) return;
+  lastID = fields.id;
+  try {
+    tell({type: 'event', id: fields.id, data: JSON.parse(fields.data)});
+  } catch (err) {
+    if (!(err instanceof SyntaxError)) throw err;
+  }
+}
+
+function pause(ms, signal) {
+  return new Promise((done) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      done();
+    }, {once: true});
+  });
+}
+
+// follow calls load at once, and again when what matters has happened, but not more often than once in
+// a second: for views that show what there is now. matters may be absent: all events matter.
+export function follow(load, signal, matters = () => true) {
+  let timer = null;
+  let last = 0;
+  let busy = false;
+  let again = false;
+  async function run() {
+    timer = null;
+    if (signal.aborted) return;
+    if (busy) {
+      again = true;
+      return;
+    }
+    busy = true;
+    last = Date.now();
+    try {
+      await load();
+    } finally {
+      busy = false;
+      if (again) soon();
+      again = false;
+    }
+  }
+  function soon() {
+    timer ??= setTimeout(run, Math.max(50, last + 1000 - Date.now()));
+  }
+  listen((event) => {
+    if (event.type === 'reset' || (event.type === 'event' && matters(event.data))) soon();
+  }, signal);
+  run();
+  return soon;
+}

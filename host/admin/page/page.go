@@ -1,0 +1,149 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/nils"
+)
+
+//go:embed assets
+var files embed.FS
+
+const (
+	root    = "/admin/"  // is below which the page is
+	apiRoot = "/api/v1/" // is below which the API is
+)
+
+// policy is the Content-Security-Policy of the document.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// A Page serves the page below /admin/, and the API below /api/v1/. It is an [http.Handler], and
+// may be used by any number of goroutines.
+type Page struct {
+	api      http.Handler
+	document asset
+	assets   map[string]asset // by path
+	sessions sessions
+}
+
+// An asset is a file that is served.
+type asset struct {
+	data       []byte
+	kind, etag string
+}
+
+// New returns a page for an API, which is the handler of package admin. The error is that of a
+// missing API.
+func New(api http.Handler) (*Page, error) {
+	if nils.Is(api) {
+		return nil, errors.New("page: the handler of the API is required")
+	}
+	p := &Page{api: api, assets: map[string]asset{}, sessions: newSessions(time.Now)}
+	all := sha256.New()
+	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		all.Write([]byte(name))
+		all.Write(data)
+		p.assets[strings.TrimPrefix(name, "assets/")] = newAsset(data, kindOf(name))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The path of the assets has a hash of all of them, so that a browser may keep them forever, and
+	// never mixes those of two versions.
+	base := root + "assets/" + base64.RawURLEncoding.EncodeToString(all.Sum(nil)[:12]) + "/"
+	t, err := template.New("document").Parse(string(p.assets["index.html"].data))
+	if err != nil {
+		return nil, err
+	}
+	var document bytes.Buffer
+	if err := t.Execute(&document, struct{ Assets string }{base}); err != nil {
+		return nil, err
+	}
+	p.document = newAsset(document.Bytes(), "text/html; charset=utf-8")
+	delete(p.assets, "index.html")
+	for name, a := range p.assets {
+		delete(p.assets, name)
+		p.assets[base+name] = a
+	}
+	return p, nil
+}
+
+// kindOf returns the type of a file. That of the machine's own tables may be another.
+func kindOf(name string) string {
+	if path.Ext(name) == ".js" {
+		return "text/javascript; charset=utf-8"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+func newAsset(data []byte, kind string) asset {
+	sum := sha256.Sum256(data)
+	return asset{data, kind, `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
+}
+
+// ServeHTTP serves the page and the API; there is nothing elsewhere.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if nils.Is(w) || r == nil || r.URL == nil || p == nil || p.api == nil {
+		return // no server calls it so
+	}
+	if strings.HasPrefix(r.URL.Path, apiRoot) {
+		p.serveAPI(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	switch rest, found := strings.CutPrefix(r.URL.Path, root); {
+	case r.URL.Path == strings.TrimSuffix(root, "/"):
+		http.Redirect(w, r, root, http.StatusMovedPermanently)
+	case !found:
+		http.NotFound(w, r)
+	case rest == "session":
+		p.serveSession(w, r)
+	case strings.HasPrefix(rest, "assets/"):
+		a, ok := p.assets[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		serveAsset(w, r, a, "public, max-age=31536000, immutable")
+	default: // the document has the views of all other paths
+		serveAsset(w, r, p.document, "no-cache")
+	}
+}
+
+func serveAsset(w http.ResponseWriter, r *http.Request, a asset, keep string) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "this can only be read", http.StatusMethodNotAllowed)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", a.kind)
+	h.Set("Cache-Control", keep)
+	h.Set("ETag", a.etag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.data))
+}
