@@ -23,8 +23,13 @@ function say(text, {failed = false, back} = {}) {
   if (back) toast.append(button(back.text, async () => { close(); await back.action(); }, {class: 'link'}));
   toast.append(button('×', close, {class: 'link', title: 'Close'}));
   toasts.append(toast);
-  live.textContent = text.slice(0, 300);
+  tell(text);
   if (!failed) setTimeout(close, back ? undoFor : undoFor / 2);
+}
+
+// tell tells screen readers alone.
+function tell(text) {
+  live.textContent = text.slice(0, 300);
 }
 
 // attempt calls f, shows why it failed if it does, and returns what it returns.
@@ -108,7 +113,7 @@ function show() {
     return;
   }
   unmount = found.route.view.mount(body, {
-    me, may, say, attempt, go, setQuery, title, actions, changed: showUndo, signal: end.signal,
+    me, may, say, tell, attempt, go, setQuery, title, actions, changed: showUndo, signal: end.signal,
     params: found.params, query: new URLSearchParams(location.search),
   });
 }
