@@ -51,6 +51,7 @@ func New(api http.Handler) (*Page, error) {
 		return nil, errors.New("page: the handler of the API is required")
 	}
 	p := &Page{api: api, assets: map[string]asset{}, sessions: newSessions(time.Now)}
+	found := map[string]asset{} // by name
 	all := sha256.New()
 	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -62,7 +63,7 @@ func New(api http.Handler) (*Page, error) {
 		}
 		all.Write([]byte(name))
 		all.Write(data)
-		p.assets[strings.TrimPrefix(name, "assets/")] = newAsset(data, kindOf(name))
+		found[strings.TrimPrefix(name, "assets/")] = newAsset(data, kindOf(name))
 		return nil
 	})
 	if err != nil {
@@ -71,7 +72,7 @@ func New(api http.Handler) (*Page, error) {
 	// The path of the assets has a hash of all of them, so that a browser may keep them forever, and
 	// never mixes those of two versions.
 	base := root + "assets/" + base64.RawURLEncoding.EncodeToString(all.Sum(nil)[:12]) + "/"
-	t, err := template.New("document").Parse(string(p.assets["index.html"].data))
+	t, err := template.New("document").Parse(string(found["index.html"].data))
 	if err != nil {
 		return nil, err
 	}
@@ -80,9 +81,8 @@ func New(api http.Handler) (*Page, error) {
 		return nil, err
 	}
 	p.document = newAsset(document.Bytes(), "text/html; charset=utf-8")
-	delete(p.assets, "index.html")
-	for name, a := range p.assets {
-		delete(p.assets, name)
+	delete(found, "index.html")
+	for name, a := range found {
 		p.assets[base+name] = a
 	}
 	return p, nil
