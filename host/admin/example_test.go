@@ -40,7 +40,7 @@ func ExampleHandler() {
 			if c.Credential == root.ID {
 				return []admin.Role{admin.Operate, admin.StdioWrite}
 			}
-			return []admin.Role{admin.View}
+			return admin.DefaultRoles(c)
 		},
 	})
 	if err != nil {

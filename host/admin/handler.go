@@ -35,8 +35,7 @@ const (
 type Options struct {
 	// Authenticate says who makes a request. It is required.
 	Authenticate access.Authenticator
-	// Roles returns what a caller may, and is asked for each request. Default: View and
-	// Operate for a caller whose grant has Manage and leaves nothing out, and nothing for others.
+	// Roles returns what a caller may, and is asked for each request. Default: DefaultRoles.
 	Roles func(*access.Caller) []Role
 	// Hosts are the names that the Host field of a request may have. Default: any or, at a
 	// loopback address, the names of this machine.
@@ -64,7 +63,7 @@ func Handler(m *manage.Manager, opts *Options) (http.Handler, error) {
 		return nil, errors.New("admin: a manager and Options.Authenticate are required")
 	}
 	a := &admin{opts: *opts, manager: m, host: m.Host(), mux: http.NewServeMux(), redactor: redact.New(nil)}
-	a.opts.Roles = defaultRoles
+	a.opts.Roles = DefaultRoles
 	if opts.Roles != nil {
 		a.opts.Roles = opts.Roles
 	}
@@ -77,8 +76,12 @@ func Handler(m *manage.Manager, opts *Options) (http.Handler, error) {
 	return a, nil
 }
 
-// defaultRoles is the default of Options.Roles.
-func defaultRoles(c *access.Caller) []Role {
+// DefaultRoles returns View and Operate for a caller whose grant has Manage and leaves nothing out, and
+// nothing for others. A program that knows callers of its own uses it for the rest.
+func DefaultRoles(c *access.Caller) []Role {
+	if c == nil {
+		return nil
+	}
 	g := c.Grant
 	if g == nil || !g.Manage || g.ReadOnly || len(g.Profiles)+len(g.Servers)+len(g.Tools) > 0 {
 		return nil
