@@ -29,6 +29,8 @@ type OpenOptions struct {
 	// Prompt shows logins to the user. Default: no login is begun, and one that is kept
 	// is used.
 	Prompt auth.Prompt
+	// Logins has logins opened even if none of the servers can want one: others may be added.
+	Logins bool
 	// Cold has servers started even if a daemon holds them.
 	Cold bool
 	// Prepare may change the options of the host.
@@ -38,7 +40,7 @@ type OpenOptions struct {
 // An Opened is a host with what belongs to it.
 type Opened struct {
 	*host.Host
-	Logins *login.Logins   // nil if no server can want a login
+	Logins *login.Logins   // nil if no server can want a login, see OpenOptions
 	Warm   map[string]bool // the servers that a daemon holds
 
 	sessions io.Closer
@@ -69,7 +71,7 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		return nil, err
 	}
 	ho.Consents = book
-	if slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
+	if o.Logins || slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
 		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt)
 		if err != nil {
 			return nil, err

@@ -18,12 +18,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
 )
 
 func serveCommand(b *belt.Belt) *cobra.Command {
 	var stdio, public, noKey, asks bool
-	var listen, keyFile string
+	var listen, keyFile, adminRole string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve all servers as one",
@@ -35,28 +36,36 @@ which clients send as "Authorization: Bearer KEY", and which is a new one each t
 It listens on a loopback address only, unless --public says otherwise. Clients that take
 few tools search for them, and at /mcp/code they run scripts over them. With --ask the user of
 the client is asked about calls that are not known to be read-only; where the client cannot ask,
-they wait for mcpbelt approve. SIGTERM and Ctrl-C let calls under way finish for ten seconds; a
+they wait for mcpbelt approve.
+
+With --admin there is a page to manage the servers, too, at /admin/, and its API at /api/v1/, for
+those who have the key that is printed for it. It changes the config file that add does, and
+starts programs of this machine only as --admin=stdio:write.
+
+SIGTERM and Ctrl-C let calls under way finish for ten seconds; a
 second one ends it at once.`,
 		Example: "  mcpbelt serve --stdio",
 		Args:    cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := context.WithCancel(cmd.Context())
 			defer stop()
-			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile)
+			key, l, err := open(ctx, b, stdio, public, noKey, listen, keyFile, adminRole)
 			if err != nil {
 				return err
 			}
 			edit := func(s *config.Server) { s.Required = false }
 			so := options{asks: asks, scripts: true, edit: edit}
-			if l != nil && !noKey {
-				keys, err := openKeys(ctx, b)
-				if err != nil {
+			if l != nil && (!noKey || adminRole != "") {
+				if so.keys, err = openKeys(ctx, b); err != nil {
 					return errors.Join(err, l.Close())
 				}
-				if so.authenticate = keyed(key); keys != nil {
-					so.authenticate = access.Any(keys.Authenticate, so.authenticate)
+			}
+			if l != nil && !noKey {
+				if so.authenticate = keyed(key); so.keys != nil {
+					so.authenticate = access.Any(so.keys.Authenticate, so.authenticate)
 				}
 			}
+			so.roles = adminRoles[adminRole]
 			s, err := newStation(ctx, b, so)
 			if err != nil {
 				if l != nil {
@@ -82,13 +91,21 @@ second one ends it at once.`,
 	f.BoolVar(&public, "public", false, "allow an address that other machines can reach")
 	f.StringVar(&keyFile, "key-file", "", "take the key from this `file`")
 	f.BoolVar(&noKey, "no-key", false, "want no key: every program of this machine can use it")
+	f.StringVar(&adminRole, "admin", "", "serve a page to manage servers, for `role` view, operate (if none is named) or stdio:write")
+	f.Lookup("admin").NoOptDefVal = string(admin.Operate)
+	cli.FixedFlag(cmd, "admin", string(admin.View), string(admin.Operate), string(admin.StdioWrite))
 	f.BoolVar(&asks, "ask", false, "ask the user about calls that are not known to be read-only")
 	return cmd
 }
 
 // open checks the flags, and returns the key and the listener, which is nil for stdio.
-func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, keyFile string) (string, net.Listener, error) {
-	if stdio {
+func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, keyFile, adminRole string) (string, net.Listener, error) {
+	switch {
+	case adminRole != "" && adminRoles[adminRole] == nil:
+		return "", nil, cli.UsageError("there is no role %q: choose view, operate or stdio:write", adminRole)
+	case adminRole != "" && stdio:
+		return "", nil, cli.UsageError("the page needs an address: leave out --stdio")
+	case stdio:
 		return "", nil, nil
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -145,18 +162,28 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 		control <- nil
 		(&cli.Error{Message: "approve and top cannot see this: " + err.Error()}).Print(s.belt.Env.Stderr, s.belt.Out.AsJSON)
 	}
-	err := s.serve(ctx, l, s.gateway, func(l net.Listener) error {
-		url := "http://" + l.Addr().String() + "/mcp"
+	err := s.serve(ctx, l, s.front(), func(l net.Listener) error {
+		base := "http://" + l.Addr().String()
+		url, link := base+"/mcp", ""
+		if s.page != nil {
+			link = base + s.page.Link(s.adminKey)
+		}
 		if s.belt.Out.AsJSON {
 			shown := map[string]string{"url": url, "key": key}
 			if noKey {
 				delete(shown, "key")
+			}
+			if link != "" {
+				shown["admin"], shown["adminKey"] = link, s.adminKey
 			}
 			return s.belt.Out.JSONLine(shown)
 		}
 		s.belt.Out.Printf("URL: %s\n", url)
 		if !noKey {
 			s.belt.Out.Printf("Key: %s\n", key)
+		}
+		if link != "" {
+			s.belt.Out.Printf("Page: %s\nKey of the page: %s\n", link, s.adminKey)
 		}
 		return s.belt.Out.Err()
 	})
@@ -167,11 +194,19 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 // keyed lets in requests with the key, and those of other commands, which come over a socket that no other user
 // can reach.
 func keyed(key string) access.Authenticator {
-	want := sha256.Sum256([]byte(key))
+	known := bearer(key, "key")
 	return func(r *http.Request) (*access.Caller, error) {
 		if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && at.Network() == "unix" {
 			return &access.Caller{Credential: "socket"}, nil
 		}
+		return known(r)
+	}
+}
+
+// bearer lets in requests with a key, as callers with the name of a credential.
+func bearer(key, credential string) access.Authenticator {
+	want := sha256.Sum256([]byte(key))
+	return func(r *http.Request) (*access.Caller, error) {
 		token, err := access.BearerToken(r)
 		if err != nil && !errors.Is(err, access.ErrUnrecognized) {
 			return nil, err
@@ -180,7 +215,7 @@ func keyed(key string) access.Authenticator {
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			return nil, &access.RefusedError{Reason: "the key is missing or wrong", Answer: "the key is missing or wrong: send it as Authorization: Bearer KEY", Err: err}
 		}
-		return &access.Caller{Credential: "key"}, nil
+		return &access.Caller{Credential: credential}, nil
 	}
 }
 

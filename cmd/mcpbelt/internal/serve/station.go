@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -21,6 +22,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -48,6 +51,10 @@ type station struct {
 	log     *activity.Log
 	scripts *codemode.Runner // nil: there is no code mode
 
+	page     *page.Page  // nil: there is none
+	adminKey string      // of the page
+	feed     *admin.Feed // nil likewise
+
 	mu   sync.Mutex
 	held map[string]belt.Held // the servers, by name
 
@@ -63,6 +70,8 @@ type options struct {
 	scripts      bool                 // models may run scripts
 	edit         func(*config.Server) // changes an entry before it is used
 	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
+	keys         *access.Keys         // nil: there are none
+	roles        []admin.Role         // of those with the key of the page; none: there is no page
 }
 
 // newStation opens a host with the servers of the config files and a gateway to it. Close it.
@@ -74,16 +83,13 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	for _, p := range c.Problems {
 		(&cli.Error{Exit: cli.InvalidConfig, Message: p.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
-	var sinks []activity.Sink
-	if path := logPath(b); path != "" {
-		file, err := activity.OpenFile(path, nil)
-		if err != nil {
-			return nil, err
-		}
-		sinks = append(sinks, file)
+	s := &station{belt: b}
+	sinks, err := s.sinks(len(so.roles) > 0)
+	if err != nil {
+		return nil, err
 	}
-	s := &station{belt: b, log: activity.New(nil, sinks...)}
-	o := &belt.OpenOptions{Cold: true, Prepare: func(o *host.Options) {
+	s.log = activity.New(nil, sinks...)
+	o := &belt.OpenOptions{Cold: true, Logins: s.feed != nil, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		o.Activity = s.log
 	}}
@@ -103,10 +109,30 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		}
 		s.gateway, err = gateway.New(s.opened.Host, g)
 	}
+	if err == nil && s.feed != nil {
+		err = s.openPage(so)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.endScripts(), s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
+}
+
+// sinks returns what keeps the activity, and opens the feed of the page.
+func (s *station) sinks(paged bool) (list []activity.Sink, err error) {
+	var past func(*activity.Filter) iter.Seq2[activity.Event, error]
+	if path := logPath(s.belt); path != "" {
+		file, err := activity.OpenFile(path, nil)
+		if err != nil {
+			return nil, err
+		}
+		list, past = append(list, file), file.Events
+	}
+	if paged {
+		s.feed = admin.NewFeed(past)
+		list = append(list, s.feed)
+	}
+	return list, nil
 }
 
 // openScripts returns the tool that runs the scripts of models; nil, and says why, if this machine cannot.
@@ -180,6 +206,9 @@ func (s *station) drain() {
 	s.drained.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 		defer cancel()
+		if s.feed != nil {
+			_ = s.feed.Close() // ends the streams of the page; it never fails
+		}
 		_ = s.gateway.Shutdown(ctx) // fails if calls had to be cut off
 	})
 }

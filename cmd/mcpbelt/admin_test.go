@@ -1,0 +1,102 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// An asked is what a request got.
+type asked struct {
+	status int
+	body   string
+}
+
+// ask makes a request with a key.
+func ask(t *testing.T, key, method, url, body string) asked {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asked{res.StatusCode, string(data)}
+}
+
+// Serve has the page and its API on the same address, each with a key of its own.
+func TestServeAdmin(t *testing.T) {
+	for role, may := range map[string]struct{ add, start int }{"--admin": {200, 403}, "--admin=stdio:write": {200, 200}, "--admin=view": {403, 403}} {
+		w := newWorld(t, labServer)
+		s := w.start("serve", "--listen", "127.0.0.1:0", "--json", role)
+		var shown struct{ URL, Key, Admin, AdminKey string }
+		if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
+			t.Fatal(err)
+		}
+		base := strings.TrimSuffix(shown.URL, "/mcp")
+		if page, secret, ok := strings.Cut(shown.Admin, "#once="); !ok || len(secret) < 20 || page != base+"/admin/" {
+			t.Errorf("got the page %s, want one at %s with a token", shown.Admin, base)
+		}
+		for _, c := range []struct {
+			key, method, path, body string
+			status                  int
+		}{
+			{shown.Key, "GET", "/admin/servers/lab", "", 200},
+			{shown.Key, "GET", "/api/v1/me", "", 401},
+			{shown.AdminKey, "GET", "/api/v1/none", "", 404},
+			{shown.AdminKey, "POST", "/mcp", "{}", 401},
+			{shown.AdminKey, "GET", "/api/v1/keys", "", 200},
+			{shown.AdminKey, "GET", "/api/v1/sessions", "", 200},
+			{shown.AdminKey, "POST", "/api/v1/mcp/servers", `{"name":"far","transport":"streamable_http","url":"https://far.invalid/mcp","enabled":false}`, may.add},
+			{shown.AdminKey, "POST", "/api/v1/mcp/servers", `{"name":"near","command":"near","enabled":false}`, may.start},
+			{shown.AdminKey, "PUT", "/api/v1/mcp/servers/lab", `{"description":"as the page says"}`, may.start},
+		} {
+			if got := ask(t, c.key, c.method, base+c.path, c.body); got.status != c.status {
+				t.Errorf("%s: %s %s: got %d %s, want %d", role, c.method, c.path, got.status, got.body, c.status)
+			}
+		}
+		file, err := os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for text, status := range map[string]int{"far.invalid": may.add, `"near"`: may.start, "as the page says": may.start} {
+			if got := strings.Contains(string(file), text); got != (status == 200) {
+				t.Errorf("%s: got %s in the config file: %t", role, text, got)
+			}
+		}
+		if got := ask(t, shown.AdminKey, "GET", base+"/api/v1/servers", ""); !strings.Contains(got.body, `"name":"lab"`) {
+			t.Errorf("%s: got the servers %s, want lab", role, got.body)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+shown.AdminKey)
+		events, err := http.DefaultClient.Do(req) // which does not keep it from ending
+		if err != nil || events.StatusCode != http.StatusOK {
+			t.Fatalf("events: got %v, %v, want a stream", events, err)
+		}
+		if got := s.end(syscall.SIGTERM); got != 0 {
+			t.Errorf("%s: got the exit %d, want 0", role, got)
+		}
+		_ = events.Body.Close()
+	}
+}
