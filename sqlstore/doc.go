@@ -88,6 +88,9 @@
 // kept, but what a call reported as failed may have been kept. Watches wait, and tell later what has changed
 // meanwhile. Nothing has to be opened again.
 //
+// [ReadMateClaw] takes over the servers of a database of MateClaw, and [Database.CreateMateClawView]
+// shows records to programs that read its table.
+//
 // # Keep the log
 //
 // [Database.Activity] is a sink of an activity.Log, reads events, and deletes old

@@ -1,0 +1,156 @@
+package sqlstore_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
+)
+
+// mateClaw is the table as MateClaw documents it.
+const mateClaw = `CREATE TABLE mate_mcp_server (id BIGINT PRIMARY KEY, name VARCHAR(128), description TEXT, transport VARCHAR(32) DEFAULT 'stdio',
+	url VARCHAR(512), headers_json TEXT, command VARCHAR(512), args_json TEXT, env_json TEXT, cwd VARCHAR(512), enabled BOOLEAN DEFAULT TRUE,
+	connect_timeout_seconds INT DEFAULT 30, read_timeout_seconds INT DEFAULT 30, last_status VARCHAR(32) DEFAULT 'disconnected', last_error TEXT,
+	last_connected_time TIMESTAMP, tool_count INT DEFAULT 0, builtin BOOLEAN DEFAULT FALSE, create_time TIMESTAMP, update_time TIMESTAMP, deleted INT DEFAULT 0)`
+
+// The servers of a database of MateClaw become records, and those that cannot are named.
+func TestReadMateClaw(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, _, _ := p.fresh(t)
+		_, _ = db.ExecContext(t.Context(), "DROP TABLE IF EXISTS mate_mcp_server")
+		t.Cleanup(func() { _, _ = db.ExecContext(context.Background(), "DROP TABLE mate_mcp_server") })
+		for _, statement := range []string{
+			mateClaw,
+			`INSERT INTO mate_mcp_server (id, name, description, command, args_json, env_json, cwd, url, builtin) VALUES
+				(1915000000000000001, 'file system', 'Files', 'npx', '["-y", "files"]', '{"KEY": "${KEY}"}', '/', '', TRUE)`,
+			`INSERT INTO mate_mcp_server (id, name, transport, url, headers_json, command, enabled, connect_timeout_seconds, read_timeout_seconds)
+				VALUES (2, 'remote', 'streamable_http', 'https://a.example/mcp', '{"Authorization": "Bearer secret"}', 'old', FALSE, 15, 60)`,
+			`INSERT INTO mate_mcp_server (id, name, command, deleted) VALUES (3, 'gone', 'x', 1)`,
+			`INSERT INTO mate_mcp_server (id, name, command, env_json) VALUES (4, 'bad', 'x', '{"KEY": "secret')`,
+			`INSERT INTO mate_mcp_server (id, name, transport) VALUES (5, 'pigeon', 'pigeon')`,
+		} {
+			if _, err := db.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := sqlstore.ReadMateClaw(t.Context(), db, "")
+		if err == nil || !strings.Contains(err.Error(), "ID 4: env_json") || !strings.Contains(err.Error(), "ID 5") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("got the error %v, want it of 4 and 5, and no secret", err)
+		}
+		want := []*record.Record{
+			{Name: "remote", Transport: "http", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer secret"},
+				Disabled: true, ConnectTimeout: 15 * time.Second, ReadTimeout: time.Minute},
+			{Name: "file system", Description: "Files", Transport: "stdio", Command: "npx", Args: []string{"-y", "files"},
+				Env: map[string]config.Secret{"KEY": "${KEY}"}, Cwd: "/", ConnectTimeout: 30 * time.Second, ReadTimeout: 30 * time.Second},
+		}
+		if g, w := encoded(t, got), encoded(t, want); g != w {
+			t.Errorf("got %s, want %s", g, w)
+		}
+		if _, err := sqlstore.ReadMateClaw(t.Context(), db, "none"); err == nil {
+			t.Error("a table that is not there: got no error, want one")
+		}
+		if _, err := sqlstore.ReadMateClaw(t.Context(), db, "a; DROP TABLE b"); err == nil || !strings.Contains(err.Error(), "name") {
+			t.Errorf("a name that is none: got %v, want an error", err)
+		}
+	})
+}
+
+func encoded(t *testing.T, records []*record.Record) string {
+	t.Helper()
+	text := ""
+	for _, r := range records {
+		data, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += string(data) + "\n"
+	}
+	return text
+}
+
+// Programs that read MateClaw's table read the view in its place.
+func TestMateClawView(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		db, prefix, _ := p.fresh(t)
+		var o *sqlstore.Options
+		if prefix != "" {
+			o = &sqlstore.Options{Prefix: prefix}
+		}
+		d := mustNew(t, db, p.dialect, o)
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const namespace = "the host's"
+		view := prefix + "view"
+		for range 2 { // the second replaces the first
+			if err := d.CreateMateClawView(t.Context(), view, namespace); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Cleanup(func() { _, _ = db.ExecContext(context.Background(), "DROP VIEW "+view) })
+		read := func() string {
+			rows, err := db.QueryContext(t.Context(), `SELECT id, name, COALESCE(description, ''), transport, COALESCE(url, ''), COALESCE(headers_json, ''), COALESCE(command, ''),
+				COALESCE(args_json, ''), COALESCE(env_json, ''), COALESCE(cwd, ''), enabled, connect_timeout_seconds, read_timeout_seconds, last_status,
+				COALESCE(last_error, ''), last_connected_time IS NOT NULL, tool_count, builtin, create_time IS NOT NULL, update_time IS NOT NULL, deleted
+				FROM `+view+` ORDER BY deleted, name`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			text := ""
+			for rows.Next() {
+				var id, name, description, transport, url, headers, command, args, env, cwd, status, failed string
+				var enabled, connected, builtin, created, updated bool
+				var connect, read float64
+				var tools, deleted int
+				if err := rows.Scan(&id, &name, &description, &transport, &url, &headers, &command, &args, &env, &cwd, &enabled, &connect, &read,
+					&status, &failed, &connected, &tools, &builtin, &created, &updated, &deleted); err != nil {
+					t.Fatal(err)
+				}
+				text += fmt.Sprintln(strings.HasPrefix(id, "~"), name, description, transport, url, headers, command, args, env, cwd, enabled, connect, read, status, failed, connected, tools, builtin, created, updated, deleted)
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		if got := read(); got != "" {
+			t.Errorf("without records: got %s, want no row", got)
+		}
+		store := record.NewStore(d.Store(namespace), "servers")
+		for _, r := range []*record.Record{
+			{Name: "a b", Description: "It's", Command: "npx", Args: []string{"-y"}, Env: map[string]config.Secret{"K": "v"}, Cwd: "/", Builtin: true},
+			{Name: "far", Transport: "http", URL: "https://a.example", Headers: map[string]config.Secret{"H": "v"}, Disabled: true, ConnectTimeout: 1500 * time.Millisecond, ReadTimeout: 5 * time.Second},
+			{Name: "gone", URL: "https://b.example"},
+		} {
+			if _, err := record.Add(t.Context(), store, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := record.Remove(t.Context(), store, "gone"); err != nil {
+			t.Fatal(err)
+		}
+		if err := record.NewStatuses(d.Store(namespace), "statuses").SaveStatuses(t.Context(), map[string]record.LastStatus{
+			"a_b": {Status: record.StatusConnected, Connected: time.Now(), Tools: 7}, "far": {Status: record.StatusError, Error: "NUL \x00"},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		nul := map[string]string{"SQLite": "\x00", "PostgreSQL": "\ufffd"}[p.name]
+		want := `true a b It's stdio   npx ["-y"] {"K":"v"} / true 30 60 connected  true 7 true true true 0
+true far  streamable_http https://a.example {"H":"v"}     false 1.5 5 error NUL ` + nul + ` false 0 false true true 0
+true gone  auto https://b.example      true 30 60 disconnected  false 0 false true true 1
+`
+		if got := read(); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+		if err := d.CreateMateClawView(t.Context(), cmp.Or(prefix, "mcpbelt_")+"records", namespace); err == nil {
+			t.Error("a view in the place of a table: got no error, want one")
+		}
+	})
+}
