@@ -61,19 +61,20 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		what  string
 		entry map[string]any
 		hint  doctor.HintCode
+		stage doctor.TestStage // the last one that it reached
 	}{
-		{"no such command", map[string]any{"command": "mcpbelt-no-such-command"}, doctor.HintCommandNotFound},
-		{"no program", map[string]any{"command": plain}, doctor.HintCommandNotExecutable},
-		{"no such folder", map[string]any{"command": "/bin/sh", "cwd": filepath.Join(dir, "none")}, doctor.HintCommandNotFound},
-		{"ends at once", shell("echo it broke >&2; exit 3"), doctor.HintExited},
-		{"says other things", shell("echo hello; exec sleep 60"), doctor.HintStdoutNoise},
-		{"says nothing", shell("exec sleep 60"), doctor.HintTimeout},
-		{"variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"${MCPBELT_NO_SUCH_VARIABLE}"}`}, doctor.HintUnsetVariable},
-		{"nothing listens", remote(deadport.URL(t) + "/mcp"), doctor.HintConnectionRefused},
-		{"wrong path", remote(answers(404, "text/plain", "no")), doctor.HintWrongPath},
-		{"a web page", remote(answers(200, "text/html", "<html>hi</html>")), doctor.HintWebPage},
-		{"no right", remote(answers(403, "text/plain", "no")), doctor.HintForbidden},
-		{"it fails", remote(answers(500, "text/plain", "no")), doctor.HintServerError},
+		{"no such command", map[string]any{"command": "mcpbelt-no-such-command"}, doctor.HintCommandNotFound, ""},
+		{"no program", map[string]any{"command": plain}, doctor.HintCommandNotExecutable, "resolved"},
+		{"no such folder", map[string]any{"command": "/bin/sh", "cwd": filepath.Join(dir, "none")}, doctor.HintCommandNotFound, "resolved"},
+		{"ends at once", shell("echo it broke >&2; exit 3"), doctor.HintExited, "spawned"},
+		{"says other things", shell("echo hello; exec sleep 60"), doctor.HintStdoutNoise, "spawned"},
+		{"says nothing", shell("exec sleep 60"), doctor.HintTimeout, "spawned"},
+		{"variable not set", map[string]any{"command": "/bin/sh", "envJson": `{"A":"${MCPBELT_NO_SUCH_VARIABLE}"}`}, doctor.HintUnsetVariable, ""},
+		{"nothing listens", remote(deadport.URL(t) + "/mcp"), doctor.HintConnectionRefused, "resolved"},
+		{"wrong path", remote(answers(404, "text/plain", "no")), doctor.HintWrongPath, "connected"},
+		{"a web page", remote(answers(200, "text/html", "<html>hi</html>")), doctor.HintWebPage, "connected"},
+		{"no right", remote(answers(403, "text/plain", "no")), doctor.HintForbidden, "connected"},
+		{"it fails", remote(answers(500, "text/plain", "no")), doctor.HintServerError, "connected"},
 	} {
 		c.entry["name"] = "new"
 		body, err := json.Marshal(c.entry)
@@ -85,7 +86,8 @@ func TestBrokenServersAreStaged(t *testing.T) {
 			Success bool
 			Message string
 			Report  struct {
-				Hints []doctor.Hint
+				Reached doctor.TestStage
+				Hints   []doctor.Hint
 			}
 		}
 		if err := json.Unmarshal([]byte(got.body), &result); err != nil || got.status != http.StatusOK {
@@ -94,6 +96,9 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		}
 		if result.Success || result.Message == "" {
 			t.Errorf("%s: got %s, want a failure and its message", c.what, got.body)
+		}
+		if result.Report.Reached != c.stage {
+			t.Errorf("%s: got that it reached %q, want %q", c.what, result.Report.Reached, c.stage)
 		}
 		if !slices.ContainsFunc(result.Report.Hints, func(h doctor.Hint) bool { return h.Code == c.hint }) {
 			t.Errorf("%s: got the hints %v, want %s", c.what, result.Report.Hints, c.hint)

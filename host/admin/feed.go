@@ -51,8 +51,8 @@ type feedEvent struct {
 
 // A listener gets what happens.
 type listener struct {
-	events chan feedEvent // closed if the listener was too slow, or the feed is closed
-	known  map[string]bool
+	events chan feedEvent  // closed if the listener was too slow, or the feed is closed
+	known  map[string]bool // what it was told of that may come again
 }
 
 // NewFeed returns a feed. Past yields the events that a filter wants, the newest first, as
@@ -80,13 +80,17 @@ func timeOf(id string) (time.Time, bool) {
 // Write implements [activity.Sink]. It waits for no listener: one that is too slow is cut off, and
 // comes again.
 func (f *Feed) Write(_ context.Context, events []activity.Event) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range events {
+	made := make([]feedEvent, len(events))
+	for i, e := range events {
 		one, err := feedEventOf(e)
 		if err != nil {
 			return err
 		}
+		made[i] = one
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range made {
 		f.recent = append(f.recent, one)
 		for l := range f.listeners {
 			select {
@@ -174,6 +178,7 @@ func (f *Feed) before(ctx context.Context, id string, recent []feedEvent) (older
 			found = true
 			break
 		}
+		one.event = activity.Event{} // there may be many, for many listeners
 		switch {
 		case known[one.id]:
 			met = true

@@ -6,14 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
@@ -272,4 +278,65 @@ func TestListenerFarBehind(t *testing.T) {
 			t.Fatalf("got %q, %v, want e%d", got, err, i)
 		}
 	}
+}
+
+// A listener whose key is revoked is told no more.
+func TestListenerIsRevoked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := manage.New(host.New(&host.Options{StateDir: host.NoState}), record.NewMemoryStore(), nil)
+		defer m.Close()
+		feed := admin.NewFeed(nil)
+		defer feed.Close()
+		for name, c := range map[string]struct {
+			caller *access.Caller
+			err    error
+			roles  []admin.Role
+			ends   bool
+		}{
+			"nothing changes":  {&access.Caller{Credential: "key"}, nil, []admin.Role{admin.View}, false},
+			"the key has gone": {nil, access.ErrUnrecognized, nil, true},
+			"another's":        {&access.Caller{Credential: "other"}, nil, []admin.Role{admin.View}, true},
+			"no role":          {&access.Caller{Credential: "key"}, nil, nil, true},
+		} {
+			var changed atomic.Bool
+			h, err := admin.Handler(m, &admin.Options{
+				Feed: feed,
+				Authenticate: func(*http.Request) (*access.Caller, error) {
+					if changed.Load() {
+						return c.caller, c.err
+					}
+					return &access.Caller{Credential: "key"}, nil
+				},
+				Roles: func(*access.Caller) []admin.Role {
+					if changed.Load() {
+						return c.roles
+					}
+					return []admin.Role{admin.View}
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/events", nil))
+			}()
+			synctest.Wait()
+			changed.Store(true)
+			time.Sleep(time.Minute)
+			got := false
+			select {
+			case <-ended:
+				got = true
+			default:
+			}
+			if got != c.ends {
+				t.Errorf("%s: got that the stream has ended: %t, want %t", name, got, c.ends)
+			}
+			cancel()
+			<-ended
+		}
+	})
 }

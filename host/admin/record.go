@@ -1,11 +1,9 @@
 package admin
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
@@ -70,10 +68,7 @@ func (q *request) undo() (any, error) {
 		}
 	}
 	_, err := q.manager.Undo(q.forUser(), c)
-	if failed := (*host.ServersError)(nil); err != nil && !errors.As(err, &failed) {
-		return nil, err
-	}
-	return shown, nil
+	return shown, unlessKept(err)
 }
 
 func (q *request) listRemoved() (any, error) {
@@ -81,11 +76,7 @@ func (q *request) listRemoved() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := make([]server, len(all))
-	for i := range all {
-		shown[i] = q.show(&all[i])
-	}
-	return shown, nil
+	return q.showAll(all), nil
 }
 
 func (q *request) restoreServer() (any, error) {
@@ -111,15 +102,7 @@ func (q *request) restoreServer() (any, error) {
 }
 
 func (q *request) testInput() (any, error) {
-	var in serverInput
-	if err := q.decode(&in); err != nil {
-		return nil, err
-	}
-	p, err := in.patch(nil)
-	if err != nil {
-		return nil, err
-	}
-	r, err := new(record.Record).Apply(p)
+	r, err := q.newRecord()
 	if err != nil {
 		return nil, err
 	}

@@ -195,11 +195,15 @@ func (q *request) listServers() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return q.showAll(all), nil
+}
+
+func (a *admin) showAll(all []manage.Server) []server {
 	shown := make([]server, len(all))
 	for i := range all {
-		shown[i] = q.show(&all[i])
+		shown[i] = a.show(&all[i])
 	}
-	return shown, nil
+	return shown
 }
 
 // server returns the server that the path names.
@@ -218,8 +222,8 @@ func (q *request) showServer() (any, error) {
 // showNamed returns the server of a name or ID after a change, which is made also if the host
 // could not start it: its status says so.
 func (q *request) showNamed(name string, changed error) (any, error) {
-	if failed := (*host.ServersError)(nil); changed != nil && !errors.As(changed, &failed) {
-		return nil, changed
+	if err := unlessKept(changed); err != nil {
+		return nil, err
 	}
 	s, err := q.manager.Server(q.Context(), name)
 	if err != nil {
@@ -228,7 +232,17 @@ func (q *request) showNamed(name string, changed error) (any, error) {
 	return q.show(&s), nil
 }
 
-func (q *request) addServer() (any, error) {
+// unlessKept returns the error of a change, and nil for one that was made though a server could not
+// be started.
+func unlessKept(err error) error {
+	if failed := (*host.ServersError)(nil); errors.As(err, &failed) {
+		return nil
+	}
+	return err
+}
+
+// newRecord returns the record that the body describes.
+func (q *request) newRecord() (*record.Record, error) {
 	var in serverInput
 	if err := q.decode(&in); err != nil {
 		return nil, err
@@ -237,7 +251,11 @@ func (q *request) addServer() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := new(record.Record).Apply(p)
+	return new(record.Record).Apply(p)
+}
+
+func (q *request) addServer() (any, error) {
+	r, err := q.newRecord()
 	if err != nil {
 		return nil, err
 	}
@@ -340,8 +358,8 @@ func (q *request) removeServer() (any, error) {
 	if err := q.mayStart(s.Record.ServerName()); err != nil {
 		return nil, err
 	}
-	failed := (*host.ServersError)(nil)
-	if _, err := q.manager.Remove(q.forUser(), idOf(&s)); err != nil && !errors.As(err, &failed) {
+	_, err = q.manager.Remove(q.forUser(), idOf(&s))
+	if err := unlessKept(err); err != nil {
 		return nil, err
 	}
 	gone := removal{ID: idOf(&s)}
