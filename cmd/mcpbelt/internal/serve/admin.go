@@ -21,11 +21,15 @@ import (
 // adminCredential is what a caller with the key of the page is called.
 const adminCredential = "admin"
 
-// adminRoles are the values of --admin.
-var adminRoles = map[string][]admin.Role{
-	string(admin.View):       {admin.View},
-	string(admin.Operate):    {admin.Operate},
-	string(admin.StdioWrite): {admin.Operate, admin.StdioWrite},
+// rolesOf returns what a value of --admin stands for; nil if it is none.
+func rolesOf(value string) []admin.Role {
+	switch r := admin.Role(value); r {
+	case admin.View, admin.Operate:
+		return []admin.Role{r}
+	case admin.StdioWrite:
+		return []admin.Role{admin.Operate, r}
+	}
+	return nil
 }
 
 // openPage opens the page that manages the servers of the user's config file, or of that of

@@ -65,7 +65,7 @@ second one ends it at once.`,
 					so.authenticate = access.Any(so.keys.Authenticate, so.authenticate)
 				}
 			}
-			so.roles = adminRoles[adminRole]
+			so.roles = rolesOf(adminRole)
 			s, err := newStation(ctx, b, so)
 			if err != nil {
 				if l != nil {
@@ -101,7 +101,7 @@ second one ends it at once.`,
 // open checks the flags, and returns the key and the listener, which is nil for stdio.
 func open(ctx context.Context, b *belt.Belt, stdio, public, noKey bool, listen, keyFile, adminRole string) (string, net.Listener, error) {
 	switch {
-	case adminRole != "" && adminRoles[adminRole] == nil:
+	case adminRole != "" && rolesOf(adminRole) == nil:
 		return "", nil, cli.UsageError("there is no role %q: choose view, operate or stdio:write", adminRole)
 	case adminRole != "" && stdio:
 		return "", nil, cli.UsageError("the page needs an address: leave out --stdio")
