@@ -14,8 +14,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
-// MateClawTable is the table in which MateClaw keeps its servers.
-const MateClawTable = "mate_mcp_server"
+// mateClawTable is the table in which MateClaw keeps its servers.
+const mateClawTable = "mate_mcp_server"
 
 // nameForm is that of tables and views: of up to 63 characters, perhaps behind a schema.
 var nameForm = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,62}\.)?[A-Za-z_][A-Za-z0-9_]{0,62}$`)
@@ -27,7 +27,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// ReadMateClaw returns the servers that MateClaw keeps in a table, [MateClawTable] if the name is
+// ReadMateClaw returns the servers that MateClaw keeps in a table, mate_mcp_server if the name is
 // empty, in the order of their IDs and without those that were deleted there. It reads once and
 // changes nothing. The database may be of any kind, such as MySQL; times and statuses are not taken
 // over, and builtin servers are usual ones. Add each to a store by record.Add.
@@ -36,7 +36,7 @@ func checkName(name string) error {
 func ReadMateClaw(ctx context.Context, db *sql.DB, table string) ([]*record.Record, error) {
 	const op = "read the servers of MateClaw"
 	if table == "" {
-		table = MateClawTable
+		table = mateClawTable
 	}
 	if db == nil {
 		return nil, &Error{Op: op, Err: errors.New("there is no *sql.DB")}
@@ -118,7 +118,7 @@ func readColumn[T any](column, text string, to *T) error {
 
 // CreateMateClawView makes a view with the columns of MateClaw's table of servers, over the records
 // "servers" and "statuses" of a namespace, see [Database.Store], for programs that read that table. A
-// view of the name is replaced; a table is not. The name is [MateClawTable] if it is empty.
+// view of the name is replaced; a table is not. The name is mate_mcp_server if it is empty.
 //
 // The view cannot be written to: change servers by package record, or by the API of package admin. IDs
 // are texts, and times in UTC. It has the headers and variables of all servers as they were written, as
@@ -126,7 +126,7 @@ func readColumn[T any](column, text string, to *T) error {
 func (d *Database) CreateMateClawView(ctx context.Context, name, namespace string) error {
 	const op = "make the view of the servers"
 	if name == "" {
-		name = MateClawTable
+		name = mateClawTable
 	}
 	if err := checkName(name); err != nil {
 		return &Error{Op: op, Err: err}
