@@ -114,7 +114,7 @@ func (f *Feed) latencies() map[string][]int64 {
 	defer f.mu.Unlock()
 	all := map[string][]int64{}
 	for _, e := range slices.Backward(f.recent) {
-		went := e.event.Kind == activity.KindCall && e.event.Outcome != activity.NotSent && e.event.Outcome != activity.BadArguments
+		went := e.event.Kind == activity.KindCall && e.event.Detail[activity.DetailRan] != "no"
 		if server := e.event.Server; went && len(all[server]) < maxLatencies {
 			all[server] = append(all[server], e.event.Duration.Milliseconds())
 		}

@@ -48,19 +48,18 @@ func TestOverviews(t *testing.T) {
 	if _, err := s.manager.Host().Registry().Call(t.Context(), "lazy__echo", json.RawMessage(`{"text":"go"}`)); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Eventually(t, "the call is told of", func() bool {
-		for _, one := range s.get("viewer", "/api/v1/servers") {
-			if one["name"] == "lazy" {
-				return len(one["latencyMs"].([]any)) == 1
-			}
-		}
-		return false
-	})
+	if _, err := s.manager.Host().Registry().Call(t.Context(), "lazy__echo", json.RawMessage(`{"text":5}`)); err == nil {
+		t.Error("call with wrong arguments: got no error, want one") // which takes no time of the server
+	}
+	hosttest.Eventually(t, "the calls are told of", func() bool { return len(s.get("viewer", "/api/v1/activity?server=lazy&kind=call")) == 2 })
 	all := map[string]map[string]any{}
 	for _, one := range s.get("viewer", "/api/v1/servers") {
 		all[one["name"].(string)] = one
 	}
 	lazy := all["lazy"]
+	if got := lazy["latencyMs"].([]any); len(got) != 1 {
+		t.Errorf("latencies of lazy: got %v, want that of one call", got)
+	}
 	delete(lazy, "latencyMs")
 	delete(lazy, "stage") // it may rest again
 	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","local":true,"state":"healthy","tools":1,"quarantined":0,"tokens":`+number(lazy["tokens"])+`,
