@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -339,4 +340,44 @@ func TestListenerIsRevoked(t *testing.T) {
 			<-ended
 		}
 	})
+}
+
+// What happens while the log is read for a listener is told once, though it comes from both.
+func TestListenerIsToldOnce(t *testing.T) {
+	at := time.Now().UTC().Truncate(time.Second)
+	event := func(n int) activity.Event {
+		return activity.Event{ID: fmt.Sprint("id", n), Kind: "test", Server: fmt.Sprint("e", n), Time: at.Add(time.Duration(n) * time.Millisecond)}
+	}
+	var feed *admin.Feed
+	var busy atomic.Bool
+	feed = admin.NewFeed(func(*activity.Filter) iter.Seq2[activity.Event, error] {
+		return func(yield func(activity.Event, error) bool) {
+			newest := 1
+			if busy.Load() {
+				newest = 2
+				if err := feed.Write(t.Context(), []activity.Event{event(2)}); err != nil {
+					t.Error(err)
+				}
+			}
+			for n := newest; n >= 0 && yield(event(n), nil); n-- {
+			}
+		}
+	})
+	defer feed.Close()
+	s := open(t, &host.Options{}, &admin.Options{Feed: feed})
+	list := s.get("viewer", "/api/v1/activity")
+	busy.Store(true)
+	l, err := s.listen(list[len(list)-1]["cursor"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	if err := feed.Write(t.Context(), []activity.Event{event(3)}); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 3; n++ {
+		if got, err := l.next(); got != fmt.Sprint("e", n) {
+			t.Errorf("got %q, %v, want e%d", got, err, n)
+		}
+	}
 }

@@ -105,9 +105,10 @@ func (m *Manager) Undo(ctx context.Context, c Change) (host.Report, error) {
 	if err := m.open(); err != nil {
 		return host.Report{}, err
 	}
+	conflict := &record.Error{Code: record.CodeConflict, Name: c.name()}
 	last, ok := m.history.last()
 	if !ok || last.number != c.number {
-		return host.Report{}, &record.Error{Code: record.CodeConflict, Name: c.name()}
+		return host.Report{}, conflict
 	}
 	var names []string
 	for _, r := range []*record.Record{last.before.Record, last.after.Record} {
@@ -116,11 +117,7 @@ func (m *Manager) Undo(ctx context.Context, c Change) (host.Report, error) {
 		}
 	}
 	return m.apply(ctx, "undo", names, func(ctx context.Context) (before, after record.Stored, err error) {
-		if last, ok := m.history.last(); !ok || last.number != c.number {
-			return before, after, &record.Error{Code: record.CodeConflict, Name: c.name()}
-		}
 		after, err = m.revert(ctx, &last)
-		conflict := &record.Error{Code: record.CodeConflict, Name: c.name()}
 		if errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
 			err = conflict
 		}

@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -132,6 +133,31 @@ func TestHistoryIsBounded(t *testing.T) {
 		t.Error("got a last change after 50 were undone, want none")
 	}
 	if got, want := shown(t, m), `a "1" true; `; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Of two who undo a change at the same time one does it.
+func TestUndoAtOnce(t *testing.T) {
+	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Disabled: true}), fakes())
+	for _, text := range []string{"one", "two"} {
+		if _, err := m.Update(watchdog(t), "a", patch(t, `{"description": "`+text+`"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last, _ := m.LastChange()
+	errs := make(chan error, 2)
+	for range cap(errs) {
+		go func() {
+			_, err := m.Undo(watchdog(t), last)
+			errs <- err
+		}()
+	}
+	first, second := <-errs, <-errs
+	if (first == nil) == (second == nil) || !isCode(errors.Join(first, second), record.CodeConflict) {
+		t.Errorf("got %v and %v, want one conflict", first, second)
+	}
+	if got, want := shown(t, m), `a "one" true; `; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
