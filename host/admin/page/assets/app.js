@@ -127,13 +127,16 @@ async function showUndo() {
     // A program without undo shows none.
   }
   undo.hidden = !last;
-  undo.title = last ? `Undo: ${last.what}` : '';
+  if (!last) return;
+  const text = `Undo: ${last.what} ${last.server}`.slice(0, 100);
+  undo.title = text;
+  undo.dataset.at = last.at;
 }
 
 async function takeBack() {
-  const done = await attempt(() => api.post('undo'));
-  if (done !== undefined) {
-    say('The last change was undone.');
+  const done = await attempt(() => api.post(api.at`undo?at=${undo.dataset.at}`));
+  if (done) {
+    say(`Undone: ${done.what} ${done.server}.`);
     show();
   }
   showUndo();

@@ -127,7 +127,8 @@ function merge(a, b) {
   return both;
 }
 
-// make makes the field of a schema. get returns its value, or undefined if it is left out; set shows one.
+// make makes the field of a schema. get returns its value, or undefined if it is left out; set shows one, and fits
+// reports whether a value is of its kind. about has the label, whether a value is required, and whether it was asked for.
 function make(schema, place, about) {
   const s = resolve(schema, place);
   const isLong = s?.default && typeof s.default === 'object' && JSON.stringify(s.default).length > longestDefault;
@@ -135,7 +136,7 @@ function make(schema, place, about) {
   const inner = {...place, depth: place.depth + 1};
   if (Object.hasOwn(s, 'const')) return choiceOf([s.const], s, about);
   if (Array.isArray(s.enum)) return s.enum.length <= mostChoices ? choiceOf(s.enum, s, about) : rawField(s, about);
-  const branches = s.oneOf ?? s.anyOf ?? (Array.isArray(s.type) ? s.type.map((type) => ({type})) : null);
+  const branches = s.oneOf ?? s.anyOf ?? (Array.isArray(s.type) ? s.type.toSorted((a, b) => (a === 'null') - (b === 'null')).map((type) => ({type})) : null);
   if (Array.isArray(branches) && branches.length > 0 && branches.length <= mostFields) {
     const {oneOf, anyOf, type, ...base} = s;
     const kept = Array.isArray(type) && !oneOf && !anyOf ? base : {...base, type};
@@ -180,7 +181,7 @@ function framed(control, s, about, ...more) {
 // named returns the name of a field.
 function named(s, about) {
   const name = about.label || (typeof s.title === 'string' ? s.title : '') || 'Value';
-  return [said(name, {clamp: 100}), about.required && about.label ? h('span', {class: 'weak'}, ' (required)') : ''];
+  return [said(name, {clamp: 100}), about.required && about.label && !about.asked ? h('span', {class: 'weak'}, ' (required)') : ''];
 }
 
 function lacking(about, control) {
@@ -274,7 +275,7 @@ function branchField(whole, branches, s, place, about) {
   let field = null;
   const show = (i) => {
     select.value = i;
-    field = i === '' ? null : make(whole[i], place, {...about, required: true});
+    field = i === '' ? null : make(whole[i], place, {label: '', required: true});
     replace(body, field?.el);
   };
   select.addEventListener('change', () => show(select.value));
@@ -346,7 +347,7 @@ function objectField(s, place, about) {
 
   // give makes a field; one that may be left out again has a button for that.
   function give(name, isOptional) {
-    const field = make(s.properties[name], place, {label: name, required: isOptional || required.includes(name)});
+    const field = make(s.properties[name], place, {label: name, required: isOptional || required.includes(name), asked: isOptional});
     fields.set(name, field);
     replace(slots.get(name), !isOptional ? field.el : h('div', {class: 'row'}, h('div', {class: 'grow'}, field.el),
       button('Leave out', () => offer(name).focus(), {title: `Leave out ${name.slice(0, 60)}`})));

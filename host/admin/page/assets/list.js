@@ -11,7 +11,7 @@ export function list({label, columns, key, search, open, height = 44, none = 'Th
   const id = uid();
   const spacer = h('div', {role: 'presentation'});
   const view = h('div', {class: 'window', role: 'rowgroup'}, spacer);
-  const head = h('div', {role: 'rowgroup'}, h('div', {class: 'head', role: 'row', 'aria-rowindex': '1'},
+  const head = h('div', {class: 'above', role: 'rowgroup'}, h('div', {class: 'head', role: 'row', 'aria-rowindex': '1'},
     columns.map((c) => h('div', {role: 'columnheader', class: c.class}, c.title))));
   const grid = h('div', {class: 'list', role: 'grid', 'aria-label': label, tabindex: '0'}, head, view);
   const count = h('span', {class: 'weak', role: 'status'});

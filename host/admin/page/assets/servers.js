@@ -79,10 +79,11 @@ export function command(record) {
 
 // trouble shows why a server does not work and what would cure that.
 export function trouble(error, cures = []) {
-  if (!error && cures.length === 0) return null;
+  const given = cures.filter(Boolean);
+  if (!error && given.length === 0) return null;
   return h('div', {class: error ? 'note bad' : 'note warn'},
     error && h('p', {}, h('strong', {}, 'Cause: '), said(error, {clamp: 400})),
-    cures.filter(Boolean).map((cure) => h('p', {}, h('strong', {}, 'Cure: '), said(cure, {clamp: 400}))));
+    given.map((cure) => h('p', {}, error && h('strong', {}, 'Cure: '), said(cure, {clamp: 400}))));
 }
 
 // load returns the servers: their records, with how they do now.
@@ -91,10 +92,10 @@ export async function load(signal) {
     if (api.isMissing(err)) return [];
     throw err;
   })]);
-  const byID = new Map(live.map((row) => [row.id, row]));
+  const byID = new Map(live.map((row) => [row.id ?? row.name, row]));
   const merged = records.map((record) => ({record, live: byID.get(record.id) ?? liveOf(record)}));
   const known = new Set(records.map((record) => record.id));
-  return [...merged, ...live.filter((row) => !known.has(row.id)).map((row) => ({record: recordOf(row), live: row}))];
+  return [...merged, ...live.filter((row) => !known.has(row.id ?? row.name)).map((row) => ({record: recordOf(row), live: row}))];
 }
 
 // liveOf tells how a server does from its record alone.
@@ -104,5 +105,5 @@ function liveOf(record) {
 
 // recordOf returns what is known of a server without a record: it is one of the program, which the page cannot change.
 function recordOf(row) {
-  return {id: row.id, name: row.name, enabled: row.stage !== 'disabled', builtin: true, transport: ''};
+  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: true, transport: ''};
 }

@@ -38,7 +38,7 @@ export function mount(root, ctx) {
       shown.delete(id);
     }
     const count = (f) => number(servers.reduce((sum, {live}) => sum + (f(live) || 0), 0));
-    summary.textContent = `${number(servers.length)} servers, ${count((s) => s.stage === 'ready')} ready · ${count((s) => s.tools)} tools · ${count((s) => s.tokens)} tokens of context`;
+    summary.textContent = `${number(servers.length)} servers, ${count((s) => s.stage === 'ready')} ready · ${count((s) => s.tools)} tools · about ${count((s) => s.tokens)} tokens of context`;
     empty.hidden = servers.length > 0;
     sift();
   }

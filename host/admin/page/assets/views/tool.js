@@ -17,19 +17,23 @@ async function start(root, ctx, name) {
     if (err.name === 'AbortError') throw err;
     return null;
   };
-  const [tool, why] = await Promise.all([
+  const [tool, why, servers] = await Promise.all([
     api.get(api.at`tools/${name}`, {signal: ctx.signal}).catch(absent),
     api.get(api.at`why?name=${name}`, {signal: ctx.signal}).catch(absent),
+    api.get('servers', {signal: ctx.signal}).catch(absent),
   ]).catch(() => []);
   if (ctx.signal.aborted) return;
-  replace(root, why && !why.offered && reasons(why), tool ? about(tool) : !why && h('p', {class: 'empty'}, 'There is no such tool.'), tool && attempt(ctx, name, tool));
+  replace(root, why && reasons(why), tool ? about(tool) : !why && h('p', {class: 'empty'}, 'There is no such tool.'),
+    tool?.state === 'listed' && attempt(ctx, name, tool, servers?.find((server) => server.name === tool.server)?.local));
 }
 
-// reasons says why a tool is not offered.
+// reasons says why a tool is not offered, or what a call of one that is offered waits for.
 function reasons(why) {
-  return h('section', {class: 'card', 'aria-label': 'Why is it not offered?'}, h('h2', {}, 'Why is it not offered?'),
-    (why.reasons ?? []).map(({what, where, cure}) => h('div', {class: 'note warn'},
-      h('p', {}, said(what)), where && h('p', {class: 'weak'}, said(where)), cure && h('p', {}, h('strong', {}, 'Cure: '), said(cure)))));
+  const title = why.offered ? 'What holds calls back' : 'Why is it not offered?';
+  const told = (why.reasons ?? []).filter(({where}) => !why.offered || where !== 'list');
+  return told.length > 0 && h('section', {class: 'card', 'aria-label': title}, h('h2', {}, title),
+    told.map(({what, cure}) => h('div', {class: 'note warn'},
+      h('p', {}, said(what)), cure && h('p', {}, h('strong', {}, 'Cure: '), said(cure)))));
 }
 
 function about(tool) {
@@ -47,7 +51,7 @@ function about(tool) {
 }
 
 // attempt is a form that calls the tool.
-function attempt(ctx, name, tool) {
+function attempt(ctx, name, tool, local) {
   const args = form(tool.inputSchema ?? {type: 'object'});
   const result = h('div', {class: 'view', 'aria-live': 'polite'});
   const call = async () => {
@@ -63,17 +67,17 @@ function attempt(ctx, name, tool) {
     }
   };
   return h('section', {class: 'card', 'aria-label': 'Call'}, h('h2', {}, 'Try it'), args.el,
-    h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why: ctx.may('operate')})), result);
+    h('div', {class: 'actions'}, button('Call', call, {class: 'primary', why: local ? ctx.may('operate', 'stdio:write') : ctx.may('operate')})), result);
 }
 
 // outcome shows what came of a call. The result is the server's: it is shown as text.
-function outcome({outcome: what, result, error}, took) {
+function outcome({outcome: what, result, error, waiting}, took) {
   const texts = (Array.isArray(result?.content) ? result.content : []).filter((block) => block?.type === 'text');
   const isGood = what === 'ok';
   return [
     h('p', {}, h('span', {class: isGood ? 'badge good' : 'badge bad'}, said(what, {clamp: 40})), ` in ${milliseconds(took)}`),
-    error && h('p', {class: 'note bad'}, said(typeof error === 'string' ? error : JSON.stringify(error))),
-    what === 'asked' && h('p', {}, 'The call waits for approval. ', h('a', {href: '/admin/inbox'}, 'Waiting calls')),
+    error && h('p', {class: 'note bad'}, said(error)),
+    waiting && h('p', {}, 'The call waits for approval. ', h('a', {href: '/admin/inbox'}, 'Waiting calls')),
     texts.map((block) => code(String(block.text))),
     result && h('details', {open: texts.length === 0}, h('summary', {}, 'The whole result'), code(result)),
   ];
