@@ -62,8 +62,24 @@ export function form(schema, value) {
   }
   function showForm() {
     if (!raw) return;
+    const old = raw;
     const given = attempt(() => raw.get());
-    if (error.textContent === '') set(given);
+    if (error.textContent !== '') return;
+    set(given);
+    if (isShown(given)) return;
+    raw = old;
+    press(1);
+    replace(body, raw.el);
+    error.textContent = 'The form has no fields for this value.';
+  }
+  // isShown reports whether the form says the same as a value; one that lacks something can be completed there.
+  function isShown(given) {
+    try {
+      return canonical(field.get()) === canonical(given);
+    } catch (err) {
+      if (!(err instanceof FormError)) throw err;
+      return true;
+    }
   }
   function showRaw() {
     if (raw) return;
@@ -84,6 +100,11 @@ export function form(schema, value) {
     read: () => attempt(() => (raw ?? field).get()),
     set,
   };
+}
+
+// canonical returns the JSON of a value, with the properties of objects in the order of their names.
+function canonical(value) {
+  return JSON.stringify(value, (_, v) => (v && typeof v === 'object' && !Array.isArray(v) && !JSON.isRawJSON?.(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v));
 }
 
 // resolve follows the references of a schema, merges what all of must hold, and returns null for what is
@@ -136,6 +157,8 @@ function make(schema, place, about) {
   const inner = {...place, depth: place.depth + 1};
   if (Object.hasOwn(s, 'const')) return choiceOf([s.const], s, about);
   if (Array.isArray(s.enum)) return s.enum.length <= mostChoices ? choiceOf(s.enum, s, about) : rawField(s, about);
+  const isNullable = Array.isArray(s.type) && s.type.length === 2 && s.type.includes('null');
+  if (isNullable && (about.asked || !about.required)) return make({...s, type: s.type.find((type) => type !== 'null')}, inner, about); // leaving it out is as good
   const branches = s.oneOf ?? s.anyOf ?? (Array.isArray(s.type) ? s.type.toSorted((a, b) => (a === 'null') - (b === 'null')).map((type) => ({type})) : null);
   if (Array.isArray(branches) && branches.length > 0 && branches.length <= mostFields) {
     const {oneOf, anyOf, type, ...base} = s;
@@ -309,9 +332,9 @@ function arrayField(s, place, about) {
   let items = [];
   const rows = h('div', {class: 'view'});
   const add = (value) => {
-    const item = make(s.items, place, {label: `${about.label || 'Item'} ${items.length + 1}`, required: true});
+    const item = make(s.items, place, {label: `${about.label || 'Item'} ${items.length + 1}`, required: true, asked: true});
     if (value !== undefined) item.set(value);
-    const row = h('div', {class: 'row'}, h('div', {class: 'grow'}, item.el), button('Remove', () => {
+    const row = h('div', {class: 'row top'}, h('div', {class: 'grow'}, item.el), button('Remove', () => {
       items = items.filter((other) => other !== item);
       row.remove();
       more.focus();
@@ -349,7 +372,7 @@ function objectField(s, place, about) {
   function give(name, isOptional) {
     const field = make(s.properties[name], place, {label: name, required: isOptional || required.includes(name), asked: isOptional});
     fields.set(name, field);
-    replace(slots.get(name), !isOptional ? field.el : h('div', {class: 'row'}, h('div', {class: 'grow'}, field.el),
+    replace(slots.get(name), !isOptional ? field.el : h('div', {class: 'row top'}, h('div', {class: 'grow'}, field.el),
       button('Leave out', () => offer(name).focus(), {title: `Leave out ${name.slice(0, 60)}`})));
     return field;
   }
@@ -371,10 +394,12 @@ function objectField(s, place, about) {
   }
   const set = (value) => {
     others = Object.create(null);
-    for (const [name, given] of Object.entries(value ?? {})) {
-      if (slots.has(name)) (fields.get(name) ?? give(name, true)).set(given);
-      else others[name] = given;
+    const given = new Map(Object.entries(value ?? {}));
+    for (const name of slots.keys()) {
+      if (given.has(name)) (fields.get(name) ?? give(name, true)).set(given.get(name));
+      else if (fields.has(name)) fields.get(name).set(undefined);
     }
+    for (const [name, one] of given) if (!slots.has(name)) others[name] = one;
   };
   if (s.default && typeof s.default === 'object') set(s.default);
   const isEmpty = slots.size === 0;

@@ -5,7 +5,7 @@ import {milliseconds} from './spark.js';
 import {trouble} from './servers.js';
 
 const names = {
-  resolved: 'Settings read', spawned: 'Program started', connected: 'Connected', initialized: 'Spoken to', listed: 'Tools listed',
+  resolved: 'Settings resolved', spawned: 'Program started', connected: 'Connected', initialized: 'Spoken to', listed: 'Tools listed',
 };
 
 // report shows the stages of a test, and where it ended.

@@ -46,19 +46,24 @@ function show(root, ctx, old, start) {
   const result = h('section', {class: 'card', 'aria-label': 'Test', hidden: true});
   const exact = h('div', {class: 'view'});
   const buttons = h('div', {class: 'actions'});
-  const form = h('form', {class: 'card', novalidate: true, onsubmit: (event) => event.preventDefault(), oninput: arrange},
+  let works = false; // a test says so
+  const form = h('form', {class: 'card', novalidate: true, onsubmit: (event) => event.preventDefault(), oninput: () => {
+      works = false;
+      arrange();
+    }},
     h('div', {class: 'field'}, h('label', {for: transport.id}, 'Where it runs'), transport),
     fields.filter((f) => !f.rare).map((f) => controls.get(f.name).el),
     h('details', {}, h('summary', {}, 'More'), fields.filter((f) => f.rare).map((f) => controls.get(f.name).el)),
     exact, error, buttons);
 
+  // arrange shows what belongs to where the server runs, and how it would be started.
   function arrange() {
     const local = isLocal({transport: transport.value});
     for (const field of fields) controls.get(field.name).el.hidden = Boolean(field.kind) && (field.kind === 'local') !== local;
     const why = old ? mayChange(ctx, {...old, transport: transport.value}) || mayChange(ctx, old) : mayChange(ctx, {transport: transport.value});
     replace(buttons,
-      button('Test', test, {class: 'primary', why}),
-      button(old ? 'Save' : 'Add', save, {why}),
+      button('Test', test, {class: works ? '' : 'primary', why}),
+      button(old ? 'Save' : 'Add', save, {class: works ? 'primary' : '', why}),
       h('a', {class: 'button quiet', href: old ? api.at`/admin/servers/${old.id}` : '/admin/servers'}, 'Cancel'));
     let record;
     try {
@@ -113,6 +118,9 @@ function show(root, ctx, old, start) {
     try {
       const answer = await api.post(old ? api.at`mcp/servers/${old.id}/test` : 'test', body, {signal: ctx.signal});
       replace(result, h('h2', {}, 'Test'), report(answer, isLocal({transport: transport.value})), h('p', {class: 'weak'}, 'Nothing was kept.'));
+      works = answer.success;
+      arrange();
+      result.scrollIntoView({block: 'nearest'});
     } catch (err) {
       result.hidden = true;
       throw err;
@@ -134,6 +142,7 @@ function show(root, ctx, old, start) {
   }
 
   fill(start);
+  root.classList.add('slim');
   replace(root, old ? null : paste(fill, (text) => { error.textContent = text; }), form, result);
 }
 

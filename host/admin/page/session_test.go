@@ -1,0 +1,325 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A fakeAPI takes the keys that are not revoked, and notes what it is asked.
+type fakeAPI struct {
+	revoked atomic.Bool
+	asked   atomic.Pointer[http.Request]
+}
+
+func (a *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.asked.Store(r)
+	switch key := r.Header.Get("Authorization"); {
+	case key == "Bearer weak":
+		w.WriteHeader(http.StatusForbidden)
+	case key == "Bearer slow":
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case !strings.HasPrefix(key, "Bearer good") || a.revoked.Load():
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.HasSuffix(r.URL.Path, "/events"):
+		_, _ = io.WriteString(w, "data: {}\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	default:
+		_, _ = io.WriteString(w, `{"user":"ada"}`)
+	}
+}
+
+const here = "http://belt.example:8080"
+
+// newPage returns a page with an API.
+func newPage(t *testing.T) (*Page, *fakeAPI) {
+	t.Helper()
+	api := &fakeAPI{}
+	p, err := New(api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, api
+}
+
+// do makes a request of the page itself; edit may be nil.
+func do(p *Page, method, path, body, cookie string, edit func(*http.Request)) *http.Response {
+	r := httptest.NewRequest(method, here+path, strings.NewReader(body))
+	if method != http.MethodGet {
+		r.Header.Set("Origin", here)
+	}
+	if cookie != "" {
+		r.Header.Set("Cookie", cookie)
+	}
+	if edit != nil {
+		edit(r)
+	}
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// signInAs signs in and returns the cookie.
+func signInAs(t *testing.T, p *Page, body string) string {
+	t.Helper()
+	res := do(p, "POST", "/admin/session", body, "", nil)
+	if res.StatusCode != http.StatusNoContent || len(res.Cookies()) != 1 {
+		t.Fatalf("sign in with %s: got %d and %v, want 204 and a cookie", body, res.StatusCode, res.Cookies())
+	}
+	return res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
+}
+
+func TestSignIn(t *testing.T) {
+	p, api := newPage(t)
+	for _, c := range []struct {
+		body, code string
+		want       int
+	}{
+		{`{"credential":"good"}`, "", 204},
+		{`{"credential":" good\n"}`, "", 204},
+		{`{"credential":"bad"}`, "refused", 401},
+		{`{"credential":"weak"}`, "forbidden", 403},
+		{`{"credential":"slow"}`, "unavailable", 503},
+		{`{"credential":"good\r\nX-Other: 1"}`, "refused", 401},
+		{`{}`, "refused", 401},
+		{`{`, "value_invalid", 400},
+		{`{"credential":"` + strings.Repeat("g", maxSignIn) + `"}`, "value_invalid", 400},
+		{`{"once":"none"}`, "link_used", 401},
+	} {
+		res := do(p, "POST", "/admin/session", c.body, "", nil)
+		if res.StatusCode != c.want {
+			t.Errorf("%.40s: got status %d, want %d", c.body, res.StatusCode, c.want)
+		}
+		var problem struct{ Code string }
+		if err := json.NewDecoder(res.Body).Decode(&problem); c.code != "" && (err != nil || problem.Code != c.code) {
+			t.Errorf("%.40s: got code %q and error %v, want %q", c.body, problem.Code, err, c.code)
+		}
+		if got := len(res.Cookies()); (got == 1) != (c.want == 204) {
+			t.Errorf("%.40s: got %d cookies, want one after success alone", c.body, got)
+		}
+	}
+	if got := api.asked.Load().Host; got != "belt.example:8080" {
+		t.Errorf("host that the API is asked at: got %q, want that of the page", got)
+	}
+}
+
+func TestCookie(t *testing.T) {
+	p, _ := newPage(t)
+	for _, c := range []struct {
+		origin string
+		secure bool
+	}{{here, false}, {"https://belt.example:8080", true}} {
+		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, "", func(r *http.Request) { r.Header.Set("Origin", c.origin) })
+		if len(res.Cookies()) != 1 {
+			t.Fatalf("%s: got %d cookies, want 1", c.origin, len(res.Cookies()))
+		}
+		got := res.Cookies()[0]
+		if got.Secure != c.secure {
+			t.Errorf("%s: got Secure %t, want %t", c.origin, got.Secure, c.secure)
+		}
+		if !got.HttpOnly {
+			t.Errorf("%s: got a cookie that scripts may read, want HttpOnly", c.origin)
+		}
+		if got.SameSite != http.SameSiteStrictMode {
+			t.Errorf("%s: got SameSite %v, want Strict", c.origin, got.SameSite)
+		}
+		if got.Name != "mcpbelt_admin8080" {
+			t.Errorf("%s: got the name %q, want the port in it", c.origin, got.Name)
+		}
+		if strings.Contains(got.Value, "good") || len(got.Value) < 26 {
+			t.Errorf("%s: got the value %q, want a random one", c.origin, got.Value)
+		}
+	}
+}
+
+func TestRequestsOfASession(t *testing.T) {
+	p, api := newPage(t)
+	cookie := signInAs(t, p, `{"credential":"good"}`)
+	with := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) {
+			if value == "" {
+				r.Header.Del(name)
+			} else {
+				r.Header.Set(name, value)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, method string
+		cookie       string
+		edit         func(*http.Request)
+		want         int
+	}{
+		{"read", "GET", cookie, nil, 200},
+		{"read by a script of the page", "GET", cookie, with("Sec-Fetch-Site", "same-origin"), 200},
+		{"read by another port", "GET", cookie, with("Sec-Fetch-Site", "same-site"), 403},
+		{"read by another origin", "GET", cookie, with("Origin", "http://belt.example:9090"), 403},
+		{"change", "POST", cookie, nil, 200},
+		{"change by another port", "POST", cookie, with("Origin", "http://belt.example:9090"), 403},
+		{"change by another site", "POST", cookie, with("Origin", "https://evil.example"), 403},
+		{"change of no origin", "POST", cookie, with("Origin", ""), 403},
+		{"change of an opaque origin", "POST", cookie, with("Origin", "null"), 403},
+		{"without the cookie", "GET", "", nil, 401},
+		{"another cookie", "GET", "mcpbelt_admin8080=x", nil, 401},
+		{"a cookie of another port", "GET", strings.Replace(cookie, "8080", "9090", 1), nil, 401},
+		{"a key of its own", "POST", cookie, with("Authorization", "Bearer bad"), 401},
+	} {
+		if got := do(p, c.method, "/api/v1/me", "", c.cookie, c.edit).StatusCode; got != c.want {
+			t.Errorf("%s: got status %d, want %d", c.name, got, c.want)
+		}
+	}
+	do(p, "GET", "/api/v1/me", "", cookie, nil)
+	if got := api.asked.Load().Header.Get("Cookie"); got != "" {
+		t.Errorf("cookie that the API gets: got %q, want none", got)
+	}
+	do(p, "GET", "/api/v1/me", "", cookie, with("X-API-Key", "other"))
+	if got := api.asked.Load().Header.Get("Authorization"); got != "" {
+		t.Errorf("credential besides a key: got %q, want none", got)
+	}
+	api.revoked.Store(true)
+	if got := do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode; got != 401 {
+		t.Errorf("after the key was revoked: got status %d, want 401", got)
+	}
+}
+
+func TestSignInFromElsewhere(t *testing.T) {
+	p, _ := newPage(t)
+	for _, origin := range []string{"", "null", "https://evil.example", "http://belt.example:9090"} {
+		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, "", func(r *http.Request) { r.Header.Set("Origin", origin) })
+		if res.StatusCode != http.StatusForbidden {
+			t.Errorf("origin %q: got status %d, want 403", origin, res.StatusCode)
+		}
+	}
+}
+
+func TestLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPage(t)
+		path, token, _ := strings.Cut(p.Link("good"), "#once=")
+		if path != "/admin/" || len(token) < 26 {
+			t.Fatalf("got the path %q and the token %q, want /admin/ and a random one", path, token)
+		}
+		body := `{"once":"` + token + `"}`
+		cookie := signInAs(t, p, body)
+		if got := do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode; got != 200 {
+			t.Errorf("with the session of the link: got status %d, want 200", got)
+		}
+		if got := do(p, "POST", "/admin/session", body, "", nil).StatusCode; got != 401 {
+			t.Errorf("the second time: got status %d, want 401", got)
+		}
+		_, late, _ := strings.Cut(p.Link("good"), "#once=")
+		time.Sleep(maxWait)
+		if got := do(p, "POST", "/admin/session", `{"once":"`+late+`"}`, "", nil).StatusCode; got != 401 {
+			t.Errorf("after 10 minutes: got status %d, want 401", got)
+		}
+		for range 2 * maxLinks {
+			p.Link("good")
+		}
+		if got := len(p.sessions.links); got > maxLinks {
+			t.Errorf("links that wait: got %d, want at most %d", got, maxLinks)
+		}
+	})
+}
+
+func TestSessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPage(t)
+		status := func(cookie string) int { return do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode }
+		cookie := signInAs(t, p, `{"credential":"good"}`)
+		for range 11 {
+			time.Sleep(maxIdle - time.Second)
+			if got := status(cookie); got != 200 {
+				t.Fatalf("of a session that is used: got status %d, want 200", got)
+			}
+		}
+		time.Sleep(30 * time.Minute)
+		status(cookie)
+		time.Sleep(31 * time.Minute)
+		if got := status(cookie); got != 401 {
+			t.Errorf("after 12 hours: got status %d, want 401", got)
+		}
+		cookie = signInAs(t, p, `{"credential":"good"}`)
+		time.Sleep(maxIdle)
+		if got := status(cookie); got != 401 {
+			t.Errorf("after an hour: got status %d, want 401", got)
+		}
+		cookie = signInAs(t, p, `{"credential":"good"}`)
+		if got := do(p, "DELETE", "/admin/session", "", cookie, nil).StatusCode; got != 204 {
+			t.Errorf("sign out: got status %d, want 204", got)
+		}
+		if got := status(cookie); got != 401 {
+			t.Errorf("after signing out: got status %d, want 401", got)
+		}
+		first := signInAs(t, p, `{"credential":"good 1"}`)
+		time.Sleep(time.Second)
+		for range maxSessions {
+			signInAs(t, p, `{"credential":"good 2"}`)
+		}
+		if got := len(p.sessions.open); got != maxSessions {
+			t.Errorf("sessions: got %d, want %d", got, maxSessions)
+		}
+		if got := status(first); got != 401 {
+			t.Errorf("of the session that made way: got status %d, want 401", got)
+		}
+	})
+}
+
+func TestStreamEndsWithTheSession(t *testing.T) {
+	p, _ := newPage(t)
+	web := httptest.NewServer(p)
+	defer web.Close()
+	ask := func(method, path, body, cookie string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", web.URL)
+		if cookie != "" {
+			r.Header.Set("Cookie", cookie)
+		}
+		res, err := web.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	res := ask("POST", "/admin/session", `{"credential":"good"}`, "")
+	res.Body.Close()
+	cookie := res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
+	stream := ask("GET", "/api/v1/events", "", cookie)
+	defer stream.Body.Close()
+	ask("DELETE", "/admin/session", "", cookie).Body.Close()
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Errorf("end of the stream: got %v, want no error", err)
+	}
+}
+
+func TestChangeOutlivesTheSession(t *testing.T) {
+	var ended context.Context
+	p, err := New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ended = r.Context() }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := p.sessions.begin("good")
+	cookie := "mcpbelt_admin8080=" + id
+	inside := false
+	p.api = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		p.sessions.end(id)
+		inside, ended = true, r.Context()
+		if err := ended.Err(); err != nil {
+			t.Errorf("context of a change, after signing out: got %v, want none", err)
+		}
+	})
+	do(p, "POST", "/api/v1/mcp/servers/refresh", "", cookie, nil)
+	if !inside {
+		t.Errorf("the API was not asked, want it to be")
+	}
+}
