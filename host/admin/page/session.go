@@ -278,9 +278,9 @@ func (p *Page) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	if isSafe(r) { // a stream ends with the session; a change is made to its end
+	if isSafe(r) { // a stream ends with the session, and in time to show that it is in use; a change is made to its end
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, maxAge-p.sessions.now().Sub(s.begun))
+		ctx, cancel = context.WithTimeout(ctx, min(maxIdle-time.Minute, maxAge-p.sessions.now().Sub(s.begun)))
 		defer cancel()
 		defer context.AfterFunc(s.ended, cancel)()
 	}

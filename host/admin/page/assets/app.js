@@ -6,6 +6,7 @@ import {h, replace, button, said} from './dom.js';
 import {routes} from './views/index.js';
 
 const undoFor = 10000; // milliseconds that a message with a way back is shown; others are shown half as long
+const longestIdle = 3600000; // milliseconds that a page may go without use
 let me = null; // who is signed in
 let leave = () => {}; // ends the view that is shown
 let main, live, toasts, links, undo, state;
@@ -155,7 +156,7 @@ function frame() {
   const who = said(me.user || me.credential || 'signed in', {class: 'who', clamp: 60});
   replace(document.body,
     h('a', {class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); main.querySelector('h1')?.focus(); }}, 'Skip to content'),
-    h('header', {}, brand, state, h('div', {class: 'actions'}, undo, themes(), who, button('Sign out', signOut, {class: 'quiet'}))),
+    h('header', {}, brand, state, h('div', {class: 'actions'}, undo, themes(), who, button('Sign out', () => signOut(), {class: 'quiet'}))),
     h('nav', {'aria-label': 'Views'}, h('ul', {}, links.map((link) => h('li', {}, link)))),
     main, live, toasts);
   const texts = {live: 'live', lost: 'connection lost, trying again', polling: 'refreshed every 5 seconds'};
@@ -180,6 +181,21 @@ function themes() {
 }
 
 let session = new AbortController(); // ends with the session
+
+// watchUse ends the session if no one has used a page of it for an hour. Streams and lists that
+// refresh themselves are no use.
+function watchUse() {
+  let noted = 0;
+  const note = () => {
+    if (Date.now() - noted < 10000) return;
+    noted = Date.now();
+    localStorage.setItem('used', noted); // for the pages in other tabs, too
+  };
+  for (const kind of ['pointerdown', 'keydown', 'wheel']) addEventListener(kind, note, {passive: true, signal: session.signal});
+  const timer = setInterval(() => { if (Date.now() - Number(localStorage.getItem('used')) > longestIdle) signOut('You were signed out, after an hour without use.'); }, 60000);
+  session.signal.addEventListener('abort', () => clearInterval(timer));
+  note();
+}
 
 // askCredential shows the form to sign in.
 function askCredential(why = '') {
@@ -213,12 +229,13 @@ async function enter() {
   me = await api.get('me');
   if (me.roles.includes('operate') && !me.roles.includes('view')) me.roles.push('view');
   session = new AbortController();
+  watchUse();
   frame();
 }
 
-async function signOut() {
+async function signOut(why) {
   await attempt(() => api.send('DELETE', '/admin/session'));
-  askCredential();
+  askCredential(why);
 }
 
 // start shows the page: a link that signs in does so first, and is gone from the address.

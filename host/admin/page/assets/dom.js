@@ -3,10 +3,10 @@
 
 const SVG = 'http://www.w3.org/2000/svg';
 const shownFirst = 2000; // characters of a long text
-const shownMore = 20000; // characters that each further click shows
+const shownMore = 10000; // characters that each further click shows
 
-// hidden are characters that do not show, or that turn the direction of others.
-const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\u{e0000}-\u{e01ef}]/gu;
+// hidden are characters that do not show, or that turn the direction of others, each as often as it is repeated.
+const hidden = /([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb\u{e0000}-\u{e01ef}])\1*/gu;
 
 // h makes an element: h('button', {class: 'quiet', onclick: f, disabled: true}, 'Save'). A property that is a
 // function is a listener; false, null and undefined leave an attribute out.
@@ -74,8 +74,9 @@ function visible(text) {
   let from = 0;
   for (const match of text.matchAll(hidden)) {
     if (match.index > from) nodes.push(text.slice(from, match.index));
-    const name = 'U+' + match[0].codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
-    nodes.push(h('span', {class: 'hidden-char', title: 'an invisible character'}, name));
+    const name = 'U+' + match[1].codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
+    const count = match[0].length / match[1].length;
+    nodes.push(h('span', {class: 'hidden-char', title: 'an invisible character'}, count > 1 ? `${name} ×${count}` : name));
     from = match.index + match[0].length;
   }
   if (from < text.length) nodes.push(text.slice(from));

@@ -256,9 +256,9 @@ function choiceOf(values, s, about) {
   const control = h('select', {}, h('option', {value: ''}, about.required ? 'Choose' : 'Left out'),
     texts.map((text, i) => h('option', {value: i}, text.slice(0, 200))));
   const indexOf = (value) => values.findIndex((v) => JSON.stringify(v) === JSON.stringify(value));
-  const set = (value) => { control.value = indexOf(value) < 0 ? '' : indexOf(value); };
-  if (Object.hasOwn(s, 'default')) set(s.default);
-  else if (about.required && values.length === 1) set(values[0]);
+  const isOnly = about.required && values.length === 1;
+  const set = (value) => { control.value = isOnly ? 0 : indexOf(value) < 0 ? '' : indexOf(value); };
+  set(s.default);
   return {
     el: framed(control, s, about),
     get() {
@@ -279,6 +279,7 @@ function rawField(s, about) {
     el: framed(control, s, {...about, label: about.label ? `${about.label} (JSON)` : 'Value (JSON)'}),
     get() {
       if (control.value.trim() === '' && !about.required) return undefined;
+      if (control.value.trim() === '') throw lacking(about, control);
       try {
         return parse(control.value);
       } catch (err) {
