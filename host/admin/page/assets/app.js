@@ -98,7 +98,7 @@ function show() {
   };
   title(heading.textContent);
   for (const link of links) {
-    const current = found && (found.route.nav ?? found.route.under) === link.textContent;
+    const current = found && (found.route.nav ?? found.route.under) === link.dataset.nav;
     if (current) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
@@ -134,6 +134,20 @@ async function showUndo() {
   undo.dataset.at = last.at;
 }
 
+// showWaiting shows in the navigation how much waits to be decided.
+async function showWaiting() {
+  for (const route of routes.filter((r) => r.waiting)) {
+    let count = 0;
+    try {
+      count = (await api.get(route.waiting, {signal: session.signal})).length;
+    } catch {
+      // What cannot be seen is not counted.
+    }
+    const link = links.find((one) => one.pathname === `/admin${route.path}`);
+    replace(link, route.nav, count > 0 && h('span', {class: 'badge warn'}, String(count), h('span', {class: 'sr'}, ' waiting')));
+  }
+}
+
 async function takeBack() {
   const done = await attempt(() => api.post(api.at`undo?at=${undo.dataset.at}`));
   if (done) {
@@ -151,9 +165,9 @@ function frame() {
   state = h('span', {class: 'state', role: 'status'});
   undo = button('Undo', takeBack, {class: 'quiet', why: may('operate')});
   undo.hidden = true;
-  links = routes.filter((route) => route.nav).map((route) => h('a', {href: `/admin${route.path}`}, route.nav));
+  links = routes.filter((route) => route.nav).map((route) => h('a', {href: `/admin${route.path}`, 'data-nav': route.nav}, route.nav));
   const brand = h('a', {class: 'brand', href: '/admin/servers'}, 'mcpbelt');
-  const who = said(me.user || me.credential || 'signed in', {class: 'who', clamp: 60});
+  const who = h('span', {class: 'who'}, said(me.user || me.credential || 'signed in', {clamp: 60}), may('operate') && h('span', {class: 'badge'}, 'may view only'));
   replace(document.body,
     h('a', {class: 'skip', href: '#main', onclick: (e) => { e.preventDefault(); main.querySelector('h1')?.focus(); }}, 'Skip to content'),
     h('header', {}, brand, state, h('div', {class: 'actions'}, undo, themes(), who, button('Sign out', () => signOut(), {class: 'quiet'}))),
@@ -165,6 +179,7 @@ function frame() {
     state.textContent = texts[event.state] ?? '';
     state.dataset.state = event.state;
   }, session.signal);
+  events.follow(showWaiting, session.signal, (event) => ['approval', 'quarantined', 'consent', 'config', 'state'].includes(event.kind));
   showUndo();
   show();
 }
@@ -215,7 +230,8 @@ function askCredential(why = '') {
       error.textContent = err.message;
       field.select();
     }
-  }}, h('h1', {}, 'Sign in'), h('label', {for: 'credential'}, 'API key or token'), field, error, h('button', {class: 'primary'}, 'Sign in'));
+  }}, h('h1', {}, 'Sign in'), h('input', {type: 'text', autocomplete: 'username', hidden: true}),
+  h('label', {for: 'credential'}, 'API key or token'), field, error, h('button', {class: 'primary'}, 'Sign in'));
   replace(document.body, h('main', {}, form));
   field.focus();
 }

@@ -9,8 +9,7 @@ const around = 8; // rows above and below those in sight
 // it or Enter does. The result has el, and show(rows), which keeps the place and the filter.
 export function list({label, columns, key, search, open, height = 44, none = 'There is nothing here.', filter = '', onfilter = () => {}}) {
   const id = uid();
-  const spacer = h('div', {role: 'presentation'});
-  const view = h('div', {class: 'window', role: 'rowgroup'}, spacer);
+  const view = h('div', {class: 'window', role: 'rowgroup'});
   const head = h('div', {class: 'above', role: 'rowgroup'}, h('div', {class: 'head', role: 'row', 'aria-rowindex': '1'},
     columns.map((c) => h('div', {role: 'columnheader', class: c.class}, c.title))));
   const grid = h('div', {class: 'list', role: 'grid', 'aria-label': label, tabindex: '0'}, head, view);
@@ -27,7 +26,7 @@ export function list({label, columns, key, search, open, height = 44, none = 'Th
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     rows = all.filter(({text}) => words.every((word) => text.includes(word))).map(({row}) => row);
     active = activeKey === undefined ? -1 : rows.findIndex((row) => key(row) === activeKey);
-    spacer.style.height = `${rows.length * height}px`;
+    view.style.height = `${rows.length * height}px`;
     grid.setAttribute('aria-rowcount', rows.length + 1);
     grid.hidden = rows.length === 0;
     empty.hidden = rows.length > 0;
@@ -38,8 +37,8 @@ export function list({label, columns, key, search, open, height = 44, none = 'Th
 
   // draw puts the rows in sight into the document. Those that are there stay, unless they may have changed.
   function draw(changed = false) {
-    const first = Math.max(0, Math.floor(view.scrollTop / height) - around);
-    const last = Math.min(rows.length, Math.ceil((view.scrollTop + (view.clientHeight || 600)) / height) + around);
+    const first = Math.max(0, Math.floor(grid.scrollTop / height) - around);
+    const last = Math.min(rows.length, Math.ceil((grid.scrollTop + (grid.clientHeight || 600)) / height) + around);
     for (const [i, el] of drawn) {
       if (!changed && i >= first && i < last) continue;
       el.remove();
@@ -67,25 +66,26 @@ export function list({label, columns, key, search, open, height = 44, none = 'Th
     active = Math.max(0, Math.min(rows.length - 1, to));
     activeKey = key(rows[active]);
     const top = active * height;
-    if (top < view.scrollTop) view.scrollTop = top;
-    if (top + height > view.scrollTop + view.clientHeight) view.scrollTop = top + height - view.clientHeight;
+    const seen = grid.clientHeight - head.offsetHeight;
+    if (top < grid.scrollTop) grid.scrollTop = top;
+    if (top + height > grid.scrollTop + seen) grid.scrollTop = top + height - seen;
     draw();
     drawn.get(active)?.classList.add('active');
   }
 
   grid.addEventListener('keydown', (event) => {
     if (event.target !== grid || rows.length === 0) return;
-    const page = Math.max(1, Math.floor(view.clientHeight / height) - 1);
+    const page = Math.max(1, Math.floor(grid.clientHeight / height) - 2);
     const to = {ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: rows.length - 1}[event.key];
     if (to !== undefined) move(to);
     else if (event.key === 'Enter' && active >= 0) open(rows[active]);
     else return;
     event.preventDefault();
   });
-  view.addEventListener('scroll', () => draw(), {passive: true});
-  new ResizeObserver(() => draw()).observe(view);
+  grid.addEventListener('scroll', () => draw(), {passive: true});
+  new ResizeObserver(() => draw()).observe(grid);
   field.addEventListener('input', () => {
-    view.scrollTop = 0;
+    grid.scrollTop = 0;
     sift();
     onfilter(field.value);
   });

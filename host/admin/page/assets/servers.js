@@ -1,7 +1,7 @@
 // What the views of servers share: how a server is described, and what can be done to it.
 
 import * as api from './api.js';
-import {h, said, button} from './dom.js';
+import {h, said, button, number} from './dom.js';
 
 // stages are what the stages of a server are called, and how they look.
 const stages = {
@@ -78,12 +78,20 @@ export function command(record) {
 }
 
 // trouble shows why a server does not work and what would cure that.
-export function trouble(error, cures = []) {
+export function trouble(error, cures = [], clamp = 400) {
   const given = cures.filter(Boolean);
   if (!error && given.length === 0) return null;
   return h('div', {class: error ? 'note bad' : 'note warn'},
-    error && h('p', {}, h('strong', {}, 'Cause: '), said(error, {clamp: 400})),
-    given.map((cure) => h('p', {}, error && h('strong', {}, 'Cure: '), said(cure, {clamp: 400}))));
+    error && h('p', {}, h('strong', {}, 'Cause: '), said(error, {clamp})),
+    given.map((cure) => h('p', {}, error && h('strong', {}, 'Cure: '), said(cure, {clamp}))));
+}
+
+// next returns a link to where a person goes on, if a server waits for one.
+export function next(live) {
+  if (live.stage === 'login') return h('a', {href: '/admin/logins'}, 'Log in');
+  if (live.stage === 'not_allowed') return h('a', {href: '/admin/launches'}, 'Look at its command');
+  const held = live.quarantined || live.stage === 'quarantined';
+  return held ? h('a', {href: api.at`/admin/changes?server=${live.name}`}, live.quarantined ? `${number(live.quarantined)} tools wait to be accepted` : 'Look at its tools') : null;
 }
 
 // load returns the servers: their records, with how they do now.

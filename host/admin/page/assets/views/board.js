@@ -4,7 +4,7 @@ import * as api from '../api.js';
 import {follow} from '../events.js';
 import {h, replace, said, number, button} from '../dom.js';
 import {spark} from '../spark.js';
-import {actions, badge, load, stageText, trouble} from '../servers.js';
+import {actions, badge, load, next, stageText, trouble} from '../servers.js';
 
 export function mount(root, ctx) {
   const summary = h('p', {class: 'weak'}, 'Loading …');
@@ -65,7 +65,8 @@ export function mount(root, ctx) {
       h('div', {class: 'row'},
         h('h2', {class: 'grow'}, h('a', {href: api.at`/admin/servers/${record.id}`}, said(record.name, {clamp: 100}))), badge(live.stage)),
       record.description && h('p', {class: 'weak'}, said(record.description, {clamp: 200})),
-      trouble(live.error, [live.cure]),
+      trouble(live.error, [live.cure], 120),
+      next(live),
       h('dl', {class: 'figures'},
         figure('Tools', number(live.tools)),
         live.tokens !== undefined && figure('Tokens', number(live.tokens)),

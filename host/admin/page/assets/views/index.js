@@ -1,5 +1,5 @@
 // The views, by their paths below /admin. nav is what a view is called in the navigation; under names
-// the entry of the navigation that one without has.
+// the entry of the navigation that one without has, and waiting where the API has what it lists that waits to be decided.
 
 import * as board from './board.js';
 import * as server from './server.js';
@@ -21,9 +21,9 @@ export const routes = [
   {path: '/servers/:id/edit', title: 'Settings', under: 'Servers', view: edit},
   {path: '/tools', title: 'Tools', nav: 'Tools', view: tools},
   {path: '/tools/:name', title: 'Tool', under: 'Tools', view: tool},
-  {path: '/changes', title: 'Changes', nav: 'Changes', view: changes},
-  {path: '/launches', title: 'Launches', nav: 'Launches', view: launches},
-  {path: '/inbox', title: 'Waiting calls', nav: 'Inbox', view: inbox},
+  {path: '/changes', title: 'Changes', nav: 'Changes', waiting: 'changes', view: changes},
+  {path: '/launches', title: 'Launches', nav: 'Launches', waiting: 'launches', view: launches},
+  {path: '/inbox', title: 'Waiting calls', nav: 'Inbox', waiting: 'calls', view: inbox},
   {path: '/logins', title: 'Logins', nav: 'Logins', view: logins},
   {path: '/keys', title: 'API keys', nav: 'Keys', view: keys},
   {path: '/activity', title: 'Activity', nav: 'Activity', view: activity},

@@ -5,7 +5,7 @@ import {follow} from '../events.js';
 import {h, replace, said, number, time, code, button} from '../dom.js';
 import {list} from '../list.js';
 import {spark} from '../spark.js';
-import {actions, badge, command, isLocal, load, mayChange, trouble} from '../servers.js';
+import {actions, badge, command, isLocal, load, mayChange, next, trouble} from '../servers.js';
 import {report} from '../report.js';
 
 export function mount(root, ctx) {
@@ -52,6 +52,7 @@ export function mount(root, ctx) {
       h('div', {class: 'row'}, h('h2', {class: 'grow'}, 'State'), badge(live.stage)),
       health && h('p', {}, said(health.doing)),
       trouble(live.error, (health?.hints ?? []).map((hint) => hint.text)),
+      next(live),
       h('dl', {class: 'figures'},
         pair('Tools', number(live.tools)),
         live.tokens !== undefined && pair('Tokens of context', number(live.tokens)),
