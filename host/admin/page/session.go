@@ -148,18 +148,33 @@ func cookieName(r *http.Request) string {
 	return "mcpbelt_admin" + port
 }
 
-// isOwn reports whether a request comes from the page itself: unlike the API, the page knows no other
-// origins, not even other ports of this machine.
-func isOwn(r *http.Request) (own, secure bool) {
+// originOf returns the host and the scheme of the page that a request comes from, empty if it has none.
+func originOf(r *http.Request) (host, scheme string) {
 	u, err := url.Parse(r.Header.Get("Origin"))
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host), err == nil && u.Scheme == "https"
+	if err != nil {
+		return "", ""
+	}
+	return u.Host, u.Scheme
 }
 
-// mayUse reports whether a request may be made with the cookie that it has.
+// isOwn reports whether a request comes from the page itself: unlike the API, the page knows no other
+// origins, not even other ports of this machine.
+func isOwn(r *http.Request) bool {
+	host, _ := originOf(r)
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin":
+		return true
+	case "":
+		return host != "" && strings.EqualFold(host, r.Host)
+	}
+	return false
+}
+
+// mayUse reports whether a request may be made with the cookie that it has: one of the page or, if
+// it only reads, one of the address bar or a browser that does not say.
 func mayUse(r *http.Request) bool {
-	own, _ := isOwn(r)
 	from := r.Header.Get("Sec-Fetch-Site")
-	return own || isSafe(r) && r.Header.Get("Origin") == "" && (from == "" || from == "none" || from == "same-origin")
+	return isOwn(r) || isSafe(r) && r.Header.Get("Origin") == "" && (from == "" || from == "none")
 }
 
 // isSafe reports whether a request only reads.
@@ -168,12 +183,12 @@ func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Metho
 // serveSession tells whether there is a session (GET), begins one (POST) and ends it (DELETE).
 func (p *Page) serveSession(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
-	own, secure := isOwn(r)
-	if !own && !isSafe(r) {
+	if !isSafe(r) && !isOwn(r) {
 		fail(w, http.StatusForbidden, "foreign", "the request comes from a page of another origin")
 		return
 	}
-	cookie := &http.Cookie{Name: cookieName(r), Path: "/", HttpOnly: true, Secure: secure || r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	_, scheme := originOf(r)
+	cookie := &http.Cookie{Name: cookieName(r), Path: "/", HttpOnly: true, Secure: scheme == "https" || r.TLS != nil, SameSite: http.SameSiteStrictMode}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		answer(w, http.StatusOK, "application/json", map[string]bool{"signedIn": p.sessions.find(r) != nil})

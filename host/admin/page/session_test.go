@@ -165,6 +165,11 @@ func TestRequestsOfASession(t *testing.T) {
 		{"change", "POST", cookie, nil, 200},
 		{"change by another port", "POST", cookie, with("Origin", "http://belt.example:9090"), 403},
 		{"change by another site", "POST", cookie, with("Origin", "https://evil.example"), 403},
+		{"change by another site that claims our origin", "POST", cookie, with("Sec-Fetch-Site", "cross-site"), 403},
+		{"change of the page behind a proxy", "POST", cookie, func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Site", "same-origin")
+			r.Header.Set("Origin", "https://admin.example")
+		}, 200},
 		{"change of no origin", "POST", cookie, with("Origin", ""), 403},
 		{"change of an opaque origin", "POST", cookie, with("Origin", "null"), 403},
 		{"without the cookie", "GET", "", nil, 401},

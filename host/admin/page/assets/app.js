@@ -19,7 +19,8 @@ function may(...roles) {
 
 // say shows a message, and tells it to screen readers; back, if there is one, is {text, action}.
 function say(text, {failed = false, back} = {}) {
-  const toast = h('div', {class: failed ? 'toast failed' : 'toast'}, said(text, {tag: 'span', clamp: 300}));
+  for (const old of [...toasts.children]) if (old.dataset.text === text) old.remove();
+  const toast = h('div', {class: failed ? 'toast failed' : 'toast', 'data-text': text}, said(text, {tag: 'span', clamp: 300}));
   const close = () => toast.remove();
   if (back) toast.append(button(back.text, async () => { close(); await back.action(); }, {class: 'link'}));
   toast.append(button('×', close, {class: 'link', title: 'Close'}));

@@ -28,7 +28,7 @@ function fill(el, props, children) {
       el[name] = value;
     } else if (name.startsWith('on') || name === 'style' || name === 'srcdoc') {
       throw new TypeError(`dom: ${name} of ${el.tagName} is not set from text`);
-    } else if (name === 'href' && !/^(https?:\/\/|\/(?!\/)|#)/i.test(value)) {
+    } else if (name === 'href' && !/^(https?:\/\/|\/(?![/\\])|#)/i.test(value)) {
       el.setAttribute('title', value); // a link to somewhere else is no link
     } else {
       el.setAttribute(name, value === true ? '' : value);

@@ -30,12 +30,15 @@ export function stageText(stage) {
 
 // isLocal reports whether a record is that of a process.
 export function isLocal(record) {
-  return Boolean(record.command) || !['streamable_http', 'http', 'sse', 'auto', 'unix'].includes(record.transport);
+  return record.local ?? (Boolean(record.command) || !['streamable_http', 'http', 'sse', 'auto', 'unix'].includes(record.transport));
 }
 
 // mayChange says why the caller may not change a server, or nothing.
 export function mayChange(ctx, record) {
-  if (record.builtin) return 'it is a part of the program';
+  return record.builtin ? 'it is a part of the program' : mayStart(ctx, record);
+}
+
+function mayStart(ctx, record) {
   return isLocal(record) ? ctx.may('operate', 'stdio:write') : ctx.may('operate');
 }
 
@@ -48,11 +51,12 @@ export function actions(ctx, record, after) {
     await after();
   }, {why, ...options});
   return [
-    act(record.enabled ? 'Disable' : 'Enable', () => api.put(api.at`mcp/servers/${record.id}/toggle?enabled=${!record.enabled}`)),
+    act(record.enabled ? 'Disable' : 'Enable', () => api.put(api.at`mcp/servers/${record.id}/toggle?enabled=${!record.enabled}`),
+      {why: record.enabled && !record.builtin ? ctx.may('operate') : why}),
     record.enabled && act('Restart', async () => {
       const {stage, error} = await api.post(api.at`servers/${record.name}/restart`);
       ctx.say(error ? `${record.name}: ${error}` : `${record.name} is ${stageText(stage)}.`, {failed: Boolean(error)});
-    }, {why: record.builtin ? '' : why}),
+    }, {why: mayStart(ctx, record)}),
     act('Remove', async () => {
       const {restore} = await api.del(api.at`mcp/servers/${record.id}`);
       const back = restore && {text: 'Undo', action: async () => {
@@ -113,5 +117,5 @@ function liveOf(record) {
 
 // recordOf returns what is known of a server without a record: it is one of the program, which the page cannot change.
 function recordOf(row) {
-  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: true, transport: ''};
+  return {id: row.id ?? row.name, name: row.name, enabled: row.stage !== 'disabled', builtin: true, local: row.local};
 }

@@ -36,7 +36,9 @@ export function mount(root, ctx) {
     const {record} = found;
     const [health, had] = await Promise.all([
       api.get(api.at`health/${record.name}`, {signal: ctx.signal}).catch(() => null),
-      record.transport ? api.get(api.at`mcp/servers/${record.id}/tools`, {signal: ctx.signal}).catch(() => []) : [],
+      (record.transport
+        ? api.get(api.at`mcp/servers/${record.id}/tools`, {signal: ctx.signal})
+        : api.get('tools', {signal: ctx.signal}).then((all) => all.filter((tool) => tool.server === record.name))).catch(() => []),
     ]);
     if (ctx.signal.aborted) return;
     showStatus(record, found.live, health);
