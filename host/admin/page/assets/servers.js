@@ -42,13 +42,14 @@ function mayStart(ctx, record) {
   return isLocal(record) ? ctx.may('operate', 'stdio:write') : ctx.may('operate');
 }
 
-// actions returns the buttons for a server; after is called when one of them has done something.
-export function actions(ctx, record, after) {
+// actions returns the buttons for a server; after is called when one of them has done something, gone when the
+// server was removed.
+export function actions(ctx, record, after, gone = after) {
   const why = mayChange(ctx, record);
   const act = (text, f, options) => button(text, async () => {
-    await ctx.attempt(f);
+    const then = await ctx.attempt(async () => (await f(), text === 'Remove' ? gone : after));
     ctx.changed();
-    await after();
+    await (then ?? after)();
   }, {why, ...options});
   return [
     act(record.enabled ? 'Disable' : 'Enable', () => api.put(api.at`mcp/servers/${record.id}/toggle?enabled=${!record.enabled}`),
@@ -60,9 +61,8 @@ export function actions(ctx, record, after) {
     act('Remove', async () => {
       const {restore} = await api.del(api.at`mcp/servers/${record.id}`);
       const back = restore && {text: 'Undo', action: async () => {
-        await ctx.attempt(() => api.post(restore));
+        if (await ctx.attempt(() => api.post(restore))) ctx.say(`${record.name} is back.`);
         ctx.changed();
-        await after();
       }};
       ctx.say(`${record.name} was removed.`, {back});
     }, {class: 'danger'}),

@@ -79,7 +79,7 @@ export function mount(root, ctx) {
         replace(tested, h('h2', {}, 'Test'), report(result, isLocal(record)));
       }, {why}),
       button('Edit', () => ctx.go(api.at`/admin/servers/${record.id}/edit`), {why}),
-      actions(ctx, record, refresh));
+      actions(ctx, record, refresh, () => ctx.go('/admin/servers')));
     replace(settings, h('h2', {}, 'Settings'), h('dl', {},
       pair('Transport', said(record.transport || 'a part of the program')),
       record.url && pair('Address', said(record.url, {class: 'mono'})),
