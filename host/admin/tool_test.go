@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
@@ -20,6 +22,8 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 // object makes a request, which must succeed, and returns the object of its answer.
@@ -74,6 +78,26 @@ func TestOverviews(t *testing.T) {
 	}
 	if all["remote"]["local"] != false {
 		t.Errorf("remote: got local = %v, want false", all["remote"]["local"])
+	}
+}
+
+// The latencies are those of the last calls of each server, in their order.
+func TestLatencies(t *testing.T) {
+	feed := admin.NewFeed(nil)
+	s := open(t, &host.Options{}, &admin.Options{Feed: feed}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	var events []activity.Event
+	for i := range 40 {
+		events = append(events,
+			activity.Event{Kind: activity.KindCall, Server: "a", Duration: time.Duration(i) * time.Millisecond},
+			activity.Event{Kind: activity.KindCall, Server: "b", Duration: time.Hour},
+			activity.Event{Kind: activity.KindState, Server: "a", Duration: time.Hour})
+	}
+	if err := feed.Write(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	got := s.get("viewer", "/api/v1/servers")[0]["latencyMs"].([]any)
+	if len(got) != 30 || got[0] != 10.0 || got[29] != 39.0 {
+		t.Errorf("got %v, want 10 to 39", got)
 	}
 }
 
@@ -181,6 +205,22 @@ func TestWhy(t *testing.T) {
 		if got := s.do("viewer", "GET", "/api/v1/why?name="+name, "", nil); got.status != http.StatusBadRequest {
 			t.Errorf("a name of %d bytes: got %d, want 400", len(name), got.status)
 		}
+	}
+}
+
+// A tool that the policy denies to the caller is not offered to them, though it is listed.
+func TestWhyOfDenied(t *testing.T) {
+	deny, err := policy.New(approval.Deny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
+	got := s.object("viewer", "GET", "/api/v1/why?name=a__echo", "")
+	if got["offered"] != false || !strings.Contains(number(got["reasons"]), `"where":"policy"`) {
+		t.Errorf("got %v, want that the policy does not allow it", got)
+	}
+	if got := s.object("operator", "POST", "/api/v1/tools/a__echo/call", `{"arguments":{"text":"x"}}`); got["outcome"] != "denied" || got["result"] != nil {
+		t.Errorf("call: got %v, want denied", got)
 	}
 }
 
