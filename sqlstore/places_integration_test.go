@@ -115,7 +115,8 @@ func startPostgres(t testing.TB) *postgres {
 // start starts the server, and waits until it answers.
 func (p *postgres) start(t testing.TB) {
 	t.Helper()
-	p.process = exec.Command(program(t, "postgres"), "-D", filepath.Join(p.dir, "data"), "-k", p.dir, "-c", "listen_addresses=")
+	p.process = exec.Command(program(t, "postgres"), "-D", filepath.Join(p.dir, "data"), "-k", p.dir, "-c", "listen_addresses=",
+		"-c", "fsync=off") // no test cuts the power
 	p.process.Stderr = &p.log
 	p.as(p.process)
 	if err := p.process.Start(); err != nil {
