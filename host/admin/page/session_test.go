@@ -277,6 +277,40 @@ func TestSessionEnds(t *testing.T) {
 	})
 }
 
+// A stream ends in time to be begun again, which keeps the session.
+func TestStreamIsUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPage(t)
+		cookie := signInAs(t, p, `{"credential":"good"}`)
+		began := time.Now()
+		for range 5 {
+			do(p, "GET", "/api/v1/events", "", cookie, nil)
+		}
+		if got, want := time.Since(began), 5*(maxIdle-time.Minute); got != want {
+			t.Errorf("5 streams: got %v, want %v", got, want)
+		}
+		if got := do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode; got != 200 {
+			t.Errorf("after the streams: got status %d, want 200", got)
+		}
+		for do(p, "GET", "/api/v1/events", "", cookie, nil).StatusCode == 200 {
+		}
+		if got := time.Since(began); got != maxAge {
+			t.Errorf("the end of the last stream: got %v, want %v", got, maxAge)
+		}
+	})
+}
+
+func TestSignInAgain(t *testing.T) {
+	p, _ := newPage(t)
+	first := signInAs(t, p, `{"credential":"good"}`)
+	if got := do(p, "POST", "/admin/session", `{"credential":"good"}`, first, nil).StatusCode; got != 204 {
+		t.Errorf("sign in again: got status %d, want 204", got)
+	}
+	if got := do(p, "GET", "/api/v1/me", "", first, nil).StatusCode; got != 401 {
+		t.Errorf("of the session before: got status %d, want 401", got)
+	}
+}
+
 func TestStreamEndsWithTheSession(t *testing.T) {
 	p, _ := newPage(t)
 	web := httptest.NewServer(p)
