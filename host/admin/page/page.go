@@ -103,7 +103,7 @@ func newAsset(data []byte, kind string) asset {
 
 // ServeHTTP serves the page and the API; there is nothing elsewhere.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if nils.Is(w) || r == nil || r.URL == nil || p == nil || p.api == nil {
+	if nils.Is(w) || w.Header() == nil || r == nil || r.URL == nil || p == nil || p.api == nil {
 		return // no server calls it so
 	}
 	if strings.HasPrefix(r.URL.Path, apiRoot) {

@@ -4,6 +4,8 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -14,6 +16,22 @@ func TestNewWithoutAPI(t *testing.T) {
 	for _, api := range []http.Handler{nil, http.HandlerFunc(nil)} {
 		if p, err := New(api); err == nil {
 			t.Errorf("%T: got %v, want an error", api, p)
+		}
+	}
+}
+
+// What is nil or zero serves nothing, and does not panic.
+func TestZero(t *testing.T) {
+	made, _ := newPage(t)
+	for _, p := range []*Page{nil, {}, made} {
+		for _, r := range []*http.Request{nil, {}, {URL: &url.URL{}}, {URL: &url.URL{Path: "/admin/session"}}, {URL: &url.URL{Path: "/api/v1/me"}}} {
+			p.ServeHTTP(httptest.NewRecorder(), r)
+			p.ServeHTTP(nil, r)
+		}
+	}
+	for _, p := range []*Page{nil, {}} {
+		if got := p.Link("good"); got != "/admin/" {
+			t.Errorf("link: got %q, want the page", got)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import {h, said} from './dom.js';
 const mostWords = 600; // of each text that are compared word by word
 
 // sides returns two elements with what was and what is; what differs is marked in them.
-export function sides(before = '', after = '') {
+function sides(before = '', after = '') {
   const a = before.split(/(\s+|[^\p{L}\p{N}_]+)/u).filter(Boolean);
   const b = after.split(/(\s+|[^\p{L}\p{N}_]+)/u).filter(Boolean);
   let start = 0;

@@ -10,7 +10,7 @@ const mostSteps = 20000; // to make one form: schemas and defaults are a server'
 const longestDefault = 10000; // characters of JSON
 
 // A FormError is what is wrong with a field.
-export class FormError extends Error {
+class FormError extends Error {
   constructor(message, control) {
     super(message);
     this.control = control;
