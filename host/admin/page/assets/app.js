@@ -137,15 +137,15 @@ async function showUndo() {
 
 // showWaiting shows in the navigation how much waits to be decided.
 async function showWaiting() {
-  for (const route of routes.filter((r) => r.waiting)) {
+  for (const {path, nav, waiting} of routes.filter((route) => route.waiting)) {
     let count = 0;
     try {
-      count = (await api.get(route.waiting, {signal: session.signal})).length;
+      count = waiting[1](await api.get(waiting[0], {signal: session.signal}));
     } catch {
       // What cannot be seen is not counted.
     }
-    const link = links.find((one) => one.pathname === `/admin${route.path}`);
-    replace(link, route.nav, count > 0 && h('span', {class: 'badge warn'}, String(count), h('span', {class: 'sr'}, ' waiting')));
+    const link = links.find((one) => one.pathname === `/admin${path}`);
+    replace(link, nav, count > 0 && h('span', {class: 'badge warn'}, String(count), h('span', {class: 'sr'}, ' waiting')));
   }
 }
 
@@ -208,7 +208,10 @@ function watchUse() {
     localStorage.setItem('used', noted); // for the pages in other tabs, too
   };
   for (const kind of ['pointerdown', 'keydown', 'wheel']) addEventListener(kind, note, {passive: true, signal: session.signal});
-  const timer = setInterval(() => { if (Date.now() - Number(localStorage.getItem('used')) > longestIdle) signOut('You were signed out, after an hour without use.'); }, 60000);
+  const timer = setInterval(() => {
+    const idle = Date.now() - Number(localStorage.getItem('used'));
+    if (idle > longestIdle) signOut('You were signed out, after an hour without use.');
+  }, 60000);
   session.signal.addEventListener('abort', () => clearInterval(timer));
   note();
 }

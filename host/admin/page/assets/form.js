@@ -104,7 +104,9 @@ export function form(schema, value) {
 
 // canonical returns the JSON of a value, with the properties of objects in the order of their names.
 function canonical(value) {
-  return JSON.stringify(value, (_, v) => (v && typeof v === 'object' && !Array.isArray(v) && !JSON.isRawJSON?.(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v));
+  const isObject = (v) => v && typeof v === 'object' && !Array.isArray(v) && !JSON.isRawJSON?.(v);
+  const sorted = (v) => Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(value, (_, v) => (isObject(v) ? sorted(v) : v));
 }
 
 // resolve follows the references of a schema, merges what all of must hold, and returns null for what is

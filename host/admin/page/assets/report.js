@@ -15,12 +15,15 @@ export function report(result, local) {
   const stages = Object.keys(names).filter((stage) => local || stage !== 'spawned');
   const failed = result.success ? '' : stages.find((stage) => !took.has(stage));
   const step = (stage) => {
-    const [sign, text] = took.has(stage) ? ['✓', milliseconds(took.get(stage))] : stage === failed ? ['✗', 'failed here'] : ['·', 'not reached'];
+    let [sign, text] = stage === failed ? ['✗', 'failed here'] : ['·', 'not reached'];
+    if (took.has(stage)) [sign, text] = ['✓', milliseconds(took.get(stage))];
     return h('li', {class: took.has(stage) ? 'done' : stage === failed ? 'failed' : ''},
       h('span', {'aria-hidden': 'true'}, sign), ` ${names[stage]} `, h('span', {class: 'weak'}, text));
   };
   return h('div', {class: 'view', role: 'group', 'aria-label': 'Result of the test'},
-    h('p', {role: 'status'}, result.success ? h('strong', {}, `It works: ${number(result.toolCount)} tools in ${milliseconds(result.latencyMs)}.`) : h('strong', {}, 'It does not work yet.')),
+    h('p', {role: 'status'}, h('strong', {}, result.success
+      ? `It works: ${number(result.toolCount)} tools in ${milliseconds(result.latencyMs)}.`
+      : 'It does not work yet.')),
     h('ol', {class: 'steps plain'}, stages.map(step)),
     trouble(result.success ? '' : r.error || result.message, (r.hints ?? []).map((hint) => hint.text)),
     r.program && h('p', {class: 'weak'}, 'It says that it is ', said(`${r.program} ${r.version ?? ''}`, {clamp: 100}), '.'),

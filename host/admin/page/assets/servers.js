@@ -100,10 +100,7 @@ export function next(live) {
 
 // load returns the servers: their records, with how they do now.
 export async function load(signal) {
-  const [records, live] = await Promise.all([api.get('mcp/servers', {signal}), api.get('servers', {signal}).catch((err) => {
-    if (api.isMissing(err)) return [];
-    throw err;
-  })]);
+  const [records, live] = await Promise.all([api.get('mcp/servers', {signal}), api.get('servers', {signal})]);
   const byID = new Map(live.map((row) => [row.id ?? row.name, row]));
   const merged = records.map((record) => ({record, live: byID.get(record.id) ?? liveOf(record)}));
   const known = new Set(records.map((record) => record.id));
