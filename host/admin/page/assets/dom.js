@@ -64,7 +64,7 @@ export function said(text, {tag = 'bdi', class: name, clamp = shownFirst} = {}) 
     more.textContent = `… show more (${number(text.length - shown)} characters)`;
     el.append(more);
   }
-  show(clamp);
+  show(text.length <= 1.5 * clamp ? text.length : clamp); // a short rest is no reason to cut
   return el;
 }
 

@@ -65,7 +65,7 @@ export function mount(root, ctx) {
       h('div', {class: 'row'},
         h('h2', {class: 'grow'}, h('a', {href: api.at`/admin/servers/${record.id}`}, said(record.name, {clamp: 100}))), badge(live.stage)),
       record.description && h('p', {class: 'weak'}, said(record.description, {clamp: 200})),
-      trouble(live.error, [live.cure], 120),
+      trouble(live.error, [live.cure], 160),
       next(live),
       h('dl', {class: 'figures'},
         figure('Tools', number(live.tools)),
