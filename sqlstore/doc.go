@@ -58,10 +58,11 @@
 // notifications a second about a namespace, so that many logins do not queue for the
 // lock that PostgreSQL takes at each.
 //
-// A store gives leases, see [storage.Leaser], which end by the clock of the database. It does not
-// lock. A lock has to last until its process ends, which a database cannot see, and a lease
-// may end while the process that had it is still sending a refresh token. Of several processes
-// that renew one login, the session's journal lets one do it.
+// A store gives leases, see [storage.Leaser], which end by the clock of the database. It is no
+// [storage.Locker]: a lock has to last until its process ends, which a database cannot see. Of several
+// processes that renew one login, one holds a lease, and the session's journal tells what it
+// did. A process that stands still for 10 seconds while it sends a refresh token may find that another one has
+// sent it too.
 //
 // # Update the tables
 //
