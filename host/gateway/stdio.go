@@ -47,7 +47,9 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 	defer g.end("")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &pipe{shown: shown{v, g.full}, asked: asked, out: stream.New(""), room: make(chan struct{}, 1), under: map[string]*running{}}
+	heard, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	c := &pipe{shown: shown{v, g.full}, asked: asked, heard: heard, out: stream.New(""), room: make(chan struct{}, 1), under: map[string]*running{}}
 	reader, _ := c.out.Attach(-1)
 	defer c.out.Detach(reader)
 	read := make(chan error, 1)
@@ -78,6 +80,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 			c.take(ctx, line)
 		case <-c.room:
 		case err := <-read:
+			hangUp()
 			c.drain(ctx)
 			return err
 		case err := <-written:
@@ -94,7 +97,8 @@ func (g *Gateway) ServeStdio(ctx context.Context, path string, in io.Reader, out
 // A pipe is a client that is connected by two streams of bytes.
 type pipe struct {
 	shown
-	asked   string // the mode that the path names, or none
+	asked   string          // the mode that the path names, or none
+	heard   context.Context // ends when the client writes no more: what listens for it ends then
 	out     *stream.Stream
 	room    chan struct{}  // capacity 1: something was written
 	session *clientSession // after initialize
@@ -262,7 +266,7 @@ func (c *pipe) serveModern(ctx context.Context, m *jsonscan.Message) {
 			r.respond(ctx)
 			return
 		}
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancel(c.heard)
 		defer cancel()
 		defer context.AfterFunc(under.ctx, cancel)()
 		result, failed := r.subscriptions(ctx)

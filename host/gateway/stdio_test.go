@@ -157,6 +157,23 @@ func TestStdioFinishes(t *testing.T) {
 	}
 }
 
+// A client of revision 2026-07-28 that listens for changes does not hold up the end of its input.
+func TestStdioEndsListening(t *testing.T) {
+	s := openSite(t, nil)
+	c := s.stdio(t, "")
+	c.say(t, modern("", "", "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`).body)
+	if m := c.message(t); m.Method != "notifications/subscriptions/acknowledged" {
+		t.Fatalf("got %+v, want the subscription acknowledged", m)
+	}
+	_ = c.in.Close()
+	if m := c.message(t); m.at("resultType") != "complete" {
+		t.Errorf("got %+v, want the end of the subscription", m)
+	}
+	if err := <-c.ended; err != nil {
+		t.Errorf("got %v, want no error", err)
+	}
+}
+
 // The end of the context ends the calls under way, though the input has ended before.
 func TestStdioEndsWithContext(t *testing.T) {
 	s := openSite(t, nil)
