@@ -89,6 +89,18 @@ func TestDaemon(t *testing.T) {
 	}
 }
 
+// A list of tools is as long by a daemon as without it.
+func TestDaemonShowsAllTools(t *testing.T) {
+	w := newWorld(t, `"big": {SERVER: {"FLAGS": "-many 900"}}`)
+	want := w.run("tools", "big", "--brief")
+	d := w.start("daemon")
+	d.await("listening on")
+	if got := w.run("tools", "big", "--brief"); got != want {
+		t.Errorf("got %.200q of %d bytes, want %.200q of %d", got, len(got), want, len(want))
+	}
+	d.end(syscall.SIGTERM)
+}
+
 // A daemon that is killed leaves neither a process nor a socket in the way.
 func TestDaemonKilled(t *testing.T) {
 	w := newWorld(t, labServer)

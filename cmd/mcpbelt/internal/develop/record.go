@@ -143,7 +143,7 @@ func serve(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server,
 	if err := belt.Start(ctx, h.Host, s); err != nil {
 		return err
 	}
-	g, err := gateway.New(h.Host, nil)
+	g, err := gateway.New(h.Host, &gateway.Options{Mode: "direct"}) // a client of the server itself has all its tools
 	if err != nil {
 		return err
 	}

@@ -243,7 +243,7 @@ that was not used for ten minutes is ended before. Run it in the background with
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			edit := func(s *config.Server) { s.Lazy, s.Required = true, false }
-			s, err := newStation(ctx, b, options{edit: edit})
+			s, err := newStation(ctx, b, options{mode: "direct", edit: edit})
 			if err != nil {
 				return err
 			}

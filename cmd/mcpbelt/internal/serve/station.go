@@ -68,6 +68,7 @@ type station struct {
 type options struct {
 	asks         bool                 // calls that are not known to be read-only wait
 	scripts      bool                 // models may run scripts
+	mode         string               // how tools are shown, see gateway.Options; empty: as fits the client
 	edit         func(*config.Server) // changes an entry before it is used
 	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
 	keys         *access.Keys         // nil: there are none
@@ -103,7 +104,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	starting, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
 	if _, err = s.opened.Apply(starting, s.entries(c, so.edit)); err == nil || ctx.Err() == nil {
-		g := &gateway.Options{Authenticate: so.authenticate, Anonymous: so.authenticate == nil}
+		g := &gateway.Options{Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode}
 		if so.scripts {
 			g.Code = s.openScripts()
 		}
