@@ -31,6 +31,7 @@ func Explain(s *config.Server, err error) error {
 	held, quarantined := errors.AsType[*registry.QuarantinedError](err)
 	changed, isOther := errors.AsType[*host.ChangedError](err)
 	_, entry := errors.AsType[*config.Error](err)
+	unkept, isUnkept := errors.AsType[*ledger.Error](err)
 	status, unauthorized := errors.AsType[*transport.StatusError](err)
 	switch {
 	case waits && launch.Err == nil:
@@ -42,6 +43,8 @@ func Explain(s *config.Server, err error) error {
 		} else if isOther && changed.Change != nil {
 			e.Message = WhyHeld(changed.Change)
 		}
+	case isUnkept:
+		e.Exit, e.Message, e.Cure = cli.Failed, s.MaskError(unkept), "name another file with --ledger, or keep none with --no-ledger"
 	case entry:
 		e.Exit, e.Cure = cli.InvalidConfig, ""
 	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:

@@ -105,7 +105,7 @@ func allAdHoc(servers []*config.Server) bool {
 // first one which is not.
 func Start(ctx context.Context, h *host.Host, servers ...*config.Server) error {
 	for _, s := range servers {
-		if err := startable(s); err != nil {
+		if err := Startable(s); err != nil {
 			return err
 		}
 	}
@@ -122,8 +122,9 @@ func Start(ctx context.Context, h *host.Host, servers ...*config.Server) error {
 	return err
 }
 
-// startable returns why a server cannot be started, or nil.
-func startable(s *config.Server) error {
+// Startable returns why a server cannot be started, or nil: its entry is not sound, or it is
+// switched off.
+func Startable(s *config.Server) error {
 	switch {
 	case s.Err != nil:
 		return Explain(s, s.Err)
@@ -177,7 +178,7 @@ func Parallel(servers []*config.Server, f func(*config.Server)) {
 
 // visit starts a server and returns where it stands.
 func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, error) {
-	if err := startable(s); err != nil {
+	if err := Startable(s); err != nil {
 		return host.Status{Name: s.Name}, err
 	}
 	report, err := h.ApplyServers(ctx, "start", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
@@ -202,7 +203,8 @@ type Offer struct {
 
 // Offered returns the tools that a server lists, as a registry would have them, whether the
 // ledger accepts them or not. The server is started for it, and nothing is kept; the tools
-// cannot be called. The error is explained, see [Explain].
+// cannot be called. The error is that of the context if it has ended, and else explained, see
+// [Explain].
 func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error) {
 	var offer Offer
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
@@ -221,8 +223,8 @@ func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error)
 		offer.Instructions = client.State().Instructions
 		return nil
 	})
-	if err == nil {
-		err = ctx.Err()
+	if ctx.Err() != nil {
+		return offer, ctx.Err()
 	}
 	return offer, Explain(s, err)
 }

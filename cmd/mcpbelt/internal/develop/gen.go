@@ -48,6 +48,9 @@ cannot say is a json.RawMessage.`,
 			if !token.IsIdentifier(name) {
 				return cli.UsageError("%q is no name of a Go package", name)
 			}
+			if err := belt.Startable(s); err != nil {
+				return err
+			}
 			h, err := b.Open(cmd.Context(), c, []*config.Server{s}, &belt.OpenOptions{Cold: true})
 			if err != nil {
 				return err

@@ -75,6 +75,9 @@ func record(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server
 		err := serve(ctx, b, c, s, recorder)
 		return errors.Join(err, recorder.Save(file))
 	})
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
 	return belt.Explain(s, err)
 }
 

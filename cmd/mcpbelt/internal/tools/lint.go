@@ -127,7 +127,11 @@ func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.S
 	errs := make(map[*config.Server]error)
 	var mu sync.Mutex
 	belt.Parallel(servers, func(s *config.Server) {
-		offer, err := belt.Offered(cmd.Context(), h.Host, s)
+		var offer belt.Offer
+		err := belt.Startable(s)
+		if err == nil {
+			offer, err = belt.Offered(cmd.Context(), h.Host, s)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		of[s], errs[s] = lossesOf(s.Name, offer.Tools, wanted), err
