@@ -113,6 +113,17 @@ func TestMaskArgs(t *testing.T) {
 	}
 }
 
+// Any text can be cut, and nothing of it is lost.
+func TestCutURL(t *testing.T) {
+	for _, s := range []string{"", "://", "a", "host/path?query#fragment", "https://h:1/p?q=a#f", "postgres://u:p@h/d"} {
+		u := mask.CutURL(s)
+		got := u.Scheme + u.User + map[bool]string{true: "@"}[u.HasUser] + u.Host + u.Path + u.Query + u.Fragment
+		if got != s {
+			t.Errorf("%q: got the parts %q, want %q", s, got, s)
+		}
+	}
+}
+
 // What is long and of beginnings only is masked as fast as anything else.
 func TestMaskOfHostileText(t *testing.T) {
 	const size = 256 << 10

@@ -34,11 +34,13 @@ type SplitURL struct {
 	Fragment string // with the # before it
 }
 
-// CutURL cuts a text of which [IsURL] is true.
+// CutURL cuts a URL. A text of which [IsURL] is not true may have no scheme.
 func CutURL(s string) SplitURL {
 	var u SplitURL
-	i := strings.Index(s, "://") + len("://")
-	u.Scheme, s = s[:i], s[i:]
+	if i := strings.Index(s, "://"); i >= 0 {
+		i += len("://")
+		u.Scheme, s = s[:i], s[i:]
+	}
 	if i := strings.LastIndexByte(s, '@'); i >= 0 && u.oddUser(s) {
 		u.User, u.HasUser, s = s[:i], true, s[i+1:]
 	}
