@@ -317,6 +317,34 @@ func TestReplayMatchesOtherSecrets(t *testing.T) {
 	}
 }
 
+// A secret that only the recording knew of is any text when it is played back.
+func TestReplayMatchesUnknownSecrets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.json")
+	r := cassette.Record(server(t, mcp.Revision20251125), &cassette.Options{Redact: func(_, value string) string {
+		return strings.NewReplacer("horse", "[redacted]", "mule", "[redacted]").Replace(value)
+	}})
+	recorded := newDiary(t, r)
+	recorded.call("say", `{"text":"the horse, of course","n":1}`)
+	recorded.call("say", `{"text":"the mule, of course","n":1}`)
+	recorded.call("ask", `{"text":"horse"}`)
+	save(t, r, recorded, file)
+	d := newDiary(t, newReplay(t, file, nil))
+	for _, args := range []string{
+		`{"n":1,"text":"the horse, of course"}`, `{"n":1,"text":"the \"mule\" \\, of course"}`, // they are played in their order
+		`{"n":1,"text":"the horse","m":", of course"}`, `{"n":2,"text":"the horse, of course"}`, `{"n":1,"text":"a horse, of course"}`, // not they
+		`{"n":1,"text":"the third, of course"}`, // no more
+	} {
+		d.call("say", args)
+	}
+	d.call("ask", `{"text":"horse"}`)
+	got := d.String()
+	for want, n := range map[string]int{"say 1": 1, "say 2": 1, "was not recorded": 3, "was recorded 2 times": 1, "asked Who?": 1} {
+		if strings.Count(got, want) != n {
+			t.Errorf("got %d times %q, want %d:\n%s", strings.Count(got, want), want, n, got)
+		}
+	}
+}
+
 func TestUnrecorded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.json")
 	record(t, file, server(t, mcp.Revision20251125), func(d *diary) {

@@ -16,8 +16,8 @@ import (
 // recording. Opts may be nil.
 //
 // A request is answered as the one with the same method and parameters was,
-// whatever its _meta, the order of its keys and its secrets. If there were
-// several, the first is answered as the first was, and so on over all
+// whatever its _meta, the order of its keys and its secrets: where the recording has
+// "[redacted]" any text may stand. If there were several, the first is answered as the first was, and so on over all
 // connections. After the last, a handshake, a ping or a list is answered as the
 // last was; anything else is an [*UnrecordedError], as is a request that was
 // not recorded. What the server sent by itself comes in the same place as then:
@@ -47,6 +47,9 @@ func Replay(file string, opts *Options) (mcp.Transport, error) {
 			}
 			p.requests = append(p.requests, t)
 			key := requestKey(t.method, t.params)
+			if p.equal[key] == nil && strings.Contains(key, redacted) {
+				p.redacted = append(p.redacted, key)
+			}
 			p.equal[key] = append(p.equal[key], t)
 		}
 	}
@@ -60,6 +63,7 @@ type player struct {
 	tracks   []*track
 	requests []*turn            // all of them
 	equal    map[string][]*turn // requests by their key
+	redacted []string           // keys of requests with redacted secrets
 	notes    map[string][]*turn // notifications by their method
 
 	mu     sync.Mutex     // guards the following
@@ -101,9 +105,9 @@ func (p *player) request(method string, params json.RawMessage) (*turn, error) {
 		}
 		params = without(p.redactor.json(params), "_meta")
 	}
-	key := requestKey(method, params)
-	equal := p.equal[key]
 	p.mu.Lock()
+	key := p.recordedKey(requestKey(method, params))
+	equal := p.equal[key]
 	n := p.played[key]
 	p.played[key]++
 	p.mu.Unlock()
@@ -114,6 +118,25 @@ func (p *player) request(method string, params json.RawMessage) (*turn, error) {
 		return equal[len(equal)-1], nil
 	}
 	return nil, newUnrecorded(p.file, method, params, len(equal), p.requests)
+}
+
+// recordedKey returns the key of the recorded requests that one with a key repeats. Of those that
+// differ in redacted secrets alone the first counts that is left. The player is locked.
+func (p *player) recordedKey(key string) string {
+	if len(p.equal[key]) > 0 {
+		return key
+	}
+	found := key
+	for _, recorded := range p.redacted {
+		if !matches(recorded, key) {
+			continue
+		}
+		if p.played[recorded] < len(p.equal[recorded]) {
+			return recorded
+		}
+		found = recorded
+	}
+	return found
 }
 
 // note returns the recorded turn that a notification of the client repeats, or
