@@ -211,11 +211,16 @@ func TestElicitationCells(t *testing.T) {
 			})
 			t.Run(fmt.Sprintf("modern server %t/client %s/cannot", serverModern, revision), func(t *testing.T) {
 				ctx := hosttest.Watchdog(t)
-				c := newUser(t, url+"/s/asking/mcp", "plain", revision, nil)
-				res, err := c.CallTool(ctx, "ask", json.RawMessage(`{"user":"plain"}`), nil)
-				var refused *mcp.ServerError
-				if err == nil && !res.IsError || err != nil && !errors.As(err, &refused) {
-					t.Errorf("got %v, %v, want a refusal", res, err)
+				for _, tasks := range []bool{false, true} {
+					c := newUser(t, url+"/s/asking/mcp", "plain", revision, &mcp.ClientOptions{Tasks: tasks})
+					res, err := c.CallTool(ctx, "ask", json.RawMessage(`{"user":"plain"}`), nil)
+					var refused *mcp.ServerError
+					if err == nil && !res.IsError || err != nil && !errors.As(err, &refused) {
+						t.Errorf("tasks %t: got %v, %v, want a refusal", tasks, res, err)
+					}
+					if modern := serverModern && revision == mcp.Revision20260728; modern && (refused == nil || refused.Err.Code != -32021) {
+						t.Errorf("tasks %t: got %v, %v, want what the client has to be able to do", tasks, res, err)
+					}
 				}
 			})
 		}
