@@ -220,7 +220,7 @@ func bearer(key, credential string) access.Authenticator {
 }
 
 func daemonCommand(b *belt.Belt) *cobra.Command {
-	var stop bool
+	var stop, inBackground bool
 	var idle time.Duration
 	cmd := &cobra.Command{
 		Use:   "daemon",
@@ -231,13 +231,18 @@ that no other user can reach; --no-daemon has them start servers of their own. S
 project are those of the folder that the daemon was started in.
 
 It ends when it was not used for the time of --idle, and then no server is left. A server
-that was not used for ten minutes is ended before. Run it in the background with
-"mcpbelt daemon &", or as a service.`,
+that was not used for ten minutes is ended before. With --background the command returns when
+the daemon serves, and says its process and socket; --stop ends it.`,
 		Example: "  mcpbelt daemon --idle 1s",
 		Args:    cli.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if stop {
+			switch {
+			case stop && inBackground:
+				return cli.UsageError("--stop and --background are two things: choose one")
+			case stop:
 				return stopDaemon(cmd.Context(), b)
+			case inBackground:
+				return startBackground(cmd, b)
 			}
 			b.NoLedger = true // the commands that use it have theirs
 			ctx, cancel := context.WithCancel(cmd.Context())
@@ -265,6 +270,7 @@ that was not used for ten minutes is ended before. Run it in the background with
 			return errors.Join(err, s.close(ctx))
 		},
 	}
+	cmd.Flags().BoolVar(&inBackground, "background", false, "start it as a process of its own, and return when it serves")
 	cmd.Flags().BoolVar(&stop, "stop", false, "end the daemon that runs")
 	cmd.Flags().DurationVar(&idle, "idle", 30*time.Minute, "end when it was not used for this `time`; negative: never")
 	return cmd
