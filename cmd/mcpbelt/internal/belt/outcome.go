@@ -2,6 +2,7 @@ package belt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,7 +35,13 @@ func ExplainCall(s *config.Server, err error) error {
 	limit, limited := errors.AsType[*mcp.TimeoutError](err)
 	refused, answered := errors.AsType[*mcp.ServerError](err)
 	outcome := mcp.OutcomeOf(err)
+	wanted := wantedInput(err)
 	switch {
+	case wanted != "":
+		e.Exit, e.Message, e.Cure = cli.InputNeeded, fmt.Sprintf("server %q %s", s.Name, wanted), "run it at a terminal"
+		if strings.Contains(wanted, "model") {
+			e.Cure += ", and name a --model"
+		}
 	case arguments:
 		e.Exit, e.Cure = cli.Usage, "mcpbelt describe has the parameters"
 	case unknown:
@@ -61,6 +68,43 @@ func ExplainCall(s *config.Server, err error) error {
 		e.Exit, e.Cure = cli.OutcomeUnknown, "it may have run: look before you try again"
 	}
 	return e
+}
+
+// wantedInput says what a server wants of the user, or of a model, if an error says that it could
+// not ask for it; empty if that is not why the request failed.
+func wantedInput(err error) string {
+	const (
+		pageToVisit       = -32042
+		missingCapability = -32021
+		fromUser          = "wants to ask the user something"
+		fromModel         = "wants to ask a model something"
+	)
+	invalid, asked := errors.AsType[*mcp.ProtocolError](err)
+	if asked && strings.HasPrefix(invalid.Path, "inputRequests[") && strings.HasSuffix(invalid.Path, ".method") {
+		if strings.Contains(invalid.Err.Error(), "sampling/") {
+			return fromModel
+		}
+		return fromUser
+	}
+	refused, ok := errors.AsType[*mcp.ServerError](err)
+	if !ok || refused.Err == nil {
+		return ""
+	}
+	var data struct {
+		RequiredCapabilities struct{ Elicitation, Sampling json.RawMessage }
+		Elicitations         []struct{ Message, URL string }
+	}
+	_ = json.Unmarshal(refused.Err.Data, &data) // what is not there is not wanted
+	switch {
+	case refused.Err.Code == pageToVisit && len(data.Elicitations) > 0:
+		page := data.Elicitations[0]
+		return "wants the user to visit " + page.URL + ": " + page.Message
+	case refused.Err.Code == missingCapability && data.RequiredCapabilities.Elicitation != nil:
+		return fromUser
+	case refused.Err.Code == missingCapability && data.RequiredCapabilities.Sampling != nil:
+		return fromModel
+	}
+	return ""
 }
 
 // unlessSent returns the exit of a request that has no answer.

@@ -25,6 +25,7 @@ const (
 	NotAccepted    Exit = 12
 	Unhealthy      Exit = 13
 	Declined       Exit = 14
+	InputNeeded    Exit = 15
 	HungUp         Exit = 129
 	Interrupted    Exit = 130
 	PipeClosed     Exit = 141
@@ -56,6 +57,7 @@ func Exits() []ExitInfo {
 		{NotAccepted, "not_accepted", "A server or a tool was never accepted."},
 		{Unhealthy, "unhealthy", "A server that was looked at does not work."},
 		{Declined, "declined", "The user said no."},
+		{InputNeeded, "input_needed", "The server wants to ask the user, or a model, and there is no terminal to do so at."},
 		{HungUp, "hung_up", "The terminal was closed (SIGHUP)."},
 		{Interrupted, "interrupted", "The user pressed Ctrl-C (SIGINT)."},
 		{PipeClosed, "pipe_closed", "The reader of the output went away (SIGPIPE)."},

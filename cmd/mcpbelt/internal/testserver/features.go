@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -91,6 +92,23 @@ func (c *config) addFeatures(s *mcp.Server) {
 			}}}, nil
 		}
 		return say(fmt.Sprintf("%s: hello, %v", answer.Action, answer.Content["name"])), nil
+	})
+	tool("insist", "Ask, whether the client can or not", func(_ context.Context, _ *mcp.CallToolRequest, in featuresInput) (*mcp.CallToolResult, error) {
+		switch in.Text {
+		case "page":
+			data := `{"elicitations": [{"mode": "url", "elicitationId": "1", "url": "https://example.com/pay", "message": "Pay first"}]}`
+			return nil, &jsonrpc.Error{Code: mcp.CodeURLElicitationRequired, Message: "pay", Data: json.RawMessage(data)}
+		case "elicitation", "sampling":
+			data := fmt.Sprintf(`{"requiredCapabilities": {%q: {}}}`, in.Text)
+			return nil, &jsonrpc.Error{Code: mcp.CodeMissingRequiredClientCapabilities, Message: "cannot ask", Data: json.RawMessage(data)}
+		case "model":
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": &mcp.CreateMessageParams{
+				Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "Say something"}}}, MaxTokens: 100,
+			}}}, nil
+		}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": &mcp.ElicitParams{
+			Mode: "form", Message: "Sure?", RequestedSchema: json.RawMessage(`{"type": "object", "properties": {}}`),
+		}}}, nil
 	})
 	tool("sample", "Ask a model", func(_ context.Context, r *mcp.CallToolRequest, _ featuresInput) (*mcp.CallToolResult, error) {
 		answer, asked := r.Params.InputResponses["model"].(*mcp.CreateMessageWithToolsResult)
