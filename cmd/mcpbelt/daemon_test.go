@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -117,6 +118,48 @@ func TestDaemonKilled(t *testing.T) {
 	}
 	if err := again.Wait(); err != nil {
 		t.Errorf("got %v, want that it ends when it is idle", err)
+	}
+}
+
+// Logs that are followed show each event once, also when the file is full meanwhile.
+func TestLogsFollow(t *testing.T) {
+	w := newWorld(t, "")
+	file, err := activity.OpenFile(filepath.Join(w.dir, "s", "mcpbelt", "activity.jsonl"), &activity.FileOptions{MaxBytes: 1}) // is full by each event
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(server string, ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			if err := file.Write(t.Context(), []activity.Event{{ID: id, Time: time.Now().UTC(), Kind: activity.KindCall, Server: server}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write("lab", "a", "b", "c")
+	logs := w.start("logs", "lab", "--follow", "--json", "--limit", "2")
+	var got []string
+	await := func(id string) {
+		t.Helper()
+		for len(got) == 0 || got[len(got)-1] != id {
+			var e activity.Event
+			if !logs.lines.Scan() || json.Unmarshal(logs.lines.Bytes(), &e) != nil {
+				t.Fatalf("got %q after the events %v, want the event %s", logs.lines.Text(), got, id)
+			}
+			got = append(got, e.ID)
+		}
+	}
+	await("c")
+	write("other", "x")
+	write("lab", "d", "e")
+	await("e")
+	write("lab", "f")
+	await("f")
+	if want := []string{"b", "c", "d", "e", "f"}; !slices.Equal(got, want) {
+		t.Errorf("got the events %v, want %v", got, want)
+	}
+	if got := logs.end(syscall.SIGINT); got != 130 {
+		t.Errorf("got the exit %d, want 130", got)
 	}
 }
 

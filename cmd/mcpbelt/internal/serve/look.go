@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
-	"github.com/mcpbelt/mcpbelt/host/activity"
 )
 
 // ask asks all stations that run, and calls f with the answer of each.
@@ -137,47 +135,4 @@ func showStatus(b *belt.Belt, rows []status) {
 		t.Add(r.Station, r.Server, r.Stage, pid, strconv.Itoa(r.Tools), strconv.Itoa(r.InFlight), strconv.FormatUint(r.Calls, 10), strconv.FormatUint(r.Failed, 10))
 	}
 	b.Out.Table(t)
-}
-
-func logsCommand(b *belt.Belt) *cobra.Command {
-	var limit int
-	cmd := &cobra.Command{
-		Use:   "logs [SERVER]",
-		Short: "Show what daemon and serve have done",
-		Long: `Logs shows the last calls, refusals, logins and changes that mcpbelt daemon and serve have
-written down, the oldest first. Arguments and results are not in it.`,
-		Example:           "  mcpbelt logs\n  mcpbelt logs notes --limit 10 --json",
-		Args:              cli.Args(0, 1),
-		ValidArgsFunction: b.CompleteServers(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			events := []activity.Event{}
-			if path := logPath(b); path != "" {
-				filter := &activity.Filter{}
-				if len(args) > 0 {
-					filter.Server = args[0]
-				}
-				for e, err := range activity.Events(path, filter) {
-					if err != nil {
-						return err
-					}
-					if len(events) == limit || cmd.Context().Err() != nil {
-						break
-					}
-					events = append(events, e)
-				}
-			}
-			slices.Reverse(events)
-			if b.Out.AsJSON {
-				return b.Out.JSON(map[string]any{"events": events})
-			}
-			t := &cli.Table{Headings: []string{"TIME", "KIND", "SERVER", "TOOL", "OUTCOME", "TOOK", "ERROR"}}
-			for _, e := range events {
-				t.Add(e.Time.Local().Format(time.DateTime), string(e.Kind), e.Server, e.Tool, string(e.Outcome), e.Duration.Round(time.Millisecond).String(), e.Error)
-			}
-			b.Out.Table(t)
-			return nil
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "show at most this `number` of events")
-	return cmd
 }
