@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -187,6 +188,11 @@ func (b *Belt) Listen(ctx context.Context, name string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
+	unlock, err := atomicfile.Lock(ctx, path) // of two that begin at one time one has the socket
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	var dialer net.Dialer
 	if conn, err := dialer.DialContext(ctx, "unix", path); err == nil {
 		_ = conn.Close()

@@ -307,6 +307,10 @@ func stopDaemon(ctx context.Context, b *belt.Belt) error {
 	if err := station.Ask(ctx, http.MethodPost, "stop", &answer); err != nil {
 		return &cli.Error{Exit: cli.NotFound, Message: "no daemon runs", Err: err}
 	}
+	// Then another one can begin; what is under way may take longer.
+	for err := error(nil); err == nil && ctx.Err() == nil; err = station.Ask(ctx, http.MethodGet, "servers", new(any)) {
+		time.Sleep(5 * time.Millisecond)
+	}
 	if b.Out.AsJSON {
 		return b.Out.JSON(answer)
 	}

@@ -237,8 +237,9 @@ func (s *station) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method + " " + r.URL.Path {
 	case "GET " + belt.ControlPath + "servers":
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		answer(s.held)
+		held := s.held // which nothing changes any more
+		s.mu.Unlock()
+		answer(held)
 	case "GET " + belt.ControlPath + "status":
 		answer(s.status())
 	case "POST " + belt.ControlPath + "start":
