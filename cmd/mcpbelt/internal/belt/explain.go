@@ -44,7 +44,7 @@ func Explain(s *config.Server, err error) error {
 			e.Message = WhyHeld(changed.Change)
 		}
 	case isUnkept:
-		e.Exit, e.Message, e.Cure = cli.Failed, s.MaskError(unkept), "name another file with --ledger, or keep none with --no-ledger"
+		e.Exit, e.Message, e.Cure = cli.InvalidConfig, s.MaskError(unkept), "name another file with --ledger, or keep none with --no-ledger"
 	case entry:
 		e.Exit, e.Cure = cli.InvalidConfig, ""
 	case failure.Of(err) == failure.LoginRequired, errors.Is(err, auth.ErrDeclined), unauthorized && status.Code == http.StatusUnauthorized:
