@@ -9,6 +9,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // UserFile returns the path of the user's own config file of mcpbelt, empty if there is
@@ -59,6 +60,19 @@ func (b *Belt) LedgerPath(c *Catalog) string {
 	return ""
 }
 
+// OpenLedger opens the ledger of the config files; nil if there is none.
+func (b *Belt) OpenLedger(c *Catalog) (*ledger.Ledger, error) {
+	path := b.LedgerPath(c)
+	if path == "" {
+		return nil, nil
+	}
+	l, err := ledger.Open(path, nil)
+	if err != nil {
+		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
+	}
+	return l, nil
+}
+
 // Consents opens the decisions about launches, which are kept in the state folder.
 func (b *Belt) Consents() (*consent.Book, error) {
 	if b.Env.StateDir == "" {
@@ -83,10 +97,8 @@ func (b *Belt) User() string {
 
 // userFolder returns the folder of the user's files of mcpbelt, empty if there is none.
 func (b *Belt) userFolder() string {
-	for _, v := range map[string][]string{"windows": {"APPDATA"}}[runtime.GOOS] {
-		if dir := b.Env.Var(v); filepath.IsAbs(dir) {
-			return filepath.Join(dir, "mcpbelt")
-		}
+	if dir := b.Env.Var("APPDATA"); runtime.GOOS == "windows" && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mcpbelt")
 	}
 	if dir := b.Env.Var("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mcpbelt")

@@ -14,7 +14,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
-	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // atOnce is how many servers [Parallel] has running at a time.
@@ -54,12 +53,11 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		o = &OpenOptions{}
 	}
 	r := o.Registry
-	if path := b.LedgerPath(c); path != "" && !allAdHoc(servers) {
-		l, err := ledger.Open(path, nil)
-		if err != nil {
-			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
+	if !allAdHoc(servers) {
+		var err error
+		if r.Ledger, err = b.OpenLedger(c); err != nil {
+			return nil, err
 		}
-		r.Ledger = l
 	}
 	opened := &Opened{}
 	ho := &host.Options{Registry: registry.New(&r), Client: o.Client, StateDir: b.Env.StateDir}

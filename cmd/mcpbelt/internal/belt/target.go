@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,70 +19,87 @@ import (
 // adHoc is the file that the servers of the command line come from.
 const adHoc = "command line"
 
-// Servers returns the servers that the arguments of a command name: each is the name of
-// a configured one, or a URL; what stands behind -- is a command that is started. Without
-// arguments it returns all that are configured and switched on.
-func (b *Belt) Servers(ctx context.Context, c *Catalog, cmd *cobra.Command, args []string) ([]*config.Server, error) {
-	names, command := args, []string(nil)
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		names, command = args[:dash], args[dash:]
-		if len(command) == 0 {
-			return nil, cli.UsageError("there is no command behind --")
-		}
+// LoadServers reads the config files, and returns the servers that the arguments of a command
+// name: each is the name of a configured one, or a URL; what stands behind -- is a command that
+// is started. Without arguments it returns all that are configured and switched on.
+func (b *Belt) LoadServers(cmd *cobra.Command, args []string) (*Catalog, []*config.Server, error) {
+	names, command, err := SplitArgs(cmd, args)
+	if err != nil {
+		return nil, nil, err
 	}
-	var servers []*config.Server
-	if len(names) > 0 || command == nil {
-		var err error
-		if servers, err = b.Named(ctx, c, names); err != nil {
-			return nil, err
-		}
+	c, err := b.Load(cmd.Context())
+	if err != nil {
+		return nil, nil, err
 	}
-	if command != nil {
-		s, err := CommandTarget(ctx, command)
-		if err != nil {
-			return nil, err
-		}
-		servers = append(servers, s)
-	}
-	return servers, nil
+	servers, err := b.Servers(cmd.Context(), c, names, command)
+	return c, servers, err
 }
 
-// Named returns the servers of these names and URLs, each once, or without any all that
-// are configured and switched on.
-func (b *Belt) Named(ctx context.Context, c *Catalog, names []string) ([]*config.Server, error) {
-	var servers []*config.Server
-	if len(names) == 0 {
-		for _, s := range c.Servers {
-			if s.Enabled {
-				servers = append(servers, s)
-			}
+// LoadServer is LoadServers for a command that takes one server.
+func (b *Belt) LoadServer(cmd *cobra.Command, args []string) (*Catalog, *config.Server, error) {
+	if len(args) > 0 {
+		c, servers, err := b.LoadServers(cmd, args)
+		if err != nil {
+			return nil, nil, err
 		}
-		return servers, nil
+		if len(servers) == 1 {
+			return c, servers[0], nil
+		}
+	}
+	return nil, nil, cli.UsageError("%s needs one server: a name, a URL, or a command behind --", cmd.Name())
+}
+
+// SplitArgs returns the arguments before -- and those behind it, which are nil if there is no --.
+func SplitArgs(cmd *cobra.Command, args []string) (names, command []string, err error) {
+	dash := cmd.ArgsLenAtDash()
+	if dash < 0 {
+		return args, nil, nil
+	}
+	if dash == len(args) {
+		return nil, nil, cli.UsageError("there is no command behind --")
+	}
+	return args[:dash], args[dash:], nil
+}
+
+// Servers returns the servers of these names and URLs, and that of a command, which may be nil.
+// Without any it returns all that are configured and switched on.
+func (b *Belt) Servers(ctx context.Context, c *Catalog, names, command []string) ([]*config.Server, error) {
+	var servers []*config.Server
+	for _, s := range c.Servers {
+		if s.Enabled && len(names) == 0 && command == nil {
+			servers = append(servers, s)
+		}
 	}
 	for _, name := range names {
 		s, err := b.Target(ctx, c, name)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(servers, func(o *config.Server) bool { return o.Name == s.Name }) {
-			servers = append(servers, s)
+		servers = include(servers, s)
+	}
+	if command != nil {
+		s, err := CommandTarget(ctx, command)
+		if err != nil {
+			return nil, err
 		}
+		servers = include(servers, s)
 	}
 	return servers, nil
 }
 
-// One returns the one server that the arguments of a command name, as [Belt.Servers] does.
-func (b *Belt) One(ctx context.Context, c *Catalog, cmd *cobra.Command, args []string) (*config.Server, error) {
-	if len(args) > 0 {
-		servers, err := b.Servers(ctx, c, cmd, args)
-		if err != nil {
-			return nil, err
-		}
-		if len(servers) == 1 {
-			return servers[0], nil
-		}
+// include adds a server. One that is configured is not added twice, and one of the command line
+// gets a name that none of the others has.
+func include(servers []*config.Server, s *config.Server) []*config.Server {
+	if slices.Contains(servers, s) {
+		return servers
 	}
-	return nil, cli.UsageError("%s needs one server: a name, a URL, or a command behind --", cmd.Name())
+	taken := func(name string) bool {
+		return slices.ContainsFunc(servers, func(o *config.Server) bool { return o.Name == name })
+	}
+	for name, n := s.Name, 2; IsAdHoc(s) && taken(s.Name); n++ {
+		s.Name = name + "-" + strconv.Itoa(n)
+	}
+	return append(servers, s)
 }
 
 // Target returns the server that an argument names: a configured one, or that at a URL.

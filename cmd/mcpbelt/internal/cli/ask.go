@@ -12,6 +12,22 @@ import (
 // CanAsk reports whether there is a user at a terminal who can be asked.
 func (o *Out) CanAsk() bool { return o.env.InTerminal && o.env.ErrTerminal && !o.AsJSON }
 
+// Agree asks the user at the terminal a question, unless yes says that they agree. The error is why
+// they do not, or cannot be asked; done says what is not done then, such as decided.
+func (o *Out) Agree(ctx context.Context, yes bool, question, done string) error {
+	if yes {
+		return nil
+	}
+	if !o.CanAsk() {
+		return &Error{Exit: ApprovalNeeded, Message: "nothing is " + done + " before you agree", Cure: "add --yes"}
+	}
+	ok, err := o.Confirm(ctx, question)
+	if err == nil && !ok {
+		err = &Error{Exit: Declined, Message: "nothing was " + done}
+	}
+	return err
+}
+
 // Confirm asks the user at the terminal a question that is answered with yes or no, and
 // reports whether they said yes. Only y and yes are a yes. If the context ends first the
 // error is its own; the goroutine that reads then ends with the process.

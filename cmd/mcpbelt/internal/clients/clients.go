@@ -3,7 +3,6 @@
 package clients
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,19 +84,4 @@ func pick(list []config.Location) config.Location {
 		}
 	}
 	return list[0]
-}
-
-// agree asks whether a plan is to be carried out. Without a terminal only --yes does.
-func agree(ctx context.Context, b *belt.Belt, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if !b.Out.CanAsk() {
-		return &cli.Error{Exit: cli.ApprovalNeeded, Message: "nothing is written without your consent", Cure: "add --yes"}
-	}
-	ok, err := b.Out.Confirm(ctx, question)
-	if err == nil && !ok {
-		err = &cli.Error{Exit: cli.Declined, Message: "nothing was written"}
-	}
-	return err
 }

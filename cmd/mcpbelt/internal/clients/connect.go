@@ -69,7 +69,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				showDiff(b, c.Diff)
 			}
 			if !dryRun {
-				if err := agree(cmd.Context(), b, yes, "Write "+l.Path+"?"); err != nil {
+				if err := b.Out.Agree(cmd.Context(), yes, "Write "+l.Path+"?", "written"); err != nil {
 					return err
 				}
 				if err := write(cmd.Context(), b, l.Path, i); err != nil {

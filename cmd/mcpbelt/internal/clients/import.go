@@ -82,7 +82,7 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 				p.show(b)
 			}
 			if i.Diff != "" && !dryRun {
-				if err := agree(cmd.Context(), b, yes, "Write "+to+"?"); err != nil {
+				if err := b.Out.Agree(cmd.Context(), yes, "Write "+to+"?", "written"); err != nil {
 					return err
 				}
 				if err := i.Apply(cmd.Context()); err != nil {

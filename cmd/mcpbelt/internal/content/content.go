@@ -64,18 +64,14 @@ server says that the resource has changed, until you press Ctrl-C.`,
 		Example:           "  mcpbelt resources\n  mcpbelt resources notes --json",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
 			if watch != "" {
-				s, err := b.One(cmd.Context(), c, cmd, args)
+				c, s, err := b.LoadServer(cmd, args)
 				if err != nil {
 					return err
 				}
 				return follow(cmd.Context(), b, c, s, watch)
 			}
-			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			c, servers, err := b.LoadServers(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -34,11 +34,7 @@ cannot say is a json.RawMessage.`,
 		Example:           "  mcpbelt gen go notes\n  mcpbelt gen go notes --package notes --out notes.go",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			s, err := b.One(cmd.Context(), c, cmd, args)
+			c, s, err := b.LoadServer(cmd, args)
 			if err != nil {
 				return err
 			}

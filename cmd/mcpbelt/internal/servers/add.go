@@ -148,10 +148,11 @@ func (a *addition) readJSON(b *belt.Belt, text string, r *record.Record) error {
 		return cli.UsageError("the entry is not a JSON object: %v", err)
 	}
 	entry["name"] = json.RawMessage(`"server"`) // a record has one; that of the command line counts
-	if data, _ = json.Marshal(entry); data == nil {
-		return nil
+	data, err := json.Marshal(entry)
+	if err == nil {
+		err = json.Unmarshal(data, r)
 	}
-	if err := json.Unmarshal(data, r); err != nil {
+	if err != nil {
 		return explain("", err)
 	}
 	return nil

@@ -30,11 +30,7 @@ what to do. It also names config files that cannot be read.`,
 		Example:           "  mcpbelt doctor\n  mcpbelt doctor notes",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			c, servers, err := b.LoadServers(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -88,14 +84,7 @@ func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*confi
 
 func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
 	if b.Out.AsJSON {
-		output := struct {
-			Servers  []*examined `json:"servers"`
-			Problems []string    `json:"problems,omitempty"` // files that cannot be read
-		}{Servers: append([]*examined{}, list...)}
-		for _, p := range c.Problems {
-			output.Problems = append(output.Problems, p.Error())
-		}
-		return b.Out.JSON(output)
+		return showJSON(b, c, list)
 	}
 	for _, e := range list {
 		style := map[doctor.Level]cli.Style{doctor.LevelHealthy: cli.Good, doctor.LevelDegraded: cli.Warning, doctor.LevelUnhealthy: cli.Bad}[e.Level]
@@ -110,12 +99,6 @@ func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {
 			b.Out.Printf("  %s\n", h.Text)
 		}
 	}
-	if len(list) == 0 {
-		b.Out.Printf("No servers are configured. Add one: mcpbelt add NAME -- COMMAND\n")
-	}
-	for _, p := range c.Problems {
-		b.Out.Style(cli.Warning, "cannot be read: "+p.Error())
-		b.Out.Printf("\n")
-	}
+	showProblems(b, c, len(list))
 	return nil
 }

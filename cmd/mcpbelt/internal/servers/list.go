@@ -173,14 +173,7 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 // show writes the rows.
 func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 	if b.Out.AsJSON {
-		output := struct {
-			Servers  []*listing `json:"servers"`
-			Problems []string   `json:"problems,omitempty"` // files that cannot be read
-		}{Servers: append([]*listing{}, rows...)}
-		for _, p := range c.Problems {
-			output.Problems = append(output.Problems, p.Error())
-		}
-		return b.Out.JSON(output)
+		return showJSON(b, c, rows)
 	}
 	t := &cli.Table{Headings: []string{"NAME", "STATUS", "TRANSPORT", "TOOLS", "FROM"}}
 	for _, row := range rows {
@@ -201,14 +194,31 @@ func show(b *belt.Belt, c *belt.Catalog, rows []*listing) error {
 			b.Out.Printf("\n")
 		}
 	}
-	if len(rows) == 0 {
+	showProblems(b, c, len(rows))
+	return nil
+}
+
+// showJSON writes what was found of servers, and the files that cannot be read.
+func showJSON[T any](b *belt.Belt, c *belt.Catalog, servers []T) error {
+	output := struct {
+		Servers  []T      `json:"servers"`
+		Problems []string `json:"problems,omitempty"`
+	}{Servers: append([]T{}, servers...)}
+	for _, p := range c.Problems {
+		output.Problems = append(output.Problems, p.Error())
+	}
+	return b.Out.JSON(output)
+}
+
+// showProblems says that there are no servers if that is so, and which files cannot be read.
+func showProblems(b *belt.Belt, c *belt.Catalog, servers int) {
+	if servers == 0 {
 		b.Out.Printf("No servers are configured. Add one: mcpbelt add NAME -- COMMAND\n")
 	}
 	for _, p := range c.Problems {
 		b.Out.Style(cli.Warning, "cannot be read: "+p.Error())
 		b.Out.Printf("\n")
 	}
-	return nil
 }
 
 func styleOf(status string) cli.Style {

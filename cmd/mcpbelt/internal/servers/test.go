@@ -27,11 +27,7 @@ in the ledger either.`,
 		Example:           "  mcpbelt test notes\n  mcpbelt test --json notes",
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			s, err := b.One(cmd.Context(), c, cmd, args)
+			c, s, err := b.LoadServer(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -130,10 +130,13 @@ func (a *approver) Approve(ctx context.Context, r *registry.ApprovalRequest) (ap
 		return d, &cli.Error{Exit: cli.ApprovalNeeded, Server: a.server, Message: "tool " + strconv.Quote(r.Tool.Name) + " is not known to be read-only", Cure: "call it with --yes, or at a terminal"}
 	}
 	agreed, err := a.talk.Confirm(ctx, "Call "+r.Tool.Name+" with "+string(r.Args)+"?")
-	if err == nil && !agreed {
-		err = &cli.Error{Exit: cli.Declined, Server: a.server, Message: "the tool was not called: the user said no"}
+	if err != nil {
+		return d, err
 	}
-	return approval.Decision{Verdict: approval.Allow}, err
+	if !agreed {
+		return d, &cli.Error{Exit: cli.Declined, Server: a.server, Message: "the tool was not called: the user said no"}
+	}
+	return approval.Decision{Verdict: approval.Allow}, nil
 }
 
 // showResult writes what a tool has returned.

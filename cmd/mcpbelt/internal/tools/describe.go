@@ -137,9 +137,9 @@ func searchCommand(b *belt.Belt) *cobra.Command {
 All servers that are configured and switched on are asked, or those of --server.`,
 		Example: "  mcpbelt search write a note\n  mcpbelt search echo --server notes --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			words := args
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				words = args[:dash]
+			words, command, err := belt.SplitArgs(cmd, args)
+			if err != nil {
+				return err
 			}
 			if len(words) == 0 {
 				return cli.UsageError("search needs words that say what the tool is to do")
@@ -148,14 +148,8 @@ All servers that are configured and switched on are asked, or those of --server.
 			if err != nil {
 				return err
 			}
-			var servers []*config.Server
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 && len(names) == 0 {
-				s, err := belt.CommandTarget(cmd.Context(), args[dash:])
-				if err != nil {
-					return err
-				}
-				servers = append(servers, s)
-			} else if servers, err = b.Named(cmd.Context(), c, names); err != nil {
+			servers, err := b.Servers(cmd.Context(), c, names, command)
+			if err != nil {
 				return err
 			}
 			return search(cmd, b, c, servers, strings.Join(words, " "), limit, len(names) > 0)

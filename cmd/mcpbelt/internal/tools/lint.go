@@ -64,11 +64,7 @@ The exit is 13 if a tool is rejected, and with --strict if anything is lost.`,
 				}
 				wanted = append(wanted, profile.Provider(name))
 			}
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			c, servers, err := b.LoadServers(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -43,14 +43,23 @@ func findTarget(ctx context.Context, b *belt.Belt, c *belt.Catalog, cmd *cobra.C
 		s, err := b.Target(ctx, c, args[0])
 		return &target{server: s, tool: args[1], rest: args[2:]}, err
 	}
-	for _, separator := range []string{"__", ":", "."} {
-		if server, tool, ok := strings.Cut(args[0], separator); ok && tool != "" {
-			s, err := c.Find(server)
-			return &target{server: s, tool: tool, rest: args[1:]}, err
-		}
+	if server, tool, ok := splitName(args[0]); ok {
+		s, err := c.Find(server)
+		return &target{server: s, tool: tool, rest: args[1:]}, err
 	}
 	_, err := c.Find(args[0])
 	return nil, err
+}
+
+// splitName splits the name of a tool that names its server, too: SERVER__TOOL, SERVER:TOOL or
+// SERVER.TOOL.
+func splitName(name string) (server, tool string, ok bool) {
+	for _, separator := range []string{"__", ":", "."} {
+		if server, tool, ok = strings.Cut(name, separator); ok && tool != "" {
+			return server, tool, true
+		}
+	}
+	return "", "", false
 }
 
 // definition returns the tool of the target, listed or held back by the ledger.

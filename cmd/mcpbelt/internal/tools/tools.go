@@ -60,11 +60,7 @@ that fails is told of, and the others are listed.`,
   mcpbelt tools --brief notes`,
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			servers, err := b.Servers(cmd.Context(), c, cmd, args)
+			c, servers, err := b.LoadServers(cmd, args)
 			if err != nil {
 				return err
 			}

@@ -80,11 +80,9 @@ func split(c *belt.Catalog, args []string) (*config.Server, string, error) {
 		s, err := c.Find(args[0])
 		return s, args[1], err
 	}
-	for _, separator := range []string{"__", ":", "."} {
-		if server, tool, ok := strings.Cut(args[0], separator); ok {
-			s, err := c.Find(server)
-			return s, tool, err
-		}
+	if server, tool, ok := splitName(args[0]); ok {
+		s, err := c.Find(server)
+		return s, tool, err
 	}
 	return nil, "", &cli.Error{Exit: cli.Usage, Message: strconv.Quote(args[0]) + " does not say which server's tool it is", Cure: "mcpbelt why SERVER TOOL"}
 }

@@ -167,7 +167,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 		}
 	}
 	if was != verdict {
-		if err := agree(ctx, b, yes || deny, "Let it start?"); err != nil {
+		if err := b.Out.Agree(ctx, yes || deny, "Let it start?", "decided"); err != nil {
 			return err
 		}
 		if err := book.Decide(ctx, b.User(), l, verdict); err != nil {
@@ -205,32 +205,17 @@ func forget(ctx context.Context, b *belt.Belt, book *consent.Book, s *config.Ser
 	return nil
 }
 
-// agree asks the user whether they agree, unless they have said so.
-func agree(ctx context.Context, b *belt.Belt, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if !b.Out.CanAsk() {
-		return &cli.Error{Exit: cli.ApprovalNeeded, Message: "nothing is decided before you agree", Cure: "add --yes"}
-	}
-	ok, err := b.Out.Confirm(ctx, question)
-	if err == nil && !ok {
-		err = &cli.Error{Exit: cli.Declined, Message: "nothing was decided"}
-	}
-	return err
-}
-
-// openLedger opens the ledger of the config files.
-func openLedger(b *belt.Belt, c *belt.Catalog) (*ledger.Ledger, error) {
-	path := b.LedgerPath(c)
-	if path == "" {
-		return nil, cli.UsageError("there is no ledger: nothing was accepted, and nothing is held back")
-	}
-	l, err := ledger.Open(path, nil)
+// openLedger reads the config files and opens their ledger.
+func openLedger(ctx context.Context, b *belt.Belt) (*belt.Catalog, *ledger.Ledger, error) {
+	c, err := b.Load(ctx)
 	if err != nil {
-		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
+		return nil, nil, err
 	}
-	return l, nil
+	l, err := b.OpenLedger(c)
+	if err == nil && l == nil {
+		err = cli.UsageError("there is no ledger: nothing was accepted, and nothing is held back")
+	}
+	return c, l, err
 }
 
 func diffCommand(b *belt.Belt) *cobra.Command {
@@ -242,15 +227,11 @@ they offer otherwise than it was accepted, field by field. These are the servers
 		Example:           "  mcpbelt diff\n  mcpbelt diff notes --json",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
+			c, l, err := openLedger(cmd.Context(), b)
 			if err != nil {
 				return err
 			}
-			l, err := openLedger(b, c)
-			if err != nil {
-				return err
-			}
-			servers, err := b.Named(cmd.Context(), c, args)
+			servers, err := b.Servers(cmd.Context(), c, args, nil)
 			if err != nil {
 				return err
 			}
@@ -336,11 +317,7 @@ the named tools, when you agree. What the server changes again after that is hel
 			if len(args) == 0 {
 				return cli.UsageError("%s needs the name of a server", cmd.Name())
 			}
-			c, err := b.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			l, err := openLedger(b, c)
+			_, l, err := openLedger(cmd.Context(), b)
 			if err != nil {
 				return err
 			}
@@ -354,7 +331,7 @@ the named tools, when you agree. What the server changes again after that is hel
 				}
 			}
 			if len(changes) > 0 {
-				if err := agree(cmd.Context(), b, yes, map[bool]string{true: "Accept it?", false: "Reject it?"}[accept]); err != nil {
+				if err := b.Out.Agree(cmd.Context(), yes, map[bool]string{true: "Accept it?", false: "Reject it?"}[accept], "decided"); err != nil {
 					return err
 				}
 				decide := l.Reject

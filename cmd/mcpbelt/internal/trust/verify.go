@@ -40,15 +40,11 @@ json, sarif or junit.`,
 		Example:           "  mcpbelt tools notes\n  mcpbelt verify notes\n  mcpbelt verify notes --format sarif",
 		ValidArgsFunction: b.CompleteServers(-1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := b.Load(cmd.Context())
+			c, l, err := openLedger(cmd.Context(), b)
 			if err != nil {
 				return err
 			}
-			l, err := openLedger(b, c)
-			if err != nil {
-				return err
-			}
-			servers, err := b.Named(cmd.Context(), c, args)
+			servers, err := b.Servers(cmd.Context(), c, args, nil)
 			if err != nil {
 				return err
 			}
