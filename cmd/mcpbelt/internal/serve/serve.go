@@ -225,8 +225,8 @@ func daemonCommand(b *belt.Belt) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "daemon",
 		Short: "Keep connections to servers for other commands",
-		Long: `Daemon starts servers when they are first used and keeps them running, so that later calls
-need not wait for that. Other commands of the same user use it by themselves, over a socket
+		Long: `Daemon starts servers when they are first used, or at once if their tools were never listed,
+and keeps them running, so that later calls need not wait for that. Other commands of the same user use it by themselves, over a socket
 that no other user can reach; --no-daemon has them start servers of their own. Servers of a
 project are those of the folder that the daemon was started in.
 

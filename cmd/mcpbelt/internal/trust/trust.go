@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -71,30 +72,25 @@ func launchOf(l *consent.Launch, v consent.Verdict) launch {
 
 // blocked returns the launches of servers that are not allowed. Nothing is started for it.
 func blocked(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers ...*config.Server) ([]*host.LaunchNotAllowedError, error) {
-	entries := &config.Config{}
-	for _, s := range servers {
-		if s.Err == nil && s.Source.Scope.NeedsApproval() {
-			e := *s
-			e.Enabled, e.Lazy = true, true
-			entries.Servers = append(entries.Servers, &e)
-		}
-	}
-	h, err := b.Open(ctx, c, entries.Servers, &belt.OpenOptions{Cold: true})
+	h, err := b.Open(ctx, c, servers, &belt.OpenOptions{Cold: true})
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
-	report, err := h.Apply(ctx, entries)
 	var list []*host.LaunchNotAllowedError
-	for _, s := range entries.Servers {
-		if e, ok := errors.AsType[*host.LaunchNotAllowedError](report.Failed[s.Name]); ok {
+	for _, s := range servers {
+		if s.Err != nil || !s.Source.Scope.NeedsApproval() {
+			continue
+		}
+		err := h.Try(ctx, s, nil, func(context.Context, mcp.Transport, *mcp.ClientOptions) error { return nil })
+		if e, ok := errors.AsType[*host.LaunchNotAllowedError](err); ok {
 			if e.Err != nil {
 				return nil, belt.Explain(s, e)
 			}
 			list = append(list, e)
 		}
 	}
-	return list, err
+	return list, ctx.Err()
 }
 
 // showLaunches shows the launches that wait.
