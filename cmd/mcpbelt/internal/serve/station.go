@@ -27,7 +27,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -278,11 +277,10 @@ func (s *station) start(ctx context.Context, name string) belt.Started {
 	if err == nil {
 		return belt.Started{}
 	}
-	text := err.Error()
-	if entry != nil {
-		text = entry.MaskError(err)
+	if entry == nil { // there is no such server
+		return belt.Started{Error: err.Error()}
 	}
-	return belt.Started{Error: text, Login: failure.Of(err) == failure.LoginRequired}
+	return belt.Started{Error: entry.MaskError(err), Login: belt.NeedsLogin(belt.Explain(entry, err))}
 }
 
 // listen serves the socket of a name until the context ends.
