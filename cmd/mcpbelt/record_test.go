@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,7 @@ func plantSecrets() []plantedSecret {
 	planted := []plantedSecret{
 		{"env", "correct horse " + alnum(8)}, {"env", alnum(40)}, {"env", "line one " + alnum(12) + "\nline two"},
 		{"flag", alnum(24)}, {"flag", alnum(32)}, {"header", "Bearer " + alnum(12)}, {"header", "three words " + alnum(9)}, {"member", alnum(20)}, {"member", "two words " + alnum(6)},
+		{"reference", "four plain words " + alnum(5)}, {"query", "five words " + alnum(7)},
 	}
 	for _, text := range []string{
 		"ghp_" + alnum(36), "github_pat_" + alnum(22) + "_" + alnum(59), "glpat-" + alnum(20), "xoxb-1234567890-1234567890-" + alnum(24),
@@ -74,6 +76,8 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 	env, headers := map[string]string{serverMode: "-features"}, map[string]string{}
 	flags := []string{}
 	members := map[string]string{}
+	variable := ""
+	query := url.Values{}
 	texts := map[string][]string{} // by the server whose entry has the secret, empty: by either
 	note := func(server, text string) { texts[server] = append(texts[server], text) }
 	for i, p := range planted {
@@ -87,6 +91,13 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 		case "header":
 			headers[[]string{"Authorization", "X-Planted-Key"}[len(headers)]] = p.text
 			note("remote", strings.TrimPrefix(p.text, "Bearer "))
+		case "reference": // with a name that is not that of a secret
+			env["GREETING"] = "${PLANTED_TOKEN}"
+			variable = "PLANTED_TOKEN=" + p.text
+			note("lab", "hello, "+p.text)
+		case "query":
+			query.Set("api_key", p.text)
+			note("remote", p.text+" and "+url.QueryEscape(p.text))
 		case "member":
 			members[[]string{"password", "api_key"}[len(members)]] = p.text
 		case "text":
@@ -103,12 +114,12 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 	}
 	w.writeJSON("home/.config/mcpbelt/mcp.json", map[string]any{"mcpServers": map[string]any{
 		"lab":    map[string]any{"command": w.program, "args": flags, "env": env},
-		"remote": map[string]any{"type": "http", "url": remote.URL, "headers": headers},
+		"remote": map[string]any{"type": "http", "url": remote.URL + "/mcp?" + query.Encode(), "headers": headers},
 	}})
 	for _, server := range []string{"lab", "remote"} {
 		all := slices.Concat(texts[""], texts[server])
 		w.writeJSON("args.json", map[string]any{"names": all, "things": map[string]any{"inner": members}, "text": strings.Join(all, "\n")})
-		result := w.run("call", "arguments", "@args.json", "--yes", "--", program, "record", "out.json", server)
+		result := w.run("call", "arguments", "@args.json", "--yes", "--", "env", variable, program, "record", "out.json", server)
 		data, err := os.ReadFile(filepath.Join(w.dir, "out.json"))
 		if err != nil {
 			t.Fatal(err)

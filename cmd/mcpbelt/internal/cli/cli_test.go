@@ -88,6 +88,12 @@ func FuzzOutput(f *testing.F) {
 		out.Table(&Table{Headings: []string{"A", "B"}, Rows: [][]Cell{{{Text: text}, {Text: text}}}})
 		(&Error{Exit: Failed, Message: text, Cure: text}).Print(stderr, false)
 		(&Error{Exit: Failed, Message: text, Cure: text}).Print(stderr, true)
+		if err := out.JSONLine(map[string]string{"text": text}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Confirm(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
 		from := stdout.Len()
 		if err := out.JSON(map[string]string{"text": text}); err != nil {
 			t.Fatal(err)

@@ -119,6 +119,12 @@ func (c *config) server() *mcp.Server {
 	if c.evil {
 		echo = "Echo \x1b[31mred\x1b]0;title\a \u202eabc\u009b2J\x7f"
 	}
+	if c.evil {
+		s.AddResource(&mcp.Resource{Name: "odd", URI: "docs://odd", Description: "Plain\x1b[31m"}, nil)
+		s.AddPrompt(&mcp.Prompt{Name: "odd", Description: "Ask\u202e"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "say\x1b[2J"}}}}, nil
+		})
+	}
 	answer := func(_ context.Context, _ *mcp.CallToolRequest, in textInput) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
 	}
