@@ -16,7 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
-// atOnce is how many servers [Parallel] has running at a time.
+// atOnce is how many servers [Belt.Each] has running at a time.
 const atOnce = 8
 
 // OpenOptions configure [Belt.Open]. Nil means the defaults.
@@ -46,7 +46,7 @@ type Opened struct {
 }
 
 // Open returns a host for some servers, which are not started yet: see [Start] and
-// [Visit]. The ledger is that of the catalogue, and none if all servers are those of the
+// [Belt.Visit]. The ledger is that of the catalogue, and none if all servers are those of the
 // command line. Logins are kept in the state folder. Close it.
 func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o *OpenOptions) (*Opened, error) {
 	if o == nil {
@@ -142,36 +142,44 @@ func eager(s *config.Server) *config.Server {
 	return &e
 }
 
-// Visit starts each of the servers in the host, calls f for it when it is ready or has
-// failed, and ends it again. At most 8 run at a time. The calls of f come one after the
-// other, in any order; the error that it gets says why the server cannot be used. Visit
-// itself fails only if the context ends.
-func Visit(ctx context.Context, h *host.Host, servers []*config.Server, f func(*config.Server, host.Status, error)) error {
-	var calls sync.Mutex
-	Parallel(servers, func(s *config.Server) {
-		status, err := visit(ctx, h, s)
-		calls.Lock()
-		f(s, status, err)
-		calls.Unlock()
-		_, _ = h.ApplyServers(ctx, "end", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
-			return map[string]*config.Server{s.Name: nil}, nil
-		})
-	})
-	return ctx.Err()
-}
-
-// Parallel calls f for each of the servers, 8 at a time, and returns when all calls have.
-func Parallel(servers []*config.Server, f func(*config.Server)) {
+// Each opens a host, see [Belt.Open], and calls f for each of the servers, 8 at a time, while a
+// spinner shows the text. It returns when all calls have, and fails if there is no host or the
+// context ends.
+func (b *Belt) Each(ctx context.Context, c *Catalog, servers []*config.Server, o *OpenOptions, text string, f func(*Opened, *config.Server)) error {
+	h, err := b.Open(ctx, c, servers, o)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	spinner := b.Out.Spin(text)
+	defer spinner.End()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, atOnce)
 	for _, s := range servers {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			f(s)
+			f(h, s)
 		})
 	}
 	wg.Wait()
+	return ctx.Err()
+}
+
+// Visit is [Belt.Each] with each of the servers started, and ended again after the call of f.
+// The calls of f come one after the other, in any order; the error that it gets says why the
+// server cannot be used.
+func (b *Belt) Visit(ctx context.Context, c *Catalog, servers []*config.Server, o *OpenOptions, text string, f func(*Opened, *config.Server, host.Status, error)) error {
+	var calls sync.Mutex
+	return b.Each(ctx, c, servers, o, text, func(h *Opened, s *config.Server) {
+		status, err := visit(ctx, h.Host, s)
+		calls.Lock()
+		f(h, s, status, err)
+		calls.Unlock()
+		_, _ = h.ApplyServers(ctx, "end", []string{s.Name}, func(context.Context) (map[string]*config.Server, error) {
+			return map[string]*config.Server{s.Name: nil}, nil
+		})
+	})
 }
 
 // visit starts a server and returns where it stands.

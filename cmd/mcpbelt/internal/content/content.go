@@ -84,18 +84,10 @@ server says that the resource has changed, until you press Ctrl-C.`,
 
 // list shows the resources and templates of servers.
 func list(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.Server, named bool) error {
-	h, err := b.Open(ctx, c, servers, nil)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking for resources")
-	defer spinner.End()
-	all := content.New(h.Host)
 	found := map[string][]resource{}
 	var failed []error
-	err = belt.Visit(ctx, h.Host, servers, func(s *config.Server, _ host.Status, err error) {
-		o := &content.ListOptions{Servers: []string{s.Name}}
+	err := b.Visit(ctx, c, servers, nil, "asking for resources", func(h *belt.Opened, s *config.Server, _ host.Status, err error) {
+		all, o := content.New(h.Host), &content.ListOptions{Servers: []string{s.Name}}
 		if err == nil {
 			resources := all.Resources(ctx, o)
 			for _, r := range resources.Items {
@@ -111,7 +103,6 @@ func list(ctx context.Context, b *belt.Belt, c *belt.Catalog, servers []*config.
 			failed = append(failed, err)
 		}
 	})
-	spinner.End()
 	if err != nil {
 		return err
 	}

@@ -57,15 +57,8 @@ what to do. It also names config files that cannot be read.`,
 
 // examine tests the servers.
 func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]*examined, error) {
-	h, err := b.Open(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true})
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("testing " + plain.Number(len(servers), "server"))
-	defer spinner.End()
 	list := make([]*examined, len(servers))
-	belt.Parallel(servers, func(s *config.Server) {
+	err := b.Each(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true}, "testing "+plain.Number(len(servers), "server"), func(h *belt.Opened, s *config.Server) {
 		report, err := examineOne(cmd.Context(), h.Host, s)
 		if err != nil {
 			return // the command has ended
@@ -79,7 +72,7 @@ func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*confi
 		}
 		list[slices.Index(servers, s)] = e
 	})
-	return list, cmd.Context().Err()
+	return list, err
 }
 
 func showExamined(b *belt.Belt, c *belt.Catalog, list []*examined) error {

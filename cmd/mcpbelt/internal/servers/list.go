@@ -143,14 +143,7 @@ func ask(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, rows []*listing) err
 			of[row.server] = row
 		}
 	}
-	h, err := b.Open(cmd.Context(), c, servers, nil)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking " + plain.Number(len(servers), "server"))
-	defer spinner.End()
-	return belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, status host.Status, err error) {
+	return b.Visit(cmd.Context(), c, servers, nil, "asking "+plain.Number(len(servers), "server"), func(_ *belt.Opened, s *config.Server, status host.Status, err error) {
 		row := of[s]
 		row.Status = string(status.Stage)
 		if status.Stage == host.StageReady {

@@ -59,16 +59,9 @@ returns, and what it says that it does. These are the server's words.`,
 }
 
 func describe(ctx context.Context, b *belt.Belt, c *belt.Catalog, t *target) (*described, error) {
-	h, err := b.Open(ctx, c, []*config.Server{t.server}, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking " + t.server.Name)
-	defer spinner.End()
 	var found *described
 	var why error
-	err = belt.Visit(ctx, h.Host, []*config.Server{t.server}, func(_ *config.Server, _ host.Status, failed error) {
+	err := b.Visit(ctx, c, []*config.Server{t.server}, nil, "asking "+t.server.Name, func(h *belt.Opened, _ *config.Server, _ host.Status, failed error) {
 		if why = failed; failed != nil {
 			return
 		}
@@ -162,16 +155,9 @@ All servers that are configured and switched on are asked, or those of --server.
 
 // search shows the tools of the servers that fit a text.
 func search(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, text string, limit int, named bool) error {
-	h, err := b.Open(cmd.Context(), c, servers, nil)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking for tools")
-	defer spinner.End()
 	all := registry.New(nil) // Visit takes the tools of each server away again
 	var failed []error
-	err = belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, _ host.Status, err error) {
+	err := b.Visit(cmd.Context(), c, servers, nil, "asking for tools", func(h *belt.Opened, s *config.Server, _ host.Status, err error) {
 		if err != nil {
 			failed = append(failed, err)
 			return
@@ -184,7 +170,6 @@ func search(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config
 		}
 		_, _ = all.Replace(registry.Server{Name: s.Name}, tools)
 	})
-	spinner.End()
 	if err != nil {
 		return err
 	}

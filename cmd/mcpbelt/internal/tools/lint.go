@@ -112,17 +112,10 @@ func providerNames() string {
 // lint asks the servers for their tools and returns what is lost, in the order of the
 // servers, and why some cannot be asked.
 func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server, wanted []profile.Provider) (losses []*loss, failed []error, err error) {
-	h, err := b.Open(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true})
-	if err != nil {
-		return nil, nil, err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking for tools")
-	defer spinner.End()
 	of := make(map[*config.Server][]*loss, len(servers))
 	errs := make(map[*config.Server]error)
 	var mu sync.Mutex
-	belt.Parallel(servers, func(s *config.Server) {
+	err = b.Each(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
 		var offer belt.Offer
 		err := belt.Startable(s)
 		if err == nil {
@@ -138,7 +131,7 @@ func lint(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.S
 			failed = append(failed, errs[s])
 		}
 	}
-	return losses, failed, cmd.Context().Err()
+	return losses, failed, err
 }
 
 // lossesOf returns what the providers do not get of tools.

@@ -87,15 +87,8 @@ that fails is told of, and the others are listed.`,
 // read asks the servers for their tools, and returns the answers in the order of the
 // servers.
 func read(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config.Server) ([]*offer, error) {
-	h, err := b.Open(cmd.Context(), c, servers, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking for tools")
-	defer spinner.End()
 	offers := make([]*offer, len(servers))
-	err = belt.Visit(cmd.Context(), h.Host, servers, func(s *config.Server, status host.Status, err error) {
+	err := b.Visit(cmd.Context(), c, servers, nil, "asking for tools", func(h *belt.Opened, s *config.Server, status host.Status, err error) {
 		o := &offer{Server: s.Name, Tools: []tool{}, err: err}
 		offers[slices.Index(servers, s)] = o
 		if err != nil {

@@ -231,19 +231,12 @@ they offer otherwise than it was accepted, field by field. These are the servers
 			if err != nil {
 				return err
 			}
-			h, err := b.Open(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true})
-			if err != nil {
-				return err
-			}
-			defer h.Close()
-			spinner := b.Out.Spin("asking for tools")
 			var failed []error
-			err = belt.Visit(cmd.Context(), h.Host, servers, func(_ *config.Server, _ host.Status, err error) {
+			err = b.Visit(cmd.Context(), c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(_ *belt.Opened, _ *config.Server, _ host.Status, err error) {
 				if err != nil {
 					failed = append(failed, err)
 				}
 			})
-			spinner.End()
 			if err == nil {
 				err = l.Reload(cmd.Context())
 			}
@@ -342,7 +335,7 @@ the named tools, when you agree. What the server changes again after that is hel
 				}
 			}
 			if b.Out.AsJSON {
-				return b.Out.JSON(map[string]any{"changes": append([]ledger.Change{}, changes...)})
+				return showChanges(b, changes)
 			}
 			return nil
 		},

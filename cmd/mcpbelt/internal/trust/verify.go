@@ -72,20 +72,13 @@ json, sarif or junit.`,
 
 // verify compares what servers offer with the ledger.
 func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger, servers []*config.Server) ([]*finding, error) {
-	h, err := b.Open(ctx, c, servers, &belt.OpenOptions{Cold: true})
-	if err != nil {
-		return nil, err
-	}
-	defer h.Close()
-	spinner := b.Out.Spin("asking for tools")
-	defer spinner.End()
 	at := map[*config.Server]*finding{}
 	findings := make([]*finding, len(servers))
 	for i, s := range servers {
 		findings[i] = &finding{Server: s.Name, Status: "clean", Tools: []string{}, Changes: []ledger.Change{}, entry: s}
 		at[s] = findings[i]
 	}
-	belt.Parallel(servers, func(s *config.Server) {
+	err := b.Each(ctx, c, servers, &belt.OpenOptions{Cold: true}, "asking for tools", func(h *belt.Opened, s *config.Server) {
 		f := at[s]
 		offered, err := belt.Offered(ctx, h.Host, s)
 		if err != nil {
@@ -111,7 +104,7 @@ func verify(ctx context.Context, b *belt.Belt, c *belt.Catalog, l *ledger.Ledger
 			f.Status, f.exit = "not_accepted", cli.NotAccepted
 		}
 	})
-	return findings, ctx.Err()
+	return findings, err
 }
 
 // verdict returns the error of the command.
