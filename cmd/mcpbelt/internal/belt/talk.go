@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
@@ -28,6 +29,8 @@ type Talk struct {
 	belt    *Belt
 	console *ask.Console
 	model   []string // the command that answers sampling requests; empty: none
+
+	agreed atomic.Bool // to log in
 
 	mu      sync.Mutex // guards the following
 	text    string     // of the spinner
@@ -159,7 +162,7 @@ func (t *Talk) sample(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleRes
 func (b *Belt) Use(ctx context.Context, c *Catalog, s *config.Server, t *Talk, r registry.Options) (*Opened, error) {
 	o := &OpenOptions{Client: t.Client(), Registry: r}
 	if b.Out.CanAsk() {
-		o.Prompt = &auth.Loopback{Open: b.Env.Browse, Out: b.Env.Stderr}
+		o.Prompt = &agreedPrompt{Prompt: &auth.Loopback{Open: b.Env.Browse, Out: b.Env.Stderr}, agreed: &t.agreed}
 	}
 	h, err := b.Open(ctx, c, []*config.Server{s}, o)
 	if err != nil {
@@ -179,6 +182,20 @@ func (b *Belt) Use(ctx context.Context, c *Catalog, s *config.Server, t *Talk, r
 	return h, nil
 }
 
+// An agreedPrompt declines logins until the user has agreed to them.
+type agreedPrompt struct {
+	auth.Prompt
+	agreed *atomic.Bool
+}
+
+// Start implements auth.Prompt.
+func (p *agreedPrompt) Start(ctx context.Context, redirects []string) (auth.PromptSession, error) {
+	if !p.agreed.Load() {
+		return nil, auth.ErrDeclined
+	}
+	return p.Prompt.Start(ctx, redirects)
+}
+
 // logIn asks the user whether they want to log in, and does it. The error is why if they
 // do not.
 func (t *Talk) logIn(ctx context.Context, h *Opened, s *config.Server, why error) error {
@@ -190,6 +207,7 @@ func (t *Talk) logIn(ctx context.Context, h *Opened, s *config.Server, why error
 		return why
 	}
 	defer t.pause()()
+	t.agreed.Store(true)
 	begun, err := h.Login(ctx, session.Key{Server: s.Name})
 	if err == nil {
 		err = begun.Wait(ctx)
