@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// spins matches what a spinner shows, which only a slow machine sees, and its removal.
+var spins = regexp.MustCompile(`\r[⠀-⣿] [^\r\n]*|\r\x1b\[K`)
+
 // runAtTerminal runs a program with a terminal as its input and outputs, writes what it
 // shows to standard output, and returns its exit.
 func runAtTerminal(args []string) int {
@@ -145,7 +149,7 @@ func runAtTerminal(args []string) int {
 	}
 	var shown bytes.Buffer
 	_, _ = io.Copy(&shown, terminal) // ends with an error when the program has ended
-	fmt.Print(strings.ReplaceAll(shown.String(), "\r\n", "\n"))
+	fmt.Print(spins.ReplaceAllString(strings.ReplaceAll(shown.String(), "\r\n", "\n"), ""))
 	_ = cmd.Wait()
 	return cmd.ProcessState.ExitCode()
 }
