@@ -389,7 +389,7 @@ func TestStormOfReplicas(t *testing.T) {
 	began = time.Now()
 	kills, restarted := 0, false
 	for time.Since(began) < lasts {
-		time.Sleep(mathrand.N(2 * time.Second)) // the storm is random
+		_ = stormPause(ctx, mathrand.N(2*time.Second)) // the storm is random
 		if !restarted && time.Since(began) > lasts/2 {
 			restarted = true
 			pg.stop()

@@ -56,7 +56,7 @@ func ExampleJoin() {
 			log.Fatal(err)
 		}
 		if len(waiting) == 0 {
-			time.Sleep(10 * time.Millisecond) // a program that shows them asks now and then
+			<-time.After(10 * time.Millisecond) // a program that shows them asks now and then
 			continue
 		}
 		fmt.Println(waiting[0].Tool.Name, string(waiting[0].Args), waiting[0].Reason)

@@ -149,6 +149,7 @@ func (m *Member) Attach(r *registry.Registry) error {
 	if r == nil || m == nil || m.store == nil {
 		return errors.New("replica: a registry and a member are required")
 	}
+	r.Approvals(m.ctx) // panics here, and not later, if it was not made with registry.New
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {

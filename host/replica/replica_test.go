@@ -93,7 +93,7 @@ func (s *site) call(t *testing.T, ctx context.Context, text string) string {
 
 // settled lets some seconds pass, so that the members have seen each other and their calls.
 func settled() {
-	time.Sleep(6 * time.Second)
+	<-time.After(6 * time.Second)
 	synctest.Wait()
 }
 
