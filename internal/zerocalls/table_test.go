@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -20,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
@@ -61,6 +63,8 @@ var functions = []function{
 	{"activity.NewMemory", activity.NewMemory},
 	{"activity.OpenFile", activity.OpenFile},
 	{"activity.Slog", activity.Slog},
+	{"page.New", page.New},
+	{"admin.DefaultRoles", admin.DefaultRoles},
 	{"admin.Handler", admin.Handler},
 	{"admin.NewFeed", admin.NewFeed},
 	{"edit.Change", edit.Change},
@@ -95,6 +99,7 @@ var functions = []function{
 	{"manage.Open", manage.Open},
 	{"manage.OpenStore", manage.OpenStore},
 	{"record.Add", record.Add},
+	{"record.Changes", record.Changes},
 	{"record.Decode", record.Decode},
 	{"record.Find", record.Find},
 	{"record.NewMemoryStore", record.NewMemoryStore},
@@ -109,6 +114,7 @@ var functions = []function{
 	{"record.Restore", record.Restore},
 	{"record.Some", record.Some[any]},
 	{"record.Update", record.Update},
+	{"replica.Join", replica.Join},
 	{"host.CachedTools", host.CachedTools},
 	{"host.FileChanges", host.FileChanges},
 	{"host.New", host.New},
@@ -167,6 +173,7 @@ var functions = []function{
 	{"result.WithWhole", result.WithWhole},
 	{"toolset.Brief", toolset.Brief},
 	{"toolset.Describe", toolset.Describe},
+	{"toolset.EstimateTokens", toolset.EstimateTokens},
 	{"toolset.New", toolset.New},
 	{"toolset.Of", toolset.Of},
 	{"registry.CallIDOf", registry.CallIDOf},
@@ -258,6 +265,7 @@ var types = []any{
 	(*activity.Options)(nil),
 	(*activity.Outcome)(nil),
 	(*activity.Status)(nil),
+	(*page.Page)(nil),
 	(*admin.Feed)(nil),
 	(*admin.Options)(nil),
 	(*admin.Role)(nil),
@@ -327,6 +335,7 @@ var types = []any{
 	(*login.Error)(nil),
 	(*login.Logins)(nil),
 	(*login.Options)(nil),
+	(*manage.Change)(nil),
 	(*manage.Manager)(nil),
 	(*manage.Options)(nil),
 	(*manage.Server)(nil),
@@ -338,6 +347,9 @@ var types = []any{
 	(*record.Record)(nil),
 	(*record.Revision)(nil),
 	(*record.Stored)(nil),
+	(*replica.CallError)(nil),
+	(*replica.Member)(nil),
+	(*replica.Options)(nil),
 	(*host.CallCounts)(nil),
 	(*host.Calls)(nil),
 	(*host.ChangedError)(nil),
