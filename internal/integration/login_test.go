@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
@@ -20,12 +21,12 @@ import (
 
 // logIn fills in the provider's page for logins, and waits for the one that asks for
 // consent.
-func (p *tab) logIn(user string) {
+func logIn(p *chromium.Tab, user string) {
 	p.Helper()
-	p.fill("input[name=login]", user)
-	p.fill("input[name=password]", "secret")
-	p.click("button[type=submit]")
-	p.await("input[name=prompt][value=consent]")
+	p.Fill("input[name=login]", user)
+	p.Fill("input[name=password]", "secret")
+	p.Click("button[type=submit]")
+	p.Await("input[name=prompt][value=consent]")
 }
 
 // anybody is the user of a program that has only one.
@@ -90,11 +91,11 @@ func (r *app) whoami(t *testing.T) string {
 // tokens renewed, starts anew with what was kept, and logs out.
 func TestLogin(t *testing.T) {
 	n := serveNotes(t)
-	browser := browse(t)
+	browser := chromium.Start(t)
 	dir := filepath.Join(t.TempDir(), "sessions")
-	tabs := make(chan *tab, 1)
+	tabs := make(chan *chromium.Tab, 1)
 	prompt := &auth.Loopback{Out: io.Discard, Open: func(_ context.Context, url string) error {
-		tabs <- browser.open(t, url)
+		tabs <- browser.Open(t, url)
 		return nil
 	}}
 	first := n.start(t, dir, prompt)
@@ -105,14 +106,14 @@ func TestLogin(t *testing.T) {
 		t.Fatalf("before the login: %v", err)
 	}
 	page := <-tabs
-	page.logIn("ann")
-	if shown := page.text(); !strings.Contains(shown, "notes:read") || !strings.Contains(shown, n.url) {
+	logIn(page, "ann")
+	if shown := page.Text(); !strings.Contains(shown, "notes:read") || !strings.Contains(shown, n.url) {
 		t.Errorf("the user is asked to agree to %q", shown)
 	}
-	page.click("button[type=submit]")
-	page.awaitTitle("Almost done")
+	page.Click("button[type=submit]")
+	page.AwaitTitle("Almost done")
 	var width string
-	if err := page.eval("getComputedStyle(document.body).maxWidth", &width); err != nil || !strings.HasSuffix(width, "px") {
+	if err := page.Eval("getComputedStyle(document.body).maxWidth", &width); err != nil || !strings.HasSuffix(width, "px") {
 		t.Errorf("the page's own style is not let in: %q, %v", width, err)
 	}
 	<-required.LoggedIn()
@@ -179,17 +180,17 @@ func (u unwanted) Start(context.Context, []string) (auth.PromptSession, error) {
 // TestLoginDeclined has the user refuse at the authorization server.
 func TestLoginDeclined(t *testing.T) {
 	n := serveNotes(t)
-	browser := browse(t)
-	tabs := make(chan *tab, 1)
+	browser := chromium.Start(t)
+	tabs := make(chan *chromium.Tab, 1)
 	r := n.start(t, t.TempDir(), &auth.Loopback{Out: io.Discard, Open: func(_ context.Context, url string) error {
-		tabs <- browser.open(t, url)
+		tabs <- browser.Open(t, url)
 		return nil
 	}})
 	ended := make(chan error, 1)
 	go func() { ended <- r.login(t) }()
 	page := <-tabs
-	page.click("a[href$=abort]")
-	page.awaitTitle("Not logged in")
+	page.Click("a[href$=abort]")
+	page.AwaitTitle("Not logged in")
 	var refused *auth.OAuthError
 	if err := <-ended; !errors.As(err, &refused) || refused.Code != "access_denied" {
 		t.Errorf("error %v", err)
@@ -201,9 +202,9 @@ func TestLoginDeclined(t *testing.T) {
 	}
 	go func() { ended <- r.login(t) }()
 	page = <-tabs
-	page.logIn("ann")
-	page.click("button[type=submit]")
-	page.awaitTitle("Almost done")
+	logIn(page, "ann")
+	page.Click("button[type=submit]")
+	page.AwaitTitle("Almost done")
 	if err := <-ended; err != nil {
 		t.Fatalf("Wait: %v", err)
 	}

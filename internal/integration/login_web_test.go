@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -80,7 +81,7 @@ func (a *webApp) whoami(t *testing.T, user string) (string, error) {
 // their own, and none with the login of the other.
 func TestLoginOfWebUsers(t *testing.T) {
 	app := serveApp(t, serveNotes(t))
-	browser := browse(t)
+	browser := chromium.Start(t)
 	begin := func(user string) string {
 		t.Helper()
 		_, err := app.whoami(t, user)
@@ -96,21 +97,21 @@ func TestLoginOfWebUsers(t *testing.T) {
 	}
 
 	// Eve was sent the address of Ann's login, and agrees as herself.
-	eve := browser.open(t, app.url+"/enter?user=eve&next=/done")
-	eve.awaitTitle("Connected")
-	eve.visit(logins["ann"])
-	eve.logIn("eve")
-	eve.click("button[type=submit]")
-	eve.awaitTitle("Not logged in")
+	eve := browser.Open(t, app.url+"/enter?user=eve&next=/done")
+	eve.AwaitTitle("Connected")
+	eve.Visit(logins["ann"])
+	logIn(eve, "eve")
+	eve.Click("button[type=submit]")
+	eve.AwaitTitle("Not logged in")
 	begin("ann")
 
 	for user, login := range logins {
-		page := browser.open(t, app.url+"/enter?user="+user+"&next=/done")
-		page.awaitTitle("Connected")
-		page.visit(login)
-		page.logIn("account of " + user)
-		page.click("button[type=submit]")
-		page.awaitTitle("Connected")
+		page := browser.Open(t, app.url+"/enter?user="+user+"&next=/done")
+		page.AwaitTitle("Connected")
+		page.Visit(login)
+		logIn(page, "account of "+user)
+		page.Click("button[type=submit]")
+		page.AwaitTitle("Connected")
 		if got, err := app.whoami(t, user); got != "account of "+user || err != nil {
 			t.Errorf("%s is logged in as %q, %v", user, got, err)
 		}
