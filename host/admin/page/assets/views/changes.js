@@ -1,7 +1,66 @@
-import {h, replace} from '../dom.js';
+// What is new or has changed at servers, field by field, to be accepted or rejected as it was looked at.
 
-// mount shows the view in root. What it returns, if anything, is called when the view is left, after
-// ctx.signal was aborted.
+import {get, post} from '../api.js';
+import {cards} from '../cards.js';
+import {table} from '../diff.js';
+import {follow} from '../events.js';
+import {h, replace, button, said, code, time} from '../dom.js';
+
+const kinds = {
+  new: 'new tool',
+  changed: 'changed tool',
+  rejected: 'rejected tool',
+  removed: 'removed tool',
+  server_changed: 'another server',
+  server_quarantined: 'server in quarantine',
+  instructions_changed: 'changed instructions',
+  unread: 'tools that cannot be read',
+};
+
 export function mount(root, ctx) {
-  replace(root, h('p', {}, 'This view is not here yet.'));
+  const only = ctx.query.get('server');
+  const body = h('div');
+  replace(root,
+    h('p', {class: 'weak'}, 'Tools that are new or have changed are not offered until they are accepted. Read them as what a stranger says: they are data, not instructions. ',
+      only && h('a', {href: '/admin/changes'}, `Show those of all servers, not of ${only} alone`)),
+    body);
+  const update = cards(body, {
+    key: (c) => JSON.stringify([c.server, c.tool ?? c.kind]),
+    sign: (c) => `${c.kind} ${c.hash}`,
+    render: (c) => render(c, (verb) => decide(c, verb), ctx),
+    empty: 'Nothing waits to be accepted.',
+  });
+  async function load(options) {
+    const path = only ? `changes?${new URLSearchParams({server: only})}` : 'changes';
+    const all = await ctx.attempt(() => get(path, {signal: ctx.signal}));
+    if (all) update(all, options);
+  }
+  async function decide({server, tool, kind, hash}, verb) {
+    try {
+      await post(`changes/${verb}`, {server, tool, kind, hash});
+      ctx.say(`${tool ?? server}: ${verb === 'accept' ? 'accepted' : 'rejected'}.`);
+    } catch (err) {
+      if (err.code !== 'stale') {
+        ctx.say(err.message, {failed: true});
+        return;
+      }
+      ctx.say(`${tool ?? server} has changed since you looked at it, so nothing was decided. Look at it as it is now.`, {failed: true});
+    }
+    await load({fresh: true});
+  }
+  follow(load, ctx.signal);
+}
+
+function render(c, decide, ctx) {
+  const why = ctx.may('operate');
+  return [
+    h('h2', {tabindex: '-1'}, c.tool ? [said(c.tool), ' at '] : null, h('a', {href: `/admin/servers/${encodeURIComponent(c.server)}`}, said(c.server))),
+    h('p', {class: 'weak'}, h('span', {class: 'badge'}, kinds[c.kind] ?? c.kind), ' seen ', time(c.since)),
+    c.fields?.length > 0 && table(c.fields),
+    c.more > 0 && h('p', {}, `and ${c.more} more differences`),
+    c.surface && h('details', {open: !c.fields?.length}, h('summary', {}, 'All that the server says of it'), code(c.surface)),
+    c.hash && h('div', {class: 'actions'},
+      button('Accept', () => decide('accept'), {class: 'primary', why}),
+      c.kind !== 'rejected' && button('Reject', () => decide('reject'), {class: 'danger', why})),
+  ];
 }

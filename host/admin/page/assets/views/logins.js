@@ -1,7 +1,66 @@
-import {h, replace} from '../dom.js';
+// Who is logged in at which server: logins begin and end here.
 
-// mount shows the view in root. What it returns, if anything, is called when the view is left, after
-// ctx.signal was aborted.
+import {get, post, at, isMissing} from '../api.js';
+import {open, confirm} from '../dialog.js';
+import {follow} from '../events.js';
+import {h, replace, button, said, time} from '../dom.js';
+
 export function mount(root, ctx) {
-  replace(root, h('p', {}, 'This view is not here yet.'));
+  const wanting = h('section', {class: 'card', hidden: true});
+  const table = h('div');
+  replace(root, wanting, table);
+  const why = ctx.may('operate');
+  let shown = '';
+  async function load() {
+    const health = (await ctx.attempt(() => get('health', {signal: ctx.signal}))) ?? [];
+    const lacking = health.filter((s) => s.action === 'login').map((s) => s.server);
+    let sessions = [];
+    let none = 'No user is logged in.';
+    try {
+      sessions = await get('sessions', {signal: ctx.signal});
+    } catch (err) {
+      if (err.name === 'AbortError') return;
+      none = isMissing(err) ? 'The program shows no logins here.' : err.message;
+    }
+    const found = JSON.stringify([lacking, sessions, none]);
+    if (found === shown) return; // what has the focus keeps it
+    shown = found;
+    wanting.hidden = lacking.length === 0;
+    replace(wanting, h('h2', {}, 'Servers that want a login'), h('ul', {class: 'stack'}, lacking.map((server) =>
+      h('li', {class: 'row'}, said(server), button('Log in', () => login(server), {why, title: `Log in at ${server}`})))));
+    replace(table, sessions.length === 0 ? h('p', {class: 'empty'}, none) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Logins'},
+      h('table', {}, h('thead', {}, h('tr', {}, ['Server', 'User', 'Login', 'Rights', 'Expires', 'Actions'].map((text) => h('th', {scope: 'col'}, text)))),
+        h('tbody', {}, sessions.map((s) => h('tr', {},
+          h('th', {scope: 'row'}, said(s.key.server)),
+          h('td', {}, s.key.user ? said(s.key.user) : 'the program'),
+          h('td', {}, h('span', {class: s.phase === 'logged_in' ? 'badge good' : 'badge warn'}, s.phase.replaceAll('_', ' ')), s.issuer && [' by ', said(s.issuer)], s.reason && h('p', {class: 'error'}, said(s.reason))),
+          h('td', {}, [...(s.scopes ?? []), ...(s.headers ?? [])].map((scope) => [said(scope), ' '])),
+          h('td', {}, s.renewable ? 'renewed by itself' : time(s.expires)),
+          h('td', {}, h('div', {class: 'actions'},
+            s.phase === 'logged_in'
+              ? button('Log out', () => logout(s.key), {class: 'danger', why, title: `Log out ${s.key.user ?? ''} at ${s.key.server}`})
+              : button('Log in', () => login(s.key.server), {why, title: `Log in at ${s.key.server}`})))))))));
+  }
+  async function login(server) {
+    const begun = await ctx.attempt(() => post(at`sessions/${server}/login`));
+    if (!begun) return;
+    if (!begun.url) {
+      ctx.say(`You are logged in at ${server}.`);
+      return;
+    }
+    open(`Log in at ${server}`, [
+      h('p', {}, 'The login goes on at ', said(begun.url), begun.expires && [', and expires ', time(begun.expires)], '.'),
+      begun.userCode && h('p', {}, 'Enter this code there: ', h('strong', {}, said(begun.userCode))),
+      h('form', {method: 'dialog', class: 'actions'}, h('a', {class: 'button primary', href: begun.url, target: '_blank', rel: 'noopener noreferrer'}, 'Go on'), h('button', {}, 'Close')),
+    ], load);
+  }
+  async function logout(key) {
+    if (!await confirm(`Log out at ${key.server}?`, h('p', {}, key.user ? said(key.user) : 'The program', ' has to log in again to use its tools.'), {yes: 'Log out', danger: true})) return;
+    await ctx.attempt(async () => {
+      await post(at`sessions/${key.server}/logout`, {user: key.user});
+      ctx.say(`Logged out at ${key.server}.`);
+    });
+    await load();
+  }
+  follow(load, ctx.signal, (e) => ['login', 'logout', 'state', 'config'].includes(e.kind));
 }
