@@ -23,11 +23,28 @@ export function listen(f, signal) {
     listeners.delete(f);
     if (listeners.size === 0) stop();
   });
-  if (!running) {
-    running = new AbortController();
-    run(running.signal);
-  }
+  begin();
 }
+
+// begin opens the stream, unless it is open or not wanted now.
+function begin() {
+  if (running || listeners.size === 0 || document.hidden) return;
+  running = new AbortController();
+  run(running.signal);
+}
+
+// rest ends the stream of a page that is out of sight, or that the browser keeps to show it again: there are only six
+// connections for all pages of an origin. It goes on where it was when the page is back.
+function rest() {
+  if (!running) return;
+  running.abort();
+  running = null;
+  tell({type: 'state', state: 'lost'});
+}
+
+addEventListener('pagehide', rest);
+addEventListener('pageshow', begin);
+document.addEventListener('visibilitychange', () => (document.hidden ? rest() : begin()));
 
 // stop ends the stream. What is missed meanwhile is not told later: views begin with what there is.
 export function stop() {
