@@ -22,6 +22,7 @@ export function mount(root, ctx) {
       {title: 'State', cell: (tool) => said(tool.reason ? `${tool.state}: ${tool.reason}` : tool.state, {clamp: 120})},
     ],
   });
+  const parts = [status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('h2', {}, 'Tools'), tools.el)];
   let last = '';
 
   async function refresh() {
@@ -31,8 +32,10 @@ export function mount(root, ctx) {
     if (!found) {
       replace(root, h('p', {class: 'empty'}, 'There is no such server. ', h('a', {href: '/admin/servers'}, 'All servers')));
       replace(ctx.actions);
+      last = '';
       return;
     }
+    if (!status.isConnected) replace(root, parts); // it was removed, and is back
     const {record} = found;
     const [health, had] = await Promise.all([
       api.get(api.at`health/${record.name}`, {signal: ctx.signal}).catch(() => null),
@@ -93,7 +96,7 @@ export function mount(root, ctx) {
       record.updateTime && pair('Changed', time(`${record.updateTime}Z`))));
   }
 
-  replace(root, status, tested, settings, h('section', {class: 'view', 'aria-label': 'Tools'}, h('h2', {}, 'Tools'), tools.el));
+  replace(root, parts);
   follow(refresh, ctx.signal, (event) => !event.server || event.server === ctx.params.id || last.includes(JSON.stringify(event.server)));
 }
 
