@@ -15,6 +15,8 @@
 // newer must be on the PATH. Nothing but the installation uses the network; the
 // servers listen on the loopback interface's ports, chosen by the system.
 //
+// The page of host/admin/page has a package of its own, adminpage.
+//
 // The logins go to an authorization server of the npm registry, oidc-provider,
 // with a real browser: chromium must be on the PATH. The package chromium of
 // Debian is enough, with --no-install-recommends.

@@ -1,0 +1,110 @@
+//go:build integration && unix
+
+package adminpage
+
+import (
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/admin/page"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
+)
+
+// card is an expression that is true if the card of a server on the board has a text.
+func card(server, text string) string {
+	return fmt.Sprintf("[...document.querySelectorAll('.card')].some((c) => c.querySelector('h2')?.textContent === %q && c.innerText.includes(%q))", server, text)
+}
+
+// TestLiveBoard has a server die for good while the board is open.
+func TestLiveBoard(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "server")
+	if err := os.Symlink(program, link); err != nil {
+		t.Fatal(err)
+	}
+	files := local(t, "files", "files")
+	files.Command = link
+	s := open(t, files)
+	hosttest.Until(t, s.host, "files", "ready", func(st host.Status) bool { return st.Stage == host.StageReady })
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	p.settled("/servers")
+	p.AwaitTrue(card("files", "ready"))
+	if err := p.Eval("window.same = document.querySelector('.card')", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	health, err := doctor.HealthOf(s.host, "files")
+	if err != nil || health.Process == nil {
+		t.Fatalf("health: got %+v, %v, want a process", health, err)
+	}
+	hosttest.Kill(t, health.Process.PID)
+	p.AwaitTrue(card("files", "Cause: cannot start"))
+	p.accessible("a board with a failure")
+	if err := os.Symlink(program, link); err != nil {
+		t.Fatal(err)
+	}
+	p.AwaitTrue(card("files", "ready"))
+	if !p.has("document.querySelector('.card') === window.same") {
+		t.Error("card: got another element, want the same, which may have the focus")
+	}
+}
+
+// TestProgramRestarts ends what listens while a board is open: first the page finds the same program again and gets what it
+// has missed, then another one, which does not know its session.
+func TestProgramRestarts(t *testing.T) {
+	s := open(t, remote("weather", serveHTTP(t, weatherServer())))
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	p.settled("/servers")
+	p.AwaitTrue(card("weather", "ready"))
+	s.listenAgain(s.page, func() {
+		p.AwaitTrue("document.querySelector('.state').dataset.state === 'lost'")
+		if _, err := s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Disabled: record.Some(true)}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
+	p.AwaitTrue(card("weather", "disabled"))
+
+	another, err := page.New(s.api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.listenAgain(another, func() {})
+	p.awaitText("Your session has ended.")
+	p.Fill("#credential", s.owner)
+	p.Press("Enter")
+	p.AwaitTrue(card("weather", "disabled"))
+}
+
+// listenAgain ends what listens, and has a page listen at the same address after what is done meanwhile.
+func (s *site) listenAgain(with *page.Page, meanwhile func()) {
+	s.Helper()
+	s.web.CloseClientConnections()
+	s.web.Close()
+	meanwhile()
+	s.page = with
+	at, err := (&net.ListenConfig{}).Listen(s.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.web = httptest.NewUnstartedServer(with)
+	s.web.Listener.Close()
+	s.web.Listener = at
+	s.web.Start()
+}
