@@ -95,7 +95,7 @@ export function next(live) {
   if (live.stage === 'login') return h('a', {href: '/admin/logins'}, 'Log in');
   if (live.stage === 'not_allowed') return h('a', {href: '/admin/launches'}, 'Look at its command');
   const held = live.quarantined || live.stage === 'quarantined';
-  return held ? h('a', {href: api.at`/admin/changes?server=${live.name}`}, live.quarantined ? `${number(live.quarantined)} tools wait to be accepted` : 'Look at its tools') : null;
+  return held ? h('a', {href: api.at`/admin/changes?server=${live.name}`}, live.quarantined ? `Look at what waits to be accepted: ${number(live.quarantined)}` : 'Look at its tools') : null;
 }
 
 // load returns the servers: their records, with how they do now.
