@@ -47,7 +47,7 @@ func main() {
 	fmt.Println(sum.Sum, err)
 	text := "hello"
 	said, err := c.Arguments(ctx, lab.ArgumentsInput{Text: &text, Names: []string{"a"}})
-	fmt.Println(said, err)
+	fmt.Println(result.Text(said), err)
 	_, err = c.Fail(ctx, lab.FailInput{})
 	failed, ok := errors.AsType[*result.ToolFailedError](err)
 	fmt.Println(ok, failed.Text)

@@ -1,0 +1,240 @@
+package develop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+)
+
+// stubs returns what the generated packages import, as little of it as they use.
+func stubs() map[string]string {
+	return map[string]string{
+		"context":                        "package context; type Context interface{}",
+		"encoding/json":                  "package json; type RawMessage []byte; func Marshal(v any) ([]byte, error) { return nil, nil }",
+		"github.com/mcpbelt/mcpbelt/mcp": "package mcp; type CallToolOptions struct{}; type CallToolResult struct{ IsError bool }",
+		"github.com/mcpbelt/mcpbelt/registry/result": `package result; import "github.com/mcpbelt/mcpbelt/mcp"
+			type ToolFailedError struct{ Text string }
+			func (e *ToolFailedError) Error() string { return e.Text }
+			func Text(res *mcp.CallToolResult) string { return "" }
+			func Decode[T any](res *mcp.CallToolResult) (t T, err error) { return t, nil }`,
+	}
+}
+
+// A checker type-checks generated code against stubs.
+type checker map[string]*types.Package
+
+func (c checker) Import(path string) (*types.Package, error) {
+	if c[path] == nil {
+		source, ok := stubs()[path]
+		if !ok {
+			return nil, errors.New("it is not to be imported")
+		}
+		pkg, err := c.check(path, source)
+		if err != nil {
+			return nil, err
+		}
+		c[path] = pkg
+	}
+	return c[path], nil
+}
+
+func (c checker) check(path, source string) (*types.Package, error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, source, parser.SkipObjectResolution|parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	config := types.Config{Importer: c}
+	return config.Check(path, files, []*ast.File{file}, nil)
+}
+
+// A described tool has a definition and no more.
+type described registry.Definition
+
+func (d *described) Definition() *registry.Definition { return (*registry.Definition)(d) }
+
+func (d *described) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return nil, errors.New("it cannot be called")
+}
+
+func tool(name, description, in, out string) registry.Tool {
+	d := &described{Description: description, InputSchema: json.RawMessage(in), OutputSchema: json.RawMessage(out)}
+	d.Origin.Tool = name
+	return d
+}
+
+// generated returns the code for tools, which must compile.
+func generated(t *testing.T, c checker, server string, tools []registry.Tool) string {
+	t.Helper()
+	code, err := generate("sample", server, tools)
+	if err != nil {
+		t.Fatalf("%s: %v", server, err)
+	}
+	if dir := os.Getenv("GENERATED"); dir != "" {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, server), 0o755), os.WriteFile(filepath.Join(dir, server, "x.go"), code, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.check(server, string(code)); err != nil {
+		t.Fatalf("%s: %v\n%s", server, err, code)
+	}
+	return string(code)
+}
+
+// The code for each server of the corpora compiles, with a method for each tool.
+func TestGenerateCorpora(t *testing.T) {
+	c := checker{}
+	for _, s := range toolcorpus.Servers() {
+		var tools []registry.Tool
+		for _, one := range s.Tools {
+			tools = append(tools, tool(one.Name, one.Description, string(one.InputSchema), string(one.OutputSchema)))
+		}
+		code := generated(t, c, s.Name, tools)
+		if got, want := strings.Count(code, "\nfunc (c *Client) "), len(tools)+1; got != want {
+			t.Errorf("%s: got %d methods, want %d", s.Name, got, want)
+		}
+	}
+	paths, err := filepath.Glob("../../../../registry/testdata/*/*.json")
+	if err != nil || len(paths) < 20 {
+		t.Fatalf("got %d files, %v, want 20 or more", len(paths), err)
+	}
+	for _, path := range paths {
+		var file struct {
+			Cases []struct {
+				Tools []struct {
+					Name, Description         string
+					InputSchema, OutputSchema json.RawMessage
+				}
+			}
+		}
+		data, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(data, &file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tools []registry.Tool
+		for _, one := range file.Cases {
+			for _, d := range one.Tools {
+				tools = append(tools, tool(d.Name, d.Description, string(d.InputSchema), string(d.OutputSchema)))
+			}
+		}
+		generated(t, c, strings.TrimSuffix(filepath.Base(path), ".json"), tools)
+	}
+}
+
+// Schemas become types.
+func TestGenerateTypes(t *testing.T) {
+	c := checker{}
+	for name, test := range map[string]struct{ in, out, want string }{
+		"optional": {in: `{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"number"},"i":{"type":"integer"},"b":{"type":"boolean"},"l":{"type":"array","items":{"type":"string"}},"o":{"type":"object","properties":{"x":{"type":"string"}}},"any":true}}`,
+			want: "Any json.RawMessage `json:\"any,omitzero\"` B *bool `json:\"b,omitzero\"` I *int64 `json:\"i,omitzero\"` L []string `json:\"l,omitzero\"` N *float64 `json:\"n,omitzero\"` O *TInputO `json:\"o,omitzero\"` S *string `json:\"s,omitzero\"` }"},
+		"required": {out: `{"type":"object","required":["s","l","o"],"properties":{"s":{"type":"string"},"l":{"type":"array","items":{"type":"object","properties":{"x":{"type":"integer"}}}},"o":{"type":"object","additionalProperties":{"type":"boolean"}}}}`,
+			want: "type TOutput struct { L []TOutputLItem `json:\"l\"` O map[string]bool `json:\"o\"` S string `json:\"s\"` }"},
+		"nil lists": {in: `{"type":"object","required":["l","n"],"properties":{"l":{"type":"array","items":{"type":"string"}},"n":{"type":["array","null"]}}}`,
+			want: "type fields TInput if v.L == nil { v.L = []string{} } return json.Marshal(fields(v))"},
+		"field MarshalJSON": {in: `{"type":"object","required":["marshal_json"],"properties":{"marshal_json":{"type":"array"}}}`,
+			want: "MarshalJSON2 []json.RawMessage"},
+		"null": {out: `{"type":"object","required":["a","b","c","d"],"properties":{"a":{"type":["string","null"]},"b":{"anyOf":[{"type":"integer"},{"type":"null"}]},"c":{"type":"boolean","nullable":true},"d":{"enum":["x",null]}}}`,
+			want: "A *string `json:\"a\"` B *int64 `json:\"b\"` C *bool `json:\"c\"` // One of: \"x\", null. D *string `json:\"d\"` }"},
+		"recursive": {in: `{"type":"object","properties":{"node":{"$ref":"#/$defs/tree-node"},"other":{"$ref":"#/$defs/tree-node"}},"required":["node"],"$defs":{"tree-node":{"type":"object","required":["next","all"],"properties":{"next":{"$ref":"#/$defs/tree-node"},"all":{"type":"array","items":{"$ref":"#/$defs/tree-node"}}}}}}`,
+			want: "type TTreeNode struct { All []TTreeNode `json:\"all\"` Next *TTreeNode `json:\"next\"` }"},
+		"root reference": {out: `{"$ref":"#/$defs/answer","$defs":{"answer":{"type":"object","properties":{"up":{"$ref":"#"}}}}}`,
+			want: "// TOutput is the result of [Client.T]. type TOutput struct {"},
+		"whole again": {in: `{"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#"}}}}`,
+			want: "Children []TInput `json:\"children,omitzero\"`"},
+		"mutual": {out: `{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"object","required":["b"],"properties":{"b":{"$ref":"#/$defs/b"}}},"b":{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/a"}}}}}`,
+			want: "A *TA `json:\"a\"`"},
+		"list of itself": {in: `{"type":"object","properties":{"l":{"$ref":"#/$defs/l"}},"$defs":{"l":{"type":"array","items":{"$ref":"#/$defs/l"}}}}`,
+			want: "L []json.RawMessage"},
+		"reference into anyOf": {in: `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"object"}]},"b":{"$ref":"#/properties/a/anyOf/0"}}}`,
+			want: "B *string"},
+		"references to nothing": {in: `{"type":"object","properties":{"a":{"$ref":"#/no"},"b":{"$ref":"https://example.com"},"c":{"$ref":"#/properties/a/9"},"d":{"$ref":"#name"}}}`,
+			want: "A json.RawMessage `json:\"a,omitzero\"` B json.RawMessage `json:\"b,omitzero\"` C json.RawMessage `json:\"c,omitzero\"` D json.RawMessage `json:\"d,omitzero\"` }"},
+		"unions": {in: `{"type":"object","properties":{"a":{"oneOf":[{"type":"string"},{"type":"number"}]},"b":{"anyOf":[{"const":"x"},{"type":"string"}]},"c":{"allOf":[{"$ref":"#/$defs/c"}]},"d":{"type":["string","boolean"]},"e":{"anyOf":[{"type":"object","properties":{"x":true}},{"type":"object","properties":{"y":true}}]}},"$defs":{"c":{"type":"object","properties":{"z":true}}}}`,
+			want: "A json.RawMessage `json:\"a,omitzero\"` B *string `json:\"b,omitzero\"` C *TC `json:\"c,omitzero\"` D json.RawMessage `json:\"d,omitzero\"` E json.RawMessage `json:\"e,omitzero\"` }"},
+		"docs": {in: `{"type":"object","properties":{"a":{"type":"integer","description":"How many.","enum":[1,12345678901234567890],"default":1},"b":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string","description":"Which <one>.","default":"<x>"}}}`,
+			want: "// How many. // One of: 1, 12345678901234567890. Default: 1. A *int64 `json:\"a,omitzero\"` // Which <one>. // Default: \"<x>\". B *string `json:\"b,omitzero\"` }"},
+		"tuple": {in: `{"type":"object","properties":{"a":{"type":"array","prefixItems":[{"type":"string"}],"items":{"type":"string"}},"b":{"type":"array","items":[{"type":"string"}]}}}`,
+			want: "A []json.RawMessage `json:\"a,omitzero\"` B []json.RawMessage `json:\"b,omitzero\"` }"},
+		"names": {in: `{"type":"object","required":["-"],"properties":{"-":{"type":"string"},"userId":true,"user_id":true,"UserID":true,"a b":true,"日本":true,"été":true,"1st":true,"func":true,"$meta":true,"base_url":true}}`,
+			want: "Meta json.RawMessage `json:\"$meta,omitzero\"` X string `json:\"-,\"` X1st json.RawMessage `json:\"1st,omitzero\"` UserID json.RawMessage `json:\"UserID,omitzero\"` AB json.RawMessage `json:\"a b,omitzero\"` BaseURL json.RawMessage `json:\"base_url,omitzero\"` Func json.RawMessage `json:\"func,omitzero\"` UserID2 json.RawMessage `json:\"userId,omitzero\"` UserID3 json.RawMessage `json:\"user_id,omitzero\"` Été json.RawMessage `json:\"été,omitzero\"` X日本 json.RawMessage `json:\"日本,omitzero\"` }"},
+		"names that tags cannot say": {in: `{"type":"object","properties":{"a,b":true}}`,
+			want: "T(ctx context.Context, in json.RawMessage) (*mcp.CallToolResult, error)"},
+		"no arguments":         {in: `{"type":"object","properties":{},"required":[],"additionalProperties":false}`, want: "T(ctx context.Context) (*mcp.CallToolResult, error) { return c.call(ctx, \"t\", struct{}{}) }"},
+		"all arguments":        {in: `{"type":"object","additionalProperties":true}`, want: "T(ctx context.Context, in map[string]json.RawMessage)"},
+		"arguments of allOf":   {in: `{"type":"object","allOf":[{"required":["a"]},{"required":["b"]}]}`, want: "T(ctx context.Context, in json.RawMessage)"},
+		"a list as the result": {out: `{"type":"array","items":{"type":"string"}}`, want: "([]string, error) { return decode[[]string]("},
+		"schemas of true":      {in: `true`, out: `true`, want: "T(ctx context.Context) (json.RawMessage, error)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.in == "" {
+				test.in = `{"type":"object"}`
+			}
+			code := generated(t, c, name, []registry.Tool{tool("t", "", test.in, test.out)})
+			if got := strings.Join(strings.Fields(code), " "); !strings.Contains(got, test.want) {
+				t.Errorf("got\n%s\nwant it to contain\n%s", code, test.want)
+			}
+		})
+	}
+}
+
+// Names of tools that are one in Go, or that Go gives a meaning, are told apart.
+func TestGenerateMethods(t *testing.T) {
+	var tools []registry.Tool
+	for _, name := range []string{"call", "Call", "new", "client", "caller", "decode", "read_byte", "MarshalJSON", "seek", "get", "get_input", "Get", "日本", "func", "get-user.by id", "get_user_by_id", "string", "error"} {
+		tools = append(tools, tool(name, "Line one\n*/ func init() { panic(1) }\n//go:generate rm\n\x1b[31mred\ufeff", `{"type":"object","properties":{"input":{"type":"object","properties":{"a":true}}}}`, `{"type":"object","properties":{"a":true}}`))
+	}
+	code := generated(t, checker{}, "func", tools)
+	for _, want := range []string{"Call", "Call2", "New", "Client", "Caller", "Decode", "ReadByte2", "MarshalJSON2", "Seek2", "Get", "GetInput", "Get2", "X日本", "Func", "GetUserByID", "GetUserByID2", "String", "Error"} {
+		if !strings.Contains(code, "\nfunc (c *Client) "+want+"(ctx context.Context, in ") {
+			t.Errorf("got no method %s", want)
+		}
+	}
+	for _, line := range []string{"\n*/", "\n//go:", "\x1b", "\ufeff"} {
+		if strings.Contains(code, line) {
+			t.Errorf("got code with %q, want none", line)
+		}
+	}
+}
+
+// References that multiply are followed once each.
+func TestGenerateManyReferences(t *testing.T) {
+	defs := map[string]any{}
+	for i := range 60 {
+		next := map[string]any{"$ref": "#/$defs/d" + strconv.Itoa(i+1)}
+		defs["d"+strconv.Itoa(i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next}}
+	}
+	schema, err := json.Marshal(map[string]any{"$ref": "#/$defs/d0", "$defs": defs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := generated(t, checker{}, "many", []registry.Tool{tool("t", "", string(schema), "")})
+	if got := strings.Count(code, " struct {"); got != 61 {
+		t.Errorf("got %d structs, want 61", got)
+	}
+}
+
+func TestPackageName(t *testing.T) {
+	for server, want := range map[string]string{
+		"notes": "notes", "GitHub-2": "github2", "go": "gomcp", "func": "funcmcp", "main": "mainmcp", "documentation": "documentationmcp", "1st": "x1st", "日本": "x日本", "...": "x",
+	} {
+		if got := packageName(server); got != want {
+			t.Errorf("got %q for %q, want %q", got, server, want)
+		}
+	}
+}
