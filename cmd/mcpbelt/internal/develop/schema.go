@@ -37,7 +37,13 @@ type goType struct {
 	null    bool // the schema allows null
 }
 
-func raw() goType { return goType{expr: "json.RawMessage", nilable: true} }
+// untyped returns the type of what types cannot say: what is sent can be any value.
+func (g *generator) untyped() goType {
+	if g.input {
+		return goType{expr: "any", nilable: true}
+	}
+	return goType{expr: "json.RawMessage", nilable: true}
+}
 
 // orNil returns the type, or a pointer to it if its values cannot be nil.
 func (t goType) orNil() goType {
@@ -103,13 +109,13 @@ func decodeSchema(schema json.RawMessage) any {
 func (g *generator) typeOf(name string, schema any) goType {
 	object, ok := schema.(map[string]any)
 	if !ok {
-		return raw()
+		return g.untyped()
 	}
 	id := reflect.ValueOf(object).Pointer()
 	if t, ok := g.known[id]; ok {
 		return t
 	}
-	g.known[id] = raw() // if it leads to itself without a struct between
+	g.known[id] = g.untyped() // if it leads to itself without a struct between
 	t := g.find(name, object)
 	g.known[id] = t
 	return t
@@ -123,7 +129,7 @@ func (g *generator) find(name string, schema map[string]any) goType {
 		return g.typeOf(name, g.resolve(ref))
 	}
 	kind, null := kindOf(schema)
-	t := raw()
+	t := g.untyped()
 	switch kind {
 	case "string":
 		t = goType{expr: "string"}
@@ -134,7 +140,7 @@ func (g *generator) find(name string, schema map[string]any) goType {
 	case "boolean":
 		t = goType{expr: "bool"}
 	case "array":
-		item := raw()
+		item := g.untyped()
 		if _, tuple := schema["prefixItems"]; !tuple {
 			item = g.typeOf(name+"Item", schema["items"])
 		}
@@ -152,7 +158,7 @@ func (g *generator) find(name string, schema map[string]any) goType {
 		case kind != "" && open:
 			t = goType{expr: "map[string]" + g.typeOf(name+"Value", more).expr, nilable: true}
 		case kind != "":
-			t = goType{expr: "map[string]json.RawMessage", nilable: true}
+			t = goType{expr: "map[string]" + g.untyped().expr, nilable: true}
 		}
 	}
 	t.null = t.null || null
@@ -188,11 +194,11 @@ func (g *generator) common(name string, branches []any) goType {
 	var all goType
 	for i, branch := range branches {
 		if kind, _ := kindOf(branch); !slices.Contains([]string{"string", "integer", "number", "boolean"}, kind) {
-			return raw()
+			return g.untyped()
 		}
 		t := g.typeOf(name, branch)
 		if i > 0 && (t.expr != all.expr) {
-			return raw()
+			return g.untyped()
 		}
 		all = t
 	}
@@ -200,11 +206,11 @@ func (g *generator) common(name string, branches []any) goType {
 }
 
 // declare declares a struct and returns its type. If the names of its properties cannot
-// be those of fields, it is raw.
+// be those of fields, it is untyped.
 func (g *generator) declare(name string, schema, properties map[string]any) goType {
 	keys := slices.Sorted(maps.Keys(properties))
 	if slices.ContainsFunc(keys, untaggable) {
-		return raw()
+		return g.untyped()
 	}
 	about := g.aboutPart
 	if name == g.whole {
@@ -230,7 +236,7 @@ func (g *generator) declare(name string, schema, properties map[string]any) goTy
 			tag += ",omitzero"
 		case g.open[of.expr]:
 			of = of.orNil()
-		case g.input && !of.null && of.expr != raw().expr && of.nilable:
+		case g.input && !of.null && of.nilable && strings.ContainsRune("[m", rune(of.expr[0])):
 			fmt.Fprintf(&empty, "\tif v.%s == nil {\n\t\tv.%s = %s{}\n\t}\n", field, field, of.expr)
 		}
 		if tag == "-" {
@@ -260,19 +266,29 @@ func (g *generator) describe(b *bytes.Buffer, schema any) {
 	}
 	const most = 400
 	var notes []string
-	if values, ok := get(schema, "enum").([]any); ok {
-		var texts []string
-		for _, v := range values {
-			texts = append(texts, literal(v))
-		}
+	if texts := literals(get(schema, "enum")); texts != nil {
 		notes = append(notes, "One of: "+plain.Cut(strings.Join(texts, ", "), most)+".")
+	} else if texts := literals(get(get(schema, "items"), "enum")); texts != nil {
+		notes = append(notes, "Any of: "+plain.Cut(strings.Join(texts, ", "), most)+".")
 	} else if v := get(schema, "const"); v != nil {
 		notes = append(notes, "Always "+plain.Cut(literal(v), most)+".")
 	}
 	if v := get(schema, "default"); v != nil {
 		notes = append(notes, "Default: "+plain.Cut(literal(v), most)+".")
 	}
+	if text = strings.TrimSpace(text); text != "" && len(notes) > 0 && !strings.ContainsAny(text[len(text)-1:], ".!?:;") {
+		text += "."
+	}
 	comment(b, text+"\n"+strings.Join(notes, " "))
+}
+
+// literals returns the values of a list as text.
+func literals(list any) (texts []string) {
+	values, _ := list.([]any)
+	for _, v := range values {
+		texts = append(texts, literal(v))
+	}
+	return texts
 }
 
 // literal returns a JSON value as text.
