@@ -10,6 +10,8 @@
 // The other way round, the clients of the MCP project use these servers through a gateway: the official
 // TypeScript client and the inspector.
 //
+// Go packages that mcpbelt generates for five of these servers are compiled, and call tools.
+//
 // The reference servers and the clients are npm packages, pinned by the lock files in
 // testdata/npm and testdata/clients and installed once into bin/integration. npm and Node.js 20 or
 // newer must be on the PATH. Nothing but the installation uses the network; the
