@@ -61,15 +61,17 @@ json.RawMessage in results.`,
 			if err != nil {
 				return err
 			}
-			if out == "" {
+			shape := map[string]any{"package": name, "tools": len(offer.Tools)}
+			if out != "" {
+				shape["file"] = b.Abs(out)
+				if err := os.WriteFile(b.Abs(out), code, 0o644); err != nil {
+					return err
+				}
+			} else if shape["code"] = string(code); !b.Out.AsJSON {
 				b.Out.Exactly(string(code))
-				return nil
-			}
-			if err := os.WriteFile(b.Abs(out), code, 0o644); err != nil {
-				return err
 			}
 			if b.Out.AsJSON {
-				return b.Out.JSON(map[string]any{"file": b.Abs(out), "package": name, "tools": len(offer.Tools)})
+				return b.Out.JSON(shape)
 			}
 			return nil
 		},
