@@ -29,22 +29,28 @@ func (b *Belt) CompleteServers(most int) cobra.CompletionFunc {
 	}
 }
 
-// CompleteTools completes names of tools, as far as their servers were asked before, as
-// the first argument of a command.
+// CompleteTools completes a server and a tool of it as the first two arguments of a command, or
+// the whole name of a tool as the first. Tools are known as far as their servers were asked before.
 func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	c, err := b.Load(cmd.Context())
-	if err != nil || len(args) > 0 {
+	if err != nil || len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	name := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`) // nothing that a shell would obey
 	var list []cobra.Completion
 	for _, s := range c.Servers {
-		if !strings.HasPrefix(s.Name, start) && !strings.HasPrefix(start, s.Name) {
+		prefix := ""
+		switch {
+		case len(args) == 1 && args[0] == s.Name:
+		case len(args) == 0 && (strings.HasPrefix(s.Name, start) || strings.HasPrefix(start, s.Name)):
+			list = append(list, describe(s.Name, s.Description))
+			prefix = s.Name + "__"
+		default:
 			continue
 		}
 		for _, t := range b.cached(s) {
 			if name.MatchString(t[0]) {
-				list = append(list, describe(s.Name+"__"+t[0], t[1]))
+				list = append(list, describe(prefix+t[0], t[1]))
 			}
 		}
 	}
