@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +61,9 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 			c := &connection{Client: l.Client, File: l.Path, Diff: i.Diff}
 			for _, s := range i.Servers {
 				if s.Skipped != nil {
+					if err := edit.Change(cmd.Context(), l.Path, editOptions(b, l), func(f *edit.File) error { return foreign(f, l, "rename") }); err != nil {
+						return err
+					}
 					return &cli.Error{Exit: cli.Usage, Message: s.Skipped.Error(), Cure: "mcpbelt disconnect " + clientName(l), Err: s.Skipped}
 				}
 				for _, r := range s.Remarks {
@@ -172,7 +177,7 @@ func planConnection(b *belt.Belt, l config.Location) (*edit.Import, error) {
 		return nil, err
 	}
 	i, err := edit.PlanImport(source, l.Path, &edit.ImportOptions{
-		From: &config.Options{Format: "mcpServers"}, To: &config.Options{Format: l.Format, Project: b.Env.Dir},
+		From: &config.Options{Format: "mcpServers"}, To: editOptions(b, l),
 	})
 	if err != nil {
 		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "nothing was written", Err: err}
@@ -277,7 +282,12 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, notConnected
 	}
-	err = edit.Change(ctx, l.Path, &config.Options{Format: l.Format, Project: b.Env.Dir}, func(f *edit.File) error { return f.Remove(entryName) })
+	err = edit.Change(ctx, l.Path, editOptions(b, l), func(f *edit.File) error {
+		if err := foreign(f, l, "remove"); err != nil {
+			return err
+		}
+		return f.Remove(entryName)
+	})
 	if errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
 		return false, notConnected
 	}
@@ -285,4 +295,17 @@ func undo(ctx context.Context, b *belt.Belt, l config.Location) (exact bool, err
 		_ = os.Remove(path) // it is of no use any more
 	}
 	return false, err
+}
+
+func editOptions(b *belt.Belt, l config.Location) *config.Options {
+	return &config.Options{Format: l.Format, Project: b.Env.Dir}
+}
+
+// foreign returns an error if the entry with our name does not start mcpbelt serve: the user wrote it.
+func foreign(f *edit.File, l config.Location, do string) error {
+	r, err := f.Record(entryName)
+	if err != nil || slices.Contains(r.Args, "serve") {
+		return err
+	}
+	return &cli.Error{Exit: cli.Usage, Message: fmt.Sprintf("%s has a server %q of its own", l.Path, entryName), Cure: do + " it there"}
 }
