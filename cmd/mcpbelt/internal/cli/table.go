@@ -144,6 +144,45 @@ func cut(text string, width int) string {
 	return text
 }
 
+// Fitted writes text whose lines are broken where the terminal is narrower. Lines that begin
+// with "  mcpbelt" stay whole, so that they can be copied.
+func (o *Out) Fitted(text string) {
+	width := o.Width()
+	var paragraph []string // lines without indentation that follow each other
+	end := func() {
+		if slices.ContainsFunc(paragraph, func(line string) bool { return lipgloss.Width(line) > width }) {
+			paragraph = wrap(strings.Join(paragraph, " "), width)
+		}
+		o.write(strings.Join(append(paragraph, ""), "\n"))
+		paragraph = nil
+	}
+	for line := range strings.Lines(plain.Text(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		said := strings.TrimLeft(line, " ")
+		indent := len(line) - len(said)
+		if width > 0 && indent == 0 && said != "" {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		end()
+		if width == 0 || lipgloss.Width(line) <= width || strings.HasPrefix(line, "  mcpbelt") {
+			o.write(line + "\n")
+			continue
+		}
+		term, meaning, _ := strings.Cut(said, "  ")
+		if meaning == "" {
+			term, meaning = "", said
+		} else {
+			o.write(strings.Repeat(" ", indent) + term + "\n")
+			indent += 2
+		}
+		for _, part := range wrap(meaning, width-indent) {
+			o.write(strings.Repeat(" ", indent) + part + "\n")
+		}
+	}
+	end()
+}
+
 // wrap breaks text into lines of at most width columns, between words where it can.
 func wrap(text string, width int) []string {
 	var lines []string

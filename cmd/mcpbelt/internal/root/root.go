@@ -109,6 +109,15 @@ you name by a URL or a command.`,
 			return cmd.Help()
 		},
 	})
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		var text strings.Builder
+		out := cmd.OutOrStdout()
+		cmd.SetOut(&text)
+		help(cmd, args)
+		cmd.SetOut(out)
+		b.Out.Fitted(text.String())
+	})
 	b.AddFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { cmd.SetContext(b.Begin(cmd.Context())) }
 	root.AddGroup(&cobra.Group{ID: "servers", Title: "Servers:"}, &cobra.Group{ID: "clients", Title: "Other programs:"}, &cobra.Group{ID: "people", Title: "Logins:"}, &cobra.Group{ID: "tools", Title: "Tools:"}, &cobra.Group{ID: "trust", Title: "Trust:"}, &cobra.Group{ID: "stations", Title: "Long-lived:"}, &cobra.Group{ID: "develop", Title: "For programs:"})
