@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/internal/nearest"
+	"github.com/mcpbelt/mcpbelt/registry"
 )
 
 // maxArguments bounds what is read of a file or of standard input, in bytes.
@@ -19,6 +23,7 @@ const maxArguments = 16 << 20
 // An argumentReader makes the arguments of a tool out of those of the command line.
 type argumentReader struct {
 	belt   *belt.Belt
+	tool   string
 	root   any // the input schema, decoded
 	values map[string]json.RawMessage
 	listed map[string]bool // keys whose values were given one by one
@@ -31,9 +36,9 @@ type argumentReader struct {
 //	key=@file   such a value, read from a file
 //	key:=json   a value as JSON; key:=@file reads it from a file
 //	{"k": 1}    an object of many; @file and - read one from a file or standard input
-func readArguments(b *belt.Belt, schema json.RawMessage, args []string) (json.RawMessage, error) {
-	r := &argumentReader{belt: b, values: map[string]json.RawMessage{}, listed: map[string]bool{}, given: map[string]bool{}}
-	_ = json.Unmarshal(schema, &r.root)
+func readArguments(b *belt.Belt, d *registry.Definition, args []string) (json.RawMessage, error) {
+	r := &argumentReader{belt: b, tool: d.Name, values: map[string]json.RawMessage{}, listed: map[string]bool{}, given: map[string]bool{}}
+	_ = json.Unmarshal(d.InputSchema, &r.root)
 	for _, arg := range args {
 		if err := r.add(arg); err != nil {
 			return nil, err
@@ -74,6 +79,9 @@ func (r *argumentReader) add(arg string) error {
 		if !json.Valid([]byte(value)) {
 			return cli.UsageError("the value of %s:= is not JSON; %s=VALUE takes a text as it is", key, key)
 		}
+		if err := acceptable("the value of "+key+":=", []byte(value)); err != nil {
+			return err
+		}
 		return r.set(key, json.RawMessage(value))
 	}
 	return r.text(key, value)
@@ -103,11 +111,22 @@ func readAll(from io.Reader) ([]byte, error) {
 // object adds the members of a JSON object.
 func (r *argumentReader) object(from string, data []byte) error {
 	var members map[string]json.RawMessage
+	if err := acceptable(from, data); err != nil {
+		return err
+	}
 	if err := json.Unmarshal(data, &members); err != nil || members == nil {
 		return cli.UsageError("%s is not a JSON object", from)
 	}
 	for key, value := range members {
 		r.values[key] = value
+	}
+	return nil
+}
+
+// acceptable returns an error for JSON that can be read in two ways.
+func acceptable(what string, data []byte) error {
+	if err := jsonscan.Valid(data); err != nil && json.Valid(data) {
+		return cli.UsageError("%s is not acceptable JSON: %v", what, err)
 	}
 	return nil
 }
@@ -121,8 +140,32 @@ func (r *argumentReader) set(key string, value json.RawMessage) error {
 	return nil
 }
 
+// known returns an error for a key that is not among the properties of a schema that says
+// nothing of others: it is most likely a mistake.
+func (r *argumentReader) known(key string) error {
+	root := r.resolve(r.root, 0)
+	properties, _ := member(root, "properties").(map[string]any)
+	if _, ok := properties[key]; ok || len(properties) == 0 {
+		return nil
+	}
+	for _, word := range []string{"additionalProperties", "patternProperties", "unevaluatedProperties", "allOf", "anyOf", "oneOf", "if"} {
+		if member(root, word) != nil {
+			return nil
+		}
+	}
+	e := cli.UsageError("tool %q has no parameter %q", r.tool, key)
+	e.Cure = key + ":=JSON sends it all the same"
+	if near := nearest.Names(key, slices.Sorted(maps.Keys(properties)), 3); len(near) > 0 {
+		e.Cure = "did you mean " + strconv.Quote(near[0]) + "? " + e.Cure
+	}
+	return e
+}
+
 // text adds a value that is written as text, by the type that the schema has for it.
 func (r *argumentReader) text(key, text string) error {
+	if err := r.known(key); err != nil {
+		return err
+	}
 	property := r.property(key)
 	types := r.types(property, 0)
 	if value := literal(types, text); value != nil {

@@ -100,7 +100,7 @@ func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *
 	if err != nil {
 		return nil, err
 	}
-	args, err := readArguments(b, d.InputSchema, t.rest)
+	args, err := readArguments(b, d, t.rest)
 	if err != nil {
 		return nil, err
 	}
