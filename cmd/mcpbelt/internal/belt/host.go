@@ -142,9 +142,25 @@ func eager(s *config.Server) *config.Server {
 	return &e
 }
 
+// ended returns why the context of a command has ended, nil if it has not. It is nil also after
+// --timeout: each server that was not ready then has an error that says so.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// explainReady explains why a server is not ready, as [Explain] does.
+func explainReady(ctx context.Context, s *config.Server, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: "server " + quote(s.Name) + " was not ready within --timeout", Cure: "give it more time", Err: err}
+	}
+	return Explain(s, err)
+}
+
 // Each opens a host, see [Belt.Open], and calls f for each of the servers, 8 at a time, while a
-// spinner shows the text. It returns when all calls have, and fails if there is no host or the
-// context ends.
+// spinner shows the text. It returns when all calls have, and fails if there is no host, or as ended says.
 func (b *Belt) Each(ctx context.Context, c *Catalog, servers []*config.Server, o *OpenOptions, text string, f func(*Opened, *config.Server)) error {
 	h, err := b.Open(ctx, c, servers, o)
 	if err != nil {
@@ -163,7 +179,7 @@ func (b *Belt) Each(ctx context.Context, c *Catalog, servers []*config.Server, o
 		})
 	}
 	wg.Wait()
-	return ctx.Err()
+	return ended(ctx)
 }
 
 // Visit is [Belt.Each] with each of the servers started, and ended again after the call of f.
@@ -195,10 +211,10 @@ func visit(ctx context.Context, h *host.Host, s *config.Server) (host.Status, er
 	}
 	for _, status := range h.Servers() {
 		if status.Name == s.Name {
-			return status, Explain(s, err)
+			return status, explainReady(ctx, s, err)
 		}
 	}
-	return host.Status{Name: s.Name}, Explain(s, err)
+	return host.Status{Name: s.Name}, explainReady(ctx, s, err)
 }
 
 // An Offer is what a server says of its tools and of their use.
@@ -209,7 +225,7 @@ type Offer struct {
 
 // Offered returns the tools that a server lists, as a registry would have them, whether the
 // ledger accepts them or not. The server is started for it, and nothing is kept; the tools
-// cannot be called. The error is that of the context if it has ended, and else explained, see
+// cannot be called. The error is that of the context if that was cancelled, and else explained, see
 // [Explain].
 func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error) {
 	var offer Offer
@@ -229,8 +245,8 @@ func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error)
 		offer.Instructions = client.State().Instructions
 		return nil
 	})
-	if ctx.Err() != nil {
-		return offer, ctx.Err()
+	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
+		err = ctx.Err()
 	}
-	return offer, Explain(s, err)
+	return offer, explainReady(ctx, s, err)
 }

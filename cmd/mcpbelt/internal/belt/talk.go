@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -174,10 +173,7 @@ func (b *Belt) Use(ctx context.Context, c *Catalog, s *config.Server, t *Talk, r
 	}
 	if err != nil {
 		_ = h.Close()
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = &cli.Error{Exit: cli.NotSent, Server: s.Name, Message: "server " + quote(s.Name) + " was not ready within --timeout", Cure: "give it more time", Err: err}
-		}
-		return nil, err
+		return nil, explainReady(ctx, s, err)
 	}
 	return h, nil
 }

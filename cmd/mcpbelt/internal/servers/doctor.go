@@ -72,6 +72,9 @@ func examine(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*confi
 		}
 		list[slices.Index(servers, s)] = e
 	})
+	if err == nil {
+		err = cmd.Context().Err() // also after --timeout: a server was not tested
+	}
 	return list, err
 }
 

@@ -177,7 +177,7 @@ func search(cmd *cobra.Command, b *belt.Belt, c *belt.Catalog, servers []*config
 	if err != nil {
 		return err
 	}
-	matches, err := finder.Search(cmd.Context(), toolset.Query{Text: text, Limit: limit})
+	matches, err := finder.Search(context.WithoutCancel(cmd.Context()), toolset.Query{Text: text, Limit: limit})
 	if err != nil {
 		return err
 	}

@@ -238,7 +238,7 @@ they offer otherwise than it was accepted, field by field. These are the servers
 				}
 			})
 			if err == nil {
-				err = l.Reload(cmd.Context())
+				err = l.Reload(context.WithoutCancel(cmd.Context()))
 			}
 			if err != nil {
 				return err
