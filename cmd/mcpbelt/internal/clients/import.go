@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/record"
 )
 
 // A source is a file in the output of import without arguments.
@@ -76,6 +78,11 @@ At a terminal it asks before it writes; elsewhere it writes only with --yes.`,
 			i, err := edit.PlanImport(from, to, o)
 			if err != nil {
 				return &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
+			}
+			for _, s := range i.Servers {
+				if errors.Is(s.Skipped, &record.Error{Code: record.CodeNotFound}) {
+					return &cli.Error{Exit: cli.NotFound, Message: s.Skipped.Error(), Cure: "mcpbelt import " + args[0] + " --dry-run", Err: s.Skipped}
+				}
 			}
 			p := planOf(i)
 			if !b.Out.AsJSON {
