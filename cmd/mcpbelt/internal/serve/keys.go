@@ -178,6 +178,9 @@ func revokeKeyCommand(b *belt.Belt) *cobra.Command {
 			if errors.Is(err, access.ErrNoKey) {
 				return &cli.Error{Exit: cli.NotFound, Message: "there is no key " + strconv.Quote(args[0]), Cure: "mcpbelt keys lists them"}
 			}
+			if err == nil && b.Out.AsJSON {
+				err = b.Out.JSON(map[string]string{"id": args[0]})
+			}
 			return err
 		},
 	}

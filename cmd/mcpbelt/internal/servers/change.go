@@ -151,7 +151,7 @@ func explain(server string, err error) error {
 			e.Exit = cli.NotFound
 		}
 		if r.Code == record.CodeNameTaken {
-			e.Cure = "mcpbelt get " + server
+			e.Cure = "mcpbelt get " + r.Name
 		}
 	} else if _, ok := errors.AsType[*config.Error](err); ok {
 		e.Exit = cli.InvalidConfig
