@@ -21,8 +21,10 @@ const atOnce = 8
 
 // OpenOptions configure [Belt.Open]. Nil means the defaults.
 type OpenOptions struct {
-	// Client are the options of all clients: what servers can ask the user for.
-	Client mcp.ClientOptions
+	// Client are the options of all clients: what servers can ask the user for. Default:
+	// servers are told that they can ask for anything, so that they list all of their tools,
+	// and each question is refused.
+	Client *mcp.ClientOptions
 	// Registry are the options of the registry, but for the ledger.
 	Registry registry.Options
 	// Prompt shows logins to the user. Default: no login is begun, and one that is kept
@@ -60,7 +62,12 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		}
 	}
 	opened := &Opened{}
-	ho := &host.Options{Registry: registry.New(&r), Client: o.Client, StateDir: b.Env.StateDir}
+	ho := &host.Options{Registry: registry.New(&r), StateDir: b.Env.StateDir}
+	if o.Client != nil {
+		ho.Client = *o.Client
+	} else {
+		refuse(&ho.Client)
+	}
 	if ho.StateDir == "" {
 		ho.StateDir = host.NoState
 	}
@@ -230,6 +237,7 @@ type Offer struct {
 func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error) {
 	var offer Offer
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
+		refuse(o)
 		client := mcp.NewClient(s.Name, t, o)
 		defer func() { err = errors.Join(err, client.Close()) }()
 		if err := client.Ready(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -116,6 +117,15 @@ func (t *Talk) Confirm(ctx context.Context, question string) (bool, error) {
 	return t.belt.Out.Confirm(ctx, question)
 }
 
+// refuse lets servers ask anything, in vain.
+func refuse(o *mcp.ClientOptions) {
+	refused := errors.New("no one can be asked")
+	o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, refused }
+	o.ElicitURL = func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, refused }
+	o.Sample = func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, refused }
+	o.SampleTools, o.Roots, o.Tasks = true, []*mcp.Root{}, true
+}
+
 // Client returns the options of clients with which servers can ask the user.
 func (t *Talk) Client() mcp.ClientOptions {
 	o := mcp.ClientOptions{Tasks: true}
@@ -159,7 +169,8 @@ func (t *Talk) sample(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleRes
 // the server wants is begun if the user at the terminal agrees. Close the host, then end
 // the talk.
 func (b *Belt) Use(ctx context.Context, c *Catalog, s *config.Server, t *Talk, r registry.Options) (*Opened, error) {
-	o := &OpenOptions{Client: t.Client(), Registry: r}
+	client := t.Client()
+	o := &OpenOptions{Client: &client, Registry: r}
 	if b.Out.CanAsk() {
 		o.Prompt = &agreedPrompt{Prompt: &auth.Loopback{Open: b.Env.Browse, Out: b.Env.Stderr}, agreed: &t.agreed}
 	}
