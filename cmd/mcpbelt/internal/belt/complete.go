@@ -2,6 +2,7 @@ package belt
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,11 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 		}
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// WasListed reports whether a server listed a tool when it was asked last.
+func (b *Belt) WasListed(s *config.Server, tool string) bool {
+	return slices.ContainsFunc(b.cached(s), func(t [2]string) bool { return t[0] == tool })
 }
 
 // cached returns names and descriptions of the tools that a server listed last.

@@ -128,7 +128,7 @@ func refuse(o *mcp.ClientOptions) {
 
 // Client returns the options of clients with which servers can ask the user.
 func (t *Talk) Client() mcp.ClientOptions {
-	o := mcp.ClientOptions{Tasks: true}
+	o := mcp.ClientOptions{Tasks: true, Roots: []*mcp.Root{}}
 	if !t.belt.Out.CanAsk() {
 		return o
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -91,12 +92,16 @@ call was not sent (4), failed (5) or may have run (6).`,
 
 // call starts the server and calls the tool.
 func (t *target) call(ctx context.Context, b *belt.Belt, c *belt.Catalog, talk *belt.Talk, o *mcp.CallToolOptions, yes bool) (*mcp.CallToolResult, error) {
+	listed := b.WasListed(t.server, t.tool)
 	h, err := b.Use(ctx, c, t.server, talk, registry.Options{Approver: &approver{belt: b, talk: talk, server: t.server.Name, yes: yes}})
 	if err != nil {
 		return nil, err
 	}
 	defer h.Close()
 	d, err := t.definition(h.Registry())
+	if e, ok := errors.AsType[*cli.Error](err); ok && e.Exit == cli.NotFound && listed {
+		e.Message, e.Cure = e.Message+", or not for a client that cannot ask", "call it at a terminal, or with --model"
+	}
 	if err != nil {
 		return nil, err
 	}
