@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -143,6 +144,9 @@ func urlTarget(ctx context.Context, text string) (*config.Server, error) {
 	name := "server"
 	if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
 		name = u.Hostname()
+		if !unicode.IsLetter(rune(name[0])) { // an address; names of tools begin with a letter
+			name = "host-" + name
+		}
 	}
 	return target(ctx, name, map[string]any{"url": text})
 }
