@@ -38,7 +38,9 @@ func (b *Belt) Save(folder, name, text string, data []byte, media, uri string) (
 		}
 		if err == nil {
 			_, err = f.Write(data)
-			err = errors.Join(err, f.Close())
+			if err = errors.Join(err, f.Close()); err != nil {
+				err = errors.Join(err, os.Remove(path))
+			}
 		}
 		if err != nil {
 			return nil, &cli.Error{Exit: cli.Failed, Message: "a file of the result cannot be written: " + err.Error(), Err: err}
@@ -77,7 +79,7 @@ func extension(media string) string {
 	if ext := map[string]string{
 		"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg",
 		"audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "audio/flac": ".flac",
-		"video/mp4": ".mp4", "application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip",
+		"video/mp4": ".mp4", "application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip", "application/gzip": ".gz",
 		"text/plain": ".txt", "text/html": ".html", "text/csv": ".csv", "text/markdown": ".md",
 	}[strings.ToLower(strings.TrimSpace(kind))]; ext != "" {
 		return ext
