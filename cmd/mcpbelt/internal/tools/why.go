@@ -197,7 +197,7 @@ func (i *inquiry) providers(tools []registry.Tool) {
 				state, detail = checkStops, l.Detail
 			default:
 				count++
-				state, detail = checkNote, l.Effect+" "+l.Path+": "+l.Detail
+				state, detail = checkNote, strings.TrimSpace(l.Effect+" "+l.Path)+": "+l.Detail
 			}
 		}
 		if state == checkStops { // of one provider, which is not all of them
