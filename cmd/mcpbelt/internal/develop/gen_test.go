@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -237,4 +238,66 @@ func TestPackageName(t *testing.T) {
 			t.Errorf("got %q for %q, want %q", got, server, want)
 		}
 	}
+}
+
+// Whatever schemas say, the code compiles.
+func TestGenerateAnySchema(t *testing.T) {
+	c := checker{}
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var tools []registry.Tool
+		for i := range 4 {
+			in, err := json.Marshal(anySchema(r, 4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := json.Marshal(anySchema(r, 4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tools = append(tools, tool(anyName(r)+strconv.Itoa(i%2), anyName(r), string(in), string(out)))
+		}
+		generated(t, c, "seed"+strconv.FormatUint(seed, 10), tools)
+	}
+}
+
+func anyName(r *rand.Rand) string {
+	names := []string{"a", "A", "input", "Output", "item", "value", "t", "T", "T2", "type", "func", "map", "string", "json", "Client", "New", "marshalJSON", "a b", "a-b", "a_b", "é", "日", "-", ",", "", "`", "\"", "$ref", "1", "id", "ID", "v", "fields"}
+	return names[r.IntN(len(names))]
+}
+
+// anySchema returns a schema that may make no sense.
+func anySchema(r *rand.Rand, depth int) any {
+	refs := []string{"#", "#/$defs/a", "#/$defs/b", "#/properties/a", "#/anyOf/0", "#/$defs/a/items", "#/nothing", "other"}
+	kinds := []any{"object", "object", "array", "string", "integer", "null", []any{"object", "null"}, []any{"array", "string"}, 5}
+	s := map[string]any{}
+	if depth == 0 {
+		return map[string]any{"$ref": refs[r.IntN(len(refs))]}
+	}
+	if r.IntN(4) > 0 {
+		s["type"] = kinds[r.IntN(len(kinds))]
+	}
+	for range r.IntN(4) {
+		one := anySchema(r, depth-1)
+		switch key := []string{"properties", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "$defs", "enum", "required", "description", "default", "const", "$ref", "prefixItems", "nullable"}[r.IntN(15)]; key {
+		case "properties", "$defs":
+			s[key] = map[string]any{"a": one, "b": anySchema(r, depth-1), anyName(r): anySchema(r, depth-1), anyName(r): true}
+			if r.IntN(2) == 0 {
+				s["required"] = []any{"a", anyName(r)}
+			}
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			s[key] = []any{one, anySchema(r, depth-1), map[string]any{"type": "null"}}[r.IntN(2):]
+		case "enum", "required":
+			s[key] = []any{anyName(r), 1, nil}[:1+r.IntN(3)]
+		case "description", "default", "const":
+			s[key] = anyName(r)
+		case "$ref":
+			s[key] = refs[r.IntN(len(refs))]
+		case "nullable":
+			s[key] = true
+		default:
+			s[key] = one
+		}
+	}
+	return s
 }
