@@ -147,7 +147,7 @@ func (r *request) toolCall(ctx context.Context, name string, args json.RawMessag
 		}
 		defer r.wantLogs(ctx, known)()
 		input := r.input()
-		if p.can.tasks && p.can != (abilities{tasks: true}) {
+		if p.can.tasks && (p.can.form || p.can.url || p.can.sampling) {
 			input = nil // the call may be a task when its server needs input
 		}
 		ctx = registry.WithCallOptions(ctx, &mcp.CallToolOptions{Meta: r.meta(), Input: input})

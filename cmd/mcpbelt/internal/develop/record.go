@@ -135,7 +135,7 @@ func redaction(s *config.Server) *cassette.Options {
 
 // serve is a server over standard input and output, by a transport to it.
 func serve(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.Server, t mcp.Transport) (err error) {
-	h, err := b.Open(ctx, c, []*config.Server{s}, &belt.OpenOptions{Cold: true, Prepare: func(o *host.Options) {
+	h, err := b.Open(ctx, c, []*config.Server{s}, &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		o.StateDir, o.Transport = host.NoState, func(session.Key, *config.Server) (mcp.Transport, error) { return t, nil }
 	}})

@@ -89,7 +89,7 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		return nil, err
 	}
 	s.log = activity.New(nil, sinks...)
-	o := &belt.OpenOptions{Cold: true, Logins: s.feed != nil, Prepare: func(o *host.Options) {
+	o := &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, Logins: s.feed != nil, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		o.Activity = s.log
 	}}
