@@ -19,7 +19,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers conformance integration \
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers binaries conformance integration \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench growth gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -53,6 +53,7 @@ help:
 	@echo 'make soak         faults and kills, for about an hour'
 	@echo 'make api          rewrite the golden files of internal/layers'
 	@echo 'make fmt          gofmt -w'
+	@echo 'make binaries     archives of mcpbelt for all systems: make binaries VERSION=v0.2.0, into bin/v0.2.0'
 	@echo 'make cover        coverage, into bin/'
 	@echo 'make bench        our client beside others, into bench/RESULTS.md, SEARCH.md and GATEWAY.md, and make growth'
 	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md'
@@ -118,6 +119,10 @@ norace:
 strangers:
 	@echo '== programs that get the modules'
 	@MODULES="$(MODULES)" $(GO) test -tags release -count=1 -timeout 20m -run '^TestStrangers$$' ./internal/release
+
+# The archives of a published version.
+binaries:
+	@$(GO) run ./internal/release/binaries $(VERSION) bin/$(VERSION)
 
 conformance:
 	@echo '== conformance'

@@ -8,6 +8,9 @@
 //
 //	go test -tags release -run TestStrangers -v -timeout 60m ./internal/release
 //
+// The archives of the command are made twice, and have to be the same bytes
+// (internal/release/binaries).
+//
 // The programs are in testdata, in folders named after those of the modules. The last
 // line of each is a comment with what it prints. The variable MODULES of the environment
 // limits the test to the modules of these folders, which the file allmodules lists.

@@ -23,8 +23,8 @@ func goMod(folder, version string, required ...string) string {
 	return text
 }
 
-// A repository is a clone with four modules: d requires b and c, which require a, which
-// requires the root.
+// A repository is a clone with five modules: the program d requires b and c, which require
+// a, which requires the root.
 type repository struct{ command }
 
 func newRepository(t *testing.T) repository {
@@ -48,7 +48,7 @@ func newRepository(t *testing.T) repository {
 		"b/go.mod":     goMod("b", "v1.2.0", ".", "a"),
 		"c/go.mod":     goMod("c", "v1.2.0", ".", "a"),
 		"d/go.mod":     goMod("d", "v1.2.0", ".", "a", "b", "c"),
-		"d/d.go":       "package d\n",
+		"d/d.go":       "package main\n\nfunc main() {}\n",
 	})
 	if err := os.Chmod(filepath.Join(r.dir, ".ci", "release"), 0o755); err != nil {
 		t.Fatal(err)
@@ -115,6 +115,25 @@ func TestScriptMakesTags(t *testing.T) {
 	}
 	if kind := r.run(t, "git", "cat-file", "-t", "refs/tags/d/v1.2.0"); kind != "tag" {
 		t.Errorf("got a %s, want an annotated tag", kind)
+	}
+	// The program of the tags can be installed; the clone and its branch are as before.
+	mod, sums := r.run(t, "git", "show", "d/v1.2.0:d/go.mod"), r.run(t, "git", "show", "d/v1.2.0:d/go.sum")
+	if strings.Contains(mod, "replace") || strings.Count(mod, "v1.2.0") != 4 {
+		t.Errorf("got the go.mod file %s, want one that requires four modules and replaces none", mod)
+	}
+	for _, m := range []string{tiny + " v1.2.0 h1:", tiny + "/a v1.2.0 h1:", tiny + "/c v1.2.0/go.mod h1:"} {
+		if !strings.Contains(sums, m) {
+			t.Errorf("got the go.sum file %s, want a line %s", sums, m)
+		}
+	}
+	if changed := r.run(t, "git", "diff", "--name-only", "main", "d/v1.2.0"); changed != "d/go.mod\nd/go.sum" {
+		t.Errorf("got changes of %q in the tagged commit, want of d/go.mod and d/go.sum", changed)
+	}
+	if parent, head := r.run(t, "git", "rev-parse", "d/v1.2.0^{commit}^"), r.run(t, "git", "rev-parse", "HEAD"); parent != head {
+		t.Errorf("got %s as the commit before that of the tags, want the released one, %s", parent, head)
+	}
+	if status := r.run(t, "git", "status", "--porcelain"); status != "" {
+		t.Errorf("got the status %q, want no changes", status)
 	}
 	if _, errs, err = r.release(t, "-tag", "v1.2.0"); err == nil || !strings.Contains(errs, "the tag d/v1.2.0 exists: choose the next version") {
 		t.Errorf("got %v, %q for the second time, want that a tag exists", err, errs)

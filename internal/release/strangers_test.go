@@ -4,11 +4,14 @@ package release
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,13 +19,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
-// A program of a module that is nothing but programs prints this, among other lines. It
-// is not run if that is empty.
-var programs = map[string]string{
-	"bench":         "", // takes minutes
-	"bench/growth":  "", // as well
-	"cmd/mcpbelt":   "mcpbelt works with MCP servers",
-	"examples/rest": `ok: {"available":1,"sold":1}`,
+// A program of a module that is nothing but programs prints an output, among other lines,
+// when it has these arguments. It is not run if the output is empty. VERSION in it stands
+// for the version of the module.
+var programs = map[string]struct{ args, output string }{
+	"bench":         {}, // takes minutes
+	"bench/growth":  {}, // as well
+	"cmd/mcpbelt":   {"--version", "mcpbelt version VERSION"},
+	"examples/rest": {"", `ok: {"available":1,"sold":1}`},
 }
 
 // TestStrangers builds and runs a program for each module, as a user of it does.
@@ -49,13 +53,14 @@ func TestStrangers(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			flags := "GOFLAGS=-mod=mod -buildvcs=false " + command{}.run(t, root+"/.ci/goflags", folder)
 			s := stranger{command{t.TempDir(), append(slices.Clone(env), flags)}, path.Join(module, folder), version}
-			s.run(t, "go", "mod", "init", "example.com/stranger")
-			if output, ok := programs[folder]; ok {
-				s.tryProgram(t, output)
+			if p, ok := programs[folder]; ok {
+				s.tryProgram(t, p.args, strings.ReplaceAll(p.output, "VERSION", version))
 			} else {
 				s.tryLibrary(t, folder)
 			}
-			s.checkGoMod(t)
+			if folder == "cmd/mcpbelt" {
+				s.tryBinaries(t)
+			}
 		})
 	}
 }
@@ -90,17 +95,12 @@ type stranger struct {
 	module, version string
 }
 
-func (s *stranger) build(t *testing.T, args ...string) {
-	t.Helper()
-	s.run(t, "go", slices.Concat([]string{"build"}, args)...)
-}
-
-// start runs the program that was built, with folders of its own.
-func (s *stranger) start(t *testing.T) string {
+// start runs a program with folders of its own.
+func (s *stranger) start(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	own := t.TempDir()
 	c := command{own, []string{"TMPDIR=" + own, "HOME=" + own, "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=", "XDG_STATE_HOME="}}
-	return c.run(t, filepath.Join(s.dir, "stranger.exe"))
+	return c.run(t, filepath.Join(s.dir, program), args...)
 }
 
 // tryLibrary builds and runs the program in testdata that imports the module.
@@ -119,25 +119,77 @@ func (s *stranger) tryLibrary(t *testing.T, folder string) {
 		t.Fatalf("testdata/%s/main.go does not end in a comment that begins with Output:", name)
 	}
 	write(t, s.dir, map[string]string{"main.go": string(source)})
+	s.run(t, "go", "mod", "init", "example.com/stranger")
 	s.run(t, "go", "get", s.module+"@"+s.version)
-	s.build(t, "-o", "stranger.exe", ".")
-	if got := s.start(t); got != strings.TrimSpace(want) {
+	s.run(t, "go", "build", "-o", "stranger.exe", ".")
+	if got := s.start(t, "stranger.exe"); got != strings.TrimSpace(want) {
 		t.Errorf("got the output %q, want %q", got, strings.TrimSpace(want))
 	}
+	s.checkGoMod(t)
 }
 
-// tryProgram builds the programs of the module. The first is run. `go run` with a version
-// would fail: the go command refuses that for modules which replace others.
-func (s *stranger) tryProgram(t *testing.T, output string) {
+// tryProgram installs the programs of the module, and runs the one that it is named after.
+func (s *stranger) tryProgram(t *testing.T, args, output string) {
 	t.Helper()
-	s.run(t, "go", "get", s.module+"@"+s.version)
-	s.build(t, s.module+"/...")
+	command{s.dir, append(slices.Clone(s.env), "GOBIN="+s.dir)}.run(t, "go", "install", s.module+"/...@"+s.version)
 	if output == "" {
 		return
 	}
-	s.build(t, "-o", "stranger.exe", s.module)
-	if got := s.start(t); !strings.Contains(got, output) {
+	program := path.Base(s.module)
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if got := s.start(t, program, strings.Fields(args)...); !strings.Contains(got, output) {
 		t.Errorf("got the output %q, want that it has %q", got, output)
+	}
+}
+
+// tryBinaries makes the archive for this system twice, the second time with a home, caches
+// and folders of its own, and runs the program that is in it.
+func (s *stranger) tryBinaries(t *testing.T) {
+	t.Helper()
+	tool := filepath.Join(t.TempDir(), "binaries.exe")
+	command{}.run(t, "go", "build", "-o", tool, "./binaries")
+	own := t.TempDir()
+	t.Cleanup(func() { _ = removeReadOnly(own) })
+	second := append(slices.Clone(s.env),
+		"HOME="+own, "TMPDIR="+own, "GOPATH="+filepath.Join(own, "go"), "GOMODCACHE="+filepath.Join(own, "modules"), "GOCACHE="+filepath.Join(own, "cache"))
+	var made [2]string
+	for i, env := range [][]string{s.env, second} {
+		dir := t.TempDir()
+		command{dir, env}.run(t, tool, "-targets", runtime.GOOS+"/"+runtime.GOARCH, s.version, "out")
+		made[i] = filepath.Join(dir, "out")
+	}
+	var sums [2]string
+	for i, dir := range made {
+		data, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums[i] = string(data)
+	}
+	if sums[0] != sums[1] {
+		t.Errorf("got the checksums %s the second time, want %s", sums[1], sums[0])
+	}
+	archives, _ := filepath.Glob(filepath.Join(made[0], "mcpbelt_*"))
+	if len(archives) != 1 {
+		t.Fatalf("got the archives %q, want one", archives)
+	}
+	data, err := os.ReadFile(archives[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), filepath.Base(archives[0])); sums[0] != want {
+		t.Errorf("got the checksums %s, want %s", sums[0], want)
+	}
+	s.run(t, "tar", "-xf", archives[0])
+	if got, want := s.start(t, "mcpbelt", "--version"), "mcpbelt version "+s.version; got != want {
+		t.Errorf("got the output %q, want %q", got, want)
+	}
+	for _, name := range []string{"LICENSE", "LICENSES-of-others"} {
+		if _, err := os.Stat(filepath.Join(s.dir, name)); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
