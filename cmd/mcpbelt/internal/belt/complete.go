@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -38,24 +39,28 @@ func (b *Belt) CompleteTools(cmd *cobra.Command, args []string, start string) ([
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	name := regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`) // nothing that a shell would obey
-	var list []cobra.Completion
-	for _, s := range c.Servers {
+	lists := make([][]cobra.Completion, len(c.Servers))
+	var all sync.WaitGroup
+	for i, s := range c.Servers {
 		prefix := ""
 		switch {
 		case len(args) == 1 && args[0] == s.Name:
 		case len(args) == 0 && (strings.HasPrefix(s.Name, start) || strings.HasPrefix(start, s.Name)):
-			list = append(list, describe(s.Name, s.Description))
+			lists[i] = append(lists[i], describe(s.Name, s.Description))
 			prefix = s.Name + "__"
 		default:
 			continue
 		}
-		for _, t := range b.cached(s) {
-			if name.MatchString(t[0]) {
-				list = append(list, describe(prefix+t[0], t[1]))
+		all.Go(func() { // to read a large catalogue takes a while
+			for _, t := range b.cached(s) {
+				if name.MatchString(t[0]) {
+					lists[i] = append(lists[i], describe(prefix+t[0], t[1]))
+				}
 			}
-		}
+		})
 	}
-	return list, cobra.ShellCompDirectiveNoFileComp
+	all.Wait()
+	return slices.Concat(lists...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // WasListed reports whether a server listed a tool when it was asked last.
