@@ -55,7 +55,7 @@ help:
 	@echo 'make fmt          gofmt -w'
 	@echo 'make binaries     archives of mcpbelt for all systems: make binaries VERSION=v0.2.0, into bin/v0.2.0'
 	@echo 'make cover        coverage, into bin/'
-	@echo 'make bench        our client beside others, into bench/RESULTS.md, SEARCH.md and GATEWAY.md, and make growth'
+	@echo 'make bench        our client beside others, into bench/RESULTS.md, SEARCH.md, GATEWAY.md and CLI.md, and make growth'
 	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md'
 	@echo 'make gobench      benchmarks'
 
@@ -202,7 +202,7 @@ cover:
 
 # Takes some minutes. Its flags go into BENCH: make bench BENCH='-rounds 21'.
 bench:
-	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md && $(GO) run ./gateway -out GATEWAY.md
+	@cd bench && $(GO) run . -out RESULTS.md $(BENCH) && $(GO) run ./search -out SEARCH.md && $(GO) run ./gateway -out GATEWAY.md && $(GO) run ./cli -out CLI.md
 	@$(MAKE) growth
 
 # At most ten minutes. Its flags go into GROWTH: make growth GROWTH="-match '^users'".
