@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -56,6 +57,7 @@ func TestMain(m *testing.M) {
 		"pty":        func() { os.Exit(runAtTerminal(os.Args[1:])) },
 		"signal":     func() { os.Exit(runAndSignal(os.Args[1:])) },
 		"testserver": func() { os.Exit(testserver.Main(os.Args[1:])) },
+		"xdg-open":   func() { _ = browse(context.Background(), os.Args[1]) },
 	})
 }
 
