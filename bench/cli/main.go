@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
+	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
 // options are the flags of the command.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
+	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
 // A suite is the installed conformance suite and the client it is to test.

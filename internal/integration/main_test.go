@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
+	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
+	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
 // A provider is npm's oidc-provider: an authorization server that has nothing to
