@@ -178,13 +178,14 @@ func (s *station) run(ctx context.Context, l net.Listener, key string, noKey boo
 			}
 			return s.belt.Out.JSONLine(shown)
 		}
-		s.belt.Out.Printf("URL: %s\n", url)
+		text := "URL: " + url + "\n"
 		if !noKey {
-			s.belt.Out.Printf("Key: %s\n", key)
+			text += "Key: " + key + "\n"
 		}
 		if link != "" {
-			s.belt.Out.Printf("Page: %s\nKey of the page: %s\n", link, s.adminKey)
+			text += "Page: " + link + "\nKey of the page: " + s.adminKey + "\n"
 		}
+		s.belt.Out.Printf("%s", text) // in one piece, for those who wait for it
 		return s.belt.Out.Err()
 	})
 	end()
