@@ -22,7 +22,7 @@ const atOnce = 8
 // OpenOptions configure [Belt.Open]. Nil means the defaults.
 type OpenOptions struct {
 	// Client are the options of all clients: what servers can ask the user for. Default:
-	// servers are told that they can ask for anything, so that they list all of their tools,
+	// servers are told that they can ask the user and a model, so that they list their tools for that,
 	// and each question is refused.
 	Client *mcp.ClientOptions
 	// Registry are the options of the registry, but for the ledger.
@@ -238,6 +238,7 @@ func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error)
 	var offer Offer
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
 		refuse(o)
+		o.Roots = []*mcp.Root{} // some servers end later for it: commands that only call and list do without
 		client := mcp.NewClient(s.Name, t, o)
 		defer func() { err = errors.Join(err, client.Close()) }()
 		if err := client.Ready(ctx); err != nil {

@@ -117,18 +117,18 @@ func (t *Talk) Confirm(ctx context.Context, question string) (bool, error) {
 	return t.belt.Out.Confirm(ctx, question)
 }
 
-// refuse lets servers ask anything, in vain.
+// refuse lets servers ask the user and a model, in vain.
 func refuse(o *mcp.ClientOptions) {
 	refused := errors.New("no one can be asked")
 	o.Elicit = func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, refused }
 	o.ElicitURL = func(context.Context, *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) { return nil, refused }
 	o.Sample = func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, refused }
-	o.SampleTools, o.Roots, o.Tasks = true, []*mcp.Root{}, true
+	o.SampleTools, o.Tasks = true, true
 }
 
 // Client returns the options of clients with which servers can ask the user.
 func (t *Talk) Client() mcp.ClientOptions {
-	o := mcp.ClientOptions{Tasks: true, Roots: []*mcp.Root{}}
+	o := mcp.ClientOptions{Tasks: true}
 	if !t.belt.Out.CanAsk() {
 		return o
 	}
