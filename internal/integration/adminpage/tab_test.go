@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
-	"github.com/mcpbelt/mcpbelt/internal/integration/npmdir"
+	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
 // A tab is one of a browser that watches what the page does: it must ask no other origin for

@@ -238,7 +238,6 @@ func Offered(ctx context.Context, h *host.Host, s *config.Server) (Offer, error)
 	var offer Offer
 	err := h.Try(ctx, s, nil, func(ctx context.Context, t mcp.Transport, o *mcp.ClientOptions) (err error) {
 		refuse(o)
-		o.Roots = []*mcp.Root{} // some servers end later for it: commands that only call and list do without
 		client := mcp.NewClient(s.Name, t, o)
 		defer func() { err = errors.Join(err, client.Close()) }()
 		if err := client.Ready(ctx); err != nil {

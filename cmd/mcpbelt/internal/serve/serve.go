@@ -249,7 +249,7 @@ the daemon serves, and says its process and socket; --stop ends it.`,
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
 			edit := func(s *config.Server) { s.Lazy, s.Required = true, false }
-			s, err := newStation(ctx, b, options{mode: "direct", edit: edit})
+			s, err := newStation(ctx, b, options{commands: true, mode: "direct", edit: edit})
 			if err != nil {
 				return err
 			}

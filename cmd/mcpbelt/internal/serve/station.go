@@ -67,6 +67,7 @@ type station struct {
 type options struct {
 	asks         bool                 // calls that are not known to be read-only wait
 	scripts      bool                 // models may run scripts
+	commands     bool                 // its clients are commands of this program
 	mode         string               // how tools are shown, see gateway.Options; empty: as fits the client
 	edit         func(*config.Server) // changes an entry before it is used
 	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
@@ -91,6 +92,9 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	s.log = activity.New(nil, sinks...)
 	o := &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, Logins: s.feed != nil, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
+		if so.commands {
+			o.Client.ListRoots = nil // they have none
+		}
 		o.Activity = s.log
 	}}
 	if so.asks {
