@@ -31,7 +31,7 @@ func (p *pair) watch(s storage.Store, prefix string) *watched {
 		var last error
 		for name, err := range w.Watch(ctx, prefix) {
 			if last != nil {
-				last = fmt.Errorf("Watch goes on after an error: %w", last)
+				last = fmt.Errorf("the watch goes on after an error: %w", last)
 				break
 			}
 			if last = err; err == nil {

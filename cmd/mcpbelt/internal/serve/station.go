@@ -93,7 +93,8 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	o := &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, Logins: s.feed != nil, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		if so.commands {
-			o.Client.ListRoots = nil // they have none
+			//lint:ignore SA1019 Prepare has set it, and they have none
+			o.Client.ListRoots = nil
 		}
 		o.Activity = s.log
 	}}
