@@ -54,15 +54,20 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	if o == nil {
 		o = &OpenOptions{}
 	}
+	opened := &Opened{}
+	ho := &host.Options{StateDir: b.Env.StateDir}
+	var judged map[string]bool
+	if !o.Cold {
+		opened.Warm, judged, ho.Transport = b.warm(ctx, c, servers)
+	}
 	r := o.Registry
-	if !allAdHoc(servers) {
+	if slices.ContainsFunc(servers, func(s *config.Server) bool { return !IsAdHoc(s) && !judged[s.Name] }) {
 		var err error
 		if r.Ledger, err = b.OpenLedger(c); err != nil {
 			return nil, err
 		}
 	}
-	opened := &Opened{}
-	ho := &host.Options{Registry: registry.New(&r), StateDir: b.Env.StateDir}
+	ho.Registry = registry.New(&r)
 	if o.Client != nil {
 		ho.Client = *o.Client
 	} else {
@@ -82,9 +87,6 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 			return nil, err
 		}
 		opened.Logins, opened.sessions, ho.Logins = logins, sessions, logins
-	}
-	if !o.Cold {
-		opened.Warm, ho.Transport = b.warm(ctx, servers)
 	}
 	if o.Prepare != nil {
 		o.Prepare(ho)
