@@ -99,7 +99,7 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("servers after that was undone: got %s, want notes weather", got)
 	}
 	s.changeNotes("Adds a note, to all notes.")
-	p.press("Changes")
+	p.press("Changes1 waiting") // its name and its badge
 	p.awaitText("to all notes")
 	p.press("Accept")
 	p.awaitText("Nothing waits to be accepted.")
