@@ -9,14 +9,20 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // forwardedField is the header field of a request that another replica has passed on. It is not
 // passed on again.
 const forwardedField = "Mcpbelt-Forwarded"
 
-// maxScanned is how much of a body is kept and looked at, in bytes.
-const maxScanned = 16 << 20
+const (
+	// maxScanned is how much of a body is kept and looked at, in bytes. It is not known yet who
+	// sends it.
+	maxScanned = 1 << 20
+	// scanWithin is how long the sender may take.
+	scanWithin = 30 * time.Second
+)
 
 // ID returns the name of the member, which no other one has: 12 letters and digits. As Replica of
 // approval.Options, and of the options of a gateway, it begins the ids of what is made there, see [Member.Handler].
@@ -28,7 +34,7 @@ func (m *Member) ID() string {
 }
 
 // Handler returns a handler that passes a request on to the replica that it is about: one whose path,
-// query, session, cookies or body has the ID of another member, as the ids of its gateway begin. All other
+// query, session, cookies or first MiB of its body has the ID of another member, as the ids of its gateway begin. All other
 // requests, and those about members that have died or have no URL, are for h. So a load balancer may
 // send each request to any replica. Who makes a request is examined where it arrives in the end.
 func (m *Member) Handler(h http.Handler) http.Handler {
@@ -49,14 +55,18 @@ func (m *Member) Handler(h http.Handler) http.Handler {
 				strings.Contains(r.Header.Get("Mcp-Session-Id"), id) || strings.Contains(strings.Join(r.Header.Values("Cookie"), ";"), id)
 		})
 		var body []byte
-		if target == nil && r.Method == http.MethodPost && r.ContentLength <= maxScanned {
+		rest := r.Body // which the server closes
+		if target == nil && r.Method == http.MethodPost {
+			control := http.NewResponseController(w)
+			_ = control.SetReadDeadline(time.Now().Add(scanWithin)) // not all writers can
 			var err error
-			if body, err = io.ReadAll(io.LimitReader(r.Body, maxScanned)); err != nil {
+			if body, err = io.ReadAll(io.LimitReader(rest, maxScanned)); err != nil {
 				http.Error(w, "the body cannot be read", http.StatusBadRequest)
 				return
 			}
+			_ = control.SetReadDeadline(time.Time{})
 			target = m.addressee(func(id string) bool { return bytes.Contains(body, []byte(id)) })
-			r.Body = readBody{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), rest))
 		}
 		if target == nil {
 			h.ServeHTTP(w, r)
@@ -64,17 +74,11 @@ func (m *Member) Handler(h http.Handler) http.Handler {
 		}
 		m.forward(w, r, target, func() {
 			if body != nil {
-				r.Body = readBody{bytes.NewReader(body), r.Body}
+				r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), rest))
 			}
 			h.ServeHTTP(w, r)
 		})
 	})
-}
-
-// A readBody is a body that was read before, and is closed as itself.
-type readBody struct {
-	io.Reader
-	io.Closer
 }
 
 // addressee returns the URL of the other member whose ID the request has, with the mark that follows it;

@@ -166,3 +166,40 @@ func TestJoinRefuses(t *testing.T) {
 		t.Error("got no error without a store, want one")
 	}
 }
+
+// A body is looked at up to a bound only, and comes whole where it is served, also if the other
+// replica cannot be reached.
+func TestHandlerBound(t *testing.T) {
+	store := storage.NewMemory()
+	join := func(url string) *replica.Member {
+		m, err := replica.Join(t.Context(), store, &replica.Options{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+		return m
+	}
+	gone := join("http://127.0.0.1:1").ID() + "-X"
+	server := httptest.NewServer(join("").Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, err)
+	})))
+	defer server.Close()
+	filler := strings.Repeat("x", 3<<20)
+	for _, body := range []string{gone, gone + filler, filler + gone, ""} {
+		res, err := http.Post(server.URL, "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if want := fmt.Sprint(len(body), " <nil>"); err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
