@@ -108,7 +108,7 @@ func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
 }
 
 // Listeners that come and go miss nothing and get nothing twice, also when the program is
-// started anew.
+// started again.
 func TestListenersResume(t *testing.T) {
 	const listeners, events = 200, 400
 	path := filepath.Join(t.TempDir(), "activity.jsonl")

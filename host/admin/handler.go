@@ -101,7 +101,7 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, isEnveloped(r.URL.Path), &failure{status: http.StatusForbidden, code: "foreign", detail: why})
 		return
 	}
-	a.allowOrigin(w, r)
+	webguard.Allow(w, r, "Authorization, Content-Type, Last-Event-ID, X-API-Key", "WWW-Authenticate")
 	if r.Method == http.MethodOptions {
 		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
 		w.WriteHeader(http.StatusNoContent)
@@ -136,19 +136,6 @@ func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a.mux.ServeHTTP(w, r)
-}
-
-// allowOrigin lets the scripts of a page read the answer, which is one of Origins.
-func (a *admin) allowOrigin(w http.ResponseWriter, r *http.Request) {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return
-	}
-	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, X-API-Key")
-	h.Set("Access-Control-Expose-Headers", "WWW-Authenticate")
 }
 
 // serve serves a request of a caller who may view.

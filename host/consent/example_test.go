@@ -10,9 +10,9 @@ import (
 
 func exampleLaunch() *consent.Launch {
 	return &consent.Launch{
-		Server: "notes", Title: "notes", Source: "/home/ann/work/.mcp.json:3", Project: "/home/ann/work",
+		Server: "notes", Title: "notes", Source: "/home/ann/notes/.mcp.json:3", Project: "/home/ann/notes",
 		Transport: "stdio", Path: "/usr/bin/npx", Args: []string{"-y", "notes-server", "--motto", "it's; rm -rf ~"},
-		Dir: "/home/ann/work", Env: []string{"NOTES_KEY=${NOTES_KEY}"},
+		Dir: "/home/ann/notes", Env: []string{"NOTES_KEY=${NOTES_KEY}"},
 	}
 }
 
@@ -35,7 +35,7 @@ func Example() {
 	fmt.Println("after a change:", verdict)
 	// Output:
 	// pending
-	// : 'server notes' && cd /home/ann/work && NOTES_KEY='${NOTES_KEY}' /usr/bin/npx -y notes-server --motto 'it'\''s; rm -rf ~'
+	// : 'server notes' && cd /home/ann/notes && NOTES_KEY='${NOTES_KEY}' /usr/bin/npx -y notes-server --motto 'it'\''s; rm -rf ~'
 	// approved
 	// after a change: pending
 }
@@ -76,7 +76,7 @@ func ExampleBook_Records() {
 		fmt.Println(r.By, r.Verdict, r.Target, "of", r.Project)
 	}
 	// Output:
-	// ann rejected /usr/bin/npx of /home/ann/work
+	// ann rejected /usr/bin/npx of /home/ann/notes
 }
 
 func ExampleBook_Forget() {
@@ -102,7 +102,7 @@ func ExampleBook_Watch() {
 
 func ExampleLaunch_Fingerprint() {
 	launch := exampleLaunch()
-	launch.Source = "/home/ann/work/.mcp.json:9"
+	launch.Source = "/home/ann/notes/.mcp.json:9"
 	fmt.Println(launch.Fingerprint() == exampleLaunch().Fingerprint())
 	// Output:
 	// true

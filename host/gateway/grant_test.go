@@ -68,7 +68,7 @@ func newGrants() *grants {
 		"one":     {Servers: []string{"one"}},
 		"echo":    {Tools: []string{"one__echo"}},
 		"reads":   {ReadOnly: true},
-		"profile": {Profiles: []string{"w*"}},
+		"profile": {Profiles: []string{"o*"}},
 	}}
 }
 
@@ -79,7 +79,7 @@ func openGranted(t *testing.T, g *grants, o *gateway.Options) *site {
 		o = &gateway.Options{}
 	}
 	o.Authenticate = g.authenticate
-	o.Profiles = map[string]gateway.Profile{"work": {Servers: []string{"one"}}, "home": {}}
+	o.Profiles = map[string]gateway.Profile{"office": {Servers: []string{"one"}}, "home": {}}
 	return openSite(t, o, "one", "two")
 }
 
@@ -129,7 +129,7 @@ func TestGrantedViews(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ user, path string }{
-		{"all", "/p/home/mcp"}, {"all", "/s/two/mcp"}, {"one", "/mcp"}, {"one", "/p/home/mcp"}, {"one", "/s/one/mcp"}, {"profile", "/p/work/mcp"}, {"reads", "/s/two/mcp"},
+		{"all", "/p/home/mcp"}, {"all", "/s/two/mcp"}, {"one", "/mcp"}, {"one", "/p/home/mcp"}, {"one", "/s/one/mcp"}, {"profile", "/p/office/mcp"}, {"reads", "/s/two/mcp"},
 	} {
 		s.begin(t, c.path, c.user, "2025-11-25")
 	}
@@ -153,8 +153,8 @@ func TestGrantedTools(t *testing.T) {
 		{"echo", "/s/one/mcp", "echo"},
 		{"echo", "/s/two/mcp", ""},
 		{"reads", "/mcp", "one__look two__look"},
-		{"reads", "/p/work/mcp", "one__look"},
-		{"profile", "/p/work/mcp", "one__ask one__big one__echo one__flood one__look one__wait"},
+		{"reads", "/p/office/mcp", "one__look"},
+		{"profile", "/p/office/mcp", "one__ask one__big one__echo one__flood one__look one__wait"},
 	} {
 		if got := s.names(t, c.user, c.path); got != c.want {
 			t.Errorf("%s at %s: got %q, want %q", c.user, c.path, got, c.want)
@@ -259,7 +259,7 @@ func TestGrantShrinks(t *testing.T) {
 	if strings.Contains(string(list.Result), "two__") {
 		t.Errorf("got %s, want the tools of server one", list.Result)
 	}
-	g.set("all", &access.Grant{Profiles: []string{"work"}})
+	g.set("all", &access.Grant{Profiles: []string{"office"}})
 	if r := s.do(t, call); r.status != http.StatusNotFound {
 		t.Errorf("got %d, want 404", r.status)
 	}

@@ -78,7 +78,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.servePage(w, r)
 		return
 	}
-	g.allowOrigin(w, r)
+	webguard.Allow(w, r, "Authorization, Content-Type, Last-Event-ID, X-API-Key, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id", "Mcp-Session-Id, WWW-Authenticate")
 	if r.Method == http.MethodOptions {
 		w.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 		w.WriteHeader(http.StatusNoContent)
@@ -143,19 +143,6 @@ func writeText(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, message+"\n")
-}
-
-// allowOrigin lets the scripts of a page read the answer, if its origin is one of Origins.
-func (g *Gateway) allowOrigin(w http.ResponseWriter, r *http.Request) {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return
-	}
-	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, X-API-Key, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Mcp-Session-Id")
-	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
 }
 
 // An exchange is one HTTP request to a view.

@@ -264,7 +264,7 @@ func TestModeIsSaid(t *testing.T) {
 	grants := map[string]*access.Grant{"s": {Mode: "search"}, "d": {Mode: "direct"}, "bad": {Mode: "sarch"}, "code": {Mode: "code"}}
 	s := openHinted(t, &gateway.Options{
 		Mode:     "search",
-		Profiles: map[string]gateway.Profile{"work": {}},
+		Profiles: map[string]gateway.Profile{"office": {}},
 		Authenticate: func(r *http.Request) (*access.Caller, error) {
 			return &access.Caller{Grant: grants[r.Header.Get("X-Key")]}, nil
 		},
@@ -281,8 +281,8 @@ func TestModeIsSaid(t *testing.T) {
 		{"claude-ai", "/mcp?mode=direct", "s", "direct"},
 		{"codex", "/mcp/search?mode=direct", "d", "search"},
 		{"codex", "/mcp/auto/", "s", "direct"},
-		{"codex", "/p/work/mcp/search", "d", "search"},
-		{"codex", "/p/work/mcp/direct/", "s", "direct"},
+		{"codex", "/p/office/mcp/search", "d", "search"},
+		{"codex", "/p/office/mcp/direct/", "s", "direct"},
 		{"codex", "/s/one/mcp/search", "d", "search"},
 		{"x", "/s/one/mcp/direct", "s", "direct"},
 	} {
@@ -299,7 +299,7 @@ func TestModeIsSaid(t *testing.T) {
 		want      string
 	}{
 		{"/mcp/sarch", "", 404, "there are auto, direct, search and code"},
-		{"/p/work/mcp/sarch", "", 404, "there are auto, direct, search and code"},
+		{"/p/office/mcp/sarch", "", 404, "there are auto, direct, search and code"},
 		{"/s/one/mcp/SEARCH", "", 404, "there are auto, direct, search and code"},
 		{"/mcp/search/x", "", 404, "there are auto, direct, search and code"},
 		{"/mcp?mode=x", "", 400, "there are auto, direct, search and code"},

@@ -38,6 +38,20 @@ func Foreign(r *http.Request, hosts, origins []string) string {
 	return ""
 }
 
+// Allow lets the scripts of the page that sends a request, which is not [Foreign], send some header fields and
+// read some of the answer.
+func Allow(w http.ResponseWriter, r *http.Request, sent, read string) {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	h.Set("Access-Control-Allow-Headers", sent)
+	h.Set("Access-Control-Expose-Headers", read)
+}
+
 // IsLocal reports whether a request came in at a loopback address or a unix socket, which only programs of
 // this machine reach.
 func IsLocal(r *http.Request) bool {
