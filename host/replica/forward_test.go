@@ -104,6 +104,45 @@ func TestHandler(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
+// A request goes no further than to one other replica, whatever URLs they have.
+func TestHandlerForwardsOnce(t *testing.T) {
+	store := storage.NewMemory()
+	server := httptest.NewUnstartedServer(nil)
+	address := "http://" + server.Listener.Addr().String()
+	join := func() *replica.Member {
+		m, err := replica.Join(t.Context(), store, &replica.Options{URL: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+		return m
+	}
+	other := join().ID()
+	served := 0
+	server.Config.Handler = join().Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+	server.Start()
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/"+other+"-X", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if served != 1 {
+		t.Errorf("got it served %d times, want once", served)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
 // What a replica sends piece by piece arrives so.
 func TestHandlerStreams(t *testing.T) {
 	store := storage.NewMemory()

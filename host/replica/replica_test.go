@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -148,6 +149,30 @@ func TestApproveElsewhere(t *testing.T) {
 			if res, err := s.Await(ann, id); err != nil || result.Text(res) != "sent hello" {
 				t.Errorf("got %v, %v later, want what came of it", res, err)
 			}
+		}
+	})
+}
+
+// An observer learns who approved a call elsewhere.
+func TestWhoApproved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSite(t, store, nil), newSite(t, store, nil)
+		users := make(chan string, 1)
+		defer a.registry.Observe(func(ctx context.Context, o *registry.Observation) {
+			if o.Kind == registry.Approved {
+				user, _ := onbehalf.User(ctx)
+				users <- user
+			}
+		})()
+		ann := session.WithUser(t.Context(), "ann")
+		id := a.call(t, ann, "hello")
+		settled()
+		if _, err := b.Approve(ann, id, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := <-users, "ann"; got != want {
+			t.Errorf("got %q as the one who approved, want %q", got, want)
 		}
 	})
 }

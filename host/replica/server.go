@@ -51,7 +51,9 @@ func (m *Member) serveServer(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	here, elsewhere, err := m.holderOf(r.Context(), name)
+	ctx, cancel := context.WithTimeout(r.Context(), beatEvery) // the store may hang
+	here, elsewhere, err := m.holderOf(ctx, name)
+	cancel()
 	forwarded := r.Header.Get(forwardedField) != ""
 	switch {
 	case err != nil || !here && (elsewhere == nil || forwarded):

@@ -36,13 +36,18 @@ func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// leasingStore is a store of one replica, which may be cut off.
+// leasingStore is a store of one replica, which may be cut off, or hang.
 type leasingStore struct {
 	stuckStore
 	storage.Leaser
+	hangs atomic.Bool
 }
 
 func (s *leasingStore) TakeLease(ctx context.Context, name string, ttl time.Duration) (int64, error) {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
 	if s.dead.Load() {
 		return 0, errDead
 	}
@@ -50,6 +55,10 @@ func (s *leasingStore) TakeLease(ctx context.Context, name string, ttl time.Dura
 }
 
 func (s *leasingStore) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	if s.dead.Load() {
 		return errDead
 	}
@@ -57,10 +66,10 @@ func (s *leasingStore) RenewLease(ctx context.Context, name string, number int64
 }
 
 // add adds a replica, whose servers say where they run.
-func (c *cluster) add(t *testing.T, host string) (*replica.Member, *atomic.Bool) {
+func (c *cluster) add(t *testing.T, host string) (*replica.Member, *leasingStore) {
 	t.Helper()
 	memory := c.store.(*storage.Memory)
-	store := &leasingStore{stuckStore{Store: memory}, memory}
+	store := &leasingStore{stuckStore: stuckStore{Store: memory}, Leaser: memory}
 	m, err := replica.Join(t.Context(), store, &replica.Options{
 		URL: "http://" + host,
 		Servers: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,11 +90,12 @@ func (c *cluster) add(t *testing.T, host string) (*replica.Member, *atomic.Bool)
 	c.mu.Unlock()
 	t.Cleanup(func() {
 		store.dead.Store(false)
+		store.hangs.Store(false)
 		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	return m, &store.dead
+	return m, store
 }
 
 // ask asks for a server by a replica, and returns the status and what was answered.
@@ -107,7 +117,7 @@ func (c *cluster) ask(t *testing.T, m *replica.Member, server string) string {
 func TestServerRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{store: storage.NewMemory(), handlers: map[string]http.Handler{}}
-		a, dead := c.add(t, "a")
+		a, place := c.add(t, "a")
 		b, _ := c.add(t, "b")
 		settled()
 		for _, m := range []*replica.Member{a, b, b, a} {
@@ -123,7 +133,7 @@ func TestServerRunsOnce(t *testing.T) {
 		if got, want := c.ask(t, b, "notes"), "200 /s/notes/mcp at a"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		dead.Store(true)
+		place.dead.Store(true)
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
 		if want := []string{"notes at a"}; !slices.Equal(c.lost, want) {
@@ -137,7 +147,7 @@ func TestServerRunsOnce(t *testing.T) {
 		if got, want := c.ask(t, a, "notes"), "503 no replica runs the server at the moment"; got != want {
 			t.Errorf("got %s of a replica without store, want %s", got, want)
 		}
-		dead.Store(false)
+		place.dead.Store(false)
 		settled()
 		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at b"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -147,6 +157,28 @@ func TestServerRunsOnce(t *testing.T) {
 		}
 		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at a"; got != want {
 			t.Errorf("got %s after the other has left, want %s", got, want)
+		}
+	})
+}
+
+// A replica whose store hangs serves a server no longer than its lease lasts, and answers soon.
+func TestServerWhileStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{store: storage.NewMemory(), handlers: map[string]http.Handler{}}
+		a, place := c.add(t, "a")
+		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at a"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		place.hangs.Store(true)
+		began := time.Now()
+		for c.ask(t, a, "notes") == "200 /s/notes/mcp at a" {
+			if time.Since(began) > time.Minute {
+				t.Fatal("it is served for a minute without a lease")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 26*time.Second {
+			t.Errorf("it was served, or the refusal took, %v, want 20s for the lease and 5s for the store at most", took)
 		}
 	})
 }
