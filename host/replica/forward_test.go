@@ -59,6 +59,7 @@ func TestHandler(t *testing.T) {
 		{"body", "POST", "/mcp", "", "", `{"id":"` + second + `-X"}`, "1 POST belt.example /mcp Bearer ada 23"},
 		{"other body", "POST", "/mcp", "", "", `{"id":"` + first + `-X"}`, "0 POST belt.example /mcp Bearer ada 23"},
 		{"no mark", "POST", "/mcp", "", "", second, "0 POST belt.example /mcp Bearer ada 12"},
+		{"late", "POST", "/mcp", "", "", large[:2<<20] + second + "-X", "0 POST belt.example /mcp Bearer ada 2097166"},
 		{"large", "POST", "/mcp", "", "", large, "0 POST belt.example /mcp Bearer ada 20971520"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
