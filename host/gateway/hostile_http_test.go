@@ -213,15 +213,15 @@ func TestHostilePaths(t *testing.T) {
 	for path, want := range map[string]int{
 		"/mcp":                  400, // without a session
 		"/mcp/":                 400,
-		"/p/office/mcp":           400,
+		"/p/office/mcp":         400,
 		"/s/one/mcp/":           400,
 		"/":                     404,
 		"//mcp":                 404,
 		"/mcp/x":                404,
 		"/p//mcp":               404,
 		"/p/none/mcp":           404,
-		"/p/office":               404,
-		"/p/office/../mcp":        404,
+		"/p/office":             404,
+		"/p/office/../mcp":      404,
 		"/s//mcp":               404,
 		"/s/two/mcp":            404,
 		"/s/../mcp":             404,
@@ -230,7 +230,7 @@ func TestHostilePaths(t *testing.T) {
 		"/s/one%2f..%2ftwo/mcp": 404,
 		"/s/one%00/mcp":         404,
 		"/s/one/s/one/mcp":      404,
-		"/p/office/s/one/mcp":     404,
+		"/p/office/s/one/mcp":   404,
 		"/s/ONE/mcp":            404,
 		"/s/" + strings.Repeat("x", 100_000) + "/mcp": 404,
 	} {
