@@ -85,7 +85,7 @@ func TestGeneratedCode(t *testing.T) {
 	for _, args := range [][]string{{"vet", "./..."}, {"run", ".", w.program, serverMode + "=-features"}} {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = filepath.Join(w.dir, "gen")
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("go %s: %v\n%s", args[0], err, out)
