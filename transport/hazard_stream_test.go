@@ -16,7 +16,7 @@ import (
 // A listening stream that is refused when it is opened again is the end of the
 // stream only.
 func TestHTTPListeningStreamRefusedLater(t *testing.T) {
-	server := func(t *testing.T) (string, <-chan struct{}) {
+	server := func(t *testing.T, connected <-chan struct{}) (string, <-chan struct{}) {
 		var gets atomic.Int32
 		refused := make(chan struct{})
 		s := once(func(p *post) { p.json(200, called) })
@@ -25,6 +25,10 @@ func TestHTTPListeningStreamRefusedLater(t *testing.T) {
 			case 1:
 				(&post{ResponseWriter: w, r: r}).stream("id: 1\nretry: 1\n" + event(`{"jsonrpc":"2.0","method":"notifications/x"}`))
 			case 2:
+				select {
+				case <-connected:
+				case <-r.Context().Done():
+				}
 				w.WriteHeader(http.StatusUnauthorized)
 				close(refused)
 			default:
@@ -33,8 +37,10 @@ func TestHTTPListeningStreamRefusedLater(t *testing.T) {
 		}
 		return listen(t, s), refused
 	}
-	url, refused := server(t)
+	connected := make(chan struct{})
+	url, refused := server(t, connected)
 	client := ours(t, &transport.HTTP{URL: url})
+	close(connected)
 	select {
 	case <-refused:
 	case <-bounded(t).Done():
@@ -42,8 +48,11 @@ func TestHTTPListeningStreamRefusedLater(t *testing.T) {
 	}
 	client.again(t)
 
-	url, _ = server(t)
-	if !bare(t, bareHTTP(t, url)).ends(t) {
+	connected = make(chan struct{})
+	url, _ = server(t, connected)
+	client = bare(t, bareHTTP(t, url)) // which a refusal before it is connected fails
+	close(connected)
+	if !client.ends(t) {
 		mended(t, "transport/httpstream.go")
 	}
 }
