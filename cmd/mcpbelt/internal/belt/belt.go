@@ -81,17 +81,34 @@ type Catalog struct {
 // the problems.
 func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
 	if b.ConfigFile != "" {
-		c, err := config.Load(ctx, b.Abs(b.ConfigFile), &config.Options{Lookup: b.Env.Lookup})
+		c, err := config.Load(ctx, b.Abs(b.ConfigFile), b.Reading())
 		if err != nil {
 			return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Err: err}
 		}
 		return &Catalog{Config: withoutGateway(c), Locations: []config.Location{{Path: c.Path, Format: c.Format, Exists: true}}}, nil
 	}
 	c := &Catalog{Locations: b.Locations()}
-	configs, err := config.LoadAll(ctx, c.Locations, &config.Options{Lookup: b.Env.Lookup})
+	configs, err := config.LoadAll(ctx, c.Locations, b.Reading())
 	c.Problems = split(err)
 	c.Config = withoutGateway(config.Merge(configs...))
 	return c, nil
+}
+
+// Reading returns how config files are read. What ${input:ID} stands for is the value of a
+// variable of the environment.
+func (b *Belt) Reading() *config.Options {
+	return &config.Options{Lookup: b.Env.Lookup, Input: func(_ context.Context, in config.Input) (config.Secret, error) {
+		name := "MCPBELT_INPUT_" + strings.Map(func(r rune) rune {
+			if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '_'
+		}, strings.ToUpper(in.ID))
+		if value, ok := b.Env.Lookup(name); ok {
+			return config.Secret(value), nil
+		}
+		return "", errors.New("set the environment variable " + name)
+	}}
 }
 
 // withoutGateway leaves out the entries that mcpbelt connect has written into the files of
