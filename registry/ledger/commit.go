@@ -81,7 +81,7 @@ func (l *Ledger) refresh(ctx context.Context) error {
 	case kept.Revision == l.revision:
 		return nil
 	}
-	state, err := parseLedger(l.file, kept.Data, l.kept)
+	state, err := parseLedger(l.file, kept.Data, l.kept, l.only...)
 	if err != nil {
 		return err
 	}

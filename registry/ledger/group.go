@@ -3,11 +3,13 @@ package ledger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -72,6 +74,9 @@ func (l *Ledger) do(ctx context.Context, r *request) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if name := r.op.server; name != "" && !isFor(l.only, name) {
+		return l.fail(fmt.Errorf("it was opened for other servers than %s", plain.Quote(name)))
 	}
 	r.done = make(chan struct{})
 	l.waiting.add(r)

@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -35,6 +37,11 @@ func (m Mode) known() bool { return m == Trust || m == Pin || m == Review }
 type Options struct {
 	// Mode is that of all servers whose [Server].Mode is empty. Empty: Pin.
 	Mode Mode
+	// Servers are the names of the servers that the ledger is for. What is kept of others stays
+	// as it is and is not checked: the ledger accepts no tool of them, and [Ledger.Record] and
+	// [Ledger.Forget] fail for them. A program that needs one server of a large ledger opens it
+	// faster so. Empty: all.
+	Servers []string
 }
 
 // A Ledger remembers which tools of servers were accepted, by everything that a
@@ -53,6 +60,7 @@ type Options struct {
 // file. A ledger has no goroutines and holds nothing open.
 type Ledger struct {
 	mode  Mode
+	only  []string        // the servers that it is for; empty: all
 	store document.Keeper // nil: memory
 	name  string          // of the record in the store
 	file  string          // for errors; empty if it is none
@@ -93,8 +101,8 @@ func (l *Ledger) now() *ledgerView {
 // [Review].
 func New(opts *Options) *Ledger {
 	l := &Ledger{mode: Pin, turn: make(chan struct{}, 1), writes: map[string]*ledgerRate{}}
-	if opts != nil && opts.Mode != "" {
-		l.mode = opts.Mode
+	if opts != nil {
+		l.mode, l.only = cmp.Or(opts.Mode, Pin), slices.Clone(opts.Servers)
 	}
 	l.kept = &ledgerState{servers: map[string]*ledgerServer{}}
 	l.view.Store(&ledgerView{state: l.kept, n: 1, changed: make(chan struct{})})
@@ -272,8 +280,8 @@ func (l *Ledger) renew(ctx context.Context) error {
 	return nil
 }
 
-// modeOf returns the mode for a server. One that is not known is as strict as
-// there is.
+// modeOf returns the mode for a server. One that is not known, or for a server that the ledger is
+// not for, is as strict as there is.
 func (l *Ledger) modeOf(s *Server) Mode {
 	if l == nil {
 		return Review
@@ -282,7 +290,7 @@ func (l *Ledger) modeOf(s *Server) Mode {
 	if s.Mode != "" {
 		mode = s.Mode
 	}
-	if !mode.known() {
+	if !mode.known() || !isFor(l.only, s.Name) {
 		return Review
 	}
 	return mode

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,14 +16,15 @@ import (
 
 const restoreCure = "restore it from version control, or remove the entry so that it is reviewed again"
 
-// parseLedger reads a file. Parts that are the same as in before are not parsed again.
-func parseLedger(file string, data []byte, before *ledgerState) (*ledgerState, error) {
+// parseLedger reads a file. Parts that are the same as in before are not parsed again, nor
+// are servers that are not among only, unless that is empty.
+func parseLedger(file string, data []byte, before *ledgerState, only ...string) (*ledgerState, error) {
 	data = unixLines(data)
-	p := &ledgerParser{file: file, data: data, before: before}
-	if line := conflictLine(data); line > 0 {
-		return nil, &Error{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
-	}
+	p := &ledgerParser{file: file, data: data, before: before, only: only}
 	if err := jsonscan.ValidHalves(data); err != nil {
+		if line := conflictLine(data); line > 0 {
+			return nil, &Error{File: file, Line: line, Err: errors.New("there are markers of a merge conflict: keep what both sides have added, decide where they disagree, and remove the lines with <<<<<<<, ======= and >>>>>>>")}
+		}
 		return nil, p.syntax(err)
 	}
 	p.cursor = jsonscan.Walk(data)
@@ -47,6 +49,7 @@ type ledgerParser struct {
 	file         string
 	data         []byte
 	before       *ledgerState
+	only         []string // the servers that are read; empty: all
 	cursor       jsonscan.Cursor
 	base         int    // where in data that begins which the cursor walks
 	server, tool string // that is being read
@@ -177,8 +180,13 @@ func (p *ledgerParser) list(what string, each func(name string, at int) error) e
 	})
 }
 
+// isFor reports whether a ledger that is for some servers, or for all, is for this one.
+func isFor(only []string, server string) bool {
+	return len(only) == 0 || slices.Contains(only, server)
+}
+
 func (p *ledgerParser) servers(s *ledgerState) error {
-	s.servers = map[string]*ledgerServer{}
+	s.servers, s.others = map[string]*ledgerServer{}, map[string]*ledgerServer{}
 	return p.list(`"servers"`, func(name string, at int) error {
 		p.server = name
 		defer func() { p.server = "" }()
@@ -187,6 +195,10 @@ func (p *ledgerParser) servers(s *ledgerState) error {
 			before = p.before.servers[name]
 		}
 		text := p.cursor.Value()
+		if !isFor(p.only, name) {
+			s.others[name] = &ledgerServer{text: text}
+			return nil
+		}
 		if before != nil && before.text != nil && bytes.Equal(before.text, text) {
 			s.servers[name] = before
 			return nil

@@ -203,3 +203,56 @@ func TestLineOfDamage(t *testing.T) {
 		}
 	}
 }
+
+// A ledger for one server reads nothing else, and leaves all that is kept of others as it is.
+func TestServers(t *testing.T) {
+	path := ledgerPath(t)
+	l := openLedger(t, path, Pin)
+	for _, server := range []string{"one", "two", "three"} {
+		mustRecord(t, l, &Server{Name: server}, surfaceTool("a"))
+	}
+	sound, _ := readLedgerFile(t, path)
+	foreign := strings.Replace(string(sound), `"mode": "pin"`, `"mode":   "later"`, 1) // of server one, the first
+	if err := os.WriteFile(path, []byte(foreign), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(path, &Options{Servers: []string{"two", "four"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, three := &Server{Name: "two"}, &Server{Name: "three"}
+	wantKind(t, l, two, surfaceTool("a"), "")
+	wantKind(t, l, two, surfaceTool("b"), ToolNew)
+	wantKind(t, l, three, surfaceTool("a"), ToolNew)
+	if l.Judge(Server{Name: "one", Mode: Trust}, NewSurface(surfaceTool("a"))) == nil {
+		t.Error("got a tool that may be called of server one, want it held back: nothing is known of it")
+	}
+	if got := len(l.Entries()); got != 1 {
+		t.Errorf("got %d entries, want 1, of server two", got)
+	}
+	if l.Record(t.Context(), *three, surfacesIn(surfaceTool("b"))) == nil {
+		t.Error("got a list of server three recorded, want an error")
+	}
+	if l.Forget(t.Context(), "three") == nil {
+		t.Error("got server three forgotten, want an error")
+	}
+	if got, _ := readLedgerFile(t, path); string(got) != foreign {
+		t.Errorf("got the file %s, want it as it was", got)
+	}
+	mustRecord(t, l, &Server{Name: "four"}, surfaceTool("a"))
+	mustRecord(t, l, two, surfaceTool("a"), surfaceTool("b"))
+	got, _ := readLedgerFile(t, path)
+	if kept := `"mode":   "later"`; !strings.Contains(string(got), kept) {
+		t.Errorf("got the file %s, want that it has %s", got, kept)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(got), `"mode":   "later"`, `"mode": "pin"`, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	all := openLedger(t, path, Pin)
+	for _, server := range []string{"one", "two", "three", "four"} {
+		wantKind(t, all, &Server{Name: server}, surfaceTool("a"), "")
+	}
+	if got := len(all.Pending("two")); got != 1 {
+		t.Errorf("got %d pending changes of server two, want 1", got)
+	}
+}

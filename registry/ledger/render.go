@@ -25,8 +25,13 @@ const (
 
 // render returns the file. Parts that were not edited stay as they were, byte for byte.
 func (s *ledgerState) render() []byte {
+	all := s.servers
+	if len(s.others) > 0 {
+		all = maps.Clone(s.others)
+		maps.Copy(all, s.servers)
+	}
 	size := 256
-	for name, srv := range s.servers {
+	for name, srv := range all {
 		size += 64 + len(name) + len(srv.text)
 	}
 	w := ledgerWriter{out: make([]byte, 0, size)}
@@ -34,7 +39,7 @@ func (s *ledgerState) render() []byte {
 	w.member("version", strconv.AppendInt(nil, ledgerVersion, 10))
 	w.extras(s.extra)
 	w.key("servers")
-	w.list(slices.Sorted(maps.Keys(s.servers)), func(name string) { w.server(s.servers[name]) })
+	w.list(slices.Sorted(maps.Keys(all)), func(name string) { w.server(all[name]) })
 	w.close()
 	return append(w.out, '\n')
 }

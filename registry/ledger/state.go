@@ -18,6 +18,7 @@ const (
 // never change; a ledgerEdit makes another one.
 type ledgerState struct {
 	servers map[string]*ledgerServer
+	others  map[string]*ledgerServer // that the ledger is not for: their texts only
 	extra   []ledgerExtra
 }
 
@@ -101,7 +102,7 @@ func (e *ledgerEdit) begin() {
 	if !e.changed {
 		e.changed = true
 		e.own = map[*ledgerServer]bool{}
-		e.state = &ledgerState{servers: maps.Clone(e.state.servers), extra: e.state.extra}
+		e.state = &ledgerState{servers: maps.Clone(e.state.servers), others: e.state.others, extra: e.state.extra}
 	}
 }
 
