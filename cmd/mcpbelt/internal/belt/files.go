@@ -60,13 +60,14 @@ func (b *Belt) LedgerPath(c *Catalog) string {
 	return ""
 }
 
-// OpenLedger opens the ledger of the config files; nil if there is none.
-func (b *Belt) OpenLedger(c *Catalog) (*ledger.Ledger, error) {
+// OpenLedger opens the ledger of the config files, for some servers or, if none is named, for all;
+// nil if there is none.
+func (b *Belt) OpenLedger(c *Catalog, servers ...string) (*ledger.Ledger, error) {
 	path := b.LedgerPath(c)
 	if path == "" {
 		return nil, nil
 	}
-	l, err := ledger.Open(path, nil)
+	l, err := ledger.Open(path, &ledger.Options{Servers: servers})
 	if err != nil {
 		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
 	}

@@ -32,7 +32,8 @@ type OpenOptions struct {
 	Prompt auth.Prompt
 	// Logins has logins opened even if none of the servers can want one: others may be added.
 	Logins bool
-	// Cold has servers started even if a daemon holds them.
+	// Cold has servers started even if a daemon holds them, and lets others than those of the
+	// call be added.
 	Cold bool
 	// Prepare may change the options of the host.
 	Prepare func(*host.Options)
@@ -56,14 +57,17 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	}
 	opened := &Opened{}
 	ho := &host.Options{StateDir: b.Env.StateDir}
-	var judged map[string]bool
+	var names []string // that the ledger is for
 	if !o.Cold {
-		opened.Warm, judged, ho.Transport = b.warm(ctx, c, servers)
+		opened.Warm, ho.Transport = b.warm(ctx, servers)
+		for _, s := range servers {
+			names = append(names, s.Name)
+		}
 	}
 	r := o.Registry
-	if slices.ContainsFunc(servers, func(s *config.Server) bool { return !IsAdHoc(s) && !judged[s.Name] }) {
+	if !allAdHoc(servers) {
 		var err error
-		if r.Ledger, err = b.OpenLedger(c); err != nil {
+		if r.Ledger, err = b.OpenLedger(c, names...); err != nil {
 			return nil, err
 		}
 	}

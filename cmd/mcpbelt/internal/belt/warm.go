@@ -104,49 +104,45 @@ func (s *Station) Close() { s.client.CloseIdleConnections() }
 
 // A Held is a server that a daemon holds, as it answers to the request servers.
 type Held struct {
-	Hash   string `json:"hash"`   // of the entry
-	File   string `json:"file"`   // of the entry; empty for one of the user
-	Ledger string `json:"ledger"` // its path; empty: there is none
+	Hash string `json:"hash"` // of the entry
+	File string `json:"file"` // of the entry; empty for one of the user
 }
 
 // HeldOf returns what a daemon says of a server.
-func (b *Belt) HeldOf(c *Catalog, s *config.Server) Held {
-	h := Held{Hash: s.Hash(), Ledger: b.LedgerPath(c)}
+func HeldOf(s *config.Server) Held {
+	h := Held{Hash: s.Hash()}
 	if s.Source.Scope.NeedsApproval() {
 		h.File = s.Source.File
 	}
 	return h
 }
 
-// warm returns which of the servers a daemon holds as they are configured, which of these it
-// holds to the same ledger, and the function that makes transports to them. Without a daemon it is nil.
-func (b *Belt) warm(ctx context.Context, c *Catalog, servers []*config.Server) (there, judged map[string]bool, connect func(session.Key, *config.Server) (mcp.Transport, error)) {
+// warm returns which of the servers a daemon holds as they are configured, and the function
+// that makes transports to them. Without a daemon it is nil.
+func (b *Belt) warm(ctx context.Context, servers []*config.Server) (map[string]bool, func(session.Key, *config.Server) (mcp.Transport, error)) {
 	path, err := b.SocketPath(b.DaemonName())
 	if err != nil || b.NoDaemon || allAdHoc(servers) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return nil, nil, nil
+		return nil, nil
 	}
 	station, err := b.Station(b.DaemonName())
 	if err != nil {
-		return nil, nil, nil
+		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var held map[string]Held
 	if err := station.Ask(ctx, http.MethodGet, "servers", &held); err != nil {
-		return nil, nil, nil // such as one that was killed
+		return nil, nil // such as one that was killed
 	}
-	there, judged = map[string]bool{}, map[string]bool{}
+	there := map[string]bool{}
 	for _, s := range servers {
-		theirs, ours := held[s.Name], b.HeldOf(c, s)
-		judged[s.Name] = theirs == ours
-		theirs.Ledger = ours.Ledger
-		there[s.Name] = !IsAdHoc(s) && theirs == ours
+		there[s.Name] = !IsAdHoc(s) && held[s.Name] == HeldOf(s)
 	}
 	b.ends = append(b.ends, station.Close)
-	return there, judged, func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	return there, func(_ session.Key, e *config.Server) (mcp.Transport, error) {
 		if !there[e.Name] {
 			return nil, nil
 		}

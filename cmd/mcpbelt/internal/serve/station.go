@@ -177,7 +177,7 @@ func (s *station) entries(c *belt.Catalog, edit func(*config.Server)) *config.Co
 		}
 		entries.Servers = append(entries.Servers, &e)
 		if e.Enabled && e.Err == nil {
-			held[e.Name] = s.belt.HeldOf(c, entry)
+			held[e.Name] = belt.HeldOf(entry)
 		}
 	}
 	s.mu.Lock()
