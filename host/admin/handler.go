@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/internal/webguard"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -47,6 +48,11 @@ type Options struct {
 	Sessions *session.Manager
 	// Keys are the API keys that are listed, made and revoked. Default: none are.
 	Keys *access.Keys
+	// Replicas has the calls that wait on all replicas listed, approved and denied, see
+	// [replica.Member]. The replicas have the same servers; to approve a call of a server that is unknown here takes
+	// StdioWrite. The handler is served beside [replica.Member.Handler], not by it, which would pass on a request
+	// that names a call of another replica. Default: those of this process are.
+	Replicas *replica.Member
 	// Feed has what happened and happens. Default: it is not told.
 	Feed *Feed
 	// Config has the options with which the entries of servers are read that are tried out

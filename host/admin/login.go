@@ -32,6 +32,7 @@ type identity struct {
 	User       string `json:"user,omitempty"`
 	Credential string `json:"credential,omitempty"`
 	Roles      []Role `json:"roles"`
+	Replica    string `json:"replica,omitempty"` // that answers, if it shares calls with others
 }
 
 // A begunLogin says where the user goes on.
@@ -79,7 +80,7 @@ func missing(what string) *failure {
 }
 
 func (q *request) showMe() (any, error) {
-	return identity{q.caller.User, q.caller.Credential, q.roles}, nil
+	return identity{q.caller.User, q.caller.Credential, q.roles, q.opts.Replicas.ID()}, nil
 }
 
 func (q *request) listSessions() (any, error) {

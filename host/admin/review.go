@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -23,7 +26,7 @@ func reviewRoutes() []*route {
 		{method: "GET", path: "/api/v1/launches", role: View, summary: "List the servers that wait to be allowed; their exact commands take stdio:write", out: []launch{}, serve: (*request).listLaunches},
 		{method: "POST", path: "/api/v1/launches/{fingerprint}/allow", role: StdioWrite, summary: "Allow a launch as it was shown, and start its server", out: launch{}, serve: (*request).allowLaunch},
 		{method: "POST", path: "/api/v1/launches/{fingerprint}/deny", role: StdioWrite, summary: "Deny a launch as it was shown", out: launch{}, serve: (*request).denyLaunch},
-		{method: "GET", path: "/api/v1/calls", role: View, summary: "List the calls that wait for approval, with their exact arguments", out: []waitingCall{}, serve: (*request).listCalls},
+		{method: "GET", path: "/api/v1/calls", role: View, summary: "List the calls that wait for approval, on all replicas, with their exact arguments", out: []waitingCall{}, serve: (*request).listCalls},
 		{method: "POST", path: "/api/v1/calls/{id}/approve", role: Operate, summary: "Approve a call and make it; of a tool of a local server it takes stdio:write", in: approveInput{}, out: callResult{}, serve: (*request).approveCall},
 		{method: "POST", path: "/api/v1/calls/{id}/deny", role: Operate, summary: "Deny a call", in: denyInput{}, out: callResult{}, serve: (*request).denyCall},
 	}
@@ -49,6 +52,7 @@ type launch struct {
 // A waitingCall is one that waits for approval.
 type waitingCall struct {
 	ID           string          `json:"id"`
+	Replica      string          `json:"replica,omitempty"` // on which it waits
 	User         string          `json:"user,omitempty"`
 	Conversation string          `json:"conversation,omitempty"`
 	Server       string          `json:"server,omitempty"` // empty: a tool of the program
@@ -159,20 +163,35 @@ func (q *request) denyLaunch() (any, error) {
 }
 
 func showCall(r *registry.ApprovalRequest) waitingCall {
+	replica, _, named := strings.Cut(r.ID, "-")
+	if !named {
+		replica = ""
+	}
 	return waitingCall{
-		ID: r.ID, User: r.User, Conversation: r.Conversation, Server: r.Tool.Origin.Server, Tool: r.Tool.Name,
+		ID: r.ID, Replica: replica, User: r.User, Conversation: r.Conversation, Server: r.Tool.Origin.Server, Tool: r.Tool.Name,
 		Description: r.Tool.Description, Arguments: r.Args, Reason: r.Reason, Asked: r.Asked, Expires: r.Expires,
 	}
 }
 
-// listCalls returns the calls of all users: the caller answers for others.
-func (q *request) listCalls() (any, error) {
+// waitingCalls returns the calls of all users that wait, here or on any replica: the caller answers for others.
+func (q *request) waitingCalls() ([]waitingCall, error) {
+	var list []*registry.ApprovalRequest
+	if m := q.opts.Replicas; m != nil {
+		var err error
+		if list, err = m.Approvals(q.Context()); err != nil {
+			return nil, err
+		}
+	} else {
+		list = q.host.Registry().Approvals(q.Context())
+	}
 	shown := []waitingCall{}
-	for _, r := range q.host.Registry().Approvals(q.Context()) {
+	for _, r := range list {
 		shown = append(shown, showCall(r))
 	}
 	return shown, nil
 }
+
+func (q *request) listCalls() (any, error) { return q.waitingCalls() }
 
 func (q *request) approveCall() (any, error) {
 	var in approveInput
@@ -191,9 +210,19 @@ func (q *request) approveCall() (any, error) {
 	if err := q.mayStart(names...); err != nil {
 		return nil, err
 	}
+	approve := q.host.Registry().Approve
+	if m := q.opts.Replicas; m != nil {
+		isHere := call.Replica == m.ID() || slices.ContainsFunc(q.host.Servers(), func(s host.Status) bool { return s.Name == call.Server })
+		if !isHere { // it may be local where the call waits
+			if err := q.need(StdioWrite); err != nil {
+				return nil, err
+			}
+		}
+		approve = m.Approve
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.Context()), callTime)
 	defer cancel()
-	res, err := q.host.Registry().Approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
+	res, err := approve(ctx, id, &registry.ApproveOptions{ForSession: in.ForSession})
 	if err != nil {
 		if f := failureOf(err); f.status != http.StatusInternalServerError {
 			return nil, f
@@ -205,9 +234,13 @@ func (q *request) approveCall() (any, error) {
 
 // waitingCall returns a call that waits.
 func (q *request) waitingCall(id string) (waitingCall, error) {
-	for _, r := range q.host.Registry().Approvals(q.Context()) {
-		if r.ID == id {
-			return showCall(r), nil
+	list, err := q.waitingCalls()
+	if err != nil {
+		return waitingCall{}, err
+	}
+	for _, c := range list {
+		if c.ID == id {
+			return c, nil
 		}
 	}
 	return waitingCall{}, &approval.UnknownError{ID: id}
@@ -219,5 +252,8 @@ func (q *request) denyCall() (any, error) {
 		return nil, err
 	}
 	id := q.PathValue("id")
+	if m := q.opts.Replicas; m != nil {
+		return callResult{ID: id}, m.Deny(q.Context(), id, in.Reason)
+	}
 	return callResult{ID: id}, q.host.Registry().Deny(q.Context(), id, in.Reason)
 }

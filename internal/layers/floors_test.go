@@ -182,6 +182,7 @@ var sideways = map[[2]string]string{
 	{"registry/codemode", "registry/toolset"}:          "scripts find tools by it",
 	{"host/admin", "host/doctor"}:                      "it tries servers out and tells how they do",
 	{"host/admin", "host/manage"}:                      "it is the way to that from a browser",
+	{"host/admin", "host/replica"}:                     "it shows the calls that wait on all replicas",
 
 	{"registry/embed/static/compact", "registry/embed/static"}: "it writes what is read there",
 }

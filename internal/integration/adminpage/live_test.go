@@ -3,6 +3,8 @@
 package adminpage
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -15,8 +17,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // card is an expression that is true if the card of a server on the board has a text.
@@ -107,4 +113,52 @@ func (s *site) listenAgain(with *page.Page, meanwhile func()) {
 	s.web.Listener.Close()
 	s.web.Listener = at
 	s.web.Start()
+}
+
+// TestInboxOfReplicas has a call wait on another replica while the inbox is open, and approves it there.
+func TestInboxOfReplicas(t *testing.T) {
+	store := storage.NewMemory()
+	join := func() *replica.Member {
+		m, err := replica.Join(t.Context(), store, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
+				t.Errorf("Close: got %v, want no error", err)
+			}
+		})
+		return m
+	}
+	here, there := join(), join()
+	s := openReplica(t, here)
+	if err := here.Attach(s.host.Registry()); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := registry.New(&registry.Options{Approver: registry.ApproverFunc(askForMail), Approvals: approval.Options{Replica: there.ID()}})
+	sent := 0
+	err := elsewhere.Add(registry.MustFunc("send", "Sends a letter.", func(context.Context, struct{}) (string, error) {
+		sent++
+		return "sent", nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := there.Attach(elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	p := s.tab(chromium.Start(t))
+	p.signIn(s.owner)
+	p.open("/inbox")
+	p.awaitText("No call waits for approval.")
+	if _, err := elsewhere.Call(t.Context(), "send", nil); !errors.As(err, new(*registry.ApprovalRequiredError)) {
+		t.Fatalf("call: got %v, want that it waits", err)
+	}
+	p.awaitText("on the replica " + there.ID())
+	p.button(".card", "send", "Approve")
+	p.awaitText("send: made.")
+	p.awaitText("No call waits for approval.")
+	if sent != 1 {
+		t.Errorf("calls: got %d, want 1", sent)
+	}
 }

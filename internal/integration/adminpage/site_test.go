@@ -25,6 +25,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -68,6 +69,12 @@ func remote(name, url string) *record.Record {
 // open opens a site whose host has the records.
 func open(t *testing.T, records ...*record.Record) *site {
 	t.Helper()
+	return openReplica(t, nil, records...)
+}
+
+// openReplica opens a site that shows the calls of all replicas of a member.
+func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *site {
+	t.Helper()
 	ctx := t.Context()
 	file, err := activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl"), nil)
 	if err != nil {
@@ -94,7 +101,7 @@ func open(t *testing.T, records ...*record.Record) *site {
 	s.owner = s.makeKey("root")
 	s.viewer = s.makeKey("reader")
 	s.api, err = admin.Handler(s.manager, &admin.Options{
-		Authenticate: s.keys.Authenticate, Roles: s.roles, Keys: s.keys, Feed: feed, Sessions: logins.Sessions(),
+		Authenticate: s.keys.Authenticate, Roles: s.roles, Keys: s.keys, Feed: feed, Sessions: logins.Sessions(), Replicas: m,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -180,7 +180,7 @@ function frame() {
     state.textContent = texts[event.state] ?? '';
     state.dataset.state = event.state;
   }, session.signal);
-  events.follow(showWaiting, session.signal, (event) => ['approval', 'quarantined', 'consent', 'config', 'state'].includes(event.kind));
+  events.follow(showWaiting, session.signal, (event) => ['approval', 'quarantined', 'consent', 'config', 'state'].includes(event.kind), Boolean(me.replica));
   showUndo();
   show();
 }

@@ -5,7 +5,7 @@ import {send, isMissing} from './api.js';
 const firstWait = 500; // milliseconds until the stream is opened again
 const longestWait = 15000;
 const silence = 45000; // is how long a stream may be silent: it has a sign of life each 15 seconds
-const polling = 5000; // between looks at a program that tells no events
+const polling = 5000; // between looks at what no event tells of
 
 const listeners = new Set();
 let running = null; // the AbortController of the stream
@@ -139,8 +139,9 @@ function pause(ms, signal) {
 }
 
 // follow calls load at once, and again when what matters has happened, but not more often than once in
-// a second: for views that show what there is now. matters may be absent: all events matter.
-export function follow(load, signal, matters = () => true) {
+// a second: for views that show what there is now. matters may be absent: all events matter. If elsewhere is true, load is
+// called every five seconds besides: no event tells what happens at other replicas.
+export function follow(load, signal, matters = () => true, elsewhere = false) {
   let timer = null;
   let last = 0;
   let busy = false;
@@ -168,6 +169,10 @@ export function follow(load, signal, matters = () => true) {
   listen((event) => {
     if (event.type === 'reset' || (event.type === 'event' && matters(event.data))) soon();
   }, signal);
+  if (elsewhere) {
+    const ticker = setInterval(() => document.hidden || soon(), polling);
+    signal.addEventListener('abort', () => clearInterval(ticker));
+  }
   run();
   return soon;
 }

@@ -43,7 +43,7 @@ export function mount(root, ctx) {
     }
     await load();
   }
-  follow(load, ctx.signal);
+  follow(load, ctx.signal, undefined, Boolean(ctx.me.replica));
 }
 
 function card(c, ctx, decide) {
@@ -54,7 +54,8 @@ function card(c, ctx, decide) {
   return [
     h('h2', {tabindex: '-1'}, said(c.tool)),
     h('p', {class: 'weak'}, c.server ? ['at ', said(c.server)] : 'of the program', c.user && [', for ', said(c.user)],
-      c.conversation && [', in the conversation ', said(c.conversation)], ', asked ', time(c.asked), ', expires ', time(c.expires)),
+      c.conversation && [', in the conversation ', said(c.conversation)],
+      c.replica && c.replica !== ctx.me.replica && [', on the replica ', said(c.replica)], ', asked ', time(c.asked), ', expires ', time(c.expires)),
     c.reason && h('p', {}, said(c.reason)),
     c.description && h('p', {class: 'weak'}, said(c.description, {clamp: 300})),
     h('h3', {}, 'Arguments'),

@@ -1,0 +1,223 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// join adds a member to those that share a store.
+func join(t *testing.T, store storage.Store) *replica.Member {
+	t.Helper()
+	m, err := replica.Join(t.Context(), store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("Close of the member: got %v, want no error", err)
+		}
+	})
+	return m
+}
+
+// openReplica opens a site that shares its calls with others.
+func openReplica(t *testing.T, store storage.Store, records ...*record.Record) (*site, *replica.Member) {
+	t.Helper()
+	m := join(t, store)
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: approval.Options{Replica: m.ID()}})
+	s := open(t, &host.Options{Registry: r}, &admin.Options{Replicas: m}, records...)
+	if err := m.Attach(r); err != nil {
+		t.Fatal(err)
+	}
+	return s, m
+}
+
+// wait has a call of a tool wait, and returns the path of it once another site shows it.
+func (s *site) wait(tool, text string, other *site) (path string) {
+	s.t.Helper()
+	hosttest.Eventually(s.t, tool+" is offered", func() bool {
+		_, ok := s.manager.Host().Registry().Resolve(tool)
+		return ok
+	})
+	args, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_, err = s.manager.Host().Registry().Call(s.t.Context(), tool, args)
+	var waits *registry.ApprovalRequiredError
+	if !errors.As(err, &waits) {
+		s.t.Fatalf("call: got %v, want that it waits", err)
+	}
+	hosttest.Eventually(s.t, "the call is shown", func() bool {
+		for _, c := range other.get("viewer", "/api/v1/calls") {
+			if c["id"] == waits.Request.ID {
+				return true
+			}
+		}
+		return false
+	})
+	return "/api/v1/calls/" + waits.Request.ID
+}
+
+// A call that waits on one replica is shown, approved and denied by the handler of another, and is made once.
+func TestCallsOfReplicas(t *testing.T) {
+	store := storage.NewMemory()
+	remote := &record.Record{Name: "remote", URL: "https://a.example/mcp"}
+	a, m := openReplica(t, store, remote)
+	b, _ := openReplica(t, store, remote)
+	approved, denied := a.wait("remote__echo", "one", b), a.wait("remote__echo", "two", b)
+	for _, s := range []*site{a, b} {
+		calls := s.get("viewer", "/api/v1/calls")
+		if len(calls) != 2 {
+			t.Fatalf("calls: got %v, want 2", calls)
+		}
+		for _, c := range calls {
+			if c["replica"] != m.ID() {
+				t.Errorf("replica: got %v, want %s", c["replica"], m.ID())
+			}
+		}
+	}
+	if got := a.object("viewer", "GET", "/api/v1/me", ""); got["replica"] != m.ID() {
+		t.Errorf("me: got the replica %v, want %s", got["replica"], m.ID())
+	}
+	if got := b.do("viewer", "POST", approved+"/approve", `{}`, nil); got.status != http.StatusForbidden {
+		t.Errorf("approve as viewer: got %d %s, want 403", got.status, got.body)
+	}
+	if got := b.do("operator", "POST", approved+"/approve", `{}`, nil); got.status != http.StatusOK || !strings.Contains(got.body, `"made":true`) {
+		t.Errorf("approve: got %d %s, want that it was made", got.status, got.body)
+	}
+	if got := b.do("operator", "POST", denied+"/deny", `{"reason":"no"}`, nil); got.status != http.StatusOK {
+		t.Errorf("deny: got %d %s, want 200", got.status, got.body)
+	}
+	for _, s := range []*site{a, b} {
+		for _, path := range []string{approved + "/approve", denied + "/approve", denied + "/deny"} {
+			if got := s.do("operator", "POST", path, `{}`, nil); got.status != http.StatusNotFound {
+				t.Errorf("%s again: got %d %s, want 404", path, got.status, got.body)
+			}
+		}
+		if calls := s.get("viewer", "/api/v1/calls"); len(calls) != 0 {
+			t.Errorf("calls: got %v, want none", calls)
+		}
+	}
+	d := readDocument(t, b)
+	if _, err := d.schema("components", "schemas", "WaitingCall", "properties", "replica"); err != nil {
+		t.Errorf("the document: got %v, want the field replica", err)
+	}
+}
+
+// To approve a call of a server that is unknown here takes the right to start a process: it may be local elsewhere.
+func TestCallOfUnknownServer(t *testing.T) {
+	store := storage.NewMemory()
+	a, _ := openReplica(t, store, &record.Record{Name: "runs", Command: "x"})
+	b, _ := openReplica(t, store)
+	path := a.wait("runs__echo", "one", b)
+	if got := b.do("operator", "POST", path+"/approve", `{}`, nil); got.status != http.StatusForbidden {
+		t.Errorf("approve as operator: got %d %s, want 403", got.status, got.body)
+	}
+	if got := b.do("owner", "POST", path+"/approve", `{}`, nil); got.status != http.StatusOK {
+		t.Errorf("approve as owner: got %d %s, want 200", got.status, got.body)
+	}
+}
+
+// A mortalStore is that of a replica that dies: it fails from then on.
+type mortalStore struct {
+	storage.Store
+	dead atomic.Bool
+}
+
+func (m *mortalStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	if m.dead.Load() {
+		return "", storage.ErrClosed
+	}
+	return m.Store.Save(ctx, name, data, old)
+}
+
+// A replica that dies between the list and the decision leaves a call that is not there any more.
+func TestCallOfDeadReplica(t *testing.T) {
+	for _, c := range []struct {
+		verb, want string
+		begun      bool // the replica dies while it makes the call
+	}{
+		{"approve", "the program on which it waited has ended", false},
+		{"deny", "the program on which it waited has ended", false},
+		{"approve", "it is not known whether the call was made", true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &mortalStore{Store: storage.NewMemory()}
+			there, err := replica.Join(t.Context(), store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: approval.Options{Replica: there.ID()}})
+			err = r.Add(registry.MustFunc("send", "Sends a letter.", func(ctx context.Context, _ struct{}) (string, error) {
+				store.dead.Store(true)
+				<-ctx.Done()
+				return "", ctx.Err()
+			}))
+			if err == nil {
+				err = there.Attach(r)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := manage.New(host.New(&host.Options{StateDir: host.NoState}), record.NewMemoryStore(), nil)
+			h, err := admin.Handler(m, &admin.Options{
+				Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{Credential: "owner"}, nil },
+				Roles:        func(*access.Caller) []admin.Role { return keys["owner"] },
+				Replicas:     join(t, store.Store),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			do := func(method, path, body string) (int, string) {
+				r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				return w.Code, w.Body.String()
+			}
+			_, err = r.Call(t.Context(), "send", nil)
+			var waits *registry.ApprovalRequiredError
+			if !errors.As(err, &waits) {
+				t.Fatalf("call: got %v, want that it waits", err)
+			}
+			<-time.After(6 * time.Second) // so that the members have seen each other
+			if _, list := do("GET", "/api/v1/calls", ""); !strings.Contains(list, waits.Request.ID) {
+				t.Fatalf("calls: got %s, want the one that waits", list)
+			}
+			store.dead.Store(!c.begun)
+			status, body := do("POST", "/api/v1/calls/"+waits.Request.ID+"/"+c.verb, "{}")
+			if status != http.StatusNotFound || !strings.Contains(body, c.want) {
+				t.Errorf("%s: got %d %s, want 404 and that %s", c.verb, status, body, c.want)
+			}
+			if status, list := do("GET", "/api/v1/calls", ""); status != http.StatusOK || list != "[]\n" {
+				t.Errorf("calls: got %d %s, want none", status, list)
+			}
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = there.Close(ended) // it breaks off what it makes
+			if err := m.Close(); err != nil {
+				t.Errorf("Close of the manager: got %v, want no error", err)
+			}
+		})
+	}
+}
