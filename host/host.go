@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ type Host struct {
 	opts          Options
 	state         string // folder for what is kept between runs; empty: nothing is
 	registry      *registry.Registry
-	catalogs      *catalog.Folder
+	catalogs      catalog.Cache
 	pool          *pool
 	ctx           context.Context // ends with Close, and cuts off what is under way
 	cancel        context.CancelFunc
@@ -81,15 +82,9 @@ func New(opts *Options) *Host {
 		h.opts = *opts
 	}
 	o := &h.opts
-	if o.ToolGrace == 0 {
-		o.ToolGrace = defaultToolGrace
-	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = defaultIdleTimeout
-	}
-	if o.OpenWait == 0 {
-		o.OpenWait = defaultOpenWait
-	}
+	o.ToolGrace = cmp.Or(o.ToolGrace, defaultToolGrace)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
+	o.OpenWait = cmp.Or(o.OpenWait, defaultOpenWait)
 	switch {
 	case o.MaxUserClients == 0:
 		o.MaxUserClients = DefaultMaxUserClients
@@ -101,7 +96,7 @@ func New(opts *Options) *Host {
 		h.registry = registry.New(nil)
 	}
 	h.state = statedir.Folder(o.StateDir)
-	h.catalogs = catalog.Open(h.state)
+	h.catalogs = catalog.Open(h.state, o.Catalogs)
 	h.pool = newPool(h, o.MaxUserClients)
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.intake, h.refuse = context.WithCancel(context.Background())
@@ -248,6 +243,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	}
 	wg.Wait()
 	h.ending.Wait()
+	h.catalogs.Close()
 	h.cancel()
 	h.detach()
 	h.untrace()

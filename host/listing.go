@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,10 +151,7 @@ func UnreadableTools(e *config.Server, problems []mcp.ListProblem) []registry.Re
 		if errors.As(p.Err, &invalid) {
 			field, why = "/"+invalid.Path, invalid.Err
 		}
-		name := p.Name
-		if name == "" {
-			name = p.Path
-		}
+		name := cmp.Or(p.Name, p.Path)
 		rejected = append(rejected, registry.Rejection{Name: name, Err: &gate.Error{Server: e.Name, Tool: name, Findings: []gate.Finding{{
 			Token:    token,
 			Severity: gate.Block,

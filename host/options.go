@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 const (
@@ -108,6 +109,11 @@ type Options struct {
 	// $XDG_STATE_HOME or the system's own, such as ~/.local/state/mcpbelt; it is made
 	// when there is something to keep. [NoState]: nothing is written there.
 	StateDir string
+	// Catalogs has the catalogues of servers in the place of files in StateDir, for programs that share them or have
+	// no lasting folder: a record for each entry, whose name begins with "catalog-". One that cannot be read within
+	// 2 seconds is not known, and the host does not wait for writes, but 2 seconds when it is closed. Those who can
+	// write the store can change which tools are listed; the ledger decides what may be called. Default: files.
+	Catalogs storage.Store
 	// Consents says which servers of files that others may have written may be started.
 	// Default: a file in StateDir.
 	Consents *consent.Book
@@ -126,9 +132,7 @@ type Options struct {
 func (h *Host) caught(name string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%s panics: %v", name, v)
-		if logger := h.opts.Client.Logger; logger != nil {
-			logger.Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
-		}
+		h.logger().Error("host: a function of the program panics", "function", name, "panic", v, "stack", string(debug.Stack()))
 	}
 }
 

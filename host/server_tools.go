@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -49,7 +50,7 @@ func (st *serverTools) open(public bool) {
 // ledger has heard of them, and reports whether these are all.
 func (st *serverTools) restore() bool {
 	s := st.server
-	kept, ok := s.host.catalogs.Load(s.entry)
+	kept, ok := s.host.catalogs.Load(s.host.intake, s.entry)
 	if !ok {
 		return false
 	}
@@ -73,7 +74,7 @@ func (st *serverTools) restore() bool {
 // CachedTools returns the tools, a server's words, that the server of an entry listed when a host with this [Options].StateDir
 // ran it last, and whether that is known. Nothing is started, and no ledger asked. It is safe for concurrent use.
 func CachedTools(stateDir string, e *config.Server) ([]*mcp.Tool, bool) {
-	return catalog.Open(statedir.Folder(stateDir)).Load(e)
+	return catalog.Open(statedir.Folder(stateDir), nil).Load(context.Background(), e)
 }
 
 // inherit takes over what the predecessor is known to offer, if the server has a
@@ -323,7 +324,7 @@ func (st *serverTools) save() {
 		st.dirty = false
 	}
 	st.mu.Unlock()
-	if write && st.server.host.state != "" {
+	if write {
 		tools := make([]*mcp.Tool, len(list))
 		for i, o := range list {
 			tools[i] = o.tool

@@ -154,7 +154,7 @@ var sideways = map[[2]string]string{
 	{"host/docker", "host/config"}:                     "it reads what the entry wants",
 	{"host/internal/events", "host/activity"}:          "it makes the events of that log",
 	{"host/internal/events", "host/config"}:            "events are about entries",
-	{"host/internal/catalog", "host/config"}:           "a file is named by the entry",
+	{"host/internal/catalog", "host/config"}:           "a catalogue is named by the entry",
 	{"host/internal/launch", "host/config"}:            "it makes what the entry says",
 	{"host/internal/launch", "host/consent"}:           "a launch is what has to be allowed",
 	{"host/landlock", "host"}:                          "it is an isolator of a host",
