@@ -19,7 +19,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers binaries conformance integration \
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers binaries conformance integration integration-core \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench growth gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -38,7 +38,7 @@ help:
 	@echo '  systems         the types and the exported API of all packages on linux, windows and darwin'
 	@echo '  norace          what is slow with the race detector: allocations, bombs'
 	@echo '  conformance     the official conformance suite'
-	@echo '  integration     real servers and clients, a browser'
+	@echo '  integration     real servers and clients, a browser, PostgreSQL'
 	@echo '  strangers       programs that get the modules from a proxy, as users do'
 	@echo '  faults-once     every fault with one seed'
 	@echo '--'
@@ -128,7 +128,12 @@ conformance:
 	@echo '== conformance'
 	@$(RACE) $(GO) test -tags conformance -vet=all -v -count=1 -parallel 4 -timeout 15m ./internal/conformance/...
 
-integration:
+# make check runs the tests of sqlstore by .ci/module.
+integration: integration-core
+	@echo '== integration: PostgreSQL'
+	@cd sqlstore && GOFLAGS="$${GOFLAGS:-} $$(../.ci/goflags sqlstore)" $(GO) test -tags integration -vet=all -count=1 -timeout 10m ./...
+
+integration-core:
 	@echo '== integration'
 	@$(RACE) $(GO) test -tags integration -vet=all -count=1 -parallel 8 -timeout 15m ./internal/integration/...
 
