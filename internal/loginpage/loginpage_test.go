@@ -45,3 +45,11 @@ func TestWrite(t *testing.T) {
 		t.Errorf("status %d", w.Code)
 	}
 }
+
+// A value is not looked at again: what stands in one is no name.
+func TestFill(t *testing.T) {
+	got := loginpage.Fill(`<a href="{url}">{host}</a>{other}`, "url", `https://as.example/?a=1&b="{host}"`, "host", "<as>")
+	if want := `<a href="https://as.example/?a=1&amp;b=&#34;{host}&#34;">&lt;as&gt;</a>{other}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

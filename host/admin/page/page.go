@@ -6,7 +6,6 @@ import (
 	"embed"
 	"encoding/base64"
 	"errors"
-	"html/template"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 	"github.com/mcpbelt/mcpbelt/internal/nils"
 )
 
@@ -72,15 +72,8 @@ func New(api http.Handler) (*Page, error) {
 	// The path of the assets has a hash of all of them, so that a browser may keep them forever, and
 	// never mixes those of two versions.
 	base := root + "assets/" + base64.RawURLEncoding.EncodeToString(all.Sum(nil)[:12]) + "/"
-	t, err := template.New("document").Parse(string(found["index.html"].data))
-	if err != nil {
-		return nil, err
-	}
-	var document bytes.Buffer
-	if err := t.Execute(&document, struct{ Assets string }{base}); err != nil {
-		return nil, err
-	}
-	p.document = newAsset(document.Bytes(), "text/html; charset=utf-8")
+	document := loginpage.Fill(string(found["index.html"].data), "assets", base)
+	p.document = newAsset([]byte(document), "text/html; charset=utf-8")
 	delete(found, "index.html")
 	for name, a := range found {
 		p.assets[base+name] = a

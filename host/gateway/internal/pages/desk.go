@@ -5,7 +5,6 @@ package pages
 import (
 	"context"
 	"crypto/rand"
-	"html/template"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -108,7 +107,6 @@ type Options struct {
 // A Desk keeps errands and serves their pages. Its methods are safe for concurrent use.
 type Desk struct {
 	opts Options
-	html *template.Template
 
 	mu      sync.Mutex // guards the following
 	errands map[string]*Errand
@@ -123,7 +121,7 @@ func callerOf(c *access.Caller) caller { return caller{c.User, c.Credential} }
 
 // New returns a desk.
 func New(o Options) *Desk {
-	return &Desk{opts: o, html: template.Must(template.New("").Parse(html)), errands: map[string]*Errand{}, visits: map[string]*Errand{}, callers: map[caller][]*Errand{}}
+	return &Desk{opts: o, errands: map[string]*Errand{}, visits: map[string]*Errand{}, callers: map[caller][]*Errand{}}
 }
 
 // Add keeps an errand, and returns it, or the one of the same caller and subject that is open already.

@@ -77,7 +77,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch by := d.opener(r, e, t); by {
 	case unknown:
-		d.form(w, r, e, keyPage)
+		d.form(w, r, e, false)
 	case other:
 		d.opts.Logger.Warn("gateway: refused to open a page for one who did not cause it", "login", login, "user", e.Caller.User, "remote", r.RemoteAddr)
 		d.say(w, http.StatusForbidden, "Not yours", "This page is for the user whose program made the call. If that is you, log in to this site as that user, or give the key of that program.")
@@ -88,7 +88,7 @@ func (d *Desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case r.Method == http.MethodPost && r.PostForm.Has("decision"):
 			d.answer(w, r, e)
 		default:
-			d.form(w, r, e, callPage)
+			d.form(w, r, e, true)
 		}
 	}
 }
@@ -187,11 +187,7 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request, e *Errand) {
 		return
 	}
 	// Browsers do not let a form be sent on to another site.
-	to, err := url.Parse(l.URL)
-	if err != nil {
-		to = &url.URL{}
-	}
-	d.write(w, http.StatusOK, goPage, map[string]any{"URL": l.URL, "Host": to.Host, "Code": plain.Line(l.UserCode), "Server": plain.Line(e.Login.Server)})
+	d.write(w, goPage(e, l))
 }
 
 // answer takes the decision about a call.
@@ -271,9 +267,9 @@ func (d *Desk) callback(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// form answers with a page that has a form: callPage is for the person whose call it is.
-func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, name string) {
-	proven := name == callPage
+// form answers with a page that has a form: the one that decides, if it is proven that the person may, or else
+// the one by which they prove it.
+func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, proven bool) {
 	cookie := ""
 	if c, err := r.Cookie(formCookie); err == nil {
 		cookie = c.Value
@@ -282,14 +278,9 @@ func (d *Desk) form(w http.ResponseWriter, r *http.Request, e *Errand, name stri
 		cookie = newCookie()
 	}
 	http.SetCookie(w, &http.Cookie{Name: formCookie, Value: cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil || d.opts.Secure})
-	data := map[string]any{"Token": d.give(e, ticket{cookie, proven}), "Login": e.Call == nil, "Expires": e.Expires.UTC().Format("15:04:05 MST")}
-	if e.Call != nil {
-		data["Tool"], data["Server"], data["Reason"] = plain.Line(e.Call.Tool.Name), plain.Line(e.Call.Tool.Origin.Server), plain.Line(e.Call.Reason)
-		if proven {
-			data["Args"], data["Session"] = shown(e.Call.Args), e.Session
-		}
-	} else {
-		data["Server"] = plain.Line(e.Login.Server)
+	page, token := keyPage, d.give(e, ticket{cookie, proven})
+	if proven {
+		page = callPage
 	}
-	d.write(w, http.StatusOK, name, data)
+	d.write(w, page(e, token))
 }
