@@ -89,16 +89,13 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 	req := requestOf(ctx, e, args)
 	var since uint64
 	req.Approved, since = a.granted(key, subject)
-	d, err := a.approver.Approve(ctx, req)
+	d, err := a.consult(ctx, req)
 	if err != nil {
-		return &approval.PolicyError{Tool: e.def.Name, Err: err}
+		return err
 	}
 	switch d.Verdict {
-	case approval.Allow:
-		return nil
 	case approval.AllowForSession:
 		a.grant(key, subject, since)
-		return nil
 	case approval.Ask:
 		if still, _ := a.granted(key, subject); still {
 			return nil
@@ -111,7 +108,21 @@ func (a *approvals) decide(ctx context.Context, e *entry, args json.RawMessage) 
 		}
 		return a.hold(ctx, e, args, d.Reason)
 	}
-	return &approval.DeniedError{Tool: e.def.Name, Reason: d.Reason}
+	return nil
+}
+
+// consult asks the approver. The error is a [*approval.DeniedError] or a [*approval.PolicyError].
+func (a *approvals) consult(ctx context.Context, req *ApprovalRequest) (approval.Decision, error) {
+	name := req.Tool.Name
+	d, err := a.approver.Approve(ctx, req)
+	if err != nil {
+		return d, &approval.PolicyError{Tool: name, Err: err}
+	}
+	switch d.Verdict {
+	case approval.Ask, approval.Allow, approval.AllowForSession:
+		return d, nil
+	}
+	return d, &approval.DeniedError{Tool: name, Reason: d.Reason}
 }
 
 // requestOf returns what an approver gets to see of a call. The arguments are
@@ -124,6 +135,7 @@ func requestOf(ctx context.Context, e *entry, args json.RawMessage) *ApprovalReq
 		Tool:         e.def,
 		Hints:        e.hints,
 		Trusted:      e.trusted(),
+		Subject:      subjectOf(e),
 		Args:         bytes.Clone(args),
 	}
 }

@@ -18,7 +18,7 @@ func BenchmarkDecide(b *testing.B) {
 				return approval.Decision{Verdict: v}, nil
 			}), approval.Options{})
 			ctx := WithConversation(b.Context(), "c")
-			e := &entry{def: &Definition{Name: "tool"}}
+			e := placed(entry{def: &Definition{Name: "tool"}})
 			for n := range a.opts.MaxGrants {
 				a.grant(grantKey{"other", strconv.Itoa(n), "tool"}, subjectOf(e), 0)
 			}

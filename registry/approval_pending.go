@@ -77,7 +77,6 @@ type pending struct {
 	// The following need the lock of the approvals, except that the outcome may be
 	// read once ended is closed.
 	phase   phase
-	subject subject       // what needs approval; the goroutine that claimed the call may read it
 	dropped bool          // the conversation ended while it was running
 	at      *list.Element // in waiting or ended; nil if it is in neither
 	memory  int           // what is accounted for: the call or, in ended, its outcome
@@ -118,7 +117,6 @@ func (p *pending) owner() share.Owner {
 func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, reason string) error {
 	req := requestOf(ctx, e, args)
 	key := callKeyOf(req)
-	subject := subjectOf(e)
 
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,7 +124,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	a.expire(now)
 	watched := a.watchers[""] > 0 || a.watchers[req.User] > 0
 	if p := a.byCall[key]; p != nil {
-		if p.subject.same(subject) || p.phase == runs {
+		if p.req.Subject == req.Subject || p.phase == runs {
 			return &ApprovalRequiredError{p.req.copy(), watched}
 		}
 		a.end(p, stale, newOutcome(nil, &approval.StaleError{Tool: p.req.Tool.Name}))
@@ -138,7 +136,7 @@ func (a *approvals) hold(ctx context.Context, e *entry, args json.RawMessage, re
 	req.Asked = now
 	req.Expires = now.Add(a.opts.TTL)
 	p := &pending{
-		req: *req, key: key, subject: subject, server: e.def.Origin.Server,
+		req: *req, key: key, server: e.def.Origin.Server,
 		parent: onbehalf.CallOf(ctx).Parent, whole: result.IsWhole(ctx), ended: make(chan struct{}),
 	}
 	p.memory = callOverhead + p.texts() + len(args) + len(reason) + e.def.memory()
@@ -284,7 +282,7 @@ func (a *approvals) end(p *pending, how phase, o outcome) {
 	delete(a.byCall, p.key)
 	a.held.Remove(share.Owner{User: p.key.user}, p.memory)
 	// It is over; the outcome is all that is wanted.
-	p.req.Args, p.req.Tool, p.req.Reason, p.subject = nil, nil, "", subject{}
+	p.req.Args, p.req.Tool, p.req.Reason = nil, nil, ""
 	p.phase, p.outcome = how, o
 	p.kept = time.Now().Add(a.opts.TTL)
 	p.memory = callOverhead + p.texts() + o.memory

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -107,26 +108,60 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 // An approval is for one surface and one server, also where the definitions are
 // the same.
 func TestSubject(t *testing.T) {
-	e := entry{def: &Definition{Name: "tool"}, surface: &ledger.Surface{Hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
-	was := subjectOf(&e)
+	yes := true
+	def := &Definition{
+		Name: "tool", Alias: "a", Title: "t", Description: "d", InputSchema: []byte("{}"), OutputSchema: []byte("{}"),
+		RawAnnotations: []byte("{}"), Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes}, Origin: Origin{"s", "x"},
+	}
+	e := entry{def: def, surface: &ledger.Surface{Hash: "sha256:1"}, server: &Server{Fingerprint: "1"}}
+	was := subjectOf(placed(e))
+	with := func(edit func(*Definition)) func(*entry) {
+		return func(e *entry) {
+			e.def = e.def.clone()
+			edit(e.def)
+		}
+	}
 	for name, edit := range map[string]func(*entry){
 		"fingerprint": func(e *entry) { e.server = &Server{Fingerprint: "2"} },
 		"surface":     func(e *entry) { e.surface = &ledger.Surface{Hash: "sha256:2"} },
 		"native":      func(e *entry) { e.surface, e.server = nil, nil },
-		"definition":  func(e *entry) { e.def = &Definition{Name: "tool", ReturnDirect: true} },
+		"trust":       func(e *entry) { e.server = &Server{Fingerprint: "1", Trusted: true} },
+		"name":        with(func(d *Definition) { d.Name = "tools" }),
+		"alias":       with(func(d *Definition) { d.Alias = "" }),
+		"title":       with(func(d *Definition) { d.Title = "" }),
+		"description": with(func(d *Definition) { d.Description = "" }),
+		"border":      with(func(d *Definition) { d.Title, d.Description = "", "td" }),
+		"input":       with(func(d *Definition) { d.InputSchema = []byte("{ }") }),
+		"output":      with(func(d *Definition) { d.OutputSchema = nil }),
+		"raw hints":   with(func(d *Definition) { d.RawAnnotations = nil }),
+		"hint":        with(func(d *Definition) { *d.Annotations.DestructiveHint = false }),
+		"no hints":    with(func(d *Definition) { d.Annotations = nil }),
+		"result":      with(func(d *Definition) { d.ReturnDirect = true }),
+		"origin":      with(func(d *Definition) { d.Origin = Origin{"", "sx"} }),
 	} {
 		now := e
 		edit(&now)
-		if subjectOf(&now).same(was) {
+		if subjectOf(placed(now)) == was {
 			t.Errorf("another %s is the same", name)
 		}
 	}
 	again := e
 	again.def, again.tool = e.def.clone(), nil
-	if !subjectOf(&again).same(was) {
-		t.Error("a copy is another tool")
+	if got := subjectOf(placed(again)); got != was {
+		t.Errorf("got the subject %s of a copy, want %s", got, was)
 	}
 }
+
+// The subject is the same in other programs, also of later releases.
+func TestSubjectStays(t *testing.T) {
+	got := subjectOf(placed(entry{def: &Definition{Name: "tool", InputSchema: []byte("{}")}}))
+	if want := "f4a49642d1974301e79d6dd0176bce16643bcd171e4d4100b464477ac6b6bf38"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// placed returns an entry as the catalogue has it.
+func placed(e entry) *entry { return (&offer{entry: e}).place(nil) }
 
 // Calls that wait are bounded by their size as well as by their number.
 func TestApprovalArgumentsAreBounded(t *testing.T) {

@@ -90,7 +90,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 		}
 	}()
 
-	e, verdict, err := r.confirm(ctx, p)
+	e, verdict, err := r.confirm(ctx, p, o)
 	if err != nil {
 		back, how = !settles(err), stale
 		return nil, err
@@ -99,7 +99,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 		return nil, mcp.WithOutcome(fmt.Errorf("tool %s: %w", plain.Quote(e.def.Name), err), mcp.NotSent)
 	}
 	if o.ForSession || verdict == approval.AllowForSession {
-		a.grant(grantOf(ctx, e), p.subject, since)
+		a.grant(grantOf(ctx, e), p.req.Subject, since)
 	}
 	back = false
 	err = fmt.Errorf("tool %s: the call was broken off by a panic", plain.Quote(e.def.Name)) // unless there is no panic
@@ -111,7 +111,7 @@ func (r *Registry) resume(ctx context.Context, id string, o ApproveOptions, seen
 
 // confirm returns the tool of a call that was approved, if it may still be called,
 // and what the approver says of it now.
-func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, approval.Verdict, error) {
+func (r *Registry) confirm(ctx context.Context, p *pending, o ApproveOptions) (*entry, approval.Verdict, error) {
 	name := p.req.Tool.Name
 	e, err := r.find(ctx, name)
 	switch {
@@ -119,24 +119,17 @@ func (r *Registry) confirm(ctx context.Context, p *pending) (*entry, approval.Ve
 		return nil, approval.Deny, err
 	case e.def.Name != name: // the nearest to it, which is not what was asked about
 		return nil, approval.Deny, &UnknownToolError{Name: name, Suggestions: []string{e.def.Name}}
-	case !subjectOf(e).same(p.subject):
+	case subjectOf(e) != p.req.Subject:
 		return nil, approval.Deny, &approval.StaleError{Tool: name}
 	}
 	if err := e.busy(ctx, p.req.Args); err != nil {
 		return nil, approval.Deny, err
 	}
 	req := requestOf(ctx, e, p.req.Args)
-	req.Approved = true
+	req.Approved, req.ForSession = true, o.ForSession
 	req.ID, req.Reason, req.Asked, req.Expires = p.req.ID, p.req.Reason, p.req.Asked, p.req.Expires
-	d, err := r.approvals.approver.Approve(ctx, req)
-	if err != nil {
-		return nil, approval.Deny, &approval.PolicyError{Tool: name, Err: err}
-	}
-	switch d.Verdict {
-	case approval.Ask, approval.Allow, approval.AllowForSession:
-		return e, d.Verdict, nil
-	}
-	return nil, approval.Deny, &approval.DeniedError{Tool: name, Reason: d.Reason}
+	d, err := r.approvals.consult(ctx, req)
+	return e, d.Verdict, err
 }
 
 // settles reports whether approving the same call again would not help: who

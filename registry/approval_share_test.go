@@ -79,7 +79,7 @@ func TestHeldCallsCountTheirDefinitions(t *testing.T) {
 	r, _ := asking(t, approval.Options{}, "answer")
 	var err error
 	for n := range 8 {
-		e := &entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", 9<<20+n)}}
+		e := placed(entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", 9<<20+n)}})
 		err = r.approvals.hold(t.Context(), e, json.RawMessage(fmt.Sprint(n)), "")
 	}
 	if !errors.As(err, new(*approval.DeniedError)) {
@@ -116,7 +116,7 @@ func TestOutcomesAreShared(t *testing.T) {
 			a := newApprovals(ApproverFunc(nil), approval.Options{MaxPending: 20})
 			over := func(ctx context.Context, server string, n int, answer string) string {
 				t.Helper()
-				e := &entry{def: &Definition{Name: server + "__tool", Origin: Origin{server, "tool"}}}
+				e := placed(entry{def: &Definition{Name: server + "__tool", Origin: Origin{server, "tool"}}})
 				err := a.hold(ctx, e, json.RawMessage(fmt.Sprint(n)), "")
 				var required *ApprovalRequiredError
 				if !errors.As(err, &required) {
@@ -153,7 +153,7 @@ func TestOutcomesAreShared(t *testing.T) {
 // they allow.
 func TestGrantsAreShared(t *testing.T) {
 	a := newApprovals(ApproverFunc(nil), approval.Options{MaxGrants: 20})
-	s := subject{def: &Definition{Name: "tool"}}
+	const s = "subject"
 	ann := grantKey{"ann", "c", "tool"}
 	a.grant(ann, s, 0)
 	last := grantKey{}

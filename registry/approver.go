@@ -56,6 +56,12 @@ type ApprovalRequest struct {
 	// Trusted says that the claims are believed: the tool is native, or its
 	// server is trusted.
 	Trusted bool `json:"trusted"`
+	// Subject names what is approved: it is the SHA-256, in hexadecimal digits, of the definition of the tool, of
+	// what its server says of it, of the server's Fingerprint and of Trusted. It is the same in all programs that
+	// have the same tool of the same server. Empty where a policy decides whether a tool is listed.
+	Subject string `json:"subject,omitempty"`
+	// ForSession says that the user has allowed the tool for the session, as [ApproveOptions].ForSession does.
+	ForSession bool `json:"forSession,omitempty"`
 	// Args are the arguments that the tool would get, a JSON object, checked
 	// and with defaults. The bytes are a copy; writing to them does not change the call.
 	Args json.RawMessage `json:"args"`
@@ -89,7 +95,7 @@ type askFunc = func(ctx context.Context, req *ApprovalRequest) (approval.Decisio
 // WithAsk returns a context whose calls put their question to a person before they wait. When
 // the [Approver] returns [approval.Ask], ask is called with the request and the reason. Its
 // decision counts as one of the Approver, and with [approval.Ask] the call waits as it does
-// without WithAsk.
+// without WithAsk. The Approver is asked again about what ask allows for the session, and its [approval.Deny] wins.
 //
 // An equal call that waits already ends with the decision. If it was decided elsewhere while ask
 // ran, that decision counts: the error of the call is the [*ApprovalRequiredError] of the equal call, and
@@ -103,7 +109,7 @@ func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.Ra
 	req := requestOf(ctx, e, args)
 	req.Reason = reason
 	key := callKeyOf(req)
-	before, wait := a.equal(key, subjectOf(e))
+	before, wait := a.equal(key, req.Subject)
 	if before != nil && wait == nil {
 		return &ApprovalRequiredError{before, false} // it is being made
 	}
@@ -111,8 +117,14 @@ func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.Ra
 	if err != nil {
 		return &approval.PolicyError{Tool: e.def.Name, Err: err}
 	}
-	if d.Verdict == approval.Ask {
+	switch d.Verdict {
+	case approval.Ask:
 		return a.hold(ctx, e, args, reason)
+	case approval.AllowForSession: // the approver learns of it, and may forbid it by now
+		req.Approved, req.ForSession = true, true
+		if _, err := a.consult(ctx, req); err != nil {
+			return err
+		}
 	}
 	if err := a.settle(key, before, wait, d); err != nil {
 		return err
@@ -129,13 +141,13 @@ func (a *approvals) ask(ctx context.Context, ask askFunc, e *entry, args json.Ra
 
 // equal returns the request of the call of that key that waits or runs, and the call itself if
 // it waits.
-func (a *approvals) equal(key callKey, s subject) (*ApprovalRequest, *pending) {
+func (a *approvals) equal(key callKey, subject string) (*ApprovalRequest, *pending) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expire(time.Now())
 	p := a.byCall[key]
 	switch {
-	case p == nil || !p.subject.same(s):
+	case p == nil || p.req.Subject != subject:
 		return nil, nil
 	case p.phase == runs:
 		return p.req.copy(), nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/mcpbelt/mcpbelt/internal/memo"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -59,9 +60,10 @@ func (e *entry) busy(ctx context.Context, args json.RawMessage) error {
 // An offer is a tool that was put into the registry. Its entry depends on the other
 // offers and on the ledger.
 type offer struct {
-	entry          // as offered
-	derived bool   // the registry's Names make its name
-	placed  *entry // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
+	entry                          // as offered
+	derived bool                   // the registry's Names make its name
+	placed  *entry                 // its entry in the newest snapshot; nil: none. Guarded by Registry.mu.
+	subject atomic.Pointer[string] // of approvals; nil: not made yet
 }
 
 // newOffer asks t for its definition. It fails for tools that have none.

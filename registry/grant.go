@@ -3,33 +3,40 @@ package registry
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 )
 
-// A subject is the tool that an approval is about. An approval is for this
-// subject and no other, even if another one has the same name.
-type subject struct {
-	def         *Definition
-	surface     string // hash; empty for a native tool
-	fingerprint string // of the server; empty if it has none
-	trusted     bool   // its claims were believed
-}
-
-func subjectOf(e *entry) subject {
-	s := subject{def: e.def, trusted: e.trusted()}
+// subjectOf returns what names the tool that an approval is about, see [ApprovalRequest].Subject. An approval
+// is for this subject and no other, even if another one has the same name. It is made when it is first wanted.
+func subjectOf(e *entry) string {
+	if known := e.offer.subject.Load(); known != nil {
+		return *known
+	}
+	d, surface, fingerprint, annotations := e.def, "", "", ""
 	if e.surface != nil {
-		s.surface = e.surface.Hash
+		surface = e.surface.Hash
 	}
 	if e.server != nil {
-		s.fingerprint = e.server.Fingerprint
+		fingerprint = e.server.Fingerprint
 	}
+	if d.Annotations != nil {
+		annotations = string(annotationsJSON(d.Annotations))
+	}
+	h := sha256.New()
+	for _, part := range []string{
+		"mcpbelt approval subject 1", surface, fingerprint, fmt.Sprint(e.trusted(), d.ReturnDirect), d.Name, d.Alias,
+		d.Origin.Server, d.Origin.Tool, d.Title, d.Description, string(d.InputSchema), string(d.OutputSchema), string(d.RawAnnotations), annotations,
+	} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	s := hex.EncodeToString(h.Sum(nil))
+	e.offer.subject.Store(&s)
 	return s
-}
-
-func (s subject) same(o subject) bool {
-	return s.surface == o.surface && s.fingerprint == o.fingerprint && s.trusted == o.trusted && (s.def == o.def || s.def.equal(o.def))
 }
 
 // A grantKey is the user and the conversation that a tool is allowed for.
@@ -56,22 +63,22 @@ type grants struct {
 
 type granted struct {
 	key     grantKey
-	subject subject
+	subject string
 }
 
 func newGrants(max int) *grants {
 	return &grants{byKey: map[grantKey]*list.Element{}, used: list.New(), held: share.Book{Max: share.Amount{Count: max}}}
 }
 
-func (g *grants) add(key grantKey, s subject) {
+func (g *grants) add(key grantKey, subject string) {
 	if at, ok := g.byKey[key]; ok {
-		at.Value.(*granted).subject = s
+		at.Value.(*granted).subject = subject
 		g.used.MoveToFront(at)
 		return
 	}
 	const quarter = 4
 	user := share.Owner{User: key.user}
-	g.byKey[key] = g.used.PushFront(&granted{key, s})
+	g.byKey[key] = g.used.PushFront(&granted{key, subject})
 	g.held.Add(user, 0)
 	at := g.used.Back()
 	switch {
@@ -93,12 +100,12 @@ func (g *grants) remove(at *list.Element) {
 
 // has reports whether there is a grant for this very tool. One for a tool that is
 // not what it was is over.
-func (g *grants) has(key grantKey, s subject) bool {
+func (g *grants) has(key grantKey, subject string) bool {
 	at, ok := g.byKey[key]
 	if !ok {
 		return false
 	}
-	if !at.Value.(*granted).subject.same(s) {
+	if at.Value.(*granted).subject != subject {
 		g.remove(at)
 		return false
 	}
@@ -118,20 +125,20 @@ func (g *grants) forget(meant func(grantKey) bool) {
 
 // grant remembers that a tool is allowed, unless grants were taken back since the
 // decision began: the one who took them back cannot have meant to spare this one.
-func (a *approvals) grant(key grantKey, s subject, since uint64) {
+func (a *approvals) grant(key grantKey, subject string, since uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.grants.forgotten == since {
-		a.grants.add(key, s)
+		a.grants.add(key, subject)
 	}
 }
 
 // granted reports whether a tool is allowed, and how often grants were taken back
 // so far.
-func (a *approvals) granted(key grantKey, s subject) (ok bool, forgotten uint64) {
+func (a *approvals) granted(key grantKey, subject string) (ok bool, forgotten uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.grants.has(key, s), a.grants.forgotten
+	return a.grants.has(key, subject), a.grants.forgotten
 }
 
 // EndConversation forgets what the user of ctx, as by session.WithUser, was asked

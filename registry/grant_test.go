@@ -3,6 +3,8 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -194,5 +196,45 @@ func TestGrantThatComesTooLate(t *testing.T) {
 	w.says(approval.Ask)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("a grant outlived its being revoked")
+	}
+}
+
+// The approver learns of what the user allows for the session, however they are asked, and its denial wins.
+func TestApproverLearnsOfSessions(t *testing.T) {
+	for _, deny := range []bool{false, true} {
+		for _, asked := range []string{"later", "at once"} {
+			w := newWard(t, approval.Options{})
+			var seen []bool
+			subjects := map[string]bool{}
+			w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+				seen = append(seen, req.ForSession)
+				subjects[req.Subject] = true
+				if deny && req.ForSession {
+					return approval.Decision{Verdict: approval.Deny}, nil
+				}
+				return approval.Decision{Verdict: approval.Ask}, nil
+			})
+			ctx := as(t.Context(), "ann", "c1")
+			var err error
+			if asked == "later" {
+				waiting := w.asks(t, ctx, "files__delete", `{}`)
+				_, err = w.Approve(ctx, waiting.ID, &registry.ApproveOptions{ForSession: true})
+			} else {
+				deciding, _ := deciding(ctx, approval.Decision{Verdict: approval.AllowForSession}, nil)
+				_, err = w.Call(deciding, "files__delete", json.RawMessage(`{}`))
+			}
+			if want := []bool{false, true}; !slices.Equal(seen, want) {
+				t.Errorf("asked %s: got ForSession %v, want %v", asked, seen, want)
+			}
+			if len(subjects) != 1 || subjects[""] {
+				t.Errorf("asked %s: got the subjects %v, want one that is not empty", asked, subjects)
+			}
+			if denied := errors.As(err, new(*approval.DeniedError)); denied != deny {
+				t.Errorf("asked %s: got %v, want an error: %v", asked, err, deny)
+			}
+			if got := w.free(t, ctx, "files__delete"); got == deny {
+				t.Errorf("asked %s: allowed later: got %v, want %v", asked, got, !deny)
+			}
+		}
 	}
 }
