@@ -189,12 +189,12 @@ func openReplica(ctx context.Context, url string, keys seal.KeySource) (*host.Ho
 }
 
 // joinReplicas lets the others reach what is under way here.
-func joinReplicas(ctx context.Context, store *seal.Store, url string, open func(replica string) (*host.Host, error)) (http.Handler, *replica.Member, error) {
+func joinReplicas(ctx context.Context, store *seal.Store, url string, open func(*replica.Member) (*host.Host, error)) (http.Handler, *replica.Member, error) {
 	m, err := replica.Join(ctx, store, &replica.Options{URL: url})
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err := open(m.ID()) // which is Replica in the approval.Options of its registry
+	h, err := open(m) // its registry has m.ID() as Replica in its approval.Options, and m.Approver(policy)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -24,10 +24,19 @@ type answer struct {
 	Reason     string        `json:"reason,omitempty"` // of a denial
 	User       string        `json:"user,omitempty"`   // who answers; empty: no user is named
 	Within     time.Duration `json:"within,omitempty"` // for what the call may take; 0: no limit of its own
-	Taken      bool          `json:"taken,omitempty"`  // the call ends with it
-	Outcome    *outcome      `json:"outcome,omitempty"`
+	// TakeBack is what the member has to forget, in place of a call: takeConversation, that of User, or
+	// takeGrants, those of User or all.
+	TakeBack     string   `json:"takeBack,omitempty"`
+	Conversation string   `json:"conversation,omitempty"`
+	Taken        bool     `json:"taken,omitempty"` // the call ends with it
+	Outcome      *outcome `json:"outcome,omitempty"`
 
 	over time.Time // when the outcome was written
+}
+
+// answerName returns the name of a new answer for a member.
+func answerName(member string) string {
+	return answerPrefix + member + "-" + strings.ToLower(rand.Text())
 }
 
 // takeAnswers takes the answers to calls that wait here.
@@ -60,13 +69,15 @@ func (m *Member) takeAnswers(ctx context.Context) error {
 			m.running.Add(1)
 		}
 		m.mu.Unlock()
-		if leaving {
-			continue
+		switch {
+		case !leaving:
+			m.tasks.Go(func() {
+				defer m.running.Done()
+				m.obey(name, &a, at)
+			})
+		case a.TakeBack != "":
+			m.tasks.Go(func() { m.obey(name, &a, at) })
 		}
-		m.tasks.Go(func() {
-			defer m.running.Done()
-			m.obey(name, &a, at)
-		})
 	}
 	return nil
 }
@@ -84,9 +95,12 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 	}
 	var res *mcp.CallToolResult
 	var err error
-	if a.Approve {
+	switch {
+	case a.TakeBack != "":
+		err = m.forget(ctx, a)
+	case a.Approve:
 		res, err = m.attached().Approve(ctx, a.Call, &registry.ApproveOptions{ForSession: a.ForSession})
-	} else {
+	default:
 		err = m.attached().Deny(ctx, a.Call, a.Reason)
 	}
 	a.Outcome = outcomeOf(res, err)
@@ -105,7 +119,7 @@ func (m *Member) obey(name string, a *answer, at storage.Revision) {
 // waits makes the call, within the deadline of ctx if there is one. If ctx ends before that
 // replica has taken the answer, the call goes on waiting; after that the outcome is unknown here,
 // [Member.Await] tells it. If the replica has died the error says so, and what is known of the call. What
-// ForSession allows, it allows on that replica alone.
+// ForSession allows, it allows on that replica alone, unless its registry has a [Member.Approver].
 func (m *Member) Approve(ctx context.Context, id string, opts *registry.ApproveOptions) (*mcp.CallToolResult, error) {
 	if m == nil || m.store == nil {
 		return nil, mcp.WithOutcome(errClosed, mcp.NotSent)
@@ -180,7 +194,7 @@ func (m *Member) tell(ctx context.Context, a *answer) (*mcp.CallToolResult, erro
 		return nil, &approval.UnknownError{ID: a.Call, Reason: gone}
 	}
 	a.User, _ = onbehalf.User(ctx)
-	name := answerPrefix + c.Member + "-" + strings.ToLower(rand.Text())
+	name := answerName(c.Member)
 	at, err := m.save(ctx, name, a, "")
 	if err != nil {
 		_ = m.withdraw(ctx, name, at) // it may have been saved all the same

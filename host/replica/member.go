@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ const (
 	callPrefix   = "call-"
 	answerPrefix = "answer-"
 	holderPrefix = "server-"
+	grantPrefix  = "grant-"
 	secretName   = "secret"
 )
 
@@ -77,6 +79,7 @@ type Member struct {
 
 	mu       sync.Mutex // guards the following
 	registry *registry.Registry
+	revoked  uint64              // grows when grants are taken back
 	leaving  bool                // no answer is taken any more
 	failing  bool                // the store was out of reach the last time
 	peers    map[string]*peer    // by ID
@@ -250,14 +253,21 @@ func (m *Member) note(err error) {
 // beat renews the record of the member, which has the revision at.
 func (m *Member) beat(ctx context.Context, at storage.Revision) (storage.Revision, error) {
 	next, err := m.store.Save(ctx, memberPrefix+m.id, m.record, at)
-	if errors.Is(err, storage.ErrConflict) { // others took it for dead
-		r, err := m.store.Load(ctx, memberPrefix+m.id, "")
-		if errors.Is(err, storage.ErrNotFound) {
-			return "", nil
-		}
-		return r.Revision, err
+	switch {
+	case err == nil:
+		return next, nil
+	case !errors.Is(err, storage.ErrConflict):
+		return at, err
 	}
-	return next, err
+	r, err := m.store.Load(ctx, memberPrefix+m.id, "")
+	switch {
+	case err == nil:
+		return r.Revision, nil
+	case !errors.Is(err, storage.ErrNotFound):
+		return at, err
+	}
+	m.forgetHere(ctx, &answer{TakeBack: takeGrants}) // others took it for dead, and did not tell it what was taken back
+	return "", nil
 }
 
 // look notices which other members there are.
@@ -349,6 +359,11 @@ func (m *Member) sweep(ctx context.Context) error {
 		}
 	}
 	m.mu.Unlock()
+	var part [1]byte // of the grants one in 256, so that all are looked at in some hours
+	_, _ = rand.Read(part[:])
+	if err := m.changeAll(ctx, grantPrefix+hex.EncodeToString(part[:]), func(grants) {}); err != nil {
+		return err
+	}
 	for id, revision := range dead {
 		if err := m.store.Delete(ctx, memberPrefix+id, revision); err != nil && !isMoot(err) {
 			return err

@@ -1,0 +1,618 @@
+package replica_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// A sharer is a replica that shares what is allowed for sessions.
+type sharer struct {
+	*replica.Member
+	registry *registry.Registry
+
+	mu     sync.Mutex
+	decide registry.ApproverFunc
+}
+
+// newSharer returns a replica whose approver asks about each call.
+func newSharer(t *testing.T, store storage.Store, opts *replica.Options) *sharer {
+	t.Helper()
+	s := &sharer{}
+	var err error
+	if s.Member, err = replica.Join(t.Context(), store, opts); err != nil {
+		t.Fatal(err)
+	}
+	s.says(approval.Ask)
+	s.registry = registry.New(&registry.Options{
+		Approvals: approval.Options{Replica: s.ID()},
+		Approver: s.Approver(registry.ApproverFunc(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+			s.mu.Lock()
+			decide := s.decide
+			s.mu.Unlock()
+			return decide(ctx, req)
+		})),
+	})
+	s.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
+	if err := s.Attach(s.registry); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	return s
+}
+
+// offers has the server mail offer two tools that are so described.
+func (s *sharer) offers(t *testing.T, server registry.Server, description string) {
+	t.Helper()
+	server.Name = "mail"
+	var tools []registry.Tool
+	for _, name := range []string{"send", "drop"} {
+		tool, err := registry.With(registry.MustFunc(name, description, func(_ context.Context, in args) (string, error) {
+			return in.Text, nil
+		}), func(d *registry.Definition) {
+			d.Name, d.Origin = "mail__"+name, registry.Origin{Server: "mail", Tool: name}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools = append(tools, tool)
+	}
+	if _, err := s.registry.Replace(server, tools); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *sharer) decides(f registry.ApproverFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.decide = f
+}
+
+func (s *sharer) says(v approval.Verdict) {
+	s.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: v}, nil
+	})
+}
+
+// asks wants a call that is to wait, and returns its id.
+func (s *sharer) asks(t *testing.T, ctx context.Context, tool string) string {
+	t.Helper()
+	_, err := s.registry.Call(ctx, tool, json.RawMessage(`{"text":"a"}`))
+	var required *registry.ApprovalRequiredError
+	if !errors.As(err, &required) {
+		t.Fatalf("got %v, want that the call waits", err)
+	}
+	return required.Request.ID
+}
+
+// allows answers a call with "for this session".
+func (s *sharer) allows(t *testing.T, ctx context.Context, tool string) {
+	t.Helper()
+	if _, err := s.Member.Approve(ctx, s.asks(t, ctx, tool), &registry.ApproveOptions{ForSession: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// isFree reports whether a call is made without a question. If not, nothing is left that waits.
+func (s *sharer) isFree(t *testing.T, ctx context.Context, tool string) bool {
+	t.Helper()
+	_, err := s.registry.Call(ctx, tool, json.RawMessage(`{"text":"b"}`))
+	if err == nil {
+		return true
+	}
+	var required *registry.ApprovalRequiredError
+	if !errors.As(err, &required) {
+		t.Fatalf("got %v, want that the call waits", err)
+	}
+	if err := s.registry.Deny(ctx, required.Request.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	return false
+}
+
+func in(t *testing.T, user, conversation string) context.Context {
+	return registry.WithConversation(session.WithUser(t.Context(), user), conversation)
+}
+
+// countingStore counts what is loaded of grants, and hangs if it is told to.
+type countingStore struct {
+	storage.Store
+	loads atomic.Int32
+	hangs atomic.Bool
+}
+
+func (s *countingStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	if strings.HasPrefix(name, "grant-") {
+		s.loads.Add(1)
+		if s.hangs.Load() {
+			<-ctx.Done()
+			return storage.Record{}, ctx.Err()
+		}
+	}
+	return s.Store.Load(ctx, name, known)
+}
+
+// What is allowed for a session on one replica counts on the others: of that user, in that conversation, for that tool.
+func TestGrantsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		counted := &countingStore{Store: store}
+		a, b := newSharer(t, store, nil), newSharer(t, counted, nil)
+		ann := in(t, "ann", "c1")
+		if b.isFree(t, ann, "mail__send") {
+			t.Error("got a free call before anything was allowed, want a question")
+		}
+		id := a.asks(t, ann, "mail__send")
+		settled()
+		if _, err := b.Approve(ann, id, &registry.ApproveOptions{ForSession: true}); err != nil { // by way of b, at a
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			ctx  context.Context
+			tool string
+			want bool
+		}{
+			{in(t, "ann", "c2"), "mail__send", false},
+			{in(t, "bob", "c1"), "mail__send", false},
+			{in(t, "annc", "1"), "mail__send", false},
+			{session.WithUser(t.Context(), "ann"), "mail__send", false},
+			{registry.WithConversation(t.Context(), "c1"), "mail__send", false},
+			{t.Context(), "mail__send", false},
+			{ann, "mail__drop", false},
+			{ann, "mail__send", true},
+		} {
+			if got := b.isFree(t, c.ctx, c.tool); got != c.want {
+				t.Errorf("%+v: got a free call %v, want %v", c, got, c.want)
+			}
+		}
+		// It remembers that, and the store is not asked about what the policy decides by itself.
+		before := counted.loads.Load()
+		if !b.isFree(t, ann, "mail__send") {
+			t.Error("got a question about the second call, want none")
+		}
+		b.says(approval.Allow)
+		if !b.isFree(t, ann, "mail__drop") {
+			t.Error("got a question about what the policy allows, want none")
+		}
+		b.says(approval.Deny)
+		for _, tool := range []string{"mail__send", "mail__drop"} {
+			if _, err := b.registry.Call(ann, tool, nil); !errors.As(err, new(*approval.DeniedError)) {
+				t.Errorf("%s: got %v, want what the policy denies to be denied", tool, err)
+			}
+		}
+		if got := counted.loads.Load() - before; got != 0 {
+			t.Errorf("got %d loads, want 0", got)
+		}
+
+		// The policy sees that the call is approved, and may forbid it then.
+		c := newSharer(t, store, nil)
+		c.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+			if req.Approved {
+				return approval.Decision{Verdict: approval.Deny}, nil
+			}
+			return approval.Decision{Verdict: approval.Ask}, nil
+		})
+		if _, err := c.registry.Call(ann, "mail__send", json.RawMessage(`{"text":"a"}`)); !errors.As(err, new(*approval.DeniedError)) {
+			t.Errorf("got %v, want that the policy wins over the grant", err)
+		}
+	})
+}
+
+// What a policy or a person who is asked at once allows for a session is shared, too.
+func TestGrantsOfOthersAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSharer(t, store, nil), newSharer(t, store, nil)
+		asking := registry.WithAsk(in(t, "ann", "asked"), func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			return approval.Decision{Verdict: approval.AllowForSession}, nil
+		})
+		if !a.isFree(t, asking, "mail__send") {
+			t.Error("got a question, want that the answer counts")
+		}
+		a.says(approval.AllowForSession)
+		if !a.isFree(t, in(t, "ann", "policy"), "mail__send") {
+			t.Error("got a question, want that the policy counts")
+		}
+		for _, conversation := range []string{"asked", "policy"} {
+			if !b.isFree(t, in(t, "ann", conversation), "mail__send") {
+				t.Errorf("%s: got a question elsewhere, want none", conversation)
+			}
+		}
+	})
+}
+
+// A grant is for the tool as it was, of the server that it was.
+func TestGrantOfAnotherTool(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, s *sharer){
+		"schema": func(t *testing.T, s *sharer) {
+			type other struct {
+				Text string `json:"text"`
+				To   string `json:"to,omitempty"`
+			}
+			tool, err := registry.With(registry.MustFunc("send", "Send a text.", func(context.Context, other) (string, error) { return "", nil }),
+				func(d *registry.Definition) {
+					d.Name, d.Origin = "mail__send", registry.Origin{Server: "mail", Tool: "send"}
+				})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.registry.Replace(registry.Server{Name: "mail", Fingerprint: "1"}, []registry.Tool{tool}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"description": func(t *testing.T, s *sharer) { s.offers(t, registry.Server{Fingerprint: "1"}, "Send all texts.") },
+		"server":      func(t *testing.T, s *sharer) { s.offers(t, registry.Server{Fingerprint: "2"}, "Send a text.") },
+		"trust": func(t *testing.T, s *sharer) {
+			s.offers(t, registry.Server{Fingerprint: "1", Trusted: true}, "Send a text.")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := storage.NewMemory()
+				a, b, c := newSharer(t, store, nil), newSharer(t, store, nil), newSharer(t, store, nil)
+				ann := in(t, "ann", "c1")
+				a.allows(t, ann, "mail__send")
+				if !c.isFree(t, ann, "mail__send") {
+					t.Error("got a question where the tool is the same, want none")
+				}
+				change(t, b)
+				if b.isFree(t, ann, "mail__send") {
+					t.Error("got a free call of another tool, want a question")
+				}
+				b.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
+				if b.isFree(t, ann, "mail__send") {
+					t.Error("got a free call when the tool was as before, want that the grant does not come back")
+				}
+				change(t, c)
+				if c.isFree(t, ann, "mail__send") {
+					t.Error("got a free call of another tool where it was allowed, want a question")
+				}
+			})
+		})
+	}
+}
+
+// A grant is not shared any more after a day, and its record goes.
+func TestGrantEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		opts := &replica.Options{Every: time.Minute} // fewer looks make the test faster
+		a := newSharer(t, store, opts)
+		ann := in(t, "ann", "c1")
+		a.allows(t, ann, "mail__send")
+		time.Sleep(24*time.Hour - time.Second)
+		if b := newSharer(t, store, opts); !b.isFree(t, ann, "mail__send") {
+			t.Error("got a question within a day, want none")
+		}
+		time.Sleep(time.Second)
+		if c := newSharer(t, store, opts); c.isFree(t, ann, "mail__send") {
+			t.Error("got a free call after a day, want a question")
+		}
+		if !a.isFree(t, ann, "mail__send") {
+			t.Error("got a question where the tool was allowed, want that the registry goes on as it does")
+		}
+		a.allows(t, in(t, "ann", "c2"), "mail__send")
+		if got := len(grantRecords(t, store)); got != 1 {
+			t.Errorf("got %d records of grants, want 1", got)
+		}
+		time.Sleep(10 * 24 * time.Hour)
+		if got := grantRecords(t, store); len(got) != 0 {
+			t.Errorf("got the records %v, want none", got)
+		}
+	})
+}
+
+func grantRecords(t *testing.T, store storage.Store) (list []string) {
+	for name, err := range store.Names(t.Context(), "grant-") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// A clock that is wrong makes no grant that lasts, and a record that is none is replaced.
+func TestGrantOfAWrongClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSharer(t, store, nil), newSharer(t, store, nil)
+		ann := in(t, "ann", "c1")
+		a.allows(t, ann, "mail__send")
+		name := grantRecords(t, store)[0]
+		r, err := store.Load(t.Context(), name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held map[string]map[string]any
+		if err := json.Unmarshal(r.Data, &held); err != nil {
+			t.Fatal(err)
+		}
+		held["mail__send"]["until"] = time.Now().Add(26 * time.Hour).Unix()
+		data, err := json.Marshal(held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, data := range []string{string(data), "{", "null", `{"mail__send":{}}`} {
+			r, err := store.Load(t.Context(), name, "")
+			if errors.Is(err, storage.ErrNotFound) {
+				err = nil
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Save(t.Context(), name, []byte(data), r.Revision); err != nil {
+				t.Fatal(err)
+			}
+			if b.isFree(t, ann, "mail__send") {
+				t.Errorf("got a free call with the record %s, want a question", data)
+			}
+		}
+		b.allows(t, ann, "mail__drop")
+		a.registry.RevokeGrants(t.Context())
+		if !a.isFree(t, ann, "mail__drop") {
+			t.Error("got a question, want that the record was replaced")
+		}
+	})
+}
+
+// If the store hangs or fails the user is asked, soon.
+func TestGrantsOfAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		hanging := &countingStore{Store: store}
+		cut := &stuckStore{Store: store}
+		a, b, c := newSharer(t, store, nil), newSharer(t, hanging, nil), newSharer(t, cut, nil)
+		ann := in(t, "ann", "c1")
+		a.allows(t, ann, "mail__send")
+		hanging.hangs.Store(true)
+		began := time.Now()
+		if b.isFree(t, ann, "mail__send") {
+			t.Error("got a free call while the store hangs, want a question")
+		}
+		b.allows(t, ann, "mail__send") // counts here
+		if !b.isFree(t, ann, "mail__send") {
+			t.Error("got a question about what was allowed here, want none")
+		}
+		if got, want := time.Since(began), 6*time.Second; got > want {
+			t.Errorf("it took %v, want at most %v", got, want)
+		}
+		cut.dead.Store(true)
+		if c.isFree(t, ann, "mail__send") {
+			t.Error("got a free call while the store fails, want a question")
+		}
+		cut.dead.Store(false)
+		hanging.hangs.Store(false)
+		if !c.isFree(t, ann, "mail__send") {
+			t.Error("got a question when the store is back, want none")
+		}
+	})
+}
+
+// What is taken back on one replica is taken back on all.
+func TestTakeBackElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b, c := newSharer(t, store, nil), newSharer(t, store, nil), newSharer(t, store, nil)
+		settled()
+		ann1, ann2, bob1 := in(t, "ann", "c1"), in(t, "ann", "c2"), in(t, "bob", "c1")
+		all := []context.Context{ann1, ann2, bob1}
+		for _, test := range []struct {
+			name string
+			do   func() error
+			want [3]bool
+		}{
+			{"the conversation", func() error { return c.EndConversation(ann1) }, [3]bool{false, true, true}},
+			{"the user", func() error { return c.RevokeGrants(ann2) }, [3]bool{false, false, true}},
+			{"all", func() error { return c.RevokeGrants(t.Context()) }, [3]bool{}},
+		} {
+			for _, ctx := range all {
+				if !a.isFree(t, ctx, "mail__send") {
+					a.allows(t, ctx, "mail__send")
+				}
+				if !b.isFree(t, ctx, "mail__send") {
+					t.Errorf("%s: got a question before, want none", test.name)
+				}
+			}
+			waiting := b.asks(t, ann1, "mail__drop")
+			if err := test.do(); err != nil {
+				t.Errorf("%s: got %v, want no error", test.name, err)
+			}
+			for _, s := range []*sharer{a, b, c} {
+				for i, ctx := range all {
+					if got := s.isFree(t, ctx, "mail__send"); got != test.want[i] {
+						t.Errorf("%s: got a free call %v, want %v", test.name, got, test.want[i])
+					}
+				}
+			}
+			if list := b.registry.Approvals(ann1); (len(list) == 0) != (test.name == "the conversation") {
+				t.Errorf("%s: got %d calls that wait, want one that ends with its conversation", test.name, len(list))
+			}
+			_ = b.registry.Deny(ann1, waiting, "")
+		}
+		settled()
+		for name, err := range store.Names(t.Context(), "answer-") {
+			t.Errorf("got the record %s, %v, want none of answers", name, err)
+		}
+	})
+}
+
+// A replica that could not be told forgets what was allowed as soon as it can.
+func TestTakeBackOfTheCutOff(t *testing.T) {
+	for _, away := range []time.Duration{3 * time.Second, time.Minute, 2 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store := storage.NewMemory()
+			cut := &stuckStore{Store: store}
+			a, b := newSharer(t, cut, nil), newSharer(t, store, nil)
+			settled()
+			ann := in(t, "ann", "c1")
+			a.allows(t, ann, "mail__send")
+			cut.dead.Store(true)
+			time.Sleep(away)
+			ctx, cancel := context.WithTimeout(session.WithUser(t.Context(), "ann"), 5*time.Second)
+			defer cancel()
+			err := b.RevokeGrants(ctx)
+			if isThere := away < 20*time.Second; errors.Is(err, context.DeadlineExceeded) != isThere {
+				t.Errorf("away for %v: got %v, want an error %v", away, err, isThere)
+			}
+			if !a.isFree(t, ann, "mail__send") {
+				t.Errorf("away for %v: got a question, want that it goes on with what it knows", away)
+			}
+			cut.dead.Store(false)
+			settled()
+			if a.isFree(t, ann, "mail__send") {
+				t.Errorf("away for %v: got a free call when it was back, want a question", away)
+			}
+		})
+	}
+}
+
+// A decision from before grants were taken back is not shared after it.
+func TestTakeBackWhileItIsDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSharer(t, store, nil), newSharer(t, store, nil)
+		settled()
+		ann := in(t, "ann", "c1")
+		id := a.asks(t, ann, "mail__send")
+		decided := make(chan struct{})
+		a.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			<-decided
+			return approval.Decision{Verdict: approval.Ask}, nil
+		})
+		made := make(chan error)
+		go func() {
+			_, err := a.Approve(ann, id, &registry.ApproveOptions{ForSession: true})
+			made <- err
+		}()
+		synctest.Wait()
+		if err := b.RevokeGrants(ann); err != nil {
+			t.Error(err)
+		}
+		close(decided)
+		if err := <-made; err != nil {
+			t.Errorf("got %v, want that the call itself is made", err)
+		}
+		for _, s := range []*sharer{a, b} {
+			if s.isFree(t, ann, "mail__send") {
+				t.Error("got a free call, want a question")
+			}
+		}
+	})
+}
+
+// The records are bounded: the newest tools of a conversation are shared, and not too many conversations of a user.
+func TestGrantsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		a, b := newSharer(t, store, nil), newSharer(t, store, nil)
+		ask := a.Approver(registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			return approval.Decision{Verdict: approval.AllowForSession}, nil
+		}))
+		allow := func(user, conversation, tool string) {
+			req := &registry.ApprovalRequest{User: user, Conversation: conversation, Tool: &registry.Definition{Name: tool}, Subject: "s"}
+			if _, err := ask.Approve(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		isShared := func(user, conversation, tool string) bool {
+			req := &registry.ApprovalRequest{User: user, Conversation: conversation, Tool: &registry.Definition{Name: tool}, Subject: "s"}
+			d, err := b.Approver(registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+				return approval.Decision{Verdict: approval.Ask}, nil
+			})).Approve(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d.Verdict == approval.AllowForSession
+		}
+		for n := range 101 {
+			allow("ann", "c", fmt.Sprint(n))
+			time.Sleep(time.Second)
+		}
+		for tool, want := range map[string]bool{"0": false, "1": true, "100": true} {
+			if got := isShared("ann", "c", tool); got != want {
+				t.Errorf("tool %s: got shared %v, want %v", tool, got, want)
+			}
+		}
+		for n := range 1001 {
+			allow("eve", fmt.Sprint(n), "tool")
+		}
+		for conversation, want := range map[string]bool{"0": true, "999": true, "1000": false} {
+			if got := isShared("eve", conversation, "tool"); got != want {
+				t.Errorf("conversation %s: got shared %v, want %v", conversation, got, want)
+			}
+		}
+		allow("bob", "c", "tool")
+		if !isShared("bob", "c", "tool") {
+			t.Error("got nothing shared of another user, want the grant")
+		}
+	})
+}
+
+// A policy goes on hiding what it denies.
+func TestApproverHidesWhatIsDenied(t *testing.T) {
+	m, err := replica.Join(t.Context(), storage.NewMemory(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close(context.WithoutCancel(t.Context()))
+	if got := m.Approver(nil); got != nil {
+		t.Errorf("got %v of no approver, want nil", got)
+	}
+	for _, next := range []registry.Approver{policy.Cautious(), registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{}, nil
+	})} {
+		type decider interface {
+			Decide(req *registry.ApprovalRequest) approval.Decision
+		}
+		_, want := next.(decider)
+		if _, got := m.Approver(next).(decider); got != want {
+			t.Errorf("%T: got one that decides before a call %v, want %v", next, got, want)
+		}
+	}
+}
+
+// Processes of one machine share what is allowed in files.
+func TestGrantsInFiles(t *testing.T) {
+	dir := t.TempDir()
+	open := func() storage.Store {
+		store, err := filestore.Open(t.Context(), dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = store.Close() })
+		return store
+	}
+	opts := &replica.Options{Every: 20 * time.Millisecond}
+	a, b := newSharer(t, open(), opts), newSharer(t, open(), opts)
+	ann := in(t, "ann", "c1")
+	a.allows(t, ann, "mail__send")
+	if !b.isFree(t, ann, "mail__send") {
+		t.Error("got a question elsewhere, want none")
+	}
+	if err := b.EndConversation(ann); err != nil {
+		t.Fatal(err)
+	}
+	if a.isFree(t, ann, "mail__send") {
+		t.Error("got a free call in a conversation that has ended elsewhere, want a question")
+	}
+}
