@@ -161,7 +161,7 @@ func measureApprovals(ctx context.Context, p point) (f figures, err error) {
 		return nil, err
 	}
 	f["ask, µs"] = 1e3 * asked / float64(p.N)
-	f["heap, MB"] = max(0, weigh().heap-before.heap)
+	f["heap, MB"] = max(0, weigh().Heap-before.Heap)
 	var waiting []*registry.ApprovalRequest
 	if f["list, ms"], err = timed(func() error {
 		if waiting = r.Approvals(ctx); len(waiting) != p.N {

@@ -31,8 +31,9 @@ func main() {
 
 // The roles of a process that this program starts, as its first argument.
 const (
-	rolePoint  = "point" // measures one point
-	roleServer = "serve" // is an MCP server
+	rolePoint   = "point" // measures one point
+	roleServer  = "serve" // is an MCP server
+	roleGateway = "gateway"
 )
 
 // pointLimit bounds how long one point takes.
@@ -81,6 +82,8 @@ func run(args []string, stdout io.Writer) error {
 			return runPoint(args[1:], stdout)
 		case roleServer:
 			return runServer(args[1:], stdout)
+		case roleGateway:
+			return runGateway(args[1:], stdout)
 		}
 	}
 	o, err := parseOptions(args)

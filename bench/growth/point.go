@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -28,7 +29,7 @@ type axis struct {
 }
 
 func axes() []axis {
-	return []axis{servers(), tools(), accepted(), firstStart(), oneChange(), users(), sizes(), callers(), approvals()}
+	return []axis{servers(), tools(), accepted(), firstStart(), oneChange(), users(), clients(), sizes(), callers(), sessions(), hop(), approvals()}
 }
 
 func axisOf(name string) (axis, error) {
@@ -108,7 +109,11 @@ func runPoint(args []string, stdout io.Writer) (err error) {
 }
 
 // A weight is what the process holds.
-type weight struct{ heap, resident, goroutines, files, threads float64 }
+type weight struct {
+	Heap, Resident             float64 // MB
+	Goroutines, Files, Threads float64
+	CPU                        float64 // seconds, since the process began
+}
 
 // weigh returns what the process holds now, after the garbage is collected. What the
 // system does not tell is zero.
@@ -117,14 +122,23 @@ func weigh() weight {
 	runtime.GC() // what had a finalizer
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	w := weight{heap: float64(m.HeapAlloc) / 1e6, goroutines: float64(runtime.NumGoroutine())}
+	w := weight{Heap: float64(m.HeapAlloc) / 1e6, Goroutines: float64(runtime.NumGoroutine()), CPU: busy()}
 	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
 		pages, _ := strconv.Atoi(strings.Fields(string(text))[1])
-		w.resident = float64(pages*os.Getpagesize()) / 1e6
+		w.Resident = float64(pages*os.Getpagesize()) / 1e6
 	}
-	w.files = float64(entriesOf("/proc/self/fd"))
-	w.threads = float64(entriesOf("/proc/self/task"))
+	w.Files = float64(entriesOf("/proc/self/fd"))
+	w.Threads = float64(entriesOf("/proc/self/task"))
 	return w
+}
+
+// busy returns the processor time that the process has taken, in seconds.
+func busy() float64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 func entriesOf(folder string) int {
@@ -136,13 +150,14 @@ func entriesOf(folder string) int {
 }
 
 // since adds what the process has taken since before.
-func (f figures) since(before weight) {
-	after := weigh()
-	f["heap, MB"] = max(0, after.heap-before.heap)
-	f["resident, MB"] = after.resident
-	f["goroutines"] = after.goroutines - before.goroutines
-	f["open files"] = after.files - before.files
-	f["threads"] = after.threads
+func (f figures) since(before weight) { f.between(before, weigh()) }
+
+func (f figures) between(before, after weight) {
+	f["heap, MB"] = max(0, after.Heap-before.Heap)
+	f["resident, MB"] = after.Resident
+	f["goroutines"] = after.Goroutines - before.Goroutines
+	f["open files"] = after.Files - before.Files
+	f["threads"] = after.Threads
 }
 
 // timed returns how long f takes, in milliseconds.

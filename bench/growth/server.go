@@ -107,21 +107,25 @@ func (s *server) serveLines(in io.Reader, out io.Writer) error {
 	}
 }
 
-// serveHTTP serves streamable HTTP with sessions and JSON answers. It writes its URL to
-// out, as a line, and serves until in ends.
+// serveHTTP serves streamable HTTP with sessions and JSON answers: at /mcp without listening streams, at
+// /listen with them, and at /modern with those of revision 2026-07-28.
 func (s *server) serveHTTP(in io.Reader, out io.Writer) error {
+	return serveUntilEnd(&http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.connections.Add(1)
+		}
+	}}, in, out)
+}
+
+// serveUntilEnd serves at a free port of this machine until in ends. It writes the URL to out, as a line.
+func serveUntilEnd(web *http.Server, in io.Reader, out io.Writer) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	web := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			s.connections.Add(1)
-		}
-	}}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
-	_, err = fmt.Fprintf(out, "http://%s/mcp\n", listener.Addr())
+	_, err = fmt.Fprintf(out, "http://%s/\n", listener.Addr())
 	if err == nil {
 		_, err = io.Copy(io.Discard, in)
 	}
@@ -147,6 +151,14 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodPost:
+	case http.MethodGet:
+		s.requests.Add(1)
+		if r.URL.Path != "/listen" {
+			http.Error(w, "there is no listening stream", http.StatusMethodNotAllowed)
+			return
+		}
+		hold(w, r, ": listening\n\n")
+		return
 	case http.MethodDelete:
 		s.requests.Add(1)
 		w.WriteHeader(http.StatusOK)
@@ -161,6 +173,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the body broke off", http.StatusBadRequest)
 		return
 	}
+	if r.URL.Path == "/modern" {
+		s.answerModern(w, r, body)
+		return
+	}
 	answer, method := s.answer(body)
 	if method == "initialize" {
 		w.Header().Set("Mcp-Session-Id", strconv.FormatInt(s.sessions.Add(1), 10))
@@ -173,19 +189,49 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) // a client that is gone needs no answer
 }
 
-// A webServer is a server over HTTP in a process of its own.
-type webServer struct {
-	url string
-	cmd *exec.Cmd
-	in  io.Closer
+const (
+	discovered   = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"growth","version":"1"}}`
+	acknowledged = `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`
+)
+
+// answerModern answers in revision 2026-07-28.
+func (s *server) answerModern(w http.ResponseWriter, r *http.Request, body []byte) {
+	var m message
+	_ = json.Unmarshal(body, &m) // what cannot be read has no method
+	switch m.Method {
+	case "subscriptions/listen":
+		hold(w, r, "data: "+fmt.Sprintf(acknowledged, m.ID)+"\n\n")
+	case "server/discover":
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, discovered)
+	default:
+		answer, _ := s.answer(body)
+		_, _ = w.Write(bytes.Replace(answer, []byte(`"result":{`), []byte(`"result":{"resultType":"complete",`), 1))
+	}
 }
 
-func startWebServer() (*webServer, error) {
+// hold begins a stream of events, and holds it open.
+func hold(w http.ResponseWriter, r *http.Request, first string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, first)
+	if http.NewResponseController(w).Flush() == nil {
+		<-r.Context().Done()
+	}
+}
+
+// A webServer is a server over HTTP in a process of its own.
+type webServer struct {
+	base string // with a slash at its end
+	cmd  *exec.Cmd
+	in   io.Closer
+}
+
+// startWebServer starts a process with a role, which writes its URL first.
+func startWebServer(args ...string) (*webServer, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := &webServer{cmd: exec.Command(program, roleServer, "http")}
+	s := &webServer{cmd: exec.Command(program, args...)}
 	s.cmd.Stderr = os.Stderr
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -201,13 +247,16 @@ func startWebServer() (*webServer, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the server named no address: %w", err), s.close())
 	}
-	s.url = strings.TrimSpace(line)
+	s.base = strings.TrimSpace(line)
 	return s, nil
 }
 
+// at returns the URL of a path.
+func (s *webServer) at(path string) string { return s.base + path }
+
 // counts asks the server what it has seen.
 func (s *webServer) counts() (c counts, err error) {
-	res, err := http.Get(strings.TrimSuffix(s.url, "mcp") + "counts")
+	res, err := http.Get(s.at("counts"))
 	if err != nil {
 		return c, err
 	}

@@ -34,7 +34,7 @@ type caller interface {
 func openCaller(ctx context.Context, subject string) (c caller, err error) {
 	var web *webServer
 	if strings.HasSuffix(subject, "http") {
-		if web, err = startWebServer(); err != nil {
+		if web, err = startWebServer(roleServer, "http"); err != nil {
 			return nil, err
 		}
 	}
@@ -76,7 +76,7 @@ func openHost(ctx context.Context, web *webServer) (caller, error) {
 		return nil, err
 	}
 	if web != nil {
-		entry = httpEntry(web.url)
+		entry = httpEntry(web.at("mcp"))
 	}
 	h, err := applied(ctx, &host.Options{StateDir: host.NoState}, entry)
 	if err != nil {
@@ -151,7 +151,7 @@ func openSDK(ctx context.Context, web *webServer) (caller, error) {
 	}
 	pool := &http.Transport{MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64}
 	client := sdk.NewClient(&sdk.Implementation{Name: "growth", Version: "1"}, nil)
-	s, err := client.Connect(ctx, &sdk.StreamableClientTransport{Endpoint: web.url, HTTPClient: &http.Client{Transport: pool}}, nil)
+	s, err := client.Connect(ctx, &sdk.StreamableClientTransport{Endpoint: web.at("mcp"), HTTPClient: &http.Client{Transport: pool}}, nil)
 	return bare{s, pool, web}, err
 }
 

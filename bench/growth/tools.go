@@ -27,7 +27,7 @@ func tools() axis {
 			"Then 20 of them change, a model is told that it has to search for tools, and does so a second later, which is as soon as any " +
 			"model answers. All tools are declared to another model, and one is called.",
 		subjects: []string{"registry"}, sizes: []int{10, 100, 1_000, 10_000},
-		plots:   []string{"fill, ms", "next turn, µs", "unknown name, µs"},
+		plots:   []string{"fill, ms", "next turn, µs", "unknown name, µs", "heap, MB"},
 		measure: measureTools,
 	}
 }
@@ -176,7 +176,7 @@ func measureTools(ctx context.Context, p point) (f figures, err error) {
 			f[step.name] = took
 		}
 		if step.name == "fill, ms" {
-			f["heap, MB"] = max(0, weigh().heap-before.heap)
+			f["heap, MB"] = max(0, weigh().Heap-before.Heap)
 		}
 	}
 	if f["search, µs"], err = each(search); err != nil {
@@ -230,7 +230,7 @@ func measureLedger(_ context.Context, p point) (f figures, err error) {
 	if f["fill, ms"], err = timed(func() error { return fill(r, p.N, 10) }); err != nil {
 		return nil, err
 	}
-	f["heap, MB"] = max(0, weigh().heap-before.heap)
+	f["heap, MB"] = max(0, weigh().Heap-before.Heap)
 	f["replace 5, ms"], err = timed(func() error { return replace(r, 0, 10, 5) })
 	return f, err
 }
@@ -255,7 +255,7 @@ func measureFirstStart(_ context.Context, p point) (f figures, err error) {
 	if f["fill, ms"], err = timed(func() error { return fillAtOnce(r, p.N/perServer, perServer, atOnce) }); err != nil {
 		return nil, err
 	}
-	f["heap, MB"] = max(0, weigh().heap-before.heap)
+	f["heap, MB"] = max(0, weigh().Heap-before.Heap)
 	runtime.KeepAlive(r)
 	if file != "" {
 		err = f.size(file)

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -32,31 +30,21 @@ const (
 )
 
 func measureUsers(ctx context.Context, p point) (f figures, err error) {
-	web, err := startWebServer()
+	web, err := startWebServer(roleServer, "http")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, web.close()) }()
-	opts := &host.Options{StateDir: host.NoState, UserHeaders: func(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
-		return http.Header{"Authorization": {"Bearer " + key.User}}, nil
-	}}
+	places := 0
 	if p.Subject == poolForAll {
-		opts.MaxUserClients = p.N + 1
+		places = p.N + 1
 	}
 	before := weigh()
-	h := host.New(opts)
-	defer func() { err = errors.Join(err, h.Close()) }()
-	c, err := parsed(ctx, httpEntry(web.url))
+	h, err := openUsers(ctx, web.at("mcp"), places)
 	if err != nil {
 		return nil, err
 	}
-	c.Servers[0].Identity = config.IdentityHeader
-	if _, err := h.Apply(ctx, c); err != nil {
-		return nil, err
-	}
-	if err := h.Discover(ctx, session.Key{User: "user0", Server: "s000"}); err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, h.Close()) }()
 	if _, _, err := callAsUsers(ctx, h, p.N, 0); err != nil {
 		return nil, err
 	}
