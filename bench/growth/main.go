@@ -34,6 +34,7 @@ const (
 	rolePoint   = "point" // measures one point
 	roleServer  = "serve" // is an MCP server
 	roleGateway = "gateway"
+	roleOAuth   = "oauth" // is an authorization server
 )
 
 // pointLimit bounds how long one point takes.
@@ -84,6 +85,8 @@ func run(args []string, stdout io.Writer) error {
 			return runServer(args[1:], stdout)
 		case roleGateway:
 			return runGateway(args[1:], stdout)
+		case roleOAuth:
+			return runOAuth(stdout)
 		}
 	}
 	o, err := parseOptions(args)

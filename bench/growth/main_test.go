@@ -17,7 +17,7 @@ import (
 
 // TestMain lets this program be the processes that the tests start.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{rolePoint, roleServer, roleGateway}, os.Args[1]) {
+	if len(os.Args) > 1 && slices.Contains([]string{rolePoint, roleServer, roleGateway, roleOAuth}, os.Args[1]) {
 		if err := run(os.Args[1:], os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -29,7 +29,7 @@ type axis struct {
 }
 
 func axes() []axis {
-	return []axis{servers(), tools(), accepted(), firstStart(), oneChange(), users(), clients(), sizes(), callers(), sessions(), hop(), approvals()}
+	return []axis{servers(), tools(), accepted(), firstStart(), oneChange(), users(), clients(), sizes(), callers(), sessions(), hop(), logins(), renewals(), approvals()}
 }
 
 func axisOf(name string) (axis, error) {
