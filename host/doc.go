@@ -38,7 +38,7 @@
 //
 // A server with "lazy": true is started by the first call of one of its tools, and
 // stops when it was unused for a while ([Options].IdleTimeout). Its tools are listed
-// all the time: they are kept in [Options].StateDir from the last time. If they are not
+// all the time: they are kept in [Options].StateDir, or Catalogs, from the last time. If they are not
 // there yet the server is started once, in the background, to read them.
 // [Status].Stage tells which servers are cached, starting, or ready.
 //
