@@ -5,7 +5,8 @@
 //
 // A session manager keeps its sessions in a [Store], sealed by package session/seal.
 // ledger.Load, consent.Load, record.NewStore and record.NewStatuses keep one record each:
-// the accepted tools, the allowed launches, the entries of servers and their last status.
+// the accepted tools, the allowed launches, the entries of servers and their last status; so does
+// codemode.ChangeScripts for stored scripts.
 //
 // # Which stores there are
 //

@@ -1,12 +1,19 @@
 package codemode_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A stored script runs as it was accepted, and no other one does, also after a restart.
@@ -53,5 +60,269 @@ func TestStoredScripts(t *testing.T) {
 	}
 	if _, err := c.Run(t.Context(), &codemode.Script{Name: "other"}); err == nil {
 		t.Error("got no error of a script that there is not, want one")
+	}
+}
+
+// codeEngine is an engine whose scripts return their own code.
+type codeEngine struct{}
+
+func (codeEngine) Run(_ context.Context, p *codemode.Program, _ codemode.Bridge) (*codemode.Value, error) {
+	return &codemode.Value{JSON: []byte(p.Code)}, nil
+}
+
+// A follower is a Runner that has the scripts of a store.
+type follower struct {
+	*codemode.Runner
+	told  chan error // what FollowScripts tells
+	ended chan error // and returns
+	end   func()
+}
+
+func newFollower(t *testing.T, store storage.Store, l *ledger.Ledger) *follower {
+	f := &follower{told: make(chan error, 100), ended: make(chan error, 1)}
+	f.Runner = newRunner(t, newRegistry(t, nil), &codemode.Options{
+		Engine: codeEngine{}, Ledger: l, Limits: codemode.Limits{Code: 100}, Scripts: []codemode.StoredScript{{Name: "own", Code: "0"}},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	f.end = cancel
+	go func() { f.ended <- f.FollowScripts(ctx, store, "scripts", func(err error) { f.told <- err }) }()
+	return f
+}
+
+// code returns the code of a script that is run by its name; empty if it is not run.
+func (f *follower) code(t *testing.T, name string) string {
+	t.Helper()
+	report, err := f.Run(t.Context(), &codemode.Script{Name: name})
+	if err != nil {
+		return ""
+	}
+	return string(report.Value.JSON)
+}
+
+// put keeps a script in a store.
+func put(t *testing.T, store storage.Store, s codemode.StoredScript) {
+	t.Helper()
+	err := codemode.ChangeScripts(t.Context(), store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
+		for i := range now {
+			if now[i].Name == s.Name {
+				now[i] = s
+				return now, nil
+			}
+		}
+		return append(now, s), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What one process keeps is run by all, as far as the ledger that they share accepts it.
+func TestFollowScripts(t *testing.T) {
+	// A store that cannot tell of changes is looked at.
+	for name, hide := range map[string]func(storage.Store) storage.Store{
+		"watched": func(s storage.Store) storage.Store { return s },
+		"looked":  func(s storage.Store) storage.Store { return struct{ storage.Store }{s} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			store := hide(storage.NewMemory())
+			var all [2]*follower
+			var ledgers [2]*ledger.Ledger
+			for i := range all {
+				l, err := ledger.Load(t.Context(), store, "ledger", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ledgers[i], all[i] = l, newFollower(t, store, l)
+				if err := <-all[i].told; err != nil {
+					t.Errorf("%s: got %v, want no error", name, err)
+				}
+				if got := all[i].code(t, "own"); got != "" {
+					t.Errorf("%s: got %s of a script that is not kept, want nothing", name, got)
+				}
+			}
+			put(t, store, codemode.StoredScript{Name: "own", Code: "0"}) // as it was pinned
+			put(t, store, codemode.StoredScript{Name: "new", Code: "1"})
+			time.Sleep(4 * time.Second)
+			for i, f := range all {
+				if got, want := f.code(t, "own"), "0"; got != want {
+					t.Errorf("%s: %d: got %q, want %q", name, i, got, want)
+				}
+				if got := f.code(t, "new"); got != "" {
+					t.Errorf("%s: %d: got %q of a script that was not accepted, want nothing", name, i, got)
+				}
+			}
+			if err := ledgers[0].Accept(t.Context(), "ann", ledgers[0].Pending(codemode.LedgerServer)...); err != nil {
+				t.Fatal(err)
+			}
+			for i, f := range all {
+				if got, want := f.code(t, "new"), "1"; got != want {
+					t.Errorf("%s: %d: got %q of what was accepted, want %q", name, i, got, want)
+				}
+			}
+			for _, f := range all {
+				f.end()
+				if err := <-f.ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: got %v at the end, want that of the context", name, err)
+				}
+			}
+		})
+	}
+}
+
+// Scripts that cannot be read or set leave those of before, and that is told once.
+func TestFollowScriptsThatAreNotSound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		put(t, store, codemode.StoredScript{Name: "a", Code: "1"})
+		f := newFollower(t, store, nil)
+		if err := <-f.told; err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct{ data, want string }{
+			{`{`, "not sound"},
+			{`{}`, "no version"},
+			{`{"version":2}`, "later version"},
+			{`{"version":1,"scripts":[],"more":1}`, "not sound"},
+			{`{"version":1,"scripts":[{"name":"","description":"","code":""}]}`, "1 to 128"},
+			{`{"version":1,"scripts":[{"name":"a","code":"1"},{"name":"a","code":"2"}]}`, "two scripts"},
+			{fmt.Sprintf(`{"version":1,"scripts":[{"name":"a","code":%q}]}`, strings.Repeat("x", 101)), "at most 100"},
+		} {
+			r, err := store.Load(t.Context(), "scripts", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Save(t.Context(), "scripts", []byte(test.data), r.Revision); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if got := len(f.told); got != 1 {
+				t.Fatalf("%s: got told %d times, want once", test.data, got)
+			}
+			if err := <-f.told; err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: got %v, want %q", test.data, err, test.want)
+			}
+			if got, want := f.code(t, "a"), "1"; got != want {
+				t.Errorf("%s: got %q, want the script of before, %q", test.data, got, want)
+			}
+		}
+		r, err := store.Load(t.Context(), "scripts", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Delete(t.Context(), "scripts", r.Revision); err != nil {
+			t.Fatal(err)
+		}
+		put(t, store, codemode.StoredScript{Name: "a", Code: "2"})
+		time.Sleep(4 * time.Second)
+		if err := <-f.told; err != nil {
+			t.Errorf("got %v, want that it is told that all is well", err)
+		}
+		if got, want := f.code(t, "a"), "2"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-f.ended; !errors.Is(err, storage.ErrClosed) {
+			t.Errorf("got %v of a store that is closed, want %v", err, storage.ErrClosed)
+		}
+	})
+}
+
+// A ledger that cannot be written holds the scripts up until it can.
+func TestFollowScriptsWithoutALedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, away := storage.NewMemory(), &awayStore{Store: storage.NewMemory()}
+		l, err := ledger.Load(t.Context(), away, "ledger", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFollower(t, store, l)
+		if err := <-f.told; err != nil {
+			t.Fatal(err)
+		}
+		away.set(true)
+		put(t, store, codemode.StoredScript{Name: "own", Code: "1"})
+		if err := <-f.told; !errors.Is(err, errAway) {
+			t.Errorf("got %v, want %v", err, errAway)
+		}
+		away.set(false)
+		time.Sleep(4 * time.Second)
+		if err := <-f.told; err != nil {
+			t.Errorf("got %v, want that it is told that all is well", err)
+		}
+		if _, err := f.Run(t.Context(), &codemode.Script{Name: "own"}); !errors.As(err, new(*codemode.QuarantinedError)) {
+			t.Errorf("got %v, want that what has changed is held back", err)
+		}
+		f.end()
+		<-f.ended
+	})
+}
+
+var errAway = errors.New("the store is away")
+
+// awayStore is a store that can be away.
+type awayStore struct {
+	storage.Store
+	mu   sync.Mutex
+	away bool
+}
+
+func (s *awayStore) set(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
+}
+
+func (s *awayStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	s.mu.Lock()
+	away := s.away
+	s.mu.Unlock()
+	if away {
+		return "", errAway
+	}
+	return s.Store.Save(ctx, name, data, old)
+}
+
+// Writers do not overwrite each other, and nothing is kept that is not sound.
+func TestChangeScripts(t *testing.T) {
+	store := storage.NewMemory()
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() { put(t, store, codemode.StoredScript{Name: fmt.Sprint(n), Code: "1"}) })
+	}
+	all.Wait()
+	refused := errors.New("refused")
+	for name, next := range map[string][]codemode.StoredScript{
+		"an error":     nil,
+		"no name":      {{Code: "1"}},
+		"a name twice": {{Name: "a"}, {Name: "a"}},
+		"no UTF-8":     {{Name: "a", Code: "\xff"}},
+		"a large one":  {{Name: "a", Code: strings.Repeat("x", storage.MaxData)}},
+		"nothing new":  nil,
+	} {
+		err := codemode.ChangeScripts(t.Context(), store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
+			if got, want := len(now), 20; got != want {
+				t.Errorf("%s: got %d scripts before, want %d", name, got, want)
+			}
+			switch name {
+			case "an error":
+				return nil, refused
+			case "nothing new":
+				return now, nil
+			}
+			return next, nil
+		})
+		if want := name == "nothing new"; (err == nil) != want {
+			t.Errorf("%s: got %v, want no error: %v", name, err, want)
+		}
+	}
+	for _, store := range []storage.Store{nil, (*storage.Memory)(nil)} {
+		if err := codemode.ChangeScripts(t.Context(), store, "scripts", nil); err == nil {
+			t.Error("got no error of no store, want one")
+		}
+		if err := newRunner(t, newRegistry(t, nil), &codemode.Options{Engine: codeEngine{}}).FollowScripts(t.Context(), store, "scripts", nil); err == nil {
+			t.Error("got no error of no store to follow, want one")
+		}
 	}
 }
