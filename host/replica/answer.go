@@ -69,15 +69,15 @@ func (m *Member) takeAnswers(ctx context.Context) error {
 			m.running.Add(1)
 		}
 		m.mu.Unlock()
-		switch {
-		case !leaving:
-			m.tasks.Go(func() {
-				defer m.running.Done()
-				m.obey(name, &a, at)
-			})
-		case a.TakeBack != "":
-			m.tasks.Go(func() { m.obey(name, &a, at) })
+		if leaving && a.TakeBack == "" {
+			continue
 		}
+		m.tasks.Go(func() {
+			if !leaving {
+				defer m.running.Done()
+			}
+			m.obey(name, &a, at)
+		})
 	}
 	return nil
 }
