@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/nils"
@@ -81,6 +82,9 @@ type sharing struct {
 
 // Approve implements registry.Approver.
 func (s sharing) Approve(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	if req == nil || req.Tool == nil {
+		return s.next.Approve(ctx, req)
+	}
 	m, asked := s.member, *req
 	m.mu.Lock()
 	revoked := m.revoked
@@ -344,6 +348,20 @@ func (m *Member) forgetHere(ctx context.Context, a *answer) {
 	default:
 		r.RevokeGrants(ctx)
 	}
+}
+
+// sweepGrants deletes grants that have ended. Each minute one of the members, on average, looks at one part in 256 of
+// them, so that all are looked at in some hours.
+func (m *Member) sweepGrants(ctx context.Context) error {
+	const parts = 256
+	m.mu.Lock()
+	members := 1 + len(m.peers)
+	m.mu.Unlock()
+	part := rand.IntN(parts * members)
+	if part >= parts {
+		return nil
+	}
+	return m.changeAll(ctx, fmt.Sprintf("%s%02x", grantPrefix, part), func(grants) {})
 }
 
 // changeAll changes the records of grants whose names begin with prefix.

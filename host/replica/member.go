@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -359,11 +358,6 @@ func (m *Member) sweep(ctx context.Context) error {
 		}
 	}
 	m.mu.Unlock()
-	var part [1]byte // of the grants one in 256, so that all are looked at in some hours
-	_, _ = rand.Read(part[:])
-	if err := m.changeAll(ctx, grantPrefix+hex.EncodeToString(part[:]), func(grants) {}); err != nil {
-		return err
-	}
 	for id, revision := range dead {
 		if err := m.store.Delete(ctx, memberPrefix+id, revision); err != nil && !isMoot(err) {
 			return err
@@ -382,7 +376,7 @@ func (m *Member) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.calls(ctx, func(name string, c *call) error {
+	err := m.calls(ctx, func(name string, c *call) error {
 		if now.Before(c.Until) || c.Outcome == nil && (c.Member == m.id || m.knows(c.Member)) {
 			return nil
 		}
@@ -391,6 +385,10 @@ func (m *Member) sweep(ctx context.Context) error {
 		m.mu.Unlock()
 		return m.remove(ctx, name)
 	})
+	if err != nil {
+		return err
+	}
+	return m.sweepGrants(ctx)
 }
 
 // knows reports whether there is a record of a member.
