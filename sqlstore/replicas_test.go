@@ -1,0 +1,68 @@
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// newReplica returns a registry with a tool whose calls a user is asked about, and its place among those that share a
+// store.
+func newReplica(t *testing.T, store storage.Store) (*registry.Registry, *replica.Member) {
+	t.Helper()
+	m, err := replica.Join(t.Context(), store, &replica.Options{Every: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("leaving: %v", err)
+		}
+	})
+	ask := registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Ask}, nil
+	})
+	r := registry.New(&registry.Options{Approver: m.Approver(ask), Approvals: approval.Options{Replica: m.ID()}})
+	if err := r.Add(registry.MustFunc("send", "Send.", func(context.Context, struct{}) (string, error) { return "sent", nil })); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Attach(r); err != nil {
+		t.Fatal(err)
+	}
+	return r, m
+}
+
+// What a user allows for a session on one replica counts on another, until it is taken back there.
+func TestReplicasShareGrants(t *testing.T) {
+	everywhere(t, func(t *testing.T, p place) {
+		twin := p.open(t)
+		here, _ := newReplica(t, twin.one.Store("replicas"))
+		there, other := newReplica(t, twin.two.Store("replicas"))
+		ann := registry.WithConversation(session.WithUser(t.Context(), "ann"), "c")
+		var asks *registry.ApprovalRequiredError
+		if _, err := here.Call(ann, "send", nil); !errors.As(err, &asks) {
+			t.Fatalf("got %v, want a question", err)
+		}
+		if _, err := here.Approve(ann, asks.Request.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := there.Call(ann, "send", nil); err != nil {
+			t.Errorf("got %v elsewhere, want no question", err)
+		}
+		if err := other.RevokeGrants(ann); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*registry.Registry{here, there} {
+			if _, err := r.Call(ann, "send", nil); !errors.As(err, &asks) {
+				t.Errorf("got %v, want a question after it was taken back", err)
+			}
+		}
+	})
+}
