@@ -191,6 +191,7 @@ var sideways = map[[2]string]string{
 // first, each with its reason.
 var players = map[[2]string]string{
 	{"examples/login", "auth/authtest"}:     "it logs in offline, too",
+	{"examples/saas", "auth/authtest"}:      "its users log in offline, too",
 	{"bench/search", "internal/toolcorpus"}: "it measures on the same tools as the tests",
 }
 
