@@ -7,6 +7,7 @@ require (
 	github.com/mcpbelt/mcpbelt v0.1.0
 	github.com/mcpbelt/mcpbelt/sqlstore v0.1.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (

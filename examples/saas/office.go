@@ -39,8 +39,11 @@ type office struct {
 	close   func() error
 }
 
-// maxAgents bounds the agents that work for one user on one replica.
-const maxAgents = 4
+// Bounds for one user: servers, and agents that work on one replica.
+const (
+	maxServers = 20
+	maxAgents  = 4
+)
 
 // openOffice opens the office of a user.
 func (s *site) openOffice(user string) (_ *office, err error) {
@@ -61,7 +64,7 @@ func (s *site) openOffice(user string) (_ *office, err error) {
 		}
 	}()
 
-	if o.store, err = seal.NewStore(ctx, s.database.Store("user/"+user), s.keys); err != nil {
+	if o.store, err = seal.NewStore(ctx, s.records("user/"+user), s.keys); err != nil {
 		return nil, err
 	}
 	closers = append(closers, o.store.Close)
@@ -133,7 +136,14 @@ func (s *site) transport(o *office, e *config.Server) (mcp.Transport, error) {
 
 // addServer adds a server of the user. If they trust it, tools that it calls read-only are called without asking.
 func (o *office) addServer(r *http.Request) error {
-	_, err := record.Add(r.Context(), o.servers, &record.Record{
+	have, err := o.servers.Records(r.Context())
+	if err == nil && len(have) >= maxServers {
+		err = errors.New("you have as many servers as a user can have")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = record.Add(r.Context(), o.servers, &record.Record{
 		Name: r.FormValue("name"), Transport: config.TransportHTTP, URL: r.FormValue("url"), Trust: r.FormValue("trust") != "",
 	})
 	return err
@@ -142,10 +152,9 @@ func (o *office) addServer(r *http.Request) error {
 // removeServer removes a server of the user, and ends their login there.
 func (o *office) removeServer(r *http.Request) error {
 	name := r.PathValue("server")
-	return errors.Join(o.host.Logout(r.Context(), session.Key{Server: name}), func() error {
-		_, err := record.Remove(r.Context(), o.servers, name)
-		return err
-	}())
+	logout := o.host.Logout(r.Context(), session.Key{Server: name})
+	_, err := record.Remove(r.Context(), o.servers, name)
+	return errors.Join(logout, err)
 }
 
 // acceptTools accepts what a server has changed, as the user has seen it.

@@ -92,19 +92,24 @@ func (s *offices) closeIdle(age time.Duration, n int) bool {
 	return found
 }
 
-// sweep closes idle offices until ctx ends and all requests and agents have; then it closes all, and returns when they are.
+// sweep closes idle offices until ctx ends.
 func (s *offices) sweep(ctx context.Context) {
 	ticker := time.NewTicker(idleAfter / 10)
 	defer ticker.Stop()
-	for ctx.Err() == nil {
+	for {
 		select {
 		case <-ticker.C:
 			s.mu.Lock()
 			s.closeIdle(idleAfter, maxOffices)
 			s.mu.Unlock()
 		case <-ctx.Done():
+			return
 		}
 	}
+}
+
+// close closes all offices, none of which is in use, and returns when they are closed.
+func (s *offices) close() {
 	s.mu.Lock()
 	s.closeIdle(0, maxOffices)
 	s.mu.Unlock()

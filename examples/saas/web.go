@@ -28,13 +28,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
-	"github.com/mcpbelt/mcpbelt/sqlstore"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A site is one replica.
 type site struct {
 	name, url string
-	database  *sqlstore.Database
+	records   func(namespace string) storage.Store // that all replicas share
 	keys      seal.KeySource
 	cookieKey []byte
 	outward   *http.Transport // to the servers of users
@@ -52,20 +52,10 @@ func runReplica(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	keys, err := seal.ParseKeys(auth.Secret(os.Getenv(keyEnv)))
+	s, err := newSite(ctx, os.Getenv(nameEnv), os.Getenv(urlEnv), auth.Secret(os.Getenv(keyEnv)), d.Store)
 	if err != nil {
 		return err
 	}
-	cookieKey, err := hkdf.Key(sha256.New, []byte(keys.Current.Reveal()), nil, "cookies", 32)
-	if err != nil {
-		return err
-	}
-	s := &site{
-		name: os.Getenv(nameEnv), url: os.Getenv(urlEnv), database: d, keys: seal.KeyEnv(keyEnv), cookieKey: cookieKey,
-		outward: &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: refusePrivate}).DialContext, IdleConnTimeout: time.Minute},
-		pages:   template.Must(template.New("").Parse(pagesHTML)), ctx: ctx,
-	}
-	s.offices = &offices{open: s.openOffice, rooms: map[string]*room{}}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -73,22 +63,41 @@ func runReplica(ctx context.Context, out io.Writer) error {
 	web := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 5 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	served := make(chan error, 1)
 	go func() { served <- web.Serve(listener) }()
+	go s.offices.sweep(ctx)
 	fmt.Fprintln(out, listener.Addr())
-	ended, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	swept := make(chan struct{})
-	go func() {
-		defer close(swept)
-		s.offices.sweep(ended)
-	}()
 	<-ctx.Done()
 	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	err = web.Shutdown(closing)
 	<-served
-	s.agents.Wait()
-	cancel()
-	<-swept
+	s.close()
 	return err
+}
+
+// newSite returns a replica that works until ctx ends. Close it then.
+func newSite(ctx context.Context, name, url string, key auth.Secret, records func(string) storage.Store) (*site, error) {
+	keys, err := seal.ParseKeys(key)
+	if err != nil {
+		return nil, err
+	}
+	cookieKey, err := hkdf.Key(sha256.New, []byte(keys.Current.Reveal()), nil, "cookies", 32)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{
+		name: name, url: url, records: records, keys: seal.StaticKey(keys.Current, keys.Old...), cookieKey: cookieKey,
+		outward: &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: refusePrivate}).DialContext, IdleConnTimeout: time.Minute},
+		pages:   template.Must(template.New("").Parse(pagesHTML)), ctx: ctx,
+	}
+	s.offices = &offices{open: s.openOffice, rooms: map[string]*room{}}
+	return s, nil
+}
+
+// close waits for the agents, and closes all offices. Requests have ended before.
+func (s *site) close() {
+	s.agents.Wait()
+	s.offices.close()
+	s.outward.CloseIdleConnections()
 }
 
 // refusePrivate refuses connections to the networks around the service, to which its users have no right. The

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+const asMain = "SAAS_TEST_MAIN" // makes the test program the program itself
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asMain) != "" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// bound is how long a run of the program may take.
+const bound = 3 * time.Minute
+
+// A program is one run of it, with all its processes.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout *bufio.Reader
+	stderr *os.File // which all its processes have but the server of the database
+	temp   string   // its temporary folder
+}
+
+func startProgram(t *testing.T, args ...string) *program {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp, err := os.MkdirTemp("", "saas") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	if err := os.Chmod(temp, 0o755); err != nil { // the server of the database is another user
+		t.Fatal(err)
+	}
+	stderr, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stderr.Close() })
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asMain+"=1", "TMPDIR="+temp, databaseEnv+"=", keyEnv+"=")
+	cmd.Stderr = in
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{t, cmd, bufio.NewReader(stdout), stderr, temp}
+	giveUp := time.AfterFunc(bound, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { giveUp.Stop(); _ = cmd.Process.Kill() })
+	return p
+}
+
+// end waits until the program has ended, with all its processes, and returns its status.
+func (p *program) end() error {
+	p.t.Helper()
+	if err := p.stderr.SetReadDeadline(time.Now().Add(bound)); err != nil {
+		p.t.Fatal(err)
+	}
+	said, err := io.ReadAll(p.stderr)
+	if err != nil {
+		p.t.Errorf("the processes of the program: got %v, want their end", err)
+	}
+	if len(said) > 0 {
+		p.t.Errorf("standard error: got %s, want nothing", said)
+	}
+	status := p.cmd.Wait()
+	left, err := os.ReadDir(p.temp) // the folder of the database goes when its server has ended
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if len(left) > 0 {
+		p.t.Errorf("temporary folder: got %v, want nothing left", left)
+	}
+	return status
+}
+
+func TestDemo(t *testing.T) {
+	p := startProgram(t, "-demo")
+	var out bytes.Buffer
+	if _, err := io.Copy(&out, p.stdout); err != nil {
+		t.Error(err)
+	}
+	if err := p.end(); err != nil {
+		t.Errorf("status: got %v, want 0", err)
+	}
+	want := `Open http://ADDRESS (two replicas, one PostgreSQL)
+- alice and bob sign in
+- alice adds the server notes, and bob adds clock
+- replica A begins the login of alice at notes
+- replica B completes it, when her browser comes back
+- her agent at A calls a tool of the service, and one of notes
+- a call of it waits at A for her approval
+- she approves it at B, and A makes it
+- bob's agent calls clock, and knows nothing of notes
+- another call waits at A, and A is killed
+- the service goes on at B: her agent makes the call again, and she approves it
+- nothing is lost, or was done twice, and no login was asked for again
+`
+	if got := regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(out.String(), "ADDRESS"); got != want {
+		t.Errorf("output: got\n%s, want\n%s", got, want)
+	}
+}
+
+// No process and no file is left, however the program ends.
+func TestEnd(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such signals")
+	}
+	for _, c := range []struct {
+		signal os.Signal
+		want   string
+	}{
+		{syscall.SIGTERM, "<nil>"},
+		{os.Interrupt, "<nil>"},
+		{os.Kill, "signal: killed"},
+	} {
+		t.Run(c.signal.String(), func(t *testing.T) {
+			p := startProgram(t)
+			line, err := p.stdout.ReadString('\n')
+			if err != nil {
+				t.Fatalf("first line: got %q, %v, want an address", line, err)
+			}
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			replicas := map[string]bool{}
+			for range 2 { // one after the other
+				res, err := client.Get(strings.Fields(line)[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = res.Body.Close()
+				replicas[res.Header.Get("Replica")] = true
+			}
+			if !replicas["A"] || !replicas["B"] {
+				t.Errorf("replicas of two requests: got %v, want A and B", replicas)
+			}
+			if err := p.cmd.Process.Signal(c.signal); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.end(); fmt.Sprint(err) != c.want {
+				t.Errorf("status: got %v, want %s", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+// newTestSite returns a replica whose records are in memory.
+func newTestSite(t *testing.T) *site {
+	t.Helper()
+	var mu sync.Mutex
+	stores := map[string]storage.Store{}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := newSite(ctx, "A", "http://service.example", auth.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32))), func(namespace string) storage.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		if stores[namespace] == nil {
+			stores[namespace] = storage.NewMemory()
+		}
+		return stores[namespace]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		s.close()
+	})
+	return s
+}
+
+// send sends a form to a replica, as a user if it is not empty.
+func send(s *site, user, method, path string, form url.Values, header http.Header) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, "http://service.example"+path, strings.NewReader(form.Encode()))
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if user != "" {
+		req.AddCookie(&http.Cookie{Name: cookieName, Value: s.sign(user, time.Now().Add(time.Minute))})
+	}
+	res := httptest.NewRecorder()
+	s.handler().ServeHTTP(res, req)
+	return res
+}
+
+func TestForeignForm(t *testing.T) {
+	s := newTestSite(t)
+	for _, c := range []struct {
+		header http.Header
+		want   int
+	}{
+		{http.Header{"Origin": {"http://service.example"}}, http.StatusSeeOther},
+		{http.Header{"Origin": {"http://other.example"}}, http.StatusForbidden},
+		{http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
+	} {
+		res := send(s, "", http.MethodPost, "/signin", url.Values{"user": {"alice"}}, c.header)
+		if res.Code != c.want {
+			t.Errorf("with %v: got status %d, want %d", c.header, res.Code, c.want)
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	s := newTestSite(t)
+	for _, user := range []string{"", "alice"} {
+		res := send(s, user, http.MethodGet, "/", nil, nil)
+		if res.Code != http.StatusOK {
+			t.Errorf("page of %q: got status %d, want 200", user, res.Code)
+		}
+		if got := res.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'; form-action 'self';") {
+			t.Errorf("page of %q: got the policy %q, want that nothing is loaded", user, got)
+		}
+	}
+	script := url.Values{"prompt": {"<script>"}}
+	if res := send(s, "alice", http.MethodPost, "/prompt", script, nil); res.Code != http.StatusSeeOther {
+		t.Fatalf("prompt: got status %d: %s, want 303", res.Code, res.Body)
+	}
+	if page := send(s, "alice", http.MethodGet, "/", nil, nil).Body.String(); !strings.Contains(page, "alice: &lt;script&gt;") || strings.Contains(page, "<script>") {
+		t.Errorf("page: got %s, want the prompt as text", page)
+	}
+	if page := send(s, "bob", http.MethodGet, "/", nil, nil).Body.String(); strings.Contains(page, "script") {
+		t.Errorf("page of bob: got %s, want nothing of alice", page)
+	}
+}
+
+func TestCookie(t *testing.T) {
+	s := newTestSite(t)
+	good := s.sign("alice", time.Now().Add(time.Minute))
+	for _, c := range []struct{ name, value, want string }{
+		{"good", good, "alice"},
+		{"other user", strings.Replace(good, "alice", "bob", 1), ""},
+		{"over", s.sign("alice", time.Now().Add(-time.Minute)), ""},
+		{"cut", good[:len(good)-1], ""},
+		{"without a signature", good[:strings.LastIndex(good, ".")], ""},
+		{"none", "", ""},
+	} {
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.AddCookie(&http.Cookie{Name: cookieName, Value: c.value})
+		if got := s.user(req); got != c.want {
+			t.Errorf("cookie %s: got the user %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What a user writes as a server reads nothing of the service's machine.
+func TestServerOfUser(t *testing.T) {
+	t.Setenv("SAAS_TEST_SECRET", "hunter2")
+	asked := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- r.URL.String():
+		default:
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	s := newTestSite(t)
+	add := func(address string) int {
+		return send(s, "alice", http.MethodPost, "/servers", url.Values{"name": {"x"}, "url": {address}}, nil).Code
+	}
+	for _, address := range []string{"unix:///run/docker.sock", "file:///etc/passwd", "npx"} {
+		if got := add(address); got != http.StatusBadRequest {
+			t.Errorf("server at %s: got status %d, want 400", address, got)
+		}
+	}
+	if got := add(server.URL + "/?q=${SAAS_TEST_SECRET}"); got != http.StatusSeeOther {
+		t.Fatalf("server: got status %d, want 303", got)
+	}
+	if got := <-asked; strings.Contains(got, "hunter2") {
+		t.Errorf("request: got %s, want the reference as it was written", got)
+	}
+	for _, e := range []*config.Server{
+		{Name: "x", Transport: config.TransportStdio, Command: "sh"},
+		{Name: "x", Transport: config.TransportUnix, URL: "unix:///run/docker.sock"},
+		{Name: "x", Transport: config.TransportHTTP, URL: "unix:///run/docker.sock"},
+	} {
+		if _, err := s.transport(&office{}, e); err == nil {
+			t.Errorf("transport of %s: got no error, want one", e)
+		}
+	}
+}
+
+func TestRefusePrivate(t *testing.T) {
+	for address, want := range map[string]bool{
+		"127.0.0.1:80": false, "[::1]:80": false, "93.184.216.34:443": false, "[2606:2800:220:1::1]:443": false,
+		"10.0.0.1:80": true, "192.168.1.1:80": true, "169.254.169.254:80": true, "[::ffff:169.254.169.254]:80": true,
+		"[fe80::1]:80": true, "[fd00::1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "224.0.0.1:80": true,
+	} {
+		if err := refusePrivate("tcp", address, nil); (err != nil) != want {
+			t.Errorf("%s: got %v, want refused to be %t", address, err, want)
+		}
+	}
+}
+
+// Offices that are in use stay, of the others the one that was not used for the longest time goes.
+func TestOffices(t *testing.T) {
+	closed := make(chan string, 1)
+	var fails error
+	s := &offices{rooms: map[string]*room{}, open: func(user string) (*office, error) {
+		return &office{user: user, close: func() error { closed <- user; return nil }}, fails
+	}}
+	for i := range maxOffices {
+		_, done, err := s.use(fmt.Sprint("user", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 3 || i == 5 {
+			defer done()
+			done()
+		}
+	}
+	_, done, err := s.use("user3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.use("alice"); err != nil {
+		t.Errorf("one more: got %v, want that one which is idle goes", err)
+	}
+	if got := <-closed; got != "user5" {
+		t.Errorf("closed: got %s, want user5", got)
+	}
+	if _, _, err := s.use("bob"); !errors.Is(err, errFull) {
+		t.Errorf("one more when all are in use: got %v, want %v", err, errFull)
+	}
+	done()
+	fails = errors.New("no database")
+	for range 2 {
+		if _, _, err := s.use("bob"); !errors.Is(err, fails) {
+			t.Errorf("office that cannot be opened: got %v, want %v", err, fails)
+		}
+	}
+	if got := <-closed; got != "user3" {
+		t.Errorf("closed: got %s, want user3", got)
+	}
+	fails = nil
+	if _, _, err := s.use("bob"); err != nil {
+		t.Errorf("the next attempt: got %v, want an office", err)
+	}
+}
