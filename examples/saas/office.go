@@ -18,7 +18,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
-	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -29,7 +28,7 @@ import (
 // code for another user opens.
 type office struct {
 	user    string
-	store   *seal.Store    // all records of the user
+	store   *seal.Store    // the records of the user
 	servers record.Store   // which servers they have
 	tools   *ledger.Ledger // which tools of these were accepted
 	logins  *login.Logins  // where they are logged in
@@ -89,34 +88,36 @@ func (s *site) openOffice(user string) (_ *office, err error) {
 	}
 	closers = append(closers, o.logins.Close)
 
-	// A call that waits on one replica is approved on any other. The store tells of answers at once.
-	if o.member, err = replica.Join(ctx, o.store, &replica.Options{Every: 5 * time.Second}); err != nil {
+	// A call that waits on one replica is approved on any other. The store tells of answers at once. It has a namespace of
+	// its own, since each change wakes all who watch a namespace, and members renew their records.
+	calls, err := seal.NewStore(ctx, s.records("calls/"+user), s.keys)
+	if err != nil {
 		return nil, err
 	}
-	yes := true
-	rules, err := policy.New(approval.Ask,
-		policy.Rule{Verdict: approval.Allow, Native: &yes},
-		policy.Rule{Verdict: approval.Allow, Trusted: &yes, ReadOnly: &yes})
-	if err != nil {
-		return nil, errors.Join(err, o.member.Close(ctx))
+	closers = append(closers, calls.Close)
+	if o.member, err = replica.Join(ctx, calls, &replica.Options{Every: 5 * time.Second}); err != nil {
+		return nil, err
 	}
-	tools := registry.New(&registry.Options{Ledger: o.tools, Approver: rules, Approvals: approval.Options{Replica: o.member.ID()}})
-	o.host, err = host.OpenStore(ctx, o.servers, &host.Options{
+	closers = append(closers, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err := o.member.Close(ctx) // before the host: it waits for calls that were approved elsewhere
+		if o.host != nil {
+			err = errors.Join(err, o.host.Close())
+		}
+		return err
+	})
+	tools := registry.New(&registry.Options{Ledger: o.tools, Approver: s.rules, Approvals: approval.Options{Replica: o.member.ID()}})
+	if o.host, err = host.OpenStore(ctx, o.servers, &host.Options{
 		Registry:  tools,
 		Logins:    o.logins,
 		Follow:    true, // servers that are added on another replica
 		StateDir:  host.NoState,
-		Config:    &config.Options{AsWritten: true}, // ${NAME} in an URL does not read the environment of the service
+		Config:    &config.Options{AsWritten: true}, // ${NAME} in a URL does not read the environment of the service
 		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) { return s.transport(o, e) },
-	})
-	if err != nil {
-		return nil, errors.Join(err, o.member.Close(ctx))
+	}); err != nil {
+		return nil, err
 	}
-	closers = append(closers, o.host.Close, func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		return o.member.Close(ctx) // first: it waits for calls that were approved elsewhere
-	})
 	if err := o.member.Attach(tools); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -38,6 +40,7 @@ type site struct {
 	keys      seal.KeySource
 	cookieKey []byte
 	outward   *http.Transport // to the servers of users
+	rules     *policy.Policy  // which calls wait for the user
 	offices   *offices
 	pages     *template.Template
 
@@ -84,8 +87,15 @@ func newSite(ctx context.Context, name, url string, key auth.Secret, records fun
 	if err != nil {
 		return nil, err
 	}
+	yes := true
+	rules, err := policy.New(approval.Ask,
+		policy.Rule{Verdict: approval.Allow, Native: &yes},
+		policy.Rule{Verdict: approval.Allow, Trusted: &yes, ReadOnly: &yes})
+	if err != nil {
+		return nil, err
+	}
 	s := &site{
-		name: name, url: url, records: records, keys: seal.StaticKey(keys.Current, keys.Old...), cookieKey: cookieKey,
+		name: name, url: url, records: records, keys: seal.StaticKey(keys.Current, keys.Old...), cookieKey: cookieKey, rules: rules,
 		outward: &http.Transport{DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: refusePrivate}).DialContext, IdleConnTimeout: time.Minute},
 		pages:   template.Must(template.New("").Parse(pagesHTML)), ctx: ctx,
 	}
