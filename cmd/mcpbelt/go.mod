@@ -5,14 +5,17 @@ go 1.26.0
 require (
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/creack/pty v1.1.24
+	github.com/lib/pq v1.12.3
 	github.com/mcpbelt/mcpbelt v0.1.0
 	github.com/mcpbelt/mcpbelt/registry/codemode v0.1.0
+	github.com/mcpbelt/mcpbelt/sqlstore v0.1.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	go.uber.org/goleak v1.3.0
 	golang.org/x/term v0.47.0
+	modernc.org/sqlite v1.61.1
 )
 
 require (
@@ -58,3 +61,5 @@ require (
 replace github.com/mcpbelt/mcpbelt => ../..
 
 replace github.com/mcpbelt/mcpbelt/registry/codemode => ../../registry/codemode
+
+replace github.com/mcpbelt/mcpbelt/sqlstore => ../../sqlstore

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 )
@@ -30,6 +31,10 @@ type Belt struct {
 	NoDaemon   bool          // --no-daemon
 	Timeout    time.Duration // --timeout; 0: none
 	Account    string        // --as: whose logins are used; empty: the user's own
+
+	// Database has the state of [Belt.OpenDatabase]; nil: it is in files.
+	Database *database.Database
+	shared   databaseFlags
 
 	cancel context.CancelFunc
 	ends   []func() // called by End
@@ -78,8 +83,11 @@ type Catalog struct {
 
 // Load reads the config files: the one of --config, or all that are in their usual
 // places. With --config a file that cannot be read is an error; otherwise it is one of
-// the problems.
+// the problems. With a database it reads the servers in that.
 func (b *Belt) Load(ctx context.Context) (*Catalog, error) {
+	if b.Database != nil {
+		return b.loadRecords(ctx)
+	}
 	if b.ConfigFile != "" {
 		c, err := config.Load(ctx, b.Abs(b.ConfigFile), b.Reading())
 		if err != nil {

@@ -1,12 +1,14 @@
 package belt
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -60,22 +62,31 @@ func (b *Belt) LedgerPath(c *Catalog) string {
 	return ""
 }
 
-// OpenLedger opens the ledger of the config files, for some servers or, if none is named, for all;
-// nil if there is none.
-func (b *Belt) OpenLedger(c *Catalog, servers ...string) (*ledger.Ledger, error) {
+// OpenLedger opens the ledger of the config files, for some servers or, if none is named, for all, or
+// that in the database; nil if there is none.
+func (b *Belt) OpenLedger(ctx context.Context, c *Catalog, servers ...string) (*ledger.Ledger, error) {
+	opts := &ledger.Options{Servers: servers}
+	if b.Database != nil && b.LedgerFile == "" && !b.NoLedger {
+		l, err := ledger.Load(ctx, b.Database.Kept(), "ledger", opts)
+		return l, database.Unusable(err)
+	}
 	path := b.LedgerPath(c)
 	if path == "" {
 		return nil, nil
 	}
-	l, err := ledger.Open(path, &ledger.Options{Servers: servers})
+	l, err := ledger.Open(path, opts)
 	if err != nil {
 		return nil, &cli.Error{Exit: cli.InvalidConfig, Message: err.Error(), Cure: "mend the file, or name another one with --ledger", Err: err}
 	}
 	return l, nil
 }
 
-// Consents opens the decisions about launches, which are kept in the state folder.
-func (b *Belt) Consents() (*consent.Book, error) {
+// Consents opens the decisions about launches, which are kept in the state folder or the database.
+func (b *Belt) Consents(ctx context.Context) (*consent.Book, error) {
+	if b.Database != nil {
+		book, err := consent.Load(ctx, b.Database.Kept(), "consents", nil)
+		return book, database.Unusable(err)
+	}
 	if b.Env.StateDir == "" {
 		return consent.New(), nil
 	}

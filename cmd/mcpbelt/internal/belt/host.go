@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 // atOnce is how many servers [Belt.Each] has running at a time.
@@ -30,8 +31,8 @@ type OpenOptions struct {
 	// Prompt shows logins to the user. Default: no login is begun, and one that is kept
 	// is used.
 	Prompt auth.Prompt
-	// Logins has logins opened even if none of the servers can want one: others may be added.
-	Logins bool
+	// More has the ledger and logins opened even if none of the servers can want them: others may be added.
+	More bool
 	// Cold has servers started even if a daemon holds them, and lets others than those of the
 	// call be added.
 	Cold bool
@@ -42,6 +43,7 @@ type OpenOptions struct {
 // An Opened is a host with what belongs to it.
 type Opened struct {
 	*host.Host
+	Ledger *ledger.Ledger  // nil if there is none
 	Logins *login.Logins   // nil if no server can want a login, see OpenOptions
 	Warm   map[string]bool // the servers that a daemon holds
 
@@ -65,13 +67,13 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 		}
 	}
 	r := o.Registry
-	if !allAdHoc(servers) {
+	if o.More || !allAdHoc(servers) {
 		var err error
-		if r.Ledger, err = b.OpenLedger(c, names...); err != nil {
+		if r.Ledger, err = b.OpenLedger(ctx, c, names...); err != nil {
 			return nil, err
 		}
 	}
-	ho.Registry = registry.New(&r)
+	opened.Ledger, ho.Registry = r.Ledger, registry.New(&r)
 	if o.Client != nil {
 		ho.Client = *o.Client
 	} else {
@@ -80,12 +82,12 @@ func (b *Belt) Open(ctx context.Context, c *Catalog, servers []*config.Server, o
 	if ho.StateDir == "" {
 		ho.StateDir = host.NoState
 	}
-	book, err := b.Consents()
+	book, err := b.Consents(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ho.Consents = book
-	if o.Logins || slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
+	if o.More || slices.ContainsFunc(servers, func(s *config.Server) bool { return login.Unavailable(s) == "" }) {
 		logins, sessions, err := b.OpenLogins(ctx, b.Account, o.Prompt)
 		if err != nil {
 			return nil, err

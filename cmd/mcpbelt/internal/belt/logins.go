@@ -15,7 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 )
 
-// OpenLogins opens the logins of an account, which are kept in the state folder, or
+// OpenLogins opens the logins of an account, which are kept in the database or the state folder, or
 // without one end with the program. Without a prompt no login is begun. Close the logins,
 // and then what is returned with them.
 func (b *Belt) OpenLogins(ctx context.Context, account string, prompt auth.Prompt) (*login.Logins, io.Closer, error) {
@@ -24,10 +24,14 @@ func (b *Belt) OpenLogins(ctx context.Context, account string, prompt auth.Promp
 		return nil, nil, err
 	}
 	store := session.Memory()
-	if folder != "" {
-		if store, err = filestore.Open(ctx, folder, nil); err != nil {
-			return nil, nil, err
-		}
+	switch {
+	case b.Database != nil:
+		store, err = b.Database.Sessions(ctx, account)
+	case folder != "":
+		store, err = filestore.Open(ctx, folder, nil)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	if prompt == nil {
 		prompt = noPrompt{}

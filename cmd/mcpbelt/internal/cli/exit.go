@@ -26,10 +26,13 @@ const (
 	Unhealthy      Exit = 13
 	Declined       Exit = 14
 	InputNeeded    Exit = 15
-	HungUp         Exit = 129
-	Interrupted    Exit = 130
-	PipeClosed     Exit = 141
-	Terminated     Exit = 143
+
+	DatabaseUnusable Exit = 16
+
+	HungUp      Exit = 129
+	Interrupted Exit = 130
+	PipeClosed  Exit = 141
+	Terminated  Exit = 143
 )
 
 // An ExitInfo says what an exit means.
@@ -58,6 +61,7 @@ func Exits() []ExitInfo {
 		{Unhealthy, "unhealthy", "A server that was looked at does not work."},
 		{Declined, "declined", "The user said no."},
 		{InputNeeded, "input_needed", "The server wants to ask the user, or a model, and there is no terminal to do so at."},
+		{DatabaseUnusable, "database_unusable", "The database of --database is away or locked, was made by a newer release or with another key, or is none."},
 		{HungUp, "hung_up", "The terminal was closed (SIGHUP)."},
 		{Interrupted, "interrupted", "The user pressed Ctrl-C (SIGINT)."},
 		{PipeClosed, "pipe_closed", "The reader of the output went away (SIGPIPE)."},

@@ -44,6 +44,9 @@ you type on any device. Another account at the same server is kept by --as.`,
 			if noBrowser && device {
 				return cli.UsageError("--no-browser and --device are two ways to log in: choose one")
 			}
+			if err := b.OpenDatabase(cmd.Context()); err != nil {
+				return err
+			}
 			c, s, err := find(b, cmd, args[0])
 			if err != nil {
 				return err
@@ -55,6 +58,7 @@ you type on any device. Another account at the same server is kept by --as.`,
 			return logIn(cmd.Context(), b, c, entry(s, device), prompt)
 		},
 	}
+	b.AddDatabaseFlags(cmd)
 	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "show the address, and paste where the browser ended")
 	cmd.Flags().BoolVar(&device, "device", false, "show a code to type on any device")
 	return cmd
@@ -148,7 +152,7 @@ func failed(ctx context.Context, s *config.Server, err error) error {
 }
 
 func logoutCommand(b *belt.Belt) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "logout SERVER|URL",
 		Short: "End a login",
 		Long: `Logout removes the login at a server, and revokes its tokens where the server offers that.
@@ -158,6 +162,9 @@ The server can be one that is not configured any more.`,
 		ValidArgsFunction: b.CompleteServers(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := b.OpenDatabase(ctx); err != nil {
+				return err
+			}
 			c, err := b.Load(ctx)
 			if err != nil {
 				return err
@@ -204,6 +211,8 @@ The server can be one that is not configured any more.`,
 			return nil
 		},
 	}
+	b.AddDatabaseFlags(cmd)
+	return cmd
 }
 
 func sessionsCommand(b *belt.Belt) *cobra.Command {

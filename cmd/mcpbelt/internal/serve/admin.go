@@ -1,20 +1,20 @@
 package serve
 
 import (
+	"context"
 	"crypto/rand"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
-	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
 )
 
@@ -32,19 +32,12 @@ func rolesOf(value string) []admin.Role {
 	return nil
 }
 
-// openPage opens the page that manages the servers of the user's config file, or of that of
+// openPage opens the page that manages the servers in the database, of the user's config file, or of that of
 // --config. The other servers are shown.
-func (s *station) openPage(so options) error {
-	file, read := s.belt.UserFile(), &config.Options{Lookup: s.belt.Env.Lookup, Scope: config.ScopeUser}
-	if s.belt.ConfigFile != "" {
-		file, read.Scope = s.belt.Abs(s.belt.ConfigFile), ""
-	}
-	if file == "" {
-		return &cli.Error{Exit: cli.Failed, Message: "there is no config file that the page could change", Cure: "set HOME, or name a file with --config"}
-	}
-	store := edit.OpenFileStore(file, read)
-	if dir := s.belt.Env.StateDir; dir != "" {
-		store.Keep(filepath.Join(dir, "records", statedir.Name(file)))
+func (s *station) openPage(ctx context.Context, so options) error {
+	store, mo, err := s.records(ctx)
+	if err != nil {
+		return err
 	}
 	s.adminKey = rand.Text()
 	ways := []access.Authenticator{bearer(s.adminKey, adminCredential)}
@@ -59,13 +52,13 @@ func (s *station) openPage(so options) error {
 			}
 			return admin.DefaultRoles(c)
 		},
-		Keys: so.keys, Feed: s.feed, Config: read,
+		Keys: so.keys, Feed: s.feed, Config: mo.Host.Config,
 	}
 	if s.opened.Logins != nil {
 		o.Sessions = s.opened.Logins.Sessions()
 	}
-	m := manage.New(s.opened.Host, store, &manage.Options{Host: host.Options{Config: read}}) // ends with the host
-	h, err := admin.Handler(m, o)
+	s.manager = manage.New(s.opened.Host, store, mo)
+	h, err := admin.Handler(s.manager, o)
 	if err != nil {
 		return err
 	}
@@ -73,16 +66,35 @@ func (s *station) openPage(so options) error {
 	return err
 }
 
+// records returns the store of the servers that the page changes, and how they are managed.
+func (s *station) records(ctx context.Context) (record.Store, *manage.Options, error) {
+	if s.belt.Database != nil {
+		store, err := s.belt.Records(ctx)
+		return store, &manage.Options{
+			Host: host.Options{Config: &config.Options{Lookup: s.belt.Env.Lookup}}, Statuses: record.NewStatuses(s.belt.Database.Kept(), "statuses"),
+		}, err
+	}
+	store, read, err := s.belt.OwnFile()
+	if err != nil {
+		return nil, nil, err
+	}
+	if dir := s.belt.Env.StateDir; dir != "" {
+		store.Keep(filepath.Join(dir, "records", statedir.Name(store.Path())))
+	}
+	return store, &manage.Options{Host: host.Options{Config: read}}, nil
+}
+
 // front returns what serves the address: the gateway, and the page.
 func (s *station) front() http.Handler {
+	gateway := s.member.Handler(s.gateway)
 	if s.page == nil {
-		return s.gateway
+		return gateway
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); first == "admin" || first == "api" {
 			s.page.ServeHTTP(w, r)
 			return
 		}
-		s.gateway.ServeHTTP(w, r)
+		gateway.ServeHTTP(w, r)
 	})
 }

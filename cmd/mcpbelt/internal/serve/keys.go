@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/host/access"
 )
 
@@ -32,8 +33,12 @@ func newShownKey(k access.Key) shownKey {
 	return shownKey{ID: k.ID, Label: k.Label, User: k.User, Grant: k.Grant, Created: k.Created, Expires: k.Expires, Used: k.Used}
 }
 
-// openKeys opens the keys of the user; nil without a state folder.
+// openKeys opens the keys in the database or, without one, those of the user; nil without a state folder.
 func openKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
+	if b.Database != nil {
+		keys, err := access.LoadKeys(ctx, b.Database.Kept(), "keys")
+		return keys, database.Unusable(err)
+	}
 	if b.Env.StateDir == "" {
 		return nil, nil
 	}
@@ -42,6 +47,9 @@ func openKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
 
 // needKeys is openKeys for a command that is of no use without.
 func needKeys(ctx context.Context, b *belt.Belt) (*access.Keys, error) {
+	if err := b.OpenDatabase(ctx); err != nil {
+		return nil, err
+	}
 	keys, err := openKeys(ctx, b)
 	if err == nil && keys == nil {
 		err = &cli.Error{Message: "there is no folder to keep keys in", Cure: "set HOME or XDG_STATE_HOME"}
@@ -69,6 +77,7 @@ and tools only. Clients send a key as "Authorization: Bearer KEY"; what is kept 
 			return showKeys(b, list)
 		},
 	}
+	b.AddDatabaseFlags(keys)
 	keys.AddCommand(createKeyCommand(b), revokeKeyCommand(b))
 	return keys
 }

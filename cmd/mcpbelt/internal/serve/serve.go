@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ import (
 
 func serveCommand(b *belt.Belt) *cobra.Command {
 	var stdio, public, noKey, asks bool
-	var listen, keyFile, adminRole string
+	var listen, keyFile, adminRole, replicaURL string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve all servers as one",
@@ -53,8 +54,14 @@ second one ends it at once.`,
 			if err != nil {
 				return err
 			}
+			if err := useDatabase(ctx, b, replicaURL); err != nil {
+				if l != nil {
+					_ = l.Close()
+				}
+				return err
+			}
 			edit := func(s *config.Server) { s.Required = false }
-			so := options{asks: asks, scripts: true, edit: edit}
+			so := options{asks: asks, scripts: true, edit: edit, replica: replicaURL}
 			if l != nil && (!noKey || adminRole != "") {
 				if so.keys, err = openKeys(ctx, b); err != nil {
 					return errors.Join(err, l.Close())
@@ -85,7 +92,9 @@ second one ends it at once.`,
 			return errors.Join(err, s.close(ctx))
 		},
 	}
+	b.AddDatabaseFlags(cmd)
 	f := cmd.Flags()
+	f.StringVar(&replicaURL, "replica", "", "tell the others that share the database this `URL`, under which they reach this one")
 	f.BoolVar(&stdio, "stdio", false, "serve standard input and output")
 	f.StringVar(&listen, "listen", "127.0.0.1:7411", "listen on this `address`")
 	f.BoolVar(&public, "public", false, "allow an address that other machines can reach")
@@ -96,6 +105,27 @@ second one ends it at once.`,
 	cli.FixedFlag(cmd, "admin", string(admin.View), string(admin.Operate), string(admin.StdioWrite))
 	f.BoolVar(&asks, "ask", false, "ask the user about calls that are not known to be read-only")
 	return cmd
+}
+
+// useDatabase opens the database, if one is named, and puts the servers of the config file into it if it never had any.
+func useDatabase(ctx context.Context, b *belt.Belt, replicaURL string) error {
+	if u, err := url.Parse(replicaURL); replicaURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		return cli.UsageError("--replica takes an http or https URL without a user")
+	}
+	if err := b.OpenDatabase(ctx); err != nil {
+		return err
+	}
+	if b.Database == nil {
+		if replicaURL != "" {
+			return cli.UsageError("--replica is for those that share a --database")
+		}
+		return nil
+	}
+	n, err := b.ImportServers(ctx)
+	if n > 0 {
+		(&cli.Error{Message: "servers of the config file that are in the database from now on: " + strconv.Itoa(n)}).Print(b.Env.Stderr, b.Out.AsJSON)
+	}
+	return err
 }
 
 // open checks the flags, and returns the key and the listener, which is nil for stdio.

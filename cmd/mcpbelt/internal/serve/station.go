@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/activity"
@@ -26,15 +27,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/host/replica"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
 // drainTime is how long calls under way may take when a station ends.
 const drainTime = 10 * time.Second
+
+// keptEvents is how many events stay in a database.
+const keptEvents = 100_000
 
 // Commands returns the commands that go on, and those that look at them.
 func Commands(b *belt.Belt) []*cobra.Command {
@@ -48,6 +57,8 @@ type station struct {
 	opened  *belt.Opened
 	gateway *gateway.Gateway
 	log     *activity.Log
+	member  *replica.Member  // nil: there is no database that it shares
+	manager *manage.Manager  // nil: there is no page
 	scripts *codemode.Runner // nil: there is no code mode
 
 	page     *page.Page  // nil: there is none
@@ -73,6 +84,7 @@ type options struct {
 	authenticate access.Authenticator // nil: whoever reaches this machine's addresses is served
 	keys         *access.Keys         // nil: there are none
 	roles        []admin.Role         // of those with the key of the page; none: there is no page
+	replica      string               // the URL by which others that share the database reach it; empty: they do not
 }
 
 // newStation opens a host with the servers of the config files and a gateway to it. Close it.
@@ -85,12 +97,16 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 		(&cli.Error{Exit: cli.InvalidConfig, Message: p.Error()}).Print(b.Env.Stderr, b.Out.AsJSON)
 	}
 	s := &station{belt: b}
-	sinks, err := s.sinks(len(so.roles) > 0)
+	approvals, err := s.join(ctx, so.replica)
 	if err != nil {
 		return nil, err
 	}
+	sinks, err := s.sinks(len(so.roles) > 0)
+	if err != nil {
+		return nil, errors.Join(err, s.member.Close(ctx))
+	}
 	s.log = activity.New(nil, sinks...)
-	o := &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, Logins: s.feed != nil, Prepare: func(o *host.Options) {
+	o := &belt.OpenOptions{Cold: true, Client: &mcp.ClientOptions{}, More: s.feed != nil || b.Database != nil, Prepare: func(o *host.Options) {
 		gateway.Prepare(o)
 		if so.commands {
 			//lint:ignore SA1019 Prepare has set it, and they have none
@@ -101,26 +117,50 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 	if so.asks {
 		o.Registry = registry.Options{Approver: codemode.Approver(policy.Cautious())}
 	}
+	o.Registry.Approvals = approvals
 	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {
-		return nil, errors.Join(err, s.log.Close(ctx))
+		return nil, errors.Join(err, s.member.Close(ctx), s.log.Close(ctx))
+	}
+	if s.member != nil {
+		err = s.member.Attach(s.opened.Registry())
 	}
 	const startWait = 2 * time.Second // servers that take longer go on to be started
 	starting, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if _, err = s.opened.Apply(starting, s.entries(c, so.edit)); err == nil || ctx.Err() == nil {
-		g := &gateway.Options{Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode}
+	if err == nil {
+		_, err = s.opened.Apply(starting, s.entries(c, so.edit))
+	}
+	if err == nil || ctx.Err() == nil {
+		g := &gateway.Options{Replica: s.member.ID(), Authenticate: so.authenticate, Anonymous: so.authenticate == nil, Mode: so.mode}
 		if so.scripts {
 			g.Code = s.openScripts()
 		}
 		s.gateway, err = gateway.New(s.opened.Host, g)
 	}
 	if err == nil && s.feed != nil {
-		err = s.openPage(so)
+		err = s.openPage(ctx, so)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.endScripts(), s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, s.endScripts(), s.member.Close(context.WithoutCancel(ctx)), s.opened.Close(), s.log.Close(context.WithoutCancel(ctx)))
 	}
 	return s, nil
+}
+
+// join makes the station one of the replicas that share the database, if there is one, and returns how calls wait
+// for approval.
+func (s *station) join(ctx context.Context, url string) (o approval.Options, err error) {
+	if s.belt.Database == nil {
+		return o, nil
+	}
+	store, err := s.belt.Database.Replicas(ctx)
+	if err != nil {
+		return o, err
+	}
+	if s.member, err = replica.Join(ctx, store, &replica.Options{URL: url}); err != nil {
+		return o, database.Unusable(err)
+	}
+	o.Replica = s.member.ID()
+	return o, nil
 }
 
 // sinks returns what keeps the activity, and opens the feed of the page.
@@ -132,6 +172,12 @@ func (s *station) sinks(paged bool) (list []activity.Sink, err error) {
 			return nil, err
 		}
 		list, past = append(list, file), file.Events
+	}
+	if s.belt.Database != nil {
+		shared := s.belt.Database.Activity(&sqlstore.ActivityOptions{KeepEvents: keptEvents})
+		list, past = append(list, shared), func(f *activity.Filter) iter.Seq2[activity.Event, error] {
+			return shared.Events(context.Background(), f)
+		}
 	}
 	if paged {
 		s.feed = admin.NewFeed(past)
@@ -186,8 +232,36 @@ func (s *station) entries(c *belt.Catalog, edit func(*config.Server)) *config.Co
 	return &entries
 }
 
-// follow applies the config files again when they change, until the context ends.
+// follow applies the config files, or the servers in the database, again when they change, and heeds what is accepted
+// elsewhere, until the context ends.
 func (s *station) follow(ctx context.Context, edit func(*config.Server)) {
+	var ledgers sync.WaitGroup
+	defer ledgers.Wait()
+	if s.opened.Ledger != nil {
+		ledgers.Go(func() { _ = s.opened.Ledger.Follow(ctx) }) // which ends with the context
+	}
+	changes, err := s.changes(ctx)
+	if err != nil {
+		return
+	}
+	_ = s.opened.Follow(ctx, changes, func(ctx context.Context) (*config.Config, error) {
+		c, err := s.belt.Load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.entries(c, edit), nil
+	}, nil)
+}
+
+// changes returns those of the config files, or of the servers in the database.
+func (s *station) changes(ctx context.Context) (func(context.Context) iter.Seq[[]string], error) {
+	if s.belt.Database != nil {
+		store, err := s.belt.Records(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return record.Changes(store), nil
+	}
 	var paths []string
 	if s.belt.ConfigFile != "" {
 		paths = append(paths, s.belt.Abs(s.belt.ConfigFile))
@@ -196,13 +270,7 @@ func (s *station) follow(ctx context.Context, edit func(*config.Server)) {
 			paths = append(paths, l.Path)
 		}
 	}
-	_ = s.opened.Follow(ctx, host.FileChanges(paths...), func(ctx context.Context) (*config.Config, error) {
-		c, err := s.belt.Load(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return s.entries(c, edit), nil
-	}, nil)
+	return host.FileChanges(paths...), nil
 }
 
 // drain lets calls under way finish for a while, refuses new ones and ends the gateway. It
@@ -223,7 +291,7 @@ func (s *station) close(ctx context.Context) error {
 	s.drain()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	return errors.Join(s.endScripts(), s.opened.Close(), s.log.Close(ctx))
+	return errors.Join(s.endScripts(), s.member.Close(ctx), s.manager.Close(), s.opened.Close(), s.log.Close(ctx))
 }
 
 // ServeHTTP serves the socket of the station: the gateway, and the control.

@@ -138,7 +138,7 @@ func decideLaunch(ctx context.Context, b *belt.Belt, c *belt.Catalog, s *config.
 	if err != nil {
 		return err
 	}
-	book, err := b.Consents()
+	book, err := b.Consents(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func openLedger(ctx context.Context, b *belt.Belt) (*belt.Catalog, *ledger.Ledge
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := b.OpenLedger(c)
+	l, err := b.OpenLedger(ctx, c)
 	if err == nil && l == nil {
 		err = cli.UsageError("there is no ledger: nothing was accepted, and nothing is held back")
 	}

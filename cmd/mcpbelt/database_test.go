@@ -1,0 +1,174 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A served is a serve that runs, with its page.
+type served struct {
+	*running
+	t        *testing.T
+	URL, Key string
+	Admin    string
+	AdminKey string
+	base     string
+}
+
+// serve starts serve with its page at a free port.
+func serve(t *testing.T, w *world, args ...string) *served {
+	t.Helper()
+	s := &served{t: t, running: w.start(append([]string{"serve", "--listen", "127.0.0.1:0", "--json", "--admin=stdio:write", "--ask"}, args...)...)}
+	if err := json.Unmarshal([]byte(s.await("url")), s); err != nil {
+		t.Fatal(err)
+	}
+	s.base = strings.TrimSuffix(s.URL, "/mcp")
+	return s
+}
+
+// ask makes a request to the API of the page, which must have a status.
+func (s *served) ask(status int, method, path, body string) string {
+	s.t.Helper()
+	got := ask(s.t, s.AdminKey, method, s.base+path, body)
+	if got.status != status {
+		s.t.Fatalf("%s %s: got %d %s, want %d", method, path, got.status, got.body, status)
+	}
+	return got.body
+}
+
+// awaitText asks until an answer has a text.
+func (s *served) awaitText(path, text string) {
+	s.t.Helper()
+	for s.t.Context().Err() == nil {
+		if strings.Contains(s.ask(200, "GET", path, ""), text) {
+			return
+		}
+	}
+}
+
+// client returns a client with a key.
+func (s *served) client(key string) *mcp.Client {
+	c := mcp.NewClient("belt", &transport.HTTP{URL: s.URL, Header: http.Header{"Authorization": {"Bearer " + key}}}, nil)
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+const farServer = `{"name":"far","transport":"streamable_http","url":"https://far.invalid/mcp","enabled":false,"headersJson":"{\"X-Token\":\"canary-of-far\"}"}`
+
+// checkShared tests that two serve on two machines share what a database keeps.
+func checkShared(t *testing.T, url string) {
+	one, two := newWorld(t, labServer), newWorld(t, `"left": {SERVER: {"FLAGS": "-features"}}`)
+	key := filepath.Join(one.dir, "key")
+	one.env = append(one.env, "MCPBELT_DATABASE="+url)
+	a := serve(t, one, "--database-key-file", key)
+	b := serve(t, two, "--database="+url, "--database-key-file", key)
+
+	// The servers of the first config file are there, and those of the second are not.
+	b.awaitText("/api/v1/servers", `"name":"lab"`)
+	if got := b.ask(200, "GET", "/api/v1/mcp/servers", ""); strings.Contains(got, "left") {
+		t.Errorf("got %s, want the servers of the database alone", got)
+	}
+	a.ask(200, "POST", "/api/v1/mcp/servers", farServer)
+	b.awaitText("/api/v1/servers", `"name":"far"`)
+
+	// A key that is made anywhere is good everywhere.
+	var made struct{ Secret string }
+	if err := json.Unmarshal([]byte(two.run("keys", "create", "laptop", "--json", "--database="+url)), &made); err != nil {
+		t.Fatal(err)
+	}
+	narrow := a.client(made.Secret)
+	tools, err := narrow.Tools(t.Context())
+	for err != nil && t.Context().Err() == nil { // serve looks for new keys every two seconds
+		tools, err = narrow.Tools(t.Context())
+	}
+	if len(tools) == 0 {
+		t.Errorf("got no tools with a key of the database")
+	}
+
+	// A call that waits on one is approved on the other.
+	answers := make(chan string, 1)
+	call := func() {
+		res, err := narrow.CallTool(t.Context(), "lab__arguments", json.RawMessage(`{"text":"shared"}`), nil)
+		if err != nil {
+			answers <- err.Error()
+			return
+		}
+		answers <- res.Text()
+	}
+	go call()
+	id := two.awaitCall()
+	if got := <-answers; !strings.Contains(got, id) {
+		t.Errorf("got %q, want the id %s of the call that waits", got, id)
+	}
+	two.run("approve", id)
+	go call() // whose outcome is known
+	if got := <-answers; got != `{"text":"shared"}` {
+		t.Errorf("got %q, want the result of the call", got)
+	}
+	b.awaitText("/api/v1/activity", "lab__arguments")
+
+	// All of it is there in the next run, and nothing is imported again.
+	a.ask(200, "DELETE", "/api/v1/mcp/servers/lab", "")
+	for _, s := range []*served{a, b} {
+		if got := s.end(syscall.SIGTERM); got != 0 {
+			t.Errorf("got the exit %d, want 0", got)
+		}
+	}
+	c := serve(t, one, "--database-key-file", key)
+	list := c.ask(200, "GET", "/api/v1/mcp/servers", "")
+	if !strings.Contains(list, `"far"`) || strings.Contains(list, `"lab"`) {
+		t.Errorf("got %s, want far, and lab removed", list)
+	}
+	if got := ask(t, made.Secret, "POST", c.URL, "{}"); got.status == http.StatusUnauthorized {
+		t.Errorf("got %d %s, want that the key is good", got.status, got.body)
+	}
+	c.end(syscall.SIGTERM)
+}
+
+func TestServeShared(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a? b.db")
+	checkShared(t, "sqlite:"+path)
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			continue // it is gone when all have ended
+		}
+		if strings.Contains(string(data), "canary-of-far") {
+			t.Errorf("%s has the header of a server in clear", name)
+		}
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want the mode 0600", name, info, err)
+		}
+	}
+}
+
+// Without a name the database is in the state folder, and its key is that of the logins there.
+func TestServeDatabase(t *testing.T) {
+	w := newWorld(t, labServer)
+	s := serve(t, w, "--database")
+	s.ask(200, "POST", "/api/v1/mcp/servers", farServer)
+	s.end(syscall.SIGTERM)
+	s = serve(t, w, "--database")
+	if list := s.ask(200, "GET", "/api/v1/mcp/servers", ""); !strings.Contains(list, `"far"`) || !strings.Contains(list, `"lab"`) {
+		t.Errorf("got %s, want lab and far", list)
+	}
+	s.end(syscall.SIGTERM)
+	for _, name := range []string{"serve.db", "sessions/key"} {
+		if info, err := os.Stat(filepath.Join(w.dir, "s", "mcpbelt", name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: got %v, %v, want the mode 0600", name, info, err)
+		}
+	}
+	if file, err := os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")); err != nil || strings.Contains(string(file), "far") {
+		t.Errorf("got %s, %v, want the config file as it was", file, err)
+	}
+}
