@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -17,7 +18,7 @@ import (
 //	go test -tags integration -run '^$' -bench LoadOfMillion -benchtime 20000x ./
 func BenchmarkLoadOfMillion(b *testing.B) {
 	const sessions = 1_000_000
-	p := postgresPlace(startPostgres(b).dsn)
+	p := postgresPlace(pgtest.New(b).URL)
 	db, prefix, _ := p.fresh(b)
 	d := mustNew(b, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 	if err := d.Migrate(b.Context()); err != nil {

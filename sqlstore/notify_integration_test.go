@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -91,7 +92,7 @@ func until(t testing.TB, is func() bool) {
 // connection for all watches, also those that come while a notification is not due, and
 // those made while the connection was lost.
 func TestNotifications(t *testing.T) {
-	p := postgresPlace(startPostgres(t).dsn)
+	p := postgresPlace(pgtest.New(t).URL)
 	w := p.open(t)
 	sqlstore.NeverPoll(w.one)
 	db, _, _ := p.fresh(t)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -36,16 +37,16 @@ func outage(t testing.TB) time.Duration {
 func TestOutage(t *testing.T) {
 	for _, way := range []struct {
 		name       string
-		away, back func(*postgres)
+		away, back func(*pgtest.Server)
 	}{
-		{"stopped", (*postgres).stop, func(p *postgres) { p.start(t) }},
+		{"stopped", (*pgtest.Server).Stop, func(p *pgtest.Server) { p.Start(t) }},
 		{"hanging",
-			func(p *postgres) { signalAll(t, p, syscall.SIGSTOP) },
-			func(p *postgres) { signalAll(t, p, syscall.SIGCONT) }},
+			func(p *pgtest.Server) { signalAll(t, p, syscall.SIGSTOP) },
+			func(p *pgtest.Server) { signalAll(t, p, syscall.SIGCONT) }},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			server := startPostgres(t)
-			p := postgresPlace(server.dsn)
+			server := pgtest.New(t)
+			p := postgresPlace(server.URL)
 			w := p.open(t)
 			here, there := w.one.Store("n"), w.two.Store("n")
 			told := watch(t, here, "a")
@@ -75,13 +76,13 @@ func TestOutage(t *testing.T) {
 }
 
 // signalAll sends a signal to the server and to its processes.
-func signalAll(t *testing.T, p *postgres, s syscall.Signal) {
+func signalAll(t *testing.T, p *pgtest.Server, s syscall.Signal) {
 	t.Helper()
-	out, err := exec.Command("pgrep", "-P", fmt.Sprint(p.process.Process.Pid)).Output()
+	out, err := exec.Command("pgrep", "-P", fmt.Sprint(p.Process.Process.Pid)).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range append(strings.Fields(string(out)), fmt.Sprint(p.process.Process.Pid)) {
+	for _, text := range append(strings.Fields(string(out)), fmt.Sprint(p.Process.Process.Pid)) {
 		var pid int
 		if _, err := fmt.Sscan(text, &pid); err != nil {
 			t.Fatal(err)

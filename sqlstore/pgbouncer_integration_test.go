@@ -11,13 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
 
 // startPgBouncer starts pgbouncer before a server, and returns its URL for pgx.
-func startPgBouncer(t *testing.T, p *postgres, mode string) string {
+func startPgBouncer(t *testing.T, p *pgtest.Server, mode string) string {
 	t.Helper()
 	name, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -30,9 +31,9 @@ func startPgBouncer(t *testing.T, p *postgres, mode string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	as := unprivileged(t, dir)
+	as := pgtest.Unprivileged(t, dir)
 	config := fmt.Sprintf("[databases]\n* = user=test host=%s\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = %s\n"+
-		"auth_type = any\npool_mode = %s\nserver_round_robin = 1\nignore_startup_parameters = extra_float_digits\n", p.dir, dir, mode)
+		"auth_type = any\npool_mode = %s\nserver_round_robin = 1\nignore_startup_parameters = extra_float_digits\n", p.Dir, dir, mode)
 	if err := os.WriteFile(filepath.Join(dir, "ini"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -63,11 +64,11 @@ func exists(path string) bool {
 
 // What works through pgbouncer, by its mode. Where LISTEN does not last, changes are seen by looking.
 func TestPgBouncer(t *testing.T) {
-	server := startPostgres(t)
+	server := pgtest.New(t)
 	for _, mode := range []string{"session", "transaction", "statement"} {
 		t.Run(mode, func(t *testing.T) {
 			p := postgresPlace(startPgBouncer(t, server, mode))
-			direct := postgresPlace(server.dsn)
+			direct := postgresPlace(server.URL)
 			if mode == "statement" { // a migration is a transaction
 				db, prefix, _ := p.fresh(t)
 				if err := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix}).Migrate(t.Context()); err == nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -334,12 +335,12 @@ func TestStormOfReplicas(t *testing.T) {
 	if os.Getenv("MCPBELT_SOAK") == "1" {
 		users, lasts = 2000, time.Minute
 	}
-	pg := startPostgres(t)
+	pg := pgtest.New(t)
 	as := authtest.NewServer(t, &authtest.Options{NoRecord: true, TokenLifetime: 5 * time.Second, Grace: 10 * time.Minute})
 	rs := as.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), nil)
 	key := strings.Repeat("k", 32)
 	ctx := t.Context()
-	base, err := openStormBase(ctx, pg.dsn, rs.URL, key)
+	base, err := openStormBase(ctx, pg.URL, rs.URL, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -378,7 +379,7 @@ func TestStormOfReplicas(t *testing.T) {
 		return
 	}
 
-	start := func() *stormProcess { return startStormProcess(t, pg.dsn, rs.URL, key, users) }
+	start := func() *stormProcess { return startStormProcess(t, pg.URL, rs.URL, key, users) }
 	processes := make([]*stormProcess, replicas)
 	for i := range processes {
 		processes[i] = start()
@@ -392,8 +393,8 @@ func TestStormOfReplicas(t *testing.T) {
 		_ = stormPause(ctx, mathrand.N(2*time.Second)) // the storm is random
 		if !restarted && time.Since(began) > lasts/2 {
 			restarted = true
-			pg.stop()
-			pg.start(t)
+			pg.Stop()
+			pg.Start(t)
 		}
 		victim := mathrand.IntN(replicas)
 		processes[victim].kill()

@@ -4,10 +4,15 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -63,15 +68,62 @@ func (s *served) client(key string) *mcp.Client {
 	return c
 }
 
+// post sends a message to a gateway.
+func post(t *testing.T, url, key, session, body string) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	if session != "" {
+		req.Header.Set("Mcp-Session-Id", session)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body)
+	_ = res.Body.Close()
+	return res
+}
+
+// A door has a URL before what it leads to has one.
+type door struct {
+	*httptest.Server
+	to atomic.Pointer[url.URL]
+}
+
+func newDoor(t *testing.T) *door {
+	d := &door{}
+	d.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httputil.NewSingleHostReverseProxy(d.to.Load()).ServeHTTP(w, r)
+	}))
+	t.Cleanup(d.Close)
+	return d
+}
+
+func (d *door) leadTo(t *testing.T, base string) {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.to.Store(u)
+}
+
 const farServer = `{"name":"far","transport":"streamable_http","url":"https://far.invalid/mcp","enabled":false,"headersJson":"{\"X-Token\":\"canary-of-far\"}"}`
 
 // checkShared tests that two serve on two machines share what a database keeps.
-func checkShared(t *testing.T, url string) {
+func checkShared(t *testing.T, database string) {
 	one, two := newWorld(t, labServer), newWorld(t, `"left": {SERVER: {"FLAGS": "-features"}}`)
 	key := filepath.Join(one.dir, "key")
-	one.env = append(one.env, "MCPBELT_DATABASE="+url)
-	a := serve(t, one, "--database-key-file", key)
-	b := serve(t, two, "--database="+url, "--database-key-file", key)
+	one.env = append(one.env, "MCPBELT_DATABASE="+database)
+	aDoor, bDoor := newDoor(t), newDoor(t)
+	a := serve(t, one, "--database-key-file", key, "--replica", aDoor.URL)
+	b := serve(t, two, "--database="+database, "--database-key-file", key, "--replica", bDoor.URL)
+	aDoor.leadTo(t, a.base)
+	bDoor.leadTo(t, b.base)
 
 	// The servers of the first config file are there, and those of the second are not.
 	b.awaitText("/api/v1/servers", `"name":"lab"`)
@@ -83,7 +135,7 @@ func checkShared(t *testing.T, url string) {
 
 	// A key that is made anywhere is good everywhere.
 	var made struct{ Secret string }
-	if err := json.Unmarshal([]byte(two.run("keys", "create", "laptop", "--json", "--database="+url)), &made); err != nil {
+	if err := json.Unmarshal([]byte(two.run("keys", "create", "laptop", "--json", "--database="+database)), &made); err != nil {
 		t.Fatal(err)
 	}
 	narrow := a.client(made.Secret)
@@ -93,6 +145,16 @@ func checkShared(t *testing.T, url string) {
 	}
 	if len(tools) == 0 {
 		t.Errorf("got no tools with a key of the database")
+	}
+
+	// A session of one is served by the other, once that knows of it.
+	const begin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	id := post(t, a.URL, made.Secret, "", begin).Header.Get("Mcp-Session-Id")
+	if id == "" {
+		t.Error("got no session")
+	}
+	for post(t, b.URL, made.Secret, id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`).StatusCode != http.StatusOK && t.Context().Err() == nil {
+		continue // replicas look for each other every five seconds
 	}
 
 	// A call that waits on one is approved on the other.
@@ -106,7 +168,7 @@ func checkShared(t *testing.T, url string) {
 		answers <- res.Text()
 	}
 	go call()
-	id := two.awaitCall()
+	id = two.awaitCall()
 	if got := <-answers; !strings.Contains(got, id) {
 		t.Errorf("got %q, want the id %s of the call that waits", got, id)
 	}

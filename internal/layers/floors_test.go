@@ -39,6 +39,7 @@ var house = []room{
 	{path: "mcp/ask", floor: 2, wing: hall},
 	{path: "storage", floor: 1, wing: hall},
 	{path: "storage/storagetest", floor: 1, wing: hall, kit: true},
+	{path: "internal/pgtest", floor: 0, wing: hall, kit: true},
 	{path: "mcp/cassette", floor: 2, wing: hall},
 	{path: "mcp/failure", floor: 1, wing: hall},
 	{path: "mcp/form", floor: 1, wing: hall},

@@ -1,6 +1,6 @@
-//go:build integration && unix
+//go:build unix
 
-package sqlstore_test
+package pgtest
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// unprivileged returns what makes a program run as a user without all rights:
+// Unprivileged returns what makes a program run as a user without all rights:
 // PostgreSQL does not start otherwise. The folder becomes that user's.
-func unprivileged(t testing.TB, dir string) func(*exec.Cmd) {
+func Unprivileged(t testing.TB, dir string) func(*exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return func(*exec.Cmd) {}
