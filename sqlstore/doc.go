@@ -12,7 +12,8 @@
 //	err = d.Migrate(ctx)
 //
 // It is tested with SQLite by modernc.org/sqlite and with PostgreSQL 15 by
-// github.com/jackc/pgx. Other drivers of the two should do.
+// github.com/jackc/pgx and github.com/lib/pq, which cannot wait for notifications. Other drivers of the two
+// should do.
 //
 // SQLite lets one writer in at a time. Have each connection wait for its turn and use
 // the write-ahead log, in the words of modernc.org/sqlite:

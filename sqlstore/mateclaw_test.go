@@ -141,7 +141,7 @@ func TestMateClawView(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		nul := map[string]string{"SQLite": "\x00", "PostgreSQL": "\ufffd"}[p.name]
+		nul := map[sqlstore.Dialect]string{sqlstore.SQLite: "\x00", sqlstore.PostgreSQL: "\ufffd"}[p.dialect]
 		want := `true a b It's stdio   npx ["-y"] {"K":"v"} / true 30 60 connected  true 7 true true true 0
 true far  streamable_http https://a.example {"H":"v"}     false 1.5 5 error NUL ` + nul + ` false 0 false true true 0
 true gone  auto https://b.example      true 30 60 disconnected  false 0 false true true 1

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/lib/pq"
 
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
@@ -25,14 +26,19 @@ func places(t *testing.T) []place {
 	if dsn == "" {
 		dsn = pgtest.New(t).URL
 	}
-	return []place{sqlitePlace(), postgresPlace(dsn)}
+	libpq := postgresPlaceBy("postgres", dsn)
+	libpq.name, libpq.wait = "PostgreSQL by lib/pq", nil
+	return []place{sqlitePlace(), postgresPlace(dsn), libpq}
 }
 
-// postgresPlace returns the server at a URL.
-func postgresPlace(dsn string) place {
+// postgresPlace returns the server at a URL, by pgx.
+func postgresPlace(dsn string) place { return postgresPlaceBy("pgx", dsn) }
+
+// postgresPlaceBy returns the server at a URL, by a driver.
+func postgresPlaceBy(driver, dsn string) place {
 	var tables atomic.Int64
 	return place{"PostgreSQL", sqlstore.PostgreSQL, dsn, func(t testing.TB) (*sql.DB, string, func(testing.TB) *sql.DB) {
-		db := openPostgres(t, dsn)
+		db := openPostgresBy(t, driver, dsn)
 		prefix := fmt.Sprintf("t%x_%d_", time.Now().UnixNano(), tables.Add(1))
 		t.Cleanup(func() {
 			for _, table := range []string{"version", "records", "leases", "activity"} {
@@ -41,7 +47,7 @@ func postgresPlace(dsn string) place {
 				}
 			}
 		})
-		return db, prefix, func(t testing.TB) *sql.DB { return openPostgres(t, dsn) }
+		return db, prefix, func(t testing.TB) *sql.DB { return openPostgresBy(t, driver, dsn) }
 	}, waitForNotification}
 }
 
@@ -54,9 +60,11 @@ func waitForNotification(ctx context.Context, driverConn any) (payload string, e
 	return n.Payload, nil
 }
 
-func openPostgres(t testing.TB, dsn string) *sql.DB {
+func openPostgres(t testing.TB, dsn string) *sql.DB { return openPostgresBy(t, "pgx", dsn) }
+
+func openPostgresBy(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("pgx", dsn)
+	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
