@@ -194,6 +194,7 @@ var players = map[[2]string]string{
 	{"examples/login", "auth/authtest"}:     "it logs in offline, too",
 	{"examples/saas", "auth/authtest"}:      "its users log in offline, too",
 	{"bench/search", "internal/toolcorpus"}: "it measures on the same tools as the tests",
+	{"bench/growth", "auth/authtest"}:       "it measures what a login costs",
 }
 
 // roomOf finds the most exact entry for a folder.

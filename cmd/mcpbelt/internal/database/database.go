@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// EnvName and KeyEnvName are the variables of the environment that stand for a database and
-	// its key.
-	EnvName    = "MCPBELT_DATABASE"
+	// EnvName is the variable of the environment that stands for a database.
+	EnvName = "MCPBELT_DATABASE"
+	// KeyEnvName is that of its key.
 	KeyEnvName = "MCPBELT_DATABASE_KEY"
 
 	// Default is the database in the state folder.
