@@ -41,6 +41,7 @@ const (
 	namespace = "serve" // what is kept as it is
 	servers   = "servers"
 	replicas  = "replicas"
+	catalogs  = "catalogs"
 	sessions  = "sessions" // those of an account have its name behind a slash
 )
 
@@ -142,6 +143,9 @@ func keysOf(env *cli.Env, value, keyFile string) (seal.KeySource, error) {
 
 // Kept returns the store of what is kept as it is: accepted tools, allowed launches, statuses and API keys.
 func (d *Database) Kept() storage.Store { return d.Store(namespace) }
+
+// Catalogs returns the store of what servers have listed.
+func (d *Database) Catalogs() storage.Store { return d.Store(catalogs) }
 
 // Servers returns the sealed store of the servers.
 func (d *Database) Servers(ctx context.Context) (*seal.Store, error) { return d.sealed(ctx, servers) }

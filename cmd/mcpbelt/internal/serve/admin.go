@@ -52,7 +52,7 @@ func (s *station) openPage(ctx context.Context, so options) error {
 			}
 			return admin.DefaultRoles(c)
 		},
-		Keys: so.keys, Feed: s.feed, Config: mo.Host.Config,
+		Keys: so.keys, Feed: s.feed, Config: mo.Host.Config, Replicas: s.member,
 	}
 	if s.opened.Logins != nil {
 		o.Sessions = s.opened.Logins.Sessions()

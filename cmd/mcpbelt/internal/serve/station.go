@@ -113,9 +113,12 @@ func newStation(ctx context.Context, b *belt.Belt, so options) (*station, error)
 			o.Client.ListRoots = nil
 		}
 		o.Activity = s.log
+		if b.Database != nil {
+			o.Catalogs = b.Database.Catalogs()
+		}
 	}}
 	if so.asks {
-		o.Registry = registry.Options{Approver: codemode.Approver(policy.Cautious())}
+		o.Registry = registry.Options{Approver: s.member.Approver(codemode.Approver(policy.Cautious()))}
 	}
 	o.Registry.Approvals = approvals
 	if s.opened, err = b.Open(ctx, c, c.Servers, o); err != nil {
