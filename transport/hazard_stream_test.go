@@ -99,6 +99,35 @@ func TestHTTPListeningStreamWithoutResponse(t *testing.T) {
 	}
 }
 
+// Tools that changed before a listening stream was open are read again, if the handshake
+// has not waited for it.
+func TestHTTPListeningStreamOpensLate(t *testing.T) {
+	t.Parallel()
+	ready := make(chan struct{})
+	s := once(func(p *post) { p.json(200, called) })
+	s.get = func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-ready:
+			(&post{ResponseWriter: w, r: r}).stream("")
+		case <-r.Context().Done():
+		}
+		<-r.Context().Done()
+	}
+	client := mcp.NewClient("s", &transport.HTTP{URL: listen(t, s)}, nil)
+	defer client.Close()
+	if err := client.Ready(bounded(t)); err != nil {
+		t.Fatal(err)
+	}
+	before := client.State().ToolsVersion
+	close(ready)
+	for state := range client.Watch(bounded(t)) {
+		if state.ToolsVersion > before {
+			return
+		}
+	}
+	t.Error("got no change of the tools, want one")
+}
+
 // The context in which a connection is made bounds the making alone.
 func TestSSEOutlivesItsConnecting(t *testing.T) {
 	server := func(t *testing.T) string {

@@ -230,6 +230,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 	var again reopening
 	for attempt := 0; ; attempt++ {
 		c.enter()
+		asked := time.Now()
 		resp, err := c.get(c.ended, at.lastID)
 		c.leave()
 		var unreachable *unreachableError
@@ -242,7 +243,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		}
 		switch {
 		case err == nil:
-			if attempt > 0 {
+			if attempt > 0 || time.Since(asked) >= listenHeadersWait { // nothing has waited for it
 				c.listChanged()
 			}
 			attempt = 0
