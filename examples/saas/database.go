@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -12,36 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
-
-	"github.com/jackc/pgx/v5/stdlib"
-
-	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
-
-// openDatabase opens what the replicas share. All of them may do so at once.
-func openDatabase(ctx context.Context, url string) (*sql.DB, *sqlstore.Database, error) {
-	db, err := sql.Open("pgx", url)
-	if err != nil {
-		return nil, nil, err
-	}
-	db.SetMaxOpenConns(20)
-	d, err := sqlstore.New(db, sqlstore.PostgreSQL, &sqlstore.Options{
-		WaitForNotification: func(ctx context.Context, driverConn any) (string, error) {
-			n, err := driverConn.(*stdlib.Conn).Conn().WaitForNotification(ctx)
-			if err != nil {
-				return "", err
-			}
-			return n.Payload, nil
-		},
-	})
-	if err == nil {
-		err = d.Migrate(ctx)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
-	}
-	return db, d, nil
-}
 
 // runDatabase runs a PostgreSQL of its own in a temporary folder until ctx ends, and writes its URL. No
 // other user of the machine can reach the folder, where its socket is.
@@ -82,7 +52,7 @@ func runDatabase(ctx context.Context, out io.Writer) (err error) {
 		}
 		exited <- err
 	}()
-	if err := awaitReady(ctx, filepath.Join(data, "postmaster.pid"), exited); err != nil {
+	if err := awaitReady(filepath.Join(data, "postmaster.pid"), exited); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "postgres:///postgres?"+url.Values{"host": {dir}, "user": {"saas"}}.Encode())
@@ -91,14 +61,15 @@ func runDatabase(ctx context.Context, out io.Writer) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	if err := server.Process.Signal(os.Interrupt); err != nil { // it ends all connections, and itself
-		return err
+	if server.Process.Signal(os.Interrupt) != nil { // at which it ends all connections, and itself
+		_ = server.Process.Kill()
 	}
 	return <-exited
 }
 
-// awaitReady waits until a server has written into its file that it is ready, as pg_ctl does.
-func awaitReady(ctx context.Context, file string, exited chan error) error {
+// awaitReady waits until a server has written into its file that it is ready, as pg_ctl does. Before that it misses
+// the signal to end.
+func awaitReady(file string, exited chan error) error {
 	for {
 		if text, _ := os.ReadFile(file); bytes.Contains(text, []byte("\nready")) {
 			return nil
@@ -107,8 +78,6 @@ func awaitReady(ctx context.Context, file string, exited chan error) error {
 		case <-time.After(20 * time.Millisecond):
 		case err := <-exited:
 			return err
-		case <-ctx.Done(): // the caller ends it
-			return nil
 		}
 	}
 }

@@ -185,7 +185,7 @@ func (c *child) kill() {
 // untilStdinEnds returns a context that ends with the process that has started this one. Signals of the
 // terminal, which all processes get, are left to that one.
 func untilStdinEnds() context.Context {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE) // the last: nothing reads standard output any more
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
