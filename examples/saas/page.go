@@ -8,7 +8,7 @@ const pagesHTML = `{{define "top"}}<!DOCTYPE html>
 {{end}}
 
 {{define "login"}}{{template "top"}}
-{{if .URL}}<p><a href="{{.URL}}" rel="noreferrer">Log in at {{.Server}}</a>, which leads to {{.URL}}</p>
+{{if .URL}}<p><a href="{{.URL}}" rel="noreferrer">Log in at {{.Server}}</a>, on a page of {{.Host}}</p>
 {{else}}<p>You are logged in at {{.Server}}.</p>
 {{end}}<p><a href="/">Back</a></p>
 {{end}}
@@ -18,7 +18,7 @@ const pagesHTML = `{{define "top"}}<!DOCTYPE html>
 {{else}}<form method="post" action="/signout">You are {{.User}}, at replica {{.Replica}}. <a href="/">Look again</a> <button>Sign out</button></form>
 
 <h2>Your servers</h2>
-{{range .Servers}}{{$server := .Name}}<p id="server-{{.Name}}">{{.Name}}: {{.Stage}}, {{.Tools}} tools{{with .Err}}: {{.}}{{end}}</p>
+{{range .Servers}}{{$server := .Name}}<p id="server-{{.Name}}">{{.Name}}: {{.Stage}}, {{.Tools}} tools{{if ne .Stage "login"}}{{with .Err}}: {{.}}{{end}}{{end}}</p>
 {{if eq .Stage "login"}}<form method="post" action="/servers/{{.Name}}/login"><button>Log in at {{.Name}}</button></form>
 {{end}}{{range .Changes}}<form method="post" action="/servers/{{$server}}/accept">{{$server}} has changed: {{.Summary}}
 <input type="hidden" name="hash" value="{{.Hash}}"><button>Accept</button></form>

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -86,7 +87,11 @@ func (s *site) login(w http.ResponseWriter, r *http.Request, o *office) error {
 	if err != nil {
 		return err
 	}
-	return s.pages.ExecuteTemplate(w, "login", map[string]string{"Server": name, "URL": begun.URL})
+	to, err := url.Parse(begun.URL)
+	if err != nil {
+		return err
+	}
+	return s.pages.ExecuteTemplate(w, "login", map[string]string{"Server": name, "URL": begun.URL, "Host": to.Host})
 }
 
 // prompt starts an agent. It holds the office open until it ends, which may be when a call was approved.
