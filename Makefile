@@ -56,7 +56,7 @@ help:
 	@echo 'make binaries     archives of mcpbelt for all systems: make binaries VERSION=v0.2.0, into bin/v0.2.0'
 	@echo 'make cover        coverage, into bin/'
 	@echo 'make bench        our client beside others, into bench/RESULTS.md, SEARCH.md, GATEWAY.md and CLI.md, and make growth'
-	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md'
+	@echo 'make growth       how costs grow with the work, into bench/GROWTH.md and docs/scale.md'
 	@echo 'make gobench      benchmarks'
 
 test: fmt-check unit staticcheck
@@ -212,7 +212,7 @@ bench:
 
 # At most ten minutes. Its flags go into GROWTH: make growth GROWTH="-match '^users'".
 growth:
-	@cd bench/growth && $(GO) run . -out ../GROWTH.md $(GROWTH)
+	@cd bench/growth && $(GO) run . -out ../GROWTH.md -page ../../docs/scale.md $(GROWTH)
 
 gobench:
 	@JOBS=1 .ci/each $(patsubst %,'cd % && $(GO) test -run "^$$" -bench . -benchmem ./...',$(MODULES))

@@ -1,5 +1,5 @@
 // Growth measures how the costs of this library grow with its work: with the number of
-// servers, tools, users, callers and calls that wait, and with the size of results. It
+// servers, tools, users, sessions, logins, callers and calls that wait, and with the size of results. It
 // measures the official SDK beside it where the SDK has the same work to do.
 //
 //	go run . -out ../GROWTH.md                  # all, at most 10 minutes
@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"time"
 )
 
@@ -44,6 +45,7 @@ const pointLimit = time.Minute
 type options struct {
 	match      *regexp.Regexp
 	out        string
+	page       string
 	rounds     int
 	most       int
 	limit      time.Duration
@@ -54,7 +56,8 @@ func parseOptions(args []string) (*options, error) {
 	var o options
 	flags := flag.NewFlagSet("growth", flag.ContinueOnError)
 	match := flags.String("match", "", "measure only the points whose `pattern` this is, such as '^users|^tools registry 10000'")
-	flags.StringVar(&o.out, "out", "", "write the table to this `file`, in Markdown, and the plots to the folder plots beside it (default: the table to standard output)")
+	flags.StringVar(&o.out, "out", "", "write the table to this `file`, in Markdown, the plots to the folder plots, and the figures to growth.json beside it (default: the table to standard output)")
+	flags.StringVar(&o.page, "page", "", "make the arithmetic in this `file` from the figures beside -out")
 	flags.IntVar(&o.rounds, "rounds", 3, "how many times each point is measured; its figures are medians")
 	flags.IntVar(&o.most, "most", 0, "measure no point that is larger; 0: all")
 	flags.DurationVar(&o.limit, "limit", 10*time.Minute, "begin no round that would end later")
@@ -64,6 +67,9 @@ func parseOptions(args []string) (*options, error) {
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if o.page != "" && o.out == "" {
+		return nil, errors.New("-page needs -out")
 	}
 	if o.rounds < 1 || o.most < 0 || o.limit <= 0 {
 		return nil, errors.New("-rounds and -limit must be positive, and -most may not be negative")
@@ -106,13 +112,17 @@ func run(args []string, stdout io.Writer) error {
 	if o.out == "" {
 		return r.writeTable(stdout)
 	}
-	return r.writeFiles(o.out)
+	return r.writeFiles(o.out, o.page)
 }
 
 // points returns the points that the options choose.
 func (o *options) points() []point {
 	var chosen []point
 	for _, a := range axes() {
+		if slices.Contains(a.subjects, inPostgres) && postgresProgram("initdb") == "" {
+			fmt.Fprintf(os.Stderr, "growth: %s is left out: there is no program initdb of PostgreSQL\n", a.name)
+			continue
+		}
 		for _, subject := range a.subjects {
 			for _, n := range a.sizes {
 				p := point{Axis: a.name, Subject: subject, N: n}
@@ -146,6 +156,5 @@ func measureAll(ctx context.Context, o *options, chosen []point) (*results, erro
 		r.rounds++
 		longest = max(longest, time.Since(begin))
 	}
-	r.took = time.Since(r.begin)
 	return r, nil
 }

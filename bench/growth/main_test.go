@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 // TestRun measures the small points of all axes.
 func TestRun(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "GROWTH.md")
-	const small = "^(servers|callers) .* (1|4|8)$|^(tools|ledger|first start|approvals) .* (10|100)$|^one change .* 1000$|^users .* (16|64)$|^sizes .* 1000$"
-	if err := run([]string{"-rounds", "1", "-most", "1000", "-match", small, "-out", name}, &bytes.Buffer{}); err != nil {
+	const small = "^(servers|callers) .* (1|4|8)$|^(tools|ledger|first start|approvals) .* (10|100)$|^one change .* 1000$|^users .* (16|64)$|^(clients|sessions) .* (100|1000)$|^gateway .* (1|8)$|^logins .* (1000|10000)$|^renewals .* 8$|^sizes .* 1000$"
+	if err := run([]string{"-rounds", "1", "-most", "10000", "-match", small, "-out", name}, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(name)
@@ -39,6 +39,9 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range axes() {
+		if slices.Contains(a.subjects, inPostgres) && postgresProgram("initdb") == "" {
+			continue
+		}
 		for _, subject := range a.subjects {
 			if want := "| " + subject + " | "; !strings.Contains(string(text), want) {
 				t.Errorf("%s: got no line of %q", a.name, subject)
@@ -152,6 +155,98 @@ func TestGrowthIsExplained(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, unexplained) {
 			t.Errorf("GROWTH.md: got %q", line)
+		}
+	}
+}
+
+// TestPagesSayWhatIsKept makes GROWTH.md and the arithmetic of docs/scale.md from the figures that make growth has
+// kept.
+func TestPagesSayWhatIsKept(t *testing.T) {
+	parts, err := readParts("../" + keptFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := resultsOf(parts)
+	cost := all.constants()
+	for _, c := range allConstants() {
+		if cost[c.name] <= 0 {
+			t.Errorf("%s: got %v, want what was measured", c.name, cost[c.name])
+		}
+	}
+	for _, trend := range trends() {
+		for _, key := range []string{trend.time.key(), trend.memory.key()} {
+			if _, ok := cost[key]; !ok {
+				t.Errorf("%s: got none, want what was measured", key)
+			}
+		}
+	}
+	page, err := os.ReadFile("../../docs/scale.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := replaceReach(page, newReach(cost).text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(page, want) {
+		t.Error("docs/scale.md: got another arithmetic than the figures give, want that of make growth")
+	}
+	table, err := os.ReadFile("../GROWTH.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range axes() {
+		for _, name := range all.figuresOf(a) {
+			for _, s := range all.series(a, name) {
+				if want := "| " + name + " | " + s.subject + " |" + s.cells(a.sizes) + "\n"; !strings.Contains(string(table), want) {
+					t.Errorf("GROWTH.md: got no line %q", want)
+				}
+			}
+		}
+	}
+}
+
+// TestPartsAreMerged measures a part of what a file has.
+func TestPartsAreMerged(t *testing.T) {
+	r := newResults(time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC))
+	for n, v := range map[int]float64{100: 20, 1_000: 29, 4_000: 59} {
+		r.add(point{"clients", oldIdle, n}, figures{"resident, MB": v})
+	}
+	for _, v := range []float64{100, 150, 200} {
+		r.add(point{"gateway", oldIdle, 512}, figures{"gateway CPU per call, µs": v})
+	}
+	r.add(point{"gateway", oldIdle, 8}, figures{"gateway CPU per call, µs": 90})
+	r.rounds = 3
+	dir := t.TempDir()
+	text := `{"gateway": {"date": "2026-01-01", "rounds": 1, "points": {"2025-11-25": {"512": {"gateway CPU per call, µs": 7}}}},
+		"renewals": {"date": "2026-01-01", "rounds": 1, "points": {"PostgreSQL": {"32": {"renewals/s": 5}}}}}`
+	if err := os.WriteFile(filepath.Join(dir, keptFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.writeFiles(filepath.Join(dir, "GROWTH.md"), ""); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := readParts(filepath.Join(dir, keptFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := resultsOf(parts).constants()
+	for name, want := range map[string]float64{"client": 10, "call_cpu": 150, "renewals": 5, "session": 0} {
+		if got[name] != want {
+			t.Errorf("%s: got %v, want %v", name, got[name], want)
+		}
+	}
+	for axis, want := range map[string]string{"gateway": "2026-11-24", "renewals": "2026-01-01"} {
+		if got := parts[axis].Date; got != want {
+			t.Errorf("%s: got %s, want %s", axis, got, want)
+		}
+	}
+}
+
+func TestAmount(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 0.05: "0.05", 7.004: "7", 555.6: "556", 1_500_000: "1,500,000", 66_666.7: "66,700"} {
+		if got := amount(v); got != want {
+			t.Errorf("%v: got %s, want %s", v, got, want)
 		}
 	}
 }

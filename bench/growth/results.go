@@ -18,9 +18,9 @@ import (
 // results are the figures of all points in all rounds.
 type results struct {
 	begin    time.Time
-	took     time.Duration
 	rounds   int
 	measured map[point][]figures // by round
+	parts    map[string]part     // when an axis was measured; nil: now
 }
 
 func newResults(begin time.Time) *results {
@@ -133,16 +133,17 @@ const head = `# How costs grow
 
 Written by ` + "`make growth`" + `; change nothing by hand.
 
-%s, %s, %s/%s, %d cores; rounds: %d, in %v. Each figure is the median of the rounds, and
+%s, %s/%s, %d cores. Each figure is the median of the rounds, and
 each point of a round runs in a process of its own. The servers are child processes, use no
-SDK, and share the cores. *sdk* is github.com/modelcontextprotocol/go-sdk v1.8.0.
+SDK, and share the cores, which other programs may have used as well. *sdk* is github.com/modelcontextprotocol/go-sdk v1.8.0.
 
 The exponent is b of the fit a × Nᵇ to the three largest sizes: 0 does not grow, 1 grows with
 the work, 2 with its square. That of figures which are small beside the noise of the machine
 says nothing.
 
     make growth                                             # this file
-    cd bench/growth && go run . -match '^users' -rounds 1   # a part
+    make growth GROWTH="-match '^users'"                    # a part of it, the others stay
+    cd bench/growth && go run . -match '^users' -rounds 1   # only look at a part
     cd bench/growth && go run . -h                          # all flags
 `
 
@@ -152,14 +153,17 @@ func (r *results) writeTable(w io.Writer) error { return r.write(w, nil) }
 // write writes all figures, and links to plots by axis.
 func (r *results) write(w io.Writer, plots map[string][]string) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, head, r.begin.Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), r.rounds, r.took.Round(time.Second))
+	fmt.Fprintf(&out, head, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	for _, a := range axes() {
 		names := r.figuresOf(a)
 		if len(names) == 0 {
 			continue
 		}
-		fmt.Fprintf(&out, "\n## %s\n\n%s\n\n", strings.ToUpper(a.name[:1])+a.name[1:], a.about)
+		fmt.Fprintf(&out, "\n## %s\n\n%s", strings.ToUpper(a.name[:1])+a.name[1:], a.about)
+		if known, ok := r.parts[a.name]; ok {
+			fmt.Fprintf(&out, " Measured on %s; rounds: %d.", known.Date, known.Rounds)
+		}
+		out.WriteString("\n\n")
 		for _, plot := range plots[a.name] {
 			fmt.Fprintf(&out, "![%s](%s)\n", strings.TrimSuffix(filepath.Base(plot), ".svg"), plot)
 		}
@@ -219,15 +223,33 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// writeFiles writes the table to a file, and the plots to the folder plots beside it.
-func (r *results) writeFiles(name string) error {
-	plots, err := r.draw(filepath.Dir(name), "plots")
+// keptFile is the name of the file that keeps the figures, beside the table.
+const keptFile = "growth.json"
+
+// writeFiles writes the figures to a file beside the table, in which those of other points stay as they are. From
+// it, it makes the table, the plots in the folder plots beside it, and the arithmetic in a page, unless the name of
+// the page is empty.
+func (r *results) writeFiles(name, page string) error {
+	dir := filepath.Dir(name)
+	parts, err := readParts(filepath.Join(dir, keptFile))
+	if err != nil {
+		return err
+	}
+	r.merge(parts)
+	if err := writeParts(filepath.Join(dir, keptFile), parts); err != nil {
+		return err
+	}
+	all := resultsOf(parts)
+	plots, err := all.draw(dir, "plots")
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	if err := r.write(&out, plots); err != nil {
+	if err := all.write(&out, plots); err != nil {
 		return err
 	}
-	return os.WriteFile(name, out.Bytes(), 0o644)
+	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil || page == "" {
+		return err
+	}
+	return writeReach(page, all.constants())
 }
