@@ -18,7 +18,7 @@ type constant struct {
 func allConstants() []constant {
 	const memory, listening = "resident, MB", ", with a listening stream"
 	return []constant{
-		{name: "call_cpu", about: "a call through the gateway, small, 512 at one time: processor time of the gateway", unit: "µs", factor: 1, axis: "gateway", subject: oldIdle, figure: "gateway CPU per call, µs"},
+		{name: "call_cpu", about: "a call through the gateway, small, 512 at one time: processor time of the gateway", unit: "µs", factor: 1, axis: "gateway", subject: oldIdle, figure: "CPU per call, µs"},
 		{name: "session", about: "an idle session of a client of the gateway", unit: "KB", factor: 1000, axis: "sessions", subject: oldIdle, figure: memory, growth: true},
 		{name: "stream_old", about: "the same" + listening + " (2025-11-25)", unit: "KB", factor: 1000, axis: "sessions", subject: oldListen, figure: memory, growth: true},
 		{name: "stream_new", about: "an idle listening stream (2026-07-28)", unit: "KB", factor: 1000, axis: "sessions", subject: newListen, figure: memory, growth: true},
@@ -53,7 +53,7 @@ func trends() []struct {
 		{"local servers", trend{"servers", hostStdio, "open, ms"}, trend{"servers", hostStdio, "heap, MB"}},
 		{"tools", trend{"tools", "registry", "fill, ms"}, trend{"tools", "registry", "heap, MB"}},
 		{"users, with a client each", trend{"users", poolForAll, "call, µs"}, trend{"clients", newListen, "heap, MB"}},
-		{"clients of a gateway", trend{"gateway", oldIdle, "gateway CPU per call, µs"}, trend{"sessions", newListen, "heap, MB"}},
+		{"clients of a gateway", trend{"gateway", oldIdle, "CPU per call, µs"}, trend{"sessions", newListen, "heap, MB"}},
 		{"bytes of a result", trend{"sizes", hostHTTP, "call, µs"}, trend{"sizes", hostHTTP, "allocated per call, KB"}},
 		{"logins in the database", trend{"logins", inPostgres, "load, µs"}, trend{"logins", inPostgres, "table, MB"}},
 	}

@@ -46,7 +46,7 @@ func hop() axis {
 		about: "N clients of a gateway call one server over HTTP at the same time, for a second after a fifth. The gateway is a " +
 			"process, whose processor time is counted; the clients and the server share the cores with it.",
 		subjects: []string{oldIdle, newIdle}, sizes: []int{1, 8, 64, 512},
-		plots:   []string{"gateway CPU per call, µs", "calls/s"},
+		plots:   []string{"CPU per call, µs", "calls/s"},
 		measure: measureHop,
 	}
 }
@@ -309,7 +309,7 @@ func measureHop(ctx context.Context, p point) (f figures, err error) {
 	}
 	after, err := g.weight()
 	return figures{
-		"calls/s":                  float64(calls) / took,
-		"gateway CPU per call, µs": 1e6 * (after.CPU - before.CPU) / float64(calls),
+		"calls/s":          float64(calls) / took,
+		"CPU per call, µs": 1e6 * (after.CPU - before.CPU) / float64(calls),
 	}, err
 }

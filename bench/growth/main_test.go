@@ -213,12 +213,12 @@ func TestPartsAreMerged(t *testing.T) {
 		r.add(point{"clients", oldIdle, n}, figures{"resident, MB": v})
 	}
 	for _, v := range []float64{100, 150, 200} {
-		r.add(point{"gateway", oldIdle, 512}, figures{"gateway CPU per call, µs": v})
+		r.add(point{"gateway", oldIdle, 512}, figures{"CPU per call, µs": v})
 	}
-	r.add(point{"gateway", oldIdle, 8}, figures{"gateway CPU per call, µs": 90})
+	r.add(point{"gateway", oldIdle, 8}, figures{"CPU per call, µs": 90})
 	r.rounds = 3
 	dir := t.TempDir()
-	text := `{"gateway": {"date": "2026-01-01", "rounds": 1, "points": {"2025-11-25": {"512": {"gateway CPU per call, µs": 7}}}},
+	text := `{"gateway": {"date": "2026-01-01", "rounds": 1, "points": {"2025-11-25": {"512": {"CPU per call, µs": 7}}}},
 		"renewals": {"date": "2026-01-01", "rounds": 1, "points": {"PostgreSQL": {"32": {"renewals/s": 5}}}}}`
 	if err := os.WriteFile(filepath.Join(dir, keptFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
