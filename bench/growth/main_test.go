@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunRefuses(t *testing.T) {
-	for _, args := range []string{"extra", "-nothing", "-match (", "-match none", "-rounds 0", "-limit 0s", "-most -1", "serve", "point {} x", "-limit 1ns"} {
+	for _, args := range []string{"extra", "-nothing", "-page x", "-match (", "-match none", "-rounds 0", "-limit 0s", "-most -1", "serve", "point {} x", "-limit 1ns"} {
 		if err := run(strings.Fields(args), &bytes.Buffer{}); err == nil {
 			t.Errorf("growth %s: got no error", args)
 		}
