@@ -24,7 +24,7 @@ import (
 const (
 	// EnvName is the variable of the environment that stands for a database.
 	EnvName = "MCPBELT_DATABASE"
-	// KeyEnvName is that of its key.
+	// KeyEnvName is the variable that has its sealing key.
 	KeyEnvName = "MCPBELT_DATABASE_KEY"
 
 	// Default is the database in the state folder.

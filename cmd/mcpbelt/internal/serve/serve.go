@@ -43,6 +43,11 @@ With --admin there is a page to manage the servers, too, at /admin/, and its API
 those who have the key that is printed for it. It changes the config file that add does, and
 starts programs of this machine only as --admin=stdio:write.
 
+With --database the servers, logins, accepted tools, keys and activity are in SQLite or PostgreSQL,
+and other processes with the same database have them, too. It gets the servers of the config file once;
+from then on the page changes them. mcpbelt keys, login and logout take the same flags, and
+other commands go on to use files.
+
 SIGTERM and Ctrl-C let calls under way finish for ten seconds; a
 second one ends it at once.`,
 		Example: "  mcpbelt serve --stdio",
