@@ -157,25 +157,33 @@ func checkShared(t *testing.T, database string) {
 		continue // replicas look for each other every five seconds
 	}
 
-	// A call that waits on one is approved on the other.
+	// A call that waits on one is approved on the other: by a command, and by its page.
 	answers := make(chan string, 1)
-	call := func() {
-		res, err := narrow.CallTool(t.Context(), "lab__arguments", json.RawMessage(`{"text":"shared"}`), nil)
+	call := func(args string) {
+		res, err := narrow.CallTool(t.Context(), "lab__arguments", json.RawMessage(args), nil)
 		if err != nil {
 			answers <- err.Error()
 			return
 		}
 		answers <- res.Text()
 	}
-	go call()
-	id = two.awaitCall()
-	if got := <-answers; !strings.Contains(got, id) {
-		t.Errorf("got %q, want the id %s of the call that waits", got, id)
-	}
-	two.run("approve", id)
-	go call() // whose outcome is known
-	if got := <-answers; got != `{"text":"shared"}` {
-		t.Errorf("got %q, want the result of the call", got)
+	for args, approve := range map[string]func(id string){
+		`{"text":"by a command"}`: func(id string) { two.run("approve", id) },
+		`{"text":"by its page"}`: func(id string) {
+			b.awaitText("/api/v1/calls", id)
+			b.ask(200, "POST", "/api/v1/calls/"+id+"/approve", "{}")
+		},
+	} {
+		go call(args)
+		id = two.awaitCall()
+		if got := <-answers; !strings.Contains(got, id) {
+			t.Errorf("got %q, want the id %s of the call that waits", got, id)
+		}
+		approve(id)
+		go call(args) // whose outcome is known
+		if got := <-answers; got != args {
+			t.Errorf("got %q, want the result of the call with %s", got, args)
+		}
 	}
 	b.awaitText("/api/v1/activity", "lab__arguments")
 
