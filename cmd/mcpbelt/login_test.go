@@ -178,3 +178,15 @@ func TestLoginExits(t *testing.T) {
 		t.Errorf("got the sessions %s, want none", got)
 	}
 }
+
+// TestLoginInDatabase: a login in the database is none of those in files.
+func TestLoginInDatabase(t *testing.T) {
+	d, server := newLoginDesk(t, nil)
+	url := server.NewMCP(nil).URL
+	d.run(t, cli.OK, "login", url, "--database")
+	d.run(t, cli.LoginNeeded, "tools", url)
+	d.run(t, cli.NotFound, "logout", url)
+	d.run(t, cli.NotFound, "logout", url, "--database", "--as", "work")
+	d.run(t, cli.OK, "logout", url, "--database")
+	d.run(t, cli.NotFound, "login", "acme", "--database") // whose servers are those that serve has put there
+}
