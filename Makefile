@@ -175,6 +175,7 @@ names:
 # The database driver takes minutes to compile with the race detector.
 race-sqlstore:
 	@cd sqlstore && $(GO) test -race -tags integration -timeout 15m ./...
+	@cd cmd/mcpbelt && $(GO) test -race -tags integration -run PostgreSQL -timeout 15m .
 
 # About an hour. Not part of the checks of a change.
 soak:
