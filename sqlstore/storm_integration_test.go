@@ -451,8 +451,8 @@ func TestStormOfReplicas(t *testing.T) {
 	if lost > 0 || twice > 0 || runs < total.Approved {
 		t.Errorf("got %d records lost, %d calls run twice, %d runs of at least %d", lost, twice, runs, total.Approved)
 	}
-	if total.Approved == 0 {
-		t.Error("got no call that was approved elsewhere, want many")
+	if runs == 0 { // the replicas that are alive in the end may have approved none: they are young
+		t.Error("got no call that was approved, want many")
 	}
 	t.Logf("%d kills and a restart of the database in %v; by the replicas that were alive in the end: %d calls, %d refreshes in all, %d calls asked, %d made by an answer, other answers %v; %d runs",
 		kills, time.Since(began).Round(time.Second), total.Calls, as.Granted("refresh_token"), total.Asked, total.Approved, total.Answers, runs)
