@@ -116,12 +116,25 @@ func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, er
 	user, _ := onbehalf.User(ctx)
 	err := m.look(ctx)
 	if err == nil {
-		err = m.calls(ctx, func(_ string, c *call) error {
-			if c.Member != m.id && c.Outcome == nil && c.isFor(user) && time.Now().Before(c.Request.Expires) && m.isAlive(c.Member) {
+		over := map[string]bool{}
+		m.mu.Lock()
+		known := m.over
+		m.mu.Unlock()
+		err = m.calls(ctx, func(name, member string) bool {
+			over[name] = known[name]
+			return !known[name] && member != m.id && m.isAlive(member)
+		}, func(name string, c *call) error {
+			over[name] = c.Outcome != nil
+			if c.Member != m.id && c.Outcome == nil && c.isFor(user) && time.Now().Before(c.Request.Expires) {
 				list = append(list, c.Request)
 			}
 			return nil
 		})
+		if err == nil {
+			m.mu.Lock()
+			m.over = over
+			m.mu.Unlock()
+		}
 	}
 	if err != nil {
 		return nil, storeError(err)
@@ -130,11 +143,15 @@ func (m *Member) Approvals(ctx context.Context) ([]*registry.ApprovalRequest, er
 	return list, nil
 }
 
-// calls calls do with each record of a call.
-func (m *Member) calls(ctx context.Context, do func(name string, c *call) error) error {
+// calls calls do with each record of a call, or with those that are wanted: the id of a call begins with its member.
+func (m *Member) calls(ctx context.Context, wanted func(name, member string) bool, do func(name string, c *call) error) error {
 	for name, err := range m.store.Names(ctx, callPrefix) {
 		if err != nil {
 			return err
+		}
+		member, _, _ := strings.Cut(strings.TrimPrefix(name, callPrefix), "-")
+		if wanted != nil && !wanted(name, member) {
+			continue
 		}
 		c, _, err := load[call](ctx, m, name)
 		if isMoot(err) || c.Request == nil {

@@ -83,6 +83,7 @@ type Member struct {
 	failing  bool                // the store was out of reach the last time
 	peers    map[string]*peer    // by ID
 	shown    map[string]*shown   // the calls of this member that have a record, by ID
+	over     map[string]bool     // of the records of calls as last listed, which have an outcome
 	taken    map[string]*answer  // the answers that it took, by the names of their records
 	holds    map[string]*holding // the servers that run here, by name
 }
@@ -376,7 +377,7 @@ func (m *Member) sweep(ctx context.Context) error {
 			return err
 		}
 	}
-	err := m.calls(ctx, func(name string, c *call) error {
+	err := m.calls(ctx, nil, func(name string, c *call) error {
 		if now.Before(c.Until) || c.Outcome == nil && (c.Member == m.id || m.knows(c.Member)) {
 			return nil
 		}
