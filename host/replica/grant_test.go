@@ -133,14 +133,18 @@ func in(t *testing.T, user, conversation string) context.Context {
 	return registry.WithConversation(session.WithUser(t.Context(), user), conversation)
 }
 
-// countingStore counts what is loaded of grants, and hangs if it is told to.
+// countingStore counts what is loaded of grants and of calls, and hangs if it is told to.
 type countingStore struct {
 	storage.Store
 	loads atomic.Int32
+	calls atomic.Int32
 	hangs atomic.Bool
 }
 
 func (s *countingStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	if strings.HasPrefix(name, "call-") {
+		s.calls.Add(1)
+	}
 	if strings.HasPrefix(name, "grant-") {
 		s.loads.Add(1)
 		if s.hangs.Load() {

@@ -370,3 +370,29 @@ func TestRecordsGo(t *testing.T) {
 		}
 	})
 }
+
+// A call that is over is not read again and again, and one that waits is.
+func TestApprovalsReadWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		counted := &countingStore{Store: store}
+		a, b := newSharer(t, store, nil), newSharer(t, counted, nil)
+		over := a.asks(t, in(t, "ann", "c1"), "mail__send")
+		waits := a.asks(t, in(t, "ann", "c1"), "mail__drop")
+		settled()
+		if _, err := b.Approve(t.Context(), over, nil); err != nil {
+			t.Fatal(err)
+		}
+		settled()
+		for _, want := range []int32{2, 1, 1} {
+			before := counted.calls.Load()
+			list, err := b.Approvals(t.Context())
+			if err != nil || len(list) != 1 || list[0].ID != waits {
+				t.Fatalf("got %v, %v, want the call %s", list, err, waits)
+			}
+			if got := counted.calls.Load() - before; got != want {
+				t.Errorf("got %d records of calls read, want %d", got, want)
+			}
+		}
+	})
+}
