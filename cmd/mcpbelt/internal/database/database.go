@@ -187,7 +187,7 @@ func Unusable(err error) error {
 	switch text := err.Error(); {
 	case newer: // the text says what to do
 	case key:
-		e.Cure = "the key is that with which the database was made: see --database-key-file"
+		e.Cure = "--database-key-file names the key, which is that of all who share the database"
 	case strings.Contains(text, "database is locked"):
 		e.Cure = "end the program that has locked it"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/admin/page"
-	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/statedir"
@@ -71,7 +70,7 @@ func (s *station) records(ctx context.Context) (record.Store, *manage.Options, e
 	if s.belt.Database != nil {
 		store, err := s.belt.Records(ctx)
 		return store, &manage.Options{
-			Host: host.Options{Config: &config.Options{Lookup: s.belt.Env.Lookup}}, Statuses: record.NewStatuses(s.belt.Database.Kept(), "statuses"),
+			Host: host.Options{Config: s.belt.Reading()}, Statuses: record.NewStatuses(s.belt.Database.Kept(), "statuses"),
 		}, err
 	}
 	store, read, err := s.belt.OwnFile()
