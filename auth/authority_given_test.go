@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A given authority takes the place of discovery: nothing is looked up.
@@ -17,35 +19,18 @@ func TestGivenAuthority(t *testing.T) {
 		Authority:   &Authority{AuthorizationEndpoint: as.url + "/login/authorize", TokenEndpoint: as.url + "/login/token"},
 		LoginParams: url.Values{"access_type": {"offline"}},
 	})
-	a, err := f.Discover(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(as.requests()); n != 0 {
-		t.Errorf("got %d requests, want none", n)
-	}
-	if a.Issuer != as.url {
-		t.Errorf("got the issuer %q, want the origin of the token endpoint", a.Issuer)
-	}
-	if a.Resource != as.url+"/mcp" {
-		t.Errorf("got the resource %q, want the server", a.Resource)
-	}
-	c, err := f.Register(t.Context(), a, redirectURI, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(f.Discover(t.Context(), nil))(t)
+	assert.Equal(t, len(as.requests()), 0, "requests")
+	assert.Equal(t, a.Issuer, as.url, "the issuer")
+	assert.Equal(t, a.Resource, as.url+"/mcp", "the resource")
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	p := begin(t, f, a, c)
-	page, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := assert.Value(url.Parse(p.URL))(t)
 	if !strings.HasPrefix(p.URL, as.url+"/login/authorize?") {
 		t.Errorf("got the page %s, want the authorization endpoint", p.URL)
 	}
 	for name, want := range map[string]string{"code_challenge_method": "S256", "access_type": "offline", "client_id": "client"} {
-		if got := page.Query().Get(name); got != want {
-			t.Errorf("got %s %q, want %q", name, got, want)
-		}
+		assert.Equal(t, page.Query().Get(name), want, "%s", name)
 	}
 	wrong := "?code=c&state=" + p.State.Reveal() + "&iss=https%3A%2F%2Fevil.example"
 	if _, err := f.Complete(t.Context(), p, redirectURI+wrong); !errors.As(err, new(*IssuerMismatchError)) {
@@ -54,12 +39,8 @@ func TestGivenAuthority(t *testing.T) {
 	if _, err := f.Complete(t.Context(), p, redirectURI+"?code=c&state=other"); !errors.As(err, new(*StateError)) {
 		t.Errorf("got %v for another state, want a *StateError", err)
 	}
-	if n := len(as.requests()); n != 0 {
-		t.Errorf("got %d requests for wrong answers, want none", n)
-	}
-	if _, err := f.Complete(t.Context(), p, redirectURI+"?code=c&state="+p.State.Reveal()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, len(as.requests()), 0, "requests for wrong answers")
+	assert.Value(f.Complete(t.Context(), p, redirectURI+"?code=c&state="+p.State.Reveal()))(t)
 	if got := as.only(t); got.path != "/login/token" || got.form.Get("code_verifier") == "" {
 		t.Errorf("got %s with %d parameters, want the token endpoint and a code_verifier", got.path, len(got.form))
 	}
@@ -72,17 +53,12 @@ func TestGivenAuthorityThatMoves(t *testing.T) {
 		return flow(t, Config{Client: &Client{ID: "client"},
 			Authority: &Authority{AuthorizationEndpoint: as.url + "/a", TokenEndpoint: as.url + path}})
 	}
-	before, err := given("/token").Discover(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(given("/token").Discover(t.Context(), nil))(t)
 	grant := &TokenSet{Authority: *before, Client: Client{ID: "client", Issuer: as.url}, Token: Token{Refresh: "R"}}
 	if _, err := given("/other").Refresh(t.Context(), grant); !errors.As(err, new(*IssuerMismatchError)) {
 		t.Errorf("got %v, want an *IssuerMismatchError", err)
 	}
-	if n := len(as.requests()); n != 0 {
-		t.Errorf("got %d requests, want none", n)
-	}
+	assert.Equal(t, len(as.requests()), 0, "requests")
 }
 
 func TestGivenAuthorityThatCannotBe(t *testing.T) {

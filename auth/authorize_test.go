@@ -10,20 +10,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestBegin(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f, a, c := flow(t, Config{}), as.authority(), as.public()
 	before := time.Now()
-	p, err := f.Begin(a, c, redirectURI, []string{"read", "files:write"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(f.Begin(a, c, redirectURI, []string{"read", "files:write"}))(t)
 	u, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	challenge := sha256.Sum256([]byte(p.Verifier.Reveal()))
 	want := url.Values{
 		"response_type":         {"code"},
@@ -66,21 +63,13 @@ func TestBegin(t *testing.T) {
 func TestLoginThroughStorage(t *testing.T) {
 	as := newPeer(t, sends(200, `{"access_token":"AT","token_type":"Bearer"}`))
 	p := begin(t, flow(t, Config{}), as.authority(), as.public())
-	data, err := p.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(p.MarshalBinary())(t)
 	var stored Pending
-	if err := stored.UnmarshalBinary(data); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, stored.UnmarshalBinary(data))
 	if !reflect.DeepEqual(*p, stored) {
 		t.Errorf("%+v, want %+v", stored, *p)
 	}
-	g, err := flow(t, Config{}).Complete(t.Context(), &stored, callback(p, "code", "CODE"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(flow(t, Config{}).Complete(t.Context(), &stored, callback(p, "code", "CODE")))(t)
 	r := as.only(t)
 	want := url.Values{
 		"grant_type":    {"authorization_code"},
@@ -116,23 +105,16 @@ func TestEndpointHasItsOwnQuery(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 			continue
 		}
-		u, err := url.Parse(p.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := assert.Value(url.Parse(p.URL))(t)
 		q := u.Query()
 		if q.Get("state") != p.State.Reveal() || q.Get("redirect_uri") != redirectURI || q.Get("code_challenge_method") != "S256" || q.Get("resource") != a.Resource {
 			t.Errorf("%s: %s", query, p.URL)
 		}
 		for _, ours := range []string{"response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "resource"} {
-			if len(q[ours]) != 1 {
-				t.Errorf("%s: %s is there %d times", query, ours, len(q[ours]))
-			}
+			assert.Equal(t, len(q[ours]), 1, "%s: %s is there times", query, ours)
 			q.Del(ours)
 		}
-		if got := q.Encode(); got != want {
-			t.Errorf("%s: keeps %q, want %q", query, got, want)
-		}
+		assert.Equal(t, q.Encode(), want, "%s: keeps", query)
 	}
 }
 
@@ -143,9 +125,7 @@ func TestLoginParams(t *testing.T) {
 	params.Set("access_type", "online")
 	a := &Authority{Issuer: "https://as.example.com", AuthorizationEndpoint: "https://as.example.com/authorize?access_type=x&t=1"}
 	p, err := f.Begin(a, &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}, redirectURI, []string{"offline_access"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	q := parsed(t, p.URL).Query()
 	for name, want := range map[string]string{"access_type": "offline", "audience": "https://a.example/?x&y", "prompt": "select_account", "t": "1", "client_id": "client"} {
 		if got := q[name]; !reflect.DeepEqual(got, []string{want}) {
@@ -265,20 +245,12 @@ func TestBoundLogin(t *testing.T) {
 			}
 			a.DPoPAlgorithms = []string{"RS256", "ES256"}
 			p := begin(t, f, a, as.public())
-			u, err := url.Parse(p.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := f.Complete(t.Context(), p, callback(p, "code", "C"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := assert.Value(url.Parse(p.URL))(t)
+			g := assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)
 			if g.Token.Type != "DPoP" || g.DPoPKey == "" || g.DPoPKey != p.DPoPKey {
 				t.Errorf("%+v", g)
 			}
-			if _, err := f.Refresh(t.Context(), g); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(f.Refresh(t.Context(), g))(t)
 			for _, r := range as.requests() {
 				claims, print := openProof(t, r.header.Get("DPoP"))
 				if claims["htm"] != "POST" || claims["htu"] != as.url+"/token" || claims["ath"] != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestAwaitLogin(t *testing.T) {
@@ -36,8 +37,6 @@ func TestAwaitLogin(t *testing.T) {
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
-		if calls != len(test.errs) {
-			t.Errorf("%s: got %d calls, want %d", name, calls, len(test.errs))
-		}
+		assert.Equal(t, calls, len(test.errs), "%s: calls", name)
 	}
 }

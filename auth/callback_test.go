@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestIssuerOfResponse is the table of RFC 9207 as the MCP specification has it,
@@ -156,25 +158,18 @@ func TestCallbackForms(t *testing.T) {
 			t.Errorf("%q: %v", address, err)
 			continue
 		}
-		if code := as.only(t).form.Get("code"); code != "a+b/c=" {
-			t.Errorf("sends the code %q", code)
-		}
+		assert.Equal(t, as.only(t).form.Get("code"), "a+b/c=", "sends the code")
 	}
 }
 
 func TestRedirectURIWithoutPort(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f := flow(t, Config{})
-	p, err := f.Begin(as.authority(), as.public(), "https://Agent.example.com", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(f.Begin(as.authority(), as.public(), "https://Agent.example.com", nil))(t)
 	if _, err := f.Complete(t.Context(), p, "https://agent.example.com:443/?code=C&state="+p.State.Reveal()); err != nil {
 		t.Error(err)
 	}
-	if got := as.only(t).form.Get("redirect_uri"); got != "https://Agent.example.com" {
-		t.Errorf("redirect_uri %q, not as it was", got)
-	}
+	assert.Equal(t, as.only(t).form.Get("redirect_uri"), "https://Agent.example.com", "redirect_uri, not as it")
 }
 
 func TestResponseSaysNo(t *testing.T) {
@@ -223,9 +218,7 @@ func TestStateOf(t *testing.T) {
 		strings.Repeat("/", maxCallback) + "?state=S": "",
 	} {
 		state, err := StateOf(address)
-		if state != want {
-			t.Errorf("%.60q: %q, want %q", address, state, want)
-		}
+		assert.Equal(t, state, want, "%.60q", address)
 		if wrong := (*StateError)(nil); err != nil != (want == "") || err != nil && !errors.As(err, &wrong) {
 			t.Errorf("%.60q: %v", address, err)
 		}

@@ -10,14 +10,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func signingKey(t testing.TB) *SigningKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	return &SigningKey{Signer: key}
 }
 
@@ -30,9 +29,7 @@ func TestClientAuthentication(t *testing.T) {
 			as := newPeer(t, sends(200, tokenAnswer))
 			c := &Client{Issuer: as.url, ID: id, Secret: secret, AuthMethod: method}
 			f := flow(t, Config{Client: c, SigningKey: signingKey(t)})
-			if _, err := f.Refresh(t.Context(), grantOf(as.authority(), c)); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(f.Refresh(t.Context(), grantOf(as.authority(), c)))(t)
 			r := as.only(t)
 			header := r.header.Get("Authorization")
 			if (header != "") != (method == authBasic) {
@@ -87,9 +84,7 @@ func TestAuthMethod(t *testing.T) {
 		{Client{Secret: "s", AuthMethod: authPost}, key, "private_key_jwt", authPost},
 	} {
 		a := &Authority{AuthMethods: strings.Fields(c.listed)}
-		if got := authMethod(a, &c.client, c.key); got != c.want {
-			t.Errorf("%+v, key %t, of %q: %s, want %s", c.client, c.key != nil, c.listed, got, c.want)
-		}
+		assert.Equal(t, authMethod(a, &c.client, c.key), c.want, "%+v, key %t, of %q", c.client, c.key != nil, c.listed)
 	}
 }
 
@@ -117,24 +112,16 @@ func TestConfiguredClient(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	given := &Client{Issuer: as.url, ID: "id", Secret: "old CANARY", RedirectURIs: []string{redirectURI}}
 	f, a := flow(t, Config{Client: given}), as.authority()
-	c, err := f.Register(t.Context(), a, redirectURI, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	p := begin(t, f, a, c)
 	given.Secret = "changed behind its back"
 	p.Client.Secret = "old CANARY" // as if it had been stored by somebody else
 	g, err := f.Complete(t.Context(), p, callback(p, "code", "C"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	// Also if somebody hands over the Config's own, with its secret.
 	direct := begin(t, f, a, &Client{Issuer: as.url, ID: "id", Secret: "old CANARY"})
 	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{"Pending": direct, "Grant": g} {
-		data, err := v.MarshalBinary()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(v.MarshalBinary())(t)
 		for _, form := range forms("old CANARY") {
 			if strings.Contains(string(data), form) {
 				t.Errorf("%s is stored with the client's secret", name)
@@ -148,9 +135,7 @@ func TestConfiguredClient(t *testing.T) {
 	if g, err = rotated.Refresh(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
-	if err := rotated.Revoke(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, rotated.Revoke(t.Context(), g))
 	for i, r := range as.requests() {
 		want := "new"
 		if i == 0 {
@@ -217,10 +202,7 @@ func TestWorkloadHasNoClient(t *testing.T) {
 	as := newPeer(t, sends(200, `{"access_token":"A","token_type":"Bearer"}`))
 	f := flow(t, Config{Grant: WorkloadIdentity, Assertion: noAssertion})
 	a := as.authority()
-	c, err := f.Register(t.Context(), a, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
 	if _, _, err := f.token(t.Context(), &tokenRequest{"token", a, c, url.Values{"assertion": {"JWT"}}, ""}); err != nil {
 		t.Fatal(err)
 	}

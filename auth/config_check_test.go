@@ -13,6 +13,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A fragment is for browsers: requests go without.
@@ -29,25 +31,14 @@ func TestFragmentOfURL(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	const mcp, as = "https://mcp.example/mcp", "https://as.example"
-	small, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
-	big, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	small := assert.Value(rsa.GenerateKey(rand.Reader, 1024))(t)
+	big := assert.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	curve := func(c elliptic.Curve) crypto.Signer {
-		k, err := ecdsa.GenerateKey(c, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := assert.Value(ecdsa.GenerateKey(c, rand.Reader))(t)
 		return k
 	}
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	client := func(change func(*Client)) *Client {
 		c := &Client{ID: "c", Secret: "SECRET", Issuer: as}
 		if change != nil {
@@ -143,9 +134,7 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f, err := New(&test.c)
 			if test.field == "" {
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				f.Close()
 				return
 			}
@@ -161,9 +150,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestConfigIsCopied(t *testing.T) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	c := Config{
 		URL: "https://mcp.example:8443/mcp", Scopes: []string{"a"}, MaxScopes: []string{"a"},
 		Client:     &Client{ID: "c", Issuer: "https://as.example", RedirectURIs: []string{"http://127.0.0.1/cb"}},

@@ -3,6 +3,8 @@ package auth
 import (
 	"net/url"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // Without prompt=consent an authorization server may ignore offline_access, with
@@ -23,16 +25,8 @@ func TestBeginAsksForConsent(t *testing.T) {
 	} {
 		f := &Flow{config: Config{Server: "notes", AskConsent: test.ask}}
 		a := &Authority{Issuer: "https://as.example", AuthorizationEndpoint: "https://as.example/authorize", PKCE: true}
-		p, err := f.Begin(a, &Client{Issuer: a.Issuer, ID: "1", Source: test.source}, "http://127.0.0.1:1/", test.scopes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := url.Parse(p.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := u.Query().Get("prompt"); got != test.want {
-			t.Errorf("%+v: prompt %q", test, got)
-		}
+		p := assert.Value(f.Begin(a, &Client{Issuer: a.Issuer, ID: "1", Source: test.source}, "http://127.0.0.1:1/", test.scopes))(t)
+		u := assert.Value(url.Parse(p.URL))(t)
+		assert.Equal(t, u.Query().Get("prompt"), test.want, "%+v: prompt", test)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // deviceAuthority returns what discovery would say of a peer with device codes.
@@ -47,10 +49,7 @@ func deviceAnswer(members map[string]any) string {
 func TestBeginDevice(t *testing.T) {
 	as := newPeer(t, sends(200, deviceAnswer(nil)))
 	begin := time.Now()
-	p, err := flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), []string{"read", "write"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), []string{"read", "write"}))(t)
 	got := as.only(t)
 	want := url.Values{"client_id": {"client"}, "scope": {"read write"}, "resource": {"https://mcp.example.com/mcp"}}
 	if got.path != "/device" || got.form.Encode() != want.Encode() || got.header.Get("Authorization") != "" {
@@ -73,10 +72,7 @@ func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
 	as := newPeer(t, sends(200, deviceAnswer(nil)))
 	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
 	f := flow(t, Config{Grant: DeviceCode, Client: client, NoResource: true, DPoP: true})
-	p, err := f.BeginDevice(t.Context(), deviceAuthority(as), client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), client, nil))(t)
 	got := as.only(t)
 	if id, secret, ok := (&http.Request{Header: got.header}).BasicAuth(); !ok || id != "c1" || secret != "s1" {
 		t.Errorf("header %v", got.header)
@@ -116,13 +112,8 @@ func TestBeginDeviceAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			as := newPeer(t, sends(200, deviceAnswer(test.members)))
 			begin := time.Now()
-			p, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p.Device.Interval != test.interval {
-				t.Errorf("interval %v, want %v", p.Device.Interval, test.interval)
-			}
+			p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil))(t)
+			assert.Equal(t, p.Device.Interval, test.interval, "interval")
 			if p.Expires.Before(begin.Add(test.life).Round(0)) || p.Expires.After(time.Now().Add(test.life)) {
 				t.Errorf("expires in %v, want %v", p.Expires.Sub(begin), test.life)
 			}
@@ -236,19 +227,14 @@ func TestPoll(t *testing.T) {
 		}
 	})
 	p := pollLogin(as)
-	g, err := flow(t, Config{Grant: DeviceCode}).Poll(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(flow(t, Config{Grant: DeviceCode}).Poll(t.Context(), p))(t)
 	want := url.Values{
 		"grant_type":  {"urn:ietf:params:oauth:grant-type:device_code"},
 		"device_code": {"dc-1"},
 		"client_id":   {"client"},
 		"resource":    {"https://mcp.example.com/mcp"},
 	}
-	if n := len(as.requests()); n != 4 {
-		t.Errorf("asked %d times", n)
-	}
+	assert.Equal(t, len(as.requests()), 4, "asked times")
 	for _, got := range as.requests() {
 		if got.path != "/token" || got.form.Encode() != want.Encode() {
 			t.Errorf("asked %s %v, want %v", got.path, got.form, want)
@@ -389,9 +375,7 @@ func TestPollPace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &asker{begin: time.Now(), answers: test.answers}
-				if err := poll(t.Context(), 5*s, time.Now().Add(time.Hour), a.ask); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, poll(t.Context(), 5*s, time.Now().Add(time.Hour), a.ask))
 				if fmt.Sprint(a.asked) != fmt.Sprint(test.want) {
 					t.Errorf("asked after %v, want %v", a.asked, test.want)
 				}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestDiscover(t *testing.T) {
@@ -31,10 +33,7 @@ func TestDiscover(t *testing.T) {
 		"jwks_uri":                                       7,
 	})))
 	f := flowOf(t, &Config{URL: server.url + "/mcp?api_key=SECRET"})
-	got, err := f.Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := assert.Value(f.Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")}))(t)
 	want := &Authority{
 		Resource: server.url + "/mcp", ResourceScopes: []string{"a", "b"}, DPoPRequired: true, HasMetadata: true,
 		Issuer: as.url, AuthorizationEndpoint: as.url + "/authorize", TokenEndpoint: as.url + "/token",
@@ -73,10 +72,7 @@ func TestResourcePlaces(t *testing.T) {
 			server, as := newSite(t), newSite(t)
 			server.resource(test.at, server.url+test.resource, as.url)
 			as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
-			a, err := flowOf(t, &Config{URL: server.url + test.path}).Discover(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := assert.Value(flowOf(t, &Config{URL: server.url + test.path}).Discover(t.Context(), nil))(t)
 			if a.Resource != server.url+test.resource || !a.HasMetadata {
 				t.Errorf("resource %q, with metadata %v", a.Resource, a.HasMetadata)
 			}
@@ -116,13 +112,8 @@ func TestAuthorityPlaces(t *testing.T) {
 				}
 			}
 			as.put(test.at, jsonDoc(authorityDoc(as.url+test.path, nil)))
-			a, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a.Issuer != as.url+test.path {
-				t.Errorf("issuer %q", a.Issuer)
-			}
+			a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
+			assert.Equal(t, a.Issuer, as.url+test.path, "issuer")
 			as.wantAsked(t, test.asked...)
 		})
 	}
@@ -193,9 +184,7 @@ func TestResourceInOtherForms(t *testing.T) {
 		"http://127.0.0.1:80/x/?k=v#f":  "http://127.0.0.1/x/",
 		"https://mcp.example:8443/a%2F": "https://mcp.example:8443/a%2F",
 	} {
-		if got := canonicalResource(parsed(t, raw)); got != want {
-			t.Errorf("the resource of %s is %q, want %q", raw, got, want)
-		}
+		assert.Equal(t, canonicalResource(parsed(t, raw)), want, "the resource of %s", raw)
 	}
 }
 
@@ -230,10 +219,7 @@ func TestLongListsSayNothing(t *testing.T) {
 	}
 	server.put(pathPRM, jsonDoc(members{"resource": server.url + "/mcp", "authorization_servers": []string{as.url}, "scopes_supported": many}))
 	as.put(rootAS, jsonDoc(authorityDoc(as.url, members{"scopes_supported": many, "grant_types_supported": many})))
-	a, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
 	if len(a.ResourceScopes)+len(a.Scopes)+len(a.GrantTypes) > 0 {
 		t.Errorf("%d, %d and %d", len(a.ResourceScopes), len(a.Scopes), len(a.GrantTypes))
 	}
@@ -269,9 +255,7 @@ func TestPKCE(t *testing.T) {
 			}
 			_, err := flowOf(t, &test.config).Discover(t.Context(), nil)
 			if test.ok {
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				return
 			}
 			if e := wantAs[*MetadataError](t, err); e.Field != "code_challenge_methods_supported" || !strings.Contains(e.Error(), "AssumePKCE") {
@@ -311,9 +295,7 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
 	f := flowOf(t, &Config{URL: server.url + "/mcp", Issuer: as.url, NoFallback: true})
 	a, err := f.Discover(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if a.Issuer != as.url || a.HasMetadata || a.Resource != server.url+"/mcp" {
 		t.Errorf("authority %+v", a)
 	}
@@ -361,9 +343,7 @@ func TestLookUpIssuer(t *testing.T) {
 	idp.put(rootOIC, jsonDoc(authorityDoc(idp.url, members{"code_challenge_methods_supported": nil, "authorization_endpoint": nil})))
 	f := flowOf(t, &Config{URL: "https://mcp.example", Issuer: idp.url})
 	a, err := f.lookUpIssuer(t.Context(), idp.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if a.TokenEndpoint != idp.url+"/token" || a.Issuer != idp.url {
 		t.Errorf("authority %+v", a)
 	}

@@ -13,14 +13,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func dpopKey(t testing.TB) Secret {
 	t.Helper()
-	key, err := newDPoPKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(newDPoPKey())(t)
 	return key
 }
 
@@ -28,18 +27,13 @@ func dpopKey(t testing.TB) Secret {
 // and the thumbprint of that key.
 func openProof(t testing.TB, proof string) (claims map[string]any, print string) {
 	t.Helper()
-	head, err := base64.RawURLEncoding.DecodeString(strings.Split(proof, ".")[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := assert.Value(base64.RawURLEncoding.DecodeString(strings.Split(proof, ".")[0]))(t)
 	var header struct {
 		Type      string            `json:"typ"`
 		Algorithm string            `json:"alg"`
 		Key       map[string]string `json:"jwk"`
 	}
-	if err := json.Unmarshal(head, &header); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(head, &header))
 	if header.Type != "dpop+jwt" || header.Algorithm != "ES256" {
 		t.Fatalf("header %s", head)
 	}
@@ -54,15 +48,9 @@ func openProof(t testing.TB, proof string) (claims map[string]any, print string)
 		}
 		point = append(point, raw...)
 	}
-	public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := assert.Value(ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point))(t)
 	_, claims = openJWT(t, proof, public)
-	print, err = jwk{Curve: "P-256", Type: "EC", X: header.Key["x"], Y: header.Key["y"]}.thumbprint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	print = assert.Value(jwk{Curve: "P-256", Type: "EC", X: header.Key["x"], Y: header.Key["y"]}.thumbprint())(t)
 	return claims, print
 }
 
@@ -80,37 +68,25 @@ func TestThumbprint(t *testing.T) {
 // The token and its hash of RFC 9449, figures 12 and 13.
 func TestTokenHash(t *testing.T) {
 	got := tokenHash("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")
-	if want := "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo"; got != want {
-		t.Errorf("hash %q, want %q", got, want)
-	}
+	assert.Equal(t, got, "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo", "hash")
 }
 
 // The body and its digest of RFC 9530, appendix D.1.
 func TestContentDigest(t *testing.T) {
 	got := contentDigest([]byte("{\"hello\": \"world\"}\n"))
-	if want := "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:"; got != want {
-		t.Errorf("digest %q, want %q", got, want)
-	}
+	assert.Equal(t, got, "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:", "digest")
 }
 
 func TestProofForTheAuthorizationServer(t *testing.T) {
 	f := &Flow{config: Config{Server: "files"}}
 	key := dpopKey(t)
-	want, err := thumbprint(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(thumbprint(key))(t)
 	seen := map[any]bool{}
 	for _, nonce := range []string{"", "eyJ7S_zG.eyJH0-Z.HX4w-7v"} {
 		begin := time.Now().Unix()
-		proof, err := f.proof(key, "POST", "https://as.example/token?tenant=1", nonce)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof := assert.Value(f.proof(key, "POST", "https://as.example/token?tenant=1", nonce))(t)
 		claims, print := openProof(t, proof)
-		if print != want {
-			t.Errorf("thumbprint %q, want %q", print, want)
-		}
+		assert.Equal(t, print, want, "thumbprint")
 		if claims["htm"] != "POST" || claims["htu"] != "https://as.example/token" {
 			t.Errorf("claims %v", claims)
 		}
@@ -159,10 +135,7 @@ func TestProofTarget(t *testing.T) {
 
 func TestAuthorizeWithAProof(t *testing.T) {
 	g := &TokenSet{Token: Token{Access: "an-access-token", Type: "DPoP"}, DPoPKey: dpopKey(t)}
-	want, err := thumbprint(g.DPoPKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(thumbprint(g.DPoPKey))(t)
 	seen := map[any]bool{}
 	for _, test := range []struct {
 		method string
@@ -173,9 +146,7 @@ func TestAuthorizeWithAProof(t *testing.T) {
 		{"DELETE", nil},
 	} {
 		header := http.Header{"Authorization": {"Bearer old"}, "Dpop": {"old"}}
-		if err := g.Authorize(header, test.method, "https://mcp.example/mcp?x=1", test.body, "n-1"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, g.Authorize(header, test.method, "https://mcp.example/mcp?x=1", test.body, "n-1"))
 		if got := header.Values("Authorization"); len(got) != 1 || got[0] != "DPoP an-access-token" {
 			t.Errorf("Authorization %q", got)
 		}
@@ -183,9 +154,7 @@ func TestAuthorizeWithAProof(t *testing.T) {
 			t.Fatalf("DPoP %q", header.Values("DPoP"))
 		}
 		claims, print := openProof(t, header.Get("DPoP"))
-		if print != want {
-			t.Errorf("thumbprint %q, want %q", print, want)
-		}
+		assert.Equal(t, print, want, "thumbprint")
 		if claims["htm"] != test.method || claims["htu"] != "https://mcp.example/mcp" || claims["nonce"] != "n-1" ||
 			claims["ath"] != tokenHash("an-access-token") || claims["content_digest"] != contentDigest(test.body) {
 			t.Errorf("claims %v", claims)
@@ -200,9 +169,7 @@ func TestAuthorizeWithAProof(t *testing.T) {
 func TestAuthorizeWithoutAProof(t *testing.T) {
 	g := &TokenSet{Token: Token{Access: "an-access-token", Type: "Bearer"}}
 	header := http.Header{"Dpop": {"of another grant"}}
-	if err := g.Authorize(header, "POST", "https://mcp.example/mcp", []byte("{}"), "n"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, g.Authorize(header, "POST", "https://mcp.example/mcp", []byte("{}"), "n"))
 	if got := header.Get("Authorization"); got != "Bearer an-access-token" || header.Get("DPoP") != "" {
 		t.Errorf("header %v", header)
 	}
@@ -210,10 +177,7 @@ func TestAuthorizeWithoutAProof(t *testing.T) {
 
 func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 	canary := "c4n4ry" + rand.Text()
-	p384, err := x509.MarshalPKCS8PrivateKey(ecdsaKey(t, elliptic.P384()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p384 := assert.Value(x509.MarshalPKCS8PrivateKey(ecdsaKey(t, elliptic.P384())))(t)
 	good := dpopKey(t)
 	for name, test := range map[string]struct {
 		key    Secret
@@ -240,9 +204,7 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 			if len(header) > 0 {
 				t.Errorf("header %v", header)
 			}
-			if text := fmt.Sprintf("%v %+v %#v", err, problem, problem); strings.Contains(text, canary) {
-				t.Errorf("the error shows a secret: %s", text)
-			}
+			assert.Lacks(t, fmt.Sprintf("%v %+v %#v", err, problem, problem), canary, "the error shows a secret")
 		})
 	}
 	var problem *ProofError
@@ -276,9 +238,7 @@ func TestAuthorizeLeavesOutWhatIsNoNonce(t *testing.T) {
 	}
 	longest := strings.Repeat("~", maxNonce)
 	header := http.Header{}
-	if err := g.Authorize(header, "POST", "https://mcp.example/mcp", nil, longest); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, g.Authorize(header, "POST", "https://mcp.example/mcp", nil, longest))
 	if claims, _ := openProof(t, header.Get("DPoP")); claims["nonce"] != longest {
 		t.Errorf("nonce %v", claims["nonce"])
 	}
@@ -289,8 +249,6 @@ func BenchmarkAuthorize(b *testing.B) {
 	header, body := http.Header{}, make([]byte, 1<<10)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := g.Authorize(header, "POST", "https://mcp.example/mcp", body, ""); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, g.Authorize(header, "POST", "https://mcp.example/mcp", body, ""))
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestScopeErrorIsShort: scopes that a server asks for make no long error, and none with
@@ -23,7 +25,5 @@ func TestScopeErrorIsShort(t *testing.T) {
 			t.Errorf("got the error %q, want no %q in it", got, part)
 		}
 	}
-	if want := `auth: server "docs": scopes ["read" "write"]: no`; (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error() != want {
-		t.Errorf("got %s, want %s", (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), want)
-	}
+	assert.Equal(t, (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), `auth: server "docs": scopes ["read" "write"]: no`)
 }

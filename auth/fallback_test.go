@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // O7: nobody can force the login of revision 2025-03-26.
@@ -50,14 +52,10 @@ func TestFallback(t *testing.T) {
 			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{HadMetadata: test.had})
 			server.wantAsked(t, test.asked...)
 			if strings.HasPrefix(test.want, "*") {
-				if got := fmt.Sprintf("%T", err); got != test.want {
-					t.Errorf("error %s %v, want %s", got, err, test.want)
-				}
+				assert.Equal(t, fmt.Sprintf("%T", err), test.want, "error %v", err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if a.AuthorizationEndpoint != server.url+test.want || a.HasMetadata || a.Resource != server.url+"/mcp" {
 				t.Errorf("authority %+v", a)
 			}

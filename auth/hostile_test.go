@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
@@ -30,9 +31,7 @@ func newCanary(t testing.TB) *canary {
 	t.Cleanup(s.Close)
 	c.port = portOf(s.URL)
 	t.Cleanup(func() {
-		if n := c.hits.Load(); n != 0 {
-			t.Errorf("the canary was hit %d times", n)
-		}
+		assert.Equal(t, c.hits.Load(), 0, "the canary was hit times")
 	})
 	return c
 }
@@ -42,10 +41,7 @@ func portOf(raw string) string { return raw[strings.LastIndexByte(raw, ':')+1:] 
 // allHere resolves every name to 127.0.0.1 (RFC 1035, section 4.1).
 func allHere(t testing.TB) *net.Resolver {
 	t.Helper()
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc := assert.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	var served sync.WaitGroup
 	served.Go(func() {
 		buf := make([]byte, 1500)
@@ -175,10 +171,7 @@ func TestHostileEndpointNames(t *testing.T) {
 		server.put(rootAS, jsonDoc(authorityDoc(origin, members{
 			"token_endpoint": raw, "registration_endpoint": raw, "revocation_endpoint": raw, "device_authorization_endpoint": raw,
 		})))
-		a, err := f.Discover(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := assert.Value(f.Discover(t.Context(), nil))(t)
 		grant := &TokenSet{Authority: *a, Client: Client{Issuer: a.Issuer, ID: "c", Source: Dynamic}, Token: Token{Access: "SECRET", Refresh: "SECRET", Type: "Bearer"}}
 		for field, request := range map[string]func() error{
 			"registration_endpoint": func() error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 )
 
@@ -71,17 +72,11 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 			}
 			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{Issuer: urlOf(test.before)})
 			if strings.HasPrefix(test.want, "*") {
-				if got := fmt.Sprintf("%T", err); got != test.want {
-					t.Errorf("error %s %v, want %s", got, err, test.want)
-				}
+				assert.Equal(t, fmt.Sprintf("%T", err), test.want, "error %v", err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if a.Issuer != urlOf(test.want) {
-				t.Errorf("issuer %q, want %q", a.Issuer, urlOf(test.want))
-			}
+			assert.OK(t, err)
+			assert.Equal(t, a.Issuer, urlOf(test.want), "issuer")
 			if got := sites['e'].asked(); len(got) > 1 {
 				t.Errorf("one that fails was asked on: %q", got)
 			}

@@ -22,6 +22,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // rsaKey is made once: that takes a while.
@@ -35,19 +37,14 @@ var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 
 func ecdsaKey(t testing.TB, curve elliptic.Curve) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(curve, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
 	return key
 }
 
 func ed25519Key(t testing.TB) ed25519.PrivateKey {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	return key
 }
 
@@ -66,12 +63,8 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 			t.Fatalf("part %d: %v", i, err)
 		}
 	}
-	if err := json.Unmarshal(raw[0], &header); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw[1], &claims); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(raw[0], &header))
+	assert.OK(t, json.Unmarshal(raw[1], &claims))
 	input, signature := []byte(parts[0]+"."+parts[1]), raw[2]
 	sum256, sum384, sum512 := sha256.Sum256(input), sha512.Sum384(input), sha512.Sum512(input)
 	verify := func(digest []byte, size int) error {
@@ -140,16 +133,11 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			k := &SigningKey{Signer: test.signer, ID: "key 1", Algorithm: test.asked}
-			if err := k.check(); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, k.check())
 			now := time.Unix(1_700_000_000, 0)
 			seen := map[any]bool{}
 			for range 20 { // r and s are sometimes short
-				token, err := k.assertion("client \"1\"", "https://as.example/", now)
-				if err != nil {
-					t.Fatal(err)
-				}
+				token := assert.Value(k.assertion("client \"1\"", "https://as.example/", now))(t)
 				header, claims := openJWT(t, token.Reveal(), test.signer.Public())
 				if header["alg"] != test.want || header["kid"] != "key 1" || header["typ"] != "JWT" || len(header) != 3 {
 					t.Fatalf("header %v", header)
@@ -172,10 +160,7 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 
 func TestAssertionWithoutKeyID(t *testing.T) {
 	key := ecdsaKey(t, elliptic.P256())
-	token, err := (&SigningKey{Signer: key}).assertion("c", "https://as.example", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := assert.Value((&SigningKey{Signer: key}).assertion("c", "https://as.example", time.Now()))(t)
 	if header, _ := openJWT(t, token.Reveal(), key.Public()); len(header) != 2 {
 		t.Errorf("header %v", header)
 	}
@@ -228,10 +213,7 @@ func TestUnusableSigningKeys(t *testing.T) {
 func TestSignersThatGiveNoSignature(t *testing.T) {
 	public := ecdsaKey(t, elliptic.P256()).Public()
 	pair := func(r, s *big.Int) []byte {
-		der, err := asn1.Marshal(struct{ R, S *big.Int }{r, s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		der := assert.Value(asn1.Marshal(struct{ R, S *big.Int }{r, s}))(t)
 		return der
 	}
 	one, large := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 256)
@@ -259,16 +241,10 @@ func TestSignersThatGiveNoSignature(t *testing.T) {
 func TestParsePrivateKey(t *testing.T) {
 	ec, ed := ecdsaKey(t, elliptic.P256()), ed25519Key(t)
 	pkcs8 := func(key any) []byte {
-		der, err := x509.MarshalPKCS8PrivateKey(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		der := assert.Value(x509.MarshalPKCS8PrivateKey(key))(t)
 		return der
 	}
-	sec1, err := x509.MarshalECPrivateKey(ec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sec1 := assert.Value(x509.MarshalECPrivateKey(ec))(t)
 	for name, test := range map[string]struct {
 		kind string
 		der  []byte
@@ -284,10 +260,7 @@ func TestParsePrivateKey(t *testing.T) {
 			text := pem.EncodeToMemory(&pem.Block{Type: test.kind, Bytes: test.der})
 			// What openssl ecparam writes before the key, and a comment.
 			text = append(append([]byte("a comment\n"), pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6}})...), text...)
-			got, err := ParsePrivateKey(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := assert.Value(ParsePrivateKey(text))(t)
 			if equal, ok := got.(interface{ Equal(crypto.PrivateKey) bool }); !ok || !equal.Equal(test.want) {
 				t.Error("another key")
 			}
@@ -300,18 +273,9 @@ func TestParsePrivateKeyRefuses(t *testing.T) {
 	block := func(kind, content string) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: []byte(content)}))
 	}
-	x25519, err := ecdh.X25519().GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	agreement, err := x509.MarshalPKCS8PrivateKey(x25519)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p224, err := x509.MarshalECPrivateKey(ecdsaKey(t, elliptic.P224()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x25519 := assert.Value(ecdh.X25519().GenerateKey(rand.Reader))(t)
+	agreement := assert.Value(x509.MarshalPKCS8PrivateKey(x25519))(t)
+	p224 := assert.Value(x509.MarshalECPrivateKey(ecdsaKey(t, elliptic.P224())))(t)
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":     {"", "no private key"},
 		"not PEM":     {canary, "no private key"},
@@ -339,19 +303,10 @@ func TestParsePrivateKeyRefuses(t *testing.T) {
 }
 
 func TestAssertionForAnotherAudience(t *testing.T) {
-	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	for _, audience := range []string{"", "https://as.example/token"} {
-		token, err := (&SigningKey{Signer: signer, Audience: audience}).assertion("id", "https://as.example", time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		payload, err := base64.RawURLEncoding.DecodeString(strings.Split(token.Reveal(), ".")[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := assert.Value((&SigningKey{Signer: signer, Audience: audience}).assertion("id", "https://as.example", time.Now()))(t)
+		payload := assert.Value(base64.RawURLEncoding.DecodeString(strings.Split(token.Reveal(), ".")[1]))(t)
 		want := "https://as.example" + strings.TrimPrefix(audience, "https://as.example")
 		if !strings.Contains(string(payload), `"aud":"`+want+`"`) {
 			t.Errorf("audience %q: %s", audience, payload)

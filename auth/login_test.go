@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const loginURI = "http://127.0.0.1:4711/callback"
@@ -59,10 +60,7 @@ func setOut(t testing.TB, o *authtest.Options, change func(c *auth.Config, as *a
 // complete has the user agree.
 func (l *journey) complete(t testing.TB) (*auth.TokenSet, error) {
 	t.Helper()
-	callback, err := l.as.Approve(t.Context(), l.pending.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(l.as.Approve(t.Context(), l.pending.URL))(t)
 	return l.flow.Complete(t.Context(), l.pending, callback)
 }
 
@@ -90,10 +88,7 @@ func TestLogins(t *testing.T) {
 	given := func(method string) *authtest.Options {
 		return &authtest.Options{Clients: []authtest.Client{{ID: id, Secret: secret, AuthMethod: method, RedirectURIs: []string{loginURI}}}}
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	documents := func(_ context.Context, address string) ([]byte, error) {
 		return json.Marshal(map[string]any{"client_id": address, "client_name": "Agent", "redirect_uris": []string{loginURI}})
 	}
@@ -133,9 +128,7 @@ func TestLogins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := setOut(t, c.options, c.change)
 			g, err := l.complete(t)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			scope := "read"
 			if name == "fewer scopes than asked for" {
 				scope = "less"
@@ -144,18 +137,13 @@ func TestLogins(t *testing.T) {
 				t.Errorf("%+v", g)
 			}
 			for range 2 {
-				fresh, err := l.flow.Refresh(t.Context(), g)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fresh := assert.Value(l.flow.Refresh(t.Context(), g))(t)
 				if fresh.Token.Access == g.Token.Access {
 					t.Error("the same token again")
 				}
 				g = fresh
 			}
-			if err := l.flow.Revoke(t.Context(), g); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, l.flow.Revoke(t.Context(), g))
 			_, err = l.flow.Refresh(t.Context(), g)
 			var refused *auth.OAuthError
 			if !errors.As(err, &refused) || refused.Code != "invalid_grant" {
@@ -186,10 +174,7 @@ func TestResponsesOfOthers(t *testing.T) {
 // TestLoginIsCompletedOnce: the authorization server takes each code once.
 func TestLoginIsCompletedOnce(t *testing.T) {
 	l := setOut(t, nil, nil)
-	callback, err := l.as.Approve(t.Context(), l.pending.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(l.as.Approve(t.Context(), l.pending.URL))(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
@@ -218,9 +203,7 @@ func TestLoginIsCompletedOnce(t *testing.T) {
 func TestRegistrationIsGone(t *testing.T) {
 	l := setOut(t, nil, nil)
 	g, err := l.complete(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	l.as.Purge()
 	_, err = l.flow.Refresh(t.Context(), g)
 	var refused *auth.OAuthError
@@ -228,9 +211,7 @@ func TestRegistrationIsGone(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	again, err := l.flow.Register(t.Context(), l.authority, loginURI, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if again.ID == l.client.ID {
 		t.Error("has the same client again")
 	}

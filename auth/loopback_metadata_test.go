@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A server on this machine cannot have the program speak to another of its addresses,
@@ -36,9 +37,7 @@ func TestMetadataOfAnotherLoopbackAddress(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			flow, err := auth.New(&auth.Config{Server: "s", URL: server.URL + "/mcp", Network: auth.Network{Allow: test.allow}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			defer flow.Close()
 			_, err = flow.Discover(t.Context(), nil)
 			if err == nil {

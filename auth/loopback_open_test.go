@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // The system's program for opening pages gets the URL as one argument, and gets
@@ -19,9 +20,7 @@ func TestLoopbackOpens(t *testing.T) {
 	}
 	folder := t.TempDir()
 	script := "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > '" + folder + "/args'\n"
-	if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755))
 	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, test := range []struct {
 		page   string
@@ -36,10 +35,7 @@ func TestLoopbackOpens(t *testing.T) {
 		{"https://ann@as.example/", false},
 		{"https://as.example/\n", false},
 	} {
-		p, err := (&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value((&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil))(t)
 		login := pending(p.RedirectURI())
 		login.URL, login.Device = test.page, &auth.Device{UserCode: "1"} // so that nobody is waited for
 		if _, err := p.Show(t.Context(), login); err != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A login is one that a Loopback shows.
@@ -58,22 +59,13 @@ func show(t *testing.T, registered ...string) *login {
 // not empty.
 func get(t *testing.T, method, target, host string) (*http.Response, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(t.Context(), method, target, nil))(t)
 	req.Host = host
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	res, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(client.Do(req))(t)
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value(io.ReadAll(res.Body))(t)
 	return res, string(body)
 }
 
@@ -94,9 +86,7 @@ func TestLoopback(t *testing.T) {
 	for name, value := range map[string]string{
 		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 	} {
-		if got := res.Header.Get(name); got != value {
-			t.Errorf("%s: %q, want %q", name, got, value)
-		}
+		assert.Equal(t, res.Header.Get(name), value, "%s", name)
 	}
 	if csp := res.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") {
 		t.Errorf("policy %q", csp)
@@ -146,9 +136,7 @@ func TestLoopbackJunk(t *testing.T) {
 		{"GET", "/callback?code=" + strings.Repeat("canary", 20_000) + "&state=" + state, "", 431},
 	} {
 		res, body := get(t, test.method, "http://"+u.Host+test.target, test.host)
-		if res.StatusCode != test.status {
-			t.Errorf("%s %.60s of %s: status %d, want %d", test.method, test.target, test.host, res.StatusCode, test.status)
-		}
+		assert.Equal(t, res.StatusCode, test.status, "%s %.60s of %s: status", test.method, test.target, test.host)
 		if test.status == 405 && res.Header.Get("Allow") != "GET" {
 			t.Errorf("allowed: %q", res.Header.Get("Allow"))
 		}
@@ -173,10 +161,7 @@ func TestLoopbackJunk(t *testing.T) {
 // Not even the right answer is one before the login is shown, nor to a login
 // without a state.
 func TestLoopbackEarly(t *testing.T) {
-	p, err := (&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value((&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil))(t)
 	defer p.Close()
 	for _, query := range []string{"?code=1&state=" + state, "?code=1&state="} {
 		if res, _ := get(t, "GET", p.RedirectURI()+query, ""); res.StatusCode != 400 {
@@ -212,20 +197,14 @@ func TestLoopbackOneHit(t *testing.T) {
 func TestLoopbackClose(t *testing.T) {
 	for range 20 {
 		loopback := &auth.Loopback{Out: io.Discard, Open: func(context.Context, string) error { return nil }}
-		p, err := loopback.Start(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(loopback.Start(t.Context(), nil))(t)
 		closed := make(chan error, 1)
 		go func() {
 			_, err := p.Show(t.Context(), pending(p.RedirectURI()))
 			closed <- errors.Join(err, p.Close())
 		}()
 		u, _ := url.Parse(p.RedirectURI())
-		silent, err := net.Dial("tcp", u.Host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		silent := assert.Value(net.Dial("tcp", u.Host))(t)
 		for status := 0; status != 200; { // not before it is shown
 			res, body := get(t, "GET", p.RedirectURI()+"?code=1&state="+state, "")
 			if status = res.StatusCode; status == 200 && !strings.Contains(body, "</html>") {
@@ -248,10 +227,7 @@ func TestLoopbackClose(t *testing.T) {
 
 func TestLoopbackEnds(t *testing.T) {
 	loopback := &auth.Loopback{Out: io.Discard, Open: func(context.Context, string) error { return nil }}
-	p, err := loopback.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(loopback.Start(t.Context(), nil))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Show(ctx, pending("")); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), state) {
@@ -278,10 +254,7 @@ func TestLoopbackEnds(t *testing.T) {
 func TestLoopbackNoBrowser(t *testing.T) {
 	out := &screen{}
 	loopback := &auth.Loopback{Out: out, Open: func(context.Context, string) error { return errors.New("none") }}
-	p, err := loopback.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(loopback.Start(t.Context(), nil))(t)
 	defer p.Close()
 	ended := make(chan error, 1)
 	go func() {
@@ -308,18 +281,13 @@ func TestLoopbackDevice(t *testing.T) {
 	for complete, want := range map[string]string{"": "https://as.example/device", "https://as.example/device?c=1": "https://as.example/device?c=1"} {
 		out, opened := &screen{}, ""
 		loopback := &auth.Loopback{Out: out, Open: func(_ context.Context, url string) error { opened = url; return nil }}
-		p, err := loopback.Start(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(loopback.Start(t.Context(), nil))(t)
 		login := pending("")
 		login.URL, login.Device = "https://as.example/device", &auth.Device{UserCode: "ABCD-EFGH", CompleteURL: complete}
 		if callback, err := p.Show(t.Context(), login); callback != "" || err != nil {
 			t.Errorf("%q, %v", callback, err)
 		}
-		if opened != want {
-			t.Errorf("opened %q, want %q", opened, want)
-		}
+		assert.Equal(t, opened, want, "opened")
 		if !strings.Contains(out.String(), "\n  https://as.example/device\nand type this code there:\n  ABCD-EFGH\n") {
 			t.Errorf("shown: %s", out)
 		}
@@ -376,10 +344,7 @@ func TestLoopbackRegistered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := show(t, test.registered...)
 			got := l.RedirectURI()
-			u, err := url.Parse(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := assert.Value(url.Parse(got))(t)
 			want := strings.Replace(test.want, any, u.Port(), 1)
 			if got != want || u.Port() == "" || u.Port() == "0" {
 				t.Errorf("redirect URI %q, want %q", got, test.want)
@@ -400,10 +365,7 @@ func TestLoopbackRegistered(t *testing.T) {
 
 func TestLoopbackRedirectURIs(t *testing.T) {
 	loopback := &auth.Loopback{RedirectURIs: []string{"https://app.example/", "http://localhost/own"}}
-	p, err := loopback.Start(t.Context(), []string{"http://127.0.0.1:" + freePort(t) + "/registered"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(loopback.Start(t.Context(), []string{"http://127.0.0.1:" + freePort(t) + "/registered"}))(t)
 	defer p.Close()
 	if u, err := url.Parse(p.RedirectURI()); err != nil || u.Hostname() != "localhost" || u.Port() == "" || u.Path != "/own" {
 		t.Errorf("redirect URI %q", p.RedirectURI())
@@ -424,9 +386,7 @@ func TestLoopbackLocalhost(t *testing.T) {
 		t.Errorf("redirect URI %q", l.RedirectURI())
 	}
 	res, _ := get(t, "GET", "http://[::1]:"+u.Port()+"/a?code=1&state="+state, u.Host)
-	if res.StatusCode != 200 {
-		t.Errorf("status %d", res.StatusCode)
-	}
+	assert.Equal(t, res.StatusCode, 200, "status")
 	<-l.shown
 }
 
@@ -437,17 +397,11 @@ func TestLoopbackConns(t *testing.T) {
 	u, _ := url.Parse(l.RedirectURI())
 	var silent []net.Conn
 	for range 64 {
-		c, err := net.Dial("tcp", u.Host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(net.Dial("tcp", u.Host))(t)
 		defer c.Close()
 		silent = append(silent, c)
 	}
-	more, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	more := assert.Value(net.Dial("tcp", u.Host))(t)
 	defer more.Close()
 	if _, err := fmt.Fprintf(more, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", u.Host); err == nil {
 		if _, err := bufio.NewReader(more).ReadString('\n'); err == nil {

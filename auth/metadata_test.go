@@ -3,6 +3,8 @@ package auth
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestShown(t *testing.T) {
@@ -14,9 +16,7 @@ func TestShown(t *testing.T) {
 		"::SECRET":             "(not a URL)",
 		"https://as.example/?": "https://as.example/",
 	} {
-		if got := shown(raw); got != want {
-			t.Errorf("of %q is shown %q, want %q", raw, got, want)
-		}
+		assert.Equal(t, shown(raw), want, "of %q is shown", raw)
 	}
 	if got := shown("https://as.example/" + strings.Repeat("x", 1<<20)); len(got) > maxShown+3 {
 		t.Errorf("%d bytes are shown", len(got))

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestClientCredentials(t *testing.T) {
@@ -57,14 +59,8 @@ func TestClientCredentials(t *testing.T) {
 			f := flow(t, Config{Grant: ClientCredentials, Client: &test.client, SigningKey: test.key})
 			a := as.authority()
 			a.AuthMethods = test.methods
-			c, err := f.Register(t.Context(), a, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := f.Obtain(t.Context(), a, c, []string{"read", "write"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read", "write"}))(t)
 			got := as.only(t)
 			if got.path != "/token" || got.form.Get("grant_type") != "client_credentials" ||
 				got.form.Get("scope") != "read write" || got.form.Get("resource") != a.Resource {
@@ -104,10 +100,7 @@ func TestObtainBindsTheToken(t *testing.T) {
 	if len(got) != 2 || got[0].form.Has("scope") {
 		t.Fatalf("requests %v", got)
 	}
-	want, err := thumbprint(g.DPoPKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(thumbprint(g.DPoPKey))(t)
 	for _, r := range got {
 		claims, print := openProof(t, r.header.Get("DPoP"))
 		if print != want || claims["htu"] != as.url+"/token" || claims["content_digest"] != nil {
@@ -150,14 +143,8 @@ func TestEnterpriseManaged(t *testing.T) {
 	e := newEnterprise(t, sends(200, exchanged))
 	f := flow(t, e.config())
 	a := e.as.authority()
-	c, err := f.Register(t.Context(), a, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := f.Obtain(t.Context(), a, c, []string{"read"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+	g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read"}))(t)
 	first := e.idp.only(t)
 	want := url.Values{
 		"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
@@ -208,9 +195,7 @@ func TestEnterpriseWithAKeyAndAnotherSubjectToken(t *testing.T) {
 	c.Enterprise.SubjectTokenType = "urn:ietf:params:oauth:token-type:saml2"
 	c.NoResource = true // is about the authorization server
 	f := flow(t, c)
-	if _, err := f.Obtain(t.Context(), e.as.authority(), c.Client, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(f.Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
 	first, second := e.idp.only(t), e.as.only(t)
 	if _, claims := openJWT(t, first.form.Get("client_assertion"), atIDP.Public()); claims["aud"] != e.idp.url || claims["sub"] != "at-the-idp" {
 		t.Errorf("claims %v", claims)
@@ -227,9 +212,7 @@ func TestEnterpriseClientWithASecretBesideAnotherKey(t *testing.T) {
 	e := newEnterprise(t, sends(200, exchanged))
 	c := e.config()
 	c.SigningKey = &SigningKey{Signer: ecdsaKey(t, elliptic.P256())}
-	if _, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
 	if got := e.idp.only(t); got.form.Has("client_assertion") || got.header.Get("Authorization") == "" {
 		t.Errorf("asked %v", got.form)
 	}
@@ -249,9 +232,7 @@ func TestEnterpriseLooksTheTokenEndpointUp(t *testing.T) {
 	}
 	c := e.config()
 	c.Enterprise.TokenEndpoint = ""
-	if _, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
 	got := e.idp.requests()
 	if last := got[len(got)-1]; last.path != "/exchange" || last.form.Get("subject_token") != "id.token.1" {
 		t.Errorf("asked %s %v", last.path, last.form)
@@ -343,14 +324,8 @@ func TestWorkloadIdentity(t *testing.T) {
 					}
 					return "workload.jwt.1\n", nil
 				}})
-			c, err := f.Register(t.Context(), a, "", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := f.Obtain(t.Context(), a, c, []string{"read"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
+			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read"}))(t)
 			want := url.Values{
 				"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
 				"assertion":  {"workload.jwt.1"},

@@ -12,16 +12,14 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // paste shows a login to a user who types lines and then goes away.
 func paste(t *testing.T, p *auth.Pending, typed string, registered ...string) (returned, string) {
 	t.Helper()
 	out := &screen{}
-	x, err := (&auth.PasteURL{In: strings.NewReader(typed), Out: out}).Start(t.Context(), registered)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := assert.Value((&auth.PasteURL{In: strings.NewReader(typed), Out: out}).Start(t.Context(), registered))(t)
 	defer x.Close()
 	callback, err := x.Show(t.Context(), p)
 	return returned{callback, err}, out.String()
@@ -87,9 +85,7 @@ and probably shows that it cannot be reached: that is fine. Copy the whole addre
 from the browser's address bar and paste it here. An empty line: do not log in.
 > That is not the whole address, or not that of this login: it must have "state=" and "code=" in it.
 Paste the whole address, or the rest of it: `
-	if shown != want {
-		t.Errorf("shown %q, want %q", shown, want)
-	}
+	assert.Equal(t, shown, want, "shown")
 
 	p := hostile()
 	p.Device = nil
@@ -111,13 +107,8 @@ func TestPasteURLRegistered(t *testing.T) {
 		{"http://127.0.0.1:33418/callback", []string{"https://app.example/x", "http://app.example/"}},
 		{"http://localhost:1/x?y=1", []string{"https://app.example/x", "http://localhost:1/x?y=1", "http://127.0.0.1:2/"}},
 	} {
-		x, err := (&auth.PasteURL{}).Start(t.Context(), test.registered)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := x.RedirectURI(); got != test.want {
-			t.Errorf("%q: %q, want %q", test.registered, got, test.want)
-		}
+		x := assert.Value((&auth.PasteURL{}).Start(t.Context(), test.registered))(t)
+		assert.Equal(t, x.RedirectURI(), test.want, "%q", test.registered)
 		if err := x.Close(); err != nil {
 			t.Error(err)
 		}
@@ -127,28 +118,21 @@ func TestPasteURLRegistered(t *testing.T) {
 		t.Errorf("%v, %v", x, err)
 	}
 	got, _ := paste(t, pending(""), "?y=1&code=1&state="+state, "http://localhost:1/x?y=1")
-	if want := "http://localhost:1/x?y=1&code=1&state=" + state; got.callback != want {
-		t.Errorf("came back at %q, want %q", got.callback, want)
-	}
+	assert.Equal(t, got.callback, "http://localhost:1/x?y=1&code=1&state="+state, "came back at")
 }
 
 // A login ends with its context and leaves nobody who reads; the next one gets
 // what is typed then.
 func TestPasteURLEnds(t *testing.T) {
 	in, keys, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer in.Close()
 	defer keys.Close()
 	out := &screen{}
 	prompt := &auth.PasteURL{In: in, Out: out}
 	for i := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
-		x, err := prompt.Start(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := assert.Value(prompt.Start(ctx, nil))(t)
 		ended := make(chan error, 1)
 		go func() {
 			_, err := x.Show(ctx, pending(""))
@@ -160,19 +144,14 @@ func TestPasteURLEnds(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 
-		y, err := prompt.Start(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		y := assert.Value(prompt.Start(t.Context(), nil))(t)
 		shown := make(chan returned, 1)
 		go func() {
 			callback, err := y.Show(t.Context(), pending(""))
 			shown <- returned{callback, errors.Join(err, y.Close())}
 		}()
 		out.await(t, "paste it here", 2*i+2)
-		if _, err := fmt.Fprintf(keys, "code=%d&state=%s\n", i, state); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(fmt.Fprintf(keys, "code=%d&state=%s\n", i, state))(t)
 		if got := <-shown; got.err != nil || !strings.Contains(got.callback, fmt.Sprintf("code=%d&", i)) {
 			t.Errorf("%+v", got)
 		}
@@ -196,10 +175,7 @@ func TestPasteURLTurns(t *testing.T) {
 		out := &screen{}
 		prompt := &auth.PasteURL{In: in, Out: out}
 		show := func(ctx context.Context) <-chan returned {
-			x, err := prompt.Start(ctx, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := assert.Value(prompt.Start(ctx, nil))(t)
 			shown := make(chan returned, 1)
 			go func() {
 				callback, err := x.Show(ctx, pending(""))
@@ -216,9 +192,7 @@ func TestPasteURLTurns(t *testing.T) {
 		}
 		for i, shown := range []<-chan returned{first, second} {
 			synctest.Wait()
-			if n := strings.Count(out.String(), "paste it here"); n != i+1 {
-				t.Errorf("%d logins are shown", n)
-			}
+			assert.Equal(t, strings.Count(out.String(), "paste it here"), i+1, "logins are shown")
 			_, _ = fmt.Fprintf(keys, "code=%d&state=%s\n", i, state)
 			if got := <-shown; got.err != nil || !strings.Contains(got.callback, fmt.Sprintf("code=%d&", i)) {
 				t.Errorf("%+v", got)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A posted request is one that a peer has received.
@@ -102,10 +104,7 @@ func flow(t testing.TB, c Config) *Flow {
 	if c.URL == "" {
 		c.URL = "http://127.0.0.1:1/mcp"
 	}
-	f, err := New(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(New(&c))(t)
 	t.Cleanup(f.Close)
 	return f
 }
@@ -127,10 +126,7 @@ const redirectURI = "http://127.0.0.1:4711/callback"
 // begin begins a login at a peer.
 func begin(t testing.TB, f *Flow, a *Authority, c *Client) *Pending {
 	t.Helper()
-	p, err := f.Begin(a, c, redirectURI, []string{"read"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(f.Begin(a, c, redirectURI, []string{"read"}))(t)
 	return p
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"reflect"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestRefresh(t *testing.T) {
@@ -23,10 +25,7 @@ func TestRefresh(t *testing.T) {
 			as := newPeer(t, sends(200, c.body))
 			g := grantOf(as.authority(), as.public())
 			old := *g
-			fresh, err := flow(t, Config{}).Refresh(t.Context(), g)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fresh := assert.Value(flow(t, Config{}).Refresh(t.Context(), g))(t)
 			if fresh.Token.Refresh != c.refresh || fresh.Token.Access == old.Token.Access && c.name != "rotates" || !reflect.DeepEqual(fresh.Scopes, c.scopes) {
 				t.Errorf("%q %q", fresh.Token.Refresh.Reveal(), fresh.Scopes)
 			}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func noAssertion(context.Context, string, string) (Secret, error) { return "JWT", nil }
@@ -64,15 +66,11 @@ func TestRegistrationOrder(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if got.ID != c.want || got.Source != c.source || got.Issuer != as.url {
 				t.Errorf("%+v, want %s", got, c.want)
 			}
-			if sent := len(as.requests()) > before; sent != (c.want == "new") {
-				t.Errorf("registers: %t", sent)
-			}
+			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
 		})
 	}
 }
@@ -145,17 +143,13 @@ func TestRegistrationRequest(t *testing.T) {
 			as := newPeer(t, sends(201, `{"client_id":"new"}`))
 			a := as.authority()
 			a.AuthMethods, a.DPoPRequired = strings.Fields(c.methods), c.dpop
-			if _, err := flow(t, c.config).Register(t.Context(), a, c.redirect, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil))(t)
 			r := as.only(t)
 			if r.path != "/register" || r.header.Get("Content-Type") != "application/json" || r.header.Get("Authorization") != "" {
 				t.Errorf("%s %v", r.path, r.header)
 			}
 			var got, want any
-			if err := errors.Join(json.Unmarshal([]byte(r.body), &got), json.Unmarshal([]byte(c.want), &want)); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, errors.Join(json.Unmarshal([]byte(r.body), &got), json.Unmarshal([]byte(c.want), &want)))
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("sends\n%s, want\n%s", r.body, c.want)
 			}
@@ -271,10 +265,7 @@ func TestRegisterSharesNothing(t *testing.T) {
 	own := &Client{Issuer: "https://as.example.com", ID: "own", RedirectURIs: []string{redirectURI}}
 	f := flow(t, Config{Client: own})
 	a := &Authority{Issuer: "https://as.example.com"}
-	c, err := f.Register(t.Context(), a, redirectURI, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	c.RedirectURIs[0] = "changed"
 	again, err := f.Register(t.Context(), a, redirectURI, nil)
 	if err != nil || !slices.Equal(again.RedirectURIs, []string{redirectURI}) {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"reflect"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestRevoke(t *testing.T) {
@@ -21,14 +23,10 @@ func TestRevoke(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			as := newPeer(t, answer)
 			c := &Client{Issuer: as.url, ID: "client", Secret: "s", AuthMethod: authPost, Source: Dynamic}
-			if err := flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), c)); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), c)))
 			var got []url.Values
 			for _, r := range as.requests() {
-				if r.path != "/revoke" {
-					t.Errorf("to %s", r.path)
-				}
+				assert.Equal(t, r.path, "/revoke", "to")
 				got = append(got, r.form)
 			}
 			want := []url.Values{
@@ -74,9 +72,7 @@ func TestRevokeOneOfTwo(t *testing.T) {
 		if err != nil {
 			keepsSecrets(t, err, "CANARY")
 		}
-		if n := len(as.requests()) - before; n != 2 {
-			t.Errorf("%s, %s: %d requests, want both tokens tried", c.hint, c.code, n)
-		}
+		assert.Equal(t, len(as.requests())-before, 2, "%s, %s: requests", c.hint, c.code)
 	}
 }
 

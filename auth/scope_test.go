@@ -3,6 +3,8 @@ package auth
 import (
 	"slices"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestChooseScopes(t *testing.T) {
@@ -59,9 +61,7 @@ func TestChooseScopes(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if !slices.Equal(got, test.want) {
 				t.Errorf("scopes %q, want %q", got, test.want)
 			}
@@ -73,10 +73,7 @@ func TestChooseScopes(t *testing.T) {
 func TestChooseScopesCopies(t *testing.T) {
 	scopes := append(make([]string, 0, 8), "x")
 	f := flowOf(t, &Config{URL: "https://mcp.example", Scopes: scopes})
-	got, err := f.ChooseScopes(&Authority{Scopes: []string{"offline_access"}}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := assert.Value(f.ChooseScopes(&Authority{Scopes: []string{"offline_access"}}, nil, nil))(t)
 	got[0] = "y"
 	scopes[0] = "z"
 	again, err := f.ChooseScopes(&Authority{}, nil, nil)

@@ -7,9 +7,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A site answers GETs with the documents that a test puts there, and writes down
@@ -73,10 +74,7 @@ func (s *site) wantAsked(t testing.TB, paths ...string) {
 
 func parsed(t testing.TB, raw string) *url.URL {
 	t.Helper()
-	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(raw))(t)
 	return u
 }
 
@@ -133,10 +131,7 @@ const (
 
 func flowOf(t testing.TB, c *Config) *Flow {
 	t.Helper()
-	f, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(New(c))(t)
 	t.Cleanup(f.Close)
 	return f
 }
@@ -147,9 +142,7 @@ func wantAs[E error](t testing.TB, err error) E {
 	if !errors.As(err, &want) {
 		t.Fatalf("error is %T %v, want %T", err, err, want)
 	}
-	if text := err.Error(); strings.Contains(text, "SECRET") {
-		t.Errorf("error %q shows a secret", text)
-	}
+	assert.Lacks(t, err.Error(), "SECRET", "error shows a secret")
 	return want
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // The tests of this file log in at a server that shares no code with the
@@ -32,19 +33,10 @@ type visit struct {
 func newVisit(t *testing.T, at *authtest.Resource, c auth.Config) *visit {
 	t.Helper()
 	c.Server, c.URL = "files", at.URL
-	flow, err := auth.New(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	flow := assert.Value(auth.New(&c))(t)
 	t.Cleanup(flow.Close)
-	authority, err := flow.Discover(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := flow.Register(t.Context(), authority, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authority := assert.Value(flow.Discover(t.Context(), nil))(t)
+	client := assert.Value(flow.Register(t.Context(), authority, "", nil))(t)
 	return &visit{flow, authority, client, at}
 }
 
@@ -54,19 +46,11 @@ func (v *visit) enter(t *testing.T, g *auth.TokenSet) {
 	const body = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	nonce := ""
 	for range 2 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.at.URL, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, v.at.URL, strings.NewReader(body)))(t)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
-		if err := g.Authorize(req.Header, req.Method, v.at.URL, []byte(body), nonce); err != nil {
-			t.Fatal(err)
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, g.Authorize(req.Header, req.Method, v.at.URL, []byte(body), nonce))
+		resp := assert.Value(http.DefaultClient.Do(req))(t)
 		_, _ = io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
@@ -80,18 +64,10 @@ func (v *visit) enter(t *testing.T, g *auth.TokenSet) {
 }
 
 func TestStrictClientCredentials(t *testing.T) {
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsaKey := assert.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
+	ecKey := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	_, edKey, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	for name, signer := range map[string]crypto.Signer{"secret": nil, "RSA": rsaKey, "ECDSA": ecKey, "Ed25519": edKey} {
 		t.Run(name, func(t *testing.T) {
 			known := authtest.Client{ID: "job", Secret: "s3 cret"}
@@ -104,10 +80,7 @@ func TestStrictClientCredentials(t *testing.T) {
 			server := authtest.NewServer(t, &authtest.Options{Clients: []authtest.Client{known}})
 			config.Client.Issuer = server.Issuer
 			v := newVisit(t, server.NewMCP(nil), config)
-			g, err := v.flow.Obtain(t.Context(), v.authority, v.client, []string{"read"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := assert.Value(v.flow.Obtain(t.Context(), v.authority, v.client, []string{"read"}))(t)
 			v.enter(t, g)
 		})
 	}
@@ -123,22 +96,12 @@ func TestStrictDPoP(t *testing.T) {
 		Grant:  auth.ClientCredentials,
 		Client: &auth.Client{Issuer: server.Issuer, ID: "job", Secret: "s3cret"},
 	})
-	g, err := v.flow.Obtain(t.Context(), v.authority, v.client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.Token.Type != "DPoP" {
-		t.Errorf("token of type %q", g.Token.Type)
-	}
+	g := assert.Value(v.flow.Obtain(t.Context(), v.authority, v.client, nil))(t)
+	assert.Equal(t, g.Token.Type, "DPoP", "token of type")
 	v.enter(t, g)
-	stored, err := g.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := assert.Value(g.MarshalBinary())(t)
 	var again auth.TokenSet
-	if err := again.UnmarshalBinary(stored); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, again.UnmarshalBinary(stored))
 	at.ChangeNonce()
 	v.enter(t, &again)
 }
@@ -147,18 +110,11 @@ func TestStrictDevice(t *testing.T) {
 	t.Parallel()
 	server := authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}, DPoP: authtest.DPoPSupported})
 	v := newVisit(t, server.NewMCP(nil), auth.Config{Grant: auth.DeviceCode, DPoP: true})
-	p, err := v.flow.BeginDevice(t.Context(), v.authority, v.client, []string{"read"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(v.flow.BeginDevice(t.Context(), v.authority, v.client, []string{"read"}))(t)
 	server.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Cut: true})
-	if err := server.ApproveDevice(p.Device.UserCode); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, server.ApproveDevice(p.Device.UserCode))
 	g, err := v.flow.Poll(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	v.enter(t, g)
 	if g, err = v.flow.Refresh(t.Context(), g); err != nil {
 		t.Fatal(err)
@@ -187,10 +143,7 @@ func TestStrictEnterprise(t *testing.T) {
 					},
 				},
 			})
-			g, err := v.flow.Obtain(t.Context(), v.authority, v.client, []string{"read"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := assert.Value(v.flow.Obtain(t.Context(), v.authority, v.client, []string{"read"}))(t)
 			v.enter(t, g)
 			if f, ok := server.Family(g.Token.Access.Reveal()); !ok || f.User != "ann" || f.Resource != v.at.URL {
 				t.Errorf("login %+v", f)
@@ -211,17 +164,12 @@ func TestStrictWorkload(t *testing.T) {
 		Grant:     auth.WorkloadIdentity,
 		Assertion: func(context.Context, string, string) (auth.Secret, error) { return jwt, nil },
 	})
-	g, err := v.flow.Obtain(t.Context(), v.authority, v.client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(v.flow.Obtain(t.Context(), v.authority, v.client, nil))(t)
 	v.enter(t, g)
 	jwt = "jwt of another"
 	var refused *auth.OAuthError
 	if _, err := v.flow.Obtain(t.Context(), v.authority, v.client, nil); !errors.As(err, &refused) || refused.Code != "invalid_grant" {
 		t.Errorf("error %v", err)
 	}
-	if n := server.Count(authtest.TokenEndpoint); n != 2 {
-		t.Errorf("%d token requests", n)
-	}
+	assert.Equal(t, server.Count(authtest.TokenEndpoint), 2, "token requests")
 }

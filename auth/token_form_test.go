@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // sendsForm returns a handler that sends an answer in form encoding.
@@ -19,18 +21,10 @@ func sendsForm(status int, body string) http.HandlerFunc {
 
 func TestTokenAnswerInFormEncoding(t *testing.T) {
 	token, scopes, err := ask(t, sendsForm(200, "access_token=A%2B&token_type=bearer&scope=repo%2Cread%3Aorg&expires_in=60&refresh_token=R+x"), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := token.Access.Reveal(); got != "A+" {
-		t.Errorf("got the token %q, want A+", got)
-	}
-	if got := token.Refresh.Reveal(); got != "R x" {
-		t.Errorf("got the refresh token %q, want %q", got, "R x")
-	}
-	if got := token.Expires.Sub(token.Obtained); got != time.Minute {
-		t.Errorf("got the lifetime %v, want 1m", got)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, token.Access.Reveal(), "A+", "the token")
+	assert.Equal(t, token.Refresh.Reveal(), "R x", "the refresh token")
+	assert.Equal(t, token.Expires.Sub(token.Obtained), time.Minute, "the lifetime")
 	if len(scopes) != 2 {
 		t.Errorf("got the scopes %q, want repo and read:org", scopes)
 	}

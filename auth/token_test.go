@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // ask sends a token request to an authorization server that gives one answer.
@@ -282,20 +284,12 @@ func TestResourceIsNamed(t *testing.T) {
 			want = nil
 		}
 		p := begin(t, f, a, as.public())
-		u, err := url.Parse(p.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := assert.Value(url.Parse(p.URL))(t)
 		if got := u.Query()["resource"]; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("authorization: resource %q, want %q", got, want)
 		}
-		g, err := f.Complete(t.Context(), p, callback(p, "code", "C"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Refresh(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		g := assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)
+		assert.Value(f.Refresh(t.Context(), g))(t)
 		for _, r := range as.requests() {
 			if got := r.form["resource"]; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s: resource %q, want %q", r.form.Get("grant_type"), got, want)
@@ -328,16 +322,11 @@ func TestNonces(t *testing.T) {
 	g := grantOf(as.authority(), as.public())
 	g.DPoPKey = dpopKey(t)
 	for i, want := range []int{2, 3, 4} { // the nonce of an answer spares a round
-		fresh, err := f.Refresh(t.Context(), g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := assert.Value(f.Refresh(t.Context(), g))(t)
 		if fresh.Token.Type != "DPoP" || fresh.DPoPKey != g.DPoPKey {
 			t.Errorf("%+v", fresh)
 		}
-		if n := len(as.requests()); n != want {
-			t.Errorf("refresh %d: %d requests so far, want %d", i, n, want)
-		}
+		assert.Equal(t, len(as.requests()), want, "refresh %d: requests so far", i)
 	}
 	proofs := map[string]bool{}
 	for _, r := range as.requests() {
@@ -386,12 +375,8 @@ func TestNoncesOfManyOrigins(t *testing.T) {
 		t.Errorf("keeps %d", len(n.byOrigin))
 	}
 	n.keep("https://as.example.com/token", "newest")
-	if got := n.newest("https://as.example.com/other?x=y"); got != "newest" {
-		t.Errorf("%q", got)
-	}
-	if got := n.newest("https://as.example.com:8443/token"); got != "" {
-		t.Errorf("%q for another origin", got)
-	}
+	assert.Equal(t, n.newest("https://as.example.com/other?x=y"), "newest")
+	assert.Equal(t, n.newest("https://as.example.com:8443/token"), "", "for another origin")
 }
 
 // TestManyRequestsAtOnce has one Flow used from many goroutines.
@@ -457,7 +442,5 @@ func FuzzTokenAnswer(f *testing.F) {
 func TestTokenAsOAuth2(t *testing.T) {
 	expires := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	got := (&Token{Access: "a", Type: "Bearer", Refresh: "r", Expires: expires}).OAuth2()
-	if want := (oauth2.Token{AccessToken: "a", TokenType: "Bearer", RefreshToken: "r", Expiry: expires}); *got != want {
-		t.Errorf("got %+v, want %+v", *got, want)
-	}
+	assert.Equal(t, *got, (oauth2.Token{AccessToken: "a", TokenType: "Bearer", RefreshToken: "r", Expiry: expires}))
 }

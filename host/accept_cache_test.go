@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -25,10 +26,6 @@ func TestAcceptCacheDoesNotOutliveAServer(t *testing.T) {
 	if got := names(h); got != "s__a" {
 		t.Fatalf("tools: %s", got)
 	}
-	if _, err := h.Apply(watchdog(t), acceptParse(t, "s", `{"command": "b"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "s__b" {
-		t.Errorf("tools of the replaced server: %s, want those of the new one: s__b", got)
-	}
+	assert.Value(h.Apply(watchdog(t), acceptParse(t, "s", `{"command": "b"}`)))(t)
+	assert.Equal(t, names(h), "s__b", "tools of the replaced server")
 }

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -111,9 +112,7 @@ func TestAcceptToolsThatChangedWhileTheyWereCached(t *testing.T) {
 				t.Errorf("what ran: %s", ran)
 			}
 			until(t, h, "s", "read anew", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 2 })
-			if got := names(h); got != "s__same" {
-				t.Errorf("tools afterwards: %s", got)
-			}
+			assert.Equal(t, names(h), "s__same", "tools afterwards")
 			if _, err := call(t, h, "s__changed", "{}"); !errors.As(err, &quarantined) {
 				t.Errorf("the next call of the changed tool: %v", err)
 			}
@@ -155,9 +154,7 @@ func TestAcceptChangedToolNeverRuns(t *testing.T) {
 	if n, ran := ok.Load(), shop.runs(); n > 0 || ran != "" {
 		t.Errorf("%d calls were answered; ran: %q", n, ran)
 	}
-	if n := town.started.Load(); n != 1 {
-		t.Errorf("the server was started %d times", n)
-	}
+	assert.Equal(t, town.started.Load(), 1, "the server was started times")
 }
 
 // Without a ledger the registry follows, and the call that was meant for the tool as it
@@ -173,9 +170,7 @@ func TestAcceptChangedToolWithoutLedger(t *testing.T) {
 	if err == nil || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("the first call: %v", err)
 	}
-	if ran := shop.runs(); ran != "" {
-		t.Errorf("what ran: %s", ran)
-	}
+	assert.Equal(t, shop.runs(), "", "what ran")
 	acceptEventually(t, "the new definition", func() bool {
 		tool, ok := h.Registry().Snapshot().Lookup("s__changed")
 		return ok && tool.Definition().Description == "does something else"
@@ -189,16 +184,13 @@ func TestAcceptChangedToolWithoutLedger(t *testing.T) {
 func acceptStateFiles(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	assert.OK(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		files[path], err = os.ReadFile(path)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -251,24 +243,16 @@ func TestAcceptDamagedStateIsHarmless(t *testing.T) {
 	for what, damage := range damages {
 		t.Run(what, func(t *testing.T) {
 			for name, data := range original {
-				if err := os.RemoveAll(name); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, os.RemoveAll(name))
+				assert.OK(t, os.WriteFile(name, data, 0o600))
 				if !bytes.Contains(data, []byte(good)) {
 					continue
 				}
-				if err := damage(name, data); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, damage(name, data))
 			}
 			h := open(t, path, opts)
 			for _, tool := range h.Registry().Snapshot().Tools() {
-				if d := tool.Definition().Description; d != good {
-					t.Errorf("listed: %q", d)
-				}
+				assert.Equal(t, tool.Definition().Description, good, "listed")
 			}
 			// A catalogue that cannot be used does not keep the server from being used.
 			acceptEventually(t, "the tool", func() bool { return names(h) == "s__tool" })
@@ -304,14 +288,10 @@ func TestAcceptCatalogueIsOfItsEntry(t *testing.T) {
 		`{"command": "other", "env": {"X": "1"}, "lazy": true}`,
 	} {
 		text := `{"mcpServers": {"s": ` + entry + `}}`
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		opts.Registry = registry.New(nil) // without ledger: nothing but the catalogue decides
 		h := open(t, path, opts)
-		if got := names(h); got != "" {
-			t.Errorf("%s: tools of another entry: %s", entry, got)
-		}
+		assert.Equal(t, names(h), "", "%s: tools of another entry", entry)
 		if s := status(t, h, "s"); s.Stage == host.StageCached {
 			t.Errorf("%s: %+v", entry, s)
 		}
@@ -325,9 +305,7 @@ func TestAcceptCachedToolsWithAnotherLedger(t *testing.T) {
 	shop := &acceptShop{}
 	shop.set("tool", "does good")
 	path, opts, _ := acceptShopFile(t, shop)
-	if err := os.Remove(acceptLedger(path)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(acceptLedger(path)))
 	h := open(t, path, opts)
 	acceptEventually(t, "the tool, under a new ledger", func() bool { return names(h) == "s__tool" })
 	if text, err := call(t, h, "s__tool", "{}"); err != nil || text != "tool" {
@@ -343,23 +321,16 @@ func TestAcceptToolsThatWaitStillWaitInTheNextRun(t *testing.T) {
 	path, opts, _ := acceptShopFile(t, shop)
 	shop.set("tool", "does good", "late", "does good")
 	acceptWarm(t, path, opts)
-	accepted, err := ledger.Open(acceptLedger(path), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(acceptLedger(path), nil))(t)
 	opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 	h := open(t, path, opts)
-	if got := names(h); got != "s__tool" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "s__tool", "tools")
 	until(t, h, "s", "held back in part", func(s host.Status) bool { return s.Quarantined == 1 })
 	var quarantined *registry.QuarantinedError
 	if _, err := call(t, h, "s__late", "{}"); !errors.As(err, &quarantined) {
 		t.Errorf("the call of a tool that waits: %v", err)
 	}
-	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	acceptEventually(t, "the approved tool", func() bool { return names(h) == "s__late s__tool" })
 	if text, err := call(t, h, "s__late", "{}"); err != nil || text != "late" {
 		t.Errorf("%q, %v", text, err)
@@ -371,9 +342,7 @@ func TestAcceptNoState(t *testing.T) {
 	shop := &acceptShop{}
 	shop.set("tool", "does good")
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, nil, 0o600))
 	home := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", home)
 	t.Setenv("HOME", home)
@@ -407,9 +376,7 @@ func TestAcceptTwoHostsShareTheirState(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if got := names(h); got != "s__tool" {
-					t.Errorf("tools: %q", got)
-				}
+				assert.Equal(t, names(h), "s__tool", "tools")
 				if err := h.Refresh(watchdog(t), "s"); err != nil {
 					t.Error(err)
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -72,9 +73,7 @@ func acceptMoments() []acceptMoment {
 		}},
 		{"Enable", func(t *testing.T, h *host.Host, _ string) func() {
 			c := acceptParse(t, "silent", acceptChild(t, "mute", "1", `"enabled": false`), "s", acceptChild(t, "s", "0"))
-			if _, err := h.Apply(watchdog(t), c); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(h.Apply(watchdog(t), c))(t)
 			end := acceptGo(func() { _ = h.Enable(watchdog(t), "silent") })
 			awaitStage(t, h, "silent", host.StageStarting)
 			return end
@@ -87,9 +86,7 @@ func acceptMoments() []acceptMoment {
 		}},
 		{"lazy start", func(t *testing.T, h *host.Host, _ string) func() {
 			c := acceptParse(t, "lazy", acceptChild(t, "mute", "1", `"lazy": true`))
-			if _, err := h.Apply(watchdog(t), c); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(h.Apply(watchdog(t), c))(t)
 			awaitStage(t, h, "lazy", host.StageStarting)
 			return func() {}
 		}},
@@ -98,9 +95,7 @@ func acceptMoments() []acceptMoment {
 			return func() {}
 		}},
 		{"retirement", func(t *testing.T, h *host.Host, _ string) func() {
-			if _, err := h.Apply(watchdog(t), acceptParse(t)); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(h.Apply(watchdog(t), acceptParse(t)))(t)
 			return func() {}
 		}},
 	}
@@ -120,9 +115,7 @@ func TestAcceptEndAtAnyMoment(t *testing.T) {
 				before := acceptChildren(t)
 				path := write(t, "s", acceptChild(t, "s", "0"))
 				h, err := host.Open(watchdog(t), path, patient(&host.Options{StateDir: t.TempDir(), Transport: acceptImpatient}))
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				end := m.begin(t, h, path)
 				if how == "Close" {
 					err = h.Close()
@@ -139,9 +132,7 @@ func TestAcceptEndAtAnyMoment(t *testing.T) {
 				if now := acceptChildren(t); len(now) > len(before) {
 					t.Errorf("processes %v later, before %v", now, before)
 				}
-				if got := names(h); got != "" {
-					t.Errorf("tools: %s", got)
-				}
+				assert.Equal(t, names(h), "", "tools")
 				if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 					t.Errorf("files are left: %v, %v", left, err)
 				}
@@ -169,9 +160,7 @@ func acceptEnded(t *testing.T, h *host.Host) {
 // Refresh of all servers of a closed host says that it is closed.
 func TestAcceptRefreshOfAllAfterTheEnd(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	if err := h.Refresh(watchdog(t)); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("Refresh: %v", err)
 	}
@@ -201,9 +190,7 @@ func TestAcceptShutdownThatRunsOutOfTime(t *testing.T) {
 	if err := <-down; !errors.Is(err, context.Canceled) {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if err := <-answer; err == nil {
-		t.Error("the call that was cut off was answered")
-	}
+	assert.Fails(t, <-answer, "the call that was cut off was answered")
 	if err := <-second; err != nil {
 		t.Errorf("Close: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -81,9 +82,7 @@ func TestAcceptHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
 	if err := h.Disable(watchdog(t), "hung"); err != nil {
 		t.Fatalf("Disable: %v", err)
 	}
-	if err := <-enabled; err == nil {
-		t.Error("Enable says that a server is ready that was disabled instead")
-	}
+	assert.Fails(t, <-enabled, "Enable says that a server is ready that was disabled instead")
 	if s := status(t, h, "hung"); s.Enabled {
 		t.Errorf("in the end: %+v", s)
 	}
@@ -149,9 +148,7 @@ func TestAcceptApplyDoesNotWaitForAnother(t *testing.T) {
 func TestAcceptCloseEndsWhatWaits(t *testing.T) {
 	town, asked := acceptHung(t)
 	h := host.New(town.options())
-	if _, err := h.Apply(watchdog(t), acceptParse(t, "hung", acceptHungEntry)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), acceptParse(t, "hung", acceptHungEntry)))(t)
 	enabled := make(chan error, 1)
 	go func() { enabled <- h.Enable(watchdog(t), "hung") }()
 	asked(1)
@@ -161,7 +158,5 @@ func TestAcceptCloseEndsWhatWaits(t *testing.T) {
 	if err := <-enabled; !errors.Is(err, host.ErrClosed) {
 		t.Errorf("Enable: %v, want that the host is closed", err)
 	}
-	if n := town.living.Load(); n != 0 {
-		t.Errorf("%d servers live after Close", n)
-	}
+	assert.Equal(t, town.living.Load(), 0, "servers live after Close")
 }

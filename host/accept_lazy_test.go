@@ -19,6 +19,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -27,10 +28,7 @@ import (
 // known from an earlier time.
 func acceptWarm(t *testing.T, path string, opts *host.Options) {
 	t.Helper()
-	h, err := host.Open(watchdog(t), path, patient(opts))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.Open(watchdog(t), path, patient(opts)))(t)
 	if err := h.Refresh(watchdog(t)); err != nil {
 		t.Errorf("the first Refresh: %v", err)
 	}
@@ -39,9 +37,7 @@ func acceptWarm(t *testing.T, path string, opts *host.Options) {
 			t.Errorf("after the first Refresh: %+v", s)
 		}
 	}
-	if err := h.Shutdown(watchdog(t)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Shutdown(watchdog(t)))
 }
 
 func acceptStages(h *host.Host) map[host.Stage]int {
@@ -96,27 +92,21 @@ func TestAcceptLazyServersAreListedAndNotStarted(t *testing.T) {
 	town.started.Store(0)
 
 	h := open(t, path, opts)
-	if n := len(h.Registry().Snapshot().Tools()); n != servers {
-		t.Errorf("%d tools are listed, want %d", n, servers)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), servers, "tools are listed")
 	for _, tool := range h.Registry().Snapshot().Tools() {
 		var sent mcp.Tool
 		if err := json.Unmarshal(tool.Definition().Raw, &sent); err != nil || sent.Name != tool.Definition().Origin.Tool {
 			t.Errorf("got the raw definition %s (%v), want that of the server", tool.Definition().Raw, err)
 		}
 	}
-	if n := town.started.Load(); n != 0 {
-		t.Errorf("%d servers were started by Open", n)
-	}
+	assert.Equal(t, town.started.Load(), 0, "servers were started by Open")
 	if got := acceptStages(h); got[host.StageCached] != servers {
 		t.Errorf("stages: %v", got)
 	}
 	if answers := acceptTogether(t, h, "s07__echo", 50); answers["7"] != 50 {
 		t.Errorf("answers: %v", answers)
 	}
-	if n := town.started.Load(); n != 1 {
-		t.Errorf("50 calls of one server started %d", n)
-	}
+	assert.Equal(t, town.started.Load(), 1, "50 calls of one server started")
 	if got := acceptStages(h); got[host.StageCached] != servers-1 || got[host.StageReady] != 1 {
 		t.Errorf("stages: %v", got)
 	}
@@ -125,10 +115,7 @@ func TestAcceptLazyServersAreListedAndNotStarted(t *testing.T) {
 // acceptOwn returns the child processes that are this program.
 func acceptOwn(t *testing.T) []int {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	return slices.DeleteFunc(acceptChildren(t), func(pid int) bool {
 		exe, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(pid), "exe"))
 		return err != nil || exe != program
@@ -152,9 +139,7 @@ func TestAcceptLazyProcesses(t *testing.T) {
 		t.Fatalf("processes after Shutdown: %v", pids)
 	}
 	h := open(t, path, opts)
-	if n := len(h.Registry().Snapshot().Tools()); n != servers {
-		t.Errorf("%d tools are listed, want %d", n, servers)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), servers, "tools are listed")
 	if pids := acceptOwn(t); len(pids) > 0 {
 		t.Errorf("Open started %v", pids)
 	}
@@ -205,9 +190,7 @@ func TestAcceptIdleStop(t *testing.T) {
 					if s := status(t, h, "s"); s.Stage != stage || town.living.Load() != living || s.Tools != 1 || s.Err != nil {
 						t.Errorf("%s: %+v, %d live", what, s, town.living.Load())
 					}
-					if got := names(h); got != "s__echo" {
-						t.Errorf("%s: tools %q", what, got)
-					}
+					assert.Equal(t, names(h), "s__echo", "%s: tools", what)
 				}
 				want("after Open", host.StageCached, 0)
 				if test.want == 0 {
@@ -228,9 +211,7 @@ func TestAcceptIdleStop(t *testing.T) {
 				want("long after", host.StageCached, 0)
 				use()
 				want("used again", host.StageReady, 1)
-				if n := town.started.Load(); n != 2 {
-					t.Errorf("%d servers were started", n)
-				}
+				assert.Equal(t, town.started.Load(), 2, "servers were started")
 				_ = h.Close()
 			})
 		})
@@ -261,9 +242,7 @@ func TestAcceptLongCallIsNotIdle(t *testing.T) {
 		if err != nil || text != "late" {
 			t.Errorf("%q, %v", text, err)
 		}
-		if n := town.started.Load(); n != 1 {
-			t.Errorf("%d servers were started", n)
-		}
+		assert.Equal(t, town.started.Load(), 1, "servers were started")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if s := status(t, h, "s"); s.Stage != host.StageCached || town.living.Load() != 0 {
@@ -329,9 +308,7 @@ func TestAcceptStagesOfALazyServer(t *testing.T) {
 			stage := func(want host.Stage) {
 				t.Helper()
 				synctest.Wait()
-				if got := status(t, h, "s").Stage; got != want {
-					t.Errorf("stage %q, want %q", got, want)
-				}
+				assert.Equal(t, status(t, h, "s").Stage, want, "stage")
 			}
 			var seen []host.Stage
 			watched := make(chan struct{})
@@ -345,10 +322,7 @@ func TestAcceptStagesOfALazyServer(t *testing.T) {
 				}
 			}()
 			stage(first)
-			c, err := h.Client(t.Context(), session.Key{Server: "s"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := assert.Value(h.Client(t.Context(), session.Key{Server: "s"}))(t)
 			ready := make(chan error, 1)
 			go func() { ready <- c.Ready(t.Context()) }()
 			stage(host.StageStarting)
@@ -392,12 +366,8 @@ func TestAcceptLazyServerThatFailsKeepsItsTools(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no licence") || !strings.Contains(err.Error(), `"s"`) {
 		t.Errorf("the call: %v", err)
 	}
-	if mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("the outcome is %v: %v", mcp.OutcomeOf(err), err)
-	}
-	if got := names(h); got != "s__echo" {
-		t.Errorf("tools: %q", got)
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome is : %v", err)
+	assert.Equal(t, names(h), "s__echo", "tools")
 	down.Store(false)
 	acceptEventually(t, "the server", func() bool {
 		text, err := call(t, h, "s__echo", "{}")
@@ -414,21 +384,15 @@ func TestAcceptDisableAndEnableALazyServer(t *testing.T) {
 	acceptWarm(t, path, opts)
 	h := open(t, path, opts)
 	town.started.Store(0)
-	if err := h.Disable(watchdog(t), "s"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Disable(watchdog(t), "s"))
 	if s := status(t, h, "s"); s.Stage != host.StageDisabled || s.Tools != 0 || names(h) != "" {
 		t.Errorf("disabled: %+v", s)
 	}
-	if err := h.Enable(watchdog(t), "s"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Enable(watchdog(t), "s"))
 	if s := status(t, h, "s"); s.Stage != host.StageCached || s.Tools != 1 {
 		t.Errorf("enabled: %+v", s)
 	}
-	if n := town.started.Load(); n != 0 {
-		t.Errorf("%d servers were started", n)
-	}
+	assert.Equal(t, town.started.Load(), 0, "servers were started")
 	if text, err := call(t, h, "s__echo", "{}"); err != nil || text != "1" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -444,9 +408,7 @@ func TestAcceptLazyServersAreReplacedUnderLoad(t *testing.T) {
 		return fmt.Sprintf(`{"command": "x", "args": ["1"], "lazy": true, "description": "%d"}`, i)
 	}
 	h := acceptNew(t, opts, acceptParse(t, "s", entry(0)))
-	if err := h.Refresh(watchdog(t), "s"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Refresh(watchdog(t), "s"))
 	load := acceptLoad{callers: 16, calls: 300, tool: "s__echo"}
 	load.during(t, h, func() {
 		for i := 1; i <= acceptReplacements; i++ {
@@ -483,9 +445,7 @@ func TestAcceptSlowStartIsNotIdle(t *testing.T) {
 		if err := h.Refresh(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := names(h); got != "s__echo" {
-			t.Errorf("tools after Refresh: %q", got)
-		}
+		assert.Equal(t, names(h), "s__echo", "tools after Refresh")
 		if text, err := acceptAnswer(h.Registry().Call(t.Context(), "s__echo", nil)); err != nil || text != "1" {
 			t.Errorf("%q, %v", text, err)
 		}

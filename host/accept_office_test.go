@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -173,8 +174,6 @@ func acceptOfficeHost(t *testing.T, o *acceptOffice, first string, change func(*
 		change(opts)
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityHeader, acceptParse(t, "office", fmt.Sprintf(`{"url": %q}`, o.URL))))
-	if err := h.Discover(watchdog(t), session.Key{User: first, Server: "office"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: first, Server: "office"}))
 	return h
 }

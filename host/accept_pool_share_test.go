@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -25,9 +26,7 @@ func TestAcceptHungServerLeavesPlaces(t *testing.T) {
 	}}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "hung", `{"command": "x"}`, "fine", `{"command": "x"}`)))
 	for _, name := range []string{"hung", "fine"} {
-		if err := h.Discover(watchdog(t), session.Key{User: "first", Server: name}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: name}))
 	}
 	call := func(ctx context.Context, user, tool string) (string, error) {
 		return acceptAnswer(h.Registry().Call(session.WithUser(ctx, user), tool, nil))

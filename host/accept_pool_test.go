@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -61,9 +62,7 @@ func acceptSeatsHost(t *testing.T, places int, more func(*host.Options)) (*accep
 		more(opts)
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "s", `{"command": "x"}`)))
-	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
 	return seats, h
 }
 
@@ -167,9 +166,7 @@ func TestAcceptShutdownWhileUsersWait(t *testing.T) {
 	if err := <-down; err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if n := seats.living.Load(); n != 0 {
-		t.Errorf("%d servers live", n)
-	}
+	assert.Equal(t, seats.living.Load(), 0, "servers live")
 }
 
 // The client of a user who does nothing is ended, and made again when he comes back.
@@ -181,26 +178,18 @@ func TestAcceptIdleUsersAreEnded(t *testing.T) {
 				t.Errorf("%q, %v", text, err)
 			}
 		}
-		if n := seats.living.Load(); n != 21 {
-			t.Errorf("%d connections for 21 users", n)
-		}
+		assert.Equal(t, seats.living.Load(), 21, "connections for 21 users")
 		time.Sleep(59 * time.Second)
 		if text, err := acceptAnswer(h.Registry().Call(session.WithUser(t.Context(), "user0003"), "s__now", nil)); err != nil || text != "user0003" {
 			t.Errorf("%q, %v", text, err)
 		}
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
-		if n := seats.living.Load(); n != 1 {
-			t.Errorf("%d connections; one user was not idle", n)
-		}
+		assert.Equal(t, seats.living.Load(), 1, "connections; one user was not idle")
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if n := seats.living.Load(); n != 0 {
-			t.Errorf("%d connections an hour later", n)
-		}
-		if got := names(h); got != "s__now s__wait" {
-			t.Errorf("tools: %s", got)
-		}
+		assert.Equal(t, seats.living.Load(), 0, "connections an hour later")
+		assert.Equal(t, names(h), "s__now s__wait", "tools")
 		if text, err := acceptAnswer(h.Registry().Call(session.WithUser(t.Context(), "user0003"), "s__now", nil)); err != nil || text != "user0003" {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -225,22 +214,14 @@ func TestAcceptCachedAnswersAreOfTheirUser(t *testing.T) {
 		opts := &host.Options{Transport: town, StateDir: host.NoState}
 		opts.Client.Cache = mcp.NewCache(1 << 20)
 		h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "s", `{"command": "x"}`)))
-		if err := h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}))
 		for _, user := range []string{"ann", "bob", "ann"} {
-			c, err := h.Client(watchdog(t), session.Key{User: user, Server: "s"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := c.ReadResource(watchdog(t), "a:mine", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := assert.Value(h.Client(watchdog(t), session.Key{User: user, Server: "s"}))(t)
+			res := assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t)
 			if got := res.Contents[0].Text; got != user {
 				t.Errorf("%s: %s read what is of %s", scope, user, got)
 			}
-			_, err = acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__t", nil))
+			_, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__t", nil))
 			if (err == nil) != (user == "ann") {
 				t.Errorf("%s: %s calls the tool that was examined as that of ann: %v", scope, user, err)
 			}
@@ -252,10 +233,7 @@ func TestAcceptCachedAnswersAreOfTheirUser(t *testing.T) {
 func TestAcceptClientOfTheContextsUser(t *testing.T) {
 	_, h := acceptSeatsHost(t, 8, nil)
 	ann := session.WithUser(watchdog(t), "ann")
-	a, err := h.Client(ann, session.Key{Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(h.Client(ann, session.Key{Server: "s"}))(t)
 	same, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
 	if err != nil || same != a {
 		t.Errorf("the client by the key is another one: %v", err)

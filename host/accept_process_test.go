@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -20,10 +21,7 @@ func acceptChildren(t testing.TB) []int {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := assert.Value(filepath.Glob("/proc/self/task/*/children"))(t)
 	var pids []int
 	for _, task := range tasks {
 		text, err := os.ReadFile(task)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -27,9 +28,7 @@ func TestAcceptRefreshUnderLoad(t *testing.T) {
 	opts := town.options()
 	opts.StateDir = t.TempDir()
 	h := acceptNew(t, opts, acceptParse(t, pairs...))
-	if err := h.Refresh(watchdog(t)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Refresh(watchdog(t)))
 	version := h.Registry().Snapshot().Version()
 	look := func(s *registry.Snapshot) error {
 		if n := len(s.Tools()); n != 10 || s.Version() != version {
@@ -89,18 +88,10 @@ func TestAcceptRefreshReadsAnew(t *testing.T) {
 	town := &acceptTown{houses: map[string]func(context.Context, mcp.Transport) error{"shop": shop.serve}}
 	h := acceptNew(t, town.options(), acceptParse(t, "s", `{"command": "shop"}`, "t", `{"command": "shop"}`))
 	shop.set("b", "does b")
-	if err := h.Refresh(watchdog(t), "s"); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "s__b t__a" {
-		t.Errorf("tools after the Refresh of one: %s", got)
-	}
-	if err := h.Refresh(watchdog(t)); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "s__b t__b" {
-		t.Errorf("tools after the Refresh of all: %s", got)
-	}
+	assert.OK(t, h.Refresh(watchdog(t), "s"))
+	assert.Equal(t, names(h), "s__b t__a", "tools after the Refresh of one")
+	assert.OK(t, h.Refresh(watchdog(t)))
+	assert.Equal(t, names(h), "s__b t__b", "tools after the Refresh of all")
 }
 
 // A server that is down when it is refreshed keeps what it has: its connection, if that
@@ -136,27 +127,17 @@ func TestAcceptRefreshOfAServerThatIsDown(t *testing.T) {
 		}
 		close(hangUp)
 		synctest.Wait()
-		if err := h.Refresh(t.Context(), "s"); err == nil {
-			t.Error("Refresh of a server that is down is said to be good")
-		}
-		if got := names(h); got != "s__echo t__echo" {
-			t.Errorf("tools within the time of grace: %s", got)
-		}
+		assert.Fails(t, h.Refresh(t.Context(), "s"), "Refresh of a server that is down is said to be good")
+		assert.Equal(t, names(h), "s__echo t__echo", "tools within the time of grace")
 		time.Sleep(2 * time.Minute)
-		if got := names(h); got != "t__echo" {
-			t.Errorf("tools after it: %s", got)
-		}
-		if err := h.Refresh(t.Context(), "s"); err == nil {
-			t.Error("Refresh of a server that is down is said to be good")
-		}
+		assert.Equal(t, names(h), "t__echo", "tools after it")
+		assert.Fails(t, h.Refresh(t.Context(), "s"), "Refresh of a server that is down is said to be good")
 		down.Store(false)
 		hangUp = make(chan struct{})
 		if err := h.Refresh(t.Context(), "s"); err != nil {
 			t.Errorf("Refresh of the server when it is back: %v", err)
 		}
-		if got := names(h); got != "s__echo t__echo" {
-			t.Errorf("tools when it is back: %s", got)
-		}
+		assert.Equal(t, names(h), "s__echo t__echo", "tools when it is back")
 		_ = h.Close()
 	})
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -163,17 +164,13 @@ func TestAcceptCallsUnderWayStayWhereTheyAre(t *testing.T) {
 	}
 	begin("a")
 	for _, next := range []string{"b", "c"} {
-		if _, err := h.Apply(watchdog(t), acceptParse(t, "s", fmt.Sprintf(`{"command": %q}`, next))); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Apply(watchdog(t), acceptParse(t, "s", fmt.Sprintf(`{"command": %q}`, next))))(t)
 		if text, err := call(t, h, "s__now", "{}"); err != nil || text != next {
 			t.Errorf("while the others wait: %q, %v", text, err)
 		}
 		begin(next)
 	}
-	if n := town.living.Load(); n != 3 {
-		t.Errorf("%d servers live, of which each has calls to finish; want 3", n)
-	}
+	assert.Equal(t, town.living.Load(), 3, "servers live, of which each has calls to finish")
 	close(leave)
 	for range 3 * each {
 		if got := <-answers; got != "a a" && got != "b b" && got != "c c" {
@@ -319,9 +316,7 @@ func TestAcceptRenamedToolsOfProcesses(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if got := names(h); got != "s__"+name {
-			t.Errorf("tools: %s", got)
-		}
+		assert.Equal(t, names(h), "s__"+name, "tools")
 	}
 }
 
@@ -374,9 +369,7 @@ func TestAcceptSnapshotsOfEarlierOutlastTheirServer(t *testing.T) {
 	if !ok {
 		t.Fatal("no tool")
 	}
-	if _, err := h.Apply(watchdog(t), acceptParse(t, "s", `{"command": "x", "args": ["1"]}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), acceptParse(t, "s", `{"command": "x", "args": ["1"]}`)))(t)
 	acceptEventually(t, "the end of the old server", func() bool { return town.living.Load() == 1 })
 	text, err := acceptAnswer(tool.Call(watchdog(t), json.RawMessage("{}")))
 	if err == nil && text != "1" {
@@ -397,10 +390,7 @@ func leftovers(t *testing.T, mark string) []string {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	all, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := assert.Value(filepath.Glob("/proc/[0-9]*/environ"))(t)
 	var found []string
 	for _, path := range all {
 		env, _ := os.ReadFile(path) // others' cannot be read

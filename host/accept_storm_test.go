@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -119,9 +120,7 @@ func TestAcceptStorm(t *testing.T) {
 	if err != nil || len(report.Failed) > 0 {
 		t.Errorf("the last Apply: %+v, %v", report, err)
 	}
-	if got := names(h); got != "s0__echo s1__echo" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "s0__echo s1__echo", "tools")
 	for _, name := range []string{"s0", "s1"} {
 		if text, err := call(t, h, name+"__echo", "{}"); err != nil || text != "last" {
 			t.Errorf("%s: %q, %v", name, text, err)
@@ -150,15 +149,11 @@ func TestAcceptShutdownInAStorm(t *testing.T) {
 		if err := end(); err != nil {
 			t.Errorf("round %d: %v", round, err)
 		}
-		if n := town.living.Load(); n != 0 {
-			t.Errorf("round %d: %d servers live", round, n)
-		}
+		assert.Equal(t, town.living.Load(), 0, "round %d: servers live", round)
 		for _, err := range <-stormy {
 			t.Errorf("round %d: %v", round, err)
 		}
-		if n := town.living.Load(); n != 0 {
-			t.Errorf("round %d: %d servers were started after the end", round, n)
-		}
+		assert.Equal(t, town.living.Load(), 0, "round %d: servers were started after the end", round)
 		acceptClosed(t, h, configs[0])
 	}
 }
@@ -175,9 +170,7 @@ func acceptClosed(t *testing.T, h *host.Host, c *config.Config) {
 			t.Errorf("%s after the end: %v", what, err)
 		}
 	}
-	if got := names(h); got != "" {
-		t.Errorf("tools after the end: %s", got)
-	}
+	assert.Equal(t, names(h), "", "tools after the end")
 	var unknown *registry.UnknownToolError
 	if _, err := h.Registry().Call(ctx, "s0__echo", nil); !errors.As(err, &unknown) && !errors.Is(err, host.ErrClosed) {
 		t.Errorf("a call after the end: %v", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -38,18 +39,13 @@ func TestAcceptManyUsersWithTokens(t *testing.T) {
 	const places, users = 24, 32
 	o := acceptNewOffice(t, "Authorization", nil)
 	server := &auth.Config{Server: "office", URL: o.URL}
-	m, err := session.NewManager(session.Memory(), &session.Options{
+	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return server, nil },
 		RedirectURL: "http://127.0.0.1:1/callback",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { _ = m.Close() })
 	for _, user := range append(acceptUsers(users), "first") {
-		if err := m.SetToken(t.Context(), session.Key{User: user, Server: "office"}, auth.Secret(user)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, m.SetToken(t.Context(), session.Key{User: user, Server: "office"}, auth.Secret(user)))
 	}
 	opts := &host.Options{
 		StateDir: host.NoState, MaxUserClients: places,
@@ -58,9 +54,7 @@ func TestAcceptManyUsersWithTokens(t *testing.T) {
 		},
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "office", fmt.Sprintf(`{"url": %q}`, o.URL))))
-	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "office"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "office"}))
 	acceptManyUsers(t, o, h, users)
 }
 
@@ -111,13 +105,10 @@ func TestAcceptUserWithoutLogin(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)
 	server := &auth.Config{Server: "s", URL: rs.URL}
-	m, err := session.NewManager(session.Memory(), &session.Options{
+	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return server, nil },
 		RedirectURL: "http://127.0.0.1:1/callback",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { _ = m.Close() })
 	opts := &host.Options{StateDir: host.NoState, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
 		return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
@@ -133,12 +124,8 @@ func TestAcceptUserWithoutLogin(t *testing.T) {
 	if err == nil {
 		_, err = m.Complete(ctx, callback, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Discover(ctx, ann); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	assert.OK(t, h.Discover(ctx, ann))
 	if got := names(h); got != "s__echo s__whoami" {
 		t.Fatalf("tools: %s", got)
 	}
@@ -159,16 +146,12 @@ func TestAcceptUserWithoutLogin(t *testing.T) {
 	if err := echo("ann"); err != nil {
 		t.Errorf("the user who has logged in, afterwards: %v", err)
 	}
-	if got := names(h); got != "s__echo s__whoami" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "s__echo s__whoami", "tools")
 	callback, err = as.Approve(ctx, required.URL)
 	if err == nil {
 		_, err = m.Complete(ctx, callback, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if err := echo("bob"); err != nil {
 		t.Errorf("the user who has logged in now: %v", err)
 	}
@@ -197,9 +180,7 @@ func TestAcceptCallWithoutUser(t *testing.T) {
 	if _, err := h.Client(ctx, session.Key{Server: "office"}); err == nil {
 		t.Error("there is a client for nobody")
 	}
-	if err := h.Discover(ctx, session.Key{Server: "office"}); err == nil {
-		t.Error("nobody could discover")
-	}
+	assert.Fails(t, h.Discover(ctx, session.Key{Server: "office"}), "nobody could discover")
 	if n := asked.Load(); n > 0 {
 		t.Errorf("headers were made %d times for nobody", n)
 	}
@@ -299,16 +280,11 @@ func TestAcceptCatalogueOfAUserThatChangesLater(t *testing.T) {
 	}
 	h := acceptNew(t, &host.Options{StateDir: host.NoState, Transport: transports}, acceptFor(config.IdentityUser, acceptParse(t, "s", `{"command": "x"}`)))
 	ctx := session.WithUser(watchdog(t), "ann")
-	if err := h.Discover(ctx, session.Key{User: "ann", Server: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(ctx, session.Key{User: "ann", Server: "s"}))
 	if text, err := acceptAnswer(h.Registry().Call(ctx, "s__send", nil)); err != nil || text != "sent" {
 		t.Fatalf("%q, %v", text, err)
 	}
-	c, err := h.Client(ctx, session.Key{User: "ann", Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(h.Client(ctx, session.Key{User: "ann", Server: "s"}))(t)
 	before := c.State().ToolsVersion
 	turned.Store(true)
 	mu.Lock()

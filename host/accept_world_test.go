@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -91,10 +92,7 @@ func acceptParse(t testing.TB, pairs ...string) *config.Config {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		members = append(members, fmt.Sprintf("%q: %s", pairs[i], pairs[i+1]))
 	}
-	c, err := config.Parse(t.Context(), "accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), "accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil))(t)
 	return c
 }
 
@@ -107,9 +105,7 @@ func acceptNew(t *testing.T, opts *host.Options, c *config.Config) *host.Host {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	if _, err := h.Apply(watchdog(t), c); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), c))(t)
 	return h
 }
 
@@ -117,10 +113,7 @@ func acceptNew(t *testing.T, opts *host.Options, c *config.Config) *host.Host {
 // under the race detector as without it.
 func acceptChild(t testing.TB, mode, generation string, more ...string) string {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	entry := fmt.Sprintf(`{"command": %q, "env": {%q: %q, "GORACE": "atexit_sleep_ms=0", "GENERATION": %q}`, program, serverMode, mode, generation)
 	return entry + strings.Join(append([]string{""}, more...), ", ") + "}"
 }

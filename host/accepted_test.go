@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestCommittedLedgerIsSeenOnce: whoever is asked whether a server of a project may start
@@ -19,26 +20,15 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	p := newProject(t)
 	file, ledger := filepath.Join(p.dir, ".mcp.json"), filepath.Join(p.dir, "mcp.lock.json")
 	p.write(file, projectFile)
-	author, err := host.Open(t.Context(), file, &host.Options{
+	author := assert.Value(host.Open(t.Context(), file, &host.Options{
 		StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1, Config: &config.Options{Scope: config.ScopeProgram},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := author.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	assert.OK(t, author.Close())
+	text := assert.Value(os.ReadFile(ledger))(t)
 	p.write(ledger, strings.ReplaceAll(string(text), `"first use"`, `"mallory"`))
 
 	opts := &host.Options{StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1}
-	user, err := host.Open(t.Context(), file, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	user := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(user, nil)
 	pending := user.PendingLaunches()
 	if len(pending) != 1 {
@@ -52,16 +42,9 @@ func TestCommittedLedgerIsSeenOnce(t *testing.T) {
 	}
 	bare := *pending[0]
 	bare.Accepted = ""
-	if got, want := bare.Fingerprint(), pending[0].Fingerprint(); got != want {
-		t.Errorf("got the fingerprint %s without what is accepted, want %s", got, want)
-	}
-	if err := user.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
-		t.Fatal(err)
-	}
-	again, err := host.Open(t.Context(), file, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, bare.Fingerprint(), pending[0].Fingerprint(), "the fingerprint without what is accepted")
+	assert.OK(t, user.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
+	again := assert.Value(host.Open(t.Context(), file, opts))(t)
 	p.opened(again, nil)
 	if got := again.PendingLaunches(); len(got) != 0 {
 		t.Errorf("got %v that wait the next time, want none", got)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -20,20 +21,14 @@ import (
 func TestActivity(t *testing.T) {
 	ctx := watchdog(t)
 	path := filepath.Join(t.TempDir(), "activity.jsonl")
-	file, err := activity.OpenFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := assert.Value(activity.OpenFile(path, nil))(t)
 	log := activity.New(nil, file)
 	reg := registry.New(nil)
 	const secret = "correct horse"
-	h, err := host.Open(ctx, write(t,
+	h := assert.Value(host.Open(ctx, write(t,
 		"good", child(t, "echo"),
 		"bad", `{"command": "/no/such/program", "args": ["`+secret+`"], "env": {"PASSWORD": "`+secret+`"}}`,
-	), patient(&host.Options{Registry: reg, Activity: log, StateDir: host.NoState}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	), patient(&host.Options{Registry: reg, Activity: log, StateDir: host.NoState})))(t)
 	ctx = session.WithUser(ctx, "ann")
 	call := func(name, args string) {
 		_, _ = reg.Call(registry.WithCallID(ctx, "call "+name), name, json.RawMessage(args))
@@ -54,9 +49,7 @@ func TestActivity(t *testing.T) {
 	}
 	var seen []string
 	for e, err := range file.Events(nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if text, _ := json.Marshal(e); strings.Contains(string(text), secret) || strings.Contains(string(text), "hidden text") {
 			t.Errorf("the log tells %s", text)
 		}

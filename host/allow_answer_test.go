@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // Of a project's server the person who approves sees which of his secrets leave for
@@ -22,25 +23,18 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 	file := filepath.Join(p.dir, "mcp.json")
 	text := `{"inputs":[{"id":"word","type":"promptString","description":"Word"}],
 		"servers":{"notes":{"command":"./bin/notes","cwd":".","args":["${input:word}"],"env":{"K":"${keyring:k}","A":"${env:HOME}"}}}}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	var asked, looked atomic.Int32
-	c, err := config.Load(t.Context(), file, &config.Options{
+	c := assert.Value(config.Load(t.Context(), file, &config.Options{
 		Scope:   config.ScopeProject,
 		Secrets: &countedSecrets{SecretStore: config.NewSecrets(), looked: &looked},
 		Input: func(context.Context, config.Input) (config.Secret, error) {
 			asked.Add(1)
 			return "said", nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	h := newApprovalHost(t, consent.New())
-	if _, err := h.Apply(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(t.Context(), c))(t)
 	wantStage(t, h, host.StageNotAllowed)
 	pending := h.PendingLaunches()
 	if len(pending) != 1 || asked.Load() != 0 || looked.Load() != 0 {
@@ -52,16 +46,12 @@ func TestApprovalBeforeAnswers(t *testing.T) {
 			t.Errorf("not shown: %s in %s", want, shown)
 		}
 	}
-	if err := h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
 	wantStage(t, h, host.StageReady)
 	if got := p.starts(); len(got) != 1 || !strings.HasSuffix(got[0], "/bin/notes said") {
 		t.Errorf("started %q", got)
 	}
-	if err := h.Restart(t.Context(), "notes"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Restart(t.Context(), "notes"))
 	if got := p.starts(); len(got) != 2 || asked.Load() != 1 {
 		t.Errorf("started %q, asked %d times", got, asked.Load())
 	}

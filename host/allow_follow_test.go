@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // awaitStage waits until the only server is there.
@@ -34,9 +35,7 @@ func TestRejectionByAnotherProcess(t *testing.T) {
 	h := newApprovalHost(t, here)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	l := approvePending(t, h)
-	if err := there.Decide(t.Context(), "bob", l, consent.Rejected); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Rejected))
 	status := awaitStage(t, h, host.StageNotAllowed)
 	var unapproved *host.LaunchNotAllowedError
 	if !errors.As(status.Err, &unapproved) || unapproved.Verdict != consent.Rejected {
@@ -45,27 +44,18 @@ func TestRejectionByAnotherProcess(t *testing.T) {
 	if len(h.Registry().Snapshot().Tools()) != 0 {
 		t.Error("its tools are listed")
 	}
-	if err := there.Decide(t.Context(), "bob", l, consent.Approved); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
 	awaitStage(t, h, host.StageReady)
 	// What is rejected here can be approved there, too.
-	if err := h.DenyLaunch(t.Context(), "ann", l.Fingerprint()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.DenyLaunch(t.Context(), "ann", l.Fingerprint()))
 	wantStage(t, h, host.StageNotAllowed)
-	if err := there.Decide(t.Context(), "bob", l, consent.Approved); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
 	awaitStage(t, h, host.StageReady)
 }
 
 func openBook(t testing.TB, file string) *consent.Book {
 	t.Helper()
-	b, err := consent.Open(file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := assert.Value(consent.Open(file, nil))(t)
 	return b
 }
 
@@ -75,17 +65,11 @@ func TestApprovalAndSwitches(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","cwd":".","enabled":false}`)
-	if n := len(h.PendingLaunches()); n != 0 {
-		t.Errorf("%d disabled servers wait", n)
-	}
-	if err := h.Enable(t.Context(), "notes"); err == nil {
-		t.Error("Enable starts what nobody has approved")
-	}
+	assert.Equal(t, len(h.PendingLaunches()), 0, "disabled servers wait")
+	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what nobody has approved")
 	l := approvePending(t, h)
 	wantStage(t, h, host.StageReady)
-	if err := h.Disable(t.Context(), "notes"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Disable(t.Context(), "notes"))
 	for _, decide := range []func() error{
 		func() error { return h.AllowLaunch(t.Context(), "ann", l.Fingerprint()) },
 		func() error { return h.DenyLaunch(t.Context(), "ann", l.Fingerprint()) },
@@ -95,9 +79,7 @@ func TestApprovalAndSwitches(t *testing.T) {
 		}
 		wantStage(t, h, host.StageDisabled)
 	}
-	if err := h.Enable(t.Context(), "notes"); err == nil {
-		t.Error("Enable starts what was rejected while it was disabled")
-	}
+	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what was rejected while it was disabled")
 	p.wantStarts(l.Path)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -83,10 +84,7 @@ func (f *flakyStore) Load(ctx context.Context, name string, known storage.Revisi
 func TestApplyWhileBookIsDown(t *testing.T) {
 	p := newProject(t)
 	store := &flakyStore{Memory: storage.NewMemory()}
-	book, err := consent.Load(t.Context(), store, "consents", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := assert.Value(consent.Load(t.Context(), store, "consents", nil))(t)
 	h := newApprovalHost(t, book)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	approvePending(t, h)
@@ -96,9 +94,7 @@ func TestApplyWhileBookIsDown(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	wantStage(t, h, host.StageReady)
-	if n := len(p.starts()); n != 1 {
-		t.Errorf("%d starts, want 1", n)
-	}
+	assert.Equal(t, len(p.starts()), 1, "starts")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	store.down.Store(false)
@@ -106,7 +102,5 @@ func TestApplyWhileBookIsDown(t *testing.T) {
 	if status := h.Servers()[0]; status.Stage != host.StageReady {
 		t.Errorf("an Apply that was given up has stopped what ran: %v", status.Err)
 	}
-	if got := strings.Join(p.starts(), "|"); strings.Contains(got, "new") {
-		t.Errorf("started %s", got)
-	}
+	assert.Lacks(t, strings.Join(p.starts(), "|"), "new", "started")
 }

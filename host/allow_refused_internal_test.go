@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -14,27 +15,21 @@ import (
 func TestRefusedAnswer(t *testing.T) {
 	text := `{"inputs":[{"id":"i","type":"promptString"}],"servers":{"a":{"url":"https://x/","headers":{"X":"${input:i}"}}}}`
 	asked, willing := 0, false
-	c, err := config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Scope: config.ScopeProject,
+	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Scope: config.ScopeProject,
 		Input: func(context.Context, config.Input) (config.Secret, error) {
 			asked++
 			if !willing {
 				return "", errors.New("the window was closed")
 			}
 			return "said", nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}))(t)
 	made := 0
 	h := New(&Options{StateDir: NoState})
 	defer func() { _ = h.Close() }()
-	guard, err := h.guard(c.Servers[0], func(e *config.Server) (mcp.Transport, error) {
+	guard := assert.Value(h.guard(c.Servers[0], func(e *config.Server) (mcp.Transport, error) {
 		made++
 		return &transport.HTTP{URL: e.Headers["X"].Reveal()}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	s := &server{transport: func() (mcp.Transport, error) { return guard, nil }}
 	g := guard.(*guarded)
 	for range 3 {
@@ -42,16 +37,12 @@ func TestRefusedAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if asked != 1 {
-		t.Errorf("asked %d times", asked)
-	}
+	assert.Equal(t, asked, 1, "asked times")
 	willing = true
 	s.askAgain()
 	for range 3 {
 		inner, e, err := g.transport(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if h, ok := inner.(*transport.HTTP); !ok || h.URL != "said" || e.Headers["X"] != "said" {
 			t.Errorf("%v for %v", inner, e)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -111,9 +112,7 @@ func approvePending(t testing.TB, h *host.Host) *consent.Launch {
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait, want 1: %v", len(pending), h.Servers())
 	}
-	if err := h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
 	return pending[0]
 }
 
@@ -145,18 +144,14 @@ func TestApproval(t *testing.T) {
 	if err := h.Restart(t.Context(), "notes"); err != nil {
 		t.Error(err)
 	}
-	if n := len(p.starts()); n != 2 {
-		t.Errorf("%d starts, want 2", n)
-	}
+	assert.Equal(t, len(p.starts()), 2, "starts")
 }
 
 // Whatever changes of an entry, what was approved is not what is wanted now.
 func TestApprovalIsOfTheLaunch(t *testing.T) {
 	p := newProject(t)
 	p.program("other", "notes")
-	if err := os.Mkdir(filepath.Join(p.dir, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
 	for name, entry := range map[string]string{
 		"program":        `{"command":"./other/notes","args":["x"],"cwd":".","env":{"A":"1"}}`,
 		"argument":       `{"command":"./bin/notes","args":["y"],"cwd":".","env":{"A":"1"}}`,
@@ -199,9 +194,7 @@ func TestApprovalAtReconnect(t *testing.T) {
 	approvePending(t, h)
 	p.wantStarts(filepath.Join(second, "notes"))
 	evil := p.program("early", "notes")
-	if err := h.Restart(t.Context(), "notes"); err == nil {
-		t.Error("Restart with another program succeeded")
-	}
+	assert.Fails(t, h.Restart(t.Context(), "notes"), "Restart with another program succeeded")
 	p.wantStarts(filepath.Join(second, "notes"))
 	for s := range h.Watch(t.Context()) {
 		if s[0].Stage == host.StageNotAllowed {
@@ -209,9 +202,7 @@ func TestApprovalAtReconnect(t *testing.T) {
 		}
 	}
 	l := approvePending(t, h)
-	if l.Path != evil {
-		t.Errorf("asked for %s, want %s", l.Path, evil)
-	}
+	assert.Equal(t, l.Path, evil, "asked for")
 	p.wantStarts(filepath.Join(second, "notes"), evil)
 }
 
@@ -221,9 +212,7 @@ func TestReject(t *testing.T) {
 	h := newApprovalHost(t, book)
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	l := approvePending(t, h)
-	if err := h.DenyLaunch(t.Context(), "bob", l.Fingerprint()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.DenyLaunch(t.Context(), "bob", l.Fingerprint()))
 	status := wantStage(t, h, host.StageNotAllowed)
 	if status.Err == nil || !strings.Contains(status.Err.Error(), "was denied") || status.State.Phase != mcp.Idle {
 		t.Errorf("after Reject: %v, %v", status.State.Phase, status.Err)
@@ -231,9 +220,7 @@ func TestReject(t *testing.T) {
 	if len(h.Registry().Snapshot().Tools()) != 0 || len(h.PendingLaunches()) != 0 {
 		t.Error("tools are listed, or somebody is asked again")
 	}
-	if err := h.Enable(t.Context(), "notes"); err == nil {
-		t.Error("Enable starts what was rejected")
-	}
+	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what was rejected")
 	records, err := book.Records(t.Context())
 	if err != nil || len(records) != 1 || records[0].By != "bob" || records[0].Verdict != consent.Rejected {
 		t.Errorf("recorded: %v, %v", records, err)
@@ -256,9 +243,7 @@ func TestApprovalOfLoaders(t *testing.T) {
 	}
 	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./two"}}`)
 	wantStage(t, h, host.StageNotAllowed)
-	if n := len(p.starts()); n != 1 {
-		t.Errorf("%d starts, want 1", n)
-	}
+	assert.Equal(t, len(p.starts()), 1, "starts")
 }
 
 // Who approves what has changed since he looked is told so.
@@ -285,35 +270,22 @@ func TestApprovalByAnotherProcess(t *testing.T) {
 	p := newProject(t)
 	file := filepath.Join(t.TempDir(), "consents.json")
 	open := func() *consent.Book {
-		b, err := consent.Open(file, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := assert.Value(consent.Open(file, nil))(t)
 		return b
 	}
 	h := newApprovalHost(t, open())
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	l := h.PendingLaunches()[0]
-	if err := open().Decide(t.Context(), "bob", l, consent.Approved); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, open().Decide(t.Context(), "bob", l, consent.Approved))
 	for s := range h.Watch(t.Context()) {
 		if s[0].Stage == host.StageReady {
 			break
 		}
 	}
-	if n := len(p.starts()); n != 1 {
-		t.Errorf("%d starts, want 1", n)
-	}
-	if err := open().Decide(t.Context(), "bob", l, consent.Rejected); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Restart(t.Context(), "notes"); err == nil {
-		t.Error("restarted what another process has rejected")
-	}
-	if n := len(p.starts()); n != 1 {
-		t.Errorf("%d starts, want 1", n)
-	}
+	assert.Equal(t, len(p.starts()), 1, "starts")
+	assert.OK(t, open().Decide(t.Context(), "bob", l, consent.Rejected))
+	assert.Fails(t, h.Restart(t.Context(), "notes"), "restarted what another process has rejected")
+	assert.Equal(t, len(p.starts()), 1, "starts")
 }
 
 // A book that is not sound approves nothing, and is left as it is.
@@ -321,9 +293,7 @@ func TestUnsoundBook(t *testing.T) {
 	p := newProject(t)
 	state := t.TempDir()
 	file := filepath.Join(state, "consents.json")
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte("{"), 0o600))
 	h := host.New(&host.Options{StateDir: state})
 	defer func() { _ = h.Close() }()
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
@@ -352,9 +322,7 @@ func TestNoApproval(t *testing.T) {
 		h := newApprovalHost(t, consent.New())
 		c := p.config(`{"command":"./bin/notes","cwd":"."}`)
 		c.Servers[0].Source.Scope = scope
-		if _, err := h.Apply(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Apply(t.Context(), c))(t)
 		wantStage(t, h, host.StageReady)
 		if len(h.PendingLaunches()) != 0 {
 			t.Error("it waits")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -61,24 +62,16 @@ func TestAnnouncedChangeThatCannotBeRead(t *testing.T) {
 					if !errors.As(err, &held) {
 						t.Fatalf("got %v, want that the tool is held back", err)
 					}
-					if held.Change.Kind != ledger.ToolUnread {
-						t.Errorf("got the reason %q, want %q", held.Change.Kind, ledger.ToolUnread)
-					}
-					if held.Name != "s__echo" {
-						t.Errorf("got the name %q, want that of the catalogue", held.Name)
-					}
+					assert.Equal(t, held.Change.Kind, ledger.ToolUnread, "the reason")
+					assert.Equal(t, held.Name, "s__echo", "the name")
 					if !strings.Contains(err.Error(), "the change cannot be read") {
 						t.Errorf("got %q, want that the change cannot be read", err)
 					}
-					if mcp.OutcomeOf(err) != mcp.NotSent {
-						t.Errorf("got the outcome %v, want %v", mcp.OutcomeOf(err), mcp.NotSent)
-					}
+					assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
 					if waited := time.Since(began); waited > 5*time.Second {
 						t.Errorf("got an answer after %v, want one within 5s", waited)
 					}
-					if after := len(server.Received("tools/call")); after != before {
-						t.Errorf("got %d calls at the server, want %d", after, before)
-					}
+					assert.Equal(t, len(server.Received("tools/call")), before, "calls at the server")
 				}
 				until(t, h, "s", "said to be unreadable", func(s host.Status) bool { return s.Err != nil })
 				close(readable)
@@ -105,9 +98,7 @@ func TestCallWaitsForAnAnnouncedChange(t *testing.T) {
 		if !errors.As(err, &changed) {
 			t.Fatalf("got %v, want that the tool has changed", err)
 		}
-		if got := len(server.Received("tools/list")); got != 2 {
-			t.Errorf("got %d lists, want 2", got)
-		}
+		assert.Equal(t, len(server.Received("tools/list")), 2, "lists")
 	})
 }
 
@@ -124,8 +115,6 @@ func TestAnnouncedChangeOfASlowServer(t *testing.T) {
 		server.Notify("notifications/tools/list_changed", "")
 		until(t, h, "s", "late", func(s host.Status) bool { return s.Err != nil })
 		time.Sleep(2 * time.Minute)
-		if got := names(h); got != "s__next" {
-			t.Errorf("got the tools %s, want s__next", got)
-		}
+		assert.Equal(t, names(h), "s__next", "the tools")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestApplyOfAConfigMadeByHand: what no file can say is refused as a whole, and changes
@@ -54,10 +55,7 @@ func TestApplyFollowsAMoveToAnotherScope(t *testing.T) {
 	town := &acceptTown{}
 	parse := func(scope config.Scope) *config.Config {
 		t.Helper()
-		c, err := config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope}))(t)
 		return c
 	}
 	h := acceptNew(t, town.options(), parse(config.ScopeProject))
@@ -65,9 +63,7 @@ func TestApplyFollowsAMoveToAnotherScope(t *testing.T) {
 		scope config.Scope
 		want  string
 	}{{config.ScopeProject, ""}, {config.ScopeUser, "s__echo"}, {config.ScopeProject, ""}} {
-		if _, err := h.Apply(watchdog(t), parse(test.scope)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Apply(watchdog(t), parse(test.scope)))(t)
 		if got := names(h); got != test.want {
 			t.Errorf("%v: tools %q, want %q; %+v", test.scope, got, test.want, h.Servers())
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -66,35 +67,20 @@ func commands(pairs []string) []string {
 
 func load(t *testing.T, pairs ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load(t.Context(), write(t, commands(pairs)...), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Load(t.Context(), write(t, commands(pairs)...), nil))(t)
 	return c
 }
 
 func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	v := &village{}
 	h := v.open(t, "kept", "k", "changed", "old", "gone", "g", "off", "o")
-	kept, err := h.Client(t.Context(), session.Key{Server: "kept"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := assert.Value(h.Client(t.Context(), session.Key{Server: "kept"}))(t)
 	v.started = nil
-	report, err := h.Apply(watchdog(t), load(t, "new", "n", "changed", "next", "kept", "k", "off", `{"command": "o", "disabled": true}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] [] map[]}"; got != want {
-		t.Errorf("report %s, want %s", got, want)
-	}
+	report := assert.Value(h.Apply(watchdog(t), load(t, "new", "n", "changed", "next", "kept", "k", "off", `{"command": "o", "disabled": true}`)))(t)
+	assert.Equal(t, fmt.Sprint(report), "{[new] [off gone] [changed] [kept] [] [] map[]}", "report")
 	slices.Sort(v.started)
-	if got := strings.Join(v.started, " "); got != "changed=next new=n" {
-		t.Errorf("started: %s", got)
-	}
-	if got := names(h); got != "changed__next kept__k new__n" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, strings.Join(v.started, " "), "changed=next new=n", "started")
+	assert.Equal(t, names(h), "changed__next kept__k new__n", "tools")
 	if c, err := h.Client(t.Context(), session.Key{Server: "kept"}); err != nil || c != kept {
 		t.Errorf("the kept server has another client: %v", err)
 	}
@@ -107,10 +93,7 @@ func TestFailedReplacementLeavesTheOldServer(t *testing.T) {
 	v := &village{}
 	h := v.open(t, "s", "works")
 	for _, entry := range []string{"bad", `{"command": 5}`} {
-		report, err := h.Apply(watchdog(t), load(t, "s", entry))
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := assert.Value(h.Apply(watchdog(t), load(t, "s", entry)))(t)
 		if report.Failed["s"] == nil || len(report.Replaced) > 0 {
 			t.Errorf("%s: report %+v", entry, report)
 		}
@@ -145,16 +128,10 @@ func TestReplacedServerFinishesItsCalls(t *testing.T) {
 		answer <- res.Content[0].(*mcp.TextContent).Text
 	}()
 	<-v.entered
-	if _, err := h.Apply(watchdog(t), load(t, "s", "next")); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "s__next" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Value(h.Apply(watchdog(t), load(t, "s", "next")))(t)
+	assert.Equal(t, names(h), "s__next", "tools")
 	close(v.hold)
-	if got := <-answer; got != "old" {
-		t.Errorf("the call under way got %q", got)
-	}
+	assert.Equal(t, <-answer, "old", "the call under way")
 }
 
 func TestShutdownWaitsForCalls(t *testing.T) {
@@ -213,9 +190,7 @@ func TestApplyAndCallAtTheSameTime(t *testing.T) {
 		}
 	}
 	wg.Wait()
-	if got := names(h); got != "s__b t__b" {
-		t.Errorf("tools in the end: %s", got)
-	}
+	assert.Equal(t, names(h), "s__b t__b", "tools in the end")
 }
 
 // What goes wrong while servers are loaded changes none, and is an error.
@@ -234,36 +209,21 @@ func TestApplyServersFails(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got the error %v, want %q in it", err, want)
 		}
-		if got := len(h.Servers()); got != 0 {
-			t.Errorf("%s: got %d servers, want none", want, got)
-		}
+		assert.Equal(t, len(h.Servers()), 0, "%s: servers", want)
 	}
 }
 
 // ApplyServers leaves the servers alone that load does not return.
 func TestApplyServersTouchesNoOther(t *testing.T) {
 	h := open(t, write(t, "a", `{"command": "x"}`, "b", `{"command": "x"}`), fakes(&host.Options{}))
-	before, err := h.Client(watchdog(t), session.Key{Server: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := h.ApplyServers(watchdog(t), "remove", []string{"a"}, func(context.Context) (map[string]*config.Server, error) {
+	before := assert.Value(h.Client(watchdog(t), session.Key{Server: "b"}))(t)
+	report := assert.Value(h.ApplyServers(watchdog(t), "remove", []string{"a"}, func(context.Context) (map[string]*config.Server, error) {
 		return map[string]*config.Server{"a": nil}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(report.Stopped, " "); got != "a" {
-		t.Errorf("got %q stopped, want a", got)
-	}
-	after, err := h.Client(watchdog(t), session.Key{Server: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	assert.Equal(t, strings.Join(report.Stopped, " "), "a", "stopped")
+	after := assert.Value(h.Client(watchdog(t), session.Key{Server: "b"}))(t)
 	if after != before {
 		t.Error("got another client of the other server, want the same")
 	}
-	if got, want := names(h), "b__echo"; got != want {
-		t.Errorf("got the tools %q, want %q", got, want)
-	}
+	assert.Equal(t, names(h), "b__echo", "the tools")
 }

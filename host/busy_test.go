@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -43,9 +44,7 @@ func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context
 		entry = `{"mcpServers":{"s":{"url":"https://s.example/mcp","identity":"user","limits":{"maxInFlight":1,"maxQueued":1}}}}`
 	}
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, []byte(entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(entry), 0o600))
 	h = hosttest.Open(t, path, &host.Options{
 		Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 			return &transport.Pipe{Serve: server.Serve}, nil
@@ -73,10 +72,7 @@ func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context
 			t.Fatalf("the second call: got %v before there was room", err)
 		default:
 		}
-		i, err := h.Inspect("s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := assert.Value(h.Inspect("s"))(t)
 		client := i.Client
 		if perUser {
 			client = i.Users["ann"]
@@ -109,16 +105,9 @@ func TestBusyServerRefusesBeforeApproval(t *testing.T) {
 			if busy.RetryAfter <= 0 {
 				t.Errorf("RetryAfter: got %v, want more", busy.RetryAfter)
 			}
-			if got := asked.Load(); got != 0 {
-				t.Errorf("the approver was asked %d times, want not at all", got)
-			}
-			inspected, err := h.Inspect("s")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := inspected.Calls.Total.Refused; got != 1 {
-				t.Errorf("refused calls: got %d, want 1", got)
-			}
+			assert.Equal(t, asked.Load(), 0, "the approver was asked times")
+			inspected := assert.Value(h.Inspect("s"))(t)
+			assert.Equal(t, inspected.Calls.Total.Refused, 1, "refused calls")
 		})
 	}
 }
@@ -149,9 +138,7 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 		},
 	})
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, []byte(`{"mcpServers":{"s":{"command":"x","limits":{"maxInFlight":1,"maxQueued":100}}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(`{"mcpServers":{"s":{"command":"x","limits":{"maxInFlight":1,"maxQueued":100}}}}`), 0o600))
 	h := hosttest.Open(t, path, &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
 		return &transport.Pipe{Serve: server.Serve}, nil
 	}})
@@ -165,10 +152,7 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 		}()
 	}
 	<-arrived
-	i, err := h.Inspect("s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := assert.Value(h.Inspect("s"))(t)
 	waits := func(user string, count int) { // until the client says so
 		t.Helper()
 		for {
@@ -200,7 +184,5 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 			t.Errorf("got %v, want no error", err)
 		}
 	}
-	if got := slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }); got != 1 {
-		t.Errorf("ben's call came after %d of those that waited, want 1", got)
-	}
+	assert.Equal(t, slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }), 1, "ben's call came after of those that waited")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/meter"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -55,9 +56,7 @@ func TestCallOutcomes(t *testing.T) {
 			if c.err == nil {
 				err = nil
 			}
-			if got := callOutcome(c.res, err); got != c.want {
-				t.Errorf("%s: got outcome %d, want %d", name, got, c.want)
-			}
+			assert.Equal(t, callOutcome(c.res, err), c.want, "%s: got outcome", name)
 		}
 	}
 }
@@ -82,9 +81,7 @@ func TestCallsOfAMeter(t *testing.T) {
 		record(0, nil, &mcp.BusyError{})
 		c := m.calls()
 		want := CallCounts{Done: 1, ToolErrors: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}
-		if c.Total != want {
-			t.Errorf("got total %+v, want %+v", c.Total, want)
-		}
+		assert.Equal(t, c.Total, want, "total")
 		if c.ErrorRate == nil || *c.ErrorRate != 0.5 {
 			t.Errorf("got error rate %v, want 0.5", c.ErrorRate)
 		}
@@ -107,10 +104,7 @@ func TestCallsJSON(t *testing.T) {
 		end := m.begin()
 		time.Sleep(time.Second)
 		end(nil, nil)
-		text, err := json.Marshal(m.calls())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(json.Marshal(m.calls()))(t)
 		want := `{"inFlight":0,"total":{"done":1,"toolErrors":0,"failed":0,"timedOut":0,"unknown":0,"unavailable":0,"refused":0,"cancelled":0},` +
 			`"recent":{"done":1,"toolErrors":0,"failed":0,"timedOut":0,"unknown":0,"unavailable":0,"refused":0,"cancelled":0},"errorRate":0,` +
 			`"latency":{"count":1,"p50Seconds":1,"p90Seconds":1,"p99Seconds":1,"maxSeconds":1}}`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -39,9 +40,7 @@ func TestCatalogsInAStore(t *testing.T) {
 	if got := acceptStages(h); got[host.StageCached] != 1 || names(h) != "s__echo" {
 		t.Errorf("stages and tools: got %v and %s, want one that is cached, and its tool", got, names(h))
 	}
-	if n := town.started.Load(); n != 0 {
-		t.Errorf("servers that were started: got %d, want none", n)
-	}
+	assert.Equal(t, town.started.Load(), 0, "servers that were started")
 	if text, err := call(t, h, "s__echo", "{}"); err != nil || text != "1" {
 		t.Errorf("call: got %q, %v, want 1", text, err)
 	}
@@ -55,10 +54,7 @@ func TestCatalogsInAStoreThatHangs(t *testing.T) {
 		opts := town.options()
 		opts.Catalogs, opts.OpenWait = hungStore{storage.NewMemory()}, time.Minute
 		began := time.Now()
-		h, err := host.Open(t.Context(), path, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := assert.Value(host.Open(t.Context(), path, opts))(t)
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("Open: got %v, want 2s", took)
 		}

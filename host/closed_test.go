@@ -13,21 +13,17 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // What needs a host that runs says that it is closed, of servers that it had and of others.
 func TestMethodsOfAClosedHost(t *testing.T) {
-	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}}))(t)
 	t.Cleanup(func() { _ = logins.Close() })
 	h := open(t, write(t, "s", `{"command": "x"}`, "w", `{"url": "http://127.0.0.1:1"}`), fakes(&host.Options{Logins: logins}))
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	ctx := watchdog(t)
 	m := manage.New(h, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), nil)
 	methods := map[string]func(server string) error{

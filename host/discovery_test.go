@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
@@ -33,10 +34,7 @@ func newLoginHost(t *testing.T, store *seal.Store, opts *login.Options) (h *host
 	if o.Session.Prompt == nil {
 		o.Session.RedirectURL = loginCallback
 	}
-	logins, err := login.New(store, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins = assert.Value(login.New(store, &o))(t)
 	h = host.New(&host.Options{Logins: logins, StateDir: host.NoState})
 	open := true
 	end = func() {
@@ -59,9 +57,7 @@ func personal(rs *authtest.Resource) *config.Server {
 
 func applyServers(t *testing.T, h *host.Host, servers ...*config.Server) {
 	t.Helper()
-	if _, err := h.Apply(watchdog(t), &config.Config{Path: "mcp.json", Servers: servers}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), &config.Config{Path: "mcp.json", Servers: servers}))(t)
 }
 
 // awaitTools waits until the tools of the server are listed, by themselves.
@@ -180,9 +176,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 			}
 			w.host, w.logins, _ = newLoginHost(t, session.Memory(), opts)
 			applyServers(t, w.host, entry)
-			if err := test.login(watchdog(t), w); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, test.login(watchdog(t), w))
 			awaitTools(t, w.host)
 			ctx := session.WithUser(watchdog(t), "alice")
 			if _, err := w.host.Registry().Call(ctx, "s__whoami", []byte(`{}`)); err != nil {
@@ -222,17 +216,12 @@ func newOpenMCP(t *testing.T) string {
 func logInAt(t *testing.T, h *host.Host, as *authtest.Server, user string) {
 	t.Helper()
 	ctx := watchdog(t)
-	login, err := h.Login(ctx, session.Key{User: user, Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	login := assert.Value(h.Login(ctx, session.Key{User: user, Server: "s"}))(t)
 	callback, err := as.ApproveAs(ctx, "user "+user, login.URL)
 	if err == nil {
 		_, err = h.Complete(ctx, callback, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 }
 
 // A login that was kept makes the tools appear, however the server comes to run.
@@ -245,9 +234,7 @@ func TestStoredLoginMakesToolsAppear(t *testing.T) {
 			entry := personal(rs)
 			entry.Enabled = false
 			applyServers(t, h, entry)
-			if err := h.Enable(watchdog(t), "s"); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, h.Enable(watchdog(t), "s"))
 		},
 		"replaced": func(t *testing.T, h *host.Host, rs *authtest.Resource) {
 			shared := personal(rs)
@@ -316,16 +303,9 @@ func TestStoredLoginAtAServerThatFails(t *testing.T) {
 	until(t, h, "s", "known to fail", func(s host.Status) bool {
 		return s.Err != nil && strings.Contains(s.Err.Error(), `"alice"`)
 	})
-	health, err := doctor.HealthOf(h, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if health.Level != doctor.LevelUnhealthy {
-		t.Errorf("level: got %q, want %q", health.Level, doctor.LevelUnhealthy)
-	}
-	if health.Action != doctor.ActionWait {
-		t.Errorf("action: got %q, want %q", health.Action, doctor.ActionWait)
-	}
+	health := assert.Value(doctor.HealthOf(h, "s"))(t)
+	assert.Equal(t, health.Level, doctor.LevelUnhealthy, "level")
+	assert.Equal(t, health.Action, doctor.ActionWait, "action")
 	mode.Store(good)
 	awaitTools(t, h)
 	until(t, h, "s", "well", func(s host.Status) bool { return s.Err == nil })
@@ -338,19 +318,12 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	applyServers(t, h, personal(as.NewMCP(nil)))
 	diagnose := func() *doctor.Diagnosis {
 		t.Helper()
-		d, err := doctor.Diagnose(watchdog(t), h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 		return d
 	}
 	d := diagnose()
-	if got, want := d.Health.Level, doctor.LevelDegraded; got != want {
-		t.Errorf("level: got %q, want %q", got, want)
-	}
-	if got, want := d.Health.Action, doctor.ActionLogin; got != want {
-		t.Errorf("action: got %q, want %q", got, want)
-	}
+	assert.Equal(t, d.Health.Level, doctor.LevelDegraded, "level")
+	assert.Equal(t, d.Health.Action, doctor.ActionLogin, "action")
 	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
 		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
 	}
@@ -360,9 +333,7 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	logInAt(t, h, as, "alice")
 	awaitTools(t, h)
 	d = diagnose()
-	if got, want := d.Health.Action, doctor.ActionNone; got != want {
-		t.Errorf("action after the login: got %q, want %q", got, want)
-	}
+	assert.Equal(t, d.Health.Action, doctor.ActionNone, "action after the login")
 	if len(d.Hints) != 0 {
 		t.Errorf("hints after the login: got %+v, want none", d.Hints)
 	}
@@ -374,13 +345,8 @@ func TestDiagnoseWithoutLogins(t *testing.T) {
 	h := host.New(&host.Options{StateDir: host.NoState})
 	t.Cleanup(func() { _ = h.Close() })
 	applyServers(t, h, personal(as.NewMCP(nil)))
-	d, err := doctor.Diagnose(watchdog(t), h, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := d.Health.Level, doctor.LevelHealthy; got != want {
-		t.Errorf("level: got %q, want %q", got, want)
-	}
+	d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
+	assert.Equal(t, d.Health.Level, doctor.LevelHealthy, "level")
 	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
 		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
 	}

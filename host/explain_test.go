@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
@@ -34,15 +35,9 @@ func wantNotReady(t *testing.T, ctx context.Context, r *registry.Registry, tool,
 		t.Errorf("%s: got %v, want a NotReadyError", tool, err)
 		return &registry.NotReadyError{}
 	}
-	if notReady.Server != server {
-		t.Errorf("%s: got server %q, want %q", tool, notReady.Server, server)
-	}
-	if !strings.Contains(notReady.Reason, reason) {
-		t.Errorf("%s: got reason %q, want one with %q", tool, notReady.Reason, reason)
-	}
-	if got := mcp.OutcomeOf(err); got != mcp.NotSent {
-		t.Errorf("%s: got outcome %v, want %v", tool, got, mcp.NotSent)
-	}
+	assert.Equal(t, notReady.Server, server, "%s: got server", tool)
+	assert.Contains(t, notReady.Reason, reason, "%s: got reason", tool)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: got outcome", tool)
 	return notReady
 }
 
@@ -54,10 +49,7 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	}))
 	t.Cleanup(wall.Close)
 	as := authtest.NewServer(t, nil)
-	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}}))(t)
 	t.Cleanup(func() { _ = logins.Close() })
 	h := open(t, write(t,
 		"hung", child(t, "mute"),
@@ -94,12 +86,8 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	}
 	wantNotReady(t, watchdog(t), r, "off__echo", "off", "is disabled")
 	unset := wantNotReady(t, watchdog(t), r, "unset__echo", "unset", "cannot be used")
-	if got := unset.Error(); !strings.Contains(got, "the variable HOST_TEST_UNSET is not set") {
-		t.Errorf("unset: got %q, want the name of the variable in it", got)
-	}
-	if got := result.Text(registry.ErrorResult(unset)); strings.Contains(got, "HOST_TEST_UNSET") {
-		t.Errorf("unset: a model is told %q", got)
-	}
+	assert.Contains(t, unset.Error(), "the variable HOST_TEST_UNSET is not set", "unset")
+	assert.Lacks(t, result.Text(registry.ErrorResult(unset)), "HOST_TEST_UNSET", "unset: a model is told")
 
 	var unknown *registry.UnknownToolError
 	for _, name := range []string{"nobody__echo", "good__list", "echo2", "", "__", strings.Repeat("hung__", 1000)} {
@@ -107,9 +95,7 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 			t.Errorf("%.20s: got %v, want an UnknownToolError", name, err)
 		}
 	}
-	if got := status(t, h, "hung").Stage; got != host.StageStarting {
-		t.Errorf("hung: got stage %s, want %s", got, host.StageStarting)
-	}
+	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "hung: got stage")
 }
 
 // The name of a server is understood in the spellings that those of tools are.
@@ -152,9 +138,7 @@ func TestToolsOfALostServer(t *testing.T) {
 				return newServer("lost").Run(ctx, tr)
 			}}, nil
 		}})
-	if _, err := call(t, h, "lost__echo", `{"text": "hi"}`); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(call(t, h, "lost__echo", `{"text": "hi"}`))(t)
 	killed(errors.New("it is gone"))
 	until(t, h, "lost", "without tools", func(s host.Status) bool { return s.Tools == 0 && s.Stage == host.StageWaiting })
 	for _, name := range []string{"lost__echo", "echo"} {
@@ -223,9 +207,7 @@ func TestCallsOfAClosedHost(t *testing.T) {
 			opts := fakes(&host.Options{Registry: own})
 			h := open(t, path, opts)
 			r := h.Registry()
-			if err := h.Close(); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, h.Close())
 			if got := wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"); !errors.Is(got, host.ErrClosed) {
 				t.Errorf("got %v, want ErrClosed", got)
 			}
@@ -275,9 +257,7 @@ func TestReadyServersHaveTheirTools(t *testing.T) {
 	}}})})
 	h := open(t, write(t, "s", `{"command": "x"}`), opts)
 	<-placing
-	if got := status(t, h, "s").Stage; got != host.StageStarting {
-		t.Errorf("got stage %s, want %s", got, host.StageStarting)
-	}
+	assert.Equal(t, status(t, h, "s").Stage, host.StageStarting, "stage")
 	wantNotReady(t, watchdog(t), h.Registry(), "s__echo", "s", "is being started")
 	close(release)
 	until(t, h, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })

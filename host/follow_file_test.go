@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // Open follows its file if it is told to, and only as long as it is sound.
@@ -23,12 +24,8 @@ func TestOpenFollowsItsFile(t *testing.T) {
 					t.Helper()
 					// Beside it and over it, as editors do: a file in which a time is the same is
 					// another one all the same.
-					if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.Rename(path+".new", path); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, os.WriteFile(path+".new", []byte(text), 0o600))
+					assert.OK(t, os.Rename(path+".new", path))
 					time.Sleep(time.Minute)
 				}
 				var log lockedBuffer
@@ -60,9 +57,7 @@ func TestOpenFollowsItsFile(t *testing.T) {
 				if got := strings.Count(log.take(), "has an error"); got != 1 && follow {
 					t.Errorf("the error was logged %d times, want once", got)
 				}
-				if err := os.Remove(path); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, os.Remove(path))
 				time.Sleep(time.Minute)
 				want("without a file", "b", "c")
 				put(servers("c"))
@@ -85,18 +80,12 @@ func TestFollowWaitsForTheEndOfTheFile(t *testing.T) {
 		h := open(t, path, opts)
 		text := servers("b", "c", "d")
 		for i := range len(text) {
-			if err := os.WriteFile(path, []byte(text[:i+1]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(path, []byte(text[:i+1]), 0o600))
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
-		if got := names(h); got != "b__echo c__echo d__echo" {
-			t.Errorf("got tools %s, want those of b, c and d", got)
-		}
-		if got := log.take(); strings.Contains(got, "error") {
-			t.Errorf("got log %s, want no error", got)
-		}
+		assert.Equal(t, names(h), "b__echo c__echo d__echo", "tools")
+		assert.Lacks(t, log.take(), "error", "log")
 		if err := h.Close(); err != nil {
 			t.Error(err)
 		}

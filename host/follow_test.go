@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -71,9 +72,7 @@ func (f *following) changes(ctx context.Context) iter.Seq[[]string] {
 // change puts text into the file and returns what came of it.
 func (f *following) change(text string) (host.Report, error) {
 	f.t.Helper()
-	if err := os.WriteFile(f.path, []byte(text), 0o600); err != nil {
-		f.t.Fatal(err)
-	}
+	assert.OK(f.t, os.WriteFile(f.path, []byte(text), 0o600))
 	return f.again()
 }
 
@@ -119,9 +118,7 @@ func TestFollow(t *testing.T) {
 func TestFollowABadFile(t *testing.T) {
 	f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 	whole := servers("a", "b")
-	if _, err := f.change(whole); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(f.change(whole))(t)
 	for i := range len(whole) {
 		var fault *config.Error
 		if _, err := f.change(whole[:i]); !errors.As(err, &fault) || fault.File != f.path {
@@ -131,9 +128,7 @@ func TestFollowABadFile(t *testing.T) {
 			t.Fatalf("after %q there runs %q", whole[:i], f.running())
 		}
 	}
-	if err := os.Remove(f.path); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(f.path))
 	if _, err := f.again(); !errors.Is(err, fs.ErrNotExist) || f.running() != "a b" {
 		t.Fatalf("of no file: %v, %q", err, f.running())
 	}
@@ -145,9 +140,7 @@ func TestFollowABadFile(t *testing.T) {
 // An entry with an error is told of, and the others are applied.
 func TestFollowABadEntry(t *testing.T) {
 	f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
-	if _, err := f.change(servers("a")); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(f.change(servers("a")))(t)
 	report, err := f.change(`{"mcpServers": {"a": {"command": 5}, "b": {"command": "x"}}}`)
 	if err != nil || report.Failed["a"] == nil || f.running() != "a b" {
 		t.Fatalf("%+v, %v, %q", report, err, f.running())
@@ -165,12 +158,8 @@ func TestFollowEnds(t *testing.T) {
 	})
 	t.Run("with the host", func(t *testing.T) {
 		f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
-		if _, err := f.change(servers("a")); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.host.Close(); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(f.change(servers("a")))(t)
+		assert.OK(t, f.host.Close())
 		if err := <-f.ended; !errors.Is(err, host.ErrClosed) {
 			t.Error(err)
 		}
@@ -204,10 +193,7 @@ func TestOpenStoreFollows(t *testing.T) {
 	there := record.NewStore(kept, "servers")
 	opts := exampleOptions()
 	opts.Follow = true
-	h, err := host.OpenStore(t.Context(), record.NewStore(kept, "servers"), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.OpenStore(t.Context(), record.NewStore(kept, "servers"), opts))(t)
 	defer func() {
 		if err := h.Close(); err != nil {
 			t.Error(err)
@@ -224,12 +210,8 @@ func TestOpenStoreFollows(t *testing.T) {
 		}
 		t.Fatalf("got %d servers, want %d", len(h.Servers()), want)
 	}
-	if _, err := record.Add(t.Context(), there, &record.Record{Name: "notes", Command: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(record.Add(t.Context(), there, &record.Record{Name: "notes", Command: "x"}))(t)
 	await(1)
-	if _, err := record.Remove(t.Context(), there, "notes"); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(record.Remove(t.Context(), there, "notes"))(t)
 	await(0)
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -34,29 +35,17 @@ func TestInstructionsAreThoseThatWereApproved(t *testing.T) {
 			accepted := ledger.New(nil)
 			opts.Registry = registry.New(&registry.Options{Ledger: accepted})
 			h := acceptNew(t, opts, acceptParse(t, "s", `{"command": "x"}`))
-			if got, want := status(t, h, "s").State.Instructions, "Be nice."; got != want {
-				t.Errorf("first use: got %q, want %q", got, want)
-			}
+			assert.Equal(t, status(t, h, "s").State.Instructions, "Be nice.", "first use")
 			turned.Store(true)
-			if err := h.Restart(watchdog(t), "s"); err != nil {
-				t.Fatal(err)
-			}
-			if got, want := status(t, h, "s").State.Instructions, "Be nice."; got != want {
-				t.Errorf("after the change: got %q, want %q", got, want)
-			}
+			assert.OK(t, h.Restart(watchdog(t), "s"))
+			assert.Equal(t, status(t, h, "s").State.Instructions, "Be nice.", "after the change")
 			pending := accepted.Pending("s")
 			if len(pending) != 1 || pending[0].Kind != ledger.InstructionsChanged {
 				t.Fatalf("got %+v, want a change of the instructions", pending)
 			}
-			if got, want := names(h), "s__echo"; got != want {
-				t.Errorf("got the tools %q, want %q", got, want)
-			}
-			if err := accepted.Accept(t.Context(), "ann", pending...); err != nil {
-				t.Fatal(err)
-			}
-			if got, want := status(t, h, "s").State.Instructions, "Be evil."; got != want {
-				t.Errorf("after the approval: got %q, want %q", got, want)
-			}
+			assert.Equal(t, names(h), "s__echo", "the tools")
+			assert.OK(t, accepted.Accept(t.Context(), "ann", pending...))
+			assert.Equal(t, status(t, h, "s").State.Instructions, "Be evil.", "after the approval")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -43,12 +44,8 @@ func TestLazyServerWithToolsThatWait(t *testing.T) {
 	offered = append(offered,
 		&sdk.Tool{Name: "new", InputSchema: map[string]any{"type": "object"}},
 		&sdk.Tool{Name: "bad", InputSchema: map[string]any{"type": "object", "$ref": "https://example.com/schema"}})
-	if err := first.Refresh(watchdog(t)); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, first.Refresh(watchdog(t)))
+	assert.OK(t, first.Close())
 	before := starts.Load()
 	h := open(t, path, opts)
 	if s := status(t, h, "s"); s.Stage != host.StageCached || s.Tools != 1 || s.Quarantined != 1 || len(s.Rejected) != 1 {

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -18,13 +19,8 @@ import (
 func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	lock := filepath.Join(t.TempDir(), "mcp.lock.json")
-	accepted, err := ledger.Open(lock, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(lock, []byte("<<<<<<< HEAD\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(lock, nil))(t)
+	assert.OK(t, os.WriteFile(lock, []byte("<<<<<<< HEAD\n"), 0o600))
 	s := newServer("s")
 	opts := inProcess(s)
 	opts.Registry = registry.New(&registry.Options{Ledger: accepted})
@@ -33,9 +29,7 @@ func TestDamagedLedgerIsTriedAgain(t *testing.T) {
 	if now.Tools != 0 || now.Quarantined != 1 || !errors.As(now.Err, new(*ledger.Error)) {
 		t.Errorf("with a damaged ledger: %d tools, %d held back, %v", now.Tools, now.Quarantined, now.Err)
 	}
-	if err := os.Remove(lock); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(lock))
 	until(t, h, "s", "pinned", func(s host.Status) bool { return s.Tools == 1 && s.Err == nil })
 	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
 	until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })

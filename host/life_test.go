@@ -19,6 +19,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -30,10 +31,7 @@ import (
 func TestKilledServerServesTheNextCall(t *testing.T) {
 	t.Parallel()
 	h := open(t, write(t, "s", child(t, "s")), nil)
-	first, err := call(t, h, "s__echo", `{"text":"a"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := assert.Value(call(t, h, "s__echo", `{"text":"a"}`))(t)
 	pid := status(t, h, "s").State.PID
 	kill(t, pid)
 	second, err := call(t, h, "s__echo", `{"text":"b"}`)
@@ -59,14 +57,10 @@ func TestToolsFollowTheServer(t *testing.T) {
 	h := open(t, write(t, "s", `{"command": "x"}`), inProcess(s))
 	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
 	until(t, h, "s", "listed with two tools", func(s host.Status) bool { return s.Tools == 2 })
-	if got := names(h); got != "s__echo s__late" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "s__echo s__late", "tools")
 	s.RemoveTools("echo")
 	until(t, h, "s", "listed with one tool", func(s host.Status) bool { return s.Tools == 1 })
-	if got := names(h); got != "s__late" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "s__late", "tools")
 }
 
 func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
@@ -106,20 +100,14 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 		if s := status(t, h, "s"); s.State.Phase == mcp.Ready || !strings.Contains(fmt.Sprint(s.Err), "maintenance") {
 			t.Errorf("after the loss: %+v", s)
 		}
-		if got := names(h); got != "s__echo" {
-			t.Errorf("tools within the time of grace: %q", got)
-		}
+		assert.Equal(t, names(h), "s__echo", "tools within the time of grace")
 		time.Sleep(2 * time.Second)
-		if got := names(h); got != "" {
-			t.Errorf("tools after it: %q", got)
-		}
+		assert.Equal(t, names(h), "", "tools after it")
 		mu.Lock()
 		down = false
 		mu.Unlock()
 		time.Sleep(2 * time.Minute)
-		if got := names(h); got != "s__echo" {
-			t.Errorf("tools when the server was back: %q; %+v", got, status(t, h, "s"))
-		}
+		assert.Equal(t, names(h), "s__echo", "tools when the server was back: ; %+v", status(t, h, "s"))
 		_ = h.Close()
 	})
 }
@@ -128,9 +116,7 @@ func TestDisableEnableRestart(t *testing.T) {
 	h := open(t, write(t, "a", child(t, "a"), "b", child(t, "b")), nil)
 	ctx := watchdog(t)
 	pid := status(t, h, "a").State.PID
-	if err := h.Disable(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Disable(ctx, "a"))
 	if s := status(t, h, "a"); s.Enabled || s.Tools != 0 || names(h) != "b__echo" {
 		t.Errorf("disabled: %+v, tools %s", s, names(h))
 	}
@@ -140,19 +126,12 @@ func TestDisableEnableRestart(t *testing.T) {
 	if _, err := h.Client(t.Context(), session.Key{Server: "a"}); err == nil {
 		t.Error("a disabled server has a client")
 	}
-	if err := h.Enable(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Enable(ctx, "a"))
 	if err := h.Enable(ctx, "a"); err != nil {
 		t.Errorf("enabling twice: %v", err)
 	}
-	before, err := call(t, h, "a__echo", `{"text":""}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Restart(ctx, "a"); err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
+	assert.OK(t, h.Restart(ctx, "a"))
 	after, err := call(t, h, "a__echo", `{"text":""}`)
 	if err != nil || before == after {
 		t.Errorf("restart: %q then %q, %v", before, after, err)
@@ -178,9 +157,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	// The garbage collector closes forgotten files, and would hide them here.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	first := open(t, write(t, "s", child(t, "s")), nil) // opens what the runtime keeps
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, first.Close())
 	fds := countFDs(t)
 	path := write(t, "family", child(t, "family"))
 	h := open(t, path, nil)
@@ -189,18 +166,14 @@ func TestCloseLeavesNothing(t *testing.T) {
 	if !alive(server) || !alive(grandchild) {
 		t.Fatal("the family does not live")
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	if alive(server) || alive(grandchild) {
 		t.Error("a process is left")
 	}
 	if got := countFDs(t); got != fds {
 		t.Errorf("%d descriptors, %d before", got, fds)
 	}
-	if got := names(h); got != "" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "", "tools")
 	if err := h.Close(); err != nil {
 		t.Errorf("second Close: %v", err)
 	}
@@ -230,10 +203,7 @@ func TestGrandchildrenDieWithTheirServer(t *testing.T) {
 func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
 	h := host.New(nil)
-	c, err := config.Load(t.Context(), write(t, "silent", child(t, "silent")), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Load(t.Context(), write(t, "silent", child(t, "silent")), nil))(t)
 	applied := make(chan error, 1)
 	go func() {
 		_, err := h.Apply(watchdog(t), c)
@@ -259,18 +229,9 @@ func readPID(t *testing.T, path string) int {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	c, err := config.Load(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal())
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Load(t.Context(), path, nil))(t)
+	text := assert.Value(os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal()))(t)
+	pid := assert.Value(strconv.Atoi(string(text)))(t)
 	return pid
 }
 
@@ -305,20 +266,13 @@ func TestLedgerHoldsBackWhatChanges(t *testing.T) {
 	h := open(t, path, opts)
 	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
 	until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })
-	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	if now := status(t, h, "s"); now.Tools != 2 || now.Quarantined != 0 {
 		t.Errorf("after the approval: %d tools, %d held back", now.Tools, now.Quarantined)
 	}
 
-	c, err := config.Parse(t.Context(), path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.Apply(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil))(t)
+	assert.Value(h.Apply(t.Context(), c))(t)
 	until(t, h, "s", "held back as another server", func(s host.Status) bool { return s.Tools == 0 && s.Quarantined == 2 })
 	if _, err := call(t, h, "s__echo", `{"text":"a"}`); !errors.As(err, new(*registry.QuarantinedError)) {
 		t.Errorf("a call of the other server's tool: %v", err)
@@ -339,9 +293,7 @@ func TestTrustReachesTheApprover(t *testing.T) {
 		})})
 	h := open(t, write(t, "a", `{"command": "x", "trust": true}`, "b", `{"command": "x"}`), opts)
 	for _, tool := range []string{"a__echo", "b__echo"} {
-		if _, err := call(t, h, tool, `{"text":"a"}`); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(call(t, h, tool, `{"text":"a"}`))(t)
 	}
 	mu.Lock()
 	defer mu.Unlock()

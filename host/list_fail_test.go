@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -34,38 +35,25 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		down := mcptest.Error(-32603, "the index is locked")
 		opts := scriptedHost(t, mcptest.Script{"tools/list": mcptest.Sequence(down, down, down, mcptest.Result(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`))})
 		kept := hosttest.NewStatuses(map[string]record.LastStatus{"s": {Status: record.StatusConnected, Tools: 3}})
-		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), &manage.Options{Host: *patient(opts), Statuses: kept})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), &manage.Options{Host: *patient(opts), Statuses: kept}))(t)
 		defer func() { _ = m.Close() }()
 		h := m.Host()
 		time.Sleep(300 * time.Millisecond)
 		synctest.Wait()
 		s := status(t, h, "s")
-		if s.Stage != host.StageWaiting {
-			t.Errorf("got the stage %s, want %s", s.Stage, host.StageWaiting)
-		}
+		assert.Equal(t, s.Stage, host.StageWaiting, "the stage")
 		if s.Err == nil || !strings.Contains(s.Err.Error(), "the index is locked") {
 			t.Errorf("got the error %v, want that of the list", s.Err)
 		}
 		if got := kept.At("s"); got.Status != record.StatusError || !strings.Contains(got.Error, "the index is locked") {
 			t.Errorf("got the kept status %+v, want an error with that of the list", got)
 		}
-		health, err := doctor.HealthOf(h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		health := assert.Value(doctor.HealthOf(h, "s"))(t)
 		if health.Level != doctor.LevelUnhealthy || health.Action != doctor.ActionWait {
 			t.Errorf("got %s and %s, want %s and %s", health.Level, health.Action, doctor.LevelUnhealthy, doctor.ActionWait)
 		}
-		d, err := doctor.Diagnose(t.Context(), h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := "It is connected, but its tools could not be listed. That is tried again by itself."; d.Doing != want {
-			t.Errorf("got %q, want %q", d.Doing, want)
-		}
+		d := assert.Value(doctor.Diagnose(t.Context(), h, "s"))(t)
+		assert.Equal(t, d.Doing, "It is connected, but its tools could not be listed. That is tried again by itself.")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := status(t, h, "s"); got.Stage != host.StageReady || got.Err != nil {
@@ -83,9 +71,7 @@ func TestBottomlessToolCostsItself(t *testing.T) {
 	opts := scriptedHost(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[{"name":"deep","inputSchema":` + deep + `},{"name":"a","inputSchema":{"type":"object"}}]}`)})
 	h := host.New(opts)
 	defer func() { _ = h.Close() }()
-	if _, err := h.Apply(context.Background(), acceptParse(t, "s", `{"command": "x"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(context.Background(), acceptParse(t, "s", `{"command": "x"}`)))(t)
 	if got := status(t, h, "s"); got.Stage != host.StageReady || got.Tools != 1 {
 		t.Errorf("got the stage %s and %d tools, want %s and 1", got.Stage, got.Tools, host.StageReady)
 	}

@@ -11,17 +11,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // fromFile runs the servers of a file called mcp_servers.json.
 func (w *loginWorld) fromFile(data string, variables map[string]string) {
 	w.t.Helper()
-	c, err := config.Parse(context.Background(), "mcp_servers.json", []byte(data), &config.Options{Scope: config.ScopeUser,
-		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok }})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(context.Background(), "mcp_servers.json", []byte(data), &config.Options{Scope: config.ScopeUser,
+		Lookup: func(name string) (string, bool) { value, ok := variables[name]; return value, ok }}))(w.t)
 	for _, s := range c.Servers {
 		if s.Err != nil {
 			w.t.Fatal(s.Err)
@@ -30,9 +28,7 @@ func (w *loginWorld) fromFile(data string, variables map[string]string) {
 			w.t.Errorf("got the warning %v, want none", warning)
 		}
 	}
-	if _, err := w.host.Apply(watchdog(w.t), c); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.Value(w.host.Apply(watchdog(w.t), c))(w.t)
 }
 
 // IronClaw's entry with the endpoints of an authorization server that publishes nothing.
@@ -57,10 +53,7 @@ func TestLoginWithGivenEndpoints(t *testing.T) {
     }
   }
 }`, map[string]string{"GITHUB_OAUTH_CLIENT_ID": "by-hand", "GITHUB_OAUTH_CLIENT_SECRET": "hush-hush"})
-	login, err := w.host.Login(watchdog(t), session.Key{Server: "github"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	login := assert.Value(w.host.Login(watchdog(t), session.Key{Server: "github"}))(t)
 	for _, want := range []string{"access_type=offline", "client_id=by-hand", "code_challenge_method=S256", "scope=repo+read%3Aorg"} {
 		if !strings.Contains(login.URL, want) {
 			t.Errorf("got the address %s, want %s in it", login.URL, want)
@@ -71,9 +64,7 @@ func TestLoginWithGivenEndpoints(t *testing.T) {
 	if got, err := w.whoami("", "github"); err != nil || got != "user repo read:org" {
 		t.Errorf("got %q and %v, want the user with both scopes", got, err)
 	}
-	if n := as.Count(authtest.MetadataEndpoint); n != 0 {
-		t.Errorf("got %d requests for metadata, want none", n)
-	}
+	assert.Equal(t, as.Count(authtest.MetadataEndpoint), 0, "requests for metadata")
 }
 
 // An entry can have users log in with a short code.
@@ -82,16 +73,11 @@ func TestLoginByDeviceCodeFromAFile(t *testing.T) {
 	rs := as.NewMCP(nil)
 	w := newLoginWorld(t, nil)
 	w.fromFile(`{"servers":{"s":{"url":"`+rs.URL+`","auth":{"grant":"device_code"}}}}`, nil)
-	login, err := w.host.Login(watchdog(t), session.Key{Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	login := assert.Value(w.host.Login(watchdog(t), session.Key{Server: "s"}))(t)
 	if login.UserCode == "" {
 		t.Fatalf("got a login at %s without a code, want one by device code", login.URL)
 	}
-	if err := as.ApproveDevice(login.UserCode); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, as.ApproveDevice(login.UserCode))
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 }
 
@@ -99,14 +85,9 @@ func TestLoginByDeviceCodeFromAFile(t *testing.T) {
 func TestSecretOfAMovedTokenEndpoint(t *testing.T) {
 	stored := &record.Record{Name: "s", URL: "https://mcp.example.com/mcp", Auth: &config.Auth{ClientID: "c", ClientSecret: "hush-hush-hush",
 		AuthorizationURL: "https://as.example.com/a", TokenURL: "https://as.example.com/t"}}
-	shown, err := json.Marshal(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := assert.Value(json.Marshal(stored))(t)
 	var patch record.Patch
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(shown), "https://as.example.com/t", "https://evil.example/t")), &patch); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(strings.ReplaceAll(string(shown), "https://as.example.com/t", "https://evil.example/t")), &patch))
 	if _, err := stored.Apply(&patch); !errors.Is(err, &record.Error{Code: record.CodeSecretMoved}) {
 		t.Errorf("got %v, want %s", err, record.CodeSecretMoved)
 	}

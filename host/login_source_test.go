@@ -7,6 +7,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -19,10 +20,7 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 	w.apply(entry)
 	w.logIn(one, "", "s")
 	handler := w.logins.Handler(session.Key{Server: "s"}, entry)
-	source, err := handler.TokenSource(watchdog(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := assert.Value(handler.TokenSource(watchdog(t)))(t)
 	before, err := source.Token()
 	if err != nil || before == nil || before.AccessToken == "" {
 		t.Fatalf("%v, %v", before, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -29,9 +30,7 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 		Config:      func(session.Key) (*auth.Config, error) { return server, nil },
 		RedirectURL: "http://127.0.0.1:1/callback",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer func() { _ = m.Close() }()
 	key := session.Key{Server: "s"}
 	logIn := func(ctx context.Context, url string) {
@@ -40,15 +39,11 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 		if err == nil {
 			_, err = m.Complete(ctx, callback, nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 	}
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	text := fmt.Sprintf(`{"mcpServers": {"s": {"url": %q}}}`, rs.URL)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	h := open(t, path, &host.Options{
 		Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
 			return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
@@ -67,9 +62,7 @@ func TestToolsOfAServerThatWantsALogin(t *testing.T) {
 		t.Fatalf("call: %v", err)
 	}
 	until(t, h, "s", "asked to log in again", asked)
-	if got := names(h); got != "s__echo s__whoami" {
-		t.Errorf("tools: %q", got)
-	}
+	assert.Equal(t, names(h), "s__echo s__whoami", "tools")
 	logIn(ctx, required.URL)
 	if _, err := h.Registry().Call(ctx, "s__echo", json.RawMessage(`{"text":"hi"}`)); err != nil {
 		t.Error(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -37,13 +38,10 @@ type loginWorld struct {
 
 func newLoginWorld(t *testing.T, configure func(*config.Server, *auth.Config) error) *loginWorld {
 	t.Helper()
-	logins, err := login.New(session.Memory(), &login.Options{
+	logins := assert.Value(login.New(session.Memory(), &login.Options{
 		Session:   session.Options{RedirectURL: loginCallback},
 		Configure: configure,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	w := &loginWorld{t: t, logins: logins}
 	w.activity = activity.New(nil, w)
 	w.host = host.New(&host.Options{Logins: logins, StateDir: host.NoState, ToolGrace: -1, Activity: w.activity})
@@ -70,9 +68,7 @@ func (w *loginWorld) Write(_ context.Context, events []activity.Event) error {
 // log returns what was logged of logins.
 func (w *loginWorld) log() string {
 	w.t.Helper()
-	if err := w.activity.Flush(watchdog(w.t)); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, w.activity.Flush(watchdog(w.t)))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.events, ", ")
@@ -84,10 +80,7 @@ func (w *loginWorld) apply(servers ...*config.Server) host.Report {
 	for _, s := range servers {
 		s.Title, s.Transport, s.Enabled = s.Name, config.TransportHTTP, true
 	}
-	report, err := w.host.Apply(watchdog(w.t), &config.Config{Path: "mcp.json", Servers: servers})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	report := assert.Value(w.host.Apply(watchdog(w.t), &config.Config{Path: "mcp.json", Servers: servers}))(w.t)
 	return report
 }
 
@@ -98,14 +91,8 @@ func (w *loginWorld) logIn(as *authtest.Server, user, server string) {
 	if user != "" {
 		ctx = session.WithUser(ctx, user)
 	}
-	login, err := w.host.Login(ctx, session.Key{Server: server})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	callback, err := as.ApproveAs(ctx, "user "+user, login.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	login := assert.Value(w.host.Login(ctx, session.Key{Server: server}))(w.t)
+	callback := assert.Value(as.ApproveAs(ctx, "user "+user, login.URL))(w.t)
 	var wrong *session.UserError
 	if _, err := w.host.Complete(ctx, callback, &session.CompleteOptions{User: "mallory"}); !errors.As(err, &wrong) {
 		w.t.Fatalf("completed by another: %v", err)
@@ -153,9 +140,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	for server := range as {
 		for _, user := range users {
 			w.logIn(as[server], user, server)
-			if _, err := w.host.Client(watchdog(t), session.Key{User: user, Server: server}); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(w.host.Client(watchdog(t), session.Key{User: user, Server: server}))(t)
 		}
 	}
 	var wg sync.WaitGroup
@@ -173,9 +158,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	wg.Wait()
 	for server, other := range map[string]string{"one": "two", "two": "one"} {
 		sent := tokens(rs[server])
-		if len(sent) != len(users) {
-			t.Errorf("%s has seen %d tokens", server, len(sent))
-		}
+		assert.Equal(t, len(sent), len(users), "%s has seen tokens", server)
 		for _, secret := range as[other].Secrets() {
 			for _, token := range sent {
 				if strings.Contains(token, secret) {
@@ -185,9 +168,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 		}
 	}
 	// One leaves; the others stay.
-	if err := w.host.Logout(session.WithUser(watchdog(t), "alice"), session.Key{Server: "one"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.host.Logout(session.WithUser(watchdog(t), "alice"), session.Key{Server: "one"}))
 	var required *auth.LoginRequiredError
 	if got, err := w.whoami("alice", "one"); !errors.As(err, &required) {
 		t.Errorf("after the logout: %q, %v", got, err)
@@ -220,10 +201,7 @@ func TestSharedLogin(t *testing.T) {
 			t.Errorf("%q is %q, %v", user, got, err)
 		}
 	}
-	c, err := w.host.Client(watchdog(t), session.Key{Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(w.host.Client(watchdog(t), session.Key{Server: "s"}))(t)
 	if err := c.Ping(session.WithUser(watchdog(t), "alice")); err != nil {
 		t.Errorf("by the client: %v", err)
 	}
@@ -246,9 +224,7 @@ func TestLoginAtAnUnapprovedServer(t *testing.T) {
 	if _, err := w.host.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &unapproved) {
 		t.Errorf("%v", err)
 	}
-	if n := len(rs.Requests()) + len(as.Requests()); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Equal(t, len(rs.Requests())+len(as.Requests()), 0, "requests")
 }
 
 // An Authorization header in the entry is sent, and nobody logs in.
@@ -261,9 +237,7 @@ func TestEntryWithItsOwnAuthorization(t *testing.T) {
 	if sent := tokens(rs); !slices.Equal(sent, []string{"Bearer of-its-own"}) {
 		t.Errorf("sent %d tokens", len(sent))
 	}
-	if n := len(as.Requests()); n != 0 {
-		t.Errorf("%d requests to the authorization server", n)
-	}
+	assert.Equal(t, len(as.Requests()), 0, "requests to the authorization server")
 	var none *login.Error
 	if _, err := w.host.Login(watchdog(t), session.Key{Server: "s"}); !errors.As(err, &none) || strings.Contains(err.Error(), "of-its-own") {
 		t.Errorf("%v", err)
@@ -309,9 +283,7 @@ func TestRegisteredClient(t *testing.T) {
 	w := newLoginWorld(t, nil)
 	w.apply(entry())
 	login, err := w.host.Login(watchdog(t), session.Key{Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	for _, want := range []string{"client_id=by-hand", "scope=read+write", "redirect_uri=http%3A%2F%2F127.0.0.1%3A1%2Fcallback"} {
 		if !strings.Contains(login.URL, want) {
 			t.Errorf("%s lacks %s", login.URL, want)
@@ -436,9 +408,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	if got, err := w.whoami("", "s"); err != nil || got != "user" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if n := len(one.Families()); n != 1 {
-		t.Errorf("%d logins", n)
-	}
+	assert.Equal(t, len(one.Families()), 1, "logins")
 	// Another address wants another login, and sees nothing of this one.
 	w.apply()
 	var none *login.Error

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
@@ -36,9 +37,7 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 	if text, err := call(t, h, "good__echo", `{"text":"hi"}`); err != nil || !strings.HasPrefix(text, "hi ") {
 		t.Errorf("good: %q, %v", text, err)
 	}
-	if got := names(h); got != "good__echo" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(h), "good__echo", "tools")
 	var exit *transport.ExitError
 	if s := status(t, h, "exit"); !errors.As(s.Err, &exit) || exit.Code != 3 || !strings.Contains(exit.Stderr, "no licence found") {
 		t.Errorf("exit: %+v", s)
@@ -99,16 +98,12 @@ func TestLazyServerStartsOnFirstCall(t *testing.T) {
 	opts := &host.Options{StateDir: t.TempDir()}
 	first := open(t, path, opts)
 	until(t, first, "lazy", "listed", func(s host.Status) bool { return s.Stage == host.StageReady && s.Tools == 1 })
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, first.Close())
 	h := open(t, path, opts)
 	if s := status(t, h, "lazy"); s.Stage != host.StageCached || s.Tools != 1 || s.State.PID != 0 {
 		t.Fatalf("before use: %+v", s)
 	}
-	if _, err := call(t, h, "lazy__echo", `{"text": "hello"}`); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(call(t, h, "lazy__echo", `{"text": "hello"}`))(t)
 	if s := status(t, h, "lazy"); s.State.Connections != 1 {
 		t.Errorf("after use: %+v", s)
 	}
@@ -147,18 +142,11 @@ func TestHeadersAndNativeTools(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Setenv("HOST_TEST_KEY", "s3cret")
 	h := open(t, write(t, "remote", `{"url": "`+server.URL+`", "headers": {"X-Api-Key": "${HOST_TEST_KEY}"}}`), nil)
-	if key != "s3cret" {
-		t.Errorf("the server saw key %q", key)
-	}
-	err := h.Registry().Add(registry.MustFunc("add", "Add", func(_ context.Context, in struct{ A, B int }) (int, error) {
+	assert.Equal(t, key, "s3cret", "the server saw key")
+	assert.OK(t, h.Registry().Add(registry.MustFunc("add", "Add", func(_ context.Context, in struct{ A, B int }) (int, error) {
 		return in.A + in.B, nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "add remote__echo" {
-		t.Errorf("tools: %s", got)
-	}
+	})))
+	assert.Equal(t, names(h), "add remote__echo", "tools")
 	if text, err := call(t, h, "add", `{"A":1,"B":2}`); err != nil || text != "3" {
 		t.Errorf("add: %q, %v", text, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -68,9 +69,7 @@ func TestOpenDoesNotWaitForAHangingServer(t *testing.T) {
 	opts.OpenWait = 1 // the others may be still starting, too
 	h := open(t, write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), opts)
 	defer close(stuck.release)
-	if got := status(t, h, "hung").Stage; got != host.StageStarting {
-		t.Errorf("hung: got stage %s, want %s", got, host.StageStarting)
-	}
+	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "hung: got stage")
 	until(t, h, "good", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	if _, err := call(t, h, "good__echo", `{"text": "hi"}`); err != nil {
 		t.Errorf("good: %v", err)
@@ -81,10 +80,7 @@ func TestOpenDoesNotWaitForAHangingServer(t *testing.T) {
 func TestOpenWaitsForSomeTime(t *testing.T) {
 	t.Parallel()
 	stuck := newStuckServer()
-	h, err := host.Open(watchdog(t), write(t, "hung", `{"command": "x"}`), stuck.with("hung"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.Open(watchdog(t), write(t, "hung", `{"command": "x"}`), stuck.with("hung")))(t)
 	if got := status(t, h, "hung"); got.Stage != host.StageStarting {
 		t.Errorf("got stage %s, want %s", got.Stage, host.StageStarting)
 	}
@@ -98,9 +94,7 @@ func TestOpenWaitsForSomeTime(t *testing.T) {
 func TestOpenWaitsForRequiredServers(t *testing.T) {
 	opts := &host.Options{OpenWait: 1}
 	h := open(t, write(t, "needed", child(t, "needed", `"required": true`)), opts)
-	if got := status(t, h, "needed").Stage; got != host.StageReady {
-		t.Errorf("got stage %s, want %s", got, host.StageReady)
-	}
+	assert.Equal(t, status(t, h, "needed").Stage, host.StageReady, "stage")
 }
 
 // If ctx ends before, the error names the servers, Open does not wait for what it ends,
@@ -143,12 +137,8 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 			if len(servers.Failed) != 2 || servers.Failed["hung"] == nil || servers.Failed["stuck"] == nil {
 				t.Errorf("got %v, want those of hung and stuck", servers.Failed)
 			}
-			if got, want := servers.Error(), `host: not ready are the servers "hung", "stuck": context canceled`; got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
-			if got := len(opts.Registry.Snapshot().Tools()); got != 0 {
-				t.Errorf("got %d tools in the registry, want none", got)
-			}
+			assert.Equal(t, servers.Error(), `host: not ready are the servers "hung", "stuck": context canceled`)
+			assert.Equal(t, len(opts.Registry.Snapshot().Tools()), 0, "tools in the registry")
 			close(stuck.release) // it had not ended when Open returned
 			<-stuck.ended
 			<-stuck.ended
@@ -160,9 +150,7 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 func TestOpenLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer func() { _ = listener.Close() }()
 	ctx, cancel := context.WithCancel(watchdog(t))
 	alive := make(chan net.Conn, 1)
@@ -233,10 +221,7 @@ func TestApplyNamesTheServersThatAreNotReady(t *testing.T) {
 		close(stuck.release)
 		_ = h.Close()
 	}()
-	c, err := config.Load(t.Context(), write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Load(t.Context(), write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), nil))(t)
 	ctx, cancel := context.WithCancel(watchdog(t))
 	go func() {
 		for all := range h.Watch(watchdog(t)) {

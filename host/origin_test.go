@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -109,13 +110,8 @@ func newCountedHost(t *testing.T, s *countingServer) *host.Host {
 
 func callWhoami(t *testing.T, h *host.Host, user string) {
 	t.Helper()
-	got, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__whoami", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != user {
-		t.Errorf("got %q, want %q", got, user)
-	}
+	got := assert.Value(acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__whoami", nil)))(t)
+	assert.Equal(t, got, user)
 }
 
 // TestUsersShareWhatTheServerRefused: more users than places make each call a new
@@ -124,9 +120,7 @@ func callWhoami(t *testing.T, h *host.Host, user string) {
 func TestUsersShareWhatTheServerRefused(t *testing.T) {
 	s := newCountingServer(t)
 	h := newCountedHost(t, s)
-	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
 	for i := range 20 {
 		callWhoami(t, h, fmt.Sprintf("user%d", i))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -122,10 +123,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	s := h.newSlot("s").newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
 	s.start(true)
 	for i := range 2000 {
-		l, err := h.pool.take(t.Context(), s, session.Key{User: fmt.Sprint(i), Server: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(h.pool.take(t.Context(), s, session.Key{User: fmt.Sprint(i), Server: "s"}))(t)
 		h.pool.mu.Lock()
 		waiting, leaving := h.pool.all.waiting, h.pool.all.leaving
 		h.pool.mu.Unlock()

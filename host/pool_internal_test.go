@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -28,14 +29,8 @@ func TestPoolGivesUpTheConnOfAPredecessor(t *testing.T) {
 	}
 	old, next := serve(), serve()
 	key := session.Key{User: "anna", Server: "s"}
-	was, err := h.pool.take(t.Context(), old, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	is, err := h.pool.take(t.Context(), next, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	was := assert.Value(h.pool.take(t.Context(), old, key))(t)
+	is := assert.Value(h.pool.take(t.Context(), next, key))(t)
 	if was.take() {
 		t.Fatal("the predecessor's conn can be taken")
 	}
@@ -48,9 +43,7 @@ func TestPoolGivesUpTheConnOfAPredecessor(t *testing.T) {
 	h.pool.drop(is)
 	next.retire(true)
 	h.ending.Wait()
-	if n := len(h.pool.all.places); n != 0 {
-		t.Errorf("%d places are still taken", n)
-	}
+	assert.Equal(t, len(h.pool.all.places), 0, "places are still taken")
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
@@ -83,10 +76,7 @@ func TestPoolExpelsWhoWasIdleLongest(t *testing.T) {
 	s := h.newSlot("s").newServer(&config.Server{Name: "s", URL: "http://127.0.0.1:1", Transport: config.TransportHTTP, Identity: config.IdentityUser, Enabled: true})
 	s.start(true)
 	for _, user := range []string{"anna", "berta", "clara", "anna", "dora"} {
-		l, err := h.pool.take(t.Context(), s, session.Key{User: user, Server: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(h.pool.take(t.Context(), s, session.Key{User: user, Server: "s"}))(t)
 		h.pool.drop(l)
 	}
 	var users []string

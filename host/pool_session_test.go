@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -121,9 +122,7 @@ func newSessionHost(t *testing.T, s *sessionServer, places int, change func(*hos
 		change(opts)
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityHeader, acceptParse(t, "s", fmt.Sprintf(`{"url": %q, "type": "http"}`, s.URL))))
-	if err := h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
 	return h
 }
 
@@ -153,9 +152,7 @@ func TestExpelledUserGoesOn(t *testing.T) {
 	if got := s.count("tools/list"); got != users*rounds+1 {
 		t.Errorf("got %d lists of tools, want %d: one for each client", got, users*rounds+1)
 	}
-	if got := s.count(http.MethodDelete); got != 0 {
-		t.Errorf("got %d sessions ended, want none", got)
-	}
+	assert.Equal(t, s.count(http.MethodDelete), 0, "sessions ended")
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}

@@ -2,13 +2,13 @@ package host_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -19,15 +19,10 @@ import (
 func quarantineHost(t *testing.T, accepted *ledger.Ledger, entries string) *host.Host {
 	t.Helper()
 	v := &village{}
-	c, err := config.Parse(t.Context(), "mcp_config.json", []byte(`{"mcpServers": [`+entries+`]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), "mcp_config.json", []byte(`{"mcpServers": [`+entries+`]}`), nil))(t)
 	h := host.New(&host.Options{Transport: v.transport, StateDir: host.NoState, Registry: registry.New(&registry.Options{Ledger: accepted})})
 	t.Cleanup(func() { _ = h.Close() })
-	if _, err := h.Apply(watchdog(t), c); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), c))(t)
 	return h
 }
 
@@ -47,25 +42,16 @@ func TestServerInQuarantine(t *testing.T) {
 	if !errors.As(err, &quarantined) || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Fatalf("got %v, want a QuarantinedError and that nothing was sent", err)
 	}
-	if text := quarantined.Analysis().Content[0].(*mcp.TextContent).Text; !strings.Contains(text, `All of server "s" is in quarantine`) {
-		t.Errorf("got the analysis %q, want that all of the server is in quarantine", text)
-	}
+	assert.Contains(t, quarantined.Analysis().Content[0].(*mcp.TextContent).Text, `All of server "s" is in quarantine`, "the analysis")
 	if _, err := h.Client(t.Context(), session.Key{Server: "s"}); !errors.Is(err, host.ErrQuarantined) {
 		t.Errorf("got the error %v of Client, want %v", err, host.ErrQuarantined)
 	}
 	if l := content.New(h).Prompts(t.Context(), nil); len(l.NotAsked) != 1 {
 		t.Errorf("got the servers %v not asked for prompts, want s", l.NotAsked)
 	}
-	health, err := doctor.HealthOf(h, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if health.Action != doctor.ActionAccept {
-		t.Errorf("got the action %s, want %s", health.Action, doctor.ActionAccept)
-	}
-	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
-		t.Fatal(err)
-	}
+	health := assert.Value(doctor.HealthOf(h, "s"))(t)
+	assert.Equal(t, health.Action, doctor.ActionAccept, "the action")
+	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	if got := status(t, h, "s"); got.Stage != host.StageReady || got.Tools != 1 {
 		t.Errorf("after the approval: got the stage %s and %d tools, want %s and 1", got.Stage, got.Tools, host.StageReady)
 	}
@@ -77,12 +63,8 @@ func TestServerInQuarantine(t *testing.T) {
 // A server is put into quarantine at once, though what it is to become does not work.
 func TestQuarantineBeginsAtOnce(t *testing.T) {
 	h := quarantineHost(t, ledger.New(nil), `{"name": "s", "command": "look"}`)
-	if _, err := h.Apply(watchdog(t), load(t, "s", `{"command": "bad", "quarantined": true}`)); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "" {
-		t.Errorf("got the tools %q, want none", got)
-	}
+	assert.Value(h.Apply(watchdog(t), load(t, "s", `{"command": "bad", "quarantined": true}`)))(t)
+	assert.Equal(t, names(h), "", "the tools")
 }
 
 // Where nobody could end a quarantine the server is not started.
@@ -92,15 +74,11 @@ func TestQuarantineWithoutALedger(t *testing.T) {
 	if s.Stage != host.StageQuarantined || !errors.Is(s.Err, host.ErrQuarantined) {
 		t.Errorf("got the stage %s and the error %v, want %s and %v", s.Stage, s.Err, host.StageQuarantined, host.ErrQuarantined)
 	}
-	if got := names(h); got != "" {
-		t.Errorf("got the tools %q, want none", got)
-	}
+	assert.Equal(t, names(h), "", "the tools")
 }
 
 // Each server's entry says what is done about tools that are new.
 func TestLedgerModeOfAServer(t *testing.T) {
 	h := quarantineHost(t, ledger.New(nil), `{"name": "a", "command": "x", "ledger": "review"}, {"name": "b", "command": "x"}`)
-	if got, want := names(h), "b__x"; got != want {
-		t.Errorf("got the tools %q, want %q", got, want)
-	}
+	assert.Equal(t, names(h), "b__x", "the tools")
 }

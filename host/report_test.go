@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A server that waits for its launch to be allowed was not started.
@@ -19,10 +20,7 @@ func TestReportOfUnapprovedServers(t *testing.T) {
 	for _, entry := range []string{`{"command": "./bin/notes"}`, `{"command": "./bin/notes", "lazy": true}`} {
 		p := newProject(t)
 		h := newApprovalHost(t, consent.New())
-		report, err := h.Apply(watchdog(t), p.config(entry))
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := assert.Value(h.Apply(watchdog(t), p.config(entry)))(t)
 		if len(report.Started) > 0 {
 			t.Errorf("got started %q, want none", report.Started)
 		}
@@ -42,22 +40,15 @@ func TestErrorsNameTheirServerOnce(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	report, err := h.Apply(watchdog(t), p.config(`{"command": "./bin/notes"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	errs := map[string]error{"unapproved": report.Failed["notes"]}
 	errs["refresh of an unapproved server"] = h.Refresh(watchdog(t), "notes")
-	report, err = h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
+	report = assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
 		{Name: "boxed", Transport: config.TransportStdio, Command: "x", Enabled: true, Isolation: &config.Isolation{Kind: "no-such-kind"}},
 		{Name: "dying", Transport: config.TransportStdio, Command: "false", Enabled: true},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	errs["isolated"], errs["dying"] = report.Failed["boxed"], report.Failed["dying"]
 	for what, err := range errs {
-		if got := strings.Count(fmt.Sprint(err), `server "`); got != 1 {
-			t.Errorf("%s: it names %d servers: %v", what, got, err)
-		}
+		assert.Equal(t, strings.Count(fmt.Sprint(err), `server "`), 1, "%s: it names servers: %v", what, err)
 	}
 }

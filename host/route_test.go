@@ -27,6 +27,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A testCA is a private certificate authority, with its files.
@@ -47,34 +48,20 @@ func newTestCA(t *testing.T) *testCA {
 // issue makes a certificate, and the files NAME.pem and NAME.key.
 func (ca *testCA) issue(name string, template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	ca.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		ca.t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(ca.t)
 	template.SerialNumber, template.Subject = big.NewInt(time.Now().UnixNano()), pkix.Name{CommonName: name}
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	parent, signer := ca.cert, ca.key
 	if parent == nil {
 		parent, signer = template, key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
-	if err != nil {
-		ca.t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		ca.t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		ca.t.Fatal(err)
-	}
+	der := assert.Value(x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer))(ca.t)
+	cert := assert.Value(x509.ParseCertificate(der))(ca.t)
+	raw := assert.Value(x509.MarshalPKCS8PrivateKey(key))(ca.t)
 	for file, block := range map[string]*pem.Block{
 		".pem": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "PRIVATE KEY", Bytes: raw},
 	} {
-		if err := os.WriteFile(filepath.Join(ca.dir, name+file), pem.EncodeToMemory(block), 0o600); err != nil {
-			ca.t.Fatal(err)
-		}
+		assert.OK(ca.t, os.WriteFile(filepath.Join(ca.dir, name+file), pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }
@@ -102,10 +89,7 @@ func (ca *testCA) serve(clients tls.ClientAuthType) (address string, shown *atom
 // parsedEntry returns the entry with these keys of a file in a folder.
 func parsedEntry(t *testing.T, dir, keys string) *config.Server {
 	t.Helper()
-	c, err := config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil))(t)
 	if c.Servers[0].Err != nil {
 		t.Fatal(c.Servers[0].Err)
 	}
@@ -117,15 +101,10 @@ func outcomeOf(t *testing.T, e *config.Server) (host.Status, error) {
 	t.Helper()
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
-	if _, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{e}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{e}}))(t)
 	until(t, h, "s", "a result", func(s host.Status) bool { return s.Stage == host.StageReady || s.Err != nil })
 	seen := status(t, h, "s")
-	report, err := doctor.Test(watchdog(t), h, e, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
 	if (report.Err == nil) != (seen.Err == nil) {
 		t.Errorf("got %v from the test and %v from the server, want the same", report.Err, seen.Err)
 	}
@@ -176,10 +155,7 @@ type connectProxy struct {
 
 func newConnectProxy(t *testing.T) *connectProxy {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p := &connectProxy{url: "http://" + listener.Addr().String()}
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -224,9 +200,7 @@ func TestProxyOfAnEntry(t *testing.T) {
 	proxy := newConnectProxy(t)
 	at := strings.Replace(proxy.url, "http://", "http://user:pass-word-1@", 1)
 	e := parsedEntry(t, ca.dir, `"url":"`+address+`","proxy":"`+at+`","tls":{"caFile":"ca.pem"}`)
-	if _, err := outcomeOf(t, e); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(outcomeOf(t, e))(t)
 	proxy.mu.Lock()
 	defer proxy.mu.Unlock()
 	if len(proxy.to) == 0 || proxy.to[0] != "CONNECT "+strings.TrimPrefix(address, "https://") {

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -36,12 +37,8 @@ func (c *credulous) options(book *consent.Book) *host.Options {
 
 func (c *credulous) wantNotAsked(t *testing.T) {
 	t.Helper()
-	if got := c.transports.Load(); got != 0 {
-		t.Errorf("got %d calls of Transport, want 0", got)
-	}
-	if got := c.headers.Load(); got != 0 {
-		t.Errorf("got %d calls of UserHeaders, want 0", got)
-	}
+	assert.Equal(t, c.transports.Load(), 0, "calls of Transport")
+	assert.Equal(t, c.headers.Load(), 0, "calls of UserHeaders")
 }
 
 func (c *credulous) forget() {
@@ -56,13 +53,8 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 	apply := func(t *testing.T, h *host.Host, entries string) *config.Server {
 		t.Helper()
 		file := filepath.Join(t.TempDir(), ".mcp.json")
-		c, err := config.Parse(t.Context(), file, []byte(`{"mcpServers":{`+entries+`}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Apply(watchdog(t), c); err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), file, []byte(`{"mcpServers":{`+entries+`}}`), nil))(t)
+		assert.Value(h.Apply(watchdog(t), c))(t)
 		return c.Servers[0]
 	}
 	newHost := func(t *testing.T, program *credulous, book *consent.Book) *host.Host {
@@ -86,9 +78,7 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		program := &credulous{}
 		h := newHost(t, program, consent.New())
 		e := apply(t, h, `"s":{"command":"mcpbelt-no-such-program"}`)
-		if _, err := doctor.Test(watchdog(t), h, e, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
 		program.wantNotAsked(t)
 	})
 	t.Run("rejected a moment ago", func(t *testing.T) {
@@ -96,12 +86,8 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		h := newHost(t, program, book)
 		apply(t, h, remoteUsers)
 		l := h.PendingLaunches()[0]
-		if err := h.AllowLaunch(watchdog(t), "ann", l.Fingerprint()); err != nil {
-			t.Fatal(err)
-		}
-		if err := book.Decide(watchdog(t), "bob", l, consent.Rejected); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.AllowLaunch(watchdog(t), "ann", l.Fingerprint()))
+		assert.OK(t, book.Decide(watchdog(t), "bob", l, consent.Rejected))
 		program.forget()
 		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
 		var unapproved *host.LaunchNotAllowedError

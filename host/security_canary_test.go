@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -81,14 +82,9 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 	opts.Config = &config.Options{Secrets: secrets}
 	h, err := host.Open(ctx, path, opts)
 	p.opened(h, err)
-	c, err := config.Load(t.Context(), path, opts.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Load(t.Context(), path, opts.Config))(t)
 	for _, s := range h.Servers() {
-		if s.Stage != host.StageNotAllowed {
-			t.Errorf("%s: got stage %q, want %q", s.Name, s.Stage, host.StageNotAllowed)
-		}
+		assert.Equal(t, s.Stage, host.StageNotAllowed, "%s: got stage", s.Name)
 		key := session.Key{User: "ann", Server: s.Name}
 		// All of these may fail, and are not to start anything.
 		_, _ = h.Client(ctx, key)
@@ -105,15 +101,9 @@ func TestCanariesOfAProjectNeverRun(t *testing.T) {
 		_, _ = doctor.Test(session.WithUser(ctx, "ann"), h, e, nil)
 	}
 	p.reported(h.Apply(ctx, c))
-	if got, want := len(h.PendingLaunches()), len(c.Servers); got != want {
-		t.Errorf("got %d launches that wait, want %d", got, want)
-	}
+	assert.Equal(t, len(h.PendingLaunches()), len(c.Servers), "launches that wait")
 	p.wantStarts()
-	if got := hits.Load(); got != 0 {
-		t.Errorf("got %d requests, want 0", got)
-	}
-	if got := secrets.asked.Load(); got != 0 {
-		t.Errorf("got %d questions for secrets, want 0", got)
-	}
+	assert.Equal(t, hits.Load(), 0, "requests")
+	assert.Equal(t, secrets.asked.Load(), 0, "questions for secrets")
 	program.wantNotAsked(t)
 }

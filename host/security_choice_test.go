@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // merged returns what a project's file and the user's own say of one name.
@@ -46,9 +47,7 @@ func wantRuns(t *testing.T, h *host.Host, want config.Scope) {
 
 func wantTools(t *testing.T, h *host.Host, want int) {
 	t.Helper()
-	if got := len(h.Registry().Snapshot().Tools()); got != want {
-		t.Errorf("got %d tools, want %d", got, want)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), want, "tools")
 }
 
 // TestWhatWaitsHidesNothing: the user's own server runs until that of the project, which
@@ -85,16 +84,10 @@ func TestWhatWaitsHidesNothing(t *testing.T) {
 			if len(pending) != 1 || !slices.Equal(pending[0].Args, []string{"theirs"}) {
 				t.Fatalf("got %v, want the entry of the project", pending)
 			}
-			if err := test.approve(t, h, book, pending[0]); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, test.approve(t, h, book, pending[0]))
 			wantRuns(t, h, config.ScopeProject)
-			if got := len(h.PendingLaunches()); got != 0 {
-				t.Errorf("got %d launches that wait, want 0", got)
-			}
-			if err := test.reject(t, h, book, pending[0]); err != nil {
-				t.Fatal(err)
-			}
+			assert.Equal(t, len(h.PendingLaunches()), 0, "launches that wait")
+			assert.OK(t, test.reject(t, h, book, pending[0]))
 			wantRuns(t, h, config.ScopeUser)
 			p.wantStarts("./bin/notes own", filepath.Join(p.dir, "bin/notes")+" theirs", "./bin/notes own")
 			wantTools(t, h, 1)
@@ -110,16 +103,10 @@ func TestChoiceLeavesADisabledServerAlone(t *testing.T) {
 	p.reported(h.Apply(t.Context(), p.merged(theirEntry, ownEntry)))
 	wantRuns(t, h, config.ScopeUser)
 	l := h.PendingLaunches()[0]
-	if err := h.Disable(t.Context(), "notes"); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(h.PendingLaunches()); got != 0 {
-		t.Errorf("got %d launches that wait, want 0", got)
-	}
+	assert.OK(t, h.Disable(t.Context(), "notes"))
+	assert.Equal(t, len(h.PendingLaunches()), 0, "launches that wait")
 	_ = h.AllowLaunch(t.Context(), "ann", l.Fingerprint()) // it may be stale now
-	if got := h.Servers()[0].Stage; got != host.StageDisabled {
-		t.Errorf("got stage %q, want %q", got, host.StageDisabled)
-	}
+	assert.Equal(t, h.Servers()[0].Stage, host.StageDisabled, "stage")
 	p.wantStarts("./bin/notes own")
 }
 

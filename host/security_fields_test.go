@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A fieldChange is a way to change an entry that was allowed.
@@ -146,18 +147,11 @@ func fieldChanges() []fieldChange {
 
 func fileIn(t *testing.T, dir, entries string, files map[string]string) *config.Config {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(dir, 0o700))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
-	c, err := config.Parse(t.Context(), filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{`+entries+`}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{`+entries+`}}`), nil))(t)
 	for _, s := range c.Servers {
 		if s.Err != nil {
 			t.Fatal(s.Err)
@@ -188,9 +182,7 @@ func asksAgain(t *testing.T, change fieldChange) bool {
 	if len(first) != 1 {
 		t.Fatalf("got %d launches that wait at first, want 1", len(first))
 	}
-	if err := book.Decide(t.Context(), "ann", first[0], consent.Rejected); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, book.Decide(t.Context(), "ann", first[0], consent.Rejected))
 	return len(pendingOf(t, book, fileIn(t, dir, change.after, change.files))) == 1
 }
 
@@ -205,9 +197,7 @@ func TestAnAllowedEntryThatChangesIsAskedAbout(t *testing.T) {
 			continue
 		}
 		t.Run(change.field+" "+change.what, func(t *testing.T) {
-			if got := asksAgain(t, change); got != change.asks {
-				t.Errorf("got asked again %v, want %v", got, change.asks)
-			}
+			assert.Equal(t, asksAgain(t, change), change.asks, "asked again")
 		})
 	}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[config.Server]()) {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var updatePage = flag.Bool("update", false, "write the tables of docs/security.md")
@@ -41,10 +43,7 @@ func readingTable() string {
 // writes them.
 func TestSecurityPage(t *testing.T) {
 	const file = "../docs/security.md"
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(file))(t)
 	page := string(data)
 	for name, table := range map[string]string{"fields": fieldTable(), "readings": readingTable()} {
 		begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
@@ -58,9 +57,7 @@ func TestSecurityPage(t *testing.T) {
 	switch {
 	case page == string(data):
 	case *updatePage:
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(file, []byte(page), 0o644))
 	default:
 		t.Errorf("%s is not what the tests check: run go test ./host -run TestSecurityPage -update", file)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A reading is a way in which a host gets to know an entry of a project's file again,
@@ -271,12 +272,8 @@ func TestScopeStays(t *testing.T) {
 			path := filepath.Join(p.dir, "servers.json")
 			p.write(path, projectFile)
 			h := way.do(p, path)
-			if got := h.Servers()[0].Stage; got != host.StageNotAllowed {
-				t.Errorf("got stage %q, want %q", got, host.StageNotAllowed)
-			}
-			if got := len(h.PendingLaunches()); got != 1 {
-				t.Errorf("got %d launches that wait, want 1", got)
-			}
+			assert.Equal(t, h.Servers()[0].Stage, host.StageNotAllowed, "stage")
+			assert.Equal(t, len(h.PendingLaunches()), 1, "launches that wait")
 			p.wantStarts()
 		})
 	}
@@ -291,9 +288,7 @@ func TestProjectFileWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
 			path := filepath.Join(p.dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 			key := "mcpServers"
 			switch filepath.Dir(name) {
 			case ".vscode", ".vs":

@@ -13,20 +13,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // IronClaw's entry of a server behind a Unix socket runs, and one that is not there says so.
 func TestServerBehindASocket(t *testing.T) {
 	dir, err := os.MkdirTemp("", "mcp") // t.TempDir may be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "s.sock")
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := assert.Value(net.Listen("unix", path))(t)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -47,32 +43,20 @@ func TestServerBehindASocket(t *testing.T) {
 		}
 	}()
 	defer func() { _ = listener.Close(); <-served }()
-	c, err := config.Parse(t.Context(), "mcp-servers.json", []byte(`{"schema_version":1,"servers":[
+	c := assert.Value(config.Parse(t.Context(), "mcp-servers.json", []byte(`{"schema_version":1,"servers":[
 		{"name":"there","url":"","transport":{"transport":"unix","socket_path":"`+path+`"}},
-		{"name":"absent","transport":{"transport":"unix","socket_path":"`+path+`.none"},"url":""}]}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"name":"absent","transport":{"transport":"unix","socket_path":"`+path+`.none"},"url":""}]}`), nil))(t)
 	h := host.New(&host.Options{StateDir: host.NoState})
 	defer func() { _ = h.Close() }()
-	if _, err := h.Apply(watchdog(t), c); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), c))(t)
 	until(t, h, "there", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 	if _, err := h.Registry().Call(watchdog(t), "there__ping", nil); err != nil {
 		t.Errorf("got %v, want an answer", err)
 	}
 	for _, s := range c.Servers {
-		report, err := doctor.Test(watchdog(t), h, s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := report.Err == nil, s.Name == "there"; got != want {
-			t.Errorf("%s: got the test ok %v (%v), want %v", s.Name, got, report.Err, want)
-		}
+		report := assert.Value(doctor.Test(watchdog(t), h, s, nil))(t)
+		assert.Equal(t, report.Err == nil, s.Name == "there", "%s: the test ok (%v)", s.Name, report.Err)
 		refused := slices.ContainsFunc(report.Hints, func(hint doctor.Hint) bool { return hint.Code == doctor.HintConnectionRefused })
-		if want := s.Name == "absent"; refused != want {
-			t.Errorf("%s: got the hint %s %v, want %v", s.Name, doctor.HintConnectionRefused, refused, want)
-		}
+		assert.Equal(t, refused, s.Name == "absent", "%s: the hint %s", s.Name, doctor.HintConnectionRefused)
 	}
 }

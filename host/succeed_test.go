@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -70,9 +71,7 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 				town := &frailTown{}
 				h := host.New(town.options())
 				defer func() { _ = h.Close() }()
-				if _, err := h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "args": ["1"]}`)); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "args": ["1"]}`)))(t)
 				town.down.Store(true)
 				_ = h.Restart(t.Context(), "s")
 				town.broken.Store(true)
@@ -85,9 +84,7 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 				}
 				town.broken.Store(false)
 				town.down.Store(false)
-				if err := start(t.Context(), h); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, start(t.Context(), h))
 				want := "s__echo"
 				if !status(t, h, "s").Enabled {
 					want = ""
@@ -95,9 +92,7 @@ func TestToolsOutlastAFailedPredecessor(t *testing.T) {
 				for _, wait := range []time.Duration{0, 2 * time.Minute} {
 					time.Sleep(wait)
 					synctest.Wait()
-					if got := names(h); got != want {
-						t.Errorf("after %s: tools %q, want %q", wait, got, want)
-					}
+					assert.Equal(t, names(h), want, "after %s: tools", wait)
 				}
 			})
 		})
@@ -110,23 +105,17 @@ func TestToolsOfAServerThatNeverComesBackVanish(t *testing.T) {
 		town := &frailTown{}
 		h := host.New(town.options())
 		defer func() { _ = h.Close() }()
-		if _, err := h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x"}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x"}`)))(t)
 		town.down.Store(true)
 		_ = h.Restart(t.Context(), "s")
 		town.broken.Store(true)
-		if _, err := h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "args": ["2"]}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "args": ["2"]}`)))(t)
 		if err := h.Enable(t.Context(), "s"); !errors.Is(err, errFrail) {
 			t.Errorf("Enable: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if got := names(h); got != "" {
-			t.Errorf("tools %q", got)
-		}
+		assert.Equal(t, names(h), "", "tools")
 	})
 }
 
@@ -142,16 +131,10 @@ func TestRefreshReadsALazyServerAnew(t *testing.T) {
 	}}
 	h := acceptNew(t, &host.Options{Transport: town.transport, StateDir: t.TempDir()}, acceptParse(t, "s", `{"command": "x", "lazy": true}`))
 	until(t, h, "s", "listed", func(s host.Status) bool { return s.Tools == 1 })
-	if _, err := h.Registry().Call(watchdog(t), "s__echo1", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Registry().Call(watchdog(t), "s__echo1", nil))(t)
 	text.Store("2") // it says nothing of it
-	if err := h.Refresh(watchdog(t), "s"); err != nil {
-		t.Fatal(err)
-	}
-	if got := names(h); got != "s__echo2" {
-		t.Errorf("tools %q after Refresh", got)
-	}
+	assert.OK(t, h.Refresh(watchdog(t), "s"))
+	assert.Equal(t, names(h), "s__echo2", "tools after Refresh")
 	if _, err := h.Registry().Call(watchdog(t), "s__echo2", json.RawMessage(`{}`)); err != nil {
 		t.Error(err)
 	}
@@ -181,13 +164,9 @@ func TestRestartOfALazyServerIsNotIdle(t *testing.T) {
 			},
 		}}
 		h := host.New(&host.Options{Transport: town.transport, StateDir: host.NoState, IdleTimeout: 3 * time.Second})
-		if _, err := h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "lazy": true}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Apply(t.Context(), acceptParse(t, "s", `{"command": "x", "lazy": true}`)))(t)
 		time.Sleep(time.Minute)
-		if _, err := h.Registry().Call(t.Context(), "s__echo", nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(h.Registry().Call(t.Context(), "s__echo", nil))(t)
 		if err := h.Restart(t.Context(), "s"); err != nil {
 			t.Error(err)
 		}

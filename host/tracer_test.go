@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -30,11 +31,7 @@ func TestTracerOfRegistry(t *testing.T) {
 		t.Errorf("%+v", seen)
 	}
 	for range 2 {
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Close())
 	}
-	if seen.stopped != 1 {
-		t.Errorf("stopped %d times", seen.stopped)
-	}
+	assert.Equal(t, seen.stopped, 1, "stopped times")
 }

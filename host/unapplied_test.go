@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
@@ -19,15 +20,9 @@ import (
 func unappliedHost(t *testing.T, town *frailTown, kept *hosttest.Statuses) *manage.Manager {
 	t.Helper()
 	opts := &manage.Options{Host: *patient(town.options()), Statuses: kept}
-	m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts))(t)
 	town.down.Store(true)
-	report, err := m.Update(t.Context(), "s", patch(t, `{"args": ["2"], "env": {"KEY": "`+hosttest.Secret+`"}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := assert.Value(m.Update(t.Context(), "s", patch(t, `{"args": ["2"], "env": {"KEY": "`+hosttest.Secret+`"}}`)))(t)
 	if !errors.Is(report.Failed["s"], errFrail) {
 		t.Fatalf("got the report %+v, want that the replacement failed", report)
 	}
@@ -61,20 +56,14 @@ func TestFailedReplacementIsShown(t *testing.T) {
 		if u.Since.Before(began) || u.Since.After(time.Now()) || u.Failures != 1 || !u.RetryAt.After(u.Since) {
 			t.Errorf("got since %v, %d failures, retry at %v, want one failure since %v and a later retry", u.Since, u.Failures, u.RetryAt, began)
 		}
-		health, err := doctor.HealthOf(h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		health := assert.Value(doctor.HealthOf(h, "s"))(t)
 		if health.Level != doctor.LevelDegraded || health.Action != doctor.ActionWait || !strings.Contains(health.Error, errFrail.Error()) {
 			t.Errorf("got the health %s, %s and the error %q, want degraded, wait and %v", health.Level, health.Action, health.Error, errFrail)
 		}
 		if got := kept.At("s"); got.Status != record.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
 			t.Errorf("got the kept status %+v, want connected with the error %v", got, errFrail)
 		}
-		d, err := doctor.Diagnose(t.Context(), h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(doctor.Diagnose(t.Context(), h, "s"))(t)
 		if !errors.Is(d.Err, errFrail) || !strings.Contains(d.Doing, "it runs as it was before") {
 			t.Errorf("got the diagnosis %q with the error %v, want that it runs as it was before", d.Doing, d.Err)
 		}
@@ -145,9 +134,7 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 					}
 				}
 				town.down.Store(false)
-				if err := c.do(t, m); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, c.do(t, m))
 				if s := status(t, h, "s"); s.Unapplied != nil || s.Stage != host.StageReady {
 					t.Errorf("got the stage %s and %+v, want that it runs as configured", s.Stage, s.Unapplied)
 				}
@@ -165,16 +152,11 @@ func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
 	c := load(t, "s", `{"command": "/no/such/folder/program-anywhere"}`)
 	for _, changed := range []bool{true, false} {
 		if changed {
-			if _, err := h.Apply(watchdog(t), c); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(h.Apply(watchdog(t), c))(t)
 		} else if _, err := h.Apply(watchdog(t), load(t, "s", child(t, "good"))); err != nil {
 			t.Fatal(err)
 		}
-		d, err := doctor.Diagnose(watchdog(t), h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 		for _, hint := range d.Hints {
 			if hint.Code == "bad_interpreter" {
 				t.Errorf("changed %v: got the hint %+v, want none about what runs", changed, hint)

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
@@ -58,9 +59,7 @@ func TestUnreadableToolsAreRejected(t *testing.T) {
 		got[r.Name] = gate.Findings[0].Token
 	}
 	for name, want := range wantUnreadable {
-		if got[name] != want {
-			t.Errorf("%s: got the token %q, want %q", name, got[name], want)
-		}
+		assert.Equal(t, got[name], want, "%s: the token", name)
 	}
 	if len(got) != len(wantUnreadable) {
 		t.Errorf("got the rejections %v, want those of %v", got, wantUnreadable)
@@ -70,14 +69,8 @@ func TestUnreadableToolsAreRejected(t *testing.T) {
 // The test of an entry shows them, too.
 func TestUnreadableToolsAreReported(t *testing.T) {
 	h := open(t, write(t), unreadableOptions(t))
-	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"bad": `+unreadableEntry+`}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := doctor.Test(watchdog(t), h, c.Servers[0], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"bad": `+unreadableEntry+`}}`), nil))(t)
+	report := assert.Value(doctor.Test(watchdog(t), h, c.Servers[0], nil))(t)
 	rejected := 0
 	for _, tool := range report.Tools {
 		if tool.State != doctor.ToolRejected {
@@ -87,11 +80,7 @@ func TestUnreadableToolsAreReported(t *testing.T) {
 		if len(tool.Findings) != 1 {
 			t.Fatalf("%s: got the findings %v, want one", tool.Name, tool.Findings)
 		}
-		if got, want := tool.Findings[0].Token, wantUnreadable[tool.Name]; got != want {
-			t.Errorf("%s: got the token %q, want %q", tool.Name, got, want)
-		}
+		assert.Equal(t, tool.Findings[0].Token, wantUnreadable[tool.Name], "%s: the token", tool.Name)
 	}
-	if rejected != len(wantUnreadable) {
-		t.Errorf("got %d tools rejected, want %d", rejected, len(wantUnreadable))
-	}
+	assert.Equal(t, rejected, len(wantUnreadable), "tools rejected")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -62,19 +63,10 @@ func TestQuestionsNameTheirUser(t *testing.T) {
 		},
 	}
 	h := acceptNew(t, opts, acceptFor(config.IdentityUser, acceptParse(t, "s", `{"command": "x"}`)))
-	if err := h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}))
 	for _, user := range []string{"ann", "ben"} {
-		res, err := h.Registry().Call(session.WithUser(watchdog(t), user), "s__ask", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Count(result.Text(res), fmt.Sprintf(`"I am %s"`, user)); got != 2 {
-			t.Errorf("got %d of 2 answers as %s: %s", got, user, result.Text(res))
-		}
-		if got, want := <-visits, "I am "+user; got != want {
-			t.Errorf("got a visit as %q, want %q", got, want)
-		}
+		res := assert.Value(h.Registry().Call(session.WithUser(watchdog(t), user), "s__ask", nil))(t)
+		assert.Equal(t, strings.Count(result.Text(res), fmt.Sprintf(`"I am %s"`, user)), 2, "of 2 answers as %s: %s", user, result.Text(res))
+		assert.Equal(t, <-visits, "I am "+user, "a visit as")
 	}
 }

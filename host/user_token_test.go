@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -33,23 +34,17 @@ func TestUserHeadersAreAskedForAgain(t *testing.T) {
 	}}
 	h := acceptNew(t, opts, acceptParse(t, "s", fmt.Sprintf(`{"url": %q, "identity": "header"}`, server.URL)))
 	ctx := session.WithUser(watchdog(t), "anna")
-	if err := h.Discover(ctx, session.Key{Server: "s"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Discover(ctx, session.Key{Server: "s"}))
 	call := func() error {
 		_, err := h.Registry().Call(ctx, "s__echo", nil)
 		return err
 	}
-	if err := call(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, call())
 	valid.Add(1) // and the program does not know it yet
 	for range 3 {
 		err := call()
 		t.Logf("%v", err)
-		if err == nil {
-			t.Error("a call with an old token succeeded")
-		}
+		assert.Fails(t, err, "a call with an old token succeeded")
 	}
 	has.Add(1)
 	if err := call(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A lockedBuffer collects what is logged.
@@ -61,10 +62,7 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T) *host.Host{
 		"Open": func(t *testing.T) *host.Host { return open(t, path, options()) },
 		"OpenStore": func(t *testing.T) *host.Host {
-			h, err := host.OpenStore(watchdog(t), stored(t), patient(options()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := assert.Value(host.OpenStore(watchdog(t), stored(t), patient(options())))(t)
 			t.Cleanup(func() { _ = h.Close() })
 			return h
 		},
@@ -92,17 +90,12 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 			h := start(t)
 			defer func() { _ = h.Close() }()
 			logged := log.take()
-			if got := len(status(t, h, "good").Warnings); got != 0 {
-				t.Errorf("good: got %d warnings, want none", got)
-			}
+			assert.Equal(t, len(status(t, h, "good").Warnings), 0, "good: warnings")
 			warnings := status(t, h, "odd").Warnings
 			if len(warnings) != 2 {
 				t.Fatalf("odd: got warnings %v, want 2", warnings)
 			}
-			d, err := doctor.Diagnose(watchdog(t), h, "odd")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := assert.Value(doctor.Diagnose(watchdog(t), h, "odd"))(t)
 			for i, key := range []string{"evn", "disabledd"} {
 				if got := warnings[i].Error(); !strings.Contains(got, key) || !strings.HasPrefix(got, path+":4:") {
 					t.Errorf("got warning %q, want one of %s in line 4", got, key)
@@ -114,12 +107,8 @@ func TestWarningsOfTheConfigAreTold(t *testing.T) {
 					t.Errorf("got hints %v, want one of %s", d.Hints, key)
 				}
 			}
-			if got := d.Hints[0].Code; got != doctor.HintInvalidEntry {
-				t.Errorf("got code %s, want %s", got, doctor.HintInvalidEntry)
-			}
-			if !strings.Contains(logged, "server=odd") {
-				t.Errorf("got log %s, want the server in it", logged)
-			}
+			assert.Equal(t, d.Hints[0].Code, doctor.HintInvalidEntry, "code")
+			assert.Contains(t, logged, "server=odd", "log")
 		})
 	}
 }
@@ -130,13 +119,8 @@ func TestWarningsFollowTheFile(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	read := func(entry string) {
 		t.Helper()
-		c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": `+entry+`}}`), &config.Options{Scope: config.ScopeUser})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Apply(watchdog(t), c); err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": `+entry+`}}`), &config.Options{Scope: config.ScopeUser}))(t)
+		assert.Value(h.Apply(watchdog(t), c))(t)
 	}
 	read(`{"command": "x", "userHeader": "X-User"}`)
 	before := len(status(t, h, "a").Warnings)
@@ -153,14 +137,7 @@ func TestWarningsOfRecordsAreTold(t *testing.T) {
 	opts := fakes(&host.Options{})
 	opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	h := open(t, write(t, "a", `{"command": "x"}`), opts)
-	_, err := manage.New(h, record.NewMemoryStore(), nil).Add(watchdog(t), &record.Record{Name: "b", Command: "x y"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(status(t, h, "b").Warnings); got != 1 {
-		t.Errorf("got %d warnings, want 1", got)
-	}
-	if got := strings.Count(log.take(), "has spaces"); got != 1 {
-		t.Errorf("the warning was logged %d times, want once", got)
-	}
+	assert.Value(manage.New(h, record.NewMemoryStore(), nil).Add(watchdog(t), &record.Record{Name: "b", Command: "x y"}))(t)
+	assert.Equal(t, len(status(t, h, "b").Warnings), 1, "warnings")
+	assert.Equal(t, strings.Count(log.take(), "has spaces"), 1, "the warning was logged times")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
@@ -54,9 +55,7 @@ func TestWatchTellsTheLastChange(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				town := &acceptTown{}
 				h := host.New(town.options())
-				if _, err := h.Apply(t.Context(), acceptParse(t, "s", entry)); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(h.Apply(t.Context(), acceptParse(t, "s", entry)))(t)
 				var last atomic.Pointer[host.Status]
 				go func() {
 					for all := range h.Watch(t.Context()) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // watchdogs returns the ids of this process's children that are watchdogs.
@@ -32,10 +33,7 @@ func watchdogs(t *testing.T) []string {
 
 // One watchdog serves all servers of a host, from the first to Close.
 func TestOneWatchdog(t *testing.T) {
-	h, err := host.Open(watchdog(t), write(t, "one", child(t, "echo"), "two", child(t, "echo")), patient(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.Open(watchdog(t), write(t, "one", child(t, "echo"), "two", child(t, "echo")), patient(nil)))(t)
 	all := watchdogs(t)
 	if len(all) != 1 {
 		t.Errorf("watchdogs %v, want one", all)

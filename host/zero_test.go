@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -47,9 +48,7 @@ func TestZeroHost(t *testing.T) {
 		}
 	}
 	defer func() {
-		if got := fmt.Sprint(recover()); got != want {
-			t.Errorf("Servers: got the panic %q, want %q", got, want)
-		}
+		assert.Equal(t, fmt.Sprint(recover()), want, "Servers: the panic")
 	}()
 	h.Servers()
 }
@@ -151,9 +150,7 @@ func TestNilContext(t *testing.T) {
 	entry := &config.Server{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true}
 	servers := &config.Config{Servers: []*config.Server{entry}}
 	var none context.Context
-	if _, err := h.Apply(watchdog(t), servers); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), servers))(t)
 	for name, call := range map[string]func(context.Context){
 		"Apply": func(ctx context.Context) {
 			_, _ = h.Apply(ctx, &config.Config{Servers: []*config.Server{{Name: "other"}}})
@@ -172,9 +169,7 @@ func TestNilContext(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if got, want := fmt.Sprint(recover()), "host: the context is nil"; got != want {
-					t.Errorf("%s: got the panic %q, want %q", name, got, want)
-				}
+				assert.Equal(t, fmt.Sprint(recover()), "host: the context is nil", "%s: the panic", name)
 			}()
 			call(none)
 		}()

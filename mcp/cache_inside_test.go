@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // nowhere is a transport that never connects.
@@ -56,9 +58,7 @@ func TestCacheAfterClose(t *testing.T) {
 	}
 	_ = c.Close()
 	keepFor(c, "a:3", 10, now)
-	if n := cache.check(t); n != 1 {
-		t.Errorf("%d entries after Close, want the public one", n)
-	}
+	assert.Equal(t, cache.check(t), 1, "entries after Close")
 }
 
 // Whatever many clients do at one time, the cache stays within its bounds and
@@ -101,7 +101,5 @@ func TestCacheForgetsDeep(t *testing.T) {
 		deep[i] = '/'
 	}
 	c.forgetResource(string(deep))
-	if n := c.opts.Cache.check(t); n != 0 {
-		t.Errorf("%d entries", n)
-	}
+	assert.Equal(t, c.opts.Cache.check(t), 0, "entries")
 }

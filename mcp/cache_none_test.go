@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -15,9 +16,7 @@ func TestCacheMeta(t *testing.T) {
 	c := newClient(t, server, nil)
 	special := &mcp.RequestOptions{Meta: mcp.Meta{"com.example/tenant": "a"}}
 	for i, opts := range []*mcp.RequestOptions{special, nil, special, nil} {
-		if _, err := c.ReadResource(t.Context(), "a:a", opts); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.ReadResource(t.Context(), "a:a", opts))(t)
 		wantCount(t, server, "resources/read", []int{1, 2, 3, 3}[i])
 	}
 }
@@ -31,13 +30,9 @@ func TestCacheZero(t *testing.T) {
 			})
 			c := newClient(t, server, &mcp.ClientOptions{Cache: cache})
 			for range 2 {
-				if _, err := c.ReadResource(t.Context(), "a:a", nil); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(c.ReadResource(t.Context(), "a:a", nil))(t)
 			}
-			if err := c.Reconnect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Reconnect(t.Context()))
 			wantCount(t, server, "resources/read", 2)
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -265,9 +266,7 @@ func TestCacheForgetsWhole(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
 			c := newClient(t, server, nil)
-			if _, err := read(t.Context(), c, "f://a/b", nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(read(t.Context(), c, "f://a/b", nil))(t)
 			server.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, test.changed))
 			synctest.Wait()
 			got, err := read(t.Context(), c, "f://a/b", nil)
@@ -351,9 +350,7 @@ func TestCacheForgetsWithConnection(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
 			want(t, c, 1)
-			if err := c.Reconnect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Reconnect(t.Context()))
 			want(t, c, 2)
 		})
 	})
@@ -411,10 +408,7 @@ func TestCacheGivesCopiesOfTools(t *testing.T) {
 		`{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"ttlMs":60000,"cacheScope":"public"}`)})
 	opts := &mcp.ClientOptions{Cache: mcp.NewCache(1 << 20)}
 	for range 3 {
-		tools, err := newClient(t, server, opts).Tools(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := assert.Value(newClient(t, server, opts).Tools(t.Context()))(t)
 		schema := tools[0].InputSchema
 		if string(schema) != `{"type":"object"}` {
 			t.Fatalf("schema %s", schema)

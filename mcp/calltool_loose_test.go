@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -50,10 +51,7 @@ func TestCallToolSnakeContent(t *testing.T) {
 			t.Errorf("%s: got %d blocks, want 1", raw, len(res.Content))
 			continue
 		}
-		got, err := json.Marshal(res.Content[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := assert.Value(json.Marshal(res.Content[0]))(t)
 		if !sameJSON(t, string(got), want) {
 			t.Errorf("%s: got %s, want %s", raw, got, want)
 		}
@@ -68,10 +66,7 @@ func sameJSON(t *testing.T, got, want string) bool {
 		if err := json.Unmarshal([]byte(text), &value); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		canon, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		canon := assert.Value(json.Marshal(value))(t)
 		return string(canon)
 	}
 	return canonical(got) == canonical(want)
@@ -94,9 +89,7 @@ func TestCallToolUnreadableBlock(t *testing.T) {
 				got = append(got, text.Text)
 			}
 		}
-		if got, want := strings.Join(got, "|"), "before|"+raw+"|after"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, strings.Join(got, "|"), "before|"+raw+"|after")
 	}
 }
 

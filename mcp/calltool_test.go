@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -23,10 +24,7 @@ func TestCallToolByteForByte(t *testing.T) {
 			"tools/call": mcptest.Result(`{"content":[],"structuredContent":` + value + `}`),
 		})
 		c := newClient(t, p.to(server), nil)
-		res, err := c.CallTool(t.Context(), "x \"y\"", json.RawMessage(value), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(c.CallTool(t.Context(), "x \"y\"", json.RawMessage(value), nil))(t)
 		// The server's end of a pipe writes such characters in another way.
 		plain := strings.NewReplacer("<", `\u003c`, "&", `\u0026`, ">", `\u003e`)
 		same := func(got json.RawMessage) bool {
@@ -39,9 +37,7 @@ func TestCallToolByteForByte(t *testing.T) {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 		}
-		if err := json.Unmarshal(server.Received("tools/call")[0].Params, &params); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params))
 		if string(params.Arguments) != value || params.Name != `x "y"` {
 			t.Errorf("arguments %s of %s", params.Arguments, params.Name)
 		}
@@ -55,9 +51,7 @@ func TestCallToolMeta(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{
 			"own": map[string]int{"a": 1}, "progressToken": "mine", "io.modelcontextprotocol/protocolVersion": "1",
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		params := string(server.Received("tools/call")[0].Params)
 		if !strings.Contains(params, `"own":{"a":1}`) || strings.Contains(params, "mine") || strings.Count(params, "progressToken") != 1 {
 			t.Errorf("params %s", params)
@@ -189,12 +183,8 @@ func TestCallToolArguments(t *testing.T) {
 	if server.Connections() != 0 {
 		t.Error("it connected for nothing")
 	}
-	if _, err := c.CallTool(t.Context(), "x", nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if params := string(server.Received("tools/call")[0].Params); !strings.Contains(params, `"arguments":{}`) {
-		t.Errorf("params %s", params)
-	}
+	assert.Value(c.CallTool(t.Context(), "x", nil, nil))(t)
+	assert.Contains(t, string(server.Received("tools/call")[0].Params), `"arguments":{}`, "params")
 }
 
 // A cancelled call returns at once, the server is told, and what it answers all
@@ -222,9 +212,7 @@ func TestCancellation(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			wantOutcome(t, err, mcp.Unknown)
-			if got := textOf(t, mustCall(t, c, "x")); got != "next" {
-				t.Errorf("result %q", got)
-			}
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "result")
 			synctest.Wait()
 			wantCount(t, server, "notifications/cancelled", 1)
 			if s := c.State(); s.Connections != 1 || !time.Now().Equal(start) {
@@ -262,9 +250,7 @@ func TestTimeouts(t *testing.T) {
 					t.Errorf("error %v, want %v", err, &test.want)
 				}
 				wantOutcome(t, err, mcp.Unknown)
-				if got := time.Since(start); got != test.want.After {
-					t.Errorf("it took %v, want %v", got, test.want.After)
-				}
+				assert.Equal(t, time.Since(start), test.want.After, "it took")
 				synctest.Wait()
 			}
 			wantCount(t, server, "notifications/cancelled", 3)

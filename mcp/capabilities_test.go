@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -44,9 +45,7 @@ func TestDeclaredCapabilities(t *testing.T) {
 				if revision < mcp.Revision20260728 {
 					method, want = "initialize", test.legacy
 				}
-				if err := json.Unmarshal(server.Received(method)[0].Params, &told); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, json.Unmarshal(server.Received(method)[0].Params, &told))
 				var got bytes.Buffer
 				if err := json.Compact(&got, append(told.Capabilities, told.Meta.Capabilities...)); err != nil || got.String() != want {
 					t.Errorf("declared %s, %v, want %s", &got, err, want)

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -117,9 +118,7 @@ func TestCauseOverHTTP(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if got := textOf(t, res); got != user {
-						t.Errorf("got an answer with the header field of %q, want that of %q", got, user)
-					}
+					assert.Equal(t, textOf(t, res), user, "an answer with the header field of")
 				})
 			}
 			all.Wait()
@@ -309,8 +308,6 @@ func TestCauseDoesNotEndTheHandler(t *testing.T) {
 		default:
 		}
 		_ = c.Close()
-		if err := <-ended; err == nil {
-			t.Error("got a nil error of the context, want that of its end")
-		}
+		assert.Fails(t, <-ended, "got a nil error of the context, want that of its end")
 	})
 }

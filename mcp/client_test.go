@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -26,9 +27,7 @@ func TestStateOfReadyServer(t *testing.T) {
 			if s := c.State(); s.Phase != mcp.Idle || s.Connections != 0 {
 				t.Errorf("before the first use: %+v", s)
 			}
-			if n := server.Connections(); n != 0 {
-				t.Errorf("%d connections before the first use", n)
-			}
+			assert.Equal(t, server.Connections(), 0, "connections before the first use")
 			time.Sleep(time.Second)
 			ready(t, c)
 			s := wantPhase(t, c, mcp.Ready)
@@ -41,9 +40,7 @@ func TestStateOfReadyServer(t *testing.T) {
 			if s.Connections != 1 || s.ToolsVersion != 1 || s.Err != nil || !s.Since.Equal(time.Now()) {
 				t.Errorf("state %+v", s)
 			}
-			if c.Name() != "scripted" {
-				t.Errorf("name %q", c.Name())
-			}
+			assert.Equal(t, c.Name(), "scripted", "name")
 		})
 	})
 }
@@ -142,12 +139,8 @@ func TestCallWakesWaiting(t *testing.T) {
 			if err := c.Ready(t.Context()); !errors.Is(err, errDown) {
 				t.Fatalf("error %v", err)
 			}
-			if got := time.Since(start); got != want {
-				t.Errorf("after %d failures the attempt came after %v, want %v", failures, got, want)
-			}
-			if n := server.Connections(); n != failures+1 {
-				t.Errorf("%d attempts, want %d", n, failures+1)
-			}
+			assert.Equal(t, time.Since(start), want, "after %d failures the attempt came after", failures)
+			assert.Equal(t, server.Connections(), failures+1, "attempts")
 		}
 		// A call that comes late finds the floor behind it.
 		s := c.State()
@@ -271,9 +264,7 @@ func TestReconnect(t *testing.T) {
 		c := newClient(t, server, nil)
 		start := time.Now()
 		for want := 1; want < 4; want++ {
-			if err := c.Reconnect(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Reconnect(t.Context()))
 			if s := wantPhase(t, c, mcp.Ready); s.Connections != want {
 				t.Errorf("%d connections, want %d", s.Connections, want)
 			}
@@ -328,9 +319,7 @@ func TestAuthenticating(t *testing.T) {
 					t.Fatalf("error %v", err)
 				}
 				s := wantPhase(t, c, mcp.Authenticating)
-				if s.LoginURL != "http://127.0.0.1/login" {
-					t.Errorf("login at %q", s.LoginURL)
-				}
+				assert.Equal(t, s.LoginURL, "http://127.0.0.1/login", "login at")
 				time.Sleep(time.Hour)
 				if _, err := call(t, c, "x"); !errors.As(err, &login) {
 					t.Errorf("error %v", err)
@@ -339,9 +328,7 @@ func TestAuthenticating(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				mu.Lock()
-				if attempts != 2 {
-					t.Errorf("%d attempts, want 2", attempts)
-				}
+				assert.Equal(t, attempts, 2, "attempts")
 				loggedIn = true
 				mu.Unlock()
 				if err := c.Reconnect(t.Context()); err != nil {
@@ -359,9 +346,7 @@ func TestPing(t *testing.T) {
 		c := newClient(t, p.to(server), nil)
 		ready(t, c)
 		handshake := len(server.Received("server/discover"))
-		if err := c.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.Ping(t.Context()))
 		if revision == mcp.Revision20260728 {
 			wantCount(t, server, "server/discover", handshake+1)
 			wantCount(t, server, "ping", 0)
@@ -397,9 +382,7 @@ func TestIdleClientHasNoGoroutine(t *testing.T) {
 			if got := strings.Count(stacks.String(), ").supervise"); got != 0 {
 				t.Errorf("connection %d: got %d supervisors, want 0:\n%s", number, got, &stacks)
 			}
-			if got := c.State().Connections; got != number {
-				t.Errorf("got %d connections, want %d", got, number)
-			}
+			assert.Equal(t, c.State().Connections, number, "connections")
 			if err := c.Reconnect(t.Context()); err != nil {
 				t.Fatalf("Reconnect: %v", err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -111,9 +112,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 				synctest.Wait()
 				start := time.Now()
 				_ = c.Close()
-				if got := time.Since(start); got != test.want {
-					t.Errorf("Close took %v, want %v", got, test.want)
-				}
+				assert.Equal(t, time.Since(start), test.want, "Close took")
 				wantClosed(t, c)
 				time.Sleep(time.Minute) // for the deaf ones
 			})
@@ -232,9 +231,7 @@ func TestCloseWithHungHandler(t *testing.T) {
 		ctx := <-asked
 		start := time.Now()
 		_ = c.Close()
-		if got := time.Since(start); got != 3*time.Second {
-			t.Errorf("Close took %v, want 3 s", got)
-		}
+		assert.Equal(t, time.Since(start), 3*time.Second, "Close took")
 		if ctx.Err() == nil {
 			t.Error("the handler's context lives")
 		}
@@ -274,9 +271,7 @@ func TestShutdown(t *testing.T) {
 			if err := c.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if got := time.Since(start); got != 50*time.Second {
-				t.Errorf("Shutdown took %v", got)
-			}
+			assert.Equal(t, time.Since(start), 50*time.Second, "Shutdown took")
 			for range 2 {
 				if err := <-ended; err != nil {
 					t.Errorf("a call was cut off: %v", err)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -38,15 +39,12 @@ func TestComplete(t *testing.T) {
 		server := featured(t, revision, mcptest.Script{"completion/complete": mcptest.Result(
 			`{"completion":{"values":["a","b"],"total":9007199254740993,"hasMore":true},"_meta":{"k":1}}`)})
 		c := newClient(t, p.to(server), nil)
-		res, err := c.Complete(t.Context(), &mcp.CompleteParams{
+		res := assert.Value(c.Complete(t.Context(), &mcp.CompleteParams{
 			Meta:     mcp.Meta{"m": 1},
 			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "file:///{path}"},
 			Argument: mcp.CompleteArgument{Name: "path", Value: "a\""},
 			Context:  &mcp.CompleteContext{Arguments: map[string]string{"owner": "ann"}},
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, nil))(t)
 		got := res.Completion
 		if !slices.Equal(got.Values, []string{"a", "b"}) || got.Total != 9007199254740993 || !got.HasMore || res.Meta["k"] != json.Number("1") {
 			t.Errorf("result %+v", res)
@@ -210,9 +208,7 @@ func TestCompleterForgets(t *testing.T) {
 	box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: -1})
 	ask := func(text string) {
 		t.Helper()
-		if _, err := box.Complete(t.Context(), typed(text)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(box.Complete(t.Context(), typed(text)))(t)
 	}
 	for i := range 257 {
 		ask(fmt.Sprint(i))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -17,10 +18,7 @@ import (
 // the middle of a call, and the next one finds the same process.
 func TestOneProcessForAllConversations(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
 	var conversations sync.WaitGroup
 	pids := make(chan int, 24)

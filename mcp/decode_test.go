@@ -3,6 +3,8 @@ package mcp
 import (
 	"errors"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // An error has the exact path of what is wrong, what stands there, and what should.
@@ -56,11 +58,7 @@ func TestDecodeErrors(t *testing.T) {
 			t.Errorf("%s: got %v, want a ProtocolError", test.raw, err)
 			continue
 		}
-		if invalid.Path != test.path {
-			t.Errorf("%s: got path %q, want %q", test.raw, invalid.Path, test.path)
-		}
-		if got := invalid.Err.Error(); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.raw, got, test.want)
-		}
+		assert.Equal(t, invalid.Path, test.path, "%s: got path", test.raw)
+		assert.Equal(t, invalid.Err.Error(), test.want, "%s", test.raw)
 	}
 }

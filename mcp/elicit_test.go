@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -147,19 +148,13 @@ func TestElicitFlood(t *testing.T) {
 			go func() { answers <- textOf(t, mustCall(t, c, "x")) }()
 		}
 		synctest.Wait()
-		if n := len(answers); n != 4 {
-			t.Errorf("%d of 20 questions were refused, want 4", n)
-		}
+		assert.Equal(t, len(answers), 4, "of 20 questions were refused")
 		for range len(answers) {
-			if got := <-answers; !strings.Contains(got, "more than 16") {
-				t.Errorf("the server got %s", got)
-			}
+			assert.Contains(t, <-answers, "more than 16", "the server")
 		}
 		close(release)
 		for range 16 {
-			if got := <-answers; !strings.Contains(got, "cancel") {
-				t.Errorf("the server got %s", got)
-			}
+			assert.Contains(t, <-answers, "cancel", "the server")
 		}
 	})
 }
@@ -209,10 +204,7 @@ func TestFormRefused(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", test.schema, refused.Message, test.want)
 		}
 	}
-	asked, err := ask(`{"properties":{"password":{"type":"string"}}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := assert.Value(ask(`{"properties":{"password":{"type":"string"}}}`))(t)
 	if !asked.Fields[0].Secret || len(asked.Warnings) != 1 {
 		t.Errorf("got secret %t and the warnings %q, want a secret and one warning", asked.Fields[0].Secret, asked.Warnings)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -50,9 +51,7 @@ func TestElicitURL(t *testing.T) {
 			},
 		})
 		got := textOf(t, mustCall(t, c, "x"))
-		if !strings.Contains(got, `{"action":"accept"}`) {
-			t.Errorf("the server got %s", got)
-		}
+		assert.Contains(t, got, `{"action":"accept"}`, "the server")
 		declared := server.Received("tools/call")[0]
 		if revision < mcp.Revision20260728 {
 			declared = server.Received("initialize")[0]
@@ -61,9 +60,7 @@ func TestElicitURL(t *testing.T) {
 			t.Errorf("declared by %s", declared.Params)
 		}
 	})
-	if n := hits.Load(); n != 0 {
-		t.Errorf("the page was fetched %d times", n)
-	}
+	assert.Equal(t, hits.Load(), 0, "the page was fetched times")
 }
 
 // answerText answers a call of a tool with a text.
@@ -140,9 +137,7 @@ func TestElicitModes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(test.params)}), &test.opts)
 			got := textOf(t, mustCall(t, c, "x"))
-			if !strings.Contains(got, test.want) {
-				t.Errorf("the server got %s, want %s", got, test.want)
-			}
+			assert.Contains(t, got, test.want, "the server")
 		})
 	}
 }
@@ -186,9 +181,7 @@ func TestURLElicitationRequired(t *testing.T) {
 						},
 					})
 					start := time.Now()
-					if got := textOf(t, mustCall(t, c, "x")); got != "done" {
-						t.Errorf("result %q", got)
-					}
+					assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
 					if took := time.Since(start); took < 2*time.Minute || took > 5*time.Minute {
 						t.Errorf("the call took %v", took)
 					}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -64,9 +65,7 @@ func TestProbeUnanswered(t *testing.T) {
 				c := newClient(t, p.to(server), nil)
 				start := time.Now()
 				ready(t, c)
-				if got := time.Since(start); got != 10*time.Second {
-					t.Errorf("ready after %v, want a third of 30 s", got)
-				}
+				assert.Equal(t, time.Since(start), 10*time.Second, "ready after")
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				if s := wantPhase(t, c, mcp.Ready); s.Connections != 1 || s.ProtocolVersion != mcp.Revision20251125 {
@@ -118,9 +117,7 @@ func TestProbeStalls(t *testing.T) {
 		}
 		ready(t, c)
 		wantCount(t, server, "server/discover", 1)
-		if n := server.Connections(); n != 2 {
-			t.Errorf("%d connections, want 2", n)
-		}
+		assert.Equal(t, server.Connections(), 2, "connections")
 	})
 }
 
@@ -199,9 +196,7 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	})
 	a.server.Store(spared)
 	wantText(t, newClient(t, &a.HTTP, opts()), "old")
-	if got := probes.Load(); got != 0 {
-		t.Errorf("got %d probes of a second client, want none", got)
-	}
+	assert.Equal(t, probes.Load(), 0, "probes of a second client")
 	a.server.Store(newNewSite(t, rpcError(404, methodNotFound, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "new")
 	if shared.Load() {

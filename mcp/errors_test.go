@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -37,12 +38,8 @@ func TestOutcomeOf(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", mcp.WithOutcome(io.EOF, mcp.NotSent)), mcp.NotSent},
 		{errors.Join(io.EOF, mcp.WithOutcome(io.EOF, mcp.NotSent)), mcp.NotSent},
 	} {
-		if got := mcp.OutcomeOf(test.err); got != test.want {
-			t.Errorf("outcome of %v (%T) is %v, want %v", test.err, test.err, got, test.want)
-		}
-		if got, want := mcp.SafeToRetry(test.err), test.err != nil && test.want == mcp.NotSent; got != want {
-			t.Errorf("safe to retry %v: %v, want %v", test.err, got, want)
-		}
+		assert.Equal(t, mcp.OutcomeOf(test.err), test.want, "outcome of %v (%T)", test.err, test.err)
+		assert.Equal(t, mcp.SafeToRetry(test.err), test.err != nil && test.want == mcp.NotSent, "safe to retry %v", test.err)
 	}
 }
 

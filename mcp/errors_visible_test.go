@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -27,10 +28,7 @@ func deceives(text string) rune {
 
 func spelled(t *testing.T) string {
 	t.Helper()
-	quoted, err := json.Marshal(spell)
-	if err != nil {
-		t.Fatal(err)
-	}
+	quoted := assert.Value(json.Marshal(spell))(t)
 	return string(quoted)
 }
 
@@ -58,9 +56,7 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 			if err == nil {
 				continue
 			}
-			if r := deceives(err.Error()); r != 0 {
-				t.Errorf("%s: got %q with %U in it, want visible characters", what, err, r)
-			}
+			assert.Equal(t, deceives(err.Error()), 0, "%s: got %q with in it", what, err)
 		}
 	})
 }
@@ -72,24 +68,18 @@ func TestStateErrorShowsWhatIsHidden(t *testing.T) {
 	if err == nil {
 		t.Fatal("got no error")
 	}
-	if r := deceives(err.Error()); r != 0 {
-		t.Errorf("Ready: got %q with %U in it, want visible characters", err, r)
-	}
+	assert.Equal(t, deceives(err.Error()), 0, "Ready: got %q with in it", err)
 	state := c.State().Err
 	if state == nil || !strings.Contains(state.Error(), "evil") {
 		t.Fatalf("State: got %v, want what the server says", state)
 	}
-	if r := deceives(state.Error()); r != 0 {
-		t.Errorf("State: got %q with %U in it, want visible characters", state, r)
-	}
+	assert.Equal(t, deceives(state.Error()), 0, "State: got %q with in it", state)
 }
 
 func TestServerErrorIsOneShortLine(t *testing.T) {
 	err := &mcp.ServerError{Server: "x", Method: "tools/call", Err: &mcp.JSONRPCError{Code: 1, Message: strings.Repeat("a\nb", 1000)}}
 	got := err.Error()
-	if strings.Contains(got, "\n") {
-		t.Errorf("got %q, want one line", got)
-	}
+	assert.Lacks(t, got, "\n")
 	if len(got) > 1000 {
 		t.Errorf("got %d bytes, want a short text", len(got))
 	}

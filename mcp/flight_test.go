@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // aloft returns a flight that idles for a minute at most, and two at all.
@@ -23,9 +25,7 @@ func aboard(ctx context.Context, t *testing.T, l *life, idle time.Duration) *fli
 	t.Cleanup(func() { _ = c.Close() })
 	f := &flight{}
 	r := &request{idle: idle, total: 2 * idle, until: time.Now().Add(2 * idle)}
-	if err := c.launch(ctx, f, l, r); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.launch(ctx, f, l, r))
 	return f
 }
 
@@ -50,9 +50,7 @@ func TestFlightsExpireInOrder(t *testing.T) {
 			}()
 		}
 		<-late.Done()
-		if got := time.Since(start); got != 4*time.Second {
-			t.Errorf("the last one: got the end after %v, want 4 s", got)
-		}
+		assert.Equal(t, time.Since(start), 4*time.Second, "the last one: the end after")
 		late.land()
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -27,9 +28,7 @@ func TestAnnouncementsCoalesce(t *testing.T) {
 				server.Notify("notifications/tools/list_changed", "")
 			}
 			synctest.Wait()
-			if got := c.State().ToolsVersion - before; got != 1 {
-				t.Errorf("%d new versions at once, want 1", got)
-			}
+			assert.Equal(t, c.State().ToolsVersion-before, 1, "new versions at once")
 		})
 	})
 }
@@ -43,9 +42,7 @@ func TestServerAsksTooMuch(t *testing.T) {
 		c := newClient(t, asking, nil)
 		ready(t, c)
 		synctest.Wait()
-		if n := asking.answers.Load(); n != 64 {
-			t.Errorf("%d answers wait to be read, want 64", n)
-		}
+		assert.Equal(t, asking.answers.Load(), 64, "answers wait to be read")
 		mustCall(t, c, "still")
 	})
 }

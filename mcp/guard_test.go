@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -58,9 +59,7 @@ func TestNewClientWithoutTransport(t *testing.T) {
 	for name, tr := range map[string]mcp.Transport{"nil": nil, "a nil pointer": (*transport.HTTP)(nil)} {
 		func() {
 			defer func() {
-				if got, want := fmt.Sprint(recover()), "mcp: NewClient: transport is nil"; got != want {
-					t.Errorf("%s: got the panic %q, want %q", name, got, want)
-				}
+				assert.Equal(t, fmt.Sprint(recover()), "mcp: NewClient: transport is nil", "%s: the panic", name)
 			}()
 			mcp.NewClient("x", tr, nil)
 		}()
@@ -89,9 +88,7 @@ func TestZeroClient(t *testing.T) {
 		}
 	}
 	defer func() {
-		if got := fmt.Sprint(recover()); got != want {
-			t.Errorf("Connect: got the panic %q, want %q", got, want)
-		}
+		assert.Equal(t, fmt.Sprint(recover()), want, "Connect: the panic")
 	}()
 	c.Connect()
 }

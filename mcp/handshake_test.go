@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -43,17 +44,13 @@ func TestHandshakeOrder(t *testing.T) {
 			for _, r := range server.Received("") {
 				methods = append(methods, r.Method)
 			}
-			if got, want := strings.Join(methods, " "), "server/discover initialize notifications/initialized tools/call"; got != want {
-				t.Errorf("the server received %s, want %s", got, want)
-			}
+			assert.Equal(t, strings.Join(methods, " "), "server/discover initialize notifications/initialized tools/call", "the server received")
 			var params struct {
 				ProtocolVersion string          `json:"protocolVersion"`
 				Capabilities    json.RawMessage `json:"capabilities"`
 				ClientInfo      struct{ Name, Version string }
 			}
-			if err := json.Unmarshal(server.Received("initialize")[0].Params, &params); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(server.Received("initialize")[0].Params, &params))
 			if params.ProtocolVersion != mcp.Revision20251125 || params.ClientInfo.Name != "belt" || params.ClientInfo.Version != "7" || params.Capabilities == nil {
 				t.Errorf("initialize says %+v", params)
 			}

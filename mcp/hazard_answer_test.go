@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -24,10 +25,7 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 
-	res, err := bare(t, server, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(bare(t, server, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "x"}))(t)
 	if back, _ := json.Marshal(res.StructuredContent); string(back) == string(want) {
 		mended(t, "mcp/decode.go")
 	}
@@ -125,9 +123,7 @@ func TestCallersDataIsOnlyRead(t *testing.T) {
 	}
 
 	params := &sdk.CallToolParams{Name: "x"}
-	if _, err := bare(t, server, nil).CallTool(t.Context(), params); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(bare(t, server, nil).CallTool(t.Context(), params))(t)
 	if params.Meta == nil && params.Arguments == nil {
 		mended(t, "mcp/request.go")
 	}

@@ -6,6 +6,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -23,10 +24,7 @@ func bareClient(opts *sdk.ClientOptions) *sdk.Client {
 // bare connects a client of the SDK alone.
 func bare(t *testing.T, tr mcp.Transport, opts *sdk.ClientOptions) *sdk.ClientSession {
 	t.Helper()
-	s, err := bareClient(opts).Connect(t.Context(), tr, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(bareClient(opts).Connect(t.Context(), tr, nil))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }

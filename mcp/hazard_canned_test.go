@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -99,9 +100,6 @@ const cannedTools = 1000
 // cannedChild returns the recipe for a canned server in a process of its own.
 func cannedChild(t *testing.T, revision string) *transport.Command {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	return &transport.Command{Path: program, Env: childOf(revision)}
 }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -76,9 +77,7 @@ func TestAnnouncementsAreGathered(t *testing.T) {
 			}
 			time.Sleep(every)
 			synctest.Wait()
-			if _, err := c.Tools(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.Tools(t.Context()))(t)
 			before = c.State().ToolsVersion
 			server.Notify("notifications/tools/list_changed", `{}`)
 			time.Sleep(every)
@@ -86,9 +85,7 @@ func TestAnnouncementsAreGathered(t *testing.T) {
 			if c.State().ToolsVersion == before {
 				t.Error("the last announcement is lost")
 			}
-			if _, err := c.Tools(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.Tools(t.Context()))(t)
 			wantCount(t, server, "tools/list", 2)
 		})
 	})

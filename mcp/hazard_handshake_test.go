@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
@@ -21,9 +22,7 @@ func TestProbeIsNoObstacle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := legacy(t, mcptest.Script{"server/discover": c.probed, "tools/call": text("done")})
-				if got := textOf(t, mustCall(t, newClient(t, server, nil), "x")); got != "done" {
-					t.Errorf("result %q", got)
-				}
+				assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "x")), "done", "result")
 				ctx, stop := context.WithTimeout(t.Context(), patience)
 				defer stop()
 				if s, err := bareClient(nil).Connect(ctx, server, nil); err == nil {

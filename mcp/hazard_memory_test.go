@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -60,9 +61,7 @@ func TestCallCost(t *testing.T) {
 		c := newClient(t, tr, nil)
 		ctx := context.Background()
 		return costOf(func() {
-			if _, err := c.CallTool(ctx, "small", args, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.CallTool(ctx, "small", args, nil))(t)
 		})
 	}
 	for revision, most := range map[string]struct{ stdio, http cost }{
@@ -77,9 +76,7 @@ func TestCallCost(t *testing.T) {
 			cmd.Env = append(cmd.Environ(), child.Env...)
 			s := bare(t, &sdk.CommandTransport{Command: cmd}, nil)
 			got := costOf(func() {
-				if _, err := s.CallTool(context.Background(), &sdk.CallToolParams{Name: "small", Arguments: args}); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(s.CallTool(context.Background(), &sdk.CallToolParams{Name: "small", Arguments: args}))(t)
 			})
 			if got.count <= most.stdio.count && got.bytes <= most.stdio.bytes {
 				mended(t, "transport/stream.go")
@@ -129,9 +126,7 @@ func TestBigAnswerIsNotKept(t *testing.T) {
 			c := newClient(t, tr, nil)
 			mustCall(t, c, "small")
 			before := heap()
-			if got := len(textOf(t, mustCall(t, c, "big"))); got != size {
-				t.Errorf("%d bytes", got)
-			}
+			assert.Equal(t, len(textOf(t, mustCall(t, c, "big"))), size, "bytes")
 			mustCall(t, c, "small")
 			if kept := heap() - before; kept > size/8 {
 				t.Errorf("%d bytes are kept", kept)

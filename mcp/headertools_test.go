@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -69,17 +70,12 @@ func TestHeaderMismatchBeforeList(t *testing.T) {
 		},
 	})
 	c := newClient(t, &s.HTTP, nil)
-	_, err := c.CallTool(t.Context(), "x", []byte(`{"where":{"region":"=?base64?eA==?="},"zone":null}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(t.Context(), "x", []byte(`{"where":{"region":"=?base64?eA==?="},"zone":null}`), nil))(t)
 	calls := s.of("tools/call")
 	if len(calls) != 2 || len(s.of("tools/list")) != 1 || string(calls[0].ID) == string(calls[1].ID) {
 		t.Errorf("%d calls, %d lists", len(calls), len(s.of("tools/list")))
 	}
-	if got := calls[1].Header.Get("Mcp-Param-Region"); got != "=?base64?PT9iYXNlNjQ/ZUE9PT89?=" {
-		t.Errorf("Mcp-Param-Region %q", got)
-	}
+	assert.Equal(t, calls[1].Header.Get("Mcp-Param-Region"), "=?base64?PT9iYXNlNjQ/ZUE9PT89?=", "Mcp-Param-Region")
 	if _, sent := calls[1].Header["Mcp-Param-Zone"]; sent {
 		t.Error("null is repeated")
 	}

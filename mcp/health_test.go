@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -41,9 +42,7 @@ func TestMuteServerIsGivenUp(t *testing.T) {
 					t.Errorf("the connection ended with %v after three unanswered pings", why)
 				}
 				ready(t, c)
-				if n := server.Connections(); n != 2 {
-					t.Errorf("%d connections, want 2", n)
-				}
+				assert.Equal(t, server.Connections(), 2, "connections")
 			})
 		})
 	}
@@ -109,9 +108,7 @@ func TestWorkingServerIsLeftAlone(t *testing.T) {
 		c := newClient(t, worker{server, func() bool { return time.Now().Before(end) }}, nil)
 		ready(t, c)
 		time.Sleep(time.Until(end))
-		if n := server.Connections(); n != 1 {
-			t.Errorf("a working server has %d connections, want 1", n)
-		}
+		assert.Equal(t, server.Connections(), 1, "a working server has connections")
 		time.Sleep(10 * time.Minute)
 		if n := server.Connections(); n < 2 {
 			t.Errorf("%d connections long after the work ended", n)
@@ -146,9 +143,7 @@ func TestPings(t *testing.T) {
 				if n := len(server.Received("ping")); n < test.pings*9/10 || n > test.pings {
 					t.Errorf("%d pings in ten minutes, want about %d", n, test.pings)
 				}
-				if n := server.Connections(); n != 1 {
-					t.Errorf("%d connections, want 1", n)
-				}
+				assert.Equal(t, server.Connections(), 1, "connections")
 			})
 		})
 	}
@@ -161,9 +156,7 @@ func TestRefusedPing(t *testing.T) {
 		c := newClient(t, server, nil)
 		ready(t, c)
 		time.Sleep(time.Hour)
-		if n := server.Connections(); n != 1 {
-			t.Errorf("%d connections, want 1", n)
-		}
+		assert.Equal(t, server.Connections(), 1, "connections")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -39,22 +40,10 @@ func TestIcons(t *testing.T) {
 				revision, allFeatures, member)),
 		}, refuseDiscover(revision))
 		c := newClient(t, p.to(server), nil)
-		tools, err := c.Tools(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		resources, err := collect(c.Resources(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		templates, err := collect(c.ResourceTemplates(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		prompts, err := collect(c.Prompts(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := assert.Value(c.Tools(t.Context()))(t)
+		resources := assert.Value(collect(c.Resources(t.Context())))(t)
+		templates := assert.Value(collect(c.ResourceTemplates(t.Context())))(t)
+		prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
 		link, ok := mustCall(t, c, "a").Content[0].(*mcp.ResourceLink)
 		if !ok {
 			t.Fatal("no link")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -18,10 +19,7 @@ import (
 // answer to its last question, however late the handler of the first returns.
 func TestServerAsksAgainByTheSameID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		id, err := jsonrpc.MakeID("q")
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := assert.Value(jsonrpc.MakeID("q"))(t)
 		ask := func(message string) *jsonrpc.Request {
 			return &jsonrpc.Request{ID: id, Method: "elicitation/create", Params: json.RawMessage(`{"message":"` + message + `"}`)}
 		}

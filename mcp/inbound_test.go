@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -33,9 +33,7 @@ func TestNoImpatienceWhileUserIsAsked(t *testing.T) {
 					time.Sleep(5 * time.Minute)
 					return accept(map[string]any{"name": "Ann"}), ctx.Err()
 				}})
-				if got := textOf(t, mustCall(t, c, "x")); got != "fine" {
-					t.Errorf("result %q", got)
-				}
+				assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
 			})
 		})
 	}
@@ -88,9 +86,7 @@ func TestServerWithdrawsItsQuestion(t *testing.T) {
 					close(withdrawn)
 					return accept(map[string]any{"name": "Ann"}), nil
 				}})
-				if got := textOf(t, mustCall(t, c, "x")); got != "fine" {
-					t.Errorf("result %q", got)
-				}
+				assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
 				_ = c.Close()
 			})
 		})
@@ -116,13 +112,9 @@ func TestUnaskedMessages(t *testing.T) {
 		}})
 		c := newClient(t, p.to(server), nil)
 		for range 2 {
-			if got := textOf(t, mustCall(t, c, "x")); got != "fine" {
-				t.Errorf("result %q", got)
-			}
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
 		}
-		if n := c.State().Connections; n != 1 {
-			t.Errorf("%d connections, want 1", n)
-		}
+		assert.Equal(t, c.State().Connections, 1, "connections")
 	})
 }
 
@@ -172,9 +164,7 @@ func TestServerAsksWhatIsNotOffered(t *testing.T) {
 				answerText(c, string(res))
 			}})
 			c := newClient(t, p.to(server), nil)
-			if got := textOf(t, mustCall(t, c, "x")); !strings.Contains(got, want) {
-				t.Errorf("%s was answered with %s, want %s", method, got, want)
-			}
+			assert.Contains(t, textOf(t, mustCall(t, c, "x")), want, "%s was answered with", method)
 		}
 	})
 }

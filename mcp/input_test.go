@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -47,13 +48,8 @@ func TestInputRequired(t *testing.T) {
 			text("done"),
 		)})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers})
-		res, err := c.CallTool(t.Context(), "x", json.RawMessage(`{"a":1}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := textOf(t, res); got != "done" {
-			t.Errorf("result %q", got)
-		}
+		res := assert.Value(c.CallTool(t.Context(), "x", json.RawMessage(`{"a":1}`), nil))(t)
+		assert.Equal(t, textOf(t, res), "done", "result")
 		const ann = `{"action":"accept","content":{"name":"Ann"}}`
 		for i, want := range []struct{ responses, state string }{
 			{"", ""},
@@ -66,9 +62,7 @@ func TestInputRequired(t *testing.T) {
 				InputResponses json.RawMessage `json:"inputResponses"`
 				RequestState   json.RawMessage `json:"requestState"`
 			}
-			if err := json.Unmarshal(server.Received("tools/call")[i].Params, &params); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(server.Received("tools/call")[i].Params, &params))
 			if params.Name != "x" || string(params.Arguments) != `{"a":1}` ||
 				string(params.InputResponses) != want.responses || string(params.RequestState) != want.state {
 				t.Errorf("round %d: %s %s, responses %s, state %s", i+1, params.Name, params.Arguments, params.InputResponses, params.RequestState)
@@ -86,12 +80,8 @@ func TestServerBusy(t *testing.T) {
 			c := newClient(t, server, nil)
 			ready(t, c)
 			start := time.Now()
-			if got := textOf(t, mustCall(t, c, "x")); got != "done" {
-				t.Errorf("result %q", got)
-			}
-			if got := time.Since(start); got != 1400*time.Millisecond {
-				t.Errorf("it took %v, want 200, 400 and 800 ms", got)
-			}
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
+			assert.Equal(t, time.Since(start), 1400*time.Millisecond, "it took")
 			_, err := call(t, c, "x")
 			var invalid *mcp.ProtocolError
 			if !errors.As(err, &invalid) || invalid.Path != "inputRequests" {

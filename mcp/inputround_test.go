@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -59,15 +60,9 @@ func TestInputRound(t *testing.T) {
 				if !errors.As(err, &need) {
 					t.Fatalf("got %v, want an InputRequiredError", err)
 				}
-				if got := string(need.Requests); got != requests {
-					t.Errorf("got requests %s, want %s", got, requests)
-				}
-				if got := string(need.State); got != state {
-					t.Errorf("got state %s, want %s", got, state)
-				}
-				if got, want := [3]string{need.Server, need.Method, need.Tool}, [3]string{"scripted", test.method, test.tool}; got != want {
-					t.Errorf("got an error of %q, want %q", got, want)
-				}
+				assert.Equal(t, string(need.Requests), requests, "requests")
+				assert.Equal(t, string(need.State), state, "state")
+				assert.Equal(t, [3]string{need.Server, need.Method, need.Tool}, [3]string{"scripted", test.method, test.tool}, "an error of")
 				wantOutcome(t, err, mcp.Answered)
 				if text := err.Error(); strings.Contains(text, "Who") || strings.Contains(text, "é") {
 					t.Errorf("got the error %q, want one without what the server sent", text)
@@ -84,24 +79,16 @@ func TestInputRound(t *testing.T) {
 				c := newClient(t, p.to(server), noHandler(t))
 				round := &mcp.InputRound{Responses: json.RawMessage(responses), State: need.State}
 				for range 2 { // what such a request returns is not kept
-					if err := test.run(t.Context(), c, round); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, test.run(t.Context(), c, round))
 				}
-				if err := test.run(t.Context(), c, nil); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, test.run(t.Context(), c, nil))
 				received := server.Received(test.method)
 				if len(received) != 4 {
 					t.Fatalf("got %d requests, want 4", len(received))
 				}
 				for i, want := range [][2]string{{"", ""}, {responses, state}, {responses, state}, {"", ""}} {
-					if got := memberOf(t, received[i].Params, "inputResponses"); got != want[0] {
-						t.Errorf("request %d: got responses %s, want %s", i, got, want[0])
-					}
-					if got := memberOf(t, received[i].Params, "requestState"); got != want[1] {
-						t.Errorf("request %d: got state %s, want %s", i, got, want[1])
-					}
+					assert.Equal(t, memberOf(t, received[i].Params, "inputResponses"), want[0], "request %d: got responses", i)
+					assert.Equal(t, memberOf(t, received[i].Params, "requestState"), want[1], "request %d: got state", i)
 				}
 			})
 		})
@@ -141,9 +128,7 @@ func TestInputRoundOfABusyServer(t *testing.T) {
 		if !errors.As(err, &need) {
 			t.Fatalf("got %v, want an InputRequiredError", err)
 		}
-		if got := string(need.State); got != `"s2"` {
-			t.Errorf("got state %s, want that of the last answer", got)
-		}
+		assert.Equal(t, string(need.State), `"s2"`, "state")
 		wantCount(t, server, "tools/call", 2)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -28,13 +29,8 @@ func TestNoTimeLimit(t *testing.T) {
 					text("done")(c)
 				}})
 				c := newClient(t, server, &test.client)
-				res, err := c.CallTool(t.Context(), "slow", nil, test.call)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := textOf(t, res); got != "done" {
-					t.Errorf("got %q, want %q", got, "done")
-				}
+				res := assert.Value(c.CallTool(t.Context(), "slow", nil, test.call))(t)
+				assert.Equal(t, textOf(t, res), "done")
 			})
 		})
 	}
@@ -48,9 +44,7 @@ func TestProbeWithoutConnectTimeout(t *testing.T) {
 		c := newClient(t, server, &mcp.ClientOptions{ConnectTimeout: -1})
 		begin := time.Now()
 		ready(t, c)
-		if took := time.Since(begin); took != 10*time.Second {
-			t.Errorf("got a probe of %v, want 10 s", took)
-		}
+		assert.Equal(t, time.Since(begin), 10*time.Second, "a probe of")
 	})
 }
 
@@ -107,11 +101,6 @@ func TestNoListLimit(t *testing.T) {
 		mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`)(c)
 	}})
 	c := newClient(t, server, &mcp.ClientOptions{MaxTools: -1, MaxPages: -1, MaxCatalog: -1})
-	tools, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(tools); got != pages*each {
-		t.Errorf("got %d tools, want %d", got, pages*each)
-	}
+	tools := assert.Value(c.Tools(t.Context()))(t)
+	assert.Equal(t, len(tools), pages*each, "tools")
 }

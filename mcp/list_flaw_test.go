@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -29,9 +30,7 @@ func TestBottomlessToolIsLeftOut(t *testing.T) {
 		if err != nil {
 			t.Errorf("%d levels: got error %v, want none", depth, err)
 		}
-		if len(tools) != 1 {
-			t.Errorf("%d levels: got %d tools, want 1", depth, len(tools))
-		}
+		assert.Equal(t, len(tools), 1, "%d levels: tools", depth)
 	}
 }
 
@@ -54,9 +53,7 @@ func TestItemWithBrokenStringIsLeftOut(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, %s, %s: got error %v, want none", flaw.name, revision, name, err)
 				}
-				if len(tools) != 2 {
-					t.Errorf("%s, %s, %s: got %d tools, want 2", flaw.name, revision, name, len(tools))
-				}
+				assert.Equal(t, len(tools), 2, "%s, %s, %s: tools", flaw.name, revision, name)
 				wantProblem(t, c, mcp.ListProblem{Method: "tools/list", Path: "tools[1]", Name: "bad", Token: "invalid"}, flaw.reason)
 			}
 		}
@@ -81,9 +78,7 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 				if err != nil {
 					t.Errorf("%s with %s: got error %v, want none", l.method, flaw.name, err)
 				}
-				if n != 2 {
-					t.Errorf("%s with %s: got %d items, want 2", l.method, flaw.name, n)
-				}
+				assert.Equal(t, n, 2, "%s with %s: items", l.method, flaw.name)
 				if place := l.member + "[1]"; !strings.Contains(log.String(), place) {
 					t.Errorf("%s with %s: got the log %q, want it to name %s", l.method, flaw.name, &log, place)
 				}
@@ -109,9 +104,7 @@ func wantProblem(t *testing.T, c *mcp.Client, want mcp.ListProblem, reason strin
 		t.Errorf("got the error %q, want it to say %q", got.Err, reason)
 	}
 	got.Err = nil
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	assert.Equal(t, got, want)
 }
 
 // Problems are those of the lists as last read, and no more than are of use.
@@ -137,16 +130,10 @@ func TestListProblems(t *testing.T) {
 		}
 		_, _ = collect(c.Prompts(t.Context()))
 		_, _ = collect(c.Resources(t.Context()))
-		if got := len(c.ListProblems()); got != 101 {
-			t.Errorf("got %d problems, want 1 of prompts and 100 of resources", got)
-		}
-		if got := c.ListProblems()[0].Method; got != "prompts/list" {
-			t.Errorf("got a problem of %s first, want one of prompts/list", got)
-		}
+		assert.Equal(t, len(c.ListProblems()), 101, "problems")
+		assert.Equal(t, c.ListProblems()[0].Method, "prompts/list", "a problem of first")
 		_, _ = collect(c.Resources(t.Context()))
-		if got := len(c.ListProblems()); got != 1 {
-			t.Errorf("got %d problems, want 1: the resources were read again", got)
-		}
+		assert.Equal(t, len(c.ListProblems()), 1, "problems")
 	})
 }
 
@@ -203,13 +190,8 @@ func TestFlawedItemIsLeftOutOfTheCache(t *testing.T) {
 		`{"prompts":[` + flawed(flaws[0].member) + `,` + item(1) + `],"resultType":"complete","ttlMs":60000,"cacheScope":"public"}`)})
 	c := newClient(t, server, nil)
 	for range 2 {
-		prompts, err := collect(c.Prompts(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(prompts) != 1 {
-			t.Errorf("got %d prompts, want 1", len(prompts))
-		}
+		prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
+		assert.Equal(t, len(prompts), 1, "prompts")
 	}
 	wantCount(t, server, "prompts/list", 1)
 }

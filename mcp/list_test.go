@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -77,9 +78,7 @@ func TestListsRefused(t *testing.T) {
 				if n, err := l.read(t.Context(), c); n != 1 || err != nil {
 					t.Errorf("%s after %s: %d items, error %v", l.method, bad.result, n, err)
 				}
-				if n := c.State().Connections; n != 1 {
-					t.Errorf("%d connections", n)
-				}
+				assert.Equal(t, c.State().Connections, 1, "connections")
 			}
 		}
 	})
@@ -166,9 +165,7 @@ func TestListEndsWithContext(t *testing.T) {
 					t.Errorf("yield %d: %v, %v", yields, r, err)
 				}
 			}
-			if yields != 2 {
-				t.Errorf("%d yields", yields)
-			}
+			assert.Equal(t, yields, 2, "yields")
 			for r, err := range c.Resources(ctx) {
 				if r != nil || !errors.Is(err, context.DeadlineExceeded) || !mcp.SafeToRetry(err) {
 					t.Errorf("%v, %v after the end of the context", r, err)
@@ -251,9 +248,7 @@ func TestListBadCursor(t *testing.T) {
 			if !errors.As(err, &refused) {
 				t.Fatalf("%s: got %v, want a ServerError", l.method, err)
 			}
-			if refused.Err.Code != -32602 {
-				t.Errorf("%s: got code %d, want -32602", l.method, refused.Err.Code)
-			}
+			assert.Equal(t, refused.Err.Code, -32602, "%s: got code", l.method)
 			wantCount(t, server, l.method, 4)
 			wantPhase(t, c, mcp.Ready)
 		}
@@ -281,9 +276,7 @@ func TestListRefusedCursor(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: got error %v, want none", l.method, err)
 			}
-			if n != 2 {
-				t.Errorf("%s: got %d items, want 2", l.method, n)
-			}
+			assert.Equal(t, n, 2, "%s: items", l.method)
 			wantCount(t, server, l.method, 4)
 		}
 	})
@@ -305,18 +298,12 @@ func TestListCursorOfOldConnection(t *testing.T) {
 		c := newClient(t, server, nil)
 		var got []*mcp.Resource
 		for r, err := range c.Resources(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if got = append(got, r); len(got) == 1 {
-				if err := c.Reconnect(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, c.Reconnect(t.Context()))
 			}
 		}
-		if uris(got) != "a:1 a:2" {
-			t.Errorf("%s: %s", revision, uris(got))
-		}
+		assert.Equal(t, uris(got), "a:1 a:2", "%s", revision)
 	}
 }
 
@@ -419,9 +406,7 @@ func TestToolsThatKillTheServer(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": mcptest.Disconnect})
 		_, err := newClient(t, p.to(server), nil).Tools(t.Context())
-		if err == nil {
-			t.Error("no error")
-		}
+		assert.Fails(t, err, "no error")
 		wantCount(t, server, "tools/list", 2)
 	})
 }

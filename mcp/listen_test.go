@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
@@ -49,9 +50,7 @@ func TestSubscriptionIsRefused(t *testing.T) {
 				c := newClient(t, server, nil)
 				ready(t, c)
 				time.Sleep(3 * time.Hour)
-				if n := len(server.Received("subscriptions/listen")); n != test.most {
-					t.Errorf("asked %d times, want %d", n, test.most)
-				}
+				assert.Equal(t, len(server.Received("subscriptions/listen")), test.most, "asked times")
 			})
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -42,9 +43,7 @@ func TestLoggedNamesAreCut(t *testing.T) {
 		})
 		var log guarded
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if _, err := c.Tools(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.Tools(t.Context()))(t)
 		if _, err := call(t, c, "x"); err == nil || len(err.Error()) > 1<<10 {
 			t.Error("an error of", len(err.Error()), "bytes")
 		}

@@ -20,6 +20,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -33,9 +34,7 @@ func levelIn(t testing.TB, params json.RawMessage) string {
 			Level string `json:"io.modelcontextprotocol/logLevel"`
 		} `json:"_meta"`
 	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(params, &p))
 	return p.Meta.Level
 }
 
@@ -44,9 +43,7 @@ func levelSet(t testing.TB, r mcptest.Received) string {
 	var p struct {
 		Level string `json:"level"`
 	}
-	if err := json.Unmarshal(r.Params, &p); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(r.Params, &p))
 	return p.Level
 }
 
@@ -60,35 +57,23 @@ func TestLogLevelLegacy(t *testing.T) {
 		}
 		want := func(n int, level string) {
 			t.Helper()
-			if got := levelSet(t, server.Await("logging/setLevel", n)); got != level {
-				t.Errorf("level %d is %q, want %q", n, got, level)
-			}
+			assert.Equal(t, levelSet(t, server.Await("logging/setLevel", n)), level, "level %d", n)
 		}
 		ready(t, c)
 		want(1, "error")
-		if err := c.SetLogLevel(t.Context(), "debug"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.SetLogLevel(t.Context(), "debug"))
 		want(2, "debug")
-		if err := c.Reconnect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.Reconnect(t.Context()))
 		want(3, "debug")
 		if err := c.SetLogLevel(t.Context(), ""); err != nil { // it cannot be told to be silent
 			t.Fatal(err)
 		}
 		want(4, "emergency")
-		if err := c.Reconnect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.Reconnect(t.Context()))
 		mustCall(t, c, "x")
-		if err := c.SetLogLevel(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.SetLogLevel(t.Context(), ""))
 		wantCount(t, server, "logging/setLevel", 4)
-		if level := levelIn(t, server.Received("tools/call")[0].Params); level != "" {
-			t.Errorf("level %q in _meta", level)
-		}
+		assert.Equal(t, levelIn(t, server.Received("tools/call")[0].Params), "", "level in _meta")
 	})
 }
 
@@ -101,24 +86,16 @@ func TestLogLevelModern(t *testing.T) {
 		want := func(level string) {
 			t.Helper()
 			calls := server.Received("tools/call")
-			if got := levelIn(t, calls[len(calls)-1].Params); got != level {
-				t.Errorf("level %q, want %q", got, level)
-			}
+			assert.Equal(t, levelIn(t, calls[len(calls)-1].Params), level, "level")
 		}
 		mustCall(t, c, "x")
 		want("warning")
-		if err := c.SetLogLevel(t.Context(), "alert"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.SetLogLevel(t.Context(), "alert"))
 		mustCall(t, c, "x")
 		want("alert")
-		if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"io.modelcontextprotocol/logLevel": "debug"}}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"io.modelcontextprotocol/logLevel": "debug"}}))(t)
 		want("debug")
-		if err := c.SetLogLevel(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.SetLogLevel(t.Context(), ""))
 		mustCall(t, c, "x")
 		want("")
 		wantCount(t, server, "logging/setLevel", 0)
@@ -143,14 +120,10 @@ func TestLogLevelChangesMeanwhile(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		if err := c.SetLogLevel(t.Context(), "notice"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.SetLogLevel(t.Context(), "notice"))
 		if revision == mcp.Revision20251125 {
 			told := server.Received("logging/setLevel")
-			if got := levelSet(t, told[len(told)-1]); got != "notice" {
-				t.Errorf("the server was told %q last", got)
-			}
+			assert.Equal(t, levelSet(t, told[len(told)-1]), "notice", "the server was told last")
 		}
 	}
 }
@@ -184,9 +157,7 @@ func TestLogLevelRefused(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Method != "logging/setLevel" {
 		t.Errorf("error %v", err)
 	}
-	if n := c.State().Connections; n != 1 {
-		t.Errorf("%d connections", n)
-	}
+	assert.Equal(t, c.State().Connections, 1, "connections")
 	silent := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""))
 	c = newClient(t, silent, &mcp.ClientOptions{LogLevel: "info"})
 	ready(t, c)
@@ -233,12 +204,8 @@ func TestWithLogOverHTTP(t *testing.T) {
 			&sdk.StreamableHTTPOptions{Stateless: stateless}))
 		t.Cleanup(web.Close)
 		c := newClient(t, &transport.HTTP{URL: web.URL}, nil)
-		if err := c.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.SetLogLevel(t.Context(), "info"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.Ready(t.Context()))
+		assert.OK(t, c.SetLogLevel(t.Context(), "info"))
 		for i := range calls {
 			all.Go(func() {
 				var got []string
@@ -376,9 +343,7 @@ func TestLogDefault(t *testing.T) {
 	if log.Len() > 8_000 {
 		t.Errorf("%d bytes were logged", log.Len())
 	}
-	if n := strings.Count(log.String(), "invalid log message"); n != 4 {
-		t.Errorf("%d invalid messages in the log, want 4", n)
-	}
+	assert.Equal(t, strings.Count(log.String(), "invalid log message"), 4, "invalid messages in the log")
 }
 
 // callAndClose calls the tool and closes the client, which waits for what is
@@ -387,9 +352,7 @@ func callAndClose(t *testing.T, c *mcp.Client, server *mcptest.Server) {
 	t.Helper()
 	mustCall(t, c, "x")
 	server.Disconnect()
-	if err := c.Reconnect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.Reconnect(t.Context()))
 	_ = c.Close()
 }
 
@@ -437,7 +400,5 @@ func TestLogLevelAsConnectionEnds(t *testing.T) {
 	if err := c.SetLogLevel(t.Context(), "error"); err != nil {
 		t.Error(err)
 	}
-	if got := levelSet(t, server.Await("logging/setLevel", 2)); got != "error" {
-		t.Errorf("level %q", got)
-	}
+	assert.Equal(t, levelSet(t, server.Await("logging/setLevel", 2)), "error", "level")
 }

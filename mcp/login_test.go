@@ -17,6 +17,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -152,9 +153,7 @@ func TestLoginAtConnect(t *testing.T) {
 			t.Errorf("state %+v", s)
 		}
 		mustCall(t, c, "x")
-		if n := len(g.of("tools/call")); n != 1 {
-			t.Errorf("%d calls reached the server", n)
-		}
+		assert.Equal(t, len(g.of("tools/call")), 1, "calls reached the server")
 	})
 }
 
@@ -220,9 +219,7 @@ func TestLoginInMidLife(t *testing.T) {
 		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 || s.Server == nil && before.Server != nil {
 			t.Errorf("state %+v", s)
 		}
-		if n := len(g.of("tools/call")); n != 1 {
-			t.Errorf("%d calls reached the server: refused ones were repeated", n)
-		}
+		assert.Equal(t, len(g.of("tools/call")), 1, "calls reached the server: refused ones were repeated")
 		mustCall(t, c, "x")
 		if n := len(g.of("DELETE")) + len(g.of("initialize")); n > 1 {
 			t.Errorf("%d handshakes", n)

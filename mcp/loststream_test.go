@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -81,9 +82,7 @@ func wantReissued(t *testing.T, s *site, method string, n int) {
 	visits := s.of(method)
 	for _, v := range visits {
 		ids[string(v.ID)] = true
-		if id := v.Header.Get("Last-Event-Id"); id != "" {
-			t.Errorf("%s: Last-Event-Id %q", method, id)
-		}
+		assert.Equal(t, v.Header.Get("Last-Event-Id"), "", "%s: Last-Event-Id", method)
 		var first, again struct{ Name, Cursor string }
 		if json.Unmarshal(visits[0].Params, &first) != nil || json.Unmarshal(v.Params, &again) != nil || first != again {
 			t.Errorf("%s: %s after %s", method, v.Params, visits[0].Params)

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -63,9 +64,7 @@ func modern(t testing.TB, scripts ...mcptest.Script) *mcptest.Server {
 
 func ready(t testing.TB, c *mcp.Client) {
 	t.Helper()
-	if err := c.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.Ready(t.Context()))
 }
 
 func call(t testing.TB, c *mcp.Client, tool string) (*mcp.CallToolResult, error) {
@@ -75,10 +74,7 @@ func call(t testing.TB, c *mcp.Client, tool string) (*mcp.CallToolResult, error)
 
 func mustCall(t testing.TB, c *mcp.Client, tool string) *mcp.CallToolResult {
 	t.Helper()
-	res, err := call(t, c, tool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(call(t, c, tool))(t)
 	return res
 }
 
@@ -102,9 +98,7 @@ func textOf(t testing.TB, res *mcp.CallToolResult) string {
 
 func wantCount(t testing.TB, s *mcptest.Server, method string, n int) {
 	t.Helper()
-	if got := len(s.Received(method)); got != n {
-		t.Errorf("the server received %d messages %s, want %d", got, method, n)
-	}
+	assert.Equal(t, len(s.Received(method)), n, "the server received messages %s", method)
 }
 
 func wantPhase(t testing.TB, c *mcp.Client, want mcp.Phase) mcp.State {
@@ -121,7 +115,5 @@ func wantOutcome(t testing.TB, err error, want mcp.Outcome) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if got := mcp.OutcomeOf(err); got != want {
-		t.Errorf("outcome of %q is %v, want %v", err, got, want)
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), want, "outcome of %q", err)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -30,12 +31,8 @@ func TestNotify(t *testing.T) {
 		server := featured(t, revision)
 		c := newClient(t, p.to(server), nil)
 		for i, params := range []string{``, `{"to":[1,2],"_meta":{"k":"v"}}`} {
-			if err := c.Notify(t.Context(), noteCustom, []byte(params)); err != nil {
-				t.Fatal(err)
-			}
-			if got := string(server.Await(noteCustom, i+1).Params); got != params {
-				t.Errorf("got params %s, want %s", got, params)
-			}
+			assert.OK(t, c.Notify(t.Context(), noteCustom, []byte(params)))
+			assert.Equal(t, string(server.Await(noteCustom, i+1).Params), params, "params")
 		}
 	})
 }
@@ -54,20 +51,14 @@ func TestNotifyOverHTTP(t *testing.T) {
 				v.WriteHeader(http.StatusAccepted)
 			}})
 			c := newClient(t, &s.HTTP, nil)
-			if err := c.Notify(t.Context(), noteCustom, []byte(`{"a":1}`)); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Notify(t.Context(), noteCustom, []byte(`{"a":1}`)))
 			v := s.of(noteCustom)[0]
-			if got := v.Header.Get("Mcp-Protocol-Version"); got != revision {
-				t.Errorf("got revision %q, want %q", got, revision)
-			}
+			assert.Equal(t, v.Header.Get("Mcp-Protocol-Version"), revision, "revision")
 			if got, want := v.Header.Get("Mcp-Method") != "", revision == mcp.Revision20260728; got != want {
 				t.Errorf("got Mcp-Method %q, want one: %v", v.Header.Get("Mcp-Method"), want)
 			}
 			refuse = true
-			if err := c.Notify(t.Context(), noteCustom, nil); err == nil {
-				t.Error("got no error, want the refusal")
-			}
+			assert.Fails(t, c.Notify(t.Context(), noteCustom, nil), "got no error, want the refusal")
 		})
 	}
 }
@@ -105,9 +96,7 @@ func TestNotifyRefuses(t *testing.T) {
 	} {
 		wantOutcome(t, c.Notify(t.Context(), test.method, []byte(test.params)), mcp.NotSent)
 	}
-	if got := server.Connections(); got != 0 {
-		t.Errorf("got %d connections, want 0", got)
-	}
+	assert.Equal(t, server.Connections(), 0, "connections")
 	_ = c.Close()
 	if err := c.Notify(t.Context(), noteCustom, nil); !errors.Is(err, mcp.ErrClosed) {
 		t.Errorf("got %v, want %v", err, mcp.ErrClosed)

@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -94,9 +95,7 @@ func TestOutputChecked(t *testing.T) {
 				"tools/call": mcptest.Result(test.result),
 			})
 			c := newClient(t, p.to(server), nil)
-			if _, err := c.Tools(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.Tools(t.Context()))(t)
 			for range 2 { // the second after the schema was compiled
 				res, err := call(t, c, "t")
 				if test.wantsWords != "" {
@@ -116,9 +115,7 @@ func TestOutputChecked(t *testing.T) {
 				wantContent(t, res, test.result) // no schema, no check
 			}
 			wantPhase(t, c, mcp.Ready)
-			if n := server.Connections(); n != 1 {
-				t.Errorf("%d connections", n)
-			}
+			assert.Equal(t, server.Connections(), 1, "connections")
 			wantCount(t, server, "tools/list", 1)
 			_ = c.Close()
 		}
@@ -175,9 +172,7 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 		_, err := call(t, c, "t")
 		wantOutputError(t, err, "", "the schema cannot be used")
 	}
-	if n := hits.Load(); n != 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Equal(t, hits.Load(), 0, "requests")
 }
 
 // Without a list one is read for the first result that has structured content,
@@ -237,9 +232,7 @@ func TestOutputListHangs(t *testing.T) {
 			ready(t, c)
 			start := time.Now()
 			mustCall(t, c, "t")
-			if took := time.Since(start); took != 5*time.Second {
-				t.Errorf("took %v", took)
-			}
+			assert.Equal(t, time.Since(start), 5*time.Second, "took")
 		})
 	})
 	t.Run("context", func(t *testing.T) {
@@ -374,9 +367,7 @@ func TestLargeOutput(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if unfit.Load() != 2 {
-			t.Errorf("%d of 4 do not fit, want 2", unfit.Load())
-		}
+		assert.Equal(t, unfit.Load(), 2, "of 4 do not fit")
 	})
 }
 

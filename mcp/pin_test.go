@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -35,9 +36,7 @@ func handshakesOf(t testing.TB, s *mcptest.Server) string {
 			var params struct {
 				ProtocolVersion string `json:"protocolVersion"`
 			}
-			if err := json.Unmarshal(r.Params, &params); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(r.Params, &params))
 			seen = append(seen, r.Method+" "+params.ProtocolVersion)
 		}
 	}
@@ -59,19 +58,11 @@ func TestPinnedRevision(t *testing.T) {
 		shared.Store(revision == mcp.Revision20260728) // which does not count
 		c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision, InitializeFirst: &shared})
 		mustCall(t, c, "x")
-		if err := c.Reconnect(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, c.Reconnect(t.Context()))
 		mustCall(t, c, "x")
-		if got := c.State().ProtocolVersion; got != revision {
-			t.Errorf("got revision %q, want %q", got, revision)
-		}
-		if got, want := handshakesOf(t, server), handshakeWith(revision)+", "+handshakeWith(revision); got != want {
-			t.Errorf("got the handshakes %s, want %s", got, want)
-		}
-		if got, want := shared.Load(), revision == mcp.Revision20260728; got != want {
-			t.Errorf("got InitializeFirst %v, want it unchanged", got)
-		}
+		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
+		assert.Equal(t, handshakesOf(t, server), handshakeWith(revision)+", "+handshakeWith(revision), "the handshakes")
+		assert.Equal(t, shared.Load(), revision == mcp.Revision20260728, "InitializeFirst")
 	})
 }
 
@@ -99,16 +90,12 @@ func TestPinnedRevisionIsNotSpoken(t *testing.T) {
 				if !errors.As(err, &other) {
 					t.Fatalf("got %v, want a ProtocolVersionError", err)
 				}
-				if other.Want != revision {
-					t.Errorf("got Want %q, want %q", other.Want, revision)
-				}
+				assert.Equal(t, other.Want, revision, "Want")
 				if says := len(script) > 0 && !strings.HasSuffix(name, "more"); says && !slices.Equal(other.Offered, []string{elsewhere}) {
 					t.Errorf("got Offered %q, want %q", other.Offered, elsewhere)
 				}
 				wantOutcome(t, err, mcp.NotSent)
-				if got, want := handshakesOf(t, server), handshakeWith(revision); got != want {
-					t.Errorf("got the handshakes %s, want %s", got, want)
-				}
+				assert.Equal(t, handshakesOf(t, server), handshakeWith(revision), "the handshakes")
 			})
 		})
 	}
@@ -119,12 +106,8 @@ func TestPinnedDiscoverIsUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t, mcptest.Script{"server/discover": mcptest.Hang})
 		c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
-		if err := c.Ready(t.Context()); err == nil {
-			t.Error("got no error, want one")
-		}
-		if got, want := handshakesOf(t, server), "server/discover"; got != want {
-			t.Errorf("got the handshakes %s, want %s", got, want)
-		}
+		assert.Fails(t, c.Ready(t.Context()), "got no error, want one")
+		assert.Equal(t, handshakesOf(t, server), "server/discover", "the handshakes")
 	})
 }
 
@@ -149,9 +132,7 @@ func TestPinnedRevisionIsUnknown(t *testing.T) {
 	if !errors.As(err, &other) {
 		t.Errorf("got %v, want a ProtocolVersionError", err)
 	}
-	if got := server.Connections(); got != 0 {
-		t.Errorf("got %d connections, want 0", got)
-	}
+	assert.Equal(t, server.Connections(), 0, "connections")
 }
 
 // While a server with a handshake is up, doubts do not make the client ask for another
@@ -165,9 +146,7 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 	if _, err := call(t, c, "x"); err == nil {
 		t.Error("got no error, want the server's")
 	}
-	if got, want := handshakesOf(t, server), handshakeWith(mcp.Revision20251125); got != want {
-		t.Errorf("got the handshakes %s, want %s", got, want)
-	}
+	assert.Equal(t, handshakesOf(t, server), handshakeWith(mcp.Revision20251125), "the handshakes")
 }
 
 // Over HTTP the status of a refusal is enough.
@@ -179,15 +158,11 @@ func TestPinnedRevisionOverHTTP(t *testing.T) {
 	if !errors.As(err, &other) {
 		t.Errorf("got %v, want a ProtocolVersionError", err)
 	}
-	if got := len(s.of("initialize")); got != 0 {
-		t.Errorf("got %d times initialize, want 0", got)
-	}
+	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
 	for _, revision := range eras() {
 		s := newSite(t, revision, nil)
 		c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
 		ready(t, c)
-		if got := c.State().ProtocolVersion; got != revision {
-			t.Errorf("got revision %q, want %q", got, revision)
-		}
+		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -153,15 +154,11 @@ func TestProbeOverHTTP(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if got := c.State(); got.ProtocolVersion != mcp.Revision20251125 || got.Connections != 1 {
 				t.Errorf("state %+v", got)
 			}
-			if n := len(s.of("server/discover")); n != 1 {
-				t.Errorf("probed %d times", n)
-			}
+			assert.Equal(t, len(s.of("server/discover")), 1, "probed times")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -37,25 +38,17 @@ func serveChild() {
 // A real process that is killed is noticed and replaced without anybody calling.
 func TestProcessKilled(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
 	ready(t, c)
 	first := c.State()
 	if first.PID <= 0 || first.Server == nil || first.Server.Name != "echo" {
 		t.Fatalf("state %+v", first)
 	}
-	child, err := os.FindProcess(first.PID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	child := assert.Value(os.FindProcess(first.PID))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := child.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, child.Kill())
 	second := mcp.State{}
 	for s := range c.Watch(ctx) {
 		if s.Phase == mcp.Ready && s.Connections == 2 {
@@ -66,11 +59,6 @@ func TestProcessKilled(t *testing.T) {
 	if second.PID <= 0 || second.PID == first.PID {
 		t.Errorf("after the kill: %+v", second)
 	}
-	res, err := c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := textOf(t, res); got != "again" {
-		t.Errorf("result %q", got)
-	}
+	res := assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil))(t)
+	assert.Equal(t, textOf(t, res), "again", "result")
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -30,12 +31,9 @@ func TestProgress(t *testing.T) {
 		for i := range 100 {
 			want = append(want, float64(i))
 		}
-		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
+		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
 			Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if !slices.Equal(got, want) {
 			t.Errorf("progress %v", got)
 		}
@@ -114,9 +112,7 @@ func TestProgressPanics(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
-		if got := textOf(t, mustCall(t, c, "x")); got != "next" {
-			t.Errorf("result %q", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "result")
 		if err := c.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -28,10 +29,7 @@ func TestGetPrompt(t *testing.T) {
 		server := featured(t, revision, mcptest.Script{"prompts/get": mcptest.Result(
 			`{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"hi"}},{"role":"assistant","content":{"type":"image","data":"AAE=","mimeType":"image/png"}}]}`)})
 		c := newClient(t, p.to(server), nil)
-		res, err := c.GetPrompt(t.Context(), "a", map[string]string{"x": "1\n"}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(c.GetPrompt(t.Context(), "a", map[string]string{"x": "1\n"}, nil))(t)
 		if len(res.Messages) != 2 || res.Messages[0].Role != "user" || res.Description != "d" {
 			t.Errorf("result %+v", res)
 		}
@@ -55,9 +53,7 @@ func TestGetPromptArguments(t *testing.T) {
 		{map[string]string{}, `"name":"a\"é"}`},
 		{map[string]string{"y": "2", "x": "a\"\n"}, `"name":"a\"é","arguments":{"x":"a\"\n","y":"2"}}`},
 	} {
-		if _, err := c.GetPrompt(t.Context(), "a\"é", test.args, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.GetPrompt(t.Context(), "a\"é", test.args, nil))(t)
 		if params := string(server.Received("prompts/get")[i].Params); !strings.HasSuffix(params, test.want) {
 			t.Errorf("params %s, want %s", params, test.want)
 		}

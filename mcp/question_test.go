@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -68,15 +69,9 @@ func TestFloodOfQuestionsInACall(t *testing.T) {
 					opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 					server := legacy(t, mcptest.Script{"tools/call": asksOften(1_000, test.method, test.params, test.declined)})
 					c := newClient(t, p.to(server), opts)
-					if got := textOf(t, mustCall(t, c, "x")); got != "984" {
-						t.Errorf("got %s questions declined, want 984", got)
-					}
-					if got := asked.elicited.Load() + asked.sampled.Load(); got != 16 {
-						t.Errorf("got %d questions for the handler, want 16", got)
-					}
-					if got := c.State().QuestionsDeclined; got != 984 {
-						t.Errorf("got %d declined in State, want 984", got)
-					}
+					assert.Equal(t, textOf(t, mustCall(t, c, "x")), "984", "questions declined")
+					assert.Equal(t, asked.elicited.Load()+asked.sampled.Load(), 16, "questions for the handler")
+					assert.Equal(t, c.State().QuestionsDeclined, 984, "declined in State")
 					_ = c.Close()
 					if got := strings.Count(log.String(), "level=WARN"); got != 1 {
 						t.Errorf("got %d warnings, want 1:\n%s", got, &log)
@@ -96,9 +91,7 @@ func TestQuestionsOfEachCall(t *testing.T) {
 		server := legacy(t, mcptest.Script{"tools/call": asksOften(5, "elicitation/create", question, `"accept"`)})
 		c := newClient(t, server, opts)
 		for range 3 {
-			if got := textOf(t, mustCall(t, c, "x")); got != "3" {
-				t.Errorf("got %s questions answered, want 3", got)
-			}
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "3", "questions answered")
 		}
 	})
 }
@@ -127,12 +120,8 @@ func TestFloodOfQuestionsOfAConnection(t *testing.T) {
 					}
 				}
 				synctest.Wait()
-				if got := asked.elicited.Load(); got != 64 {
-					t.Errorf("got %d questions at once, want 64", got)
-				}
-				if got := c.State().QuestionsDeclined; got != 136 {
-					t.Errorf("got %d declined in State, want 136", got)
-				}
+				assert.Equal(t, asked.elicited.Load(), 64, "questions at once")
+				assert.Equal(t, c.State().QuestionsDeclined, 136, "declined in State")
 				time.Sleep(10 * time.Second)
 				for range 20 {
 					mustCall(t, c, "x")
@@ -156,19 +145,11 @@ func TestFloodOfQuestionsInResults(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(all, all, all, text("done"))})
 		var asked questions
 		c := newClient(t, p.to(server), asked.options())
-		if got := textOf(t, mustCall(t, c, "x")); got != "done" {
-			t.Errorf("got %q, want done", got)
-		}
-		if got := asked.elicited.Load(); got != 16 {
-			t.Errorf("got %d questions for the handler, want 16", got)
-		}
-		if got := c.State().QuestionsDeclined; got != 32 {
-			t.Errorf("got %d declined in State, want 32", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done")
+		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
+		assert.Equal(t, c.State().QuestionsDeclined, 32, "declined in State")
 		received := server.Received("tools/call")
-		if got := strings.Count(string(received[2].Params), `{"action":"decline"}`); got != 16 {
-			t.Errorf("got %d declined in the second answer, want 16", got)
-		}
+		assert.Equal(t, strings.Count(string(received[2].Params), `{"action":"decline"}`), 16, "declined in the second answer")
 	})
 }
 
@@ -184,9 +165,7 @@ func TestFloodOfSamplingInResults(t *testing.T) {
 	if !strings.Contains(err.Error(), "too many questions") {
 		t.Errorf("got %v, want one about too many questions", err)
 	}
-	if got := asked.sampled.Load(); got != 3 {
-		t.Errorf("got %d questions for the handler, want 3", got)
-	}
+	assert.Equal(t, asked.sampled.Load(), 3, "questions for the handler")
 }
 
 // Pages to be visited before a call are questions.
@@ -201,9 +180,7 @@ func TestFloodOfPages(t *testing.T) {
 		if !strings.Contains(err.Error(), "too many questions") {
 			t.Errorf("got %v, want one about too many questions", err)
 		}
-		if got := asked.elicited.Load(); got != 16 {
-			t.Errorf("got %d pages for the handler, want 16", got)
-		}
+		assert.Equal(t, asked.elicited.Load(), 16, "pages for the handler")
 	})
 }
 
@@ -218,9 +195,7 @@ func TestQuestionsOfCallsAtOnce(t *testing.T) {
 			all.Go(func() { mustCall(t, c, "x") })
 		}
 		all.Wait()
-		if got := asked.elicited.Load(); got != 48 {
-			t.Errorf("got %d questions for the handler, want 48", got)
-		}
+		assert.Equal(t, asked.elicited.Load(), 48, "questions for the handler")
 	})
 }
 
@@ -242,11 +217,7 @@ func TestFloodOfQuestionsInATask(t *testing.T) {
 		})
 		var asked questions
 		c := newClient(t, p.to(server), asked.options())
-		if _, err := call(t, c, "must"); err != nil {
-			t.Fatal(err)
-		}
-		if got := asked.elicited.Load(); got != 16 {
-			t.Errorf("got %d questions for the handler, want 16", got)
-		}
+		assert.Value(call(t, c, "must"))(t)
+		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
 	})
 }

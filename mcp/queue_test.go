@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -82,9 +83,7 @@ func TestRetryAfter(t *testing.T) {
 				if !errors.As(err, &busy) {
 					t.Fatalf("got %v, want a BusyError", err)
 				}
-				if got := busy.RetryAfter; got != test.want {
-					t.Errorf("got %v, want %v", got, test.want)
-				}
+				assert.Equal(t, busy.RetryAfter, test.want)
 				wg.Wait()
 			})
 		})
@@ -156,9 +155,7 @@ func TestQueueOfUsers(t *testing.T) {
 		if !errors.As(err, &busy) {
 			t.Fatalf("a fourth call of ann's: got %v, want a BusyError", err)
 		}
-		if busy.Bound != "user" {
-			t.Errorf("got the bound %q, want user", busy.Bound)
-		}
+		assert.Equal(t, busy.Bound, "user", "the bound")
 		if err := c.Busy(ctx, 0); !errors.As(err, &busy) {
 			t.Errorf("a look for ann: got %v, want a BusyError", err)
 		}
@@ -194,9 +191,7 @@ func TestQueueOfBytes(t *testing.T) {
 		if !errors.As(err, &busy) {
 			t.Fatalf("got %v, want a BusyError", err)
 		}
-		if busy.Bound != "bytes" {
-			t.Errorf("got the bound %q, want bytes", busy.Bound)
-		}
+		assert.Equal(t, busy.Bound, "bytes", "the bound")
 		if err := c.Busy(ctx, len(args)); !errors.As(err, &busy) {
 			t.Errorf("a look with as many bytes: got %v, want a BusyError", err)
 		}

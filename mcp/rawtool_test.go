@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -19,10 +20,7 @@ func TestToolRawOfAnEarlierList(t *testing.T) {
 	c := newClient(t, server, nil) // the list is read each time: nothing says how long it is good
 	var tools []*mcp.Tool
 	for range 3 {
-		listed, err := c.Tools(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		listed := assert.Value(c.Tools(t.Context()))(t)
 		tools = append(tools, listed[0])
 	}
 	for i, want := range []string{"fast", "medium", "slow"} {
@@ -50,18 +48,11 @@ func TestToolRaw(t *testing.T) {
 	)
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[` + first + `, ` + second + `]}`)}, refuseDiscover(revision))
-		tools, err := newClient(t, p.to(server), nil).Tools(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tools := assert.Value(newClient(t, p.to(server), nil).Tools(t.Context()))(t)
 		for i, want := range []string{first, second} {
-			if got := string(tools[i].Raw); got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			assert.Equal(t, string(tools[i].Raw), want)
 			var read mcp.Tool
-			if err := json.Unmarshal(tools[i].Raw, &read); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(tools[i].Raw, &read))
 			if !reflect.DeepEqual(&read, tools[i]) {
 				t.Errorf("got %+v of Raw, want %+v", read, *tools[i])
 			}
@@ -80,7 +71,5 @@ func TestToolUnmarshalRefuses(t *testing.T) {
 			t.Errorf("%s: got the error %v, want a ProtocolError", data, err)
 		}
 	}
-	if err := new(mcp.Tool).UnmarshalJSON(nil); err == nil {
-		t.Error("got no error for no JSON, want one")
-	}
+	assert.Fails(t, new(mcp.Tool).UnmarshalJSON(nil), "got no error for no JSON, want one")
 }

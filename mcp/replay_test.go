@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -53,9 +54,7 @@ func (c *tripConn) Call(ctx context.Context, method string, params json.RawMessa
 func TestNotSentIsSentOnce(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": text("done")})
 	c := newClient(t, tripping(server, 1), nil)
-	if got := textOf(t, mustCall(t, c, "plain")); got != "done" {
-		t.Errorf("result %q", got)
-	}
+	assert.Equal(t, textOf(t, mustCall(t, c, "plain")), "done", "result")
 	wantCount(t, server, "tools/call", 1)
 	if s := c.State(); s.Connections != 2 {
 		t.Errorf("%d connections, want 2", s.Connections)
@@ -95,9 +94,7 @@ func TestUnknownOutcome(t *testing.T) {
 			})
 			c := newClient(t, p.to(server), &mcp.ClientOptions{TrustAnnotations: test.trust})
 			if test.listed {
-				if _, err := c.Tools(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(c.Tools(t.Context()))(t)
 			}
 			_, err := call(t, c, test.tool)
 			wantCount(t, server, "tools/call", test.calls)
@@ -119,9 +116,7 @@ func TestUnknownOutcome(t *testing.T) {
 func TestRepeatedOnlyOnce(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(toolPages), "tools/call": mcptest.Disconnect})
 	c := newClient(t, server, &mcp.ClientOptions{TrustAnnotations: true})
-	if _, err := c.Tools(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.Tools(t.Context()))(t)
 	_, err := call(t, c, "reads")
 	wantOutcome(t, err, mcp.Unknown)
 	wantCount(t, server, "tools/call", 2)
@@ -134,9 +129,7 @@ func TestNotRepeatedAfterContext(t *testing.T) {
 		"tools/call": func(c *mcptest.Call) { cancel(); c.Disconnect() },
 	})
 	c := newClient(t, server, &mcp.ClientOptions{TrustAnnotations: true})
-	if _, err := c.Tools(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.Tools(t.Context()))(t)
 	if _, err := c.CallTool(ctx, "reads", nil, nil); err == nil {
 		t.Error("no error")
 	}
@@ -194,13 +187,8 @@ func TestSessionLost(t *testing.T) {
 		t.Fatalf("no sessions in revision %s", s.ProtocolVersion)
 	}
 	restart()
-	res, err := c.CallTool(t.Context(), "echo", json.RawMessage(`{"text":"still there"}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := textOf(t, res); got != "still there" {
-		t.Errorf("result %q", got)
-	}
+	res := assert.Value(c.CallTool(t.Context(), "echo", json.RawMessage(`{"text":"still there"}`), nil))(t)
+	assert.Equal(t, textOf(t, res), "still there", "result")
 	if s := c.State(); s.Connections != 2 {
 		t.Errorf("%d connections, want 2", s.Connections)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -122,9 +123,7 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 			"Mcp-Protocol-Version": m.Version, "Mcp-Method": v.Method, "Mcp-Name": names[v.Method], "Mcp-Session-Id": "",
 			"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
 		} {
-			if got := v.Header.Get(field); got != want {
-				t.Errorf("%s: %s is %q, want %q", v.Method, field, got, want)
-			}
+			assert.Equal(t, v.Header.Get(field), want, "%s: %s", v.Method, field)
 		}
 	}
 	for method := range s.script {

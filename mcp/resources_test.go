@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -57,9 +58,7 @@ func TestResourcesPaged(t *testing.T) {
 		if err != nil || uris(got) != "a:1 a:2 a:3" {
 			t.Errorf("%s, %v", uris(got), err)
 		}
-		if cursor := cursorOf(server.Received("resources/list")[1].Params); cursor != `"é\u0000 2"` {
-			t.Errorf("cursor %s", cursor)
-		}
+		assert.Equal(t, cursorOf(server.Received("resources/list")[1].Params), `"é\u0000 2"`, "cursor")
 	})
 }
 
@@ -79,10 +78,7 @@ func TestReadResource(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Result(
 			`{"contents":[{"uri":"a:1","mimeType":"text/plain","text":""},{"uri":"a:2","blob":"AAE="}],"_meta":{"k":1}}`)})
-		res, err := newClient(t, p.to(server), nil).ReadResource(t.Context(), "a:\u2028\"1", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a:\u2028\"1", nil))(t)
 		if len(res.Contents) != 2 || res.Contents[0].MIMEType != "text/plain" || !slices.Equal(res.Contents[1].Blob, []byte{0, 1}) || res.Meta["k"] != json.Number("1") {
 			t.Errorf("result %+v", res)
 		}
@@ -219,9 +215,7 @@ func TestReadResourceProgress(t *testing.T) {
 		}); err != nil || seen != 1 {
 			t.Errorf("%d notifications, %v", seen, err)
 		}
-		if params := string(server.Received("resources/read")[0].Params); !strings.Contains(params, `"k":"v"`) {
-			t.Errorf("params %s", params)
-		}
+		assert.Contains(t, string(server.Received("resources/read")[0].Params), `"k":"v"`, "params")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -27,27 +28,17 @@ func callRaw(t *testing.T, raw string) *mcp.CallToolResult {
 
 func callRawWith(t *testing.T, raw string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
 	t.Helper()
-	res, err := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, opts))(t)
 	return res
 }
 
 func TestResultRaw(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"tools/call": mcptest.Result(rawResult)}, refuseDiscover(revision))
-		res, err := newClient(t, p.to(server), nil).CallTool(t.Context(), "x", nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(newClient(t, p.to(server), nil).CallTool(t.Context(), "x", nil, nil))(t)
 		var got, want bytes.Buffer
-		if err := json.Compact(&got, res.Raw()); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Compact(&want, []byte(rawResult)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Compact(&got, res.Raw()))
+		assert.OK(t, json.Compact(&want, []byte(rawResult)))
 		if got.String() != want.String() {
 			t.Errorf("got %s, want %s", &got, &want)
 		}
@@ -127,12 +118,8 @@ func TestResultCheckRaw(t *testing.T) {
 func TestResultSkipsContent(t *testing.T) {
 	whole := callRaw(t, rawResult)
 	res := callRawWith(t, rawResult, &mcp.CallToolOptions{SkipContent: true})
-	if got := len(res.Content); got != 0 {
-		t.Errorf("got %d blocks, want none", got)
-	}
-	if got, want := string(res.Raw()), string(whole.Raw()); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, len(res.Content), 0, "blocks")
+	assert.Equal(t, string(res.Raw()), string(whole.Raw()))
 	if !reflect.DeepEqual(res.StructuredContent, whole.StructuredContent) {
 		t.Errorf("got the structured content %s, want %s", res.StructuredContent, whole.StructuredContent)
 	}
@@ -170,9 +157,7 @@ func TestResultSkipsContentOfErrors(t *testing.T) {
 		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"hello"}],"structuredContent":{}}`),
 	}), nil)
 	_, err = c.CallTool(t.Context(), "t", nil, skip)
-	if got := wantOutputError(t, err, "a", "got nothing").Result.Text(); got != "hello" {
-		t.Errorf("got the text %q, want hello", got)
-	}
+	assert.Equal(t, wantOutputError(t, err, "a", "got nothing").Result.Text(), "hello", "the text")
 }
 
 // ExampleCallToolResult_WithContent passes a result on, and reads it if it has failed.
@@ -233,9 +218,7 @@ func TestResultText(t *testing.T) {
 		"a\nb": {Content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.ImageContent{}, nil, (*mcp.TextContent)(nil), &mcp.TextContent{Text: "b"}}},
 		"a":    {Content: []mcp.Content{&mcp.TextContent{Text: "a"}}, StructuredContent: 7},
 	} {
-		if got := res.Text(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, res.Text(), want)
 	}
 }
 
@@ -247,14 +230,9 @@ func TestResultIsReadAgain(t *testing.T) {
 		StructuredContent: json.RawMessage(`{"n":1e400}`),
 		IsError:           true,
 	}
-	data, err := json.Marshal(sent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(sent))(t)
 	var read mcp.CallToolResult
-	if err := json.Unmarshal(data, &read); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &read))
 	if !reflect.DeepEqual(read.Content, sent.Content) || !reflect.DeepEqual(read.Meta, sent.Meta) || !read.IsError ||
 		!reflect.DeepEqual(read.StructuredContent, sent.StructuredContent) {
 		t.Errorf("got %+v, want %+v", read, *sent)

@@ -3,9 +3,9 @@ package mcp_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -77,9 +77,7 @@ func TestInputRequiredOf(t *testing.T) {
 			if !may {
 				continue
 			}
-			if again := string(server.Received(m.method)[1].Params); !strings.Contains(again, `"inputResponses":{"q":`) {
-				t.Errorf("%s: asked again with %s", m.method, again)
-			}
+			assert.Contains(t, string(server.Received(m.method)[1].Params), `"inputResponses":{"q":`, "%s: asked again with", m.method)
 		}
 	})
 }

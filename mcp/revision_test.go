@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -110,16 +111,12 @@ func wantText(t *testing.T, c *mcp.Client, want string) {
 	if err != nil {
 		t.Fatalf("got error %v, want the text %q", err, want)
 	}
-	if got := textOf(t, res); got != want {
-		t.Errorf("got the text %q, want %q", got, want)
-	}
+	assert.Equal(t, textOf(t, res), want, "the text")
 }
 
 func wantRevision(t *testing.T, c *mcp.Client, want string) {
 	t.Helper()
-	if got := c.State().ProtocolVersion; got != want {
-		t.Errorf("got revision %s, want %s", got, want)
-	}
+	assert.Equal(t, c.State().ProtocolVersion, want, "revision")
 }
 
 // A server behind one URL that goes back to an older revision is not lost, however
@@ -144,9 +141,7 @@ func TestRevisionGoesBack(t *testing.T) {
 			a.server.Store(before)
 			wantText(t, c, "old")
 			wantRevision(t, c, mcp.Revision20251125)
-			if got := len(before.of("tools/call")); got != 2 {
-				t.Errorf("got %d calls at the older server, want 2: the refused one and its repetition", got)
-			}
+			assert.Equal(t, len(before.of("tools/call")), 2, "calls at the older server")
 			if err := c.Ping(t.Context()); err != nil {
 				t.Errorf("got error %v of a ping, want none", err)
 			}
@@ -170,9 +165,7 @@ func TestRevisionGoesBackInTheMiddle(t *testing.T) {
 	a.server.Store(before)
 	_, err := call(t, c, "x")
 	wantOutcome(t, err, mcp.Answered)
-	if got := len(before.of("tools/call")); got != 1 {
-		t.Errorf("got %d calls, want 1", got)
-	}
+	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	wantText(t, c, "old")
 	wantRevision(t, c, mcp.Revision20251125)
 }
@@ -218,9 +211,7 @@ func TestRevisionGoesBackUnderManyCalls(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if got := c.State().Connections; got != 2 {
-		t.Errorf("got %d connections, want 2", got)
-	}
+	assert.Equal(t, c.State().Connections, 2, "connections")
 }
 
 // A server that speaks its revision still has answered, whatever it answers.
@@ -235,9 +226,7 @@ func TestRevisionStays(t *testing.T) {
 				t.Errorf("%d: got %v, want a ServerError", code, err)
 			}
 			wantOutcome(t, err, mcp.Answered)
-			if got := c.State().Connections; got != 1 {
-				t.Errorf("%d: got %d connections, want 1", code, got)
-			}
+			assert.Equal(t, c.State().Connections, 1, "%d: connections", code)
 		}
 	})
 }
@@ -256,15 +245,9 @@ func TestRevisionStaysOverHTTP(t *testing.T) {
 			s := newSite(t, revision, map[string]func(*visit){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
 			c := newClient(t, &s.HTTP, nil)
 			_, err := call(t, c, "x")
-			if err == nil {
-				t.Errorf("%s, %s: got no error, want one", revision, name)
-			}
-			if got := len(s.of("tools/call")); got != 1 {
-				t.Errorf("%s, %s: got %d calls, want 1", revision, name, got)
-			}
-			if got := c.State().Connections; got != 1 {
-				t.Errorf("%s, %s: got %d connections, want 1", revision, name, got)
-			}
+			assert.Fails(t, err, "%s, %s: got no error, want one", revision, name)
+			assert.Equal(t, len(s.of("tools/call")), 1, "%s, %s: calls", revision, name)
+			assert.Equal(t, c.State().Connections, 1, "%s, %s: connections", revision, name)
 		}
 	}
 }
@@ -276,9 +259,7 @@ func TestRevisionOfServerWithoutPing(t *testing.T) {
 		c := newClient(t, p.to(server), nil)
 		_, err := call(t, c, "x")
 		wantOutcome(t, err, mcp.Answered)
-		if got := c.State().Connections; got != 1 {
-			t.Errorf("got %d connections, want 1", got)
-		}
+		assert.Equal(t, c.State().Connections, 1, "connections")
 	})
 }
 
@@ -338,9 +319,7 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 		t.Errorf("got %v, want ErrOtherConnection", err)
 	}
 	wantOutcome(t, err, mcp.NotSent)
-	if got := len(before.of("tools/call")); got != 1 {
-		t.Errorf("got %d calls, want 1", got)
-	}
+	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	if got := c.State().Err; got != nil && !strings.Contains(got.Error(), mcp.Revision20260728) {
 		t.Errorf("got the state's error %v, want it to name %s", got, mcp.Revision20260728)
 	}

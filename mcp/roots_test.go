@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -109,9 +110,7 @@ func TestRootURIs(t *testing.T) {
 			t.Errorf("%q: error %v", uri, err)
 		}
 	}
-	if err := c.SetRoots(t.Context(), []*mcp.Root{nil}); err == nil {
-		t.Error("nil is a root")
-	}
+	assert.Fails(t, c.SetRoots(t.Context(), []*mcp.Root{nil}), "nil is a root")
 }
 
 func TestRootOf(t *testing.T) {
@@ -153,18 +152,12 @@ func TestSetRoots(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		roots[0].URI = "file:///changed/afterwards"
-		if got := textOf(t, mustCall(t, c, "x")); !strings.Contains(got, `{"roots":[{"uri":"file:///one"}]}`) {
-			t.Errorf("the server got %s", got)
-		}
+		assert.Contains(t, textOf(t, mustCall(t, c, "x")), `{"roots":[{"uri":"file:///one"}]}`, "the server")
 		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///two"}}); err != nil {
 			t.Error(err)
 		}
-		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///three"}, {URI: "https:///three"}}); err == nil {
-			t.Error("no error")
-		}
-		if got := textOf(t, mustCall(t, c, "x")); !strings.Contains(got, `{"roots":[{"uri":"file:///two"}]}`) {
-			t.Errorf("the server got %s", got)
-		}
+		assert.Fails(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///three"}, {URI: "https:///three"}}), "no error")
+		assert.Contains(t, textOf(t, mustCall(t, c, "x")), `{"roots":[{"uri":"file:///two"}]}`, "the server")
 		if revision == mcp.Revision20260728 {
 			wantCount(t, server, noticeRoots, 0)
 			return
@@ -221,9 +214,7 @@ func TestSetRootsNotDelivered(t *testing.T) {
 		if err := c.SetRoots(ctx, []*mcp.Root{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
 		}
-		if got := textOf(t, mustCall(t, c, "x")); got != `{"roots":[]}` {
-			t.Errorf("the server got %s", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), `{"roots":[]}`, "the server")
 	})
 }
 

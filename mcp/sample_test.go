@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -44,9 +45,7 @@ func granted(t *testing.T, revision string, p plane, opts *mcp.ClientOptions, me
 		Answer json.RawMessage
 		Error  *mcp.JSONRPCError
 	}
-	if err := json.Unmarshal([]byte(textOf(t, res)), &reply); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(textOf(t, res)), &reply))
 	if reply.Error != nil {
 		return "", reply.Error
 	}
@@ -106,9 +105,7 @@ func TestSample(t *testing.T) {
 			SampleTools:     true,
 			MaxSampleTokens: 100,
 			Sample: func(_ context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-				if r.Server != "scripted" {
-					t.Errorf("server %q", r.Server)
-				}
+				assert.Equal(t, r.Server, "scripted", "server")
 				want := &mcp.SampleParams{
 					Messages: []*mcp.SamplingMessage{
 						{Role: "user", Content: []mcp.Content{&mcp.TextContent{Text: "look"}}},
@@ -216,9 +213,7 @@ func TestSampleRefused(t *testing.T) {
 						return sayHello(ctx, r)
 					},
 				}, "sampling/createMessage", test.params)
-				if reached != (test.want == "") {
-					t.Errorf("the handler was asked: %v", reached)
-				}
+				assert.Equal(t, reached, (test.want == ""), "the handler was asked")
 				if test.want == "" {
 					if err != nil || !strings.Contains(got, "hello") {
 						t.Errorf("the server got %s, %v", got, err)

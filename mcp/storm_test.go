@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -66,16 +67,10 @@ func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
 		server.Notify("notifications/tools/list_changed", "")
 		synctest.Wait()
 		now := c.State()
-		if now.ToolsVersion != before.ToolsVersion+1 {
-			t.Errorf("got version %d of the tools at once, want %d", now.ToolsVersion, before.ToolsVersion+1)
-		}
-		if now.ResourcesVersion != before.ResourcesVersion+1 {
-			t.Errorf("got version %d of the resources at once, want %d", now.ResourcesVersion, before.ResourcesVersion+1)
-		}
+		assert.Equal(t, now.ToolsVersion, before.ToolsVersion+1, "version of the tools at once")
+		assert.Equal(t, now.ResourcesVersion, before.ResourcesVersion+1, "version of the resources at once")
 		time.Sleep(250 * time.Millisecond)
 		synctest.Wait()
-		if got := c.State().ResourcesVersion; got != before.ResourcesVersion+2 {
-			t.Errorf("got version %d of the resources later, want %d", got, before.ResourcesVersion+2)
-		}
+		assert.Equal(t, c.State().ResourcesVersion, before.ResourcesVersion+2, "version of the resources later")
 	})
 }

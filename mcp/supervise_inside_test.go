@@ -6,6 +6,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A server at whose address nothing listens is asked for again soon, and less often the
@@ -26,9 +28,7 @@ func TestWakeAfter(t *testing.T) {
 		{errors.New("exit status 1"), 1, 250 * time.Millisecond},
 		{errors.New("exit status 1"), 9, 5 * time.Second},
 	} {
-		if got := wakeAfter(test.err, test.failures); got != test.want {
-			t.Errorf("%v, %d times: got %v, want %v", test.err, test.failures, got, test.want)
-		}
+		assert.Equal(t, wakeAfter(test.err, test.failures), test.want, "%v, %d times", test.err, test.failures)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A writeLog is a connection that notes what is written to it and answers nothing.
@@ -83,7 +85,5 @@ func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	if _, err := tap.initialize(t.Context(), Revision20251125); err == nil {
 		t.Error("got no error, want one")
 	}
-	if counter.open != 0 {
-		t.Errorf("got %d open traces, want none", counter.open)
-	}
+	assert.Equal(t, counter.open, 0, "open traces")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -167,21 +168,15 @@ func TestTaskNotAskedFor(t *testing.T) {
 			if !errors.As(err, &invalid) {
 				t.Fatalf("%s: got %v and the error %v, want a ProtocolError", test.name, res, err)
 			}
-			if invalid.Path != test.path {
-				t.Errorf("%s: got the path %q, want %q", test.name, invalid.Path, test.path)
-			}
+			assert.Equal(t, invalid.Path, test.path, "%s: the path", test.name)
 			wantOutcome(t, err, mcp.Unknown)
 			if strings.Contains(err.Error(), "t1") {
 				t.Errorf("%s: got the error %q, want it without the task's id", test.name, err)
 			}
-			if got := textOf(t, mustCall(t, c, "x")); got != "next" {
-				t.Errorf("%s: got %q of the next call, want \"next\"", test.name, got)
-			}
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "%s: of the next call", test.name)
 		})
 	}
 	// A result may have a member of that name.
 	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(`{"task":{},"content":[{"type":"text","text":"done"}]}`)})
-	if got := textOf(t, mustCall(t, newClient(t, server, nil), "x")); got != "done" {
-		t.Errorf("got %q, want \"done\"", got)
-	}
+	assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "x")), "done")
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -24,9 +25,7 @@ func TestTaskCallerGoes(t *testing.T) {
 			defer stop()
 			start := time.Now()
 			_, err := c.CallTool(ctx, "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: keep}})
-			if took := time.Since(start); took != 1700*time.Millisecond {
-				t.Errorf("it took %v", took)
-			}
+			assert.Equal(t, time.Since(start), 1700*time.Millisecond, "it took")
 			lost := taskError(t, err)
 			if lost.Err != context.DeadlineExceeded || lost.Task.ID != "t1" || lost.Task.Status != mcp.TaskWorking {
 				t.Errorf("error %+v", lost)
@@ -45,9 +44,7 @@ func TestTaskCallerGoes(t *testing.T) {
 			if keep {
 				return
 			}
-			if id := memberOf(t, server.Received("tasks/cancel")[0].Params, "taskId"); id != `"t1"` {
-				t.Errorf("cancelled %s", id)
-			}
+			assert.Equal(t, memberOf(t, server.Received("tasks/cancel")[0].Params, "taskId"), `"t1"`, "cancelled")
 		})
 	}
 }
@@ -133,9 +130,7 @@ func TestTaskOutlivesConnection(t *testing.T) {
 			"tasks/result": mcptest.Sequence(mcptest.Disconnect, mcptest.Disconnect, mcptest.Disconnect, mcptest.Result(taskResult)),
 		})
 		c := newClient(t, p.to(server), withTasks())
-		if got := textOf(t, mustCall(t, c, "must")); got != "done" {
-			t.Errorf("result %q", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
 		wantCount(t, server, "tools/call", 1)
 		if n := server.Connections(); n < 3 {
 			t.Errorf("%d connections", n)
@@ -154,9 +149,7 @@ func TestTaskServerAway(t *testing.T) {
 			server.Disconnect()
 		})
 		time.AfterFunc(4*time.Minute, func() { server.Down(nil) })
-		if got := textOf(t, mustCall(t, c, "must")); got != "done" {
-			t.Errorf("result %q", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
 		// With the client's own rhythm of attempts.
 		if n := server.Connections(); n > 60 {
 			t.Errorf("%d connections in four minutes", n)

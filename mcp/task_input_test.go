@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -47,12 +48,8 @@ func TestTaskInput(t *testing.T) {
 			time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
 			return annAnswers(ctx, r)
 		}})
-		if got := textOf(t, mustCall(t, c, "x")); got != "done" {
-			t.Errorf("result %q", got)
-		}
-		if asked != 3 {
-			t.Errorf("the user was asked %d times", asked)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
+		assert.Equal(t, asked, 3, "the user was asked times")
 		const ann = `{"action":"accept","content":{"name":"Ann"}}`
 		for i, want := range []string{`{"a":` + ann + `}`, `{"b \"1\"":` + ann + `,"c":` + ann + `}`} {
 			params := server.Received("tasks/update")[i].Params

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -63,15 +64,12 @@ func TestTaskProgress(t *testing.T) {
 		c := newClient(t, p.to(server), nil)
 		var got, want []float64
 		start := time.Now()
-		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
+		assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
 			got = append(got, p.Progress)
 			if len(got) == 14 && time.Since(start) > time.Minute {
 				t.Error("progress had to wait for the result")
 			}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		for i := range sent {
 			want = append(want, float64(i+1))
 		}
@@ -122,15 +120,12 @@ func TestTaskProgressFlood(t *testing.T) {
 		}})
 		c := newClient(t, p.to(server), nil)
 		var got []float64
-		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
+		assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
 			if len(got) == 0 {
 				time.Sleep(time.Minute) // sleep: on the bubble's clock
 			}
 			got = append(got, p.Progress)
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		if !slices.IsSorted(got) || len(got) < 256 || len(got) > 1000 || got[len(got)-1] != flood-1 {
 			t.Errorf("%d notifications, the last %v", len(got), got[len(got)-1])
 		}
@@ -194,9 +189,7 @@ func TestTaskProgressPanics(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
-		if got := textOf(t, mustCall(t, c, "mute")); got != "next" {
-			t.Errorf("result %q", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "mute")), "next", "result")
 		if err := c.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -267,9 +260,7 @@ func TestTaskElicits(t *testing.T) {
 			time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
 			return annAnswers(ctx, r)
 		}})
-		if got := textOf(t, mustCall(t, c, "must")); got != "done" {
-			t.Errorf("result %q", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
 		wantCount(t, server, "tasks/result", 1)
 	})
 }
@@ -279,9 +270,7 @@ func TestTaskResultTooEarly(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"input_required", "input_required", "working", "input_required", "completed"}
 		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Sequence(mcptest.Error(-32602, "not yet"), mcptest.Result(taskResult))})
-		if got := textOf(t, mustCall(t, newClient(t, p.to(server), nil), "must")); got != "done" {
-			t.Errorf("result %q", got)
-		}
+		assert.Equal(t, textOf(t, mustCall(t, newClient(t, p.to(server), nil), "must")), "done", "result")
 		wantCount(t, server, "tasks/get", 5)
 		wantCount(t, server, "tasks/result", 2)
 	})
@@ -310,9 +299,7 @@ func TestTaskServerReplaced(t *testing.T) {
 		"tools/call": text("done"),
 	})
 	c := newClient(t, tripping(server, 1), nil)
-	if got := textOf(t, mustCall(t, c, "must")); got != "done" {
-		t.Errorf("result %q", got)
-	}
+	assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
 	if params := server.Received("tools/call")[0].Params; strings.Contains(string(params), `"task"`) || server.Connections() < 2 {
 		t.Errorf("the second server got %s", params)
 	}
@@ -332,18 +319,14 @@ func TestTasks(t *testing.T) {
 		c := newClient(t, p.to(server), nil)
 		var got []string
 		for task, err := range c.Tasks(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			got = append(got, task.StatusMessage)
 		}
 		if !slices.Equal(got, []string{"1", "2", "3"}) {
 			t.Errorf("tasks %q", got)
 		}
 		for i, want := range []string{"", `"a\u0041"`, `"b"`} {
-			if got := memberOf(t, server.Received("tasks/list")[i].Params, "cursor"); got != want {
-				t.Errorf("page %d: cursor %s, want %s", i+1, got, want)
-			}
+			assert.Equal(t, memberOf(t, server.Received("tasks/list")[i].Params, "cursor"), want, "page %d: cursor", i+1)
 		}
 	})
 	for name, test := range map[string]struct {
@@ -375,9 +358,7 @@ func TestTasks(t *testing.T) {
 				t.Errorf("task %v, %v", task, err)
 			}
 		}
-		if n != 1 {
-			t.Errorf("%d yields", n)
-		}
+		assert.Equal(t, n, 1, "yields")
 	}
 	c := newClient(t, s.server(t, mcptest.Script{"tasks/list": page(`,"nextCursor":"a"`, "working")}), &mcp.ClientOptions{MaxPages: 1})
 	for _, err := range c.Tasks(t.Context()) {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -127,7 +128,7 @@ func TestTask(t *testing.T) {
 		c := newClient(t, p.to(server), withTasks())
 		var told []string
 		start := time.Now()
-		res, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{
+		res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{
 			TTL: 90 * time.Second,
 			Update: func(task *mcp.Task) {
 				if task.ID != "t1" || task.CreatedAt.Year() != 2026 || !task.UpdatedAt.IsZero() ||
@@ -137,16 +138,9 @@ func TestTask(t *testing.T) {
 				told = append(told, fmt.Sprintf("%s:%s", task.Status, task.StatusMessage))
 				*task = mcp.Task{} // it is the caller's
 			},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := textOf(t, res); got != "done" {
-			t.Errorf("result %q", got)
-		}
-		if took := time.Since(start); took != 2*time.Second {
-			t.Errorf("it took %v, want four intervals", took)
-		}
+		}}))(t)
+		assert.Equal(t, textOf(t, res), "done", "result")
+		assert.Equal(t, time.Since(start), 2*time.Second, "it took")
 		if want := []string{"working:", "working:half", "completed:"}; !slices.Equal(told, want) {
 			t.Errorf("updates %q, want %q", told, want)
 		}
@@ -210,9 +204,7 @@ func TestTaskAsked(t *testing.T) {
 func TestTaskWithoutList(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20251125}
 	server := s.server(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "no list"), "tools/call": text("done")})
-	if got := textOf(t, mustCall(t, newClient(t, server, nil), "must")); got != "done" {
-		t.Errorf("result %q", got)
-	}
+	assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "must")), "done", "result")
 	synctest.Test(t, func(t *testing.T) {
 		server := s.server(t, mcptest.Script{"tools/list": mcptest.Hang})
 		c := newClient(t, server, nil)
@@ -332,9 +324,7 @@ func TestTaskPollInterval(t *testing.T) {
 			c := newClient(t, p.to(s.server(t)), &mcp.ClientOptions{Tasks: true, CallTimeout: time.Hour})
 			start := time.Now()
 			mustCall(t, c, "must")
-			if took := time.Since(start); took != want {
-				t.Errorf("interval %s: %v, want %v", interval, took, want)
-			}
+			assert.Equal(t, time.Since(start), want, "interval %s", interval)
 		})
 	}
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
@@ -343,9 +333,7 @@ func TestTaskPollInterval(t *testing.T) {
 		server := s.server(t, mcptest.Script{"tasks/get": mcptest.Sequence(slow.get("working"), fast.get("working"), s.get("completed"))})
 		start := time.Now()
 		mustCall(t, newClient(t, p.to(server), withTasks()), "must")
-		if took := time.Since(start); took != 5600*time.Millisecond {
-			t.Errorf("it took %v", took)
-		}
+		assert.Equal(t, time.Since(start), 5600*time.Millisecond, "it took")
 	})
 }
 
@@ -365,8 +353,6 @@ func TestTaskDoneAtOnce(t *testing.T) {
 func memberOf(t testing.TB, object json.RawMessage, name string) string {
 	t.Helper()
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(object, &members); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(object, &members))
 	return string(members[name])
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -53,9 +54,7 @@ func TestTimeoutOverHTTP(t *testing.T) {
 				t.Error(err)
 			}
 			notes := s.of("notifications/cancelled")
-			if len(notes) != sent {
-				t.Errorf("%d cancellations, want %d", len(notes), sent)
-			}
+			assert.Equal(t, len(notes), sent, "cancellations")
 			if sent == 0 {
 				return
 			}
@@ -85,9 +84,7 @@ func TestUnknownRevisionOverHTTP(t *testing.T) {
 		http.MethodDelete: func(*visit) {},
 	})
 	c := newClient(t, &s.HTTP, nil)
-	if err := c.Ready(t.Context()); err == nil {
-		t.Error("ready")
-	}
+	assert.Fails(t, c.Ready(t.Context()), "ready")
 	ends := s.of(http.MethodDelete)
 	if len(ends) != 1 || ends[0].Header.Get("Mcp-Session-Id") != "s1" {
 		t.Errorf("%d sessions ended", len(ends))

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -26,13 +27,8 @@ func names(tools []*mcp.Tool) string {
 
 func wantTools(t testing.TB, c *mcp.Client, want string) {
 	t.Helper()
-	tools, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := names(tools); got != want {
-		t.Errorf("tools %q, want %q", got, want)
-	}
+	tools := assert.Value(c.Tools(t.Context()))(t)
+	assert.Equal(t, names(tools), want, "tools")
 }
 
 // page is a result of tools/list; a next that is empty is left out.
@@ -84,9 +80,7 @@ func TestToolsEmptyCursor(t *testing.T) {
 		})
 		wantTools(t, newClient(t, server, nil), want)
 		if revision == mcp.Revision20260728 {
-			if got := cursorOf(server.Received("tools/list")[1].Params); got != `""` {
-				t.Errorf("cursor %s", got)
-			}
+			assert.Equal(t, cursorOf(server.Received("tools/list")[1].Params), `""`, "cursor")
 		}
 	}
 }
@@ -102,12 +96,8 @@ func TestToolsSchemasByteForByte(t *testing.T) {
 		t.Fatal(tools, err)
 	}
 	tool := tools[0]
-	if got := string(tool.InputSchema); got != in {
-		t.Errorf("got the input schema %s, want %s", got, in)
-	}
-	if got := string(tool.OutputSchema); got != out {
-		t.Errorf("got the output schema %s, want %s", got, out)
-	}
+	assert.Equal(t, string(tool.InputSchema), in, "the input schema")
+	assert.Equal(t, string(tool.OutputSchema), out, "the output schema")
 	if tool.Name != "a" || tool.Title != "A" || tool.Description != "d" || !tool.Annotations.ReadOnlyHint || len(tool.Icons) != 1 || tool.Meta["m"] == nil {
 		t.Errorf("tool %+v", tool)
 	}
@@ -212,24 +202,16 @@ func TestToolsCached(t *testing.T) {
 				server.Notify("notifications/tools/list_changed", "")
 			}
 			synctest.Wait()
-			if got := c.State().ToolsVersion - start; got != 1 {
-				t.Errorf("%d changes at once, want 1", got)
-			}
+			assert.Equal(t, c.State().ToolsVersion-start, 1, "changes at once")
 			time.Sleep(250*time.Millisecond - time.Nanosecond)
 			synctest.Wait()
-			if got := c.State().ToolsVersion - start; got != 1 {
-				t.Errorf("%d changes within the time, want 1", got)
-			}
+			assert.Equal(t, c.State().ToolsVersion-start, 1, "changes within the time")
 			time.Sleep(time.Nanosecond)
 			synctest.Wait()
-			if got := c.State().ToolsVersion - start; got != 2 {
-				t.Errorf("%d changes after the time, want 2", got)
-			}
+			assert.Equal(t, c.State().ToolsVersion-start, 2, "changes after the time")
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			if got := c.State().ToolsVersion - start; got != 2 {
-				t.Errorf("%d changes in the end, want 2", got)
-			}
+			assert.Equal(t, c.State().ToolsVersion-start, 2, "changes in the end")
 			wantTools(t, c, "c")
 			wantCount(t, server, "tools/list", 3)
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -53,9 +54,7 @@ func TestTracerKeepsHeaderOfCaller(t *testing.T) {
 	c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
 	ready(t, c)
 	own := http.Header{"X-Caller": {"2", "3"}, "X-Both": {"caller"}, "X-Split": {"4", "5\r\nX-Made-Up: 6"}}
-	if _, err := c.CallTool(mcp.WithHTTPHeader(t.Context(), own), "x", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(mcp.WithHTTPHeader(t.Context(), own), "x", nil, nil))(t)
 	got := s.of("tools/call")[0].Header
 	if fmt.Sprint(got["X-Caller"]) != "[2 3]" || got["X-Split"] != nil || got["X-Made-Up"] != nil || got.Get("X-Tracer") != "1" || got.Get("X-Both") != "caller" || len(own) != 3 {
 		t.Errorf("sent %v; the caller's header is %v now", got, own)

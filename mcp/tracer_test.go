@@ -15,6 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -121,9 +122,7 @@ func TestTracerSeesEverything(t *testing.T) {
 	ready(t, c)
 	askAll(t, c)
 	<-listening
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.Close())
 	n.closed(t)
 	for method := range s.script {
 		all := n.of(method)
@@ -181,13 +180,9 @@ func TestTracerSeesOlderServer(t *testing.T) {
 		return accept(map[string]any{}), nil
 	}})
 	mustCall(t, c, "x")
-	if err := c.SetRoots(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.SetRoots(t.Context(), nil))
 	server.Await("notifications/roots/list_changed", 1)
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.Close())
 	n.closed(t)
 	if r := n.one(t, "initialize"); r.Err != nil || r.Connection.ProtocolVersion != mcp.Revision20251125 || r.ID == "" || r.Incoming {
 		t.Errorf("initialize: %+v", r)
@@ -260,12 +255,8 @@ func TestTracerAdds(t *testing.T) {
 			s.HTTP.Header = map[string][]string{"User": {"theirs"}}
 			n := &notebook{start: tag}
 			c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
-			if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Close(); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}))(t)
+			assert.OK(t, c.Close())
 			n.closed(t)
 			greeting := "initialize"
 			if revision == mcp.Revision20260728 {
@@ -276,9 +267,7 @@ func TestTracerAdds(t *testing.T) {
 				var params struct {
 					Meta map[string]any `json:"_meta"`
 				}
-				if err := json.Unmarshal(v.Params, &params); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, json.Unmarshal(v.Params, &params))
 				want := map[string]any{"traceparent": "00-\"" + method, "tracestate": "ours"}
 				if method == "tools/call" {
 					want["tracestate"], want["own"] = "theirs", 1.0
@@ -299,9 +288,7 @@ func TestTracerAdds(t *testing.T) {
 					t.Errorf("%s: params %s", method, v.Params)
 				}
 				for field, want := range map[string]string{"Traceparent": "00-" + method, "User": "theirs", "Bad-Value": "", "Bad Name": ""} {
-					if got := v.Header.Get(field); got != want {
-						t.Errorf("%s: header %s is %q, want %q", method, field, got, want)
-					}
+					assert.Equal(t, v.Header.Get(field), want, "%s: header %s", method, field)
 				}
 				if v.Header.Get("Mcp-Protocol-Version") == "ours" && method == "tools/call" {
 					t.Error("the tracer replaced the version")
@@ -321,9 +308,7 @@ func TestTracerCountsAttempts(t *testing.T) {
 		"tools/call":  mcptest.Disconnect,
 	})
 	c := newClient(t, server, &mcp.ClientOptions{Tracer: n, MaxInFlight: 1, MaxQueued: -1})
-	if _, err := c.GetPrompt(t.Context(), "p", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.GetPrompt(t.Context(), "p", nil, nil))(t)
 	if r := n.one(t, "prompts/get"); r.Attempts != 2 || r.Err != nil || len(n.retries) != 1 || n.retries[0] == nil {
 		t.Errorf("%+v, retries %v", r, n.retries)
 	}
@@ -402,9 +387,7 @@ func TestTracerSeesFailedHandshake(t *testing.T) {
 			if name == "silent" {
 				_ = c.Close()
 			}
-			if err := <-done; err == nil {
-				t.Error("no error")
-			}
+			assert.Fails(t, <-done, "no error")
 			_ = c.Close()
 			n.closed(t)
 			if all := n.of("initialize"); len(all) == 0 || all[0].Err == nil {
@@ -457,9 +440,7 @@ func TestTracerCost(t *testing.T) {
 	of := func(tracer mcp.Tracer) cost {
 		c := newClient(t, child, &mcp.ClientOptions{Tracer: tracer})
 		return costOf(func() {
-			if _, err := c.CallTool(context.Background(), "small", args, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.CallTool(context.Background(), "small", args, nil))(t)
 		})
 	}
 	off, on := of(nil), of(deaf{})
@@ -481,9 +462,7 @@ func BenchmarkTracer(b *testing.B) {
 			ready(b, c)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.CallTool(b.Context(), "small", nil, nil); err != nil {
-					b.Fatal(err)
-				}
+				assert.Value(c.CallTool(b.Context(), "small", nil, nil))(b)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -323,9 +324,7 @@ func TestResourceUpdatesCoalesce(t *testing.T) {
 		c := newClient(t, server, nil)
 		var got []string
 		for uri, err := range c.ResourceUpdates(t.Context(), "a:") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if got = append(got, uri); len(got) > 1 {
 				break
 			}
@@ -354,9 +353,7 @@ func TestResourceUpdatesUnsupported(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		}
-		if n != 1 {
-			t.Errorf("%d yields, want 1", n)
-		}
+		assert.Equal(t, n, 1, "yields")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -58,14 +59,10 @@ func TestWatchEnds(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-ended
-		if states != 1 {
-			t.Errorf("%d states, want 1", states)
-		}
+		assert.Equal(t, states, 1, "states")
 		_ = c.Close()
 		for s := range c.Watch(t.Context()) { // of a closed client
-			if s.Phase != mcp.Closed {
-				t.Errorf("phase %v", s.Phase)
-			}
+			assert.Equal(t, s.Phase, mcp.Closed, "phase")
 		}
 		for range c.Watch(t.Context()) {
 			break
@@ -100,9 +97,7 @@ func TestOnChange(t *testing.T) {
 			default:
 				t.Errorf("got no call before %v", step.want)
 			}
-			if got := c.State().Phase; got != step.want {
-				t.Errorf("got %v, want %v", got, step.want)
-			}
+			assert.Equal(t, c.State().Phase, step.want)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -57,9 +58,7 @@ func TestWedgedServerInUse(t *testing.T) {
 					})
 				}
 				all.Wait()
-				if got := server.Connections(); got != 2 {
-					t.Errorf("got %d connections, want 2", got)
-				}
+				assert.Equal(t, server.Connections(), 2, "connections")
 			})
 		})
 	}
@@ -121,9 +120,7 @@ func TestSlowCallIsWaitedFor(t *testing.T) {
 			}
 		}
 		all.Wait()
-		if got := server.Connections(); got != 1 {
-			t.Errorf("got %d connections, want 1", got)
-		}
+		assert.Equal(t, server.Connections(), 1, "connections")
 	})
 }
 
@@ -164,9 +161,7 @@ func TestTooSlowServerIsNotReplaced(t *testing.T) {
 			}
 			giveUp()
 		}
-		if got := server.Connections(); got != 1 {
-			t.Errorf("got %d connections, want 1", got)
-		}
+		assert.Equal(t, server.Connections(), 1, "connections")
 	})
 }
 
@@ -192,9 +187,7 @@ func TestLateServerIsNotReplaced(t *testing.T) {
 					t.Error("got an answer in time, want none")
 				}
 			}
-			if got := server.Connections(); got != 1 {
-				t.Errorf("got %d connections, want 1", got)
-			}
+			assert.Equal(t, server.Connections(), 1, "connections")
 			synctest.Wait()
 			_ = c.Close()
 			time.Sleep(2 * time.Hour) // the handlers end

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -60,9 +61,7 @@ func TestWithAsk(t *testing.T) {
 		if test.decision.Verdict == approval.AllowForSession {
 			want = 1
 		}
-		if len(*seen) != want {
-			t.Errorf("%v: asked %d times after a second call, want %d", test.decision, len(*seen), want)
-		}
+		assert.Equal(t, len(*seen), want, "%v: asked times after a second call", test.decision)
 	}
 }
 
@@ -110,7 +109,5 @@ func TestWithAskDecidedElsewhere(t *testing.T) {
 	if res, err := w.Await(ctx, asked.ID); err != nil || textOf(t, res) != "done" {
 		t.Errorf("got %v, %v, want done", res, err)
 	}
-	if runs != 1 {
-		t.Errorf("got %d runs, want 1", runs)
-	}
+	assert.Equal(t, runs, 1, "runs")
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -23,9 +24,7 @@ func asking(t *testing.T, opts approval.Options, answer string) (*Registry, func
 	r := New(&Options{Approvals: opts, Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	if err := r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) { return answer, nil })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) { return answer, nil })))
 	return r, func(ctx context.Context, n int) string {
 		t.Helper()
 		_, err := r.Call(ctx, "tool", json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)))
@@ -56,12 +55,8 @@ func TestApprovalsForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, ask := asking(t, approval.Options{TTL: time.Minute}, "answer")
 		ctx := WithConversation(onbehalf.With(t.Context(), "ann"), "c")
-		if _, err := r.Approve(ctx, ask(ctx, 1), nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Deny(ctx, ask(ctx, 2), ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Approve(ctx, ask(ctx, 1), nil))(t)
+		assert.OK(t, r.Deny(ctx, ask(ctx, 2), ""))
 		ask(ctx, 3)
 		r.EndConversation(ctx)
 		ask(ctx, 4)
@@ -86,9 +81,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 		var ids []string
 		for n := range 20 {
 			ids = append(ids, ask(t.Context(), n))
-			if _, err := r.Approve(t.Context(), ids[n], nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(r.Approve(t.Context(), ids[n], nil))(t)
 		}
 		kept := 0
 		for i, id := range ids {
@@ -147,17 +140,13 @@ func TestSubject(t *testing.T) {
 	}
 	again := e
 	again.def, again.tool = e.def.clone(), nil
-	if got := subjectOf(placed(again)); got != was {
-		t.Errorf("got the subject %s of a copy, want %s", got, was)
-	}
+	assert.Equal(t, subjectOf(placed(again)), was, "the subject of a copy")
 }
 
 // The subject is the same in other programs, also of later releases.
 func TestSubjectStays(t *testing.T) {
 	got := subjectOf(placed(entry{def: &Definition{Name: "tool", InputSchema: []byte("{}")}}))
-	if want := "f4a49642d1974301e79d6dd0176bce16643bcd171e4d4100b464477ac6b6bf38"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, "f4a49642d1974301e79d6dd0176bce16643bcd171e4d4100b464477ac6b6bf38")
 }
 
 // placed returns an entry as the catalogue has it.
@@ -183,9 +172,7 @@ func TestApprovalArgumentsAreBounded(t *testing.T) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
-	if err := r.Deny(t.Context(), ids[3], ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Deny(t.Context(), ids[3], ""))
 	if err := call(9); !errors.As(err, new(*ApprovalRequiredError)) {
 		t.Error(err)
 	}

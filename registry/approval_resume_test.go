@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -85,9 +86,7 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 	})
 	asked := w.asks(t, as(t.Context(), "ann", "c1"), "files__delete", `{}`)
 	conversation = ""
-	if _, err := w.Approve(registry.WithConversation(t.Context(), "other"), asked.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(registry.WithConversation(t.Context(), "other"), asked.ID, nil))(t)
 	if user != "ann" || conversation != "c1" {
 		t.Errorf("made as %q in %q", user, conversation)
 	}
@@ -155,9 +154,7 @@ func TestApprovalRunsOnce(t *testing.T) {
 		}
 		close(start)
 		group.Wait()
-		if made.Load() != 1 {
-			t.Errorf("%d made the call", made.Load())
-		}
+		assert.Equal(t, made.Load(), 1, "made the call")
 		if res, err := w.Await(t.Context(), asked.ID); err != nil || textOf(t, res) != "delete done" {
 			t.Errorf("afterwards: %v, %v", res, err)
 		}
@@ -193,9 +190,7 @@ func TestApprovalRefuse(t *testing.T) {
 		"use the trash": `calling tool "files__delete" is not allowed: the user refused it: use the trash`,
 	} {
 		asked := w.asks(t, t.Context(), "files__delete", `{}`)
-		if err := w.Deny(t.Context(), asked.ID, reason); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, w.Deny(t.Context(), asked.ID, reason))
 		_, err := w.Await(t.Context(), asked.ID)
 		if wantError[*approval.DeniedError](t, err); err.Error() != want {
 			t.Errorf("%v", err)
@@ -223,9 +218,7 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		mustReplace(t, w.Registry, "files", tool)
 		asked := w.asks(t, ctx, "files__delete", `{}`)
 		other, err := registry.With(tool, edit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		mustReplace(t, w.Registry, "files", other)
 		_, err = w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
 		if stale := wantError[*approval.StaleError](t, err); stale.Tool != "files__delete" {
@@ -259,9 +252,7 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	tools := w.Snapshot().Tools()
 	from := func(fingerprint string) {
 		t.Helper()
-		if _, err := w.Replace(registry.Server{Name: "files", Fingerprint: fingerprint}, tools); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(w.Replace(registry.Server{Name: "files", Fingerprint: fingerprint}, tools))(t)
 	}
 	from("one")
 	w.allowForSession(t, ctx, "files__delete")
@@ -307,9 +298,7 @@ func TestApprovalOutcomes(t *testing.T) {
 	}
 
 	// The server is away.
-	if err := w.client.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.client.Close())
 	if _, err := w.Approve(ctx, asked.ID, nil); !errors.Is(err, mcp.ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Fatal(err)
 	}
@@ -416,9 +405,7 @@ func TestApprovalAskedAgain(t *testing.T) {
 		seen = req
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
-	if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
 	if seen.ID != asked.ID || !seen.Approved || asked.Approved || seen.Reason != "because" || seen.Asked != asked.Asked || seen.Expires != asked.Expires {
 		t.Errorf("%+v", seen)
 	}
@@ -465,9 +452,7 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 	if _, err := w.Await(ctx, asked.ID); !errors.Is(err, inner) {
 		t.Errorf("%v", err)
 	}
-	if calls != 1 {
-		t.Errorf("%d calls", calls)
-	}
+	assert.Equal(t, calls, 1, "calls")
 	w.at(t)
 }
 

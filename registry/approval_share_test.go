@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -30,9 +31,7 @@ func TestHeldBytesAreShared(t *testing.T) {
 	if !errors.As(err, new(*approval.DeniedError)) || mcp.OutcomeOf(err) != mcp.NotSent {
 		t.Errorf("the call of a user without room: got %v, want an approval.DeniedError that was not sent", err)
 	}
-	if got := len(r.Approvals(eve)); got != 3 {
-		t.Errorf("got %d calls of 5 MiB that wait for one user, want 3", got)
-	}
+	assert.Equal(t, len(r.Approvals(eve)), 3, "calls of 5 MiB that wait for one user")
 	ask(onbehalf.With(t.Context(), "ann"), 1)
 	args[0] = 'a'
 	if err := r.approvals.hold(onbehalf.With(t.Context(), "ann"), e, args, ""); !errors.As(err, new(*ApprovalRequiredError)) {
@@ -58,9 +57,7 @@ func TestPendingLimitError(t *testing.T) {
 	ask(eve, 1)
 	ask(eve, 2)
 	got := call(eve)
-	if want := (approval.LimitError{Tool: "tool", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}); *got != want {
-		t.Errorf("got %+v, want %+v", *got, want)
-	}
+	assert.Equal(t, *got, (approval.LimitError{Tool: "tool", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}))
 	want := `calling tool "tool" is not allowed: the calls of this user that wait for approval leave no room for this one (at most 2 calls and 16 MiB); approve or refuse some of them first, or give it smaller arguments`
 	if got.Error() != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -123,9 +120,7 @@ func TestOutcomesAreShared(t *testing.T) {
 					t.Fatal(err)
 				}
 				p, _, err := a.claim(ctx, required.Request.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				a.finish(p, done, resultOf(textBlock(answer)), nil)
 				return required.Request.ID
 			}
@@ -167,15 +162,11 @@ func TestGrantsAreShared(t *testing.T) {
 	if ok, _ := a.granted(last, s); !ok {
 		t.Error("the last grant is not there")
 	}
-	if got := len(a.grants.byKey); got != 6 {
-		t.Errorf("got %d grants, want one and a quarter of 20", got)
-	}
+	assert.Equal(t, len(a.grants.byKey), 6, "grants")
 	for n := range 100 {
 		a.grant(grantKey{"", fmt.Sprint(n), "tool"}, s, 0)
 	}
-	if got := len(a.grants.byKey); got != 20 {
-		t.Errorf("got %d grants of nobody and others, want 20", got)
-	}
+	assert.Equal(t, len(a.grants.byKey), 20, "grants of nobody and others")
 }
 
 // A negative limit means that there is none.

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -30,12 +31,10 @@ func TestApprovalsAtOnce(t *testing.T) {
 				return approval.Decision{Verdict: approval.Ask}, nil
 			}),
 		})
-		if err := r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) {
+		assert.OK(t, r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) {
 			time.Sleep(rand.N(200 * time.Millisecond))
 			return fmt.Sprint(ran.Add(1)), nil
-		})); err != nil {
-			t.Fatal(err)
-		}
+		})))
 		r.Use(func(next Handler) Handler {
 			return func(ctx context.Context, call *Call) (*mcp.CallToolResult, error) {
 				if rand.N(4) == 0 {
@@ -267,21 +266,13 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 		}
 	}
 	t.Logf("%d calls, %d resumes each: %d ran, %d were stale, %d resumes came too late; %d ran other than shown, %d more than once", calls, resumes, made, stale, tooLate, others, twice)
-	if others != 0 {
-		t.Errorf("got %d calls that ran with other arguments or another definition than was shown, want 0", others)
-	}
-	if twice != 0 {
-		t.Errorf("got %d calls that ran more than once, want 0", twice)
-	}
-	if questioned != 0 {
-		t.Errorf("got %d calls that the approver was asked again about as something else, want 0", questioned)
-	}
+	assert.Equal(t, others, 0, "calls that ran with other arguments or another definition than was shown")
+	assert.Equal(t, twice, 0, "calls that ran more than once")
+	assert.Equal(t, questioned, 0, "calls that the approver was asked again about as something else")
 	if got := len(ran); got != made {
 		t.Errorf("got %d calls that ran, want the %d of which Resume returned a result", got, made)
 	}
-	if got := made + stale + tooLate; got != calls*resumes {
-		t.Errorf("got %d resumes that ended as they may, want %d", got, calls*resumes)
-	}
+	assert.Equal(t, made+stale+tooLate, calls*resumes, "resumes that ended as they may")
 	if made == 0 || stale == 0 {
 		t.Errorf("got %d calls that ran and %d that were stale, want some of both", made, stale)
 	}

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -67,10 +68,7 @@ func (w *ward) connect(t *testing.T) {
 	c := mcp.NewClient("files", &transport.Pipe{Serve: w.server.Run}, nil)
 	t.Cleanup(func() { _ = c.Close() })
 	w.client = c
-	listed, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(c.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote("files", tool, c.CallTool))
@@ -117,9 +115,7 @@ func wantError[E error](t *testing.T, err error) (e E) {
 	if !errors.As(err, &e) {
 		t.Fatalf("error = %v (%T), want a %T", err, err, e)
 	}
-	if mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("outcome of %v is %v", err, mcp.OutcomeOf(err))
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome of %v", err)
 	return e
 }
 
@@ -201,9 +197,7 @@ func TestApprovalRequest(t *testing.T) {
 		req.User, req.Conversation = "bob", "c2"
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
-	if _, err := w.Call(as(t.Context(), "ann", "c1"), "files__delete", json.RawMessage(`{"path":"a"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Call(as(t.Context(), "ann", "c1"), "files__delete", json.RawMessage(`{"path":"a"}`)))(t)
 	w.at(t, `{"path":"a"}`)
 	w.says(approval.Ask)
 	w.asks(t, as(t.Context(), "bob", "c2"), "files__delete", `{}`)

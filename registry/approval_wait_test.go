@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -101,9 +102,7 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 			return next(c, call)
 		}
 	})
-	if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(ctx, asked.ID, nil))(t)
 	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID == asked.ID {
 		t.Error("one approval for two calls")
 	}
@@ -130,14 +129,10 @@ func TestMaxPending(t *testing.T) {
 	}
 	full(t.Context())
 	full(as(t.Context(), "eve", "c"))
-	if err := w.Deny(t.Context(), first.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.Deny(t.Context(), first.ID, ""))
 	w.asks(t, as(t.Context(), "eve", "c"), "files__delete", `{}`)
 	full(t.Context())
-	if n := len(w.Approvals(t.Context())); n != 8 {
-		t.Errorf("%d calls wait", n)
-	}
+	assert.Equal(t, len(w.Approvals(t.Context())), 8, "calls wait")
 	w.at(t)
 }
 
@@ -161,13 +156,9 @@ func TestApprovalExpires(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Minute - time.Nanosecond)
-		if n := len(w.Approvals(ctx)); n != 1 {
-			t.Errorf("%d calls wait", n)
-		}
+		assert.Equal(t, len(w.Approvals(ctx)), 1, "calls wait")
 		time.Sleep(time.Nanosecond)
-		if n := len(w.Approvals(ctx)); n != 0 {
-			t.Errorf("%d calls wait after their time", n)
-		}
+		assert.Equal(t, len(w.Approvals(ctx)), 0, "calls wait after their time")
 		_, err := w.Approve(ctx, asked.ID, nil)
 		if unknown := wantError[*approval.UnknownError](t, err); unknown.Reason == "" {
 			t.Errorf("%v", err)
@@ -291,13 +282,9 @@ func TestWatchApprovals(t *testing.T) {
 		time.Sleep(time.Second)
 		two := w.asks(t, ann, "files__delete", `{"n":2}`)
 		step(`{"n":1}{"n":2}`)
-		if err := w.Deny(ann, two.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, w.Deny(ann, two.ID, ""))
 		step(`{"n":1}`)
-		if _, err := w.Approve(ann, one.ID, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(w.Approve(ann, one.ID, nil))(t)
 		step("")
 		w.asks(t, ann, "files__delete", `{"n":3}`)
 		time.Sleep(time.Second)

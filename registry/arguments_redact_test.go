@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -40,26 +41,12 @@ func TestArgumentsAreRedacted(t *testing.T) {
 			}
 		}},
 	})
-	if _, err := r.Replace(registry.Server{Name: "notes"}, []registry.Tool{tool}); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Add(native); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(registry.Server{Name: "notes"}, []registry.Tool{tool}))(t)
+	assert.OK(t, r.Add(native))
 	args := `{"n":1.0,"text":"my key is ` + token + `, of badge 12","list":["` + token + `"]}`
-	if _, err := r.Call(t.Context(), "notes__add", json.RawMessage(args)); err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"n":1.0,"text":"my key is [redacted: Notion token], of badge [redacted: badge]","list":["[redacted: Notion token]"]}`; sent != want {
-		t.Errorf("got %s sent, want %s", sent, want)
-	}
-	if seen != args {
-		t.Errorf("got %s at the middleware, want %s", seen, args)
-	}
-	if _, err := r.Call(t.Context(), "keep", json.RawMessage(`{"text":"`+token+`"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if sent != token {
-		t.Errorf("got %q at a tool of the program, want the token", sent)
-	}
+	assert.Value(r.Call(t.Context(), "notes__add", json.RawMessage(args)))(t)
+	assert.Equal(t, sent, `{"n":1.0,"text":"my key is [redacted: Notion token], of badge [redacted: badge]","list":["[redacted: Notion token]"]}`, "sent")
+	assert.Equal(t, seen, args, "at the middleware")
+	assert.Value(r.Call(t.Context(), "keep", json.RawMessage(`{"text":"`+token+`"}`)))(t)
+	assert.Equal(t, sent, token, "at a tool of the program")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -68,9 +69,7 @@ func TestFuncArguments(t *testing.T) {
 		{echo[map[string]int](t), `{"a":1,"b":null}`, `arguments of tool "tool": "b" must be an integer, not null`},
 		{echo[map[string]any](t), `{"a":[null,{"b":"<&>"}]}`, `{"a":[null,{"b":"<&>"}]}`},
 	} {
-		if got := outcome(t, test.tool, test.args); got != test.want {
-			t.Errorf("Call(%s)\n got %s\nwant %s", test.args, got, test.want)
-		}
+		assert.Equal(t, outcome(t, test.tool, test.args), test.want, "Call(%s)", test.args)
 	}
 }
 

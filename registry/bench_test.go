@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -31,7 +32,7 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 	}, textResult("caf\u00e9")})
 	args := json.RawMessage(`{"a":1}`)
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(100, func() {
+	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		s := r.Snapshot()
 		for _, tool := range s.Tools() {
 			_ = tool.Definition()
@@ -44,9 +45,7 @@ func TestReadingDoesNotAllocate(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations, want none", n)
-	}
+	}), 0, "allocations")
 }
 
 func BenchmarkSnapshot(b *testing.B) {
@@ -75,9 +74,7 @@ func BenchmarkCall(b *testing.B) {
 	call := func(b *testing.B, r *registry.Registry, name string, args json.RawMessage) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := r.Call(b.Context(), name, args); err != nil {
-				b.Fatal(err)
-			}
+			assert.Value(r.Call(b.Context(), name, args))(b)
 		}
 	}
 	b.Run("plain", func(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -21,9 +22,7 @@ func newBusyRegistry(t *testing.T, busy *error) (r *registry.Registry, asked *in
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	facts := registry.Server{Name: "files", Busy: func(context.Context, int) error { return *busy }}
-	if _, err := r.Replace(facts, []registry.Tool{serverTool("files", "read", "")}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(facts, []registry.Tool{serverTool("files", "read", "")}))(t)
 	return r, asked
 }
 
@@ -36,9 +35,7 @@ func TestBusyServerRefusesFirst(t *testing.T) {
 	if err != refusal {
 		t.Errorf("got %v, want %v", err, refusal)
 	}
-	if *asked != 0 {
-		t.Errorf("the approver was asked %d times, want 0", *asked)
-	}
+	assert.Equal(t, *asked, 0, "the approver was asked times")
 
 	busy = nil
 	_, err = r.Call(t.Context(), "files__read", nil)
@@ -50,9 +47,7 @@ func TestBusyServerRefusesFirst(t *testing.T) {
 	if _, err := r.Approve(t.Context(), required.Request.ID, nil); err != refusal {
 		t.Errorf("Approve: got %v, want %v", err, refusal)
 	}
-	if *asked != 1 {
-		t.Errorf("the approver was asked %d times, want 1", *asked)
-	}
+	assert.Equal(t, *asked, 1, "the approver was asked times")
 	busy = nil
 	if _, err := r.Approve(t.Context(), required.Request.ID, nil); err != nil {
 		t.Errorf("Approve once there is room: got %v, want no error", err)
@@ -65,11 +60,9 @@ func TestBusyServerDoesNotAllocate(t *testing.T) {
 	r, _ := newBusyRegistry(t, &busy)
 	args := json.RawMessage(`{"path":"a"}`)
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(100, func() {
+	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		if _, err := r.Call(ctx, "files__read", args); err != busy {
 			t.Errorf("got %v, want %v", err, busy)
 		}
-	}); n != 0 {
-		t.Errorf("got %v allocations, want none", n)
-	}
+	}), 0, "allocations")
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -33,10 +34,7 @@ func claimingTools(t *testing.T, server, revision string) ([]registry.Tool, *ato
 	})
 	c := mcp.NewClient(server, s, nil)
 	t.Cleanup(func() { _ = c.Close() })
-	listed, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(c.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote(server, tool, c.CallTool))
@@ -67,14 +65,10 @@ func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 				} else {
 					wantError[*registry.ApprovalRequiredError](t, err)
 				}
-				if n := calls.Load(); n != 0 {
-					t.Errorf("%d calls reached the server", n)
-				}
+				assert.Equal(t, calls.Load(), 0, "calls reached the server")
 
 				// The same claims count if the owner vouches for the server.
-				if _, err := r.Replace(registry.Server{Name: "files", Trusted: true}, tools); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(r.Replace(registry.Server{Name: "files", Trusted: true}, tools))(t)
 				if _, err := r.Call(t.Context(), "files__claims", nil); err != nil || calls.Load() != 1 {
 					t.Errorf("with trust: %v, %d calls at the server", err, calls.Load())
 				}
@@ -132,9 +126,7 @@ func TestPolicyReasons(t *testing.T) {
 		{approval.Allow, []policy.Rule{{Reason: "because"}}, "because"},
 		{approval.Ask, []policy.Rule{{Verdict: approval.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
 	} {
-		if got := mustPolicy(t, tt.byDefault, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason; got != tt.want {
-			t.Errorf("%v %+v: %q, want %q", tt.byDefault, tt.rules, got, tt.want)
-		}
+		assert.Equal(t, mustPolicy(t, tt.byDefault, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason, tt.want, "%v %+v", tt.byDefault, tt.rules)
 	}
 }
 
@@ -193,9 +185,7 @@ func TestCallable(t *testing.T) {
 			}
 		}
 	}
-	if n := calls.Load(); n != 0 {
-		t.Errorf("%d calls reached the server", n)
-	}
+	assert.Equal(t, calls.Load(), 0, "calls reached the server")
 
 	// Another approver cannot tell before the call.
 	all := registry.New(&registry.Options{Approver: registry.ApproverFunc(policy.Approve)})
@@ -216,9 +206,6 @@ func annotated(raw string, trusted bool) *registry.ApprovalRequest {
 
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := policy.New(byDefault, rules...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(policy.New(byDefault, rules...))(t)
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
@@ -28,9 +29,7 @@ func TestCatalogueFollowsServers(t *testing.T) {
 					delete(want, gone)
 				case 1:
 					if waiting := accepted.Pending(server); len(waiting) > 0 {
-						if err := accepted.Accept(t.Context(), "ann", waiting...); err != nil {
-							t.Fatal(err)
-						}
+						assert.OK(t, accepted.Accept(t.Context(), "ann", waiting...))
 					}
 				default:
 					maps.DeleteFunc(want, func(name, _ string) bool { return name[:2] == server })
@@ -43,9 +42,7 @@ func TestCatalogueFollowsServers(t *testing.T) {
 						want[fmt.Sprintf("%s__t%d", server, i)] = def.Description
 						tools = append(tools, definedTool{def})
 					}
-					if _, err := r.Replace(Server{Name: server}, tools); err != nil {
-						t.Fatal(err)
-					}
+					assert.Value(r.Replace(Server{Name: server}, tools))(t)
 				}
 				got := map[string]string{}
 				s := r.Snapshot()

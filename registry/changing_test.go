@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -16,16 +17,10 @@ import (
 // described returns the tools that a server lists, with a description of ours.
 func (s *rawServer) described(t *testing.T, server, description string) []registry.Tool {
 	t.Helper()
-	listed, err := s.client.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(s.client.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range listed {
-		edited, err := registry.With(registry.Remote(server, tool, s.client.CallTool), func(d *registry.Definition) { d.Description = description })
-		if err != nil {
-			t.Fatal(err)
-		}
+		edited := assert.Value(registry.With(registry.Remote(server, tool, s.client.CallTool), func(d *registry.Definition) { d.Description = description }))(t)
 		tools = append(tools, edited)
 	}
 	return tools
@@ -107,10 +102,7 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 				calls := func() { test.change(t, r, first) }
 				opts := &registry.Options{}
 				if test.accepted {
-					accepted, err := ledger.Open(filepath.Join(t.TempDir(), "mcp.lock.json"), nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					accepted := assert.Value(ledger.Open(filepath.Join(t.TempDir(), "mcp.lock.json"), nil))(t)
 					opts.Ledger = accepted
 				}
 				opts.Approver = registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
@@ -149,15 +141,10 @@ func TestToolChangesBeforeItsCall(t *testing.T) {
 
 // What is known of a server outlives that it has no tools for a while.
 func TestServerWithoutToolsStaysKnown(t *testing.T) {
-	accepted, err := ledger.Open(filepath.Join(t.TempDir(), "mcp.lock.json"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(filepath.Join(t.TempDir(), "mcp.lock.json"), nil))(t)
 	r := registry.New(&registry.Options{Ledger: accepted})
 	facts := registry.Server{Name: "mail", Mode: ledger.Review, Fingerprint: "one"}
-	if _, err := r.Replace(facts, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(facts, nil))(t)
 	mustAdd(t, r, serverTool("mail", "send", ""))
 	if got := listedNames(r.Snapshot()); len(got) != 0 {
 		t.Errorf("got %q listed, want none: the mode of the server is forgotten", got)
@@ -185,9 +172,7 @@ func TestAddKeepsTheNewestFacts(t *testing.T) {
 		trusted = req.Trusted
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
-	if _, err := r.Replace(registry.Server{Name: "s", Trusted: true}, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, nil))(t)
 	mustAdd(t, r, &hookedTool{serverTool("s", "a", ""), func() {
 		if _, err := r.Replace(registry.Server{Name: "s"}, nil); err != nil {
 			t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -46,11 +47,7 @@ func TestGateNamesCarriageReturns(t *testing.T) {
 		t.Fatalf("got %v, want that covers is not let in", diff.Rejected[0].Err)
 	}
 	f := refused.Findings[0]
-	if f.Token != gate.TokenControlCharacters {
-		t.Errorf("got the token %s, want %s", f.Token, gate.TokenControlCharacters)
-	}
+	assert.Equal(t, f.Token, gate.TokenControlCharacters, "the token")
 	const want = "a terminal covers what stands before a carriage return without a line feed: the character U+000D"
-	if f.Detail != want {
-		t.Errorf("got %q, want %q", f.Detail, want)
-	}
+	assert.Equal(t, f.Detail, want)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -34,21 +35,13 @@ func TestCallsLearnWhyThereIsNoTool(t *testing.T) {
 	_, found := r.Find(t.Context(), "gitea__create_issue")
 	for way, err := range map[string]error{"Call": called, "Find": found} {
 		notReady := wantError[*registry.NotReadyError](t, err)
-		if notReady.Server != "gitea" {
-			t.Errorf("%s: got server %q, want gitea", way, notReady.Server)
-		}
+		assert.Equal(t, notReady.Server, "gitea", "%s: got server", way)
 		if !errors.Is(err, cause) {
 			t.Errorf("%s: got %v, want an error that wraps the server's", way, err)
 		}
-		if got := mcp.OutcomeOf(err); got != mcp.NotSent {
-			t.Errorf("%s: got outcome %v, want %v", way, got, mcp.NotSent)
-		}
-		if got, want := err.Error(), said+": "+cause.Error(); got != want {
-			t.Errorf("%s: got %s, want %s", way, got, want)
-		}
-		if got := textOf(t, registry.ErrorResult(err)); got != said {
-			t.Errorf("%s: got result %s, want %s", way, got, said)
-		}
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: got outcome", way)
+		assert.Equal(t, err.Error(), said+": "+cause.Error(), "%s", way)
+		assert.Equal(t, textOf(t, registry.ErrorResult(err)), said, "%s: got result", way)
 	}
 	if _, err := r.Call(t.Context(), "clock", nil); err != nil {
 		t.Errorf("a tool that is listed: %v", err)
@@ -72,12 +65,8 @@ func TestExplainMayAddTheTool(t *testing.T) {
 		return nil
 	})
 	res, err := r.Call(t.Context(), "notes__create", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := textOf(t, res); got != "notes__create" {
-		t.Errorf("got %q, want notes__create", got)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, textOf(t, res), "notes__create")
 	_, err = r.Call(t.Context(), "notes__delete", nil)
 	wantError[*registry.NotReadyError](t, err)
 }
@@ -87,9 +76,7 @@ func TestExplainedCallsAreNotSent(t *testing.T) {
 	r := registry.New(nil)
 	r.Explain(func(context.Context, string) error { return errors.New("no") })
 	_, err := r.Call(t.Context(), "x", nil)
-	if got := mcp.OutcomeOf(err); got != mcp.NotSent {
-		t.Errorf("got outcome %v, want %v", got, mcp.NotSent)
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 }
 
 // A call whose server goes while somebody looks at it goes on waiting.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolname"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -106,9 +107,7 @@ func TestForgivenSpellings(t *testing.T) {
 			if n.Scheme == names.UnderscoreTool && (want != "" && name == "create_issue" || name == "__create_issue") {
 				want = "" // "create" could be a server
 			}
-			if got := forgiven(s, name); got != want {
-				t.Errorf("%s: %.60q is forgiven as %q, want %q", n.Scheme, name, got, want)
-			}
+			assert.Equal(t, forgiven(s, name), want, "%s: %.60q is forgiven as", n.Scheme, name)
 		}
 		// Names as they are listed, and as models write them.
 		for _, e := range s.entries {
@@ -178,9 +177,7 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 	} {
 		s := snapshotOf(t, test.listed, test.tools...)
 		for name, want := range test.asked {
-			if got := forgiven(s, name); got != want {
-				t.Errorf("%s: %q is forgiven as %q, want %q", test.about, name, got, want)
-			}
+			assert.Equal(t, forgiven(s, name), want, "%s: %q is forgiven as", test.about, name)
 		}
 	}
 }
@@ -204,9 +201,7 @@ func TestForgiveAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			if got := forgiven(s, "createIssue"); got != "github/create_issue" {
-				t.Errorf("found %q", got)
-			}
+			assert.Equal(t, forgiven(s, "createIssue"), "github/create_issue", "found")
 		})
 	}
 	wg.Wait()
@@ -285,9 +280,7 @@ func TestMeant(t *testing.T) {
 	native := MustFunc("show_it", "", func(context.Context, struct{}) (string, error) { return "", nil })
 	for _, exact := range []bool{true, false} {
 		r := New(&Options{Names: names.Names{Exact: exact}})
-		if err := r.Add(native); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(native))
 		for name, want := range map[string]bool{"show_it": true, "Show_It": !exact, "nobody": false, "": false} {
 			def, ok := r.Resolve(name)
 			_, err := r.Call(t.Context(), name, nil)

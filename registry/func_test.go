@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -20,10 +21,7 @@ type none struct{}
 
 func makeFunc[In, Out any](t testing.TB, fn func(context.Context, In) (Out, error)) registry.Tool {
 	t.Helper()
-	tool, err := registry.Func("tool", "", fn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := assert.Value(registry.Func("tool", "", fn))(t)
 	return tool
 }
 
@@ -49,10 +47,7 @@ type point struct {
 }
 
 func TestFuncDefinition(t *testing.T) {
-	tool, err := registry.Func("find", "Find things", func(context.Context, search) (point, error) { return point{}, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := assert.Value(registry.Func("find", "Find things", func(context.Context, search) (point, error) { return point{}, nil }))(t)
 	d := tool.Definition()
 	if d.Name != "find" || d.Description != "Find things" || d.Origin != (registry.Origin{}) || d.Annotations != nil {
 		t.Errorf("definition = %+v", d)
@@ -63,13 +58,9 @@ func TestFuncDefinition(t *testing.T) {
 		`"tags":{"type":["null","array"],"items":{"type":"string"}},` +
 		`"near":{"type":["null","object"],"properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false}` +
 		`},"required":["query"],"additionalProperties":false}`
-	if got := string(d.InputSchema); got != input {
-		t.Errorf("input schema\n got %s\nwant %s", got, input)
-	}
+	assert.Equal(t, string(d.InputSchema), input, "input schema")
 	const output = `{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false}`
-	if got := string(d.OutputSchema); got != output {
-		t.Errorf("output schema\n got %s\nwant %s", got, output)
-	}
+	assert.Equal(t, string(d.OutputSchema), output, "output schema")
 	if tool.Definition() != d {
 		t.Error("Definition returned another value")
 	}
@@ -182,15 +173,11 @@ func TestFuncTypesWithFormsOfTheirOwn(t *testing.T) {
 	const args = `{"at":"2026-01-02T03:04:05Z","addr":"127.0.0.1","level":"WARN","raw":{"a":1},"rawPtr":["q"],` +
 		`"data":"aGk=","int":123456789012345678901234567890,"number":1.50,"custom":["p"],"Keyed":{"::1":[["k"]]},"Ptrs":{"p":["r"]}}`
 	tool := makeFunc(t, func(_ context.Context, in form) (form, error) { return in, nil })
-	if got := outcome(t, tool, args); got != args {
-		t.Errorf("Call\n got %s\nwant %s", got, args)
-	}
+	assert.Equal(t, outcome(t, tool, args), args, "Call")
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if err := json.Unmarshal(tool.Definition().InputSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(tool.Definition().InputSchema, &schema))
 	for name, want := range map[string]string{
 		"at":     `{"type":"string","format":"date-time"}`,
 		"addr":   `{"type":"string"}`,
@@ -204,9 +191,7 @@ func TestFuncTypesWithFormsOfTheirOwn(t *testing.T) {
 		"Ptrs":   `{"type":"object","additionalProperties":true}`,
 		"Keyed":  `{"type":"object","additionalProperties":{"type":["null","array"],"items":true}}`,
 	} {
-		if got := string(schema.Properties[name]); got != want {
-			t.Errorf("schema of %s = %s, want %s", name, got, want)
-		}
+		assert.Equal(t, string(schema.Properties[name]), want, "schema of %s =", name)
 	}
 }
 
@@ -231,9 +216,7 @@ func TestFuncDefaults(t *testing.T) {
 		`{"size":3}`:   `{"size":3}`,
 		`{"size":"3"}`: `arguments of tool "tool": "size" must be an integer, not a string`,
 	} {
-		if got := outcome(t, tool, args); got != want {
-			t.Errorf("Call(%s) = %s, want %s", args, got, want)
-		}
+		assert.Equal(t, outcome(t, tool, args), want, "Call(%s) =", args)
 	}
 }
 
@@ -260,10 +243,7 @@ func TestFuncResults(t *testing.T) {
 		"result value":  {returns(t, *whole), "as is", ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			res, err := test.tool.Call(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := assert.Value(test.tool.Call(t.Context(), nil))(t)
 			if got := textOf(t, res); got != test.text || res.IsError {
 				t.Errorf("text = %q (IsError %v), want %q", got, res.IsError, test.text)
 			}
@@ -298,10 +278,7 @@ func TestFuncResultsThatAreNone(t *testing.T) {
 func TestFuncErrors(t *testing.T) {
 	failed := errors.New("disk full")
 	tool := makeFunc(t, func(context.Context, none) (string, error) { return "ignored", failed })
-	res, err := tool.Call(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(tool.Call(t.Context(), nil))(t)
 	if got := textOf(t, res); got != "disk full" || !res.IsError {
 		t.Errorf("result = %q, IsError %v", got, res.IsError)
 	}
@@ -363,9 +340,7 @@ func TestFuncPanics(t *testing.T) {
 	if !strings.Contains(string(caught.Stack), "TestFuncPanics") || strings.Contains(err.Error(), "func_test.go") {
 		t.Errorf("the stack belongs in Stack and not in the text %q", err)
 	}
-	if mcp.OutcomeOf(err) != mcp.Unknown {
-		t.Errorf("outcome = %v, want unknown", mcp.OutcomeOf(err))
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome =")
 
 	_, err = makeFunc(t, func(context.Context, none) (none, error) { panic("text") }).Call(t.Context(), nil)
 	if !errors.As(err, &caught) || caught.Unwrap() != nil || err.Error() != `tool "tool" panicked: text` {
@@ -382,9 +357,7 @@ func (bomb) MarshalJSON() ([]byte, error) { panic("bomb") }
 
 func TestWithRenamesFunc(t *testing.T) {
 	tool, err := registry.With(echo[none](t), func(d *registry.Definition) { d.Name = "other" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	_, err = tool.Call(t.Context(), json.RawMessage(`[]`))
 	var wrong *registry.ArgumentsError
 	if !errors.As(err, &wrong) || wrong.Tool != "other" {

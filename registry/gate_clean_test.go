@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -67,9 +68,7 @@ func TestOldSchemas(t *testing.T) {
 	if !ok {
 		t.Fatal("the tool is not listed")
 	}
-	if got, want := string(listed.Definition().InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, string(listed.Definition().InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`)
 	for args, refused := range map[string]bool{`{"n":0}`: true, `{"n":1}`: false} {
 		if _, err := r.Call(t.Context(), "s__count", json.RawMessage(args)); (err != nil) != refused {
 			t.Errorf("%s: got %v, refused %v", args, err, refused)
@@ -78,9 +77,7 @@ func TestOldSchemas(t *testing.T) {
 	// The same again changes nothing.
 	version := r.Snapshot().Version()
 	mustReplace(t, r, "s", &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")})
-	if got := r.Snapshot().Version(); got != version {
-		t.Errorf("got version %d, want %d", got, version)
-	}
+	assert.Equal(t, r.Snapshot().Version(), version, "version")
 	if pending := accepted.Pending(); len(pending) > 0 {
 		t.Errorf("got %v pending, want none", pending)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -42,10 +43,7 @@ func catalogs(t *testing.T, folder string) map[string][]catalog {
 	}
 	all := map[string][]catalog{}
 	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := assert.Value(os.ReadFile(path))(t)
 		var file struct {
 			About string
 			Cases []catalog
@@ -74,9 +72,7 @@ func (c *catalog) registry(t *testing.T) *registry.Registry {
 	t.Helper()
 	var opts registry.Options
 	if c.Options != nil {
-		if err := json.Unmarshal(c.Options, &opts.Gate); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(c.Options, &opts.Gate))
 	}
 	r := registry.New(&opts)
 	for server, tools := range c.Others {
@@ -207,9 +203,7 @@ func definitionOf(t testing.TB, server string, raw json.RawMessage) *registry.De
 		InputSchema, OutputSchema json.RawMessage
 		Annotations               json.RawMessage
 	}
-	if err := json.Unmarshal(raw, &tool); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(raw, &tool))
 	return &registry.Definition{
 		Title: tool.Title, Description: tool.Description, InputSchema: tool.InputSchema, OutputSchema: tool.OutputSchema,
 		RawAnnotations: tool.Annotations, Origin: registry.Origin{Server: server, Tool: tool.Name},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -16,9 +17,7 @@ import (
 func (w *ward) allowForSession(t *testing.T, ctx context.Context, tool string) {
 	t.Helper()
 	asked := w.asks(t, ctx, tool, `{"for":"session"}`)
-	if _, err := w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true}))(t)
 }
 
 // free reports whether a call is made without anybody being asked. If not, it
@@ -30,9 +29,7 @@ func (w *ward) free(t *testing.T, ctx context.Context, tool string) bool {
 		return true
 	}
 	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
-	if err := w.Deny(t.Context(), asked.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.Deny(t.Context(), asked.ID, ""))
 	return false
 }
 
@@ -56,16 +53,12 @@ func TestGrants(t *testing.T) {
 		{registry.WithConversation(t.Context(), "c1"), "files__delete", false},
 		{t.Context(), "files__delete", false},
 	} {
-		if got := w.free(t, c.ctx, c.tool); got != c.want {
-			t.Errorf("%+v: allowed %v", c, got)
-		}
+		assert.Equal(t, w.free(t, c.ctx, c.tool), c.want, "%+v: allowed", c)
 	}
 
 	// A plain approval is for one call.
 	asked := w.asks(t, ann, "files__move", `{}`)
-	if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
 	if w.free(t, ann, "files__move") {
 		t.Error("one approval was taken for all")
 	}
@@ -85,10 +78,7 @@ func TestGrantOfAToolThatChanged(t *testing.T) {
 	w := newWard(t, approval.Options{})
 	w.allowForSession(t, t.Context(), "files__delete")
 	tool, _ := w.Snapshot().Lookup("files__delete")
-	changed, err := registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := assert.Value(registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" }))(t)
 	mustReplace(t, w.Registry, "files", changed)
 	if w.free(t, t.Context(), "files__delete") {
 		t.Error("the grant holds for another tool")
@@ -117,9 +107,7 @@ func TestMaxGrants(t *testing.T) {
 	}
 	w.allowForSession(t, conversation("3"), "files__delete")
 	for id, want := range map[string]bool{"1": true, "2": false, "3": true} {
-		if got := w.free(t, conversation(id), "files__delete"); got != want {
-			t.Errorf("%s: allowed %v", id, got)
-		}
+		assert.Equal(t, w.free(t, conversation(id), "files__delete"), want, "%s: allowed", id)
 	}
 }
 
@@ -129,9 +117,7 @@ func TestRevokeGrants(t *testing.T) {
 	are := func(want ...bool) {
 		t.Helper()
 		for i, ctx := range all {
-			if got := w.free(t, ctx, "files__delete"); got != want[i] {
-				t.Errorf("%d: allowed %v", i, got)
-			}
+			assert.Equal(t, w.free(t, ctx, "files__delete"), want[i], "%d: allowed", i)
 		}
 	}
 	for _, ctx := range all {
@@ -177,9 +163,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 		w.EndConversation(ctx)
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
-	if _, err := w.Call(ctx, "files__delete", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Call(ctx, "files__delete", nil))(t)
 	w.says(approval.Ask)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("a decision outlived the conversation")
@@ -190,9 +174,7 @@ func TestGrantThatComesTooLate(t *testing.T) {
 		w.RevokeGrants(t.Context())
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
-	if _, err := w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}))(t)
 	w.says(approval.Ask)
 	if w.free(t, ctx, "files__delete") {
 		t.Error("a grant outlived its being revoked")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -63,9 +64,7 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 		}
 		def := listed.Definition()
 		for what, text := range map[string]string{"title": def.Title, "description": def.Description} {
-			if text != hidesNone {
-				t.Errorf("%s: got %q, want %q", what, text, hidesNone)
-			}
+			assert.Equal(t, text, hidesNone, "%s", what)
 		}
 		if got, want := string(def.InputSchema), hidesNone+` "`; !strings.Contains(got, want) || strings.Contains(got, "\u200b") {
 			t.Errorf("schema: got %q, want %q in it", got, want)
@@ -73,36 +72,24 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 		if got := len(r.Snapshot().Findings(def.Name)); got == 0 {
 			t.Error("got no findings, want those of what the server says")
 		}
-		res, err := r.Call(t.Context(), def.Name, json.RawMessage(`{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
 		if got := result.Text(res); strings.ContainsAny(got, "\u200b\u00ad\u2060\ue000\u3164") {
 			t.Errorf("%+v: got %q, want nothing hidden", opts, got)
 		}
 		if got, ok := res.StructuredContent.(json.RawMessage); ok && string(got) != structured {
 			t.Errorf("%+v: got %s, want %s", opts, got, structured)
 		}
-		if !strings.Contains(raw, hides) {
-			t.Errorf("middleware: got %q, want it as it came", raw)
-		}
+		assert.Contains(t, raw, hides, "middleware")
 	}
 }
 
 // What a trusted server says, and results for users, stay as they came.
 func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
 	r := registry.New(nil)
-	if _, err := r.Replace(registry.Server{Name: "s", Trusted: true}, []registry.Tool{hiding(t)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, []registry.Tool{hiding(t)}))(t)
 	def := r.Snapshot().Tools()[0].Definition()
-	if def.Description != hides {
-		t.Errorf("got %q, want %q", def.Description, hides)
-	}
-	res, err := r.Call(t.Context(), def.Name, json.RawMessage(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, def.Description, hides)
+	res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
 	if got := result.Text(res); !strings.Contains(got, hides) {
 		t.Errorf("got %q, want %q in it", got, hides)
 	}
@@ -114,7 +101,5 @@ func TestLedgerComparesWhatIsHidden(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: l})
 	mustReplace(t, r, "s", serverTool("s", "a", "plain"))
 	mustReplace(t, r, "s", serverTool("s", "a", "pla\u200bin"))
-	if got := len(r.Snapshot().Quarantined()); got != 1 {
-		t.Errorf("got %d tools held back, want 1", got)
-	}
+	assert.Equal(t, len(r.Snapshot().Quarantined()), 1, "tools held back")
 }

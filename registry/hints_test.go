@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -105,9 +106,7 @@ func TestHintsOfRawAnnotations(t *testing.T) {
 		if raw == "" {
 			d.RawAnnotations = nil
 		}
-		if got := hintsText(d.Hints()); got != want {
-			t.Errorf("%s: %s, want %s", raw, got, want)
-		}
+		assert.Equal(t, hintsText(d.Hints()), want, "%s", raw)
 	}
 }
 
@@ -126,14 +125,10 @@ func TestHintsOfAnnotations(t *testing.T) {
 		{&mcp.ToolAnnotations{OpenWorldHint: ptr(false)}, "A-D--S"},
 		{&mcp.ToolAnnotations{ReadOnlyHint: true, DestructiveHint: ptr(true)}, "A-D-OS"},
 	} {
-		if got := hintsText((&registry.Definition{Annotations: tt.annotations}).Hints()); got != tt.want {
-			t.Errorf("%+v: %s, want %s", tt.annotations, got, tt.want)
-		}
+		assert.Equal(t, hintsText((&registry.Definition{Annotations: tt.annotations}).Hints()), tt.want, "%+v", tt.annotations)
 	}
 	both := &registry.Definition{Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}, RawAnnotations: json.RawMessage(`{"READONLYHINT":true}`)}
-	if got := hintsText(both.Hints()); got != silent {
-		t.Errorf("the raw annotations do not count: %s", got)
-	}
+	assert.Equal(t, hintsText(both.Hints()), silent, "the raw annotations do not count")
 }
 
 func TestRequiresApproval(t *testing.T) {
@@ -146,9 +141,7 @@ func TestRequiresApproval(t *testing.T) {
 		`{"executionTimeHint":"fast"}`:                  true,
 		`{"readOnlyHint":true,"destructive_hint":true}`: true,
 	} {
-		if got := (&registry.Definition{RawAnnotations: json.RawMessage(raw)}).Hints().RequiresApproval(); got != want {
-			t.Errorf("%s: %v", raw, got)
-		}
+		assert.Equal(t, (&registry.Definition{RawAnnotations: json.RawMessage(raw)}).Hints().RequiresApproval(), want, "%s", raw)
 	}
 }
 
@@ -161,31 +154,16 @@ func TestHintsOfAServersTool(t *testing.T) {
 	})
 	c := mcp.NewClient("s", server, nil)
 	t.Cleanup(func() { _ = c.Close() })
-	listed, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(c.Tools(t.Context()))(t)
 	tool := registry.Remote("s", listed[0], c.CallTool)
 	if got := string(tool.Definition().RawAnnotations); got != raw {
 		t.Fatalf("raw annotations %s", got)
 	}
-	if got := hintsText(tool.Definition().Hints()); got != "AR-IO-fast" {
-		t.Errorf("hints %s", got)
-	}
-	renamed, err := registry.With(tool, func(d *registry.Definition) { d.Title = "A" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := hintsText(renamed.Definition().Hints()); got != "AR-IO-fast" {
-		t.Errorf("with another title the hints are %s", got)
-	}
-	marked, err := registry.With(tool, func(d *registry.Definition) {
+	assert.Equal(t, hintsText(tool.Definition().Hints()), "AR-IO-fast", "hints")
+	renamed := assert.Value(registry.With(tool, func(d *registry.Definition) { d.Title = "A" }))(t)
+	assert.Equal(t, hintsText(renamed.Definition().Hints()), "AR-IO-fast", "with another title the hints")
+	marked := assert.Value(registry.With(tool, func(d *registry.Definition) {
 		d.Annotations = &mcp.ToolAnnotations{DestructiveHint: ptr(true)}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := hintsText(marked.Definition().Hints()); got != "A-D-OS" {
-		t.Errorf("marked as destructive the hints are %s", got)
-	}
+	}))(t)
+	assert.Equal(t, hintsText(marked.Definition().Hints()), "A-D-OS", "marked as destructive the hints")
 }

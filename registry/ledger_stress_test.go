@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -47,10 +48,7 @@ func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	defer stop()
 	var callers sync.WaitGroup
 	for i := range 2 {
-		accepted, err := ledger.Open(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		accepted := assert.Value(ledger.Open(path, nil))(t)
 		r := registry.New(&registry.Options{Ledger: accepted})
 		mustReplace(t, r, "mail", version(0))
 		work.Go(func() { // the server

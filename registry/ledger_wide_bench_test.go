@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -17,10 +18,7 @@ import (
 // pinned returns options with a ledger in a file.
 func pinned(b *testing.B, path string) registry.Options {
 	b.Helper()
-	accepted, err := ledger.Open(path, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(path, nil))(b)
 	return registry.Options{Ledger: accepted}
 }
 
@@ -76,10 +74,7 @@ func BenchmarkOpenWithLedger(b *testing.B) {
 // tools in a ledger, a policy, checks of arguments and results, and results that
 // are redacted, bounded and wrapped.
 func BenchmarkCallEverything(b *testing.B) {
-	accepted, err := ledger.Open(filepath.Join(b.TempDir(), "mcp.lock.json"), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(filepath.Join(b.TempDir(), "mcp.lock.json"), nil))(b)
 	r := registry.New(&registry.Options{
 		Ledger:   accepted,
 		Approver: policy.Cautious(),
@@ -98,14 +93,10 @@ func BenchmarkCallEverything(b *testing.B) {
 		tool.answer.StructuredContent = json.RawMessage(`{"id":"17"}`)
 		tools = append(tools, tool)
 	}
-	if _, err := r.Replace(registry.Server{Name: "server", Trusted: true, Fingerprint: "one"}, tools); err != nil {
-		b.Fatal(err)
-	}
+	assert.Value(r.Replace(registry.Server{Name: "server", Trusted: true, Fingerprint: "one"}, tools))(b)
 	args := json.RawMessage(`{"title":"Buy milk","tags":["home","shop"]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := r.Call(b.Context(), "server__some_tool_500", args); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(r.Call(b.Context(), "server__some_tool_500", args))(b)
 	}
 }

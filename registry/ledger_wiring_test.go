@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -20,10 +21,7 @@ import (
 
 func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition)) registry.Tool {
 	t.Helper()
-	edited, err := registry.With(tool, edit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	edited := assert.Value(registry.With(tool, edit))(t)
 	return edited
 }
 
@@ -64,10 +62,7 @@ func (s *countingStore) Save(ctx context.Context, name string, data []byte, old 
 func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: storage.NewMemory(), pass: make(chan struct{})}
-		accepted, err := ledger.Load(t.Context(), store, "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		accepted := assert.Value(ledger.Load(t.Context(), store, "ledger", nil))(t)
 		r := registry.New(&registry.Options{Ledger: accepted})
 		var work sync.WaitGroup
 		for i := range 50 {
@@ -84,13 +79,8 @@ func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
 		if got := store.saves.Load(); got > 2 {
 			t.Errorf("got %d writes, want at most 2", got)
 		}
-		again, err := ledger.Load(t.Context(), store.Store, "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := len(again.Entries()); got != 50 {
-			t.Errorf("got %d tools kept, want 50", got)
-		}
+		again := assert.Value(ledger.Load(t.Context(), store.Store, "ledger", nil))(t)
+		assert.Equal(t, len(again.Entries()), 50, "tools kept")
 	})
 }
 
@@ -98,19 +88,11 @@ func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
 // changed is held back all the same, and what it has not changed goes on.
 func TestChangeWithDamagedLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
-	accepted, err := ledger.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(path, nil))(t)
 	r := registry.New(&registry.Options{Ledger: accepted})
 	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append([]byte("<<<<<<< HEAD\n"), sound...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	sound := assert.Value(os.ReadFile(path))(t)
+	assert.OK(t, os.WriteFile(path, append([]byte("<<<<<<< HEAD\n"), sound...), 0o600))
 	now := []registry.Tool{serverTool("mail", "send", "and a copy"), serverTool("mail", "list", "")}
 	diff, err := r.Replace(registry.Server{Name: "mail"}, now)
 	if !errors.As(err, new(*ledger.Error)) || len(diff.Quarantined) != 1 {
@@ -130,9 +112,7 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 	if data, _ := os.ReadFile(path); !slices.Equal(data[13:], sound) {
 		t.Errorf("the file was written over: %s", data)
 	}
-	if err := os.WriteFile(path, sound, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, sound, 0o600))
 	if diff := mustReplace(t, r, "mail", now...); len(diff.Quarantined) != 1 {
 		t.Errorf("afterwards: %+v", diff)
 	}
@@ -145,9 +125,7 @@ func TestAddToServer(t *testing.T) {
 	mustReplace(t, r, "mail", serverTool("mail", "list", ""))
 	mustReplace(t, r, "mail", serverTool("mail", "list", ""), serverTool("mail", "send", ""))
 	mustAdd(t, r, serverTool("mail", "drop", ""))
-	if n := len(accepted.Pending("mail")); n != 2 {
-		t.Errorf("%d tools are pending, want 2", n)
-	}
+	assert.Equal(t, len(accepted.Pending("mail")), 2, "tools are pending")
 	for _, q := range r.Snapshot().Quarantined() {
 		if err := accepted.Accept(t.Context(), "ann", *q.Change); err != nil {
 			t.Errorf("approving %s: %v", q.Tool.Name, err)
@@ -175,14 +153,9 @@ func TestRejectedElsewhere(t *testing.T) {
 	r := newPinned(t, path)
 	tool := serverTool("mail", "send", "")
 	mustReplace(t, r, "mail", tool)
-	other, err := ledger.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := assert.Value(ledger.Open(path, nil))(t)
 	e := other.Entries("mail")[0]
-	if err := other.Reject(t.Context(), "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, other.Reject(t.Context(), "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}))
 	mustReplace(t, r, "mail", tool)
 	var held *registry.QuarantinedError
 	if _, err := r.Call(t.Context(), "mail__send", nil); !errors.As(err, &held) || held.Change.Kind != ledger.ToolRejected {
@@ -219,17 +192,13 @@ func TestDecisionsTakeTurns(t *testing.T) {
 		if i%2 == 0 {
 			decide, want = accepted.Reject, []string{"mail__list", "post__send"}
 		}
-		if err := decide(t.Context(), "ann", send); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, decide(t.Context(), "ann", send))
 		if got := listedNames(r.Snapshot()); !slices.Equal(got, want) {
 			t.Errorf("after decision %d listed are %q, want %q", i+1, got, want)
 		}
 	}
 	r.Remove("mail__list")
-	if err := accepted.Forget(t.Context(), "mail"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Forget(t.Context(), "mail"))
 	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"post__send"}) {
 		t.Errorf("of a server that was forgotten listed are %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/wildtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -82,17 +83,12 @@ func listedNames(s *registry.Snapshot) []string {
 
 func mustAdd(t testing.TB, r *registry.Registry, tools ...registry.Tool) {
 	t.Helper()
-	if err := r.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tools...))
 }
 
 func mustReplace(t testing.TB, r *registry.Registry, server string, tools ...registry.Tool) registry.Diff {
 	t.Helper()
-	diff, err := r.Replace(registry.Server{Name: server}, tools)
-	if err != nil {
-		t.Fatal(err)
-	}
+	diff := assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
 	return diff
 }
 

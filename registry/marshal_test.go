@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -61,10 +62,7 @@ func TestMarshal(t *testing.T) {
 			`{"server":"files","kind":"server_changed","hash":"abc"}`,
 		},
 	} {
-		got, err := json.Marshal(c.value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := assert.Value(json.Marshal(c.value))(t)
 		if string(got) != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
 		}

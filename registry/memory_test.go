@@ -8,6 +8,7 @@ import (
 	"testing"
 	"weak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -39,9 +40,7 @@ func TestOutcomesLetMessagesGo(t *testing.T) {
 	if there.Value() != nil {
 		t.Error("got the whole message in memory, want it gone")
 	}
-	if got := string(kept.res.StructuredContent.(json.RawMessage)); got != `{"a":1}` {
-		t.Errorf("got structured content %s", got)
-	}
+	assert.Equal(t, string(kept.res.StructuredContent.(json.RawMessage)), `{"a":1}`, "structured content")
 }
 
 type panicking struct{}
@@ -68,12 +67,8 @@ func TestWeightOf(t *testing.T) {
 		},
 		StructuredContent: json.RawMessage(`{"a":1}`),
 	}
-	if got := weightOf(res); got != 4+10+100+3+1000+7 {
-		t.Errorf("got %d bytes, want 1124", got)
-	}
-	if got := weightOf(nil); got != 0 {
-		t.Errorf("got %d bytes for nothing, want 0", got)
-	}
+	assert.Equal(t, weightOf(res), 4+10+100+3+1000+7, "bytes")
+	assert.Equal(t, weightOf(nil), 0, "bytes for nothing")
 }
 
 func resultOf(content ...mcp.Content) *mcp.CallToolResult {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -39,9 +40,7 @@ func TestMiddlewareOrder(t *testing.T) {
 			t.Errorf("trace = %q, want %q", trace, want)
 		}
 	}
-	if applied != 3 {
-		t.Errorf("middleware was applied %d times, want 3", applied)
-	}
+	assert.Equal(t, applied, 3, "middleware was applied times")
 
 	trace = nil
 	_, _ = r.Call(t.Context(), "unknown", nil)
@@ -62,9 +61,7 @@ func TestMiddlewareMayChangeArguments(t *testing.T) {
 			if _, err := next(ctx, &other); err != nil {
 				return nil, err
 			}
-			if got != `{"a":2}` {
-				t.Errorf("the tool got %s", got)
-			}
+			assert.Equal(t, got, `{"a":2}`, "the tool")
 			return next(ctx, call) // again, as it was
 		}
 	})

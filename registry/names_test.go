@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -61,17 +62,10 @@ func TestNamesOfServersTools(t *testing.T) {
 		t.Fatalf("tools %q, want %q", got, want)
 	}
 	for name, origin := range wanted {
-		res, err := r.Call(t.Context(), name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := textOf(t, res); got != origin.Server+" "+origin.Tool {
-			t.Errorf("%s was answered by %s", name, got)
-		}
+		res := assert.Value(r.Call(t.Context(), name, nil))(t)
+		assert.Equal(t, textOf(t, res), origin.Server+" "+origin.Tool, "%s was answered by", name)
 		tool, _ := r.Snapshot().Lookup(name)
-		if got := tool.Definition().Origin; got != origin {
-			t.Errorf("%s comes from %+v", name, got)
-		}
+		assert.Equal(t, tool.Definition().Origin, origin, "%s comes from", name)
 	}
 
 	// What would become the same is told apart.
@@ -135,9 +129,7 @@ func TestDisplayName(t *testing.T) {
 		"add":              {Name: "add", Title: " \t"},
 		"one line<U+0007>": {Name: "add", Title: "one\nline\x07"},
 	} {
-		if got := d.DisplayName(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		assert.Equal(t, d.DisplayName(), want)
 	}
 	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e6)}}
 	if n := len(long.DisplayName()); n > 600 {
@@ -160,8 +152,6 @@ func TestAddTheSameTwice(t *testing.T) {
 		if err := registry.New(&registry.Options{Names: listed}).Add(tool, tool); !errors.As(err, &duplicate) {
 			t.Errorf("%q: twice: %v", listed.Scheme, err)
 		}
-		if n := len(r.Snapshot().Tools()); n != 1 {
-			t.Errorf("%q: %d tools", listed.Scheme, n)
-		}
+		assert.Equal(t, len(r.Snapshot().Tools()), 1, "%q: tools", listed.Scheme)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -67,9 +68,7 @@ func (w *watcher) take() string {
 
 func (w *watcher) expect(t *testing.T, want ...string) {
 	t.Helper()
-	if got, want := w.take(), strings.Join(want, "\n"); got != want {
-		t.Errorf("observed:\n%s\nwant:\n%s", got, want)
-	}
+	assert.Equal(t, w.take(), strings.Join(want, "\n"), "observed")
 }
 
 // Every way that a call can go is observed, once.
@@ -86,9 +85,7 @@ func TestObserve(t *testing.T) {
 			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
 	})
-	if _, err := toolset.New(r, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(toolset.New(r, nil))(t)
 	broken := registry.MustFunc("broken", "Breaks", func(context.Context, struct{}) (string, error) { panic("ouch") })
 	fails := registry.MustFunc("fails", "Fails", func(context.Context, struct{}) (string, error) { return "", errors.New("no") })
 	mustAdd(t, r, broken, fails)
@@ -123,9 +120,7 @@ func TestObserve(t *testing.T) {
 	}
 	stop()
 	stop()
-	if _, err := r.Call(t.Context(), "s__works", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Call(t.Context(), "s__works", nil))(t)
 	w.expect(t, "")
 }
 
@@ -145,19 +140,13 @@ func TestObserveApprovals(t *testing.T) {
 	if o := seen.last(t); o.Approval != one.ID || o.User != "" || o.Tool != nil {
 		t.Errorf("bob's attempt shows %+v", o)
 	}
-	if _, err := w.Approve(t.Context(), one.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.Approve(t.Context(), one.ID, nil))(t)
 	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" || o.Conversation != "talk" {
 		t.Errorf("observed %+v", o)
 	}
 	two := w.asks(t, ctx, "files__move", `{}`)
-	if err := w.Deny(ctx, two.ID, "no"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Deny(ctx, two.ID, "no"); err == nil {
-		t.Error("refused twice")
-	}
+	assert.OK(t, w.Deny(ctx, two.ID, "no"))
+	assert.Fails(t, w.Deny(ctx, two.ID, "no"), "refused twice")
 	seen.expect(t,
 		`call files__delete = files/delete {"path":"a"}: *registry.ApprovalRequiredError`,
 		`approve  = - : *approval.UnknownError`,
@@ -231,7 +220,5 @@ func TestObserveConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(all.all) != 400 {
-		t.Errorf("%d calls were observed, of 400", len(all.all))
-	}
+	assert.Equal(t, len(all.all), 400, "calls were observed, of 400")
 }

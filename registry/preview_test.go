@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -15,10 +16,7 @@ import (
 // What a preview says is what happens, and only then.
 func TestPreviewIsWhatHappens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
-	accepted, err := ledger.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(path, nil))(t)
 	r := registry.New(&registry.Options{Ledger: accepted})
 	taken := &plainTool{&registry.Definition{Name: "mail__taken", InputSchema: []byte(`{"type":"object"}`)}, textResult("")}
 	mustAdd(t, r, taken)
@@ -50,18 +48,12 @@ func TestPreviewIsWhatHappens(t *testing.T) {
 	} {
 		version, entries := r.Snapshot().Version(), fmt.Sprint(accepted.Entries())
 		before, _ := os.ReadFile(path)
-		p, err := r.Preview(step.facts, step.tools)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := assert.Value(r.Preview(step.facts, step.tools))(t)
 		after, _ := os.ReadFile(path)
 		if r.Snapshot().Version() != version || fmt.Sprint(accepted.Entries()) != entries || string(before) != string(after) {
 			t.Errorf("%s: the preview changed something", step.what)
 		}
-		diff, err := r.Replace(step.facts, step.tools)
-		if err != nil {
-			t.Fatal(err)
-		}
+		diff := assert.Value(r.Replace(step.facts, step.tools))(t)
 		var listed, foreseen []string
 		for _, tool := range r.Snapshot().Tools() {
 			if def := tool.Definition(); def.Origin.Server == "mail" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -19,9 +20,7 @@ func TestProgress(t *testing.T) {
 	var seen []float64
 	ctx := registry.WithProgress(t.Context(), func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) })
 	for _, ctx := range []context.Context{t.Context(), ctx, registry.WithProgress(ctx, nil)} {
-		if _, err := tool.Call(ctx, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(tool.Call(ctx, nil))(t)
 	}
 	if !slices.Equal(seen, []float64{1, 2}) {
 		t.Errorf("progress = %v, want 1 and 2 of the second call", seen)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -17,9 +18,7 @@ func TestCatalogueOfAServerInQuarantine(t *testing.T) {
 	r := registry.New(&registry.Options{Ledger: l})
 	s := registry.Server{Name: "github", Fingerprint: "one", Quarantined: true}
 	tool := serverTool("github", "x", "")
-	if _, err := r.Replace(s, []registry.Tool{tool}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(s, []registry.Tool{tool}))(t)
 	held := r.Snapshot().Quarantined()
 	if len(held) != 1 || held[0].Tool.Name != tool.def.Name || held[0].Change.Kind != ledger.ServerQuarantined {
 		t.Fatalf("got %+v in quarantine, want the tool for its server's sake", held)
@@ -29,12 +28,8 @@ func TestCatalogueOfAServerInQuarantine(t *testing.T) {
 	if !errors.As(err, &quarantined) || !strings.Contains(err.Error(), "All of server \"github\" is in quarantine") {
 		t.Errorf("got %v, want that all of the server is in quarantine", err)
 	}
-	if err := l.Accept(t.Context(), "alice", l.Pending()...); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(r.Snapshot().Tools()); got != 1 {
-		t.Errorf("after the approval: got %d tools, want 1", got)
-	}
+	assert.OK(t, l.Accept(t.Context(), "alice", l.Pending()...))
+	assert.Equal(t, len(r.Snapshot().Tools()), 1, "after the approval: tools")
 }
 
 // The hash of a tool is of what its server says, however that is kept.
@@ -57,9 +52,7 @@ func TestSurfaceHash(t *testing.T) {
 		{"raw annotations that say nothing", func(d *registry.Definition) { d.RawAnnotations = []byte(" { } ") }, none},
 		{"raw annotations", func(d *registry.Definition) { d.RawAnnotations = []byte(`{"readOnlyHint":true}`) }, hints},
 	} {
-		if got := hash(test.edit); got != test.want {
-			t.Errorf("%s: got the hash %s, want %s", test.name, got, test.want)
-		}
+		assert.Equal(t, hash(test.edit), test.want, "%s: the hash", test.name)
 	}
 	if hints == none {
 		t.Errorf("got the hash %s with and without a hint, want another one", none)
@@ -86,9 +79,7 @@ func TestQuarantineText(t *testing.T) {
 	if len(text) > 3000 || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || strings.Count(text, "\n") > textFields+3 {
 		t.Errorf("%d bytes: %q", len(text), text)
 	}
-	if n := strings.Count(text, "\nEnd of the quotation."); n != 1 {
-		t.Errorf("the quotation ends %d times: %s", n, text)
-	}
+	assert.Equal(t, strings.Count(text, "\nEnd of the quotation."), 1, "the quotation ends times: %s", text)
 	res := err.Analysis()
 	if !res.IsError || res.Content[0].(*mcp.TextContent).Text != text {
 		t.Errorf("the result is %+v", res)
@@ -99,9 +90,7 @@ func TestQuarantineText(t *testing.T) {
 		QuotedChanges                              []map[string]string
 		MoreChanges                                int
 	}
-	if err := json.Unmarshal(res.StructuredContent.(json.RawMessage), &got); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(res.StructuredContent.(json.RawMessage), &got))
 	if got.Status != "quarantined" || got.Reason != "changed" || got.Server != "github" || got.Tool != "a" || got.Hash != bad.SurfaceHash() || len(got.QuotedChanges) != textFields || got.MoreChanges == 0 || got.Action == "" {
 		t.Errorf("structured: %+v", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/wildtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -42,10 +43,7 @@ func TestRawIsKept(t *testing.T) {
 func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
 	c := mcp.NewClient("wild", to, nil)
 	defer func() { _ = c.Close() }()
-	listed, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(c.Tools(t.Context()))(t)
 	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: policy.Cautious(), Results: &result.Options{MaxBytes: -1, MaxMedia: -1}})
 	r.Use(func(next registry.Handler) registry.Handler {
 		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
@@ -56,10 +54,7 @@ func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote("wild", tool, c.CallTool))
 	}
-	diff, err := r.Replace(registry.Server{Name: "wild", Trusted: true}, tools)
-	if err != nil {
-		t.Fatal(err)
-	}
+	diff := assert.Value(r.Replace(registry.Server{Name: "wild", Trusted: true}, tools))(t)
 	if len(diff.Rejected) > 0 {
 		t.Fatalf("got the rejection %v, want none", diff.Rejected[0])
 	}
@@ -82,9 +77,7 @@ func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
 			t.Fatalf("result %d: %v", seed, err)
 		}
 	}
-	if observed != count {
-		t.Errorf("got %d calls observed, want %d", observed, count)
-	}
+	assert.Equal(t, observed, count, "calls observed")
 }
 
 // Arguments on several lines are one message to a server that reads lines, whatever stands
@@ -160,23 +153,13 @@ func TestRawOfShapedResults(t *testing.T) {
 			if c.use != nil {
 				r.Use(c.use)
 			}
-			if _, err := r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}); err != nil {
-				t.Fatal(err)
-			}
-			res, err := r.Call(t.Context(), "s__a", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}))(t)
+			res := assert.Value(r.Call(t.Context(), "s__a", nil))(t)
 			if got := res.Raw(); (got != nil) != c.want {
 				t.Errorf("got the raw form %s, want one: %t", got, c.want)
 			}
-			forwarded, err := r.Forward(t.Context(), "s__a", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := string(forwarded.Raw()), string(res.Raw()); got != want {
-				t.Errorf("got the raw form %s of a result to be forwarded, want %s", got, want)
-			}
+			forwarded := assert.Value(r.Forward(t.Context(), "s__a", nil))(t)
+			assert.Equal(t, string(forwarded.Raw()), string(res.Raw()), "the raw form of a result to be forwarded")
 			skips := c.want && c.results == nil
 			if got := len(forwarded.Content); got != len(res.Content) && !skips {
 				t.Errorf("got %d blocks of a result to be forwarded, want %d", got, len(res.Content))
@@ -191,9 +174,7 @@ func TestRawOfShapedResults(t *testing.T) {
 func TestRawOfDefinitions(t *testing.T) {
 	const sent = `{"x":0.10,"name":"a","description":"d","inputSchema":{ "type":"object"},"annotations":{"readOnlyHint":true,"y":1.0}}`
 	tool := new(mcp.Tool)
-	if err := json.Unmarshal([]byte(sent), tool); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(sent), tool))
 	refuse := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
 		return nil, mcp.ErrClosed
 	}
@@ -210,13 +191,8 @@ func TestRawOfDefinitions(t *testing.T) {
 		"output":      {func(d *registry.Definition) { d.OutputSchema = json.RawMessage(`{}`) }, ""},
 		"annotations": {func(d *registry.Definition) { d.Annotations = nil }, ""},
 	} {
-		edited, err := registry.With(remote, c.edit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(edited.Definition().Raw); got != c.want {
-			t.Errorf("%s: got %q, want %q", what, got, c.want)
-		}
+		edited := assert.Value(registry.With(remote, c.edit))(t)
+		assert.Equal(t, string(edited.Definition().Raw), c.want, "%s", what)
 	}
 
 	own := *tool
@@ -225,25 +201,17 @@ func TestRawOfDefinitions(t *testing.T) {
 	if def.Raw != nil {
 		t.Errorf("got %s of a copy that was changed, want nothing", def.Raw)
 	}
-	if def.Description != "e" {
-		t.Errorf("got the description %q, want e", def.Description)
-	}
-	if got, want := string(remote.Definition().RawAnnotations), `{"readOnlyHint":true,"y":1.0}`; got != want {
-		t.Errorf("got the annotations %s, want %s", got, want)
-	}
+	assert.Equal(t, def.Description, "e", "the description")
+	assert.Equal(t, string(remote.Definition().RawAnnotations), `{"readOnlyHint":true,"y":1.0}`, "the annotations")
 
 	for _, c := range []struct {
 		trusted bool
 		want    bool
 	}{{false, false}, {true, true}} {
 		hidden := new(mcp.Tool)
-		if err := json.Unmarshal([]byte(`{"name":"a","x":"\u200b"}`), hidden); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(`{"name":"a","x":"\u200b"}`), hidden))
 		r := registry.New(nil)
-		if _, err := r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{registry.Remote("s", hidden, refuse)}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{registry.Remote("s", hidden, refuse)}))(t)
 		if got := r.Snapshot().Tools()[0].Definition().Raw; (got != nil) != c.want {
 			t.Errorf("trusted %t: got %s, want one: %t", c.trusted, got, c.want)
 		}
@@ -260,13 +228,8 @@ func TestForwardThroughMiddleware(t *testing.T) {
 		want int
 	}{{r.UseForErrors, 0}, {r.Use, 1}, {r.UseForErrors, 1}} {
 		step.use(passes)
-		res, err := r.Forward(t.Context(), "s__a", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := len(res.Content); got != step.want {
-			t.Errorf("got %d blocks, want %d", got, step.want)
-		}
+		res := assert.Value(r.Forward(t.Context(), "s__a", nil))(t)
+		assert.Equal(t, len(res.Content), step.want, "blocks")
 	}
 }
 
@@ -275,11 +238,6 @@ func TestSkipContentOfContext(t *testing.T) {
 	r := registry.New(nil)
 	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
 	ctx := registry.WithCallOptions(t.Context(), &mcp.CallToolOptions{SkipContent: true})
-	res, err := r.Call(ctx, "s__a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := res.Text(); got != "hello" {
-		t.Errorf("got %q, want hello", got)
-	}
+	res := assert.Value(r.Call(ctx, "s__a", nil))(t)
+	assert.Equal(t, res.Text(), "hello")
 }

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -30,10 +31,7 @@ func gallery(t *testing.T, answer *sdk.CallToolResult, log string) []registry.To
 	add("log", servedText(log))
 	c := mcp.NewClient("gallery", &transport.Pipe{Serve: s.Run}, nil)
 	t.Cleanup(func() { _ = c.Close() })
-	listed, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(c.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote("gallery", tool, c.CallTool))
@@ -58,17 +56,11 @@ func TestServersResultComesWhole(t *testing.T) {
 		},
 		StructuredContent: raw,
 	}
-	want, err := json.Marshal(answer.Content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(json.Marshal(answer.Content))(t)
 	for name, opts := range map[string]*result.Options{"as it came": nil, "shaped": {}, "redacted": {Redact: true}} {
 		r := registry.New(&registry.Options{Results: opts})
 		mustReplace(t, r, "gallery", gallery(t, answer, "")...)
-		res, err := r.Call(t.Context(), "gallery__show", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(r.Call(t.Context(), "gallery__show", nil))(t)
 		if got, err := json.Marshal(res.Content); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: content %.500s, %v", name, got, err)
 		}
@@ -87,10 +79,7 @@ func TestServersLogIsReadOn(t *testing.T) {
 	log := strings.Repeat("12:00 all is well\n", 10000) + "12:01 Error: password=ghp_" + strings.Repeat("a1", 18) + "\n"
 	r := registry.New(&registry.Options{Results: &result.Options{Wrap: true, Redact: true}})
 	mustReplace(t, r, "gallery", gallery(t, &sdk.CallToolResult{}, log)...)
-	res, err := r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil))(t)
 	text := result.Text(res)
 	if len(text) > 32<<10 || !strings.HasPrefix(text, `<untrusted-content nonce="`) || !strings.Contains(text, ` server="gallery" tool="log">`+"\n12:00 all is well\n") ||
 		!strings.Contains(text, "12:01 Error: password=[redacted: GitHub token]\n") {
@@ -120,18 +109,10 @@ func TestResultsThatStayWhole(t *testing.T) {
 	if res, err := r.Call(t.Context(), "web__direct", nil); err != nil || textOf(t, res) != long {
 		t.Errorf("got %v, %v, want the result of a tool for the user as it is", res, err)
 	}
-	res, err := r.Call(t.Context(), "web__get", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(r.Call(t.Context(), "web__get", nil))(t)
 	handle := regexp.MustCompile(`"handle":"[A-Z2-7]+"`).FindString(result.Text(res))
-	page, err := r.Call(t.Context(), result.ReaderName, json.RawMessage("{"+handle+"}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Count(result.Text(page), "<untrusted-content"); got != 1 {
-		t.Errorf("got a page with %d envelopes, want 1", got)
-	}
+	page := assert.Value(r.Call(t.Context(), result.ReaderName, json.RawMessage("{"+handle+"}")))(t)
+	assert.Equal(t, strings.Count(result.Text(page), "<untrusted-content"), 1, "a page with envelopes")
 	reader, ok := r.Snapshot().Lookup(result.ReaderName)
 	if !ok || !reader.Definition().Annotations.ReadOnlyHint || reader.Definition().Origin != (registry.Origin{}) {
 		t.Errorf("got the tool %+v, want a native one that is read-only", reader)

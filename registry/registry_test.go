@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -204,24 +205,16 @@ func TestConcurrency(t *testing.T) {
 	cancel()
 	readers.Wait()
 	// Generation 0 was listed already, so replacing it with itself is no change.
-	if want := uint64(1 + 1 + 1 + (generations - 1) + 2*generations); r.Snapshot().Version() != want {
-		t.Errorf("version = %d, want %d", r.Snapshot().Version(), want)
-	}
+	assert.Equal(t, r.Snapshot().Version(), uint64(1+1+1+(generations-1)+2*generations), "version =")
 }
 
 func TestTrusted(t *testing.T) {
 	r := registry.New(nil)
-	if err := r.Add(registry.MustFunc("native", "", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(registry.MustFunc("native", "", func(context.Context, struct{}) (string, error) { return "", nil })))
 	for server, trusted := range map[string]bool{"mine": true, "other": false} {
-		if _, err := r.Replace(registry.Server{Name: server, Trusted: trusted}, []registry.Tool{serverTool(server, "a", "")}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: server, Trusted: trusted}, []registry.Tool{serverTool(server, "a", "")}))(t)
 	}
 	for name, want := range map[string]bool{"native": true, "mine__a": true, "other__a": false, "nothing": false} {
-		if got := r.Snapshot().Trusted(name); got != want {
-			t.Errorf("%s: got %t, want %t", name, got, want)
-		}
+		assert.Equal(t, r.Snapshot().Trusted(name), want, "%s", name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -56,10 +57,7 @@ func connect(t *testing.T, r *registry.Registry, server *sdk.Server) (*mcp.Clien
 			t.Errorf("Close: %v", err)
 		}
 	})
-	listed, err := c.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(c.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote("notes", tool, c.CallTool))
@@ -80,13 +78,8 @@ func TestRemoteCalls(t *testing.T) {
 
 	var progress []float64
 	ctx := registry.WithProgress(t.Context(), func(p *mcp.ProgressParams) { progress = append(progress, p.Progress) })
-	res, err := r.Call(ctx, "notes__create", json.RawMessage(`{"title":"x","n":9007199254740993}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := textOf(t, res); got != `one {"title":"x","n":9007199254740993}` {
-		t.Errorf("result = %s", got)
-	}
+	res := assert.Value(r.Call(ctx, "notes__create", json.RawMessage(`{"title":"x","n":9007199254740993}`)))(t)
+	assert.Equal(t, textOf(t, res), `one {"title":"x","n":9007199254740993}`, "result =")
 	if raw, _ := res.StructuredContent.(json.RawMessage); string(raw) != `{"n":9007199254740993}` {
 		t.Errorf("structured content = %v", res.StructuredContent)
 	}
@@ -103,10 +96,7 @@ func TestRemoteCalls(t *testing.T) {
 		}
 	}
 
-	renamed, err := registry.With(create, func(d *registry.Definition) { d.Name, d.Origin.Tool = "note", "note" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	renamed := assert.Value(registry.With(create, func(d *registry.Definition) { d.Name, d.Origin.Tool = "note", "note" }))(t)
 	if res, err := renamed.Call(t.Context(), nil); err != nil || textOf(t, res) != "one {}" {
 		t.Errorf("Call of a renamed tool = %v, %v", res, err)
 	}
@@ -121,9 +111,7 @@ func TestRemoteAfterARenewedClient(t *testing.T) {
 	if diff.Added != nil || diff.Removed != nil || diff.Changed != nil || r.Snapshot().Version() != before.Version() {
 		t.Errorf("diff = %+v, version %d after %d", diff, r.Snapshot().Version(), before.Version())
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, first.Close())
 	if res, err := r.Call(t.Context(), "notes__create", nil); err != nil || textOf(t, res) != "two {}" {
 		t.Errorf("Call = %v, %v; want the new server's answer", res, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -70,9 +71,7 @@ func TestErrorResult(t *testing.T) {
 		if got := textOf(t, res); got != c.want || !res.IsError {
 			t.Errorf("%T: %q\nwant %q", c.err, got, c.want)
 		}
-		if strings.Contains(textOf(t, res), "SECRET") {
-			t.Errorf("%T: %s", c.err, textOf(t, res))
-		}
+		assert.Lacks(t, textOf(t, res), "SECRET", "%T", c.err)
 	}
 	if registry.ErrorResult(nil) != nil {
 		t.Error("no error became a result")

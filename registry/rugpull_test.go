@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -40,18 +41,12 @@ func newRawServer(t testing.TB, name string, tools ...string) *rawServer {
 // offer lists the server's tools in the registry.
 func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Server) registry.Diff {
 	t.Helper()
-	listed, err := s.client.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(s.client.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range listed {
 		tools = append(tools, registry.Remote(facts.Name, tool, s.client.CallTool))
 	}
-	diff, err := r.Replace(facts, tools)
-	if err != nil {
-		t.Fatal(err)
-	}
+	diff := assert.Value(r.Replace(facts, tools))(t)
 	return diff
 }
 
@@ -126,10 +121,7 @@ func TestRugPull(t *testing.T) {
 
 func newPinned(t testing.TB, path string) *registry.Registry {
 	t.Helper()
-	accepted, err := ledger.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	accepted := assert.Value(ledger.Open(path, nil))(t)
 	return registry.New(&registry.Options{Ledger: accepted})
 }
 
@@ -148,9 +140,7 @@ func TestApprovalReleases(t *testing.T) {
 	if _, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)); !errors.As(err, new(*registry.QuarantinedError)) || s.calls() != 0 {
 		t.Fatalf("a call of the new tool: %v, %d calls", err, s.calls())
 	}
-	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("mail")...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("mail")...))
 	after := r.Snapshot()
 	if got := listedNames(after); !slices.Equal(got, []string{"mail__list", "mail__send"}) || after.Version() <= before.Version() {
 		t.Errorf("after the approval: %q, version %d after %d", got, after.Version(), before.Version())
@@ -176,9 +166,7 @@ func TestSwappedServer(t *testing.T) {
 		t.Fatalf("the call: %v, %d calls", err, s.calls())
 	}
 	pending := accepted.Pending("mail")
-	if err := accepted.Accept(t.Context(), "ann", pending...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "ann", pending...))
 	if _, err := r.Call(t.Context(), "mail__list", nil); err != nil || s.calls() != 1 {
 		t.Errorf("after the approval of %+v: %v", pending, err)
 	}
@@ -193,13 +181,8 @@ func TestApprovalElsewhere(t *testing.T) {
 	s := newRawServer(t, "mail", listTool, sendTool)
 	s.offer(t, r, facts)
 
-	other, err := ledger.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Accept(t.Context(), "ann", other.Pending("mail")...); err != nil {
-		t.Fatal(err)
-	}
+	other := assert.Value(ledger.Open(path, nil))(t)
+	assert.OK(t, other.Accept(t.Context(), "ann", other.Pending("mail")...))
 	if _, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`)); err != nil || s.calls() != 1 {
 		t.Errorf("after the approval elsewhere: %v, %d calls", err, s.calls())
 	}
@@ -258,15 +241,11 @@ func TestNothingReachesTheServer(t *testing.T) {
 	if !errors.As(err, &asked) {
 		t.Fatal(err)
 	}
-	if err := r.Deny(t.Context(), asked.Request.ID, "no"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Deny(t.Context(), asked.Request.ID, "no"))
 	if _, err := r.Approve(t.Context(), asked.Request.ID, nil); err == nil {
 		t.Error("a refused call was resumed")
 	}
-	if n := s.calls(); n != 0 {
-		t.Errorf("%d calls reached the server", n)
-	}
+	assert.Equal(t, s.calls(), 0, "calls reached the server")
 	if _, err := r.Call(t.Context(), "s__fine", args); err != nil || s.calls() != 1 {
 		t.Errorf("a call that may be made: %v, %d calls", err, s.calls())
 	}
@@ -348,13 +327,9 @@ func TestListedToolChanges(t *testing.T) {
 		}
 	}
 	pending := accepted.Pending("mail")
-	if err := accepted.Reject(t.Context(), "ann", pending...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Reject(t.Context(), "ann", pending...))
 	wake("the rejection")
-	if err := accepted.Accept(t.Context(), "ann", pending...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "ann", pending...))
 	wake("the approval")
 	if _, ok := r.Snapshot().Lookup("mail__send"); !ok {
 		t.Error("the approved tool is not listed")

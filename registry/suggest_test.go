@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
@@ -112,9 +113,7 @@ func TestUnknownToolErrorText(t *testing.T) {
 		{registry.UnknownToolError{Name: "a\nb"}, `unknown tool "a\nb"`},
 		{registry.UnknownToolError{Name: "x" + strings.Repeat("ä", 500)}, `unknown tool "x` + strings.Repeat("ä", 98) + `…"`},
 	} {
-		if got := test.err.Error(); got != test.want {
-			t.Errorf("text %s, want %s", got, test.want)
-		}
+		assert.Equal(t, test.err.Error(), test.want, "text")
 	}
 }
 

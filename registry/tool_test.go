@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -15,17 +16,14 @@ func TestWithEditsACopy(t *testing.T) {
 	base.def.Annotations = &mcp.ToolAnnotations{DestructiveHint: ptr(true), OpenWorldHint: ptr(true)}
 	schema := string(base.def.InputSchema)
 
-	edited, err := registry.With(base, func(d *registry.Definition) {
+	edited := assert.Value(registry.With(base, func(d *registry.Definition) {
 		d.Name = "note"
 		d.Title = "Note"
 		*d.Annotations.DestructiveHint = false
 		*d.Annotations.OpenWorldHint = false
 		d.InputSchema[1] = ' '
 		d.InputSchema = json.RawMessage(`{"type":"object","properties":{}}`)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if d := edited.Definition(); d.Name != "note" || d.Title != "Note" || d.Origin != base.def.Origin || *d.Annotations.DestructiveHint {
 		t.Errorf("edited definition = %+v", d)
 	}
@@ -36,10 +34,7 @@ func TestWithEditsACopy(t *testing.T) {
 		t.Errorf("Call = %v, %v; want the original tool's result", res, err)
 	}
 
-	twice, err := registry.With(edited, func(d *registry.Definition) { d.Title = "Again" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	twice := assert.Value(registry.With(edited, func(d *registry.Definition) { d.Title = "Again" }))(t)
 	if d := twice.Definition(); d.Name != "note" || d.Title != "Again" {
 		t.Errorf("definition edited twice = %+v", d)
 	}
@@ -49,10 +44,7 @@ func TestWithEditsACopy(t *testing.T) {
 }
 
 func TestWithKeepsAnnotationsNil(t *testing.T) {
-	same, err := registry.With(native("add"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	same := assert.Value(registry.With(native("add"), nil))(t)
 	if d := same.Definition(); d.Annotations != nil || d.OutputSchema != nil {
 		t.Errorf("definition = %+v, want no annotations and no output schema", d)
 	}
@@ -104,10 +96,6 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 }
 
 func TestOriginString(t *testing.T) {
-	if got := (registry.Origin{}).String(); got != "a native tool" {
-		t.Errorf("String() = %q", got)
-	}
-	if got := (registry.Origin{Server: "notes", Tool: "create"}).String(); got != `tool "create" of server "notes"` {
-		t.Errorf("String() = %q", got)
-	}
+	assert.Equal(t, (registry.Origin{}).String(), "a native tool", "String() =")
+	assert.Equal(t, (registry.Origin{Server: "notes", Tool: "create"}).String(), `tool "create" of server "notes"`, "String() =")
 }

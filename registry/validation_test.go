@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -246,14 +247,11 @@ func TestResultsAreChecked(t *testing.T) {
 
 // Tools that check by themselves are not checked again, by whatever name.
 func TestSelfCheckingTools(t *testing.T) {
-	tool, err := registry.With(registry.MustFunc("add", "", add), func(d *registry.Definition) {
+	tool := assert.Value(registry.With(registry.MustFunc("add", "", add), func(d *registry.Definition) {
 		d.Name = "plus"
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["nothing"]}`)
 		d.OutputSchema = json.RawMessage(`{"type":"null"}`)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	r := registry.New(nil)
 	mustAdd(t, r, tool)
 	if _, err := r.Call(t.Context(), "plus", json.RawMessage(`{"a":1,"b":2}`)); err != nil {
@@ -262,12 +260,9 @@ func TestSelfCheckingTools(t *testing.T) {
 
 	// A tool of another kind is, also under another name.
 	plain := newSchemaTool(`{"type":"object"}`, "", nil)
-	edited, err := registry.With(plain, func(d *registry.Definition) {
+	edited := assert.Value(registry.With(plain, func(d *registry.Definition) {
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["a"]}`)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	mustAdd(t, r, edited)
 	if _, err := r.Call(t.Context(), "tool", nil); err == nil || plain.calls != nil {
 		t.Errorf("%v, calls %q", err, plain.calls)
@@ -289,10 +284,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 	for name, tr := range map[string]mcp.Transport{"memory": server, "pipe": &transport.Pipe{Serve: server.Serve}} {
 		c := mcp.NewClient("s", tr, nil)
 		t.Cleanup(func() { _ = c.Close() })
-		listed, err := c.Tools(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		listed := assert.Value(c.Tools(t.Context()))(t)
 		for _, test := range []struct {
 			opts      registry.ArgumentOptions
 			args, got string
@@ -310,9 +302,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 			}
 			calls := server.Received("tools/call")
 			var params struct{ Arguments json.RawMessage }
-			if err := json.Unmarshal(calls[len(calls)-1].Params, &params); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(calls[len(calls)-1].Params, &params))
 			if string(params.Arguments) != test.got {
 				t.Errorf("%s:\nsent %s\nwant %s", name, params.Arguments, test.got)
 			}
@@ -336,9 +326,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 
 func compact(t *testing.T, text string) []byte {
 	var out bytes.Buffer
-	if err := json.Compact(&out, []byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Compact(&out, []byte(text)))
 	return out.Bytes()
 }
 
@@ -371,9 +359,7 @@ func BenchmarkArguments(b *testing.B) {
 		for b.Loop() {
 			r := registry.New(nil)
 			mustAdd(b, r, tool)
-			if _, err := r.Call(b.Context(), "tool", json.RawMessage(args)); err != nil {
-				b.Fatal(err)
-			}
+			assert.Value(r.Call(b.Context(), "tool", json.RawMessage(args)))(b)
 		}
 	})
 }

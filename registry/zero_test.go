@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -30,9 +31,7 @@ func TestZeroRegistry(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 	}
-	if got := mcp.OutcomeOf(callErr); got != mcp.NotSent {
-		t.Errorf("Call: got the outcome %v, want %v", got, mcp.NotSent)
-	}
+	assert.Equal(t, mcp.OutcomeOf(callErr), mcp.NotSent, "Call: the outcome")
 	for name, call := range map[string]func(){
 		"Use":             func() { r.Use() },
 		"Remove":          func() { r.Remove("x") },

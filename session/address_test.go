@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // move gives the server of the world another address.
@@ -16,10 +17,7 @@ func (w *world) move() {
 
 func resourceOf(t *testing.T, loginURL string) string {
 	t.Helper()
-	u, err := url.Parse(loginURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(loginURL))(t)
 	return u.Query().Get("resource")
 }
 
@@ -28,10 +26,7 @@ func TestServerMovesDuringTheLogin(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	first := w.mustNeedLogin(m, alice)
-	callback, err := w.as.Approve(w.ctx, first.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, first.URL))(t)
 	w.move()
 	var stale *auth.StateError
 	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &stale) {
@@ -60,10 +55,7 @@ func TestServerMovesBeforeTheLogin(t *testing.T) {
 	if status, err := m.Status(w.ctx, alice); err != nil || status.LoginURL != "" {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, alice))(t)
 	if got := resourceOf(t, l.URL); got != w.rs.URL {
 		t.Errorf("the login is for %s, not %s", got, w.rs.URL)
 	}

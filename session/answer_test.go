@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -45,10 +46,7 @@ func TestAnswerIsSavedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Memory()
 		config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
-		m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }}))(t)
 		defer m.Close()
 		e := m.entry(alice)
 		ctx, stop := context.WithCancel(t.Context())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // BenchmarkAuthenticate lets requests of 10,000 users out, and reports what a
@@ -17,15 +18,11 @@ func BenchmarkAuthenticate(b *testing.B) {
 	store := Memory()
 	opts := &Options{Config: func(Key) (*auth.Config, error) { return config, nil }}
 	m, err := NewManager(store, opts)
-	if err != nil {
-		b.Fatal(err)
-	}
+	assert.OK(b, err)
 	keys := make([]Key, users)
 	for i := range keys {
 		keys[i] = Key{User: fmt.Sprintf("user %d", i), Server: "s"}
-		if err := m.SetToken(b.Context(), keys[i], auth.Secret("token of "+keys[i].User)); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, m.SetToken(b.Context(), keys[i], auth.Secret("token of "+keys[i].User)))
 	}
 	_ = m.Close()
 	m = nil
@@ -37,9 +34,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	handlers := make([]*Handler, users)
 	for i, key := range keys {
 		handlers[i] = m.Handler(key)
-		if err := handlers[i].Authenticate(b.Context(), http.Header{}, http.MethodPost, config.URL, nil); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, handlers[i].Authenticate(b.Context(), http.Header{}, http.MethodPost, config.URL, nil))
 	}
 	perSession := float64(heap()-before) / users
 	b.ReportAllocs()

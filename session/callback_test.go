@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // cookieUser knows users by a cookie, as a web program does.
@@ -36,12 +37,8 @@ func arrive(t *testing.T, h http.Handler, method, callback, user string) *http.R
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	resp := w.Result()
-	if got := resp.Header.Get("Cache-Control"); got != "no-store" {
-		t.Errorf("Cache-Control: %q", got)
-	}
-	if got := resp.Header.Get("Referrer-Policy"); got != "no-referrer" {
-		t.Errorf("Referrer-Policy: %q", got)
-	}
+	assert.Equal(t, resp.Header.Get("Cache-Control"), "no-store", "Cache-Control")
+	assert.Equal(t, resp.Header.Get("Referrer-Policy"), "no-referrer", "Referrer-Policy")
 	if got := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none';") {
 		t.Errorf("Content-Security-Policy: %q", got)
 	}
@@ -51,10 +48,7 @@ func arrive(t *testing.T, h http.Handler, method, callback, user string) *http.R
 // checkPage looks for a status and a title, and for what is not to be shown.
 func checkPage(t *testing.T, what string, resp *http.Response, status int, title string, secrets ...string) {
 	t.Helper()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value(io.ReadAll(resp.Body))(t)
 	if resp.StatusCode != status || !strings.Contains(string(body), "<h1>"+title+"</h1>") {
 		t.Errorf("%s: status %d, want %d %s: %s", what, resp.StatusCode, status, title, body)
 	}
@@ -70,9 +64,7 @@ func checkPage(t *testing.T, what string, resp *http.Response, status int, title
 func (w *world) begin(m *Manager, key Key) (l *Login, callback string) {
 	w.t.Helper()
 	l, err := m.Login(w.ctx, key)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, err)
 	if callback, err = w.as.Approve(w.ctx, l.URL); err != nil {
 		w.t.Fatal(err)
 	}
@@ -86,10 +78,7 @@ func TestCallbackHandler(t *testing.T) {
 	h := m.CallbackHandler(&CallbackOptions{User: cookieUser})
 	ann := Key{User: "ann", Server: "s"}
 	l, callback := w.begin(m, ann)
-	u, err := url.Parse(callback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(callback))(t)
 	secrets := []string{u.Query().Get("code"), u.Query().Get("state"), "canary"}
 
 	// Nothing of this uses the login up, or reaches the authorization server.
@@ -186,14 +175,8 @@ func TestCallbackHandlerFails(t *testing.T) {
 	h := m.CallbackHandler(nil)
 	login := func(visit func(l *Login) (string, error)) string {
 		t.Helper()
-		l, err := m.Login(w.ctx, Key{Server: "s"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		callback, err := visit(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(m.Login(w.ctx, Key{Server: "s"}))(t)
+		callback := assert.Value(visit(l))(t)
 		return callback
 	}
 	approve := func(l *Login) (string, error) { return w.as.Approve(w.ctx, l.URL) }
@@ -205,9 +188,7 @@ func TestCallbackHandlerFails(t *testing.T) {
 	checkPage(t, "refused", arrive(t, h, "GET", refused, ""), 502, "Not logged in", "invalid_grant")
 
 	closed := login(approve)
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Close())
 	checkPage(t, "closed", arrive(t, h, "GET", closed, ""), 503, "Not logged in")
 }
 

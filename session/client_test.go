@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -65,14 +66,10 @@ func serversOfEachKind(t *testing.T, as *authtest.Options, rs *authtest.Resource
 			config := &auth.Config{Server: "s", URL: url}
 			store := session.Memory()
 			t.Cleanup(func() { _ = store.Close() })
-			var err error
-			u.manager, err = session.NewManager(store, &session.Options{
+			u.manager = assert.Value(session.NewManager(store, &session.Options{
 				Config:      func(session.Key) (*auth.Config, error) { return config, nil },
 				RedirectURL: stormReturn,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			t.Cleanup(func() { _ = u.manager.Close() })
 			u.client = mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: u.manager.Handler(stormKey())}, nil)
 			t.Cleanup(func() { _ = u.client.Close() })
@@ -111,9 +108,7 @@ func (u *user) mustLogIn(err error) *auth.LoginRequiredError {
 	if err == nil {
 		_, err = u.manager.Complete(u.ctx, callback, nil)
 	}
-	if err != nil {
-		u.t.Fatal(err)
-	}
+	assert.OK(u.t, err)
 	return required
 }
 

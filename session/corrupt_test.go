@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -22,15 +23,10 @@ const (
 // spoil alters the record of a session in the driver.
 func (w *world) spoil(d *brokenDisk, key Key, at int) {
 	w.t.Helper()
-	r, err := d.Load(w.ctx, recordName(key), "")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := assert.Value(d.Load(w.ctx, recordName(key), ""))(w.t)
 	data := bytes.Clone(r.Data)
 	data[at] ^= 1
-	if _, err := d.Save(w.ctx, recordName(key), data, r.Revision); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.Value(d.Save(w.ctx, recordName(key), data, r.Revision))(w.t)
 }
 
 // A record that nobody can read does not keep its user from logging in.
@@ -84,9 +80,7 @@ func TestForgetTakesWhatCannotBeRead(t *testing.T) {
 			m := w.manager(nil)
 			w.mustLogIn(m, alice)
 			w.spoil(disk, alice, at)
-			if err := m.Forget(w.ctx, alice); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, m.Forget(w.ctx, alice))
 			if _, err := disk.Load(w.ctx, recordName(alice), ""); !errors.Is(err, storage.ErrNotFound) {
 				t.Errorf("%v", err)
 			}
@@ -101,18 +95,11 @@ func TestForgetLeavesNothingOfTheSession(t *testing.T) {
 	disk := w.breakable()
 	m := w.manager(nil)
 	required := w.mustNeedLogin(m, alice)
-	callback, err := w.as.Approve(w.ctx, required.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Forget(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
+	assert.OK(t, m.Forget(w.ctx, alice))
 	var names []string
 	for name, err := range disk.Names(w.ctx, "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		names = append(names, name)
 	}
 	slices.Sort(names)

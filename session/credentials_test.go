@@ -8,6 +8,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // elsewhere logs alice in without the world's store, and returns what a program has then
@@ -32,20 +33,11 @@ func TestImport(t *testing.T) {
 	if required.URL == "" {
 		t.Fatal("no login waits for the user")
 	}
-	if err := m.Import(w.ctx, alice, token.WithExtra(map[string]any{"scope": "a b"}), &client); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Import(w.ctx, alice, token.WithExtra(map[string]any{"scope": "a b"}), &client))
 	w.mustCall(m, alice)
-	status, err := m.Status(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status.Phase != LoggedIn {
-		t.Errorf("phase: got %v, want %v", status.Phase, LoggedIn)
-	}
-	if status.LoginURL != "" {
-		t.Errorf("login URL: got %q, want none", status.LoginURL)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, status.Phase, LoggedIn, "phase")
+	assert.Equal(t, status.LoginURL, "", "login URL")
 	if got := len(status.Scopes); got != 2 {
 		t.Errorf("scopes: got %q, want 2", status.Scopes)
 	}
@@ -54,9 +46,7 @@ func TestImport(t *testing.T) {
 	}
 	w.as.ExpireAll()
 	w.mustCall(m, alice)
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("refreshes: got %d, want 1", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 }
 
 // A token that has expired is renewed before it is sent.
@@ -66,9 +56,7 @@ func TestImportExpiredToken(t *testing.T) {
 	w.as.ExpireAll()
 	token.Expiry = time.Now().Add(-time.Hour)
 	m := w.manager(nil)
-	if err := m.Import(w.ctx, alice, token, &client); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Import(w.ctx, alice, token, &client))
 	w.mustCall(m, alice)
 	if sent := w.lastSent(); sent == "Bearer "+token.AccessToken {
 		t.Error("the token that has expired was sent")
@@ -110,8 +98,6 @@ func TestImportAccessTokenAlone(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	token, _ := w.elsewhere()
 	m := w.manager(nil)
-	if err := m.Import(w.ctx, alice, &oauth2.Token{AccessToken: token.AccessToken}, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Import(w.ctx, alice, &oauth2.Token{AccessToken: token.AccessToken}, nil))
 	w.mustCall(m, alice)
 }

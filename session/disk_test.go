@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -43,10 +44,7 @@ func (d *brokenDisk) Lock(ctx context.Context, name string) (func(), error) {
 // keepIn makes d the driver of the world's store.
 func (w *world) keepIn(d storage.Store) {
 	w.t.Helper()
-	s, err := seal.NewStore(w.ctx, d, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := assert.Value(seal.NewStore(w.ctx, d, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize)))))(w.t)
 	w.store = s
 }
 
@@ -89,9 +87,7 @@ func TestAnswerIsSavedBeforeItIsUsed(t *testing.T) {
 	if disk.fail.Load() != 0 {
 		t.Error("the token was used before it was saved")
 	}
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 }
 
 // An answer that cannot be saved before Close is lost, and the journal tells so.
@@ -107,9 +103,7 @@ func TestAnswerThatIsNeverSaved(t *testing.T) {
 	gone := make(chan error, 1)
 	before := w.as.Count(authtest.TokenEndpoint)
 	go func() { _, err := w.call(ctx, m, alice); gone <- err }()
-	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, before+1))
 	giveUp()
 	<-gone
 	_ = m.Close()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -27,9 +28,7 @@ func TestLogoutElsewhere(t *testing.T) {
 	one, two := w.manager(nil), w.manager(nil)
 	w.mustLogIn(one, alice)
 	w.mustCall(two, alice)
-	if err := one.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.Logout(w.ctx, alice))
 	two.entry(alice).agedForTest()
 	resp, _ := w.refusal(two, alice)
 	_ = resp.Body.Close()
@@ -66,9 +65,7 @@ func TestRetiredEntryDoesNothing(t *testing.T) {
 		t.Error("an entry is watched that nobody looks at")
 	}
 	w.as.ExpireAll()
-	if err := e.ensure(w.ctx, request{sent: w.grantOf(m, alice).Token.Access}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, e.ensure(w.ctx, request{sent: w.grantOf(m, alice).Token.Access}))
 	if e.known != nil || m.entry(alice).known == nil {
 		t.Error("what is new is known to an entry that nobody uses")
 	}

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A Config function that makes a new Config each time gets one flow, and so one pool of
 // connections and one set of nonces, as long as the content is the same.
 func TestEqualConfigsShareAFlow(t *testing.T) {
 	_, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	trust := &tls.Config{MinVersion: tls.VersionTLS13}
 	w := newWorld(t, nil, nil)
 	config := func() *auth.Config {
@@ -28,9 +27,7 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 	flow := func() *auth.Flow {
 		t.Helper()
 		f, _, err := m.flow(alice)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		return f
 	}
 	first := flow()
@@ -68,7 +65,5 @@ func TestFlowsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(m.flows); n != maxFlows {
-		t.Errorf("flows: got %d, want %d", n, maxFlows)
-	}
+	assert.Equal(t, len(m.flows), maxFlows, "flows")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
 
@@ -12,9 +13,7 @@ func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
-	if err := m.SetHeader(w.ctx, alice, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetHeader(w.ctx, alice, nil))
 	status, err := m.Status(w.ctx, alice)
 	if err != nil || status.Phase != LoggedIn {
 		t.Errorf("status %+v, error %v", status, err)
@@ -25,9 +24,7 @@ func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
 func TestLoginReplacesHeader(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
-	if err := m.SetToken(w.ctx, alice, "stale"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetToken(w.ctx, alice, "stale"))
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
 	status, err := m.Status(w.ctx, alice)
@@ -45,13 +42,8 @@ func TestHeaderReplacesLogin(t *testing.T) {
 	token := w.grantOf(m, alice).Token.Access
 	bob := Key{User: "bob", Server: "s"}
 	required := w.mustNeedLogin(m, bob)
-	callback, err := w.as.Approve(w.ctx, required.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.SetHeader(w.ctx, bob, map[string]auth.Secret{"Authorization": "Bearer " + token}); err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
+	assert.OK(t, m.SetHeader(w.ctx, bob, map[string]auth.Secret{"Authorization": "Bearer " + token}))
 	if _, err := m.Complete(w.ctx, callback, nil); err == nil {
 		t.Error("the login was completed")
 	}
@@ -70,9 +62,7 @@ func TestHeaderSetMeanwhile(t *testing.T) {
 	token := w.grantOf(m, alice).Token.Access
 	bob := Key{User: "bob", Server: "s"}
 	resp, req := w.refusal(m, bob)
-	if err := m.SetToken(w.ctx, bob, token); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetToken(w.ctx, bob, token))
 	if err := m.Handler(bob).Authorize(w.ctx, req, resp); err != nil {
 		t.Error(err)
 	}
@@ -86,24 +76,16 @@ func TestHeaderSetElsewhere(t *testing.T) {
 	w.mustLogIn(one, alice)
 	token := w.grantOf(one, alice).Token.Access
 	bob := Key{User: "bob", Server: "s"}
-	if err := one.SetToken(w.ctx, bob, "stale"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.SetToken(w.ctx, bob, "stale"))
 	var refused *RefusedError
 	if _, err := w.call(w.ctx, two, bob); !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
-	if err := one.SetToken(w.ctx, bob, token); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.SetToken(w.ctx, bob, token))
 	w.mustCall(two, bob)
-	if err := one.SetToken(w.ctx, bob, "stale"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.SetToken(w.ctx, bob, "stale"))
 	w.mustCall(two, bob)
-	if err := one.SetHeader(w.ctx, bob, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.SetHeader(w.ctx, bob, nil))
 	w.as.ExpireAll()
 	if required := w.mustNeedLogin(two, bob); required.URL == "" {
 		t.Errorf("%+v", required)
@@ -120,8 +102,6 @@ func TestErrorClasses(t *testing.T) {
 		{&noTokenError{&auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
 		{&RefreshError{Key: alice, Err: &auth.LoginRequiredError{Server: "s"}}, failure.LoginRequired},
 	} {
-		if got := failure.Of(test.err); got != test.want {
-			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
-		}
+		assert.Equal(t, failure.Of(test.err), test.want, "%v", test.err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -60,29 +61,19 @@ func TestKeeperDoesNotSpin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				disk := &tiredDisk{brokenDisk: brokenDisk{Store: storage.NewMemory()}}
-				s, err := seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := assert.Value(seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize)))))(t)
 				old := auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer", Refresh: "r"}}
-				if err := age(t.Context(), s, alice, c.url, old); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, age(t.Context(), s, alice, c.url, old))
 				config := &auth.Config{Server: "s", URL: url}
-				m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) {
+				m := assert.Value(NewManager(s, &Options{Config: func(Key) (*auth.Config, error) {
 					if c.removed {
 						return nil, errors.New("not configured")
 					}
 					return config, nil
-				}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}}))(t)
 				defer m.Close()
 				disk.fail.Store(c.saves)
-				if _, err := m.Status(t.Context(), alice); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(m.Status(t.Context(), alice))(t)
 				time.Sleep(10 * time.Minute)
 				switch n := disk.loads.Load(); {
 				case n > tooMany:
@@ -114,26 +105,18 @@ func TestKeeperServesOthersMeanwhile(t *testing.T) {
 	aged := *good.grantOf(m, key)
 	_ = m.Close()
 	for _, k := range keys {
-		if err := age(hung.ctx, hung.store, k, hung.config.URL, *old); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, age(hung.ctx, hung.store, k, hung.config.URL, *old))
 	}
-	if err := age(good.ctx, good.store, key, good.config.URL, aged); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, age(good.ctx, good.store, key, good.config.URL, aged))
 	release := make(chan struct{})
 	defer close(release)
 	hung.as.Fail(authtest.TokenEndpoint, -1, authtest.Fault{Wait: release, Status: 503})
 	before := hung.as.Count(authtest.TokenEndpoint)
 	m = hung.manager(o)
 	for _, k := range keys {
-		if _, err := m.Status(hung.ctx, k); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Status(hung.ctx, k))(t)
 	}
-	if err := hung.as.Await(hung.ctx, authtest.TokenEndpoint, before+maxRenewals); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, hung.as.Await(hung.ctx, authtest.TokenEndpoint, before+maxRenewals))
 	for range m.Watch(good.ctx, key) {
 		if good.grantOf(m, key).Token.Access != aged.Token.Access {
 			return
@@ -148,10 +131,7 @@ func TestKeeperServesMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := Memory()
 		config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
-		m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }}))(t)
 		defer m.Close()
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -168,11 +148,9 @@ func TestKeeperServesMany(t *testing.T) {
 		synctest.Wait()
 		for i := range many {
 			e := newEntry(&Manager{store: s}, Key{User: strconv.Itoa(i), Server: "s"})
-			if _, err := e.change(ctx, func(r *record) *record {
+			assert.Value(e.change(ctx, func(r *record) *record {
 				return r.with(func(r *record) { r.URL, r.Header = config.URL, map[string]auth.Secret{"A": "b"} })
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 		}
 		time.Sleep(2 * lookBase)
 		synctest.Wait()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A user answers the logins that are shown to them.
@@ -87,9 +88,7 @@ func TestDeclinedLoginIsRemembered(t *testing.T) {
 			}
 			m := w.manager(&Options{Prompt: u})
 			l, err := m.Login(w.ctx, alice)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if err := l.Wait(w.ctx); err == nil {
 				t.Fatal("nobody has logged in")
 			}
@@ -105,13 +104,8 @@ func TestDeclinedLoginIsRemembered(t *testing.T) {
 				t.Fatalf("the user was asked %d times", u.times())
 			}
 			u.answer = nil
-			l, err = m.Login(w.ctx, alice)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Wait(w.ctx); err != nil {
-				t.Fatal(err)
-			}
+			l = assert.Value(m.Login(w.ctx, alice))(t)
+			assert.OK(t, l.Wait(w.ctx))
 			w.mustCall(m, alice)
 		})
 	}
@@ -121,20 +115,12 @@ func TestLoginIsCompletedElsewhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, nil)
 	here, there := w.manager(nil), w.manager(nil)
-	l, err := here.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(here.Login(w.ctx, alice))(t)
 	required := w.mustNeedLogin(here, alice)
 	waited := make(chan error, 1)
 	go func() { waited <- l.Wait(w.ctx) }()
-	callback, err := w.as.Approve(w.ctx, l.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := there.Complete(w.ctx, callback, nil); err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(t)
+	assert.Value(there.Complete(w.ctx, callback, nil))(t)
 	if err := <-waited; err != nil {
 		t.Error(err)
 	}
@@ -150,10 +136,7 @@ func TestCallbackOfSomebodyElse(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	required := w.mustNeedLogin(m, alice)
-	callback, err := w.as.Approve(w.ctx, required.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	before := w.as.Count(authtest.TokenEndpoint)
 	var wrong *UserError
 	if _, err := m.Complete(w.ctx, callback, &CompleteOptions{User: "mallory"}); !errors.As(err, &wrong) {
@@ -171,10 +154,7 @@ func TestCallbackIsTakenOnce(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	managers := []*Manager{w.manager(nil), w.manager(nil)}
 	required := w.mustNeedLogin(managers[0], alice)
-	callback, err := w.as.Approve(w.ctx, required.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	errs := make(chan error)
 	for i := range 8 {
 		go func() {
@@ -202,16 +182,10 @@ func TestLogout(t *testing.T) {
 	u := &user{server: w.as}
 	m := w.manager(&Options{Prompt: u})
 	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Wait(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	assert.OK(t, l.Wait(w.ctx))
 	grant := w.grantOf(m, alice)
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Logout(w.ctx, alice))
 	if w.as.Count(authtest.RevocationEndpoint) == 0 {
 		t.Error("nothing was revoked")
 	}
@@ -224,20 +198,11 @@ func TestLogout(t *testing.T) {
 	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedOut {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	l, err = m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Wait(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	l = assert.Value(m.Login(w.ctx, alice))(t)
+	assert.OK(t, l.Wait(w.ctx))
 	w.mustCall(m, alice)
-	if n := w.as.Count(authtest.RegistrationEndpoint); n != 1 {
-		t.Errorf("%d registrations", n)
-	}
-	if err := m.Forget(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 1, "registrations")
+	assert.OK(t, m.Forget(w.ctx, alice))
 	for key, err := range m.Keys(w.ctx) {
 		t.Errorf("after Forget there is %v, error %v", key, err)
 	}
@@ -249,9 +214,7 @@ func TestHeaderInsteadOfToken(t *testing.T) {
 	w.mustLogIn(m, alice)
 	token := w.grantOf(m, alice).Token.Access
 	bob := Key{User: "bob", Server: "s"}
-	if err := m.SetToken(w.ctx, bob, token); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetToken(w.ctx, bob, token))
 	w.mustCall(m, bob)
 	status, err := m.Status(w.ctx, bob)
 	if err != nil || status.Phase != LoggedIn || !slices.Equal(status.Headers, []string{"Authorization"}) {
@@ -302,9 +265,7 @@ func TestServerMovesToAnotherAuthorizationServer(t *testing.T) {
 			}
 		}
 	}
-	if n := other.Count(authtest.RegistrationEndpoint); n != 1 {
-		t.Errorf("%d registrations at the new one", n)
-	}
+	assert.Equal(t, other.Count(authtest.RegistrationEndpoint), 1, "registrations at the new one")
 }
 
 func TestLoginByDeviceCode(t *testing.T) {
@@ -337,9 +298,7 @@ func TestCachedSessionsAreBounded(t *testing.T) {
 		}
 		keys++
 	}
-	if keys != 5 {
-		t.Errorf("%d keys", keys)
-	}
+	assert.Equal(t, keys, 5, "keys")
 }
 
 func TestDamagedSessionNeedsALogin(t *testing.T) {
@@ -365,25 +324,18 @@ func TestForgottenClientIsNoDeadEnd(t *testing.T) {
 	w.mustLogIn(m, alice)
 	w.as.Purge()
 	w.as.EndAll()
-	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, alice))(t)
 	if _, err := w.as.Approve(w.ctx, l.URL); err == nil {
 		t.Fatal("a client that was forgotten can log in")
 	}
-	if _, err := m.entry(alice).change(w.ctx, func(r *record) *record {
+	assert.Value(m.entry(alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) {
 			late := *r.Login
 			late.Expires = time.Now()
 			r.Login = &late
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
-	if n := w.as.Count(authtest.RegistrationEndpoint); n != 2 {
-		t.Errorf("%d registrations", n)
-	}
+	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 2, "registrations")
 }

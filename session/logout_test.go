@@ -6,30 +6,21 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A login that comes to its end while the user logs out is none.
 func TestLogoutDuringTheLogin(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
-	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := w.as.Approve(w.ctx, l.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, alice))(t)
+	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(t)
 	release := make(chan struct{})
 	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})
 	completed := make(chan error, 1)
 	go func() { _, err := m.Complete(w.ctx, callback, nil); completed <- err }()
-	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, 1))
+	assert.OK(t, m.Logout(w.ctx, alice))
 	close(release)
 	var stale *auth.StateError
 	if err := <-completed; !errors.As(err, &stale) {
@@ -52,9 +43,7 @@ func TestLogoutTakesWhatWasNotSaved(t *testing.T) {
 	w.mustLogIn(m, alice)
 	e := m.entry(alice)
 	e.unsaved = &answer{grant: w.grantOf(m, alice), url: w.config.URL, login: true}
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Logout(w.ctx, alice))
 	w.mustNeedLogin(m, alice)
 	if g := w.grantOf(m, alice); g != nil {
 		t.Error("the user is logged in after the logout")
@@ -69,19 +58,12 @@ func TestLogoutOfAProgram(t *testing.T) {
 	w.config.Client = &auth.Client{Issuer: w.as.Issuer, ID: app.ID, Secret: auth.Secret(app.Secret)}
 	m := w.manager(nil)
 	w.mustCall(m, alice)
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Logout(w.ctx, alice))
 	if required := w.mustNeedLogin(m, alice); required.Reason == "" || required.URL != "" {
 		t.Errorf("%+v", required)
 	}
-	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Wait(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, alice))(t)
+	assert.OK(t, l.Wait(w.ctx))
 	w.mustCall(m, alice)
 	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedIn || status.Reason != "" {
 		t.Errorf("status %+v, error %v", status, err)
@@ -93,10 +75,7 @@ func TestCompleteAfterClose(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	one, two := w.manager(nil), w.manager(nil)
 	required := w.mustNeedLogin(one, alice)
-	callback, err := w.as.Approve(w.ctx, required.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	_ = one.Close()
 	if _, err := one.Complete(w.ctx, callback, nil); !errors.Is(err, ErrClosed) {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestLoginByURL(t *testing.T) {
@@ -23,13 +24,8 @@ func TestLoginByURL(t *testing.T) {
 	if err != nil || status.Phase != LoginPending || status.LoginURL != required.URL {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	callback, err := w.as.Approve(w.ctx, required.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Complete(w.ctx, callback, nil); err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
+	assert.Value(m.Complete(w.ctx, callback, nil))(t)
 	select {
 	case <-required.Done:
 	default:
@@ -69,9 +65,7 @@ func TestManyRefusalsOneRefresh(t *testing.T) {
 	for round := range 5 {
 		w.as.ExpireAll()
 		for _, err := range w.together(m, alice, 50) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 		}
 		if n := w.as.Granted("refresh_token"); n != round+1 {
 			t.Fatalf("round %d: %d refreshes", round, n)
@@ -86,9 +80,7 @@ func TestRestartNeedsNoLogin(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Close())
 	w.as.ExpireAll()
 	m = w.manager(nil)
 	w.mustCall(m, alice)
@@ -137,9 +129,7 @@ func TestMaxCached(t *testing.T) {
 		for i := range test.sessions {
 			m.entry(Key{User: strconv.Itoa(i), Server: "s"})
 		}
-		if got := m.recent.Len(); got != test.want {
-			t.Errorf("MaxCached %d, %d sessions: got %d in memory, want %d", test.limit, test.sessions, got, test.want)
-		}
+		assert.Equal(t, m.recent.Len(), test.want, "MaxCached %d, %d sessions: in memory", test.limit, test.sessions)
 	}
 }
 
@@ -147,10 +137,7 @@ func TestStatusAsJSON(t *testing.T) {
 	status := Status{
 		Key: alice, Phase: LoginPending, LoginURL: "https://login.example", LoginExpires: time.Unix(1, 0).UTC(), Err: errors.New("s3cret"),
 	}
-	got, err := json.Marshal(status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := assert.Value(json.Marshal(status))(t)
 	want := `{"key":{"user":"alice","server":"s"},"phase":"login_pending","renewable":false,` +
 		`"loginUrl":"https://login.example","loginExpires":"1970-01-01T00:00:01Z"}`
 	if string(got) != want {

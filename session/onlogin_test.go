@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // keyLog keeps the keys that OnLogin was called with.
@@ -42,23 +43,15 @@ func TestOnLogin(t *testing.T) {
 	told.check(t, "a renewal")
 	w.mustLogIn(m, alice)
 	told.check(t, "another login", alice)
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Logout(w.ctx, alice))
 	told.check(t, "a logout")
 	for range 2 {
-		if err := m.SetToken(w.ctx, alice, "one"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, m.SetToken(w.ctx, alice, "one"))
 	}
 	told.check(t, "a token, set twice", alice)
-	if err := m.SetHeader(w.ctx, alice, map[string]auth.Secret{"Authorization": "two"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetHeader(w.ctx, alice, map[string]auth.Secret{"Authorization": "two"}))
 	told.check(t, "a header", alice)
-	if err := m.SetHeader(w.ctx, alice, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetHeader(w.ctx, alice, nil))
 	told.check(t, "no header")
 }
 
@@ -70,18 +63,12 @@ func TestOnLoginElsewhere(t *testing.T) {
 	here := make(chan Key, 1)
 	begun, other := w.manager(&Options{OnLogin: func(key Key) { here <- key }}), w.manager(&Options{OnLogin: there.add})
 	l, callback := w.begin(begun, alice)
-	if _, err := other.Complete(w.ctx, callback, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(other.Complete(w.ctx, callback, nil))(t)
 	there.check(t, "where it was completed", alice)
-	if err := l.Wait(w.ctx); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Wait(w.ctx))
 	select {
 	case key := <-here:
-		if key != alice {
-			t.Errorf("where it was begun: got %v, want %v", key, alice)
-		}
+		assert.Equal(t, key, alice, "where it was begun")
 	case <-w.ctx.Done():
 		t.Error("where it was begun: got nothing")
 	}

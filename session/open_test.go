@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -37,10 +38,7 @@ func TestOpen(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	url, dir, key := as.NewMCP(nil).URL, t.TempDir(), session.Key{Server: "s"}
 	for run, prompt := range []auth.Prompt{browser(as), declining{}} { // the second run needs no login
-		m, err := session.Open(ctx, dir, &session.Options{Prompt: prompt}, &auth.Config{Server: "s", URL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(session.Open(ctx, dir, &session.Options{Prompt: prompt}, &auth.Config{Server: "s", URL: url}))(t)
 		client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(key)}, nil)
 		if err := auth.AwaitLogin(ctx, client.Ready); err != nil {
 			t.Errorf("run %d: %v", run, err)
@@ -64,10 +62,7 @@ func TestOpenRefused(t *testing.T) {
 		_ = m.Close()
 		t.Error("with Options.Config: got no error")
 	}
-	m, err := session.Open(t.Context(), t.TempDir(), nil, &auth.Config{Server: "s", URL: "https://s.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(session.Open(t.Context(), t.TempDir(), nil, &auth.Config{Server: "s", URL: "https://s.example"}))(t)
 	defer m.Close()
 	if _, err := m.Login(t.Context(), session.Key{Server: "other"}); err == nil {
 		t.Error("login at a server that was not named: got no error")
@@ -96,9 +91,7 @@ func TestAwaitLoginDeclined(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	url := as.NewMCP(nil).URL
 	m, err := session.Open(ctx, t.TempDir(), &session.Options{Prompt: declining{}}, &auth.Config{Server: "s", URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer m.Close()
 	client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "s"})}, nil)
 	defer client.Close()
@@ -107,9 +100,7 @@ func TestAwaitLoginDeclined(t *testing.T) {
 	if !errors.As(err, &required) {
 		t.Fatalf("got %v, want a %T", err, required)
 	}
-	if want := "the login was declined"; required.Reason != want {
-		t.Errorf("reason: got %q, want %q", required.Reason, want)
-	}
+	assert.Equal(t, required.Reason, "the login was declined", "reason")
 }
 
 func ExampleOpen() {

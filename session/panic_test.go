@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What panics in the program's own functions, on goroutines of the manager, is an error.
 func TestConfigPanics(t *testing.T) {
 	m, err := NewManager(Memory(), &Options{Config: func(Key) (*auth.Config, error) { panic("out of order") }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer func() { _ = m.Close() }()
 	err = m.Handler(alice).Authorize(t.Context(), newRequest(t), newResponse())
 	if want := "panicked: out of order"; err == nil || !strings.Contains(err.Error(), want) {
@@ -24,10 +23,7 @@ func TestConfigPanics(t *testing.T) {
 
 func newRequest(t *testing.T) *http.Request {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://s.example/mcp", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://s.example/mcp", nil))(t)
 	return req
 }
 
@@ -38,10 +34,7 @@ func newResponse() *http.Response {
 func TestPromptPanics(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(&Options{Prompt: &user{server: w.as, answer: func(context.Context, string) (string, error) { panic("out of order") }}})
-	login, err := m.Login(t.Context(), alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	login := assert.Value(m.Login(t.Context(), alice))(t)
 	if err := login.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "panicked: out of order") {
 		t.Errorf("got %v, want that the prompt panicked", err)
 	}

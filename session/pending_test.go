@@ -8,19 +8,18 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // hurry makes the login that waits one that is about to expire.
 func (w *world) hurry(key Key) {
 	w.t.Helper()
 	e := newEntry(&Manager{store: w.store}, key)
-	if _, err := e.change(w.ctx, func(r *record) *record {
+	assert.Value(e.change(w.ctx, func(r *record) *record {
 		l := *r.Login
 		l.Expires = time.Now().Add(freshLogin / 2)
 		return r.with(func(r *record) { r.Login = &l })
-	}); err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 }
 
 // A login is taken back only when another one has taken its place.
@@ -90,10 +89,7 @@ func TestPromptThatReturnsNonsense(t *testing.T) {
 			w := newWorld(t, nil, nil)
 			u := &user{answer: func(context.Context, string) (string, error) { return callback, nil }}
 			m := w.manager(&Options{Prompt: u})
-			l, err := m.Login(w.ctx, alice)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := assert.Value(m.Login(w.ctx, alice))(t)
 			if err := l.Wait(w.ctx); err == nil {
 				t.Fatal("nobody has logged in")
 			}
@@ -119,9 +115,7 @@ func TestDeviceCodeOfAnotherProcess(t *testing.T) {
 	if second.UserCode == first.UserCode {
 		t.Fatal("the user is shown a code that nobody waits for")
 	}
-	if err := w.as.ApproveDevice(second.UserCode); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.ApproveDevice(second.UserCode))
 	select {
 	case <-second.Done:
 	case <-w.ctx.Done():
@@ -137,15 +131,10 @@ func TestWaitForALoginThatIsCalledOff(t *testing.T) {
 		return "", ctx.Err()
 	}}
 	m := w.manager(&Options{Prompt: u})
-	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, alice))(t)
 	waited := make(chan error, 1)
 	go func() { waited <- l.Wait(w.ctx) }()
-	if err := m.Logout(w.ctx, alice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Logout(w.ctx, alice))
 	var required *auth.LoginRequiredError
 	if err := <-waited; !errors.As(err, &required) || required.Reason != loggedOut {
 		t.Errorf("%v", err)
@@ -172,10 +161,7 @@ func TestLoginThatFailsInAWebProgram(t *testing.T) {
 			if c.deny {
 				answer = w.as.Deny
 			}
-			callback, err := answer(w.ctx, required.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			callback := assert.Value(answer(w.ctx, required.URL))(t)
 			if c.late {
 				w.tooLate(m, callback)
 			}
@@ -193,19 +179,10 @@ func TestLoginThatFailsInAWebProgram(t *testing.T) {
 // tooLate makes the login that a callback belongs to one that has expired.
 func (w *world) tooLate(m *Manager, callback string) {
 	w.t.Helper()
-	state, err := auth.StateOf(callback)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	state := assert.Value(auth.StateOf(callback))(w.t)
 	p, at, err := m.loadPending(w.ctx, pendingName(state))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, err)
 	p.Login.Expires = time.Now().Add(-time.Second)
-	if err := m.store.Delete(w.ctx, pendingName(state), at); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := m.putPending(w.ctx, p); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, m.store.Delete(w.ctx, pendingName(state), at))
+	assert.OK(w.t, m.putPending(w.ctx, p))
 }

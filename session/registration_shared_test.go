@@ -10,14 +10,13 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func (w *world) checkRegistrations(when string, want int) {
 	w.t.Helper()
-	if got := w.as.Count(authtest.RegistrationEndpoint); got != want {
-		w.t.Errorf("registrations %s: got %d, want %d", when, got, want)
-	}
+	assert.Equal(w.t, w.as.Count(authtest.RegistrationEndpoint), want, "registrations %s", when)
 }
 
 // The names of users who log in.
@@ -122,9 +121,7 @@ func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
 			}
 		},
 		"by nobody's return": func(w *world, m *Manager) {
-			if _, err := m.Login(w.ctx, keys[0]); err != nil {
-				w.t.Fatal(err)
-			}
+			assert.Value(m.Login(w.ctx, keys[0]))(w.t)
 			w.expireLogin(m, keys[0])
 		},
 	}
@@ -153,15 +150,13 @@ func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
 // expireLogin has the login that waits for a user be over.
 func (w *world) expireLogin(m *Manager, key Key) {
 	w.t.Helper()
-	if _, err := m.entry(key).change(w.ctx, func(r *record) *record {
+	assert.Value(m.entry(key).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) {
 			late := *r.Login
 			late.Expires = time.Now()
 			r.Login = &late
 		})
-	}); err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 }
 
 // A device asks for its code as a client that may have been forgotten.
@@ -169,9 +164,7 @@ func TestForgottenRegistrationOfDevices(t *testing.T) {
 	w := newWorld(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
 	w.config.Grant = auth.DeviceCode
 	m := w.manager(nil)
-	if _, err := m.Login(w.ctx, crowd(1)[0]); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Login(w.ctx, crowd(1)[0]))(t)
 	w.as.Purge()
 	if _, err := m.Login(w.ctx, crowd(2)[1]); err == nil {
 		t.Error("a login with a client that was forgotten: got nil, want an error")
@@ -191,13 +184,9 @@ func TestRegistrationWhoseSecretExpires(t *testing.T) {
 	w.mustLogIn(m, keys[0])
 	name := registrationName(w.config, w.as.Issuer, callbackURL)
 	r, at, err := m.loadRegistration(w.ctx, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	r.Client.SecretExpires = time.Now().Add(-time.Second)
-	if err := m.saveRegistration(w.ctx, name, r.Client, at); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.saveRegistration(w.ctx, name, r.Client, at))
 	for _, key := range keys[1:] {
 		w.mustLogIn(m, key)
 	}
@@ -228,9 +217,7 @@ func (w *world) dropRegistration(m *Manager) {
 	if err == nil {
 		err = w.store.Delete(w.ctx, name, at)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, err)
 }
 
 // One user who is forgotten takes nothing from the others.
@@ -240,9 +227,7 @@ func TestForgetKeepsTheRegistration(t *testing.T) {
 	keys := crowd(3)
 	w.mustLogIn(m, keys[0])
 	w.mustLogIn(m, keys[1])
-	if err := m.Forget(w.ctx, keys[0]); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Forget(w.ctx, keys[0]))
 	w.as.ExpireAll()
 	w.mustCall(m, keys[1])
 	w.mustLogIn(m, keys[2])
@@ -257,19 +242,14 @@ func TestRegistrationThatCannotBeRead(t *testing.T) {
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	name := registrationName(w.config, w.as.Issuer, callbackURL)
-	kept, err := disk.Load(w.ctx, name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := assert.Value(disk.Load(w.ctx, name, ""))(t)
 	for _, secret := range []string{"client_id", w.grantOf(m, alice).Client.ID} {
 		if bytes.Contains(kept.Data, []byte(secret)) {
 			t.Errorf("the record in the store: got %q in it, want it sealed", secret)
 		}
 	}
 	kept.Data[atSealed] ^= 1
-	if _, err := disk.Save(w.ctx, name, kept.Data, kept.Revision); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(disk.Save(w.ctx, name, kept.Data, kept.Revision))(t)
 	for _, key := range crowd(2) {
 		w.mustLogIn(m, key)
 	}
@@ -288,9 +268,7 @@ func TestRegistrationThatHangs(t *testing.T) {
 			errs <- err
 		}()
 	}
-	if err := w.as.Await(w.ctx, authtest.RegistrationEndpoint, 1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.Await(w.ctx, authtest.RegistrationEndpoint, 1))
 	if err := m.Close(); err != nil {
 		t.Errorf("Close: got %v, want nil", err)
 	}

@@ -10,22 +10,15 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // refusal sends one request and returns it and its answer.
 func (w *world) refusal(m *Manager, key Key) (*http.Response, *http.Request) {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.ctx, http.MethodPost, w.rs.URL, http.NoBody)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if err := m.Handler(key).Authenticate(w.ctx, req.Header, req.Method, w.rs.URL, nil); err != nil {
-		w.t.Fatal(err)
-	}
-	resp, err := w.as.Client().Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(w.ctx, http.MethodPost, w.rs.URL, http.NoBody))(w.t)
+	assert.OK(w.t, m.Handler(key).Authenticate(w.ctx, req.Header, req.Method, w.rs.URL, nil))
+	resp := assert.Value(w.as.Client().Do(req))(w.t)
 	return resp, req
 }
 
@@ -33,14 +26,8 @@ func (w *world) refusal(m *Manager, key Key) (*http.Response, *http.Request) {
 func TestClientIsForgottenDuringTheLogin(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
-	l, err := m.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := w.as.Approve(w.ctx, l.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, alice))(t)
+	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(t)
 	w.as.Purge()
 	var refused *auth.OAuthError
 	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &refused) || refused.Code != "invalid_client" {
@@ -48,9 +35,7 @@ func TestClientIsForgottenDuringTheLogin(t *testing.T) {
 	}
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
-	if n := w.as.Count(authtest.RegistrationEndpoint); n != 2 {
-		t.Errorf("%d registrations", n)
-	}
+	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 2, "registrations")
 }
 
 // A program that logs in by itself keeps its registration, whatever becomes of
@@ -79,9 +64,7 @@ func TestRegistrationOfAProgram(t *testing.T) {
 		if _, err := m.Login(w.ctx, alice); !errors.As(err, &refused) || refused.Code != fault.code || refused.Request != "token" {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		if n := w.as.Count(authtest.RegistrationEndpoint); n != fault.registrations {
-			t.Errorf("round %d: %d registrations", round, n)
-		}
+		assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), fault.registrations, "round %d: registrations", round)
 	}
 }
 
@@ -106,9 +89,7 @@ func TestConfigurationChanges(t *testing.T) {
 			if _, err := w.call(w.ctx, w.manager(nil), alice); err == nil {
 				t.Error("a request went through")
 			}
-			if n := w.as.Count(authtest.TokenEndpoint) - before; n != 0 {
-				t.Errorf("%d requests for tokens", n)
-			}
+			assert.Equal(t, w.as.Count(authtest.TokenEndpoint)-before, 0, "requests for tokens")
 			w.config = right
 			w.mustCall(w.manager(nil), alice)
 		})
@@ -144,15 +125,13 @@ func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
 	}
 	open.Store(true)
 	w.as.ExpireAll()
-	if _, err := m.entry(alice).change(w.ctx, func(r *record) *record {
+	assert.Value(m.entry(alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) {
 			old := *r.Grant
 			old.Token.Obtained = old.Token.Obtained.Add(-2 * renewCeiling)
 			r.Grant = &old
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	e := m.entry(alice)
 	e.mu.Lock()
 	e.forgiveLocked() // as if time had passed

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -18,9 +19,7 @@ import (
 func (w *world) grantOf(m *Manager, key Key) *auth.TokenSet {
 	w.t.Helper()
 	r, _, err := m.load(w.ctx, key, recordName(key))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, err)
 	return r.Grant
 }
 
@@ -36,9 +35,7 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 	before := w.as.Count(authtest.TokenEndpoint)
 	gone := make(chan error, 1)
 	go func() { _, err := w.call(ctx, m, alice); gone <- err }()
-	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, before+1))
 	giveUp()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -63,9 +60,7 @@ func TestRefreshOutlivesClose(t *testing.T) {
 	before := w.as.Count(authtest.TokenEndpoint)
 	called := make(chan struct{})
 	go func() { defer close(called); _, _ = w.call(w.ctx, m, alice) }()
-	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, before+1))
 	closed := make(chan struct{})
 	go func() { defer close(closed); _ = m.Close() }()
 	<-m.closing.Done()
@@ -73,9 +68,7 @@ func TestRefreshOutlivesClose(t *testing.T) {
 	<-closed
 	<-called
 	w.mustCall(w.manager(nil), alice)
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 }
 
 // A token endpoint that hangs does not hold up the end, and the store says that the
@@ -105,9 +98,7 @@ func TestShutdownCutsOffAHungRefresh(t *testing.T) {
 			before := w.as.Count(authtest.TokenEndpoint)
 			called := make(chan struct{})
 			go func() { defer close(called); _, _ = w.call(w.ctx, m, alice) }()
-			if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, before+1))
 			ended := make(chan error, 1)
 			go func() { ended <- ends.end(m) }()
 			select {
@@ -120,9 +111,7 @@ func TestShutdownCutsOffAHungRefresh(t *testing.T) {
 			}
 			<-called
 			r, _, err := w.manager(nil).load(w.ctx, alice, recordName(alice))
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if r.Journal == nil || !r.Journal.Lost {
 				t.Errorf("got the journal %+v, want that an answer was lost", r.Journal)
 			}
@@ -142,9 +131,7 @@ func TestOldRefreshTokenIsKept(t *testing.T) {
 		w.as.ExpireAll()
 		w.mustCall(m, alice)
 	}
-	if n := w.as.Granted("refresh_token"); n != 3 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 3, "refreshes")
 }
 
 func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
@@ -242,9 +229,7 @@ func TestLostAnswer(t *testing.T) {
 				return
 			}
 			required := w.mustNeedLogin(m, alice)
-			if required.Reason != "the answer to an earlier renewal was lost" {
-				t.Errorf("reason %q", required.Reason)
-			}
+			assert.Equal(t, required.Reason, "the answer to an earlier renewal was lost", "reason")
 			w.mustLogIn(m, alice)
 			w.mustCall(m, alice)
 		})
@@ -260,9 +245,7 @@ func TestEndOfTheLogin(t *testing.T) {
 	if required.Reason == "" || required.URL == "" {
 		t.Errorf("%+v", required)
 	}
-	if n := w.as.Count(authtest.RegistrationEndpoint); n != 1 {
-		t.Errorf("%d registrations", n)
-	}
+	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 1, "registrations")
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
 }
@@ -276,9 +259,7 @@ func TestForgottenClientRegistersAgain(t *testing.T) {
 	w.mustNeedLogin(m, alice)
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
-	if n := w.as.Count(authtest.RegistrationEndpoint); n != 2 {
-		t.Errorf("%d registrations", n)
-	}
+	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 2, "registrations")
 }
 
 func TestServerThatRefusesNewTokens(t *testing.T) {
@@ -312,18 +293,14 @@ func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Close())
 	aged := w.grantOf(m, alice)
 	aged.Token.Obtained = time.Now().Add(-50 * time.Minute)
 	aged.Token.Expires = time.Now().Add(10 * time.Minute)
 	e := newEntry(m, alice)
-	if _, err := e.change(w.ctx, func(r *record) *record {
+	assert.Value(e.change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) { r.Grant = aged })
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m = w.manager(nil)
 	w.mustCall(m, alice) // with the old token, which is still good
 	for range m.Watch(w.ctx, alice) {
@@ -331,9 +308,7 @@ func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 			break
 		}
 	}
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 }
 
 func TestTokenIsRenewedByTheClock(t *testing.T) {
@@ -345,20 +320,14 @@ func TestTokenIsRenewedByTheClock(t *testing.T) {
 	old.Token.Obtained = time.Now().Add(-18 * time.Second) // too short a life for the keeper
 	old.Token.Expires = time.Now().Add(-time.Second)
 	e := newEntry(m, alice)
-	if _, err := e.change(w.ctx, func(r *record) *record {
+	assert.Value(e.change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) { r.Grant = old })
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m = w.manager(nil)
 	for _, err := range w.together(m, alice, 20) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 	}
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 	for _, r := range w.rs.Requests() {
 		if r.Status == http.StatusUnauthorized && r.Header.Get("Authorization") != "" {
 			t.Error("a token was sent that had ended by the clock")
@@ -372,23 +341,19 @@ func TestShortLife(t *testing.T) {
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	_ = m.Close()
-	if _, err := newEntry(m, alice).change(w.ctx, func(r *record) *record {
+	assert.Value(newEntry(m, alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) {
 			short := *r.Grant
 			short.Token.Obtained = time.Now().Add(-time.Second)
 			short.Token.Expires = time.Now().Add(-time.Millisecond)
 			r.Grant = &short
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m = w.manager(nil)
 	for range 3 {
 		w.mustCall(m, alice)
 	}
-	if n := w.as.Granted("refresh_token"); n != 0 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 0, "refreshes")
 }
 
 // Whatever the authorization server says of their life, tokens are not renewed
@@ -406,14 +371,10 @@ func TestNoStampede(t *testing.T) {
 		w.as.ExpireAll()
 		for range 3 {
 			for _, err := range w.together(m, alice, 50) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 			}
 		}
-		if n := w.as.Granted("refresh_token"); n != 1 {
-			t.Errorf("expires_in %v: %d refreshes", life, n)
-		}
+		assert.Equal(t, w.as.Granted("refresh_token"), 1, "expires_in %v: refreshes", life)
 	}
 }
 
@@ -423,15 +384,13 @@ func TestTokenEndpointMoves(t *testing.T) {
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	_ = m.Close()
-	if _, err := newEntry(m, alice).change(w.ctx, func(r *record) *record {
+	assert.Value(newEntry(m, alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) {
 			old := *r.Grant
 			old.Authority.TokenEndpoint = w.as.Issuer + "/gone"
 			r.Grant = &old
 		})
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m = w.manager(nil)
 	w.as.ExpireAll()
 	for {
@@ -445,9 +404,7 @@ func TestTokenEndpointMoves(t *testing.T) {
 		}
 		waitUntil(w.ctx, failed.RetryAt)
 	}
-	if n := w.as.Granted("refresh_token"); n != 1 {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 }
 
 // noLocks hides that a driver can lock.
@@ -483,19 +440,14 @@ func TestLoginDuringARenewal(t *testing.T) {
 	here, there := w.manager(nil), w.manager(nil)
 	w.mustLogIn(here, alice)
 	w.mustCall(here, alice)
-	login, err := there.Login(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	login := assert.Value(there.Login(w.ctx, alice))(t)
 	w.as.ExpireAll()
 	release := make(chan struct{})
 	before := w.as.Count(authtest.TokenEndpoint)
 	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Wait: release})
 	called := make(chan error, 1)
 	go func() { _, err := w.call(w.ctx, here, alice); called <- err }()
-	if err := w.as.Await(w.ctx, authtest.TokenEndpoint, before+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, before+1))
 	w.approve(there, login.URL)
 	new := w.grantOf(there, alice)
 	close(release)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A shownText is everything that a test has made us show: logs at debug level,
@@ -100,13 +101,8 @@ func TestValuesShowNoSecrets(t *testing.T) {
 	required := w.mustNeedLogin(m, alice)
 	w.mustLogIn(m, alice)
 	r, _, err := m.load(w.ctx, alice, recordName(alice))
-	if err != nil {
-		t.Fatal(err)
-	}
-	status, err := m.Status(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	status := assert.Value(m.Status(w.ctx, alice))(t)
 	e := m.entry(alice)
 	e.mu.Lock()
 	known := *e.known
@@ -117,13 +113,9 @@ func TestValuesShowNoSecrets(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("all", "record", r, "grant", r.Grant, "token", r.Grant.Token, "status", status)
 	_, _ = w.shown.Write(log.Bytes())
-	if err := m.SetToken(w.ctx, Key{User: "bob", Server: "s"}, auth.Secret("0123456789 of bob")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetToken(w.ctx, Key{User: "bob", Server: "s"}, auth.Secret("0123456789 of bob")))
 	bob, _, err := m.load(w.ctx, Key{User: "bob", Server: "s"}, recordName(Key{User: "bob", Server: "s"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	w.shown.add(bob)
 	w.shown.check(t, []string{"0123456789 of bob"})
 	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Body: `{"error":"` + r.Grant.Token.Refresh.Reveal() + `"}`})

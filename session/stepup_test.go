@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func stepping(t *testing.T, as *authtest.Options) *world {
@@ -36,9 +37,7 @@ func (w *world) approve(m *Manager, url string) {
 	if err == nil {
 		_, err = m.Complete(w.ctx, callback, nil)
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, err)
 }
 
 func TestStepUpKeepsWhatWasGranted(t *testing.T) {
@@ -84,10 +83,7 @@ func TestTwoStepUpsAtOnce(t *testing.T) {
 			t.Error("a call that lacks rights went through")
 		}
 	}
-	status, err := m.Status(w.ctx, alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
 	w.approve(m, status.LoginURL)
 	for _, tool := range []string{"write", "delete"} {
 		if status, err := w.callTool(w.ctx, m, alice, tool); err != nil || status != 200 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A storm is a session that many processes use at once, while its tokens expire
@@ -43,24 +44,14 @@ func (s *storm) logIn() {
 	ctx, stop := context.WithTimeout(context.Background(), stormPatience)
 	defer stop()
 	m, store, err := stormManager(s.dir, s.rs.URL)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.OK(s.t, err)
 	defer func() {
 		_ = m.Close()
 		_ = store.Close()
 	}()
-	login, err := m.Login(ctx, stormKey())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	callback, err := s.as.Approve(ctx, login.URL)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := m.Complete(ctx, callback, nil); err != nil {
-		s.t.Fatal(err)
-	}
+	login := assert.Value(m.Login(ctx, stormKey()))(s.t)
+	callback := assert.Value(s.as.Approve(ctx, login.URL))(s.t)
+	assert.Value(m.Complete(ctx, callback, nil))(s.t)
 }
 
 // rage has processes make their calls, and returns what became of them, for those
@@ -105,17 +96,13 @@ func (s *storm) refreshes() int {
 func (s *storm) wantHead() {
 	s.t.Helper()
 	m, store, err := stormManager(s.dir, s.rs.URL)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.OK(s.t, err)
 	defer func() {
 		_ = m.Close()
 		_ = store.Close()
 	}()
 	header := http.Header{}
-	if err := m.Handler(stormKey()).Authenticate(context.Background(), header, http.MethodPost, s.rs.URL, nil); err != nil {
-		s.t.Fatal(err)
-	}
+	assert.OK(s.t, m.Handler(stormKey()).Authenticate(context.Background(), header, http.MethodPost, s.rs.URL, nil))
 	token := strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
 	family, ok := s.as.Family(token)
 	if !ok || family.Access != token || family.Revoked || family.Ended {
@@ -256,9 +243,7 @@ func (s *storm) suffer(a accident, victim int) {
 	_ = p.goes()
 	ctx, stop := context.WithTimeout(context.Background(), stormPatience)
 	defer stop()
-	if err := s.as.Await(ctx, authtest.TokenEndpoint, before+1); err != nil {
-		s.t.Fatal(err)
-	}
+	assert.OK(s.t, s.as.Await(ctx, authtest.TokenEndpoint, before+1))
 	for a.fault.Commit && s.as.Granted("refresh_token") == committed && ctx.Err() == nil {
 		_ = stormPause(ctx, 1) // the request has come; its effect follows
 	}
@@ -288,9 +273,7 @@ func TestStormKills(t *testing.T) {
 		switch moment {
 		case 0: // at once
 		case 1: // when somebody has sent the refresh token
-			if err := s.as.Await(ctx, authtest.TokenEndpoint, requests+1); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, s.as.Await(ctx, authtest.TokenEndpoint, requests+1))
 		case 2: // a random while later
 			_ = stormPause(ctx, rand.N(20*stormMoment))
 		}

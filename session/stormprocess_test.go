@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -166,18 +167,10 @@ func startStormProcess(t testing.TB, dir, url string, calls int) *stormProcess {
 	p := &stormProcess{cmd: exec.Command(os.Args[0]), reports: make(chan stormReport, 1)}
 	p.cmd.Env = append(os.Environ(), stormDir+"="+dir, stormURL+"="+url, stormCalls+"="+strconv.Itoa(calls), "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = os.Stderr
-	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := assert.Value(p.cmd.StdinPipe())(t)
+	stdout := assert.Value(p.cmd.StdoutPipe())(t)
 	p.stdin = stdin
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.cmd.Start())
 	go func() {
 		defer close(p.reports)
 		for in := json.NewDecoder(stdout); ; {

@@ -8,15 +8,13 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // source returns the token source of a session.
 func (w *world) source(m *Manager, key Key) oauth2.TokenSource {
 	w.t.Helper()
-	s, err := m.Handler(key).TokenSource(w.ctx)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := assert.Value(m.Handler(key).TokenSource(w.ctx))(w.t)
 	return s
 }
 
@@ -26,10 +24,7 @@ func TestTokenSourceForOAuth2(t *testing.T) {
 	m := w.manager(nil)
 	client := oauth2.NewClient(w.ctx, w.source(m, alice))
 	get := func() (*http.Response, error) {
-		req, err := http.NewRequestWithContext(w.ctx, http.MethodGet, w.rs.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := assert.Value(http.NewRequestWithContext(w.ctx, http.MethodGet, w.rs.URL, nil))(t)
 		return client.Do(req)
 	}
 	_, err := get()
@@ -37,18 +32,11 @@ func TestTokenSourceForOAuth2(t *testing.T) {
 	if !errors.As(err, &required) {
 		t.Fatalf("without a login: got %v, want a %T", err, required)
 	}
-	if required.User != alice.User {
-		t.Errorf("user of the error: got %q, want %q", required.User, alice.User)
-	}
+	assert.Equal(t, required.User, alice.User, "user of the error")
 	w.mustLogIn(m, alice)
-	resp, err := get()
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := assert.Value(get())(t)
 	_ = resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		t.Errorf("with a login: got status %d, want %d", resp.StatusCode, http.StatusOK)
-	}
+	assert.Equal(t, resp.StatusCode, http.StatusOK, "with a login: got status")
 }
 
 // A client of x/oauth2 keeps a token until it expires: it has to know when.
@@ -56,10 +44,7 @@ func TestTokenSourceExpiry(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
-	token, err := w.source(m, alice).Token()
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := assert.Value(w.source(m, alice).Token())(t)
 	if want := w.grantOf(m, alice).Token.Expires; !token.Expiry.Equal(want) || want.IsZero() {
 		t.Errorf("expiry: got %v, want %v", token.Expiry, want)
 	}
@@ -76,7 +61,5 @@ func TestTokenSourceForTheSDK(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("got %v, want a %T", err, refused)
 	}
-	if refused.ErrorCode != "invalid_grant" {
-		t.Errorf("error code: got %q, want %q", refused.ErrorCode, "invalid_grant")
-	}
+	assert.Equal(t, refused.ErrorCode, "invalid_grant", "error code")
 }

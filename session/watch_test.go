@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -34,24 +35,14 @@ func (d *deafDisk) Load(ctx context.Context, name string, known storage.Revision
 func watching(t *testing.T, deaf bool, r func(*record), f func(disk *deafDisk, next func() (Status, bool))) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := &deafDisk{brokenDisk: brokenDisk{Store: storage.NewMemory()}}
-		s, err := seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(seal.NewStore(t.Context(), disk, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize)))))(t)
 		config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
-		m, err := NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(NewManager(s, &Options{Config: func(Key) (*auth.Config, error) { return config, nil }}))(t)
 		defer m.Close()
-		if _, err := newEntry(m, alice).change(t.Context(), func(old *record) *record {
+		assert.Value(newEntry(m, alice).change(t.Context(), func(old *record) *record {
 			return old.with(func(n *record) { n.URL = config.URL; r(n) })
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Status(t.Context(), alice); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		assert.Value(m.Status(t.Context(), alice))(t)
 		disk.deaf.Store(deaf)
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
@@ -106,24 +97,17 @@ func TestWatchGetsOverAnError(t *testing.T) {
 // time of a request, not until their clocks are there.
 func TestJournalOfTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := seal.NewStore(t.Context(), noLocks{storage.NewMemory()}, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(seal.NewStore(t.Context(), noLocks{storage.NewMemory()}, seal.StaticKey(auth.Secret(bytes.Repeat([]byte{1}, seal.KeySize)))))(t)
 		e := newEntry(&Manager{store: s}, alice)
-		if _, err := e.change(t.Context(), func(r *record) *record {
+		assert.Value(e.change(t.Context(), func(r *record) *record {
 			return r.with(func(r *record) {
 				r.Journal = &journal{Started: time.Now().Add(24 * time.Hour), Holder: "another", Refresh: "x"}
 			})
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		ctx, stop := context.WithTimeout(t.Context(), workTime)
 		defer stop()
 		r, at, err := e.load(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		began := time.Now()
 		if _, _, err = e.awaitLease(ctx, r, at); err != nil || errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)

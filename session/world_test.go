@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
 
@@ -65,10 +66,7 @@ func (w *world) manager(o *Options) *Manager {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.NewJSONHandler(w.shown, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	m, err := NewManager(w.store, &opts)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	m := assert.Value(NewManager(w.store, &opts))(w.t)
 	w.t.Cleanup(func() {
 		_ = m.Close()
 		w.shown.add(m)
@@ -120,20 +118,12 @@ func (w *world) mustCall(m *Manager, key Key) {
 // mustLogIn does what a user does who is sent to log in.
 func (w *world) mustLogIn(m *Manager, key Key) {
 	w.t.Helper()
-	l, err := m.Login(w.ctx, key)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	callback, err := w.as.Approve(w.ctx, l.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	l := assert.Value(m.Login(w.ctx, key))(w.t)
+	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(w.t)
 	if got, err := m.Complete(w.ctx, callback, nil); err != nil || got != key {
 		w.t.Fatalf("completed %v: %v", got, err)
 	}
-	if err := l.Wait(w.ctx); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, l.Wait(w.ctx))
 }
 
 // mustNeedLogin makes a call that only a login could bring through.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -32,9 +33,7 @@ func lastError(a *sqlstore.Activity, ctx context.Context) (last error) {
 func collect(t *testing.T, a *sqlstore.Activity, f *activity.Filter) (events []activity.Event) {
 	t.Helper()
 	for e, err := range a.Events(t.Context(), f) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		events = append(events, e)
 	}
 	return events
@@ -59,9 +58,7 @@ func TestActivity(t *testing.T) {
 		}
 		log.Record(t.Context(), full)
 		log.Record(t.Context(), activity.Event{ID: "nul", Kind: activity.KindStart, User: "a\x00b"})
-		if err := log.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, log.Close(t.Context()))
 		got := collect(t, w.two.Activity(nil), nil)
 		if len(got) != 2 || got[0].ID != "nul" || got[0].User != "a\uFFFDb" || got[0].Detail != nil || got[0].Arguments != nil {
 			t.Fatalf("read %+v", got)
@@ -98,9 +95,7 @@ func TestFilters(t *testing.T) {
 				Server: pick(2, "s", "t"), Tool: pick(3, "x", "y"), Outcome: activity.Outcome(pick(4, "ok", "error")), Parent: pick(5, "", "turn"),
 			})
 		}
-		if err := a.Write(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, a.Write(t.Context(), events))
 		_ = m.Write(t.Context(), events)
 		for i := range 256 {
 			f := &activity.Filter{}
@@ -128,14 +123,10 @@ func TestFilters(t *testing.T) {
 			if i&128 != 0 {
 				f.Parent = "turn"
 			}
-			if got, want := idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)); got != want {
-				t.Errorf("%+v: %s, want %s", f, got, want)
-			}
+			assert.Equal(t, idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)), "%+v", f)
 		}
 		for _, f := range []*activity.Filter{{ID: "7"}, {ID: "none"}, {Since: time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC)}, {Until: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}, {User: "' OR 1=1 --"}} {
-			if got, want := idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)); got != want {
-				t.Errorf("%+v: %s, want %s", f, got, want)
-			}
+			assert.Equal(t, idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)), "%+v", f)
 		}
 	})
 }
@@ -148,16 +139,12 @@ func TestPages(t *testing.T) {
 		if err := a.Write(t.Context(), nil); err != nil {
 			t.Error(err)
 		}
-		if err := a.Write(t.Context(), someEvents(400)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, a.Write(t.Context(), someEvents(400)))
 		want := someEvents(400)
 		slices.Reverse(want)
 		var got []activity.Event
 		for e, err := range a.Events(t.Context(), nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if len(got)%100 == 0 {
 				if err := a.Write(t.Context(), []activity.Event{{ID: "late"}}); err != nil { // holds no connection
 					t.Fatal(err)
@@ -165,9 +152,7 @@ func TestPages(t *testing.T) {
 			}
 			got = append(got, e)
 		}
-		if idsOf(got) != idsOf(want) {
-			t.Errorf("read %s", idsOf(got))
-		}
+		assert.Equal(t, idsOf(got), idsOf(want), "read")
 		for range a.Events(t.Context(), nil) {
 			break // must not go on
 		}
@@ -178,16 +163,10 @@ func TestPages(t *testing.T) {
 func TestBatchIsAllOrNothing(t *testing.T) {
 	db := openSQLite(t, t.TempDir()+"/x.db")
 	d := mustNew(t, db, sqlstore.SQLite, nil)
-	if err := d.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec(`CREATE TRIGGER no BEFORE INSERT ON mcpbelt_activity WHEN NEW.event_id = '70' BEGIN SELECT RAISE(ABORT, 'no'); END`); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, d.Migrate(t.Context()))
+	assert.Value(db.Exec(`CREATE TRIGGER no BEFORE INSERT ON mcpbelt_activity WHEN NEW.event_id = '70' BEGIN SELECT RAISE(ABORT, 'no'); END`))(t)
 	a := d.Activity(nil)
-	if err := a.Write(t.Context(), someEvents(100)); err == nil {
-		t.Error("no error")
-	}
+	assert.Fails(t, a.Write(t.Context(), someEvents(100)), "no error")
 	if got := collect(t, a, nil); len(got) != 0 {
 		t.Errorf("%d events are written", len(got))
 	}
@@ -201,9 +180,7 @@ func TestPrune(t *testing.T) {
 		for i := range 1200 {
 			events[i].Time = time.Now().Add(-time.Hour)
 		}
-		if err := a.Write(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, a.Write(t.Context(), events))
 		for _, step := range []struct {
 			age           time.Duration
 			count         int64
@@ -225,18 +202,10 @@ func TestKeep(t *testing.T) {
 		a := w.one.Activity(&sqlstore.ActivityOptions{KeepAge: time.Minute, KeepEvents: 3})
 		events := someEvents(10)
 		events[8].Time = time.Now().Add(-time.Hour)
-		if err := a.Write(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
-		if got := idsOf(collect(t, a, nil)); got != "9 7 6" {
-			t.Errorf("left: %s", got)
-		}
-		if err := a.Write(t.Context(), events); err != nil {
-			t.Fatal(err)
-		}
-		if n := len(collect(t, a, nil)); n != 13 {
-			t.Errorf("%d are left: it looks too often", n)
-		}
+		assert.OK(t, a.Write(t.Context(), events))
+		assert.Equal(t, idsOf(collect(t, a, nil)), "9 7 6", "left")
+		assert.OK(t, a.Write(t.Context(), events))
+		assert.Equal(t, len(collect(t, a, nil)), 13, "are left: it looks too often")
 	})
 }
 

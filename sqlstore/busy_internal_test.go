@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 type codedError int
@@ -26,9 +28,7 @@ func TestIsBusy(t *testing.T) {
 		errors.New("database table is locked: x"):      true,
 		errors.New("UNIQUE constraint failed: x.name"): false,
 	} {
-		if got := isBusy(err); got != want {
-			t.Errorf("%v: %v", err, got)
-		}
+		assert.Equal(t, isBusy(err), want, "%v", err)
 	}
 	if isBusy(nil) {
 		t.Error("nil is busy")
@@ -70,9 +70,7 @@ func TestRetry(t *testing.T) {
 				t.Errorf("%v", got)
 			}
 		}
-		if tries != 2 {
-			t.Errorf("%d tries", tries)
-		}
+		assert.Equal(t, tries, 2, "tries")
 	})
 }
 

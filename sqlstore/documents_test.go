@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -19,17 +20,12 @@ func TestConsents(t *testing.T) {
 		w := p.open(t)
 		var books []*consent.Book
 		for _, d := range []*sqlstore.Database{w.one, w.two} {
-			b, err := consent.Load(t.Context(), d.Store("agent"), "consents", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := assert.Value(consent.Load(t.Context(), d.Store("agent"), "consents", nil))(t)
 			books = append(books, b)
 		}
 		l := &consent.Launch{Server: "s", Project: "/p", Transport: "stdio", Path: "/bin/s"}
 		for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected} {
-			if err := books[i].Decide(t.Context(), "ann", l, verdict); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, books[i].Decide(t.Context(), "ann", l, verdict))
 			for _, b := range books {
 				if got, err := b.Verdict(t.Context(), l); err != nil || got != verdict {
 					t.Errorf("got the verdict %q, %v, want %q", got, err, verdict)
@@ -55,18 +51,14 @@ func TestNamespaces(t *testing.T) {
 		for _, namespace := range namespaces {
 			found := 0
 			for name, err := range w.two.Store(namespace).Names(ctx, "") {
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				found++
 				r, err := w.two.Store(namespace).Load(ctx, name, "")
 				if want := name + " of " + namespace; err != nil || string(r.Data) != want {
 					t.Errorf("%q: got %s, %v, want %s", namespace, r.Data, err, want)
 				}
 			}
-			if found != len(names) {
-				t.Errorf("%q: got %d names, want %d", namespace, found, len(names))
-			}
+			assert.Equal(t, found, len(names), "%q: names", namespace)
 		}
 	})
 }
@@ -84,15 +76,10 @@ func TestLedger(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		list := func(d *sqlstore.Database, description string) (quarantined int, accepted *ledger.Ledger) {
-			accepted, err := ledger.Load(t.Context(), d.Store("x"), "ledger", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			accepted = assert.Value(ledger.Load(t.Context(), d.Store("x"), "ledger", nil))(t)
 			r := registry.New(&registry.Options{Ledger: accepted})
 			tool := nothing{&registry.Definition{Name: "s__a", Description: description, InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
-			if _, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}))(t)
 			return len(r.Snapshot().Quarantined()), accepted
 		}
 		if n, _ := list(w.one, "first"); n != 0 {
@@ -113,30 +100,18 @@ func TestRejectedElsewhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		accepted, err := ledger.Load(ctx, w.one.Store("x"), "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		accepted := assert.Value(ledger.Load(ctx, w.one.Store("x"), "ledger", nil))(t)
 		r := registry.New(&registry.Options{Ledger: accepted})
 		tool := nothing{&registry.Definition{Name: "s__a", InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
-		if _, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}))(t)
 		following := make(chan error, 1)
 		go func() { following <- accepted.Follow(ctx) }()
-		elsewhere, err := ledger.Load(ctx, w.two.Store("x"), "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		elsewhere := assert.Value(ledger.Load(ctx, w.two.Store("x"), "ledger", nil))(t)
 		_, changed := accepted.Generation()
 		e := elsewhere.Entries("s")[0]
-		if err := elsewhere.Reject(ctx, "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, elsewhere.Reject(ctx, "ann", ledger.Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}))
 		<-changed
-		if n := len(r.Snapshot().Quarantined()); n != 1 {
-			t.Errorf("got %d tools that are held back, want 1", n)
-		}
+		assert.Equal(t, len(r.Snapshot().Quarantined()), 1, "tools that are held back")
 		cancel()
 		if err := <-following; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v from Follow, want %v", err, context.Canceled)

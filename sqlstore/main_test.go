@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	_ "modernc.org/sqlite"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -42,9 +43,7 @@ type place struct {
 func openSQLite(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_pragma=busy_timeout(2000)&_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)") // no test cuts the power
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -72,18 +71,13 @@ func (p place) open(t testing.TB) twin {
 	db, prefix, again := p.fresh(t)
 	o := &sqlstore.Options{Prefix: prefix, WaitForNotification: p.wait}
 	one, two := mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o)
-	if err := one.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.Migrate(t.Context()))
 	return twin{one, two}
 }
 
 func mustNew(t testing.TB, db *sql.DB, dialect sqlstore.Dialect, o *sqlstore.Options) *sqlstore.Database {
 	t.Helper()
-	d, err := sqlstore.New(db, dialect, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(sqlstore.New(db, dialect, o))(t)
 	return d
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -35,9 +36,7 @@ func TestReadMateClaw(t *testing.T) {
 			`INSERT INTO mate_mcp_server (id, name, command, env_json) VALUES (4, 'bad', 'x', '{"KEY": "secret')`,
 			`INSERT INTO mate_mcp_server (id, name, transport) VALUES (5, 'pigeon', 'pigeon')`,
 		} {
-			if _, err := db.ExecContext(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(db.ExecContext(t.Context(), statement))(t)
 		}
 		got, err := sqlstore.ReadMateClaw(t.Context(), db, "")
 		if err == nil || !strings.Contains(err.Error(), "ID 4: env_json") || !strings.Contains(err.Error(), "ID 5") || strings.Contains(err.Error(), "secret") {
@@ -49,9 +48,7 @@ func TestReadMateClaw(t *testing.T) {
 			{Name: "file system", Description: "Files", Transport: "stdio", Command: "npx", Args: []string{"-y", "files"},
 				Env: map[string]config.Secret{"KEY": "${KEY}"}, Cwd: "/", ConnectTimeout: 30 * time.Second, ReadTimeout: 30 * time.Second},
 		}
-		if g, w := encoded(t, got), encoded(t, want); g != w {
-			t.Errorf("got %s, want %s", g, w)
-		}
+		assert.Equal(t, encoded(t, got), encoded(t, want))
 		if _, err := sqlstore.ReadMateClaw(t.Context(), db, "none"); err == nil {
 			t.Error("a table that is not there: got no error, want one")
 		}
@@ -65,10 +62,7 @@ func encoded(t *testing.T, records []*record.Record) string {
 	t.Helper()
 	text := ""
 	for _, r := range records {
-		data, err := r.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(r.Encode())(t)
 		text += string(data) + "\n"
 	}
 	return text
@@ -83,25 +77,18 @@ func TestMateClawView(t *testing.T) {
 			o = &sqlstore.Options{Prefix: prefix}
 		}
 		d := mustNew(t, db, p.dialect, o)
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, d.Migrate(t.Context()))
 		const namespace = "the host's"
 		view := prefix + "view"
 		for range 2 { // the second replaces the first
-			if err := d.CreateMateClawView(t.Context(), view, namespace); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, d.CreateMateClawView(t.Context(), view, namespace))
 		}
 		t.Cleanup(func() { _, _ = db.ExecContext(context.Background(), "DROP VIEW "+view) })
 		read := func() string {
-			rows, err := db.QueryContext(t.Context(), `SELECT id, name, COALESCE(description, ''), transport, COALESCE(url, ''), COALESCE(headers_json, ''), COALESCE(command, ''),
+			rows := assert.Value(db.QueryContext(t.Context(), `SELECT id, name, COALESCE(description, ''), transport, COALESCE(url, ''), COALESCE(headers_json, ''), COALESCE(command, ''),
 				COALESCE(args_json, ''), COALESCE(env_json, ''), COALESCE(cwd, ''), enabled, connect_timeout_seconds, read_timeout_seconds, last_status,
 				COALESCE(last_error, ''), last_connected_time IS NOT NULL, tool_count, builtin, create_time IS NOT NULL, update_time IS NOT NULL, deleted
-				FROM `+view+` ORDER BY deleted, name`)
-			if err != nil {
-				t.Fatal(err)
-			}
+				FROM `+view+` ORDER BY deleted, name`))(t)
 			defer rows.Close()
 			text := ""
 			for rows.Next() {
@@ -109,38 +96,26 @@ func TestMateClawView(t *testing.T) {
 				var enabled, connected, builtin, created, updated bool
 				var connect, read float64
 				var tools, deleted int
-				if err := rows.Scan(&id, &name, &description, &transport, &url, &headers, &command, &args, &env, &cwd, &enabled, &connect, &read,
-					&status, &failed, &connected, &tools, &builtin, &created, &updated, &deleted); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, rows.Scan(&id, &name, &description, &transport, &url, &headers, &command, &args, &env, &cwd, &enabled, &connect, &read,
+					&status, &failed, &connected, &tools, &builtin, &created, &updated, &deleted))
 				text += fmt.Sprintln(strings.HasPrefix(id, "~"), name, description, transport, url, headers, command, args, env, cwd, enabled, connect, read, status, failed, connected, tools, builtin, created, updated, deleted)
 			}
-			if err := rows.Err(); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, rows.Err())
 			return text
 		}
-		if got := read(); got != "" {
-			t.Errorf("without records: got %s, want no row", got)
-		}
+		assert.Equal(t, read(), "", "without records")
 		store := record.NewStore(d.Store(namespace), "servers")
 		for _, r := range []*record.Record{
 			{Name: "a b", Description: "It's", Command: "npx", Args: []string{"-y"}, Env: map[string]config.Secret{"K": "v"}, Cwd: "/", Builtin: true},
 			{Name: "far", Transport: "http", URL: "https://a.example", Headers: map[string]config.Secret{"H": "v"}, Disabled: true, ConnectTimeout: 1500 * time.Millisecond, ReadTimeout: 5 * time.Second},
 			{Name: "gone", URL: "https://b.example"},
 		} {
-			if _, err := record.Add(t.Context(), store, r); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(record.Add(t.Context(), store, r))(t)
 		}
-		if _, err := record.Remove(t.Context(), store, "gone"); err != nil {
-			t.Fatal(err)
-		}
-		if err := record.NewStatuses(d.Store(namespace), "statuses").SaveStatuses(t.Context(), map[string]record.LastStatus{
+		assert.Value(record.Remove(t.Context(), store, "gone"))(t)
+		assert.OK(t, record.NewStatuses(d.Store(namespace), "statuses").SaveStatuses(t.Context(), map[string]record.LastStatus{
 			"a_b": {Status: record.StatusConnected, Connected: time.Now(), Tools: 7}, "far": {Status: record.StatusError, Error: "NUL \x00"},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		nul := map[sqlstore.Dialect]string{sqlstore.SQLite: "\x00", sqlstore.PostgreSQL: "\ufffd"}[p.dialect]
 		want := `true a b It's stdio   npx ["-y"] {"K":"v"} / true 30 60 connected  true 7 true true true 0
 true far  streamable_http https://a.example {"H":"v"}     false 1.5 5 error NUL ` + nul + ` false 0 false true true 0
@@ -149,8 +124,6 @@ true gone  auto https://b.example      true 30 60 disconnected  false 0 false tr
 		if got := read(); got != want {
 			t.Errorf("got\n%swant\n%s", got, want)
 		}
-		if err := d.CreateMateClawView(t.Context(), cmp.Or(prefix, "mcpbelt_")+"records", namespace); err == nil {
-			t.Error("a view in the place of a table: got no error, want one")
-		}
+		assert.Fails(t, d.CreateMateClawView(t.Context(), cmp.Or(prefix, "mcpbelt_")+"records", namespace), "a view in the place of a table: got no error, want one")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -32,9 +33,7 @@ func TestMigrateAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if _, err := all[0].Store("sessions").Save(t.Context(), "a", nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(all[0].Store("sessions").Save(t.Context(), "a", nil, ""))(t)
 		if err := all[1].Migrate(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -52,12 +51,8 @@ func TestNewerTables(t *testing.T) {
 			prefix = "mcpbelt_"
 		}
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Exec("UPDATE " + prefix + "version SET version = 1000"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, d.Migrate(t.Context()))
+		assert.Value(db.Exec("UPDATE " + prefix + "version SET version = 1000"))(t)
 		err := d.Migrate(t.Context())
 		var version *sqlstore.VersionError
 		if !errors.As(err, &version) || version.Found != 1000 || version.Known < 1 || !strings.Contains(err.Error(), "newer release") {
@@ -83,9 +78,7 @@ func TestMigrateIsAllOrNothing(t *testing.T) {
 		if _, err := d.Store("sessions").Save(t.Context(), "a", nil, ""); err == nil {
 			t.Error("a table was left behind")
 		}
-		if _, err := db.Exec("DROP TABLE " + prefix + "activity"); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(db.Exec("DROP TABLE " + prefix + "activity"))(t)
 		if err := d.Migrate(t.Context()); err != nil {
 			t.Errorf("Migrate after the cure: %v", err)
 		}
@@ -99,9 +92,7 @@ func TestPrefixes(t *testing.T) {
 		one := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix + "a_"})
 		two := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix + "b_"})
 		for _, d := range []*sqlstore.Database{one, two} {
-			if err := d.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, d.Migrate(t.Context()))
 			t.Cleanup(func() { dropTables(t, db, prefix+"a_", prefix+"b_") })
 			if _, err := d.Store("sessions").Save(t.Context(), "n", nil, ""); err != nil {
 				t.Error(err)
@@ -185,32 +176,24 @@ func TestMigrateEarlierVersions(t *testing.T) {
 				prefix = "mcpbelt_"
 			}
 			d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-			if err := sqlstore.MigrateTo(t.Context(), d, version); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, sqlstore.MigrateTo(t.Context(), d, version))
 			for _, query := range []string{
 				"INSERT INTO " + prefix + `sessions (name, data, revision) VALUES ('store.keys', 'k', 'r1'), ('ann.github', 'sealed', 'r2')`,
 				"INSERT INTO " + prefix + `documents (kind, name, data, revision) VALUES ('ledger', 'agent A', 'l', 'r3'), ('consent', 'agent A', 'c', 'r4')`,
 				"INSERT INTO " + prefix + `servers (catalogue, name, data, revision) VALUES ('c', 'a', '{"name":"a","command":"x"}', 'r'), ('d', 'a', '{"name":"a","command":"y"}', 'r')`,
 				"INSERT INTO " + prefix + `statuses (catalogue, name, status, error, connected_ns, tools) VALUES ('c', 'a', 'connected', '', 1767225600000000000, 3), ('c', 'b', 'error', 'it is gone', 0, 0)`,
 			} {
-				if _, err := db.Exec(query); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(db.Exec(query))(t)
 			}
 			if version == 2 {
 				for _, query := range []string{
 					"UPDATE " + prefix + `servers SET created_ns = 1767225600000000000, updated_ns = 1767225601000000000`,
 					"INSERT INTO " + prefix + `servers (catalogue, name, data, revision, deleted_ns) VALUES ('c', 'x', '{"name":"gone","command":"z","env":{"KEY":"<s>"}}', 'r', 1767225602000000000)`,
 				} {
-					if _, err := db.Exec(query); err != nil {
-						t.Fatal(err)
-					}
+					assert.Value(db.Exec(query))(t)
 				}
 			}
-			if err := d.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, d.Migrate(t.Context()))
 			for _, want := range []struct{ namespace, name, data, revision string }{
 				{"sessions", "store.keys", "k", "r1"},
 				{"sessions", "ann.github", "sealed", "r2"},
@@ -224,9 +207,7 @@ func TestMigrateEarlierVersions(t *testing.T) {
 			}
 			checkMigratedServers(t, d, version)
 			var left int
-			if err := db.QueryRow("SELECT COUNT(*) FROM " + prefix + "sessions").Scan(&left); err == nil {
-				t.Errorf("version %d: got a table of sessions, want none", version)
-			}
+			assert.Fails(t, db.QueryRow("SELECT COUNT(*) FROM "+prefix+"sessions").Scan(&left), "version %d: got a table of sessions, want none", version)
 		}
 	})
 }
@@ -243,10 +224,7 @@ func checkMigratedServers(t *testing.T, d *sqlstore.Database, version int) {
 	if before.ID != "~1" || before.Revision != "r" || before.Record.Command != "x" {
 		t.Errorf("version %d: got %+v, want that of the ID ~1", version, before)
 	}
-	deleted, err := store.Deleted(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	deleted := assert.Value(store.Deleted(t.Context()))(t)
 	switch version {
 	case 1:
 		if !before.Created.IsZero() {
@@ -260,9 +238,7 @@ func checkMigratedServers(t *testing.T, d *sqlstore.Database, version int) {
 			t.Errorf("got the deleted records %+v, want the one that was deleted", deleted)
 		}
 	}
-	if _, err := record.Remove(t.Context(), store, before.ID); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(record.Remove(t.Context(), store, before.ID))(t)
 	if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
 		t.Errorf("version %d: got the restored record %+v and %v, want that of the ID %q", version, after, err, before.ID)
 	}

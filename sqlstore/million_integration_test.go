@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
@@ -21,30 +22,21 @@ func BenchmarkLoadOfMillion(b *testing.B) {
 	p := postgresPlace(pgtest.New(b).URL)
 	db, prefix, _ := p.fresh(b)
 	d := mustNew(b, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-	if err := d.Migrate(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	assert.OK(b, d.Migrate(b.Context()))
 	for _, query := range []string{
 		fmt.Sprintf(`INSERT INTO %srecords SELECT 'sessions', 's-' || md5(i::text), decode(repeat(md5(i::text), 32), 'hex') || decode(repeat(md5(i::text), 32), 'hex'), md5(i::text)
 			FROM generate_series(0, %d) i`, prefix, sessions-1),
 		"VACUUM ANALYZE " + prefix + "records",
 	} {
-		if _, err := db.ExecContext(b.Context(), query); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(db.ExecContext(b.Context(), query))(b)
 	}
 	s := d.Store("sessions")
 	var took []time.Duration
-	rows, err := db.QueryContext(b.Context(), `SELECT 's-' || md5((random() * 999999)::int::text) FROM generate_series(1, 20000)`)
-	if err != nil {
-		b.Fatal(err)
-	}
+	rows := assert.Value(db.QueryContext(b.Context(), `SELECT 's-' || md5((random() * 999999)::int::text) FROM generate_series(1, 20000)`))(b)
 	names := scanNames(b, rows)
 	for i := 0; b.Loop(); i++ {
 		began := time.Now()
-		if _, err := s.Load(b.Context(), names[i%len(names)], ""); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(s.Load(b.Context(), names[i%len(names)], ""))(b)
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
@@ -58,9 +50,7 @@ func scanNames(b *testing.B, rows *sql.Rows) (names []string) {
 	defer rows.Close()
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, rows.Scan(&name))
 		names = append(names, name)
 	}
 	return names

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -62,9 +63,7 @@ func listening(t testing.TB, db *sql.DB, want int) {
 	const query = `SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN mcpbelt_%' AND pid <> pg_backend_pid()`
 	got := -1
 	until(t, func() bool {
-		if err := db.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, db.QueryRowContext(t.Context(), query).Scan(&got))
 		return got == want
 	})
 	if got != want {
@@ -125,9 +124,7 @@ func TestNotifications(t *testing.T) {
 		save("a.second") // too early for a notification of its own
 		all[5].await(t, "a.second")
 	}
-	if _, err := db.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN mcpbelt_%' AND pid <> pg_backend_pid()`); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(db.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN mcpbelt_%' AND pid <> pg_backend_pid()`))(t)
 	save("a.lost")
 	all[1].await(t, "a.lost")
 	listening(t, db, 1)

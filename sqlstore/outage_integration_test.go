@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -22,10 +23,7 @@ import (
 // outage is how long the server is away: SQLSTORE_OUTAGE, or 5 seconds.
 func outage(t testing.TB) time.Duration {
 	if text := os.Getenv("SQLSTORE_OUTAGE"); text != "" {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(time.ParseDuration(text))(t)
 		return d
 	}
 	return 5 * time.Second
@@ -51,9 +49,7 @@ func TestOutage(t *testing.T) {
 			here, there := w.one.Store("n"), w.two.Store("n")
 			told := watch(t, here, "a")
 			at, err := here.Save(t.Context(), "a", []byte("kept"), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			told.await(t, "a")
 			way.away(server)
 			checkAway(t, here, at, outage(t))
@@ -78,15 +74,10 @@ func TestOutage(t *testing.T) {
 // signalAll sends a signal to the server and to its processes.
 func signalAll(t *testing.T, p *pgtest.Server, s syscall.Signal) {
 	t.Helper()
-	out, err := exec.Command("pgrep", "-P", fmt.Sprint(p.Process.Process.Pid)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(exec.Command("pgrep", "-P", fmt.Sprint(p.Process.Process.Pid)).Output())(t)
 	for _, text := range append(strings.Fields(string(out)), fmt.Sprint(p.Process.Process.Pid)) {
 		var pid int
-		if _, err := fmt.Sscan(text, &pid); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(fmt.Sscan(text, &pid))(t)
 		_ = syscall.Kill(pid, s) // it may have ended
 	}
 }

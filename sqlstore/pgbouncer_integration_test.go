@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -26,24 +27,17 @@ func startPgBouncer(t *testing.T, p *pgtest.Server, mode string) string {
 			t.Skip("there is no pgbouncer")
 		}
 	}
-	dir, err := os.MkdirTemp("", "pgb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := assert.Value(os.MkdirTemp("", "pgb"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	as := pgtest.Unprivileged(t, dir)
 	config := fmt.Sprintf("[databases]\n* = user=test host=%s\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = %s\n"+
 		"auth_type = any\npool_mode = %s\nserver_round_robin = 1\nignore_startup_parameters = extra_float_digits\n", p.Dir, dir, mode)
-	if err := os.WriteFile(filepath.Join(dir, "ini"), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "ini"), []byte(config), 0o644))
 	cmd := exec.Command(name, filepath.Join(dir, "ini"))
 	var log strings.Builder
 	cmd.Stderr = &log
 	as(cmd)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
@@ -71,9 +65,7 @@ func TestPgBouncer(t *testing.T) {
 			direct := postgresPlace(server.URL)
 			if mode == "statement" { // a migration is a transaction
 				db, prefix, _ := p.fresh(t)
-				if err := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix}).Migrate(t.Context()); err == nil {
-					t.Error("got no error of Migrate, want one")
-				}
+				assert.Fails(t, mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix}).Migrate(t.Context()), "got no error of Migrate, want one")
 			}
 			storagetest.Run(t, func(t testing.TB) storage.Store {
 				db, prefix, again := p.fresh(t)
@@ -82,9 +74,7 @@ func TestPgBouncer(t *testing.T) {
 				if mode == "statement" {
 					migrating = direct
 				}
-				if err := mustNew(t, openPostgres(t, migrating.dsn), p.dialect, o).Migrate(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, mustNew(t, openPostgres(t, migrating.dsn), p.dialect, o).Migrate(t.Context()))
 				w := twin{mustNew(t, db, p.dialect, o), mustNew(t, again(t), p.dialect, o)}
 				return storeIn("n", w)
 			}, &storagetest.Options{Reopen: func(_ testing.TB, s storage.Store) storage.Store {

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/lib/pq"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
@@ -64,10 +65,7 @@ func openPostgres(t testing.TB, dsn string) *sql.DB { return openPostgresBy(t, "
 
 func openPostgresBy(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := assert.Value(sql.Open(driver, dsn))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -17,10 +18,7 @@ import (
 // store.
 func newReplica(t *testing.T, store storage.Store) (*registry.Registry, *replica.Member) {
 	t.Helper()
-	m, err := replica.Join(t.Context(), store, &replica.Options{Every: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(replica.Join(t.Context(), store, &replica.Options{Every: 50 * time.Millisecond}))(t)
 	t.Cleanup(func() {
 		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("leaving: %v", err)
@@ -30,12 +28,8 @@ func newReplica(t *testing.T, store storage.Store) (*registry.Registry, *replica
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
 	r := registry.New(&registry.Options{Approver: m.Approver(ask), Approvals: approval.Options{Replica: m.ID()}})
-	if err := r.Add(registry.MustFunc("send", "Send.", func(context.Context, struct{}) (string, error) { return "sent", nil })); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Attach(r); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(registry.MustFunc("send", "Send.", func(context.Context, struct{}) (string, error) { return "sent", nil })))
+	assert.OK(t, m.Attach(r))
 	return r, m
 }
 
@@ -50,15 +44,11 @@ func TestReplicasShareGrants(t *testing.T) {
 		if _, err := here.Call(ann, "send", nil); !errors.As(err, &asks) {
 			t.Fatalf("got %v, want a question", err)
 		}
-		if _, err := here.Approve(ann, asks.Request.ID, &registry.ApproveOptions{ForSession: true}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(here.Approve(ann, asks.Request.ID, &registry.ApproveOptions{ForSession: true}))(t)
 		if _, err := there.Call(ann, "send", nil); err != nil {
 			t.Errorf("got %v elsewhere, want no question", err)
 		}
-		if err := other.RevokeGrants(ann); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, other.RevokeGrants(ann))
 		for _, r := range []*registry.Registry{here, there} {
 			if _, err := r.Call(ann, "send", nil); !errors.As(err, &asks) {
 				t.Errorf("got %v, want a question after it was taken back", err)

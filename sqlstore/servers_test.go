@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
@@ -50,12 +51,8 @@ func TestStatuses(t *testing.T) {
 		save := func(d *sqlstore.Database, ctx context.Context, name, text string) error {
 			return record.NewStatuses(d.Store("host"), "statuses").SaveStatuses(ctx, map[string]record.LastStatus{name: {Status: record.StatusError, Error: text}})
 		}
-		if err := save(w.one, t.Context(), "a", "NUL \x00"); err != nil {
-			t.Fatal(err)
-		}
-		if err := save(w.two, t.Context(), "b", "it is gone"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, save(w.one, t.Context(), "a", "NUL \x00"))
+		assert.OK(t, save(w.two, t.Context(), "b", "it is gone"))
 		if err := save(w.two, ended(), "a", "late"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v after the end, want %v", err, context.Canceled)
 		}
@@ -76,20 +73,13 @@ func TestSealedServers(t *testing.T) {
 		defer cancel()
 		open := func(d *sqlstore.Database) record.Store {
 			t.Helper()
-			sealed, err := seal.NewStore(ctx, d.Store("servers"), seal.StaticKey(auth.Secret(make([]byte, seal.KeySize))))
-			if err != nil {
-				t.Fatal(err)
-			}
+			sealed := assert.Value(seal.NewStore(ctx, d.Store("servers"), seal.StaticKey(auth.Secret(make([]byte, seal.KeySize)))))(t)
 			return record.NewStore(sealed, "servers")
 		}
 		here, there := open(w.one), open(w.two)
-		if _, err := record.Add(ctx, here, &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": secret}}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(record.Add(ctx, here, &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": secret}}))(t)
 		for name, err := range w.one.Store("servers").Names(ctx, "") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			r, err := w.one.Store("servers").Load(ctx, name, "")
 			if err != nil || bytes.Contains(r.Data, []byte(secret)) || bytes.Contains(r.Data, []byte("TOKEN")) {
 				t.Errorf("got the record %q with the secret, %v, want it sealed", name, err)
@@ -97,19 +87,14 @@ func TestSealedServers(t *testing.T) {
 		}
 		words := 0
 		for range record.Changes(there)(ctx) {
-			all, err := there.Records(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := assert.Value(there.Records(ctx))(t)
 			if words++; words > 1 {
 				if len(all) != 2 || all[0].Record.Env["TOKEN"].Reveal() != secret {
 					t.Errorf("got %v, want both records with the secret", all)
 				}
 				break
 			}
-			if _, err := record.Add(ctx, here, &record.Record{Name: "b", Command: "run"}); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(record.Add(ctx, here, &record.Record{Name: "b", Command: "run"}))(t)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -71,9 +72,7 @@ func useAll(t *testing.T, d *sqlstore.Database) {
 	s := d.Store("n")
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 	}
 	at, err := s.Save(ctx, "a", nil, "")
 	must(err)
@@ -118,16 +117,11 @@ func TestIndexes(t *testing.T) {
 			db, r.dsn = openSQLite(t, path), "file:"+filepath.ToSlash(path)
 		}
 		o := &sqlstore.Options{Prefix: prefix}
-		if err := mustNew(t, db, p.dialect, o).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, mustNew(t, db, p.dialect, o).Migrate(t.Context()))
 		recorded := sql.OpenDB(r)
 		t.Cleanup(func() { _ = recorded.Close() })
 		useAll(t, mustNew(t, recorded, p.dialect, o))
-		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := assert.Value(db.Conn(t.Context()))(t)
 		defer conn.Close()
 		explain := "EXPLAIN QUERY PLAN "
 		if p.dialect == sqlstore.PostgreSQL {
@@ -174,9 +168,7 @@ func planOf(t *testing.T, conn *sql.Conn, query string, args []any) string {
 		for i := range values {
 			values[i] = new(any)
 		}
-		if err := rows.Scan(values...); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, rows.Scan(values...))
 		fmt.Fprintln(&plan, *values[len(values)-1].(*any))
 	}
 	return plan.String()
@@ -191,9 +183,7 @@ func TestReleaseBefore(t *testing.T) {
 			prefix = "mcpbelt_"
 		}
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, d.Migrate(t.Context()))
 		const v3 = 3
 		var known int
 		if err := db.QueryRow("SELECT version FROM " + prefix + "version WHERE id = 1").Scan(&known); err != nil || known > v3 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -69,10 +70,7 @@ func count(ctx context.Context, s storage.Store, times int) error {
 // Several processes make the tables at once and save to one record. Nothing is lost,
 // although their connections do not wait for each other.
 func TestProcesses(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "agent.db")
 	var wg sync.WaitGroup
 	const processes = 4
@@ -99,9 +97,7 @@ func TestManyNames(t *testing.T) {
 	s := w.one.Store("sessions")
 	const many = 1001
 	for i := range many {
-		if _, err := s.Save(t.Context(), "n"+strconv.Itoa(i), nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(s.Save(t.Context(), "n"+strconv.Itoa(i), nil, ""))(t)
 	}
 	seen := map[string]bool{}
 	for name, err := range s.Names(t.Context(), "n") {
@@ -110,9 +106,7 @@ func TestManyNames(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	if len(seen) != many {
-		t.Errorf("%d names", len(seen))
-	}
+	assert.Equal(t, len(seen), many, "names")
 }
 
 // A session manager's store works on top, and the database sees no secret.
@@ -120,13 +114,8 @@ func TestSealedSessions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		key := make([]byte, seal.KeySize)
-		one, err := seal.NewStore(t.Context(), w.one.Store("sessions"), seal.StaticKey(auth.Secret(key)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := one.Close(); err != nil {
-			t.Fatal(err)
-		}
+		one := assert.Value(seal.NewStore(t.Context(), w.one.Store("sessions"), seal.StaticKey(auth.Secret(key))))(t)
+		assert.OK(t, one.Close())
 		if _, err := seal.NewStore(t.Context(), w.two.Store("sessions"), seal.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
 			t.Error("another key opens the store")
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/pgtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -297,14 +298,9 @@ func startStormProcess(t *testing.T, dsn, resource, key string, users int) *stor
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(p.cmd.StdoutPipe())(t)
 	p.out = json.NewDecoder(out)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	return p
 }
@@ -340,13 +336,8 @@ func TestStormOfReplicas(t *testing.T) {
 	rs := as.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), nil)
 	key := strings.Repeat("k", 32)
 	ctx := t.Context()
-	base, err := openStormBase(ctx, pg.URL, rs.URL, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := base.db.ExecContext(ctx, "CREATE TABLE storm_runs (id text)"); err != nil {
-		t.Fatal(err)
-	}
+	base := assert.Value(openStormBase(ctx, pg.URL, rs.URL, key))(t)
+	assert.Value(base.db.ExecContext(ctx, "CREATE TABLE storm_runs (id text)"))(t)
 	began := time.Now()
 	var all sync.WaitGroup
 	next := make(chan int)
@@ -405,15 +396,11 @@ func TestStormOfReplicas(t *testing.T) {
 	var total stormReport
 	total.Failed, total.Ended, total.Answers = map[string]int{}, map[string]int{}, map[string]int{}
 	for _, p := range processes {
-		if _, err := io.WriteString(p.in, "last\n"); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(io.WriteString(p.in, "last\n"))(t)
 	}
 	for _, p := range processes {
 		var r stormReport
-		if err := p.out.Decode(&r); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, p.out.Decode(&r))
 		total.Calls += r.Calls
 		total.Asked += r.Asked
 		total.Approved += r.Approved
@@ -445,9 +432,7 @@ func TestStormOfReplicas(t *testing.T) {
 		}
 	}
 	var runs, twice int
-	if err := base.db.QueryRowContext(ctx, "SELECT count(*), count(*) - count(DISTINCT id) FROM storm_runs").Scan(&runs, &twice); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, base.db.QueryRowContext(ctx, "SELECT count(*), count(*) - count(DISTINCT id) FROM storm_runs").Scan(&runs, &twice))
 	if lost > 0 || twice > 0 || runs < total.Approved {
 		t.Errorf("got %d records lost, %d calls run twice, %d runs of at least %d", lost, twice, runs, total.Approved)
 	}

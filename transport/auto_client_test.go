@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -34,14 +35,10 @@ func TestAutoClient(t *testing.T) {
 				if !errors.As(err, &refused) || refused.Code != -32022 {
 					t.Errorf("got %v", err)
 				}
-				if n := server.gets.Load(); n != 0 {
-					t.Errorf("%d streams opened", n)
-				}
+				assert.Equal(t, server.gets.Load(), 0, "streams opened")
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if err := client.Ping(bounded(t)); err != nil {
 				t.Error(err)
 			}

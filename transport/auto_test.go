@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -84,9 +85,7 @@ func TestAutoFallsBack(t *testing.T) {
 				closeWithin(t, l)
 			}
 			// initialize, initialized and a call in each life, and one refusal.
-			if n := server.posts.Load(); n != 7 {
-				t.Errorf("%d posts: what was found is not remembered", n)
-			}
+			assert.Equal(t, server.posts.Load(), 7, "posts: what was found is not remembered")
 		})
 	}
 }
@@ -106,12 +105,8 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 	} {
 		server := counted(shakingOld(c.status, c.body))
 		l := dial(t, &transport.Auto{URL: listen(t, server)})
-		if err := handshake(t, l); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-		if n := server.gets.Load(); n != 0 {
-			t.Errorf("%s: %d streams opened", name, n)
-		}
+		assert.Fails(t, handshake(t, l), "%s: no error", name)
+		assert.Equal(t, server.gets.Load(), 0, "%s: streams opened", name)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -119,9 +114,7 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for name, url := range map[string]string{"certificate": secure.URL, "refused": deadport.URL(t)} {
 		l := dial(t, &transport.Auto{URL: url})
-		if err := handshake(t, l); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		assert.Fails(t, handshake(t, l), "%s: no error", name)
 		if l.Info().Err == nil {
 			t.Errorf("%s: the connection lives", name)
 		}
@@ -149,9 +142,7 @@ func TestAutoForgets(t *testing.T) {
 	server := counted(shakingOld(405, ""))
 	recipe := &transport.Auto{URL: listen(t, server)}
 	l := dial(t, recipe)
-	if err := handshake(t, l); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, handshake(t, l))
 	closeWithin(t, l)
 	var upgraded http.Handler = &script{call: func(p *post) { p.json(200, answer) }}
 	server.next.Store(&upgraded)
@@ -159,9 +150,7 @@ func TestAutoForgets(t *testing.T) {
 		t.Fatal("the stream of an upgraded server opened")
 	}
 	l = dial(t, recipe)
-	if err := handshake(t, l); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, handshake(t, l))
 	if got, err := ask(t, l); err != nil || got != `{"ok":true}` {
 		t.Errorf("got %s, %v", got, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -60,12 +61,8 @@ func TestBearerRefused(t *testing.T) {
 			t.Errorf("status %d: got %v, want a %T", status, err, refused)
 			continue
 		}
-		if refused.Status != status {
-			t.Errorf("status of the error: got %d, want %d", refused.Status, status)
-		}
-		if got := mcp.OutcomeOf(err); got != mcp.NotSent {
-			t.Errorf("outcome: got %v, want %v", got, mcp.NotSent)
-		}
+		assert.Equal(t, refused.Status, status, "status of the error")
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 	}
 }
 
@@ -80,9 +77,7 @@ func TestBearerSourceFails(t *testing.T) {
 		client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: transport.Bearer(source)}, nil)
 		defer client.Close()
 		err := client.Ready(t.Context())
-		if err == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		assert.Fails(t, err, "%s: got no error", name)
 		var refused *oauth2.RetrieveError
 		if source != nil && !errors.As(err, &refused) {
 			t.Errorf("%s: got %v, want a %T", name, err, refused)
@@ -100,8 +95,6 @@ func TestErrorClasses(t *testing.T) {
 		{&transport.StatusError{Code: 500}, failure.ServerError},
 		{&transport.TokenRefusedError{Status: 401}, failure.Denied},
 	} {
-		if got := failure.Of(test.err); got != test.want {
-			t.Errorf("%v: got %v, want %v", test.err, got, test.want)
-		}
+		assert.Equal(t, failure.Of(test.err), test.want, "%v", test.err)
 	}
 }

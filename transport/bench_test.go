@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -22,17 +23,12 @@ import (
 
 // benchmark measures calls to a server that answers with their own params.
 func benchmark(b *testing.B, tr mcp.Transport) {
-	conn, err := tr.Connect(context.Background())
-	if err != nil {
-		b.Fatal(err)
-	}
+	conn := assert.Value(tr.Connect(context.Background()))(b)
 	defer func() { _ = conn.Close() }()
 	params := json.RawMessage(`{"name":"echo","arguments":{"text":"hello"}}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := conn.(mcp.Caller).Call(context.Background(), "tools/call", params, nil); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(conn.(mcp.Caller).Call(context.Background(), "tools/call", params, nil))(b)
 	}
 }
 

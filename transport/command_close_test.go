@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
@@ -63,10 +64,7 @@ func (l *lines) await(t *testing.T, prefix string) string {
 
 func (l *lines) awaitPID(t *testing.T) int {
 	t.Helper()
-	pid, err := strconv.Atoi(l.await(t, "pid "))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := assert.Value(strconv.Atoi(l.await(t, "pid ")))(t)
 	t.Cleanup(func() {
 		if !gone(pid) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -109,9 +107,7 @@ func TestCommandCloseLetsTheServerFinish(t *testing.T) {
 		recipe.CloseTimeout = limit
 		out := watch(recipe)
 		l := dial(t, recipe)
-		if _, err := ask(t, l); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(ask(t, l))(t)
 		closeWithin(t, l)
 		out.await(t, "finished")
 	}
@@ -134,9 +130,7 @@ func TestCommandGroupDiesWithoutMark(t *testing.T) {
 	out := watch(recipe)
 	l := dial(t, recipe)
 	cleared := out.awaitPID(t)
-	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(pid(t, l), syscall.SIGKILL))
 	closeWithin(t, l)
 	await(t, "the end of the process without mark", func() bool { return gone(cleared) })
 }
@@ -148,9 +142,7 @@ func TestCommandGroupDiesWithTheServer(t *testing.T) {
 	l := dial(t, recipe)
 	grandchild := out.awaitPID(t)
 	out.await(t, "ready")
-	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(pid(t, l), syscall.SIGKILL))
 	await(t, "the grandchild's end", func() bool { return gone(grandchild) })
 	if _, err := l.Read(bounded(t)); err == nil {
 		t.Error("the connection lives")
@@ -176,10 +168,7 @@ func TestCommandDetachedProcessDies(t *testing.T) {
 			t.Fatalf("%s: got %v, want the exit", step, err)
 		}
 		text, _, _ := strings.Cut(strings.TrimPrefix(exit.Stderr, "pid "), "\n")
-		detached, err = strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		detached = assert.Value(strconv.Atoi(text))(t)
 		if !gone(detached) {
 			t.Errorf("%s: it lives after the server's end", step)
 		}
@@ -224,14 +213,9 @@ func TestCommandEnvironment(t *testing.T) {
 	t.Setenv("HOME", "/nowhere")
 	recipe := transporttest.Child("read", "env", "serve")
 	recipe.Env = append(recipe.Env, "GIVEN=yes", "HOME=/given")
-	raw, err := ask(t, dial(t, recipe))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(ask(t, dial(t, recipe)))(t)
 	var env []string
-	if err := json.Unmarshal([]byte(raw), &env); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(raw), &env))
 	allowed := map[string]bool{
 		"HOME": true, "LOGNAME": true, "PATH": true, "SHELL": true, "USER": true,
 		"GIVEN": true, "TRANSPORTTEST_CHILD": true, "GORACE": true, "MCPBELT_PROCESS": true,
@@ -269,14 +253,9 @@ func TestCommandOpenFiles(t *testing.T) {
 	if len(foreign) != 6 {
 		t.Fatalf("pipes are shared: %v", foreign)
 	}
-	raw, err := ask(t, second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(ask(t, second))(t)
 	var files []string
-	if err := json.Unmarshal([]byte(raw), &files); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(raw), &files))
 	if len(files) < 3 {
 		t.Errorf("got %q", files)
 	}
@@ -290,10 +269,7 @@ func TestCommandOpenFiles(t *testing.T) {
 
 func openFiles(t *testing.T) int {
 	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir("/proc/self/fd"))(t)
 	return len(entries)
 }
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
@@ -86,17 +87,13 @@ func TestCommandAnswerBeforeExit(t *testing.T) {
 func TestCommandCallAfterKillIsNotSent(t *testing.T) {
 	meet := func() mcp.Caller {
 		l := dial(t, transporttest.Child("serve"))
-		if _, err := ask(t, l); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(ask(t, l))(t)
 		return l
 	}
 	l := meet()
 	for range 10 {
 		next := meet()
-		if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, syscall.Kill(pid(t, l), syscall.SIGKILL))
 		_, err := ask(t, l)
 		wantOutcome(t, err, mcp.NotSent)
 		_ = l.Close()
@@ -125,18 +122,14 @@ func TestCommandReadCallIsUnknown(t *testing.T) {
 		read <- err
 	}()
 	<-ready
-	if err := syscall.Kill(pid(t, l), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(pid(t, l), syscall.SIGKILL))
 	wantOutcome(t, <-read, mcp.Unknown)
 }
 
 func TestStartError(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
-	if err := os.WriteFile(plain, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(plain, []byte("text"), 0o600))
 	for name, c := range map[string]struct {
 		recipe transport.Command
 		is     error

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -146,13 +147,8 @@ func TestCommandWithoutLimit(t *testing.T) {
 	const size = 17 << 20 // more than the default
 	recipe := transporttest.Child("read", "big:"+strconv.Itoa(size), "serve")
 	recipe.MaxMessage = -1
-	got, err := ask(t, dial(t, recipe))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != size+2 {
-		t.Errorf("got %d bytes, want %d", len(got), size+2)
-	}
+	got := assert.Value(ask(t, dial(t, recipe)))(t)
+	assert.Equal(t, len(got), size+2, "bytes")
 }
 
 func TestCommandNoiseEndsTheConnection(t *testing.T) {
@@ -179,8 +175,6 @@ func TestCommandTellsOfNoise(t *testing.T) {
 		t.Fatalf("got %s, %v", got, err)
 	}
 	for _, want := range []string{"starting up", "{}", strings.Repeat("x", 4<<10)} {
-		if got := <-noise; got != want {
-			t.Errorf("noise %.80q, want %.80q", got, want)
-		}
+		assert.Equal(t, <-noise, want, "noise")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -30,9 +31,7 @@ func TestCommandStartAndEnded(t *testing.T) {
 	if process == nil || process.Process == nil {
 		t.Fatal("the process was not started by the hook")
 	}
-	if _, err := ask(t, l); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(ask(t, l))(t)
 	if ended.Load() != 0 {
 		t.Error("cleared up while the server runs")
 	}

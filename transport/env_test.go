@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -40,9 +41,7 @@ func TestBaseEnv(t *testing.T) {
 	} {
 		t.Setenv("HTTPS_PROXY", value)
 		env := transport.BaseEnv()
-		if got := slices.Contains(env, "HTTPS_PROXY="+value); got != passes {
-			t.Errorf("HTTPS_PROXY=%s: passed on: got %v, want %v", value, got, passes)
-		}
+		assert.Equal(t, slices.Contains(env, "HTTPS_PROXY="+value), passes, "HTTPS_PROXY=%s: passed on", value)
 		if !passes && strings.Contains(strings.Join(env, "\n"), value) {
 			t.Errorf("HTTPS_PROXY=%s: got its value in %q, want it nowhere", value, env)
 		}
@@ -65,14 +64,9 @@ func TestCommandProxy(t *testing.T) {
 	t.Setenv("https_proxy", "http://ours.example")
 	recipe := transporttest.Child("read", "env", "serve")
 	recipe.Env = append(recipe.Env, "HTTP_PROXY=http://given.example")
-	raw, err := ask(t, dial(t, recipe))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(ask(t, dial(t, recipe)))(t)
 	var env, proxies []string
-	if err := json.Unmarshal([]byte(raw), &env); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(raw), &env))
 	for _, entry := range env {
 		if name, _, _ := strings.Cut(entry, "="); name == "http_proxy" || name == "HTTP_PROXY" || name == "https_proxy" {
 			proxies = append(proxies, entry)

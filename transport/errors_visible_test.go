@@ -1,10 +1,10 @@
 package transport_test
 
 import (
-	"strings"
 	"testing"
 	"unicode"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -16,9 +16,7 @@ func TestErrorTextsShowWhatIsHidden(t *testing.T) {
 		"redirect": &transport.RedirectError{Code: 302, To: "https://" + spell},
 	} {
 		text := err.Error()
-		if !strings.Contains(text, "evil") {
-			t.Errorf("%s: got %q, want what the server says", what, text)
-		}
+		assert.Contains(t, text, "evil", "%s", what)
 		for _, r := range text {
 			if r != '\n' && (!unicode.IsPrint(r) || r == 0x3164) {
 				t.Errorf("%s: got %q with %U in it, want visible characters", what, text, r)

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -33,9 +34,7 @@ func ours(t *testing.T, tr mcp.Transport) outing {
 	t.Helper()
 	c := mcp.NewClient("server", tr, nil)
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.Ready(bounded(t)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.Ready(bounded(t)))
 	return outing{
 		call: func(ctx context.Context, tool string) error {
 			_, err := c.CallTool(ctx, tool, nil, nil)
@@ -50,10 +49,7 @@ func ours(t *testing.T, tr mcp.Transport) outing {
 // bare returns a client of the SDK alone.
 func bare(t *testing.T, tr mcp.Transport) outing {
 	t.Helper()
-	s, err := sdk.NewClient(&sdk.Implementation{Name: "bare", Version: "1"}, nil).Connect(bounded(t), tr, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(sdk.NewClient(&sdk.Implementation{Name: "bare", Version: "1"}, nil).Connect(bounded(t), tr, nil))(t)
 	over := make(chan struct{})
 	go func() { _ = s.Wait(); close(over) }()
 	t.Cleanup(func() { _ = s.Close(); <-over })
@@ -96,9 +92,7 @@ func (o outing) again(t *testing.T) {
 	if err := o.call(bounded(t), "x"); err != nil {
 		t.Errorf("the next call: %v", err)
 	}
-	if n := o.lives(); n != 1 {
-		t.Errorf("%d connections, want one", n)
-	}
+	assert.Equal(t, o.lives(), 1, "connections")
 }
 
 // ends reports whether the session of a bare client ends.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -26,21 +27,14 @@ func TestCommandLeavesNoGrandchild(t *testing.T) {
 
 	tr := bareCommand(recipe)
 	stderr, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer func() { _ = stderr.Close() }()
 	tr.Command.Stderr = write
 	conn, err := tr.Connect(bounded(t))
 	_ = write.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	line, _ := bufio.NewReader(stderr).ReadString('\n')
-	grandchild, err = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "pid ")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	grandchild = assert.Value(strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "pid "))))(t)
 	_ = conn.Close()
 	if gone(grandchild) {
 		mended(t, "transport/group_unix.go")
@@ -56,9 +50,7 @@ func TestCommandCallsWhileClosing(t *testing.T) {
 	recipe.CloseTimeout = 2 * watchdog
 	out := watch(recipe)
 	client := mcp.NewClient("server", recipe, nil)
-	if err := client.Ready(bounded(t)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, client.Ready(bounded(t)))
 	process := client.State().PID
 	failed := make(chan error, 1)
 	go func() {

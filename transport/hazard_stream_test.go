@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -115,9 +116,7 @@ func TestHTTPListeningStreamOpensLate(t *testing.T) {
 	}
 	client := mcp.NewClient("s", &transport.HTTP{URL: listen(t, s)}, nil)
 	defer client.Close()
-	if err := client.Ready(bounded(t)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, client.Ready(bounded(t)))
 	before := client.State().ToolsVersion
 	close(ready)
 	for state := range client.Watch(bounded(t)) {
@@ -183,9 +182,7 @@ func TestHTTPAsksOnceToLogIn(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_ = client.Close()
-	if user.asked != 1 {
-		t.Errorf("asked %d times", user.asked)
-	}
+	assert.Equal(t, user.asked, 1, "asked times")
 
 	url, user = server(t)
 	tr := bareHTTP(t, url)

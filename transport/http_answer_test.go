@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -73,9 +74,7 @@ func TestHTTPGivesUpAnsweredStreams(t *testing.T) {
 		p.hangs()
 		close(gone)
 	}})})
-	if _, err := ask(t, l); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(ask(t, l))(t)
 	select {
 	case <-gone:
 	case <-bounded(t).Done():
@@ -198,13 +197,8 @@ func TestHTTPWithoutLimit(t *testing.T) {
 		"stream": func(p *post) { p.stream("data: " + message + "\n\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ask(t, shake(t, &transport.HTTP{URL: listen(t, &script{call: respond}), MaxMessage: -1}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got) != len(large)+2 {
-				t.Errorf("got %d bytes, want %d", len(got), len(large)+2)
-			}
+			got := assert.Value(ask(t, shake(t, &transport.HTTP{URL: listen(t, &script{call: respond}), MaxMessage: -1})))(t)
+			assert.Equal(t, len(got), len(large)+2, "bytes")
 		})
 	}
 }
@@ -235,9 +229,7 @@ func TestHTTPCancelledInTheBody(t *testing.T) {
 		t.Errorf("the next call: got %s, %v", got, err)
 	}
 	_ = l.Close()
-	if n := s.notes("notifications/cancelled"); n != 1 {
-		t.Errorf("%d cancellations", n)
-	}
+	assert.Equal(t, s.notes("notifications/cancelled"), 1, "cancellations")
 }
 
 // A server that changes the protocol keeps the connection, and no context ends what

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/oauth2"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -95,9 +96,7 @@ func TestHTTPAuthorizesOnce(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if l.asked != 2 {
-		t.Errorf("asked %d times for 2 tokens", l.asked)
-	}
+	assert.Equal(t, l.asked, 2, "asked times for 2 tokens")
 }
 
 // A failed login ends the handshake's connection: asking again on it would only
@@ -159,9 +158,7 @@ func TestHTTPTokenSourceBlocks(t *testing.T) {
 		wantOutcome(t, err, mcp.NotSent)
 	}
 	closeWithin(t, c)
-	if n := l.waiting.Load(); n != 1 {
-		t.Errorf("%d goroutines wait for the token source", n)
-	}
+	assert.Equal(t, l.waiting.Load(), 1, "goroutines wait for the token source")
 	close(l.block)
 }
 
@@ -180,9 +177,7 @@ func TestHTTPTokenErrors(t *testing.T) {
 		l := dial(t, &transport.HTTP{URL: listen(t, guarded(&script{}, func() string { return "t" })), OAuth: h})
 		_, err := ask(t, l)
 		wantOutcome(t, err, mcp.NotSent)
-		if asked.Load() != c.authors {
-			t.Errorf("%s: %d logins: %v", name, asked.Load(), err)
-		}
+		assert.Equal(t, asked.Load(), c.authors, "%s: logins: %v", name, err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -49,13 +50,9 @@ func TestAuthenticatorListening(t *testing.T) {
 		t.Fatal("the stream was not opened again")
 	}
 	closeWithin(t, c)
-	if n := p.asked.Load(); n != 2 {
-		t.Errorf("%d logins, want 2", n)
-	}
+	assert.Equal(t, p.asked.Load(), 2, "logins")
 	wantPasses(t, url, s.requests(""))
-	if got := s.requests(http.MethodGet)[3].Header.Get("Last-Event-ID"); got != "1" {
-		t.Errorf("the stream goes on after %q", got)
-	}
+	assert.Equal(t, s.requests(http.MethodGet)[3].Header.Get("Last-Event-ID"), "1", "the stream goes on after")
 }
 
 // inMemory answers requests without a network, for tests with a clock of their

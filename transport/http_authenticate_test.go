@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"golang.org/x/oauth2"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -95,13 +96,8 @@ func (n needsLogin) LoggedIn() <-chan struct{} { return n.done }
 // control sends a request of the control plane.
 func control(t *testing.T, l mcp.Caller, method, params string) {
 	t.Helper()
-	id, err := jsonrpc.MakeID("control")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: method, Params: []byte(params)}); err != nil {
-		t.Fatal(err)
-	}
+	id := assert.Value(jsonrpc.MakeID("control"))(t)
+	assert.OK(t, l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: method, Params: []byte(params)}))
 }
 
 // Every request gets fields of its own, of both revisions and of all kinds, and
@@ -129,9 +125,7 @@ func TestAuthenticatorEveryRequest(t *testing.T) {
 		t.Errorf("requests: %v", kinds)
 	}
 	wantPasses(t, url, s.requests(""))
-	if n := len(strings.Fields(p.statuses())); n != 6 {
-		t.Errorf("%d of 6 responses were seen", n)
-	}
+	assert.Equal(t, len(strings.Fields(p.statuses())), 6, "of 6 responses were seen")
 }
 
 func TestAuthenticatorSSE(t *testing.T) {
@@ -187,9 +181,7 @@ func TestAuthenticatorAuto(t *testing.T) {
 		old.ServeHTTP(w, r)
 	}))
 	c := dial(t, &transport.Auto{URL: url, OAuth: p})
-	if err := handshake(t, c); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, handshake(t, c))
 	if _, err := ask(t, c); err != nil {
 		t.Error(err)
 	}
@@ -227,9 +219,7 @@ func TestAuthenticatorRedirects(t *testing.T) {
 		t.Errorf("got %s, %v", got, err)
 	}
 	wantPasses(t, url, append(seen, s.requests("")...))
-	if p.statuses() != "[307 307 200]" {
-		t.Errorf("responses %s", p.statuses())
-	}
+	assert.Equal(t, p.statuses(), "[307 307 200]", "responses")
 
 	var leaked atomic.Int32
 	canary := listen(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { leaked.Add(1) }))
@@ -279,10 +269,7 @@ func TestAuthenticatorRepeats(t *testing.T) {
 				if err != nil || !strings.Contains(string(body), params) || req.Method != http.MethodPost || req.URL.String() != url {
 					t.Errorf("%s %s %s, %v", req.Method, req.URL, body, err)
 				}
-				again, err := req.GetBody()
-				if err != nil {
-					t.Fatal(err)
-				}
+				again := assert.Value(req.GetBody())(t)
 				if second, _ := io.ReadAll(again); string(second) != string(body) {
 					t.Errorf("the body the second time: %s", second)
 				}

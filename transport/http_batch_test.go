@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -48,14 +49,10 @@ func TestHTTPBatch(t *testing.T) {
 			if err != nil || progress != 5 {
 				t.Errorf("progress %v, error %v", progress, err)
 			}
-			if got := c.State().ProtocolVersion; got != "2025-03-26" {
-				t.Errorf("revision %s", got)
-			}
+			assert.Equal(t, c.State().ProtocolVersion, "2025-03-26", "revision")
 			select {
 			case id := <-answered:
-				if id != `"of the server"` {
-					t.Errorf("answered %s", id)
-				}
+				assert.Equal(t, id, `"of the server"`, "answered")
 			case <-bounded(t).Done():
 				t.Error("the request in the batch is not answered")
 			}

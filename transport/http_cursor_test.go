@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -34,16 +35,12 @@ func TestHTTPResumesByShortIDsOnly(t *testing.T) {
 					return
 				}
 				resumes.Add(1)
-				if id != last {
-					t.Errorf("id of %d bytes: got the id %.10q of %d bytes back", size, id, len(id))
-				}
+				assert.Equal(t, id, last, "id of %d bytes: the id of %d bytes back", size, len(id))
 				(&post{ResponseWriter: w, r: r}).stream(event(request.Load().fill(answer)))
 			},
 		})})
 		_, err := ask(t, l)
-		if got := resumes.Load(); got != want {
-			t.Errorf("id of %d bytes: got %d attempts to resume, want %d", size, got, want)
-		}
+		assert.Equal(t, resumes.Load(), want, "id of %d bytes: attempts to resume", size)
 		if want == 0 {
 			wantOutcome(t, err, mcp.Unknown)
 		} else if err != nil {
@@ -69,10 +66,7 @@ func TestHTTPListeningStreamForgetsLongID(t *testing.T) {
 	}}
 	l := shake(t, &transport.HTTP{URL: listen(t, s)})
 	for _, want := range []string{"notifications/first", "notifications/tools/list_changed", "notifications/second"} {
-		m, err := l.Read(bounded(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(l.Read(bounded(t)))(t)
 		if req, ok := m.(*jsonrpc.Request); !ok || req.Method != want {
 			t.Fatalf("got %v, want %s", m, want)
 		}

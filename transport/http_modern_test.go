@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -61,8 +62,6 @@ func TestHTTPDeleteRefused(t *testing.T) {
 		s := &script{remove: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }}
 		l := shake(t, &transport.HTTP{URL: listen(t, s)})
 		closeWithin(t, l)
-		if n := len(s.requests(http.MethodDelete)); n != 1 {
-			t.Errorf("%d: asked %d times", code, n)
-		}
+		assert.Equal(t, len(s.requests(http.MethodDelete)), 1, "%d: asked times", code)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -48,9 +49,7 @@ func TestHTTPRedirects(t *testing.T) {
 						t.Errorf("the error shows a secret: %v", err)
 					}
 				}
-				if n := leaked.Load(); n != 0 {
-					t.Errorf("%d requests reached the other origin", n)
-				}
+				assert.Equal(t, leaked.Load(), 0, "requests reached the other origin")
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -22,9 +23,7 @@ func TestHTTPSessionHeaders(t *testing.T) {
 		get:  func(w http.ResponseWriter, r *http.Request) { openStream(w); <-r.Context().Done() },
 	}
 	l := shake(t, &transport.HTTP{URL: listen(t, s), Header: http.Header{"x-api-key": {"k"}, "accept": {"text/html"}}})
-	if l.SessionID() != sessionID {
-		t.Errorf("SessionID: %q", l.SessionID())
-	}
+	assert.Equal(t, l.SessionID(), sessionID, "SessionID")
 	if _, err := ask(t, l); err != nil {
 		t.Error(err)
 	}
@@ -38,12 +37,8 @@ func TestHTTPSessionHeaders(t *testing.T) {
 		if i == 0 { // initialize
 			id, version = "", ""
 		}
-		if got := r.Header.Get("Mcp-Session-Id"); got != id {
-			t.Errorf("%s %d: session %q, want %q", r.Method, i, got, id)
-		}
-		if got := r.Header.Get("Mcp-Protocol-Version"); got != version {
-			t.Errorf("%s %d: version %q, want %q", r.Method, i, got, version)
-		}
+		assert.Equal(t, r.Header.Get("Mcp-Session-Id"), id, "%s %d: session", r.Method, i)
+		assert.Equal(t, r.Header.Get("Mcp-Protocol-Version"), version, "%s %d: version", r.Method, i)
 		if got := r.Header.Values("X-Api-Key"); len(got) != 1 || got[0] != "k" {
 			t.Errorf("%s %d: configured field %q", r.Method, i, got)
 		}
@@ -261,9 +256,7 @@ func TestHTTPCloseCancelsCalls(t *testing.T) {
 	<-running
 	closeWithin(t, l)
 	wantOutcome(t, <-failed, mcp.Unknown)
-	if n := s.notes("notifications/cancelled"); n != 1 {
-		t.Errorf("%d cancellations", n)
-	}
+	assert.Equal(t, s.notes("notifications/cancelled"), 1, "cancellations")
 }
 
 func TestHTTPModernHeaders(t *testing.T) {
@@ -279,9 +272,7 @@ func TestHTTPModernHeaders(t *testing.T) {
 		{"tools/list", `{"name":"no",` + meta + `}`, ""},
 	} {
 		opts := &mcp.CallOptions{Header: map[string]string{"Mcp-Param-Region": "eu"}}
-		if _, err := l.Call(bounded(t), c.method, []byte(c.params), opts); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(l.Call(bounded(t), c.method, []byte(c.params), opts))(t)
 		h := s.last().Header
 		if h.Get("Mcp-Method") != c.method || h.Get("Mcp-Name") != c.name || h.Get("Mcp-Protocol-Version") != "2026-07-28" {
 			t.Errorf("%s %s: got %q %q %q", c.method, c.params, h.Get("Mcp-Method"), h.Get("Mcp-Name"), h.Get("Mcp-Protocol-Version"))
@@ -294,9 +285,7 @@ func TestHTTPModernHeaders(t *testing.T) {
 	if _, err := l.Call(bounded(t), "tools/call", []byte(`{`+meta+`}`), opts); err != nil {
 		t.Error(err)
 	}
-	if got := s.last().Header.Get("Mcp-Param-X"); got != "=?base64?YQ0KYg==?=" {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, s.last().Header.Get("Mcp-Param-X"), "=?base64?YQ0KYg==?=")
 	opts = &mcp.CallOptions{Header: map[string]string{"X: Y": "a"}}
 	_, err := l.Call(bounded(t), "tools/call", []byte(`{`+meta+`}`), opts)
 	wantOutcome(t, err, mcp.NotSent)

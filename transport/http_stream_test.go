@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -120,9 +121,7 @@ func TestHTTPNoStreamIsShared(t *testing.T) {
 			}
 			closeWithin(t, l)
 		}
-		if got := gets.Load(); got != want {
-			t.Errorf("status %d: got %d requests for a stream on 3 connections, want %d", status, got, want)
-		}
+		assert.Equal(t, gets.Load(), want, "status %d: requests for a stream on 3 connections", status)
 	}
 }
 
@@ -136,9 +135,7 @@ func TestHTTPListeningStreamReopens(t *testing.T) {
 			p.stream("id: g1\nretry: 1\n" + event(`{"jsonrpc":"2.0","method":"notifications/first"}`))
 			return
 		}
-		if r.Header.Get("Last-Event-Id") != "g1" {
-			t.Errorf("Last-Event-Id %q", r.Header.Get("Last-Event-Id"))
-		}
+		assert.Equal(t, r.Header.Get("Last-Event-Id"), "g1", "Last-Event-Id")
 		p.stream(event(`{"jsonrpc":"2.0","method":"notifications/second"}`))
 		p.hangs()
 	}}
@@ -166,9 +163,7 @@ func TestHTTPSubscriptionReopens(t *testing.T) {
 	l := dial(t, &transport.HTTP{URL: listen(t, s)})
 	id, _ := jsonrpc.MakeID(float64(3))
 	params := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`
-	if err := l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: "subscriptions/listen", Params: []byte(params)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: "subscriptions/listen", Params: []byte(params)}))
 	for _, want := range []string{"notifications/first", "notifications/tools/list_changed", "notifications/second"} {
 		m, err := l.Read(bounded(t))
 		if req, ok := m.(*jsonrpc.Request); err != nil || !ok || req.Method != want {
@@ -176,9 +171,7 @@ func TestHTTPSubscriptionReopens(t *testing.T) {
 		}
 	}
 	for _, r := range s.requests(http.MethodPost) {
-		if r.Header.Get("Mcp-Method") != "subscriptions/listen" {
-			t.Errorf("Mcp-Method %q", r.Header.Get("Mcp-Method"))
-		}
+		assert.Equal(t, r.Header.Get("Mcp-Method"), "subscriptions/listen", "Mcp-Method")
 	}
 }
 
@@ -189,9 +182,7 @@ func TestHTTPRefusedProbe(t *testing.T) {
 	l := dial(t, &transport.HTTP{URL: listen(t, s)})
 	id, _ := jsonrpc.MakeID(float64(9))
 	params := `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`
-	if err := l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: "server/discover", Params: []byte(params)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Write(bounded(t), &jsonrpc.Request{ID: id, Method: "server/discover", Params: []byte(params)}))
 	m, err := l.Read(bounded(t))
 	if resp, ok := m.(*jsonrpc.Response); err != nil || !ok || resp.ID != id || resp.Error == nil || !strings.Contains(resp.Error.Error(), "400") {
 		t.Fatalf("got %v, %v", m, err)
@@ -233,9 +224,7 @@ func TestHTTPOneSocket(t *testing.T) {
 					t.Fatalf("call: %v", err)
 				}
 			}
-			if got := sockets.Load(); got != 1 {
-				t.Errorf("got %d sockets, want 1", got)
-			}
+			assert.Equal(t, sockets.Load(), 1, "sockets")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -66,9 +67,7 @@ func TestHTTPVersionHeader(t *testing.T) {
 			}
 			c := mcp.NewClient("server", &transport.HTTP{URL: listen(t, speaking(revision, s))}, nil)
 			defer func() { _ = c.Close() }()
-			if err := c.Ready(bounded(t)); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Ready(bounded(t)))
 			if got := c.State().ProtocolVersion; got != revision {
 				t.Fatalf("revision %s", got)
 			}
@@ -89,18 +88,14 @@ func TestHTTPVersionHeader(t *testing.T) {
 					continue // the probe and initialize
 				}
 				kinds[r.Method]++
-				if got := r.Header.Get("Mcp-Protocol-Version"); got != revision {
-					t.Errorf("%s: version %q, want %q", r.Method, got, revision)
-				}
+				assert.Equal(t, r.Header.Get("Mcp-Protocol-Version"), revision, "%s: version", r.Method)
 			}
 			// The end of the handshake, two calls, the answer to the ping and a
 			// cancellation; the listening stream and a resumed one.
 			if kinds["POST"] != 5 || kinds["GET"] != 2 || kinds["DELETE"] != 1 {
 				t.Errorf("requests: %v", kinds)
 			}
-			if n := s.notes("notifications/cancelled"); n != 1 {
-				t.Errorf("%d cancellations", n)
-			}
+			assert.Equal(t, s.notes("notifications/cancelled"), 1, "cancellations")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -15,10 +16,7 @@ import (
 func openInheritable(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
-	fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := assert.Value(syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT, 0o600))(t)
 	t.Cleanup(func() { _ = syscall.Close(fd) })
 	return path
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -20,9 +21,7 @@ import (
 // say writes lines to the stream.
 func (f *farEnd) say(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if _, err := fmt.Fprintf(f.out, format, args...); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(fmt.Fprintf(f.out, format, args...))(t)
 }
 
 // untilPaused returns when the goroutine leaves the reading to others.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -37,9 +38,7 @@ func TestLargeLineCost(t *testing.T) {
 	var got line
 	var err error
 	wantCost(t, 2.2, func() { got, err = lines.next() })
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if got.oversize {
 		t.Error("got an oversize line, want a whole one")
 	}
@@ -60,9 +59,7 @@ func TestOversizeLineCost(t *testing.T) {
 		var got line
 		var err error
 		wantCost(t, 0.2, func() { got, err = lines.next() })
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if !got.oversize {
 			t.Error("got a whole line, want an oversize one")
 		}
@@ -84,9 +81,7 @@ func TestLargeEventCost(t *testing.T) {
 		var got event
 		var err error
 		wantCost(t, 2.2, func() { got, err = events.next() })
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if !bytes.Equal(got.data, text) {
 			t.Errorf("reads of %d: got other %d bytes, want those %d that were sent", size, len(got.data), len(text))
 		}
@@ -143,9 +138,7 @@ func TestLargeBodyCost(t *testing.T) {
 			var got []byte
 			var err error
 			wantCost(t, test.most, func() { got, err = readBody(resp, largeMessage) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if !bytes.Equal(got, text) {
 				t.Errorf("got other %d bytes, want those %d that were sent", len(got), len(text))
 			}
@@ -171,18 +164,11 @@ func TestResultApart(t *testing.T) {
 		`[{"jsonrpc":"2.0","id":%d,"result":` + result + `},{"jsonrpc":"2.0","id":1000000000,"result":"` + filler + `"}]`,
 	} {
 		var r router
-		call, err := r.table.Begin(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := assert.Value(r.table.Begin(0))(t)
 		data := fmt.Appendf(nil, message, call.ID)
-		if err := r.route(data, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.route(data, nil))
 		answer, _, _ := call.Poll(nil)
 		clear(data)
-		if got := string(answer.Result); got != result {
-			t.Errorf("got %q after the message was overwritten, want %s", got, result)
-		}
+		assert.Equal(t, string(answer.Result), result, "after the message was overwritten")
 	}
 }

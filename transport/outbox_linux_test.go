@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -28,13 +29,9 @@ type farEnd struct {
 func overPipes(t *testing.T) *farEnd {
 	t.Helper()
 	theirIn, ourOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	ourIn, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	s := newStream(&pipes{stdin: ourOut, stdout: ourIn}, 0, nil, nil)
 	t.Cleanup(func() {
 		_ = theirOut.Close()
@@ -44,9 +41,7 @@ func overPipes(t *testing.T) *farEnd {
 		_ = ourIn.Close()
 		_ = ourOut.Close()
 	})
-	if err := theirIn.SetReadDeadline(time.Now().Add(watchdog)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, theirIn.SetReadDeadline(time.Now().Add(watchdog)))
 	f := &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut, heard: make(chan jsonrpc.Message, 1<<10)}
 	s.Receive(func(m jsonrpc.Message, _ int64) { f.heard <- m }, func(error) {})
 	return f
@@ -192,9 +187,7 @@ func TestOutboxTakesBackWhatWaits(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"patient", "last"} {
-		if got := f.name(t); got != want {
-			t.Errorf("the server got %q, want %q", got, want)
-		}
+		assert.Equal(t, f.name(t), want, "the server")
 	}
 	_ = f.out.Close() // ends both calls
 	for _, failed := range []<-chan error{patient, last} {
@@ -240,9 +233,7 @@ func TestOutboxGivesUpAnUntouchedFrame(t *testing.T) {
 	}
 	third := f.send(t.Context(), "third", 10)
 	for _, want := range []string{"first", "third"} {
-		if got := f.name(t); got != want {
-			t.Errorf("the server got %q, want %q", got, want)
-		}
+		assert.Equal(t, f.name(t), want, "the server")
 	}
 	_ = f.out.Close()
 	<-first

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -53,17 +54,12 @@ func TestPipeCloseIsBounded(t *testing.T) {
 			Serve:        func(context.Context, mcp.Transport) error { <-release; return nil },
 			CloseTimeout: 3 * time.Second,
 		}
-		conn, err := tr.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := assert.Value(tr.Connect(t.Context()))(t)
 		begin := time.Now()
 		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took != 3*time.Second {
-			t.Errorf("Close took %v", took)
-		}
+		assert.Equal(t, time.Since(begin), 3*time.Second, "Close took")
 		close(release)
 	})
 }
@@ -79,17 +75,12 @@ func TestPipeCloseWaits(t *testing.T) {
 			},
 			CloseTimeout: -1,
 		}
-		conn, err := tr.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := assert.Value(tr.Connect(t.Context()))(t)
 		begin := time.Now()
 		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begin); took != 24*time.Hour {
-			t.Errorf("got a Close of %v, want 24 h", took)
-		}
+		assert.Equal(t, time.Since(begin), 24*time.Hour, "a Close of")
 	})
 }
 
@@ -98,9 +89,7 @@ func TestPipeCallKeepsItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return nil }}
 		conn, err := tr.Connect(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		defer func() { _ = conn.Close() }()
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()

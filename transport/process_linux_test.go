@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // await polls until ok, or fails the test.
@@ -45,8 +47,6 @@ func gone(pid int) bool {
 // stop stops a process with SIGSTOP and waits until it stands still.
 func stop(t *testing.T, pid int) {
 	t.Helper()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(pid, syscall.SIGSTOP))
 	await(t, "SIGSTOP", func() bool { return processState(pid) == "T" })
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -18,13 +19,9 @@ func shakenAgain(t *testing.T, first, second *transport.HTTP, session *transport
 	t.Helper()
 	first.Session, second.Session = session, session
 	l := shake(t, first)
-	if _, err := ask(t, l); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(ask(t, l))(t)
 	session.Keep()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Close())
 	return shake(t, second)
 }
 
@@ -45,9 +42,7 @@ func TestSessionIsResumed(t *testing.T) {
 	if session.Kept() {
 		t.Error("got a kept session although it is in use")
 	}
-	if got := l.SessionID(); got != sessionID {
-		t.Errorf("got the session %q, want %q", got, sessionID)
-	}
+	assert.Equal(t, l.SessionID(), sessionID, "the session")
 	if _, err := ask(t, l); err != nil {
 		t.Error(err)
 	}
@@ -57,23 +52,15 @@ func TestSessionIsResumed(t *testing.T) {
 	if got := len(s.requests(http.MethodPost)); got != 4 { // initialize, initialized, and a request each
 		t.Errorf("got %d posts, want 4", got)
 	}
-	if got := len(s.requests(http.MethodDelete)); got != 1 {
-		t.Errorf("got %d sessions ended, want 1", got)
-	}
+	assert.Equal(t, len(s.requests(http.MethodDelete)), 1, "sessions ended")
 	for _, r := range s.requests(http.MethodPost)[1:] {
-		if got := r.Header.Get("Mcp-Session-Id"); got != sessionID {
-			t.Errorf("got a post of session %q, want %q", got, sessionID)
-		}
-		if got := r.Header.Get("Mcp-Protocol-Version"); got != "2025-11-25" {
-			t.Errorf("got a post of revision %q, want 2025-11-25", got)
-		}
+		assert.Equal(t, r.Header.Get("Mcp-Session-Id"), sessionID, "a post of session")
+		assert.Equal(t, r.Header.Get("Mcp-Protocol-Version"), "2025-11-25", "a post of revision")
 	}
 	mu.Lock()
 	defer mu.Unlock()
 	slices.Sort(ids)
-	if got := len(slices.Compact(ids)); got != 2 {
-		t.Errorf("got %d different ids of 2 requests", got)
-	}
+	assert.Equal(t, len(slices.Compact(ids)), 2, "different ids of 2 requests")
 }
 
 // A session is ended, and not gone on with, by a connection with other fields.
@@ -105,20 +92,14 @@ func TestKeptSessionIsEnded(t *testing.T) {
 	var session transport.Session
 	l := shake(t, &transport.HTTP{URL: listen(t, s), Session: &session})
 	session.Keep()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Close())
 	if !session.Kept() {
 		t.Error("got no kept session")
 	}
-	if got := len(s.requests(http.MethodDelete)); got != 0 {
-		t.Errorf("got %d sessions ended before End, want none", got)
-	}
+	assert.Equal(t, len(s.requests(http.MethodDelete)), 0, "sessions ended before End")
 	session.End()
 	session.End()
-	if got := len(s.requests(http.MethodDelete)); got != 1 {
-		t.Errorf("got %d sessions ended, want 1", got)
-	}
+	assert.Equal(t, len(s.requests(http.MethodDelete)), 1, "sessions ended")
 }
 
 // A server that does not know the session any more says so to the first request, which was
@@ -156,9 +137,7 @@ func TestResumedSessionIsUnknown(t *testing.T) {
 	}
 	before := len(s.requests(http.MethodPost))
 	_ = shake(t, recipe).Close()
-	if got := len(s.requests(http.MethodPost)) - before; got != 2 {
-		t.Errorf("got %d posts of the handshake, want 2", got)
-	}
+	assert.Equal(t, len(s.requests(http.MethodPost))-before, 2, "posts of the handshake")
 }
 
 // A session whose revision is another one than the client now wants is not gone on with.
@@ -168,9 +147,7 @@ func TestSessionIsOfOneHandshake(t *testing.T) {
 	var session transport.Session
 	l := shake(t, &transport.HTTP{URL: url, Session: &session})
 	session.Keep()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Close())
 	l = dial(t, &transport.HTTP{URL: url, Session: &session})
 	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`
 	if _, err := l.Call(bounded(t), "initialize", json.RawMessage(params), nil); err != nil {
@@ -179,10 +156,6 @@ func TestSessionIsOfOneHandshake(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if got := len(s.requests(http.MethodPost)); got != 3 {
-		t.Errorf("got %d posts, want 3", got)
-	}
-	if got := len(s.requests(http.MethodDelete)); got != 2 {
-		t.Errorf("got %d sessions ended, want 2", got)
-	}
+	assert.Equal(t, len(s.requests(http.MethodPost)), 3, "posts")
+	assert.Equal(t, len(s.requests(http.MethodDelete)), 2, "sessions ended")
 }

@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -19,15 +20,10 @@ import (
 func socketServer(t *testing.T) (path string, drop func()) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "mcp") // t.TempDir may be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path = filepath.Join(dir, "s.sock")
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := assert.Value(net.Listen("unix", path))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	served, conns := make(chan struct{}), make(chan net.Conn, 16)
 	go func() {
@@ -59,13 +55,8 @@ func TestSocket(t *testing.T) {
 	defer cancel()
 	client := mcp.NewClient("s", &transport.Socket{Path: path}, nil)
 	defer func() { _ = client.Close() }()
-	tools, err := client.Tools(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(tools) != 1 {
-		t.Errorf("got %d tools, want 1", len(tools))
-	}
+	tools := assert.Value(client.Tools(ctx))(t)
+	assert.Equal(t, len(tools), 1, "tools")
 	drop()
 	if _, err := client.CallTool(ctx, "ping", nil, nil); err != nil { // on a new connection
 		if _, err = client.CallTool(ctx, "ping", nil, nil); err != nil {
@@ -80,9 +71,7 @@ func TestSocketThatIsNotThere(t *testing.T) {
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want one that wraps %v", err, os.ErrNotExist)
 	}
-	if got := mcp.OutcomeOf(err); got != mcp.NotSent {
-		t.Errorf("got the outcome %v, want %v", got, mcp.NotSent)
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
 	var wrong *transport.OptionError
 	if _, err := (&transport.Socket{Path: "s.sock"}).Connect(t.Context()); !errors.As(err, &wrong) {
 		t.Errorf("got %v for a relative path, want an *OptionError", err)

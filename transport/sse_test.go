@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -275,9 +276,7 @@ func TestSSECancelsWhatIsBeingPosted(t *testing.T) {
 	wantOutcome(t, err, mcp.Unknown)
 	select {
 	case params := <-cancelled:
-		if !strings.Contains(params, "requestId") {
-			t.Errorf("cancelled with %s", params)
-		}
+		assert.Contains(t, params, "requestId", "cancelled with")
 	case <-bounded(t).Done():
 		t.Error("the server was not told")
 	}

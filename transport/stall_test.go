@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -90,10 +91,7 @@ func TestHalfAMessageEndsTheConnection(t *testing.T) {
 // dialInBubble is dial where time is virtual.
 func dialInBubble(t *testing.T, tr mcp.Transport) mcp.Caller {
 	t.Helper()
-	conn, err := tr.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := assert.Value(tr.Connect(t.Context()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn.(mcp.Caller)
 }

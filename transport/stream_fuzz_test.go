@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -50,10 +51,7 @@ func readStream(t *testing.T, data []byte, size int, limit int64) string {
 	defer s.wait()
 	var calls []*inflight.Call
 	for token := range int64(2) {
-		call, err := s.table.Begin(token + 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := assert.Value(s.table.Begin(token + 1))(t)
 		s.outbox.putRequest(call, "tools/call", nil, true)
 		calls = append(calls, call)
 	}
@@ -161,9 +159,7 @@ func osDuplex(t *testing.T) cutDuplex {
 	var ends [4]*os.File // their input, our output, our input, their output
 	for i := range 2 {
 		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		ends[2*i], ends[2*i+1] = r, w
 	}
 	p := &pipes{stdin: ends[1], stdout: ends[2]}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -26,9 +27,6 @@ func TestCommandTakesNoThread(t *testing.T) {
 
 func threads(t *testing.T) int {
 	t.Helper()
-	list, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(os.ReadDir("/proc/self/task"))(t)
 	return len(list)
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
@@ -79,18 +80,10 @@ func startHost(t *testing.T, role string, env ...string) *testHost {
 	h.cmd.Env = append(os.Environ(), hostRole+"="+role, hostTag+"="+h.tag, "GORACE=atexit_sleep_ms=0")
 	h.cmd.Env = append(h.cmd.Env, env...)
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := h.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := h.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := assert.Value(h.cmd.StdinPipe())(t)
+	stdout := assert.Value(h.cmd.StdoutPipe())(t)
 	h.stdin = stdin
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.cmd.Start())
 	go func() {
 		defer close(h.lines)
 		for s := bufio.NewScanner(stdout); s.Scan(); {
@@ -139,10 +132,7 @@ func (h *testHost) kill() {
 // with the time when each began.
 func (h *testHost) family() map[int]string {
 	h.t.Helper()
-	environs, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	environs := assert.Value(filepath.Glob("/proc/[0-9]*/environ"))(h.t)
 	found := map[int]string{}
 	for _, path := range environs {
 		env, err := os.ReadFile(path)
@@ -161,13 +151,8 @@ func (h *testHost) family() map[int]string {
 // then, or 0.
 func (h *testHost) shell() int {
 	h.t.Helper()
-	if _, err := io.WriteString(h.stdin, "shell\n"); err != nil {
-		h.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(h.await("shell "))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	assert.Value(io.WriteString(h.stdin, "shell\n"))(h.t)
+	pid := assert.Value(strconv.Atoi(h.await("shell ")))(h.t)
 	return pid
 }
 
@@ -212,16 +197,10 @@ func began(pid int) string {
 // statusField returns a number in /proc/PID/status, or 0.
 func statusField(t *testing.T, pid int, name string, base int) int64 {
 	t.Helper()
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := assert.Value(os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status"))(t)
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(value), base, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := assert.Value(strconv.ParseInt(strings.TrimSpace(value), base, 64))(t)
 			return n
 		}
 	}
@@ -331,9 +310,7 @@ func TestWatchdogHostKilledAfterItsShell(t *testing.T) {
 	h := startHost(t, "family", "PATH="+t.TempDir())
 	h.await("ready")
 	first := h.shell()
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(first, syscall.SIGKILL))
 	await(t, "another shell", func() bool { now := h.shell(); return now != 0 && now != first })
 	if n := len(h.family()); n != 4 {
 		t.Fatalf("the host has %d processes, want 4", n)
@@ -355,16 +332,12 @@ func TestWatchdogOutlivesTheTerminal(t *testing.T) {
 	h.await("ready")
 	shell := h.shell()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
-		if err := syscall.Kill(-h.cmd.Process.Pid, s); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, syscall.Kill(-h.cmd.Process.Pid, s))
 	}
 	if gone(shell) || h.shell() != shell {
 		t.Error("the watchdog ended")
 	}
-	if err := syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL))
 	h.kill()
 	h.wantEmpty()
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
@@ -33,9 +34,7 @@ func TestWatchdogIsShared(t *testing.T) {
 	if w.PID() != shell || gone(shell) {
 		t.Errorf("shell %d, then %d", shell, w.PID())
 	}
-	if n := w.Groups(); n != 2 {
-		t.Errorf("%d groups, want 2", n)
-	}
+	assert.Equal(t, w.Groups(), 2, "groups")
 	for _, l := range []mcp.Caller{first, second} {
 		if err := l.Info().Degraded; err != nil {
 			t.Error(err)
@@ -45,9 +44,7 @@ func TestWatchdogIsShared(t *testing.T) {
 			t.Error("the shell ended with a connection")
 		}
 	}
-	if n := w.Groups(); n != 0 {
-		t.Errorf("%d groups of servers that have ended", n)
-	}
+	assert.Equal(t, w.Groups(), 0, "groups of servers that have ended")
 	for range 2 {
 		if err := w.Close(); err != nil {
 			t.Error(err)
@@ -102,9 +99,7 @@ func TestWatchdogShellIsReplaced(t *testing.T) {
 	defer func() { _ = w.Close() }()
 	l := dial(t, watched(w, "serve"))
 	shell := w.PID()
-	if err := syscall.Kill(shell, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(shell, syscall.SIGKILL))
 	await(t, "another shell", func() bool { now := w.PID(); return now != 0 && now != shell })
 	if err := l.Info().Degraded; err != nil {
 		t.Error(err)
@@ -155,9 +150,7 @@ func TestWatchdogIgnoresSignals(t *testing.T) {
 	shell := w.PID()
 	await(t, "the shell to ignore signals", func() bool { return ignores(t, shell, syscall.SIGTSTP, syscall.SIGTERM) })
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGTSTP} {
-		if err := syscall.Kill(shell, s); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, syscall.Kill(shell, s))
 	}
 	if processState(shell) == "T" || gone(shell) || w.PID() != shell {
 		t.Errorf("shell %d in state %q, and now %d", shell, processState(shell), w.PID())
@@ -196,9 +189,7 @@ func TestWatchdogShells(t *testing.T) {
 			t.Parallel()
 			path := lookPath(t, name)
 			shell := filepath.Join(t.TempDir(), "sh") // some go by their name
-			if err := os.Symlink(path, shell); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.Symlink(path, shell))
 			h := startHost(t, "family", hostShell+"="+shell)
 			h.await("ready")
 			h.kill()
@@ -212,10 +203,7 @@ func TestWatchdogShells(t *testing.T) {
 func TestWatchdogProgram(t *testing.T) {
 	for _, order := range []string{"", "quit"} {
 		kept, dropped := sleeper(t), sleeper(t)
-		program, err := os.ReadFile("watchdog.sh")
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := assert.Value(os.ReadFile("watchdog.sh"))(t)
 		cmd := exec.Command("/bin/sh", "-c", string(program), "watchdog", "no mark", "", "")
 		cmd.Stdin = strings.NewReader(fmt.Sprintf("add %d\nadd %d\ndrop %d\n%s\n", dropped, kept, dropped, order))
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
@@ -237,9 +225,7 @@ func sleeper(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

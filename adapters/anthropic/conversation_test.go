@@ -11,6 +11,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -36,9 +37,7 @@ func shape(t *testing.T, messages any) string {
 		Role    string
 		Content []struct{ Type, Name, Text string }
 	}
-	if err := json.Unmarshal(mustJSON(t, messages), &all); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(mustJSON(t, messages), &all))
 	var fields []string
 	for _, m := range all {
 		field := m.Role[:1] + ":"
@@ -79,10 +78,7 @@ func TestAppend(t *testing.T) {
 			client, turn := newClient(model.URL), turnOf(t, r)
 			messages := []anthropic.MessageParam{userText("go")}
 			params := anthropic.MessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.Params(), Messages: messages}
-			message, err := client.Messages.New(t.Context(), params)
-			if err != nil {
-				t.Fatal(err)
-			}
+			message := assert.Value(client.Messages.New(t.Context(), params))(t)
 			results, err := turn.Run(t.Context(), message)
 			if err != nil || (results != nil) != c.results {
 				t.Fatalf("%+v, %v", results, err)
@@ -102,14 +98,8 @@ func TestAppend(t *testing.T) {
 
 			betas := []anthropic.BetaMessageParam{betaText("go")}
 			beta := anthropic.BetaMessageNewParams{Model: "scripted", MaxTokens: 100, Tools: turn.BetaParams(), Messages: betas}
-			said, err := client.Beta.Messages.New(t.Context(), beta)
-			if err != nil {
-				t.Fatal(err)
-			}
-			told, err := turn.RunBeta(t.Context(), said)
-			if err != nil {
-				t.Fatal(err)
-			}
+			said := assert.Value(client.Beta.Messages.New(t.Context(), beta))(t)
+			told := assert.Value(turn.RunBeta(t.Context(), said))(t)
 			beta.Messages = belt.BetaAppend(belt.BetaAppend(belt.BetaAppend(betas, said.ToParam()), told...), betaText("go on"))
 			if a, b := canonical(t, mustJSON(t, params.Messages)), canonical(t, mustJSON(t, beta.Messages)); a != b {
 				t.Errorf("the beta has\n%s, not\n%s", b, a)

@@ -13,6 +13,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -24,27 +25,20 @@ import (
 func message(t *testing.T, stop, content string) *anthropic.Message {
 	t.Helper()
 	var m anthropic.Message
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"role":"assistant","stop_reason":%q,"content":[%s]}`, stop, content), &m); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(fmt.Appendf(nil, `{"role":"assistant","stop_reason":%q,"content":[%s]}`, stop, content), &m))
 	return &m
 }
 
 func betaMessage(t *testing.T, stop, content string) *anthropic.BetaMessage {
 	t.Helper()
 	var m anthropic.BetaMessage
-	if err := json.Unmarshal(fmt.Appendf(nil, `{"role":"assistant","stop_reason":%q,"content":[%s]}`, stop, content), &m); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(fmt.Appendf(nil, `{"role":"assistant","stop_reason":%q,"content":[%s]}`, stop, content), &m))
 	return &m
 }
 
 func turnOf(t *testing.T, r *registry.Registry) *belt.Turn {
 	t.Helper()
-	turn, err := belt.Tools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), r, nil))(t)
 	return turn
 }
 
@@ -104,10 +98,7 @@ func TestRunStopReasons(t *testing.T) {
 
 func mustJSON(t *testing.T, v any) []byte {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(v))(t)
 	return data
 }
 
@@ -129,16 +120,10 @@ func TestRunExactArguments(t *testing.T) {
 	it := counted("it")
 	turn := turnOf(t, newRegistry(t, it))
 	const input = `{"n":12345678901234567890123}`
-	if _, err := turn.Run(t.Context(), message(t, "tool_use", use("a", "it", input))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := turn.RunBeta(t.Context(), betaMessage(t, "tool_use", use("a", "it", input))); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(turn.Run(t.Context(), message(t, "tool_use", use("a", "it", input))))(t)
+	assert.Value(turn.RunBeta(t.Context(), betaMessage(t, "tool_use", use("a", "it", input))))(t)
 	for _, got := range it.calls() {
-		if got != input {
-			t.Errorf("got %s", got)
-		}
+		assert.Equal(t, got, input)
 	}
 }
 
@@ -146,10 +131,7 @@ const pdfFile = "%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>
 
 func TestResults(t *testing.T) {
 	turn := turnOf(t, registry.New(nil))
-	pixel, err := base64.StdEncoding.DecodeString(pixelPNG)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pixel := assert.Value(base64.StdEncoding.DecodeString(pixelPNG))(t)
 	answer := func(res *mcp.CallToolResult) profile.Answer {
 		return profile.Answer{Call: profile.Call{ID: "a"}, Result: res}
 	}
@@ -170,9 +152,7 @@ func TestResults(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			data := string(mustJSON(t, turn.Results(answer(test.res))))
-			if !strings.Contains(data, test.want) {
-				t.Errorf("%s", data)
-			}
+			assert.Contains(t, data, test.want)
 			if strings.Contains(data, `"is_error":true`) && strings.Contains(data, `"image"`) {
 				t.Errorf("an image beside is_error: %s", data)
 			}
@@ -188,28 +168,17 @@ func TestResults(t *testing.T) {
 
 // TestBeta has a conversation with the beta, in which a call has to be approved.
 func TestBeta(t *testing.T) {
-	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := assert.Value(policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"}))(t)
 	r := registry.New(&registry.Options{Approver: policy})
-	if err := r.Add(tool("danger"), tool("safe")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("danger"), tool("safe")))
 	model := newEndpoint(t, calls(use("a", "danger", `{}`), use("b", "safe", `{}`)), says("done"))
 	client := newClient(model.URL)
 	messages := []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))}
 	for {
-		tools, err := belt.Tools(t.Context(), r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		message, err := client.Beta.Messages.New(t.Context(), anthropic.BetaMessageNewParams{
+		tools := assert.Value(belt.Tools(t.Context(), r, nil))(t)
+		message := assert.Value(client.Beta.Messages.New(t.Context(), anthropic.BetaMessageNewParams{
 			Model: "scripted", MaxTokens: 100, Messages: messages, Tools: tools.BetaParams(messages...),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		messages = append(messages, message.ToParam())
 		results, err := tools.RunBeta(t.Context(), message)
 		if results != nil && err != nil {
@@ -217,13 +186,8 @@ func TestBeta(t *testing.T) {
 		}
 		var waiting *profile.WaitingError
 		if errors.As(err, &waiting) {
-			if _, err := r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
-				t.Fatal(err)
-			}
-			answers, err := tools.Wait(t.Context(), waiting)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil))(t)
+			answers := assert.Value(tools.Wait(t.Context(), waiting))(t)
 			results = tools.BetaResults(answers...)
 		} else if err != nil {
 			t.Fatal(err)
@@ -286,17 +250,12 @@ func FuzzRun(f *testing.F) {
 		f.Add(seed, "tool_use")
 	}
 	r := registry.New(nil)
-	if err := r.Add(counted("it")); err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, r.Add(counted("it")))
 	f.Fuzz(func(t *testing.T, input, stop string) {
 		m := &anthropic.Message{StopReason: anthropic.StopReason(stop), Content: []anthropic.ContentBlockUnion{
 			{Type: "tool_use", ID: "a", Name: "it", Input: json.RawMessage(input)},
 		}}
-		results, err := turnOf(t, r).Run(t.Context(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := assert.Value(turnOf(t, r).Run(t.Context(), m))(t)
 		for _, m := range results {
 			if len(m.OfUser.Content) != 1 || len(m.OfUser.Content[0].OfToolResult.Content) == 0 {
 				t.Errorf("%+v", m)

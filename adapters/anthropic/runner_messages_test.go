@@ -12,6 +12,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -22,10 +23,7 @@ import (
 // returns what that got.
 func goOn(t *testing.T, r *registry.Registry, model *endpoint, messages []anthropic.BetaMessageParam) received {
 	t.Helper()
-	tools, err := belt.NewRunnerTools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.NewRunnerTools(t.Context(), r, nil))(t)
 	client := newClient(model.URL)
 	runner := client.Beta.Messages.NewToolRunner(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 		Model: "scripted", MaxTokens: 100, Betas: inline,
@@ -50,10 +48,7 @@ func TestMessagesOfCancelled(t *testing.T) {
 	})
 	r := newRegistry(t, tool("quick"), slow)
 	model := newEndpoint(t, calls(use("a", "slow", `{}`), use("b", "own", `{}`), use("c", "quick", `{}`)))
-	tools, err := belt.NewRunnerTools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.NewRunnerTools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}}))(t)
 	own := &ownTool{name: "own"}
 	client := newClient(model.URL)
 	runner := client.Beta.Messages.NewToolRunner(append(tools.List(), own), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
@@ -86,12 +81,8 @@ func TestMessagesOfFailed(t *testing.T) {
 	model := newEndpoint(t, calls(use("a", "it", `{}`), use("b", "it", `{"n":1}`)), reply{status: 500})
 	tools, runner := newRunner(t, r, model, nil, inline...)
 	step(t, tools, runner)
-	if err := r.Add(tool("new")); err != nil {
-		t.Fatal(err)
-	}
-	if err := tools.Prepare(t.Context(), runner); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("new")))
+	assert.OK(t, tools.Prepare(t.Context(), runner))
 	before := tools.Messages(runner)
 	if _, err := runner.NextMessage(t.Context()); err == nil {
 		t.Fatal("the request did not fail")
@@ -148,14 +139,9 @@ func TestMessagesOfStopped(t *testing.T) {
 
 // TestMessagesOfWaiting goes on without the person that a call waits for.
 func TestMessagesOfWaiting(t *testing.T) {
-	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := assert.Value(policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"}))(t)
 	r := registry.New(&registry.Options{Approver: policy})
-	if err := r.Add(tool("danger"), tool("safe")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("danger"), tool("safe")))
 	model := newEndpoint(t, calls(use("a", "danger", `{}`), use("b", "safe", `{}`)))
 	tools, runner := newRunner(t, r, model, nil)
 	step(t, tools, runner)
@@ -287,9 +273,7 @@ func TestMessagesFallback(t *testing.T) {
 	model := newEndpoint(t, calls(use("a", "it", `{}`), fallback, use("b", "it", `{}`)))
 	tools, runner := newRunner(t, r, model, nil)
 	step(t, tools, runner)
-	if err := tools.Prepare(t.Context(), runner); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, tools.Prepare(t.Context(), runner))
 	content := tools.Messages(runner)[2].OfUser.Content
 	if len(content) != 1 || content[0].OfToolResult.ToolUseID != "b" {
 		t.Errorf("%+v", content)
@@ -324,10 +308,7 @@ func TestMessagesStreaming(t *testing.T) {
 	model.Then(func(*adaptertest.Request) adaptertest.Reply {
 		return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "a", Name: "slow", Arguments: json.RawMessage(`{}`)}}}
 	})
-	tools, err := belt.NewRunnerTools(ctx, r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.NewRunnerTools(ctx, r, nil))(t)
 	client := newClient(model.URL)
 	runner := client.Beta.Messages.NewToolRunnerStreaming(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},

@@ -14,6 +14,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -96,10 +97,7 @@ func newRunner(t *testing.T, r *registry.Registry, model *endpoint, opts *belt.O
 // newClientRunner returns a runner of a client, which has what params say.
 func newClientRunner(t *testing.T, r *registry.Registry, client anthropic.Client, opts *belt.Options, params anthropic.BetaToolRunnerParams) (*belt.RunnerTools, *anthropic.BetaToolRunner) {
 	t.Helper()
-	tools, err := belt.NewRunnerTools(t.Context(), r, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.NewRunnerTools(t.Context(), r, opts))(t)
 	params.Model, params.MaxTokens = "scripted", 100
 	params.Messages = []anthropic.BetaMessageParam{betaText("go")}
 	return tools, client.Beta.Messages.NewToolRunner(tools.List(), params)
@@ -108,13 +106,8 @@ func newClientRunner(t *testing.T, r *registry.Registry, client anthropic.Client
 // step prepares a step, and has it.
 func step(t *testing.T, tools *belt.RunnerTools, runner *anthropic.BetaToolRunner) *anthropic.BetaMessage {
 	t.Helper()
-	if err := tools.Prepare(t.Context(), runner); err != nil {
-		t.Fatal(err)
-	}
-	message, err := runner.NextMessage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, tools.Prepare(t.Context(), runner))
+	message := assert.Value(runner.NextMessage(t.Context()))(t)
 	return message
 }
 
@@ -132,13 +125,9 @@ func TestRunnerTriesAgain(t *testing.T) {
 		reply{status: 500}, reply{status: 529}, says("done"))
 	tools, runner := newRunner(t, r, model, nil, inline...)
 	step(t, tools, runner)
-	if err := r.Add(tool("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("new")))
 	for range 2 {
-		if err := tools.Prepare(t.Context(), runner); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, tools.Prepare(t.Context(), runner))
 		if _, err := runner.NextMessage(t.Context()); err == nil {
 			t.Fatal("the request did not fail")
 		}
@@ -149,9 +138,7 @@ func TestRunnerTriesAgain(t *testing.T) {
 			}
 		}
 	}
-	if got := step(t, tools, runner).Content[0].Text; got != "done" {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 	if message := step(t, tools, runner); message != nil {
 		t.Errorf("%+v", message)
 	}
@@ -210,9 +197,7 @@ func TestRunnerOwnResult(t *testing.T) {
 	step(t, tools, runner)
 	step(t, tools, runner)
 	for i, r := range model.requests()[1].Results {
-		if r.Text != fmt.Sprint(i) {
-			t.Errorf("call %d has the result %q", i, r.Text)
-		}
+		assert.Equal(t, r.Text, fmt.Sprint(i), "call %d has the result", i)
 	}
 }
 
@@ -229,23 +214,15 @@ func TestRunnerCutOff(t *testing.T) {
 
 // TestRunnerWithout has the runner work without Prepare.
 func TestRunnerWithout(t *testing.T) {
-	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := assert.Value(policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"}))(t)
 	r := registry.New(&registry.Options{Approver: policy})
 	danger := counted("danger")
-	pixel, err := base64.StdEncoding.DecodeString(pixelPNG)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pixel := assert.Value(base64.StdEncoding.DecodeString(pixelPNG))(t)
 	failed := counted("failed")
 	failed.result = func() *mcp.CallToolResult {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "see"}, &mcp.ImageContent{MIMEType: "image/png", Data: pixel}}}
 	}
-	if err := r.Add(danger, failed, tool("safe")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(danger, failed, tool("safe")))
 	model := newEndpoint(t, calls(use("a", "safe", `{}`), use("b", "danger", `{}`), use("c", "failed", `{}`)), says("done"))
 	_, runner := newRunner(t, r, model, nil)
 	message, err := runner.RunToCompletion(t.Context())
@@ -272,9 +249,7 @@ func TestRunnerLive(t *testing.T) {
 	step(t, tools, runner)
 	r.Remove("goes", "changes")
 	changed := counted("changes")
-	if err := r.Add(tool("new"), changed); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("new"), changed))
 	step(t, tools, runner)
 	step(t, tools, runner)
 	got := model.requests()
@@ -296,13 +271,8 @@ func TestRunnerLive(t *testing.T) {
 
 	// Another runner goes on with the conversation, when the tool is back.
 	r.Remove("new")
-	if err := r.Add(tool("goes")); err != nil {
-		t.Fatal(err)
-	}
-	again, err := belt.NewRunnerTools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("goes")))
+	again := assert.Value(belt.NewRunnerTools(t.Context(), r, nil))(t)
 	client := newClient(model.URL)
 	next := client.Beta.Messages.NewToolRunner(again.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 		Model: "scripted", MaxTokens: 100, Betas: inline,
@@ -329,9 +299,7 @@ func TestRunnerFixed(t *testing.T) {
 	model := newEndpoint(t, calls(use("a", "it", `{}`)), says("done"))
 	tools, runner := newRunner(t, r, model, nil)
 	step(t, tools, runner)
-	if err := r.Add(tool("new")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("new")))
 	step(t, tools, runner)
 	if names := toolNames(model.requests()[1]); !slices.Equal(names, []string{"it"}) {
 		t.Errorf("the model is told of %q", names)
@@ -368,10 +336,7 @@ func TestRunnerOther(t *testing.T) {
 	same := counted("same")
 	r := newRegistry(t, tool("it"), same)
 	model := newEndpoint(t, calls(use("a", "same", `{}`), use("b", "it", `{}`)), says("done"))
-	tools, err := belt.NewRunnerTools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{Keep: func(d *registry.Definition) bool { return d.Name != "same" }}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.NewRunnerTools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{Keep: func(d *registry.Definition) bool { return d.Name != "same" }}}))(t)
 	own := &ownTool{name: "same"}
 	client := newClient(model.URL)
 	runner := client.Beta.Messages.NewToolRunner(append(tools.List(), own), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
@@ -402,22 +367,14 @@ func (o *ownTool) Execute(context.Context, json.RawMessage) ([]anthropic.BetaToo
 
 // TestRunnerStreaming has the runner that streams wait for an approval.
 func TestRunnerStreaming(t *testing.T) {
-	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := assert.Value(policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"}))(t)
 	r := registry.New(&registry.Options{Approver: policy})
-	if err := r.Add(tool("danger")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("danger")))
 	model := adaptertest.NewModel(t, adaptertest.Anthropic{})
 	model.Then(func(*adaptertest.Request) adaptertest.Reply {
 		return adaptertest.Reply{Text: "so", Calls: []adaptertest.Call{{ID: "a", Name: "danger", Arguments: json.RawMessage(`{}`)}}}
 	}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
-	tools, err := belt.NewRunnerTools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.NewRunnerTools(t.Context(), r, nil))(t)
 	client := newClient(model.URL)
 	runner := client.Beta.Messages.NewToolRunnerStreaming(tools.List(), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 		Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
@@ -427,9 +384,7 @@ func TestRunnerStreaming(t *testing.T) {
 		var waiting *profile.WaitingError
 		if err := tools.PrepareStreaming(t.Context(), runner); errors.As(err, &waiting) {
 			waited++
-			if _, err := r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(r.Approve(t.Context(), waiting.Waiting()[0].Approval().ID, nil))(t)
 			continue
 		} else if err != nil {
 			t.Fatal(err)
@@ -456,26 +411,19 @@ func TestRunnerTriesAgainBesideOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			it := counted("it")
 			model := newEndpoint(t, calls(uses...), reply{status: 500}, reply{status: 500}, says("done"))
-			tools, err := belt.NewRunnerTools(t.Context(), newRegistry(t, it), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tools := assert.Value(belt.NewRunnerTools(t.Context(), newRegistry(t, it), nil))(t)
 			client := newClient(model.URL)
 			runner := client.Beta.Messages.NewToolRunner(append(tools.List(), &ownTool{name: "own"}), anthropic.BetaToolRunnerParams{BetaMessageNewParams: anthropic.BetaMessageNewParams{
 				Model: "scripted", MaxTokens: 100, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("go"))},
 			}})
 			step(t, tools, runner)
 			for range 2 {
-				if err := tools.Prepare(t.Context(), runner); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, tools.Prepare(t.Context(), runner))
 				if _, err := runner.NextMessage(t.Context()); err == nil {
 					t.Fatal("the request did not fail")
 				}
 			}
-			if got := step(t, tools, runner).Content[0].Text; got != "done" {
-				t.Errorf("got %q", got)
-			}
+			assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 			if got := model.requests()[3].Results; len(got) != len(uses) || len(it.calls()) != len(uses)-1 {
 				t.Errorf("%d results, %d calls", len(got), len(it.calls()))
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -180,18 +181,12 @@ func TestRunnerThread(t *testing.T) {
 			})
 			step(t, tools, runner)
 			step(t, tools, runner)
-			if err := r.Add(tool("new")); err != nil {
-				t.Fatal(err)
-			}
-			if err := tools.Prepare(t.Context(), runner); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, r.Add(tool("new")))
+			assert.OK(t, tools.Prepare(t.Context(), runner))
 			if _, err := runner.NextMessage(t.Context()); err == nil {
 				t.Fatal("the request did not fail")
 			}
-			if got := step(t, tools, runner).Content[0].Text; got != "done" {
-				t.Errorf("got %q, want %q", got, "done")
-			}
+			assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 			got := model.requests()
 			last := got[len(got)-1]
 			if len(last.Results) != 2 || len(it.calls()) != 2 {
@@ -214,19 +209,13 @@ func TestRunnerAdded(t *testing.T) {
 	tools, runner := newRunner(t, newRegistry(t, tool("it")), model, nil)
 	step(t, tools, runner)
 	runner.AppendMessages(betaText("hurry"))
-	if err := tools.Prepare(t.Context(), runner); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, tools.Prepare(t.Context(), runner))
 	if _, err := runner.NextMessage(t.Context()); err == nil {
 		t.Fatal("the request did not fail")
 	}
-	if got := step(t, tools, runner).Content[0].Text; got != "done" {
-		t.Errorf("got %q, want %q", got, "done")
-	}
+	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 	last := model.requests()[2]
-	if len(last.Results) != 1 {
-		t.Errorf("got %d results, want 1", len(last.Results))
-	}
+	assert.Equal(t, len(last.Results), 1, "results")
 	if !slices.Equal(last.Users, []string{"go", "hurry"}) {
 		t.Errorf("got texts %q, want go and hurry", last.Users)
 	}
@@ -237,12 +226,8 @@ func TestRunnerAdded(t *testing.T) {
 func TestRunnerLatePrepare(t *testing.T) {
 	model := newEndpoint(t, calls(use("a", "it", `{}`)), says("done"))
 	tools, runner := newRunner(t, newRegistry(t, tool("it")), model, nil)
-	if _, err := runner.NextMessage(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := step(t, tools, runner).Content[0].Text; got != "done" {
-		t.Errorf("got %q, want %q", got, "done")
-	}
+	assert.Value(runner.NextMessage(t.Context()))(t)
+	assert.Equal(t, step(t, tools, runner).Content[0].Text, "done")
 }
 
 // TestRunnerSearches declares the API's own tools once, where the program has given them
@@ -251,10 +236,7 @@ func TestRunnerSearches(t *testing.T) {
 	model := newEndpoint(t, says("done"))
 	opts := &belt.Options{Turn: profile.TurnOptions{Options: profile.Options{Deferred: func(d *registry.Definition) bool { return d.Name == "later" }}}}
 	r := newRegistry(t, tool("it"), tool("later"))
-	turn, err := belt.Tools(t.Context(), r, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), r, opts))(t)
 	tools, runner := newClientRunner(t, r, newClient(model.URL), opts, anthropic.BetaToolRunnerParams{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{Tools: turn.BetaParams()},
 	})
@@ -277,7 +259,5 @@ func TestMessagesApart(t *testing.T) {
 			m.OfAssistant.Content = nil
 		}
 	}
-	if after := string(mustJSON(t, runner.Params.Messages)); after != before {
-		t.Errorf("got %s, want %s", after, before)
-	}
+	assert.Equal(t, string(mustJSON(t, runner.Params.Messages)), before)
 }

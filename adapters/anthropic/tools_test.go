@@ -13,6 +13,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/anthropic"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -61,9 +62,7 @@ func counted(name string) *rawTool {
 func newRegistry(t *testing.T, tools ...registry.Tool) *registry.Registry {
 	t.Helper()
 	r := registry.New(nil)
-	if err := r.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tools...))
 	return r
 }
 
@@ -71,7 +70,7 @@ func TestParams(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer","maximum":12345678901234567890,"description":"a < b & c"}},"required":["n"]}`
 	exact := &rawTool{def: registry.Definition{Name: "exact", Description: "<b>", InputSchema: json.RawMessage(schema)}}
 	r := newRegistry(t, exact, tool("later"), tool("now"))
-	tools, err := belt.Tools(t.Context(), r, &belt.Options{
+	tools := assert.Value(belt.Tools(t.Context(), r, &belt.Options{
 		Turn: profile.TurnOptions{Options: profile.Options{
 			Deferred: func(d *registry.Definition) bool { return d.Name == "later" || d.Name == "now" },
 			AllowedCallers: func(d *registry.Definition) []string {
@@ -82,25 +81,14 @@ func TestParams(t *testing.T) {
 			},
 		}},
 		Regex: true, Cache: anthropic.CacheControlEphemeralTTLTTL1h,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(tools.Params())
-	if err != nil {
-		t.Fatal(err)
-	}
-	beta, err := json.Marshal(tools.BetaParams())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	data := assert.Value(json.Marshal(tools.Params()))(t)
+	beta := assert.Value(json.Marshal(tools.BetaParams()))(t)
 	if canonical(t, data) != canonical(t, beta) {
 		t.Errorf("the beta differs:\n%s\n%s", data, beta)
 	}
 	var got []map[string]json.RawMessage
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &got))
 	if len(got) != 5 || string(got[0]["type"]) != `"tool_search_tool_regex_20251119"` || string(got[1]["type"]) != `"code_execution_20260120"` {
 		t.Fatalf("%s", data)
 	}
@@ -123,24 +111,16 @@ func canonical(t *testing.T, data []byte) string {
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, d.Decode(&v))
+	out := assert.Value(json.Marshal(v))(t)
 	return string(out)
 }
 
 func TestParamsAllDeferred(t *testing.T) {
-	tools, err := belt.Tools(t.Context(), newRegistry(t, tool("a")), &belt.Options{
+	tools := assert.Value(belt.Tools(t.Context(), newRegistry(t, tool("a")), &belt.Options{
 		Turn:  profile.TurnOptions{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
 		Cache: anthropic.CacheControlEphemeralTTLTTL5m,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	params := tools.Params()
 	if len(params) != 2 || params[0].OfToolSearchToolBm25_20251119 == nil || params[0].GetCacheControl().TTL != "5m" || params[1].OfTool.CacheControl.TTL != "" {
 		t.Errorf("%+v", params)
@@ -150,24 +130,16 @@ func TestParamsAllDeferred(t *testing.T) {
 // TestParamsPlain says nothing that there is no need to say.
 func TestParamsPlain(t *testing.T) {
 	plain := &rawTool{def: registry.Definition{Name: "plain", InputSchema: json.RawMessage(`{"type":"object"}`)}}
-	tools, err := belt.Tools(t.Context(), newRegistry(t, plain), &belt.Options{Regex: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), newRegistry(t, plain), &belt.Options{Regex: true}))(t)
 	data := mustJSON(t, tools.Params())
-	if got := canonical(t, data); got != `[{"input_schema":{"properties":{},"type":"object"},"name":"plain"}]` {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, canonical(t, data), `[{"input_schema":{"properties":{},"type":"object"},"name":"plain"}]`)
 	if got := mustJSON(t, tools.BetaParams()); canonical(t, got) != canonical(t, data) {
 		t.Errorf("the beta has %s", got)
 	}
 }
 
 func TestParamsEmpty(t *testing.T) {
-	tools, err := belt.Tools(t.Context(), registry.New(nil), &belt.Options{Cache: anthropic.CacheControlEphemeralTTLTTL5m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), registry.New(nil), &belt.Options{Cache: anthropic.CacheControlEphemeralTTLTTL5m}))(t)
 	if tools.Params() != nil || tools.BetaParams() != nil {
 		t.Error("there are tools")
 	}
@@ -177,13 +149,9 @@ func TestParamsEmpty(t *testing.T) {
 func TestSearch(t *testing.T) {
 	r := registry.New(nil)
 	for i := range 60 {
-		if err := r.Add(tool(fmt.Sprintf("tool_%d", i))); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(tool(fmt.Sprintf("tool_%d", i))))
 	}
-	if err := r.Add(tool("rare")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("rare")))
 	model := newEndpoint(t,
 		reply{stop: "pause_turn", content: `{"type":"server_tool_use","id":"srvtoolu_1","name":"tool_search_tool_bm25","input":{"query":"rare"}}`},
 		calls(`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"tool_search_tool_search_result","tool_references":[{"type":"tool_reference","tool_name":"rare"}]}}`,
@@ -206,9 +174,7 @@ func TestSearch(t *testing.T) {
 			deferred++
 		}
 	}
-	if deferred != 60 {
-		t.Errorf("%d of %d tools are deferred", deferred, len(got[0].Tools))
-	}
+	assert.Equal(t, deferred, 60, "of %d tools are deferred", len(got[0].Tools))
 	r.Remove("rare")
 	if turn, err = c.Ask(t.Context(), "again"); err != nil || turn.Text != "alone" {
 		t.Fatalf("%+v, %v", turn, err)

@@ -21,6 +21,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/bedrock"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -59,9 +60,7 @@ func registryOf(t *testing.T, made *tool) *registry.Registry {
 		made.result = text("done")
 	}
 	r := registry.New(nil)
-	if err := r.Add(&fixed{made, made.Definition()}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(&fixed{made, made.Definition()}))
 	return r
 }
 
@@ -74,10 +73,7 @@ func (f *fixed) Definition() *registry.Definition { return f.definition }
 
 func turnOf(t *testing.T, r *registry.Registry, opts *belt.Options) *belt.Turn {
 	t.Helper()
-	turn, err := belt.Tools(t.Context(), r, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), r, opts))(t)
 	return turn
 }
 
@@ -108,10 +104,7 @@ func exchange(t *testing.T, answer string, messages []types.Message, config *typ
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer server.Close()
-	out, err := newClient(t, server.URL).Converse(t.Context(), &bedrockruntime.ConverseInput{ModelId: aws.String(claude), Messages: messages, ToolConfig: config})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(newClient(t, server.URL).Converse(t.Context(), &bedrockruntime.ConverseInput{ModelId: aws.String(claude), Messages: messages, ToolConfig: config}))(t)
 	return sent, out
 }
 
@@ -145,10 +138,7 @@ func TestArgumentsKeepTheirDigits(t *testing.T) {
 	turn := turnOf(t, registryOf(t, made), nil)
 	_, out := exchange(t, `{"output":{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"tool",
 		"input":{"big":12345678901234567890123,"exact":1.10,"small":1e-400,"t":"<&>"}}}]}},"stopReason":"tool_use"}`, []types.Message{ofUser("hi")}, turn.Config(nil))
-	results, err := turn.Run(t.Context(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(turn.Run(t.Context(), out))(t)
 	for _, part := range []string{`"big":12345678901234567890123`, `"exact":1.10`, `"small":1e-400`} {
 		if len(made.got) != 1 || !strings.Contains(made.got[0], part) {
 			t.Errorf("the tool got %q, without %s", made.got, part)
@@ -165,9 +155,7 @@ func accepted(t *testing.T, model string, messages []types.Message, config *type
 	t.Helper()
 	m := adaptertest.NewModel(t, adaptertest.Bedrock{})
 	m.Then(func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
-	if _, err := newClient(t, m.URL).Converse(t.Context(), &bedrockruntime.ConverseInput{ModelId: &model, Messages: messages, ToolConfig: config}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(newClient(t, m.URL).Converse(t.Context(), &bedrockruntime.ConverseInput{ModelId: &model, Messages: messages, ToolConfig: config}))(t)
 	return m.Requests()[0]
 }
 
@@ -176,17 +164,12 @@ func TestMessageCanBeSentBack(t *testing.T) {
 	out := answerOf(said(" \n"), use("a", "$READ FILE<|x|>", nil), use("b", "", document.NewLazyDocument([]int{1})),
 		use("c", strings.Repeat("x", 99), document.NewLazyDocument(map[string]any{"": 1})))
 	message := belt.Message(out)
-	results, err := turn.Run(t.Context(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(turn.Run(t.Context(), out))(t)
 	req := accepted(t, claude, append([]types.Message{ofUser("hi"), message}, results...), turn.Config(nil))
 	if len(req.Results) != 3 || !strings.Contains(req.Results[0].Text, "READ FILE") {
 		t.Errorf("the results are %+v", req.Results)
 	}
-	if name := aws.ToString(out.Output.(*types.ConverseOutputMemberMessage).Value.Content[1].(*types.ContentBlockMemberToolUse).Value.Name); name != "$READ FILE<|x|>" {
-		t.Errorf("the answer of the model was changed: %q", name)
-	}
+	assert.Equal(t, aws.ToString(out.Output.(*types.ConverseOutputMemberMessage).Value.Content[1].(*types.ContentBlockMemberToolUse).Value.Name), "$READ FILE<|x|>", "the answer of the model was changed")
 	for _, empty := range []*bedrockruntime.ConverseOutput{nil, {}, answerOf(), answerOf(said(""))} {
 		accepted(t, claude, []types.Message{ofUser("hi"), belt.Message(empty), ofUser("and?")}, nil)
 		if results, err := turn.Run(t.Context(), empty); results != nil || err != nil {
@@ -198,10 +181,7 @@ func TestMessageCanBeSentBack(t *testing.T) {
 func TestConfigWithoutTools(t *testing.T) {
 	turn := turnOf(t, registry.New(nil), nil)
 	out := answerOf(use("a", "gone", nil))
-	results, err := turn.Run(t.Context(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(turn.Run(t.Context(), out))(t)
 	messages := append([]types.Message{ofUser("hi"), belt.Message(out)}, results...)
 	accepted(t, claude, messages, turn.Config(messages))
 	if params := turn.Params(); params != nil {
@@ -218,9 +198,7 @@ func TestToolWithoutDescription(t *testing.T) {
 	definition := bare.Definition()
 	definition.Description = ""
 	r := registry.New(nil)
-	if err := r.Add(&fixed{bare, definition}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(&fixed{bare, definition}))
 	accepted(t, claude, []types.Message{ofUser("hi")}, turnOf(t, r, nil).Config(nil))
 }
 
@@ -262,10 +240,7 @@ func TestMediaByModel(t *testing.T) {
 			messages := []types.Message{ofUser("hi")}
 			for _, id := range []string{"tooluse_A-b_1", "tooluse_A-b_2"} { // names of documents are unique in the conversation
 				out := answerOf(use(id, "tool", nil), use(id+"x", "tool", nil))
-				results, err := turn.Run(t.Context(), out)
-				if err != nil {
-					t.Fatal(err)
-				}
+				results := assert.Value(turn.Run(t.Context(), out))(t)
 				if alone := strings.HasPrefix(scriptOf(results), "u:"+id+id+"x m:- u:"); alone != (c.in == 0 && c.behind > 0) || !alone && len(results) != 1 {
 					t.Errorf("the results are %s", scriptOf(results))
 				}
@@ -276,9 +251,7 @@ func TestMediaByModel(t *testing.T) {
 			in := 0
 			for _, r := range req.Results {
 				in += len(r.Media)
-				if !strings.Contains(r.Text, "look:\n[binary application/pdf, 15 bytes") {
-					t.Errorf("the text is %q", r.Text)
-				}
+				assert.Contains(t, r.Text, "look:\n[binary application/pdf, 15 bytes", "the text")
 			}
 			if in != 4*c.in || len(req.Media) != 4*c.behind {
 				t.Errorf("%d media in results, %d behind them", in, len(req.Media))
@@ -297,17 +270,12 @@ func TestMediaOfOneMessageAreLimited(t *testing.T) {
 	}
 	turn := turnOf(t, registryOf(t, &tool{schema: anything, result: &mcp.CallToolResult{Content: content}}), &belt.Options{Model: claude})
 	out := answerOf(use("a", "tool", nil), use("b", "tool", nil), use("c", "tool", nil))
-	results, err := turn.Run(t.Context(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(turn.Run(t.Context(), out))(t)
 	req := accepted(t, claude, append([]types.Message{ofUser("hi"), belt.Message(out)}, results...), turn.Config(nil))
 	if images := len(req.Results[0].Media) + len(req.Results[1].Media) + len(req.Results[2].Media); images != 20 || len(req.Media) != 5 {
 		t.Errorf("there are %d images and %d documents", images, len(req.Media))
 	}
-	if n := strings.Count(req.Results[2].Text, "[image image/png"); n != 4 {
-		t.Errorf("%d lines stand for images: %s", n, req.Results[2].Text)
-	}
+	assert.Equal(t, strings.Count(req.Results[2].Text, "[image image/png"), 4, "lines stand for images: %s", req.Results[2].Text)
 }
 
 func TestFailureWithoutStatus(t *testing.T) {
@@ -346,22 +314,17 @@ func FuzzArguments(f *testing.F) {
 	}
 	made := &tool{schema: anything, result: text("done")}
 	r := registry.New(nil)
-	if err := r.Add(&fixed{made, made.Definition()}); err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, r.Add(&fixed{made, made.Definition()}))
 	f.Fuzz(func(t *testing.T, written string) {
 		made.got = nil
-		out, err := belt.Collect(streamOf(
+		out := assert.Value(belt.Collect(streamOf(
 			&types.ConverseStreamOutputMemberContentBlockStart{Value: types.ContentBlockStartEvent{
 				ContentBlockIndex: aws.Int32(0), Start: &types.ContentBlockStartMemberToolUse{Value: types.ToolUseBlockStart{ToolUseId: aws.String("a"), Name: aws.String("tool")}},
 			}},
 			&types.ConverseStreamOutputMemberContentBlockDelta{Value: types.ContentBlockDeltaEvent{
 				ContentBlockIndex: aws.Int32(0), Delta: &types.ContentBlockDeltaMemberToolUse{Value: types.ToolUseBlockDelta{Input: &written}},
 			}},
-			stop()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+			stop()), nil))(t)
 		results, err := turnOf(t, r, nil).Run(t.Context(), out)
 		if err != nil || len(results) != 1 {
 			t.Fatalf("Run returned %v, %v", results, err)
@@ -494,7 +457,5 @@ func TestTurnIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(made.got) != 24 {
-		t.Errorf("the tool ran %d times", len(made.got))
-	}
+	assert.Equal(t, len(made.got), 24, "the tool ran times")
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/bedrock"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestCollectServersOwnResults keeps what Bedrock's own tools have returned beside their
@@ -20,7 +22,7 @@ func TestCollectServersOwnResults(t *testing.T) {
 	delta := func(i int32, d types.ContentBlockDelta) types.ConverseStreamOutput {
 		return &types.ConverseStreamOutputMemberContentBlockDelta{Value: types.ContentBlockDeltaEvent{ContentBlockIndex: &i, Delta: d}}
 	}
-	out, err := belt.Collect(streamOf(
+	out := assert.Value(belt.Collect(streamOf(
 		start(0, &types.ContentBlockStartMemberToolUse{Value: types.ToolUseBlockStart{
 			ToolUseId: aws.String("a"), Name: aws.String("search"), Type: types.ToolUseTypeServerToolUse}}),
 		delta(0, &types.ContentBlockDeltaMemberToolUse{Value: types.ToolUseBlockDelta{Input: aws.String(`{"q":1}`)}}),
@@ -34,10 +36,7 @@ func TestCollectServersOwnResults(t *testing.T) {
 		}}),
 		start(2, &types.ContentBlockStartMemberToolResult{Value: types.ToolResultBlockStart{ToolUseId: aws.String("b")}}),
 		delta(3, &types.ContentBlockDeltaMemberText{Value: "So it is."}),
-		stop()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		stop()), nil))(t)
 	content := belt.Append([]types.Message{ofUser("hi"), {Role: types.ConversationRoleAssistant, Content: []types.ContentBlock{said("well")}}}, belt.Message(out))[1].Content
 	if len(content) != 5 {
 		t.Fatalf("the message has %d blocks: %+v", len(content), content)

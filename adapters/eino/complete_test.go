@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -115,15 +116,10 @@ func TestCompleteConversation(t *testing.T) {
 		"u a:1 u a:2 t:2!":            "u a:1 lost:1 u a:2 t:2" + image + " m",
 	} {
 		messages := spoken(in)
-		before, err := json.Marshal(messages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := assert.Value(json.Marshal(messages))(t)
 		b := belt.New(registry.New(nil), nil)
 		got := b.Messages(messages)
-		if said(got) != want {
-			t.Errorf("%q became\n%q, want\n%q", in, said(got), want)
-		}
+		assert.Equal(t, said(got), want, "%q became", in)
 		if again := b.Messages(got); said(again) != said(got) {
 			t.Errorf("%q became\n%q, and then\n%q", in, said(got), said(again))
 		}
@@ -172,9 +168,7 @@ func TestResumeAfterConversationWentOn(t *testing.T) {
 			t.Errorf("in the meantime result %d is %+v", i, r)
 		}
 	}
-	if _, err := reg.Approve(t.Context(), first.Waits[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Approve(t.Context(), first.Waits[0].Approval, nil))(t)
 	model.Then(says("it is"))
 	if turn, err := agent.Resume(t.Context()); err != nil || turn.Text != "it is" {
 		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())

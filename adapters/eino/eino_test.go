@@ -16,6 +16,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -97,16 +98,10 @@ func TestToolsNode(t *testing.T) {
 
 func newGraph(t *testing.T, agent *graphAgent, m *chatModel) compose.Runnable[[]*schema.Message, *schema.Message] {
 	ctx := t.Context()
-	config, err := agent.belt.ToolsNode(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := compose.NewToolNode(ctx, &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := assert.Value(agent.belt.ToolsNode(ctx))(t)
+	node := assert.Value(compose.NewToolNode(ctx, &config))(t)
 	g := compose.NewGraph[[]*schema.Message, *schema.Message](compose.WithGenLocalState(func(context.Context) *conversation { return &conversation{} }))
-	err = errors.Join(
+	assert.OK(t, errors.Join(
 		g.AddChatModelNode("model", agent.belt.Model(m),
 			compose.WithStatePreHandler(func(_ context.Context, in []*schema.Message, s *conversation) ([]*schema.Message, error) {
 				s.Messages = append(s.Messages, in...)
@@ -126,14 +121,8 @@ func newGraph(t *testing.T, agent *graphAgent, m *chatModel) compose.Runnable[[]
 			}
 			return compose.END, nil
 		}, map[string]bool{"tools": true, compose.END: true})),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := g.Compile(ctx, compose.WithCheckPointStore(newStore()), compose.WithMaxRunSteps(100))
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
+	run := assert.Value(g.Compile(ctx, compose.WithCheckPointStore(newStore()), compose.WithMaxRunSteps(100)))(t)
 	return run
 }
 
@@ -152,11 +141,8 @@ func TestReact(t *testing.T) {
 
 func newReact(t *testing.T, agent *graphAgent, m model.ToolCallingChatModel) compose.Runnable[[]*schema.Message, *schema.Message] {
 	ctx := t.Context()
-	config, err := agent.belt.ToolsNode(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reacting, err := react.NewAgent(ctx, &react.AgentConfig{
+	config := assert.Value(agent.belt.ToolsNode(ctx))(t)
+	reacting := assert.Value(react.NewAgent(ctx, &react.AgentConfig{
 		ToolCallingModel: agent.belt.Model(m),
 		ToolsConfig:      config,
 		MaxStep:          100,
@@ -164,24 +150,15 @@ func newReact(t *testing.T, agent *graphAgent, m model.ToolCallingChatModel) com
 			agent.messages = slices.Clone(messages)
 			return messages
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	inner, opts := reacting.ExportGraph()
 	g := compose.NewGraph[[]*schema.Message, *schema.Message]()
-	err = errors.Join(
+	assert.OK(t, errors.Join(
 		g.AddGraphNode("agent", inner, opts...),
 		g.AddEdge(compose.START, "agent"),
 		g.AddEdge("agent", compose.END),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := g.Compile(ctx, compose.WithCheckPointStore(newStore()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
+	run := assert.Value(g.Compile(ctx, compose.WithCheckPointStore(newStore())))(t)
 	return run
 }
 

@@ -16,6 +16,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -26,23 +27,17 @@ import (
 func newInstaller(t *testing.T) *registry.Registry {
 	t.Helper()
 	r := registry.New(nil)
-	err := r.Add(returning("install", func() (*mcp.CallToolResult, error) {
+	assert.OK(t, r.Add(returning("install", func() (*mcp.CallToolResult, error) {
 		r.Remove("install")
 		return &mcp.CallToolResult{}, r.Add(pictureTool("picture", func() {}))
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	return r
 }
 
 // ownTool is a tool of the program, not of the registry.
 func ownTool(t *testing.T) tool.BaseTool {
 	t.Helper()
-	own, err := utils.InferTool("own", "is of the program", func(context.Context, target) (string, error) { return "mine", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := assert.Value(utils.InferTool("own", "is of the program", func(context.Context, target) (string, error) { return "mine", nil }))(t)
 	return own
 }
 
@@ -60,16 +55,10 @@ func told(r *adaptertest.Request) []string {
 func TestListChangesWhileAgentRuns(t *testing.T) {
 	model := newModel(t)
 	b := belt.New(newInstaller(t), nil)
-	config, err := b.ToolsNode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := assert.Value(b.ToolsNode(t.Context()))(t)
 	own := ownTool(t)
 	config.Tools = append(config.Tools, own)
-	reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), calls("install", `{}`), says("done"))
 	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, agent.WithComposeOptions(b.Live(t.Context(), own)))
 	if err != nil || answer.Content != "done" {
@@ -117,16 +106,10 @@ func TestListChangesWhileAgentOfADKRuns(t *testing.T) {
 func TestOtherToolsOfAgent(t *testing.T) {
 	model := newModel(t)
 	b := belt.New(newInstaller(t), nil)
-	tools, err := b.AgentTools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+	tools := assert.Value(b.AgentTools(t.Context()))(t)
+	made := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "agent", Description: "ends", Model: b.Model(newChatModel(t, model.URL)), ToolsConfig: tools, Exit: adk.ExitTool{},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	model.Then(calls("install", `{}`), calls("exit", `{"final_result":"over"}`))
 	a := &adkAgent{}
 	turn, err := a.events(adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: made}).Query(t.Context(), "go"))
@@ -143,19 +126,10 @@ func TestToolsAsOptions(t *testing.T) {
 	model := newModel(t)
 	reg := newInstaller(t)
 	b := belt.New(reg, nil)
-	reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), MaxStep: 20,
-		ToolsConfig: compose.ToolsNodeConfig{UnknownToolsHandler: b.Unknown}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tools, err := b.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts, err := react.WithTools(t.Context(), append(tools, ownTool(t))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), MaxStep: 20,
+		ToolsConfig: compose.ToolsNodeConfig{UnknownToolsHandler: b.Unknown}}))(t)
+	tools := assert.Value(b.Tools(t.Context()))(t)
+	opts := assert.Value(react.WithTools(t.Context(), append(tools, ownTool(t))...))(t)
 	model.Then(calls("install", `{}`), calls("picture", `{}`, "own", `{"name":"x"}`), says("done"))
 	answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}, opts...)
 	if err != nil || answer.Content != "done" {
@@ -176,19 +150,10 @@ func TestNoTools(t *testing.T) {
 	b := belt.New(reg, nil)
 	m := b.Model(newChatModel(t, model.URL))
 	model.Then(says("one"), says("two"))
-	if _, err := m.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := reg.Add(pictureTool("picture", func() {})); err != nil {
-		t.Fatal(err)
-	}
-	bound, err := m.WithTools(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bound.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}))(t)
+	assert.OK(t, reg.Add(pictureTool("picture", func() {})))
+	bound := assert.Value(m.WithTools(nil))(t)
+	assert.Value(bound.Generate(t.Context(), []*schema.Message{schema.UserMessage("a")}))(t)
 	if got := model.Requests(); len(got[0].Tools) != 0 || !slices.Equal(told(got[1]), []string{"picture"}) {
 		t.Errorf("the model was told of %+v, %+v", got[0].Tools, got[1].Tools)
 	}

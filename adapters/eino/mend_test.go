@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -25,10 +26,7 @@ func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
 	t.Helper()
 	var infos []*schema.ToolInfo
 	for _, each := range tools {
-		info, err := each.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := assert.Value(each.Info(t.Context()))(t)
 		infos = append(infos, info)
 	}
 	return infos
@@ -38,23 +36,13 @@ func infosOf(t *testing.T, tools []tool.BaseTool) []*schema.ToolInfo {
 // does not have.
 func TestDefaults(t *testing.T) {
 	reg := registry.New(nil)
-	finder, err := toolset.New(reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finder := assert.Value(toolset.New(reg, nil))(t)
 	for i := range 200 {
-		if err := reg.Add(returning(fmt.Sprintf("tool.%03d", i), nil)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, reg.Add(returning(fmt.Sprintf("tool.%03d", i), nil)))
 	}
-	plain, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := assert.Value(belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder}}))(t)
 	for _, info := range infosOf(t, plain) {
-		if strings.Contains(info.Name, ".") {
-			t.Errorf("OpenAI takes no name such as %q", info.Name)
-		}
+		assert.Lacks(t, info.Name, ".", "OpenAI takes no name such as")
 	}
 	searched, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: true}})
 	if err != nil || len(searched) != len(plain) {
@@ -65,10 +53,7 @@ func TestDefaults(t *testing.T) {
 // A call that its context ended is an error, which says whether it was made.
 func TestEndedCall(t *testing.T) {
 	var l log
-	tools, err := belt.Tools(t.Context(), newCautious(t, &l), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), newCautious(t, &l), nil))(t)
 	gone := errors.New("the user has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)
@@ -108,9 +93,7 @@ func TestResumeTwoAfterRestart(t *testing.T) {
 		decisions[w.InterruptID] = belt.Decision{Approve: true}
 	}
 	for range 3 {
-		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		if got := newRig(t, b, s).mustEnd(t, compose.BatchResumeWithData(t.Context(), decisions), nil); !slices.Equal(got, []string{"removed a", "removed b"}) {
 			t.Errorf("the results are %q", got)
 		}
@@ -142,13 +125,11 @@ func TestEndedWhileApprovedCallRuns(t *testing.T) {
 	reg := registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	if err := reg.Add(returning("slow", func() (*mcp.CallToolResult, error) {
+	assert.OK(t, reg.Add(returning("slow", func() (*mcp.CallToolResult, error) {
 		close(started)
 		<-release
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	r := newRig(t, belt.New(reg, nil), newStore())
 	w := r.mustWait(t, t.Context(), call("slow", `{}`), 1)[0]
 	over := make(chan error)
@@ -185,41 +166,24 @@ func TestContentBesideParts(t *testing.T) {
 // A name that a tool of the agent has is its own, whatever a server lists.
 func TestNameTaken(t *testing.T) {
 	reg := registry.New(nil)
-	if err := reg.Add(returning("own", func() (*mcp.CallToolResult, error) {
+	assert.OK(t, reg.Add(returning("own", func() (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "the server's"}}}, nil
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	b := belt.New(reg, nil)
 	own := ownTool(t)
-	info, err := own.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := assert.Value(own.Info(t.Context()))(t)
 	model := newModel(t)
 	model.Then(says("done"))
-	with, err := b.Model(newChatModel(t, model.URL)).WithTools([]*schema.ToolInfo{info})
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := assert.Value(b.Model(newChatModel(t, model.URL)).WithTools([]*schema.ToolInfo{info}))(t)
 	if _, err := with.Generate(t.Context(), []*schema.Message{schema.UserMessage("go")}); err != nil {
 		t.Fatal(err, model.Refused())
 	}
 	if got := told(model.Requests()[0]); !slices.Equal(got, []string{"own"}) {
 		t.Errorf("the model is told of %q", got)
 	}
-	config, err := b.ToolsNode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := compose.NewToolNode(t.Context(), &config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := assert.Value(b.ToolsNode(t.Context()))(t)
+	node := assert.Value(compose.NewToolNode(t.Context(), &config))(t)
+	run := assert.Value(compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context()))(t)
 	out, err := run.Invoke(t.Context(), call("own", `{"name":"x"}`), b.Live(t.Context(), own))
 	if err != nil || out[0].Content != "mine" {
 		t.Errorf("%v, %v", out, err)

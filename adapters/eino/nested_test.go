@@ -11,6 +11,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -20,23 +21,14 @@ import (
 func newNested(t *testing.T, b *belt.Belt, outer, inner *chatModel, kept *store) *adk.Runner {
 	t.Helper()
 	ctx := t.Context()
-	tools, err := b.AgentTools(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	helper, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "helper", Description: "helps", Model: b.Model(inner), ToolsConfig: tools})
-	if err != nil {
-		t.Fatal(err)
-	}
-	agent, err := adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
+	tools := assert.Value(b.AgentTools(ctx))(t)
+	helper := assert.Value(adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{Name: "helper", Description: "helps", Model: b.Model(inner), ToolsConfig: tools}))(t)
+	agent := assert.Value(adk.NewChatModelAgent(ctx, &adk.ChatModelAgentConfig{
 		Name: "boss", Description: "has help", Model: outer,
 		ToolsConfig: adk.ToolsConfig{ToolsNodeConfig: compose.ToolsNodeConfig{
 			Tools: []tool.BaseTool{adk.NewAgentTool(ctx, helper)},
 		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return adk.NewRunner(ctx, adk.RunnerConfig{Agent: agent, CheckPointStore: kept})
 }
 
@@ -55,10 +47,7 @@ func runEvents(t *testing.T, events *adk.AsyncIterator[*adk.AgentEvent]) (text s
 			waits = belt.Waits(event.Action.Interrupted.InterruptContexts)
 		}
 		if event.Output != nil && event.Output.MessageOutput != nil {
-			message, err := event.Output.MessageOutput.GetMessage()
-			if err != nil {
-				t.Fatal(err)
-			}
+			message := assert.Value(event.Output.MessageOutput.GetMessage())(t)
 			text = message.Content
 		}
 	}
@@ -85,9 +74,7 @@ func TestNestedAgents(t *testing.T) {
 			}
 			text, waits = runEvents(t, decideNested(t, newNested(t, b, m, n, kept), waits[:1]))
 		}
-		if text != "all is done" {
-			t.Errorf("restart=%v: it says %q; %q, %q", restart, text, outer.Refused(), inner.Refused())
-		}
+		assert.Equal(t, text, "all is done", "restart=%v: it says ; %q, %q", restart, outer.Refused(), inner.Refused())
 		checkNested(t, inner.Requests()[1])
 		if ran := l.calls(); len(ran) != 2 {
 			t.Errorf("restart=%v: the calls are %q", restart, ran)
@@ -102,10 +89,7 @@ func decideNested(t *testing.T, r *adk.Runner, waits []belt.Wait) *adk.AsyncIter
 	for _, w := range waits {
 		targets[w.InterruptID] = belt.Decision{Approve: string(w.Arguments) == `{"name":"a"}`, Reason: "keep it"}
 	}
-	events, err := r.ResumeWithParams(t.Context(), "x", &adk.ResumeParams{Targets: targets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := assert.Value(r.ResumeWithParams(t.Context(), "x", &adk.ResumeParams{Targets: targets}))(t)
 	return events
 }
 
@@ -121,34 +105,20 @@ func checkNested(t *testing.T, req *adaptertest.Request) {
 func TestTransferToAnotherAgent(t *testing.T) {
 	var l log
 	b := belt.New(newCautious(t, &l), nil)
-	tools, err := b.AgentTools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(b.AgentTools(t.Context()))(t)
 	first, second := newModel(t), newModel(t)
-	looker, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
+	looker := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{
 		Name: "looker", Description: "looks", Model: b.Model(newChatModel(t, first.URL)), ToolsConfig: tools,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	writer, err := adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "writer", Description: "writes", Model: newChatModel(t, second.URL)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	both, err := adk.SetSubAgents(t.Context(), looker, []adk.Agent{writer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	writer := assert.Value(adk.NewChatModelAgent(t.Context(), &adk.ChatModelAgentConfig{Name: "writer", Description: "writes", Model: newChatModel(t, second.URL)}))(t)
+	both := assert.Value(adk.SetSubAgents(t.Context(), looker, []adk.Agent{writer}))(t)
 	first.Then(calls("picture", `{}`), calls("transfer_to_agent", `{"agent_name":"writer"}`))
 	second.Then(says("a dot"))
 	text, _ := runEvents(t, adk.NewRunner(t.Context(), adk.RunnerConfig{Agent: both}).Query(t.Context(), "what is there?"))
 	if text != "a dot" {
 		t.Fatalf("it says %q; %q, %q", text, first.Refused(), second.Refused())
 	}
-	if users := strings.Join(second.Requests()[0].Users, "\n"); !strings.Contains(users, "look:\n[image image/png, 71 bytes]") {
-		t.Errorf("the second agent is told %q", users)
-	}
+	assert.Contains(t, strings.Join(second.Requests()[0].Users, "\n"), "look:\n[image image/png, 71 bytes]", "the second agent is told")
 }
 
 // A result that is for the user is what an agent that is a tool returns.
@@ -177,9 +147,7 @@ func TestDirectThatFails(t *testing.T) {
 		return res, nil
 	})
 	show.Definition().ReturnDirect = true
-	if err := reg.Add(show); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(show))
 	for _, text := range []bool{false, true} {
 		good = false
 		model := newModel(t)
@@ -210,9 +178,7 @@ func TestDirectAndApproval(t *testing.T) {
 			for _, name := range []string{"show", "secret"} {
 				tool := returning(name, func() (*mcp.CallToolResult, error) { return textResult("for your eyes"), nil })
 				tool.Definition().ReturnDirect = true
-				if err := reg.Add(tool); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, reg.Add(tool))
 			}
 			model := newModel(t)
 			react := &graphAgent{belt: belt.New(reg, textOnly(text))}
@@ -224,9 +190,7 @@ func TestDirectAndApproval(t *testing.T) {
 				if err != nil || len(turn.Waits) != 1 {
 					t.Fatalf("%s: %q: %+v, %v, %q", name, said, turn, err, model.Refused())
 				}
-				if _, err := reg.Approve(t.Context(), turn.Waits[0].Approval, nil); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(reg.Approve(t.Context(), turn.Waits[0].Approval, nil))(t)
 				if turn, err = agent.Resume(t.Context()); err != nil || len(turn.Waits) > 0 {
 					t.Fatalf("%s: %q: %+v, %v, %q", name, said, turn, err, model.Refused())
 				}

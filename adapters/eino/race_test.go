@@ -14,6 +14,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -34,14 +35,8 @@ func TestManyRuns(t *testing.T) {
 		})
 	}
 	b := belt.New(reg, nil)
-	config, err := b.ToolsNode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := assert.Value(b.ToolsNode(t.Context()))(t)
+	reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 	stop := make(chan struct{})
 	var changing, running sync.WaitGroup
 	changing.Go(func() {
@@ -73,9 +68,7 @@ func TestManyRuns(t *testing.T) {
 			t.Errorf("the model got %+v", req.Results)
 		}
 	}
-	if got := len(l.calls()); got != 2*runs {
-		t.Errorf("the tools ran %d times", got)
-	}
+	assert.Equal(t, len(l.calls()), 2*runs, "the tools ran times")
 }
 
 // The race detector looks at streams with tools that return text, see
@@ -97,14 +90,8 @@ func FuzzArguments(f *testing.F) {
 		f.Add(args)
 	}
 	reg := registry.New(nil)
-	err := reg.Add(registry.MustFunc("greet", "Greets", func(_ context.Context, in target) (string, error) { return "hello " + in.Name, nil }))
-	if err != nil {
-		f.Fatal(err)
-	}
-	tools, err := belt.Tools(context.Background(), reg, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, reg.Add(registry.MustFunc("greet", "Greets", func(_ context.Context, in target) (string, error) { return "hello " + in.Name, nil })))
+	tools := assert.Value(belt.Tools(context.Background(), reg, nil))(f)
 	f.Fuzz(func(t *testing.T, args string) {
 		res, err := tools[0].(tool.EnhancedInvokableTool).InvokableRun(t.Context(), &schema.ToolArgument{Text: args})
 		if err != nil || len(res.Parts) != 1 || res.Parts[0].Text == "" {
@@ -140,7 +127,5 @@ func TestInterruptsOfManyRuns(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := len(l.calls()); got != 16*3 {
-		t.Errorf("the tools ran %d times", got)
-	}
+	assert.Equal(t, len(l.calls()), 16*3, "the tools ran times")
 }

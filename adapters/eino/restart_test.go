@@ -13,6 +13,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -104,9 +105,7 @@ func TestLateDecision(t *testing.T) {
 		if again.Approval == w.Approval || len(l.calls()) > 0 {
 			t.Errorf("the call was made: %q", l.calls())
 		}
-		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		ctx = compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
 		if still := r.mustWait(t, ctx, nil, 1)[0]; still.Approval != again.Approval {
 			t.Errorf("the same resume asks for %q, and then for %q", again.Approval, still.Approval)
@@ -186,9 +185,7 @@ func TestAgentAfterRestart(t *testing.T) {
 	}
 	first := start()
 	runner, err := first.runner(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	var waits []belt.Wait
 	events := runner.Query(t.Context(), "remove a", adk.WithCheckPointID("conversation"))
 	for event, ok := events.Next(); ok; event, ok = events.Next() {
@@ -206,10 +203,7 @@ func TestAgentAfterRestart(t *testing.T) {
 	if runner, err = second.runner(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	resumed, err := runner.ResumeWithParams(t.Context(), "conversation", &adk.ResumeParams{Targets: map[string]any{waits[0].InterruptID: belt.Decision{Approve: true}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	resumed := assert.Value(runner.ResumeWithParams(t.Context(), "conversation", &adk.ResumeParams{Targets: map[string]any{waits[0].InterruptID: belt.Decision{Approve: true}}}))(t)
 	turn, err := second.events(resumed)
 	if err != nil || turn.Text != "done" {
 		t.Fatalf("%+v, %v, %q", turn, err, model.Refused())
@@ -227,14 +221,10 @@ func TestApprovalNotNeededAfterRestart(t *testing.T) {
 	w := restarted(t, &l, s).mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)[0]
 	checkpoint, _, _ := s.Get(t.Context(), "x")
 	reg := registry.New(nil)
-	if err := reg.Add(removing(&l)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(removing(&l)))
 	r := newRig(t, belt.New(reg, nil), s)
 	for _, want := range []string{"removed a", "may have run or not"} {
-		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		ctx := compose.ResumeWithData(t.Context(), w.InterruptID, belt.Decision{Approve: true})
 		if got := r.mustEnd(t, ctx, nil); !strings.Contains(got[0], want) {
 			t.Errorf("the results are %q, not %q", got, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/cloudwego/eino/schema"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -25,25 +26,14 @@ import (
 func runOne(t *testing.T, opts *belt.Options, res *mcp.CallToolResult) any {
 	t.Helper()
 	reg := registry.New(nil)
-	if err := reg.Add(returning("one", func() (*mcp.CallToolResult, error) { return res, nil })); err != nil {
-		t.Fatal(err)
-	}
-	tools, err := belt.Tools(t.Context(), reg, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(returning("one", func() (*mcp.CallToolResult, error) { return res, nil })))
+	tools := assert.Value(belt.Tools(t.Context(), reg, opts))(t)
 	switch one := tools[0].(type) {
 	case tool.InvokableTool:
-		text, err := one.InvokableRun(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(one.InvokableRun(t.Context(), ""))(t)
 		return text
 	case tool.EnhancedInvokableTool:
-		res, err := one.InvokableRun(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(one.InvokableRun(t.Context(), nil))(t)
 		return res
 	}
 	t.Fatalf("a tool of type %T", tools[0])
@@ -104,9 +94,7 @@ func TestResults(t *testing.T) {
 		{"failure with an image", nil, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{picture}}, "The tool failed:|image:image/png"},
 		{"characters", nil, &mcp.CallToolResult{Content: []mcp.Content{text("a\xff\x00b")}}, "a\uFFFD\uFFFDb"},
 	} {
-		if got := form(runOne(t, c.opts, c.res)); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		assert.Equal(t, form(runOne(t, c.opts, c.res)), c.want, "%s", c.name)
 	}
 }
 
@@ -132,10 +120,7 @@ func TestMessages(t *testing.T) {
 		schema.UserMessage("a"), asked, of("1", part("one"), picture, part("two")), schema.ToolMessage("plain", "2"), of("3", linked), of("4", part("text")),
 		schema.AssistantMessage("b", nil), of("5", picture), nil,
 	}
-	before, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(json.Marshal(in))(t)
 	out := belt.New(registry.New(nil), nil).Messages(in)
 	if after, err := json.Marshal(in); err != nil || string(after) != string(before) {
 		t.Errorf("the messages of the caller became %s", after)
@@ -177,9 +162,7 @@ func direct(t *testing.T) *registry.Registry {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "for your eyes"}}}, nil
 	})
 	show.Definition().ReturnDirect = true
-	if err := reg.Add(show); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(show))
 	return reg
 }
 
@@ -194,14 +177,8 @@ func TestReturnDirect(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("show", `{}`))
 		b := belt.New(direct(t), opts)
-		config, err := b.ToolsNode(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		reacting, err := react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := assert.Value(b.ToolsNode(t.Context()))(t)
+		reacting := assert.Value(react.NewAgent(t.Context(), &react.AgentConfig{ToolCallingModel: b.Model(newChatModel(t, model.URL)), ToolsConfig: config, MaxStep: 20}))(t)
 		answer, err := reacting.Generate(t.Context(), []*schema.Message{schema.UserMessage("show")}, agent.WithComposeOptions(b.Live(t.Context())))
 		if err != nil || texts(b, []*schema.Message{answer})[0] != "for your eyes" || shown.Load() != 0 {
 			t.Errorf("%v, %v, shown %d times", answer, err, shown.Load())
@@ -211,9 +188,7 @@ func TestReturnDirect(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("show", `{}`))
 		a := &adkAgent{belt: belt.New(direct(t), opts), model: newChatModel(t, model.URL), store: newStore()}
-		if _, err := a.Ask(t.Context(), "show"); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(a.Ask(t.Context(), "show"))(t)
 		last := a.messages[len(a.messages)-1]
 		if texts(a.belt, []*schema.Message{last})[0] != "for your eyes" || len(model.Requests()) != 1 || shown.Load() != 0 {
 			t.Errorf("the last event is %v, shown %d times", last, shown.Load())
@@ -239,9 +214,7 @@ func TestEventsOfAgent(t *testing.T) {
 		model := newModel(t)
 		model.Then(calls("picture", `{}`, "nobody", `{}`), says("done"))
 		a := &adkAgent{belt: belt.New(newCautious(t, &l), &belt.Options{Turn: profile.TurnOptions{TextOnly: text}}), model: newChatModel(t, model.URL), store: newStore()}
-		if _, err := a.Ask(t.Context(), "look"); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(a.Ask(t.Context(), "look"))(t)
 		ids := map[string]int{}
 		for _, m := range a.messages {
 			if m.Role == schema.Tool {
@@ -255,9 +228,7 @@ func TestEventsOfAgent(t *testing.T) {
 			t.Errorf("the events are of %v", ids)
 		}
 		for id, n := range ids {
-			if n != 1 {
-				t.Errorf("%s has %d events", id, n)
-			}
+			assert.Equal(t, n, 1, "%s has events", id)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package eino
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
 
 func BenchmarkSchema(b *testing.B) {
 	for name, raw := range map[string]string{
@@ -10,9 +14,7 @@ func BenchmarkSchema(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := schemaOf([]byte(raw)); err != nil {
-					b.Fatal(err)
-				}
+				assert.Value(schemaOf([]byte(raw)))(b)
 			}
 		})
 	}

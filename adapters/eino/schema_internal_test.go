@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -50,10 +51,7 @@ func checkSchema(t *testing.T, raw []byte) {
 		t.Errorf("%s: %v", raw, err)
 		return
 	}
-	a, err := canonjson.Append(nil, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(canonjson.Append(nil, raw))(t)
 	b, err := canonjson.Append(nil, got)
 	if err != nil || !bytes.Equal(a, b) {
 		t.Errorf("%s\nbecomes %s, %v", raw, got, err)
@@ -99,10 +97,7 @@ func TestSchemaKeepsAll(t *testing.T) {
 // Schemas as servers have them stay readable in the fields of the type, for the models
 // that do not write its JSON.
 func TestSchemaHasFields(t *testing.T) {
-	s, err := schemaOf([]byte(`{"type":"object","nullable":true,"properties":{"b":{"type":"string","enum":["x"],"x-y":1},"a":{"anyOf":[{"type":"integer"},{}]}},"required":["b"],"$defs":{"d":{"type":"null","z":1}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(schemaOf([]byte(`{"type":"object","nullable":true,"properties":{"b":{"type":"string","enum":["x"],"x-y":1},"a":{"anyOf":[{"type":"integer"},{}]}},"required":["b"],"$defs":{"d":{"type":"null","z":1}}}`)))(t)
 	b, ok := s.Properties.Get("b")
 	if !ok || b.Type != "string" || len(b.Enum) != 1 || b.Enum[0] != "x" || s.Type != "object" || s.Required[0] != "b" {
 		t.Errorf("the fields are %+v", s)

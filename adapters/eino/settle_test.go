@@ -13,6 +13,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -28,9 +29,7 @@ func newAsking(t *testing.T, opts *approval.Options, tools ...registry.Tool) *re
 		o.Approvals = *opts
 	}
 	r := registry.New(o)
-	if err := r.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tools...))
 	return r
 }
 
@@ -77,9 +76,7 @@ func TestApprovedButNotSent(t *testing.T) {
 			t.Errorf("restart=%v: somebody can still have the call made: %+v", restart, left[0])
 		}
 		failing = false
-		if err := s.Set(t.Context(), "x", checkpoint); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 		if got := r.mustEnd(t, approved(), nil); !strings.Contains(got[0], "given up") {
 			t.Errorf("restart=%v: after it was given up the results are %q", restart, got)
 		}
@@ -139,9 +136,7 @@ func TestRefusalAfterOutcomeWasDropped(t *testing.T) {
 		b := belt.New(reg, nil)
 		first, second := newRig(t, b, newStore()), newRig(t, b, newStore())
 		waits := first.mustWait(t, t.Context(), call("remove", `{"name":"a"}`), 1)
-		if _, err := reg.Approve(t.Context(), waits[0].Approval, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(reg.Approve(t.Context(), waits[0].Approval, nil))(t)
 		others := second.mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)
 		second.mustEnd(t, deciding(t.Context(), others, belt.Decision{Approve: true}), nil)
 		ctx := t.Context()
@@ -166,13 +161,10 @@ func TestToolsChangeWhileInterrupted(t *testing.T) {
 				waits := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "picture", `{}`), 1)
 				reg.Remove("remove")
 				if !gone {
-					err := reg.Add(registry.MustFunc("remove", "Removes everything", func(context.Context, target) (string, error) {
+					assert.OK(t, reg.Add(registry.MustFunc("remove", "Removes everything", func(context.Context, target) (string, error) {
 						l.add("remove everything")
 						return "", nil
-					}))
-					if err != nil {
-						t.Fatal(err)
-					}
+					})))
 				}
 				ctx := t.Context()
 				if decision != nil {
@@ -181,13 +173,9 @@ func TestToolsChangeWhileInterrupted(t *testing.T) {
 					t.Error("the approval has the call made")
 				}
 				out, again, err := r.run(ctx, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				if len(again) > 0 { // the tool may come back, until somebody calls it off
-					if err := reg.Deny(t.Context(), again[0].Approval, "it is another one"); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, reg.Deny(t.Context(), again[0].Approval, "it is another one"))
 					out, again, err = r.run(t.Context(), nil)
 				}
 				got := texts(r.belt, out)
@@ -308,9 +296,7 @@ func TestEndedBeforeDecision(t *testing.T) {
 		}
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	if err := reg.Add(removing(&l)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(removing(&l)))
 	r := newRig(t, belt.New(reg, nil), s)
 	if _, _, err := r.run(deciding(ctx, waits, belt.Decision{Approve: true}), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ends with %v", err)
@@ -336,9 +322,7 @@ func TestEndedBeforeOther(t *testing.T) {
 			}
 			return approval.Decision{Verdict: approval.Ask}, nil
 		})})
-		if err := reg.Add(removing(&l)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, reg.Add(removing(&l)))
 		b := belt.New(reg, nil)
 		first, second := newRig(t, b, s), newRig(t, b, other)
 		yes := belt.Decision{Approve: true}

@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -28,14 +29,11 @@ func newDescribed(t *testing.T, l *log, description string, opts *approval.Optio
 		o.Approvals = *opts
 	}
 	r := registry.New(o)
-	err := r.Add(registry.MustFunc("remove", description, func(ctx context.Context, in target) (string, error) {
+	assert.OK(t, r.Add(registry.MustFunc("remove", description, func(ctx context.Context, in target) (string, error) {
 		user, _ := onbehalf.User(ctx)
 		l.add(user + " removes " + in.Name)
 		return "removed " + in.Name, nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	return r
 }
 
@@ -76,9 +74,7 @@ func TestDecisionOfAnotherUser(t *testing.T) {
 				t.Error("one user is asked in the name of another")
 			}
 			// It is still for the one who was asked.
-			if err := s.Set(t.Context(), "x", checkpoint); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, s.Set(t.Context(), "x", checkpoint))
 			ctx = compose.ResumeWithData(onbehalf.With(t.Context(), "alice"), w.InterruptID, belt.Decision{Approve: true})
 			if got := r.mustEnd(t, ctx, nil); got[0] != "removed a" || !slices.Equal(l.calls(), []string{"alice removes a"}) {
 				t.Errorf("%q; %q", got, l.calls())
@@ -100,12 +96,8 @@ func TestResumeAfterOutcomeWasDropped(t *testing.T) {
 	}
 	approve(first, w)
 	approve(second, newRig(t, b, second).mustWait(t, t.Context(), call("remove", `{"name":"b"}`), 1)[0])
-	if err := first.Set(t.Context(), "x", checkpoint); err != nil {
-		t.Fatal(err)
-	}
-	if got := approve(first, w); !strings.Contains(got, "may have run or not") {
-		t.Errorf("the result is %q", got)
-	}
+	assert.OK(t, first.Set(t.Context(), "x", checkpoint))
+	assert.Contains(t, approve(first, w), "may have run or not", "the result")
 	if ran := l.calls(); !slices.Equal(ran, []string{" removes a", " removes b"}) {
 		t.Errorf("the calls are %q", ran)
 	}

@@ -15,6 +15,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/eino"
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -59,9 +60,7 @@ func newCautious(t *testing.T, l *log) *registry.Registry {
 		}
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})})
-	if err := r.Add(removing(l), pictureTool("picture", func() { l.add("picture") })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(removing(l), pictureTool("picture", func() { l.add("picture") })))
 	return r
 }
 
@@ -73,19 +72,10 @@ type rig struct {
 
 func newRig(t *testing.T, b *belt.Belt, s compose.CheckPointStore) *rig {
 	t.Helper()
-	config, err := b.ToolsNode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, err := compose.NewToolNode(t.Context(), &config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := assert.Value(b.ToolsNode(t.Context()))(t)
+	node := assert.Value(compose.NewToolNode(t.Context(), &config))(t)
 	g := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node)
-	run, err := g.Compile(t.Context(), compose.WithCheckPointStore(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := assert.Value(g.Compile(t.Context(), compose.WithCheckPointStore(s)))(t)
 	return &rig{b, run}
 }
 
@@ -165,13 +155,9 @@ func TestResumeTooEarly(t *testing.T) {
 	first := r.mustWait(t, t.Context(), call("remove", `{"name":"a"}`, "picture", `{}`), 1)[0]
 	for range 3 {
 		again := r.mustWait(t, t.Context(), nil, 1)[0]
-		if again.Approval != first.Approval {
-			t.Errorf("somebody is asked again: %q", again.Approval)
-		}
+		assert.Equal(t, again.Approval, first.Approval, "somebody is asked again")
 	}
-	if _, err := reg.Approve(t.Context(), first.Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Approve(t.Context(), first.Approval, nil))(t)
 	got := r.mustEnd(t, t.Context(), nil)
 	if len(got) != 2 || got[0] != "removed a" || !strings.Contains(got[1], "attached") {
 		t.Errorf("the results are %q", got)
@@ -188,9 +174,7 @@ func TestImageInACheckpoint(t *testing.T) {
 	reg := newCautious(t, &l)
 	r := newRig(t, belt.New(reg, nil), newStore())
 	w := r.mustWait(t, t.Context(), call("picture", `{}`, "remove", `{"name":"a"}`), 1)[0]
-	if err := reg.Deny(t.Context(), w.Approval, ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Deny(t.Context(), w.Approval, ""))
 	out, _, err := r.run(t.Context(), nil)
 	if err != nil || len(out) != 2 {
 		t.Fatal(out, err)
@@ -219,9 +203,7 @@ func TestDecisions(t *testing.T) {
 	// An unsuitable answer is none.
 	ctx = compose.ResumeWithData(t.Context(), of("a", left).InterruptID, "yes")
 	left = r.mustWait(t, ctx, nil, 2)
-	if _, err := reg.Approve(t.Context(), of("a", left).Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Approve(t.Context(), of("a", left).Approval, nil))(t)
 	ctx = compose.BatchResumeWithData(t.Context(), map[string]any{
 		of("a", left).InterruptID: belt.Decision{Approve: true}, // somebody was faster
 		of("c", left).InterruptID: &belt.Decision{Reason: "keep it"},
@@ -239,10 +221,7 @@ func TestDecisions(t *testing.T) {
 func TestStateOfAnotherCall(t *testing.T) {
 	var l log
 	reg := newCautious(t, &l)
-	tools, err := belt.Tools(t.Context(), reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), reg, nil))(t)
 	remove := tools[slices.IndexFunc(tools, func(b tool.BaseTool) bool {
 		info, err := b.Info(t.Context())
 		return err == nil && info.Name == "remove"
@@ -255,18 +234,13 @@ func TestStateOfAnotherCall(t *testing.T) {
 		}
 		return res.Parts[0].Text, nil
 	}))
-	run, err := chain.Compile(t.Context(), compose.WithCheckPointStore(newStore()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := assert.Value(chain.Compile(t.Context(), compose.WithCheckPointStore(newStore())))(t)
 	_, err = run.Invoke(t.Context(), "x", compose.WithCheckPointID("x"))
 	info, ok := compose.ExtractInterruptInfo(err)
 	if !ok {
 		t.Fatal(err)
 	}
-	if _, err := reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil))(t)
 	name = "b"
 	if out, err := run.Invoke(t.Context(), "x", compose.WithCheckPointID("x")); err == nil {
 		t.Errorf("the call got %q, which is another's", out)
@@ -277,15 +251,12 @@ func TestStateOfAnotherCall(t *testing.T) {
 func TestLogins(t *testing.T) {
 	needed := 2
 	reg := registry.New(nil)
-	err := reg.Add(returning("mail", func() (*mcp.CallToolResult, error) {
+	assert.OK(t, reg.Add(returning("mail", func() (*mcp.CallToolResult, error) {
 		if needed > 0 {
 			return nil, mcp.WithOutcome(&auth.LoginRequiredError{Server: "mail", URL: fmt.Sprintf("https://login.example/%d", needed)}, mcp.NotSent)
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "no mail"}}}, nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	r := newRig(t, belt.New(reg, nil), newStore())
 	w := r.mustWait(t, t.Context(), call("mail", ``), 1)[0]
 	if !w.Login || w.LoginURL != "https://login.example/2" || w.Tool != "mail" || w.Approval != "" {
@@ -305,22 +276,14 @@ func TestLogins(t *testing.T) {
 func TestUnknownToolWaits(t *testing.T) {
 	var l log
 	reg := newCautious(t, &l)
-	node, err := compose.NewToolNode(t.Context(), &compose.ToolsNodeConfig{UnknownToolsHandler: belt.New(reg, nil).Unknown})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context(), compose.WithCheckPointStore(newStore()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := assert.Value(compose.NewToolNode(t.Context(), &compose.ToolsNodeConfig{UnknownToolsHandler: belt.New(reg, nil).Unknown}))(t)
+	run := assert.Value(compose.NewChain[*schema.Message, []*schema.Message]().AppendToolsNode(node).Compile(t.Context(), compose.WithCheckPointStore(newStore())))(t)
 	_, err = run.Invoke(t.Context(), call("remove", `{"name":"a"}`), compose.WithCheckPointID("x"))
 	info, ok := compose.ExtractInterruptInfo(err)
 	if !ok {
 		t.Fatal(err)
 	}
-	if _, err := reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Approve(t.Context(), belt.Waits(info.InterruptContexts)[0].Approval, nil))(t)
 	out, err := run.Invoke(t.Context(), nil, compose.WithCheckPointID("x"))
 	if err != nil || out[0].Content != "removed a" {
 		t.Errorf("%v, %v", out, err)

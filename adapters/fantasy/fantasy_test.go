@@ -11,6 +11,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -22,14 +23,8 @@ func newModel(t *testing.T, url string) fantasy.LanguageModel {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	provider, err := anthropic.New(anthropic.WithAPIKey("key"), anthropic.WithBaseURL(url), anthropic.WithHTTPClient(&http.Client{Transport: transport}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	model, err := provider.LanguageModel(t.Context(), "scripted")
-	if err != nil {
-		t.Fatal(err)
-	}
+	provider := assert.Value(anthropic.New(anthropic.WithAPIKey("key"), anthropic.WithBaseURL(url), anthropic.WithHTTPClient(&http.Client{Transport: transport})))(t)
+	model := assert.Value(provider.LanguageModel(t.Context(), "scripted"))(t)
 	return model
 }
 

@@ -11,6 +11,7 @@ import (
 	"charm.land/fantasy"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/fantasy"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -32,10 +33,7 @@ func (r returning) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, 
 // run calls the only tool of a registry.
 func run(t *testing.T, r *registry.Registry, opts *belt.Options) fantasy.ToolResponse {
 	t.Helper()
-	tools, err := belt.Tools(t.Context(), r, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), r, opts))(t)
 	if len(tools) != 1 {
 		t.Fatalf("got %d tools, want 1", len(tools))
 	}
@@ -49,19 +47,14 @@ func run(t *testing.T, r *registry.Registry, opts *belt.Options) fantasy.ToolRes
 func filled(t *testing.T, opts *registry.Options, tool registry.Tool) *registry.Registry {
 	t.Helper()
 	r := registry.New(opts)
-	if err := r.Add(tool); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool))
 	return r
 }
 
 // TestImages has results with two images: fantasy takes one, and none of a tool that
 // failed or for a model that takes text alone.
 func TestImages(t *testing.T) {
-	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-	if err != nil {
-		t.Fatal(err)
-	}
+	png := assert.Value(base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="))(t)
 	picture := &mcp.ImageContent{MIMEType: "image/png", Data: png}
 	for _, test := range []struct {
 		name     string
@@ -76,9 +69,7 @@ func TestImages(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			res := run(t, filled(t, nil, returning{&mcp.CallToolResult{IsError: test.failed, Content: []mcp.Content{picture, picture}}}), test.opts)
-			if res.Type != test.kind {
-				t.Errorf("got type %q, want %q", res.Type, test.kind)
-			}
+			assert.Equal(t, res.Type, test.kind, "type")
 			if got := res.Data != nil; got != (test.kind == "image") {
 				t.Errorf("got data: %v, want %v", got, test.kind == "image")
 			}
@@ -88,19 +79,14 @@ func TestImages(t *testing.T) {
 			if got := strings.Count(res.Content, ", attached]"); got != test.attached {
 				t.Errorf("got %d images attached, want %d: %q", got, test.attached, res.Content)
 			}
-			if res.IsError != test.failed {
-				t.Errorf("got IsError %v, want %v", res.IsError, test.failed)
-			}
+			assert.Equal(t, res.IsError, test.failed, "IsError")
 		})
 	}
 }
 
 // TestWaiting has a call that nobody waits for.
 func TestWaiting(t *testing.T) {
-	ask, err := policy.New(approval.Ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ask := assert.Value(policy.New(approval.Ask))(t)
 	for _, test := range []struct {
 		name string
 		opts *belt.Options
@@ -112,9 +98,7 @@ func TestWaiting(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := filled(t, &registry.Options{Approver: ask}, returning{&mcp.CallToolResult{}})
 			res := run(t, r, test.opts)
-			if res.StopTurn != test.stop {
-				t.Errorf("got StopTurn %v, want %v", res.StopTurn, test.stop)
-			}
+			assert.Equal(t, res.StopTurn, test.stop, "StopTurn")
 			if !res.IsError || !strings.HasPrefix(res.Content, profile.Failure) {
 				t.Errorf("got %q with IsError %v, want a failure", res.Content, res.IsError)
 			}

@@ -11,6 +11,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genai"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -23,10 +24,7 @@ func TestMain(m *testing.M) {
 // dial returns a client of a model at a URL.
 func dial(t *testing.T, url string, backend genai.Backend) *genai.Client {
 	t.Helper()
-	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", Backend: backend, HTTPOptions: genai.HTTPOptions{BaseURL: url}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := assert.Value(genai.NewClient(t.Context(), &genai.ClientConfig{APIKey: "key", Backend: backend, HTTPOptions: genai.HTTPOptions{BaseURL: url}}))(t)
 	return client
 }
 
@@ -207,10 +205,7 @@ func testChat(t *testing.T, runtime string, backend genai.Backend, wire adaptert
 		Name: "genai", Runtime: runtime, Framework: "google.golang.org/genai", Wire: wire, Interrupt: "`WaitingError`",
 		Start: func(t *testing.T, r *registry.Registry, url string) adaptertest.Agent {
 			client := dial(t, url, backend)
-			created, err := client.Chats.Create(t.Context(), "scripted", nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			created := assert.Value(client.Chats.Create(t.Context(), "scripted", nil, nil))(t)
 			return &chat{client: client, chat: created, registry: r}
 		},
 	})

@@ -16,6 +16,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genai"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -52,21 +53,13 @@ func says(content ...mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResu
 func turn(t *testing.T, opts *belt.Options, tools ...registry.Tool) *belt.Turn {
 	t.Helper()
 	reg := registry.New(nil)
-	if err := reg.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
-	turn, err := belt.Tools(t.Context(), reg, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(tools...))
+	turn := assert.Value(belt.Tools(t.Context(), reg, opts))(t)
 	return turn
 }
 
 func picture(t *testing.T) tool {
-	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-	if err != nil {
-		t.Fatal(err)
-	}
+	png := assert.Value(base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="))(t)
 	return tool{"look", anything, func(json.RawMessage) *mcp.CallToolResult {
 		return says(&mcp.TextContent{Text: "see:"}, &mcp.ImageContent{MIMEType: "image/png", Data: png},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF-1.7 it is")}})
@@ -95,17 +88,12 @@ func TestMediaByModel(t *testing.T) {
 		tools := turn(t, &belt.Options{Model: test.option}, picture(t))
 		response := answers(calls("look", "1", nil), calls("look", "2", nil))
 		response.ModelVersion = test.version
-		contents, err := tools.Run(t.Context(), response)
-		if err != nil {
-			t.Fatal(err)
-		}
+		contents := assert.Value(tools.Run(t.Context(), response))(t)
 		if got := len(contents) == 2; got != test.behind {
 			t.Errorf("%+v: there are %d contents", test, len(contents))
 			continue
 		}
-		if len(contents[0].Parts) != 2 {
-			t.Errorf("%+v: %d responses", test, len(contents[0].Parts))
-		}
+		assert.Equal(t, len(contents[0].Parts), 2, "%+v: responses", test)
 		for _, p := range contents[0].Parts {
 			text := p.FunctionResponse.Response["output"].(string)
 			if want := map[bool]int{false: 2}[test.behind]; len(p.FunctionResponse.Parts) != want || strings.Count(text, "attached]") != 2 {
@@ -142,9 +130,7 @@ func TestArguments(t *testing.T) {
 		{map[string]any{}, `{}`},
 		{map[string]any{"n": float64(1 << 53), "f": 0.1, "z": nil, "s": "<ä\u2028\x00>"}, `{"f":0.1,"n":9007199254740992,"s":"\u003cä\u2028\u0000\u003e","z":null}`},
 	} {
-		if _, err := tools.Run(t.Context(), answers(calls("take", "", test.args))); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(tools.Run(t.Context(), answers(calls("take", "", test.args))))(t)
 		if got != test.want {
 			t.Errorf("the tool got %s, not %s", got, test.want)
 		}
@@ -227,14 +213,8 @@ func TestModelStays(t *testing.T) {
 	tools := turn(t, nil, picture(t))
 	response := answers(calls("look", "1", nil))
 	response.ModelVersion = "gemini-2.5-flash"
-	made, err := tools.Calls(nil, &genai.GenerateContentResponse{}, &genai.GenerateContentResponse{Candidates: []*genai.Candidate{nil}}, response)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answered, err := tools.Turn.Run(t.Context(), made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := assert.Value(tools.Calls(nil, &genai.GenerateContentResponse{}, &genai.GenerateContentResponse{Candidates: []*genai.Candidate{nil}}, response))(t)
+	answered := assert.Value(tools.Turn.Run(t.Context(), made))(t)
 	if none, err := tools.Calls(answers(&genai.Part{Text: "hello"})); none != nil || err != nil {
 		t.Errorf("%v, %v", none, err)
 	}
@@ -356,21 +336,13 @@ func TestChatStreamLosesSignatures(t *testing.T) {
 	model.Then(reply(adaptertest.Reply{Calls: []adaptertest.Call{{ID: "1", Name: "look", Arguments: json.RawMessage(`{}`)}, {ID: "2", Name: "look", Arguments: json.RawMessage(`{}`)}}}),
 		reply(adaptertest.Reply{Text: "done"}))
 	tools := turn(t, nil, picture(t))
-	chat, err := dial(t, model.URL, genai.BackendGeminiAPI).Chats.Create(t.Context(), "scripted", &genai.GenerateContentConfig{Tools: tools.Params()}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chat := assert.Value(dial(t, model.URL, genai.BackendGeminiAPI).Chats.Create(t.Context(), "scripted", &genai.GenerateContentConfig{Tools: tools.Params()}, nil))(t)
 	var chunks []*genai.GenerateContentResponse
 	for chunk, err := range chat.SendStream(t.Context(), &genai.Part{Text: "look"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		chunks = append(chunks, chunk)
 	}
-	results, err := tools.Run(t.Context(), chunks...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := assert.Value(tools.Run(t.Context(), chunks...))(t)
 	for _, err := range chat.SendStream(t.Context(), results[0].Parts...) {
 		if err == nil {
 			t.Fatal("the model takes it")

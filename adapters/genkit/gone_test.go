@@ -13,6 +13,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -29,9 +30,7 @@ func TestGoneWhileWaiting(t *testing.T) {
 			if len(waits) != 2 || waits[0].Approval != waits[1].Approval { // the same call, and one approval
 				t.Fatalf("the calls wait as %+v", waits)
 			}
-			if _, err := w.registry.Approve(t.Context(), waits[0].Approval, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(w.registry.Approve(t.Context(), waits[0].Approval, nil))(t)
 			w.registry.Remove("s__ask_me")
 
 			turn := w.turn(&belt.Options{History: resp.History()})
@@ -41,9 +40,7 @@ func TestGoneWhileWaiting(t *testing.T) {
 				if err == nil && len(parts) == 2 {
 					parts, err = turn.Responses(t.Context(), resp, parts[1])
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				option = ai.WithToolResponses(parts...)
 			}
 			w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), option}, calls("s__ask_me"))
@@ -55,12 +52,8 @@ func TestGoneWhileWaiting(t *testing.T) {
 			if len(results) != 2 || results[0].Output != "it is done" || results[0].Name != "s__ask_me" || results[0].Ref == results[1].Ref {
 				t.Errorf("the model got %+v", results)
 			}
-			if len(w.last().Tools) != 0 {
-				t.Errorf("the model was told of %d tools", len(w.last().Tools))
-			}
-			if n := w.times("ask_me"); n != 1 {
-				t.Errorf("the call was made %d times", n)
-			}
+			assert.Equal(t, len(w.last().Tools), 0, "the model was told of tools")
+			assert.Equal(t, w.times("ask_me"), 1, "the call was made times")
 		})
 	}
 }
@@ -126,9 +119,7 @@ func TestResponsesGoOn(t *testing.T) {
 		t.Fatalf("the calls wait as %+v", waits)
 	}
 	w.loggedIn(first)
-	if _, err := w.registry.Approve(t.Context(), waits[2].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.registry.Approve(t.Context(), waits[2].Approval, nil))(t)
 	gone := errors.New("the user has gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	first.called = func() { cancel(gone) }
@@ -141,10 +132,7 @@ func TestResponsesGoOn(t *testing.T) {
 	}
 	w.loggedIn(second)
 	turn := w.turn(nil)
-	parts, err := turn.Responses(t.Context(), resp, answered...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := assert.Value(turn.Responses(t.Context(), resp, answered...))(t)
 	w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), ai.WithToolResponses(parts...)})
 	results, _ := outputs(w.last())
 	for i, want := range []string{"opened first", "opened second", "it is done"} {

@@ -15,6 +15,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -27,9 +28,7 @@ func stored(t testing.TB, resp *ai.ModelResponse) *ai.ModelResponse {
 	if err == nil {
 		err = json.Unmarshal(raw, &messages)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	return &ai.ModelResponse{Request: &ai.ModelRequest{Messages: messages[:len(messages)-1]}, Message: messages[len(messages)-1]}
 }
 
@@ -49,26 +48,17 @@ func TestInterrupted(t *testing.T) {
 			if len(waits) != 2 || waits[0].Tool != "s__ask_picture" || waits[1].Tool != "s__ask_other" || waits[0].Reason == "" || waits[0].Expires.Before(time.Now()) || string(waits[0].Arguments) != "{}" {
 				t.Fatalf("the calls wait as %+v", waits)
 			}
-			if _, err := w.registry.Approve(t.Context(), waits[0].Approval, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.registry.Deny(t.Context(), waits[1].Approval, "not on a Friday"); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(w.registry.Approve(t.Context(), waits[0].Approval, nil))(t)
+			assert.OK(t, w.registry.Deny(t.Context(), waits[1].Approval, "not on a Friday"))
 			turn = w.turn(nil)
 			options := []ai.GenerateOption{ai.WithMessages(resp.History()...)}
 			if restart {
 				options = append(options, ai.WithToolRestarts(belt.Restart(waits[0].Part), belt.Restart(waits[1].Part)))
 			} else {
-				parts, err := turn.Responses(t.Context(), resp)
-				if err != nil {
-					t.Fatal(err)
-				}
+				parts := assert.Value(turn.Responses(t.Context(), resp))(t)
 				options = append(options, ai.WithToolResponses(parts...))
 			}
-			if text := w.generate(turn, options).Text(); text != "done" {
-				t.Errorf("the answer is %q", text)
-			}
+			assert.Equal(t, w.generate(turn, options).Text(), "done", "the answer")
 			results, media := outputs(w.last())
 			if len(results) != 4 || len(media) != 2 || media[0] != "image/png data:image/png;base64,"+pngText {
 				t.Fatalf("the model got %d results, %q", len(results), media)
@@ -78,9 +68,7 @@ func TestInterrupted(t *testing.T) {
 					t.Errorf("result %d is %q, without %q", i, text, want)
 				}
 			}
-			if results[3].Name != "s__nowhere" {
-				t.Errorf("the unknown tool is called %q", results[3].Name)
-			}
+			assert.Equal(t, results[3].Name, "s__nowhere", "the unknown tool is called")
 			if w.times("ask_picture") != 1 || w.times("picture") != 1 || w.times("ask_other") != 0 {
 				t.Errorf("what ran: %q", w.ran)
 			}
@@ -108,9 +96,7 @@ func TestResponsesWait(t *testing.T) {
 		}
 		over <- parts
 	}()
-	if _, err := w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)
 	if parts := <-over; len(parts) != 1 || parts[0].ToolResponse.Output != "it is done" {
 		t.Errorf("got %v", parts)
 	}
@@ -131,9 +117,7 @@ func TestLoginThenApproval(t *testing.T) {
 				}
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "opened"}}}, nil
 			})
-		if err := w.registry.Add(tool); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, w.registry.Add(tool))
 		turn := w.turn(nil)
 		resp := stored(t, w.generate(turn, asking("go"), calls("s__vault")))
 		waits := belt.Interrupts(resp)
@@ -150,10 +134,7 @@ func TestLoginThenApproval(t *testing.T) {
 		if restart {
 			options = append(options, ai.WithToolRestarts(belt.Restart(waits[0].Part)))
 		} else {
-			parts, err := turn.Responses(t.Context(), resp)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := assert.Value(turn.Responses(t.Context(), resp))(t)
 			options = append(options, ai.WithToolResponses(parts...))
 		}
 		w.generate(turn, options)

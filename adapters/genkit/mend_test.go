@@ -14,6 +14,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -66,9 +67,7 @@ func TestOwnMedia(t *testing.T) {
 func TestInterruptNames(t *testing.T) {
 	w := newWorld(t)
 	const name = "ask_me.now" // OpenAI takes no dot
-	if err := w.registry.Add(registry.MustFunc(name, "asks", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.registry.Add(registry.MustFunc(name, "asks", func(context.Context, struct{}) (string, error) { return "", nil })))
 	turn := w.turn(nil)
 	resp := w.generate(turn, asking("go"), calls(turn.Tools()[0].Name()))
 	waits := belt.Interrupts(resp)
@@ -97,17 +96,13 @@ func TestDirectAfterApproval(t *testing.T) {
 	if err == nil {
 		err = w.registry.Add(direct)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	var seen []string
 	turn := w.turn(&belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
 		seen = append(seen, result.Text(a.Direct))
 	}}})
 	resp := w.generate(turn, asking("go"), calls("ask_secret"))
-	if _, err := w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)
 	parts, err := turn.Responses(t.Context(), resp)
 	if err != nil || !slices.Equal(seen, []string{"4711"}) || strings.Contains(fmt.Sprint(parts[0].ToolResponse.Output), "4711") {
 		t.Errorf("the user got %q, %v", seen, err)
@@ -131,21 +126,13 @@ func TestSignatureOfHistory(t *testing.T) {
 // Genkit has no search of a provider.
 func TestProviderSearch(t *testing.T) {
 	reg := registry.New(nil)
-	finder, err := toolset.New(reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finder := assert.Value(toolset.New(reg, nil))(t)
 	for i := range 200 {
-		if err := reg.Add(registry.MustFunc(fmt.Sprintf("tool_%03d", i), "a tool", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, reg.Add(registry.MustFunc(fmt.Sprintf("tool_%03d", i), "a tool", func(context.Context, struct{}) (string, error) { return "", nil })))
 	}
 	var counts []int
 	for _, search := range []bool{false, true} {
-		turn, err := belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: search}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := assert.Value(belt.Tools(t.Context(), reg, &belt.Options{Turn: profile.TurnOptions{Finder: finder, ProviderSearch: search}}))(t)
 		counts = append(counts, len(turn.Tools()))
 	}
 	if counts[0] != counts[1] {

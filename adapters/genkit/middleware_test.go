@@ -14,6 +14,7 @@ import (
 	"github.com/firebase/genkit/go/genkit"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -89,9 +90,7 @@ func TestUnlisted(t *testing.T) {
 	}
 	// The history has Genkit's side of it, and can go on.
 	w.generate(w.turn(nil), []ai.GenerateOption{ai.WithMessages(resp.History()...)})
-	if got := w.last().Messages[1].Content[0].ToolRequest.Name; got != "delete_all" {
-		t.Errorf("the model reads that it called %q", got)
-	}
+	assert.Equal(t, w.last().Messages[1].Content[0].ToolRequest.Name, "delete_all", "the model reads that it called")
 }
 
 // TestNameTaken has a server list a tool under the name of one of the program's own.
@@ -136,9 +135,7 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if w.times("picture") != 32 {
-		t.Errorf("it ran %d times", w.times("picture"))
-	}
+	assert.Equal(t, w.times("picture"), 32, "it ran times")
 }
 
 func TestOptions(t *testing.T) {
@@ -147,14 +144,9 @@ func TestOptions(t *testing.T) {
 	w.remote("broken", func(context.Context) *mcp.CallToolResult {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "the disk is full"}}}
 	})
-	direct, err := registry.With(registry.MustFunc("secret", "for the user", func(context.Context, struct{}) (string, error) { return "4711", nil }),
-		func(d *registry.Definition) { d.ReturnDirect = true })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.registry.Add(direct); err != nil {
-		t.Fatal(err)
-	}
+	direct := assert.Value(registry.With(registry.MustFunc("secret", "for the user", func(context.Context, struct{}) (string, error) { return "4711", nil }),
+		func(d *registry.Definition) { d.ReturnDirect = true }))(t)
+	assert.OK(t, w.registry.Add(direct))
 	var mu sync.Mutex
 	var seen []string
 	var around int
@@ -199,9 +191,7 @@ func TestBare(t *testing.T) {
 	turn := w.turn(nil)
 	tool := turn.Tools()[0]
 	w.replies = []*ai.Message{calls("s__picture")}
-	if _, err := genkit.Generate(t.Context(), w.genkit, ai.WithTools(tool), ai.WithPrompt("go")); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(genkit.Generate(t.Context(), w.genkit, ai.WithTools(tool), ai.WithPrompt("go")))(t)
 	results, _ := outputs(w.last())
 	if text, _ := results[0].Output.(string); !strings.Contains(text, "look") || len(results[0].Content) != 1 || !results[0].Content[0].IsMedia() {
 		t.Errorf("the model got %+v", results[0])
@@ -249,13 +239,8 @@ func TestSignature(t *testing.T) {
 	reply.Content = append([]*ai.Part{thought}, reply.Content...)
 	turn := w.turn(nil)
 	resp := stored(t, w.generate(turn, asking("go"), reply))
-	if _, err := w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil); err != nil {
-		t.Fatal(err)
-	}
-	parts, err := turn.Responses(t.Context(), resp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(w.registry.Approve(t.Context(), belt.Interrupts(resp)[0].Approval, nil))(t)
+	parts := assert.Value(turn.Responses(t.Context(), resp))(t)
 	w.generate(turn, []ai.GenerateOption{ai.WithMessages(resp.History()...), ai.WithToolResponses(parts...)})
 	var got []string
 	for _, p := range w.last().Messages[1].Content {
@@ -290,9 +275,7 @@ func TestApart(t *testing.T) {
 		for _, m := range w.last().Messages {
 			roles = append(roles, string(m.Role))
 		}
-		if got := fmt.Sprint(roles); got != "[user model"+strings.Repeat(" tool", want)+" user]" {
-			t.Errorf("%s gets messages of %s", provider, got)
-		}
+		assert.Equal(t, fmt.Sprint(roles), "[user model"+strings.Repeat(" tool", want)+" user]", "%s gets messages of", provider)
 	}
 }
 

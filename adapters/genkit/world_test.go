@@ -11,6 +11,7 @@ import (
 	"github.com/firebase/genkit/go/genkit"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/genkit"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -20,10 +21,7 @@ import (
 const pngText = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 func pngBytes(t testing.TB) []byte {
-	data, err := base64.StdEncoding.DecodeString(pngText)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(base64.StdEncoding.DecodeString(pngText))(t)
 	return data
 }
 
@@ -41,10 +39,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, ran: map[string][]string{}}
-	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "ask_*"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := assert.Value(policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "ask_*"}))(t)
 	w.registry = registry.New(&registry.Options{Approver: policy})
 	w.genkit = genkit.Init(t.Context(), genkit.WithDefaultModel("test/model"))
 	supports := &ai.ModelSupports{Multiturn: true, Tools: true, Media: true, SystemRole: true}

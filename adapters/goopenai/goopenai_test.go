@@ -15,6 +15,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/goopenai"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -115,15 +116,13 @@ func TestStrict(t *testing.T) {
 	}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 	var got []string
 	r := registry.New(nil)
-	if err := r.Add(registry.MustFunc("note", "notes", func(_ context.Context, in struct {
+	assert.OK(t, r.Add(registry.MustFunc("note", "notes", func(_ context.Context, in struct {
 		Text string   `json:"text"`
 		Tags []string `json:"tags,omitempty"`
 	}) (string, error) {
 		got = append(got, in.Text)
 		return "noted", nil
-	})); err != nil {
-		t.Fatal(err)
-	}
+	})))
 	turn, err := start(&belt.Options{Strict: true}, false)(t, r, model.URL).Ask(t.Context(), "note it")
 	if err != nil || turn.Text != "done" || len(got) != 1 || got[0] != "x" || len(model.Refused()) > 0 {
 		t.Errorf("%+v, %v, the tool got %q; refused: %q", turn, err, got, model.Refused())
@@ -142,13 +141,8 @@ func TestStrict(t *testing.T) {
 // What a program keeps of one turn it may use for another message, at any time.
 func TestTurnsAtTheSameTime(t *testing.T) {
 	r := registry.New(nil)
-	if err := r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })); err != nil {
-		t.Fatal(err)
-	}
-	tools, err := belt.Tools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })))
+	tools := assert.Value(belt.Tools(t.Context(), r, nil))(t)
 	var wg sync.WaitGroup
 	for i := range 32 {
 		wg.Go(func() {
@@ -167,13 +161,8 @@ func TestTurnsAtTheSameTime(t *testing.T) {
 // What a model writes as arguments may be anything.
 func TestArgumentsThatAreNone(t *testing.T) {
 	r := registry.New(nil)
-	if err := r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })); err != nil {
-		t.Fatal(err)
-	}
-	tools, err := belt.Tools(t.Context(), r, &belt.Options{Strict: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(registry.MustFunc("double", "doubles", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })))
+	tools := assert.Value(belt.Tools(t.Context(), r, &belt.Options{Strict: true}))(t)
 	for _, arguments := range []string{"", "null", "{", "[]", `"{\"N\":1}"`, `{"N":1}{"N":2}`, "\xff", strings.Repeat("[", 100_000)} {
 		results, err := tools.Run(t.Context(), openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{
 			{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "double", Arguments: arguments}},
@@ -187,10 +176,8 @@ func TestArgumentsThatAreNone(t *testing.T) {
 // The API has neither a search nor programs, and takes descriptions of 1,024 characters.
 func TestOptionsOfOtherAPIs(t *testing.T) {
 	r := registry.New(nil)
-	if err := r.Add(registry.MustFunc("a", strings.Repeat("a", 2000), func(context.Context, struct{}) (string, error) { return "", nil }),
-		registry.MustFunc("b", "b", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(registry.MustFunc("a", strings.Repeat("a", 2000), func(context.Context, struct{}) (string, error) { return "", nil }),
+		registry.MustFunc("b", "b", func(context.Context, struct{}) (string, error) { return "", nil })))
 	for _, turn := range []profile.TurnOptions{
 		{ProviderSearch: true, Toolset: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }}},
 		{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
@@ -205,10 +192,7 @@ func TestOptionsOfOtherAPIs(t *testing.T) {
 
 // Images go behind the results, each with the line that its result has; files are lines.
 func TestMedia(t *testing.T) {
-	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), registry.New(nil), nil))(t)
 	gif := []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
 	messages := tools.Results(profile.Answer{Call: profile.Call{ID: "1"}, Result: &mcp.CallToolResult{Content: []mcp.Content{
 		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a.pdf", MIMEType: "application/pdf", Blob: []byte("%PDF-1.7 and more")}},
@@ -232,9 +216,7 @@ func TestMessage(t *testing.T) {
 			return adaptertest.Reply{Calls: []adaptertest.Call{{ID: "1", Name: "wipe"}, {ID: "2", Name: "wipe", Arguments: []byte(`{"a`)}}}
 		}, func(*adaptertest.Request) adaptertest.Reply { return adaptertest.Reply{Text: "done"} })
 		r := registry.New(nil)
-		if err := r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { return "ok", nil })); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { return "ok", nil })))
 		turn, err := start(nil, stream)(t, r, model.URL).Ask(t.Context(), "wipe it")
 		if err != nil || turn.Text != "done" || len(model.Refused()) > 0 {
 			t.Errorf("%+v, %v; refused: %q", turn, err, model.Refused())
@@ -259,13 +241,8 @@ func TestMessage(t *testing.T) {
 func TestCallThatWasCutOff(t *testing.T) {
 	ran := 0
 	r := registry.New(nil)
-	if err := r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { ran++; return "ok", nil })); err != nil {
-		t.Fatal(err)
-	}
-	tools, err := belt.Tools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(registry.MustFunc("wipe", "wipes", func(context.Context, struct{}) (string, error) { ran++; return "ok", nil })))
+	tools := assert.Value(belt.Tools(t.Context(), r, &belt.Options{Turn: profile.TurnOptions{MaxParallel: 1}}))(t)
 	call := openai.ToolCall{ID: "1", Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: "wipe"}}
 	for reason, want := range map[openai.FinishReason]int{openai.FinishReasonLength: 1, openai.FinishReasonContentFilter: 1, "": 1, openai.FinishReasonToolCalls: 2} {
 		ran = 0
@@ -279,10 +256,7 @@ func TestCallThatWasCutOff(t *testing.T) {
 
 // A call of another kind is the program's own.
 func TestOtherCalls(t *testing.T) {
-	tools, err := belt.Tools(t.Context(), registry.New(nil), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(belt.Tools(t.Context(), registry.New(nil), nil))(t)
 	choice := openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{{ID: "1", Function: openai.FunctionCall{Name: "a"}}}}}
 	if calls := tools.Calls(choice); len(calls) != 1 || calls[0].Name != "a" { // a stream may not say the type
 		t.Errorf("%+v", calls)

@@ -14,6 +14,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -44,19 +45,14 @@ const (
 func newRegistry(t *testing.T, opts *registry.Options, all ...registry.Tool) *registry.Registry {
 	t.Helper()
 	r := registry.New(opts)
-	if err := r.Add(all...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(all...))
 	return r
 }
 
 // agentTools returns the tools of a turn by name.
 func agentTools(t *testing.T, r *registry.Registry, opts *belt.Options) map[string]tools.Tool {
 	t.Helper()
-	turn, err := belt.Tools(t.Context(), r, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), r, opts))(t)
 	all := map[string]tools.Tool{}
 	for _, tool := range turn.AgentTools() {
 		all[tool.Name()] = tool
@@ -118,13 +114,8 @@ func FuzzInput(f *testing.F) {
 		f.Add(s)
 	}
 	r := registry.New(nil)
-	if err := r.Add(raw{"one", "", one}, raw{"two", "", two}, raw{"none", "", none}); err != nil {
-		f.Fatal(err)
-	}
-	turn, err := belt.Tools(f.Context(), r, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, r.Add(raw{"one", "", one}, raw{"two", "", two}, raw{"none", "", none}))
+	turn := assert.Value(belt.Tools(f.Context(), r, nil))(f)
 	f.Fuzz(func(t *testing.T, input string) {
 		for _, tool := range turn.AgentTools() {
 			got, err := tool.Call(t.Context(), input)
@@ -151,9 +142,7 @@ func TestDescriptionOfAgentTool(t *testing.T) {
 	if got := all["one"].Description(); !strings.HasPrefix(got, "does one\nThe input is a JSON object of this schema: {") || !strings.Contains(got, "city") {
 		t.Errorf("%q", got)
 	}
-	if got := all["none"].Description(); got != "does none" {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, all["none"].Description(), "does none")
 	if got := all["bare"].Description(); !strings.HasPrefix(got, "The input is") {
 		t.Errorf("%q", got)
 	}
@@ -170,10 +159,7 @@ func scripted(t *testing.T, replies ...adaptertest.Reply) (llms.Model, *adaptert
 
 // An agent that writes text finds what it needs in the descriptions.
 func TestReAct(t *testing.T) {
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "tells the weather", one}, raw{"two", "tells more", two}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, raw{"one", "tells the weather", one}, raw{"two", "tells more", two}), nil))(t)
 	llm, model := scripted(t,
 		adaptertest.Reply{Text: "Thought: let me see\nAction: one\nAction Input: Bonn"},
 		adaptertest.Reply{Text: "Thought: more\nAction: two\nAction Input: Bonn, 3 days"},
@@ -202,10 +188,7 @@ func call(id, name, args string) adaptertest.Call {
 
 // Without the wrapper an agent of function calls has its own schema.
 func TestAgentWithItsOwnSchema(t *testing.T) {
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"two", "", two}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, raw{"two", "", two}), nil))(t)
 	llm, model := scripted(t,
 		adaptertest.Reply{Calls: []adaptertest.Call{call("a", "two", `{"__arg1":"{\"city\":\"Bonn\"}"}`), call("b", "two", `{"__arg1":{"city":"Ulm"}}`), call("c", "two", `{"txet":1}`)}},
 		adaptertest.Reply{Text: "done"})
@@ -222,18 +205,13 @@ func TestAgentWithItsOwnSchema(t *testing.T) {
 
 func asking(t *testing.T) *registry.Options {
 	t.Helper()
-	policy, err := policy.New(approval.Ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := assert.Value(policy.New(approval.Ask))(t)
 	return &registry.Options{Approver: policy}
 }
 
 func TestExecutorThatDoesNotWait(t *testing.T) {
 	turn, err := belt.Tools(t.Context(), newRegistry(t, asking(t), raw{"none", "", none}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	llm, _ := scripted(t, adaptertest.Reply{Calls: []adaptertest.Call{call("a", "none", `{}`)}})
 	_, err = chains.Run(t.Context(), agents.NewExecutor(agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools())), "go")
 	var waiting *profile.WaitingError
@@ -266,18 +244,13 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 
 // The wrapper leaves alone what is not of the belt.
 func TestModelKeepsOtherFunctions(t *testing.T) {
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"two", "does two", two}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, raw{"two", "does two", two}), nil))(t)
 	llm, model := scripted(t, adaptertest.Reply{Text: "done"})
 	mine := []llms.FunctionDefinition{
 		{Name: "mine", Description: "does mine", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 		{Name: "two", Description: "?", Parameters: json.RawMessage(one)},
 	}
-	if _, err := turn.Model(llm).GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hi")}, llms.WithFunctions(mine)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(turn.Model(llm).GenerateContent(t.Context(), []llms.MessageContent{llms.TextParts(llms.ChatMessageTypeHuman, "hi")}, llms.WithFunctions(mine)))(t)
 	told := model.Requests()[0].Tools
 	if len(told) != 2 || told[0].Description != "does mine" || told[1].Description != "does two" || !strings.Contains(string(told[1].Schema), "days") {
 		t.Errorf("%+v", told)
@@ -304,10 +277,7 @@ func (pictures) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, err
 
 // A call whose arguments never came is no call without arguments.
 func TestAgentCallThatWasCutOff(t *testing.T) {
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, raw{"none", "", none}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, raw{"none", "", none}), nil))(t)
 	for reason, cut := range map[string]bool{"length": true, "": true, "tool_calls": false} {
 		llm := &cutOffModel{reason: reason}
 		executor := agents.NewExecutor(agents.NewOpenAIFunctionsAgent(turn.Model(llm), turn.AgentTools()))

@@ -14,6 +14,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -22,10 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newModel(t *testing.T, url string) *openai.LLM {
 	t.Helper()
-	llm, err := openai.New(openai.WithBaseURL(url), openai.WithToken("key"), openai.WithModel("scripted"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	llm := assert.Value(openai.New(openai.WithBaseURL(url), openai.WithToken("key"), openai.WithModel("scripted")))(t)
 	return llm
 }
 
@@ -107,10 +105,7 @@ func TestStreamWithEmptyPieces(t *testing.T) {
 		t.Errorf("%+v, %v, refused %q: %s", turn, err, model.Refused(), roles(c.messages))
 	}
 	llm, model = scripted(t, replies...)
-	turn, err := belt.Tools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), r, nil))(t)
 	agent := agents.NewOpenAIFunctionsAgent(turn.Model(streaming{llm}), turn.AgentTools())
 	if got, err := chains.Run(t.Context(), agents.NewExecutor(agent), "go"); err != nil || got != "done" || len(model.Refused()) > 0 {
 		t.Errorf("%q, %v, refused %q", got, err, model.Refused())

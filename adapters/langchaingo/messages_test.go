@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/langchaingo"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -22,10 +23,7 @@ import (
 
 func newTurn(t *testing.T, p profile.Provider, all ...registry.Tool) *belt.Turn {
 	t.Helper()
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, all...), &belt.Options{Provider: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, all...), &belt.Options{Provider: p}))(t)
 	return turn
 }
 
@@ -136,10 +134,7 @@ func TestRunOfWhatAnthropicCutOff(t *testing.T) {
 		behind []*llms.ContentChoice
 		failed bool
 	}{{nil, true}, {[]*llms.ContentChoice{{StopReason: "max_tokens", Content: "so"}}, false}} {
-		messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: append([]*llms.ContentChoice{block("1"), block("2")}, c.behind...)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		messages := assert.Value(turn.Run(t.Context(), &llms.ContentResponse{Choices: append([]*llms.ContentChoice{block("1"), block("2")}, c.behind...)}))(t)
 		var results []string
 		for _, m := range messages {
 			if r, ok := m.Parts[0].(llms.ToolCallResponse); ok {
@@ -167,14 +162,11 @@ func (d direct) Definition() *registry.Definition {
 func TestDirect(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
-	turn, err := belt.Tools(t.Context(), newRegistry(t, nil, direct{raw{"one", "", one}}), &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
+	turn := assert.Value(belt.Tools(t.Context(), newRegistry(t, nil, direct{raw{"one", "", one}}), &belt.Options{Turn: profile.TurnOptions{Direct: func(_ context.Context, a profile.Answer) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, result.Text(a.Direct))
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}))(t)
 	messages, err := turn.Run(t.Context(), &llms.ContentResponse{Choices: []*llms.ContentChoice{{ToolCalls: []llms.ToolCall{toolCall("1", "one", `{"city":"a"}`)}}}})
 	if err != nil || messages[1].Parts[0].(llms.ToolCallResponse).Content != result.Withheld {
 		t.Errorf("%v, %v", messages, err)
@@ -312,10 +304,7 @@ func TestOptionsOfDeferralAreIgnored(t *testing.T) {
 // One turn serves many at the same time, while the list changes.
 func TestTurnIsSharedByMany(t *testing.T) {
 	r := newRegistry(t, nil, raw{"one", "", one})
-	turn, err := belt.Tools(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.Tools(t.Context(), r, nil))(t)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

@@ -12,6 +12,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/ollama"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -33,10 +34,7 @@ type conversation struct {
 // dial returns a client of a model at a URL.
 func dial(t *testing.T, address string) *api.Client {
 	t.Helper()
-	base, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := assert.Value(url.Parse(address))(t)
 	return api.NewClient(base, http.DefaultClient)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/ollama"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -46,13 +47,8 @@ func says(content ...mcp.Content) *mcp.CallToolResult { return &mcp.CallToolResu
 func turn(t *testing.T, opts *belt.Options, tools ...registry.Tool) *belt.Turn {
 	t.Helper()
 	reg := registry.New(nil)
-	if err := reg.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
-	turn, err := belt.Tools(t.Context(), reg, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(tools...))
+	turn := assert.Value(belt.Tools(t.Context(), reg, opts))(t)
 	if got := len(turn.Params()); got != len(tools) {
 		t.Fatalf("%d of %d tools; rejected: %v", got, len(tools), turn.Set().Rejected())
 	}
@@ -63,17 +59,12 @@ func turn(t *testing.T, opts *belt.Options, tools ...registry.Tool) *belt.Turn {
 func calls(t *testing.T, text string) api.Message {
 	t.Helper()
 	var message api.Message
-	if err := json.Unmarshal([]byte(`{"role":"assistant","content":"","tool_calls":[`+text+`]}`), &message); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(`{"role":"assistant","content":"","tool_calls":[`+text+`]}`), &message))
 	return message
 }
 
 func picture(t *testing.T) tool {
-	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
-	if err != nil {
-		t.Fatal(err)
-	}
+	png := assert.Value(base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="))(t)
 	return tool{"look", "does look", anything, func(json.RawMessage) *mcp.CallToolResult {
 		return says(&mcp.ImageContent{MIMEType: "image/png", Data: png}, &mcp.TextContent{Text: "and"}, &mcp.ImageContent{MIMEType: "image/png", Data: png})
 	}}
@@ -148,9 +139,7 @@ func TestArguments(t *testing.T) {
 		return says()
 	}})
 	for _, args := range []string{`{}`, `{"z":1,"a":[1.5,{"k":null}],"":"ä\u0000\u003c","\"q\"":true}`, `{"n":9007199254740992,"big":1e+21}`} {
-		if _, err := tools.Run(t.Context(), calls(t, `{"function":{"name":"take","arguments":`+args+`}}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(tools.Run(t.Context(), calls(t, `{"function":{"name":"take","arguments":`+args+`}}`)))(t)
 		if got != args {
 			t.Errorf("the tool got %s, not %s", got, args)
 		}
@@ -204,9 +193,7 @@ func TestCollect(t *testing.T) {
 	})
 	var message api.Message
 	request := &api.ChatRequest{Model: "scripted", Messages: []api.Message{{Role: "user", Content: "x"}}}
-	if err := dial(t, model.URL).Chat(t.Context(), request, belt.Collect(&message)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, dial(t, model.URL).Chat(t.Context(), request, belt.Collect(&message)))
 	if message.Role != "assistant" || message.Content != "look out" || len(message.ToolCalls) != 2 || message.ToolCalls[1].ID != "2" || message.ToolCalls[0].Function.Arguments.String() != `{"x":1}` {
 		t.Errorf("%+v", message)
 	}

@@ -14,6 +14,7 @@ import (
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/openai"
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -46,36 +47,25 @@ func says(text string) *mcp.CallToolResult {
 func filled(t testing.TB, tools ...registry.Tool) *registry.Registry {
 	t.Helper()
 	r := registry.New(nil)
-	if err := r.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tools...))
 	return r
 }
 
 func responseTools(t testing.TB, opts *belt.Options, tools ...registry.Tool) *belt.ResponseTurn {
 	t.Helper()
-	turn, err := belt.ResponseTools(t.Context(), filled(t, tools...), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.ResponseTools(t.Context(), filled(t, tools...), opts))(t)
 	return turn
 }
 
 func chatTools(t testing.TB, opts *belt.Options, tools ...registry.Tool) *belt.ChatTurn {
 	t.Helper()
-	turn, err := belt.ChatTools(t.Context(), filled(t, tools...), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := assert.Value(belt.ChatTools(t.Context(), filled(t, tools...), opts))(t)
 	return turn
 }
 
 func marshaled(t testing.TB, v any) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(v))(t)
 	return string(data)
 }
 
@@ -128,9 +118,7 @@ func TestParamsOfNothing(t *testing.T) {
 	body := sent(t, func(c openai.Client) {
 		_, _ = c.Responses.New(t.Context(), responses.ResponseNewParams{Model: "m", Tools: responseTools(t, nil).Params()})
 	})
-	if strings.Contains(body, "tools") {
-		t.Errorf("sent %s", body)
-	}
+	assert.Lacks(t, body, "tools", "sent")
 }
 
 // TestParamsOfOpenAI has the tools that the provider's search and its programs need.
@@ -150,9 +138,7 @@ func TestParamsOfOpenAI(t *testing.T) {
 		`{"type":"function","name":"b","description":"Does b","parameters":{"type":"object","properties":{}},"strict":false,"defer_loading":true,` +
 		`"allowed_callers":["direct","programmatic"],"output_schema":{"type":"object","properties":{"n":{"type":"integer"}}}},` +
 		`{"type":"tool_search"},{"type":"programmatic_tool_calling"}]`
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, got, want)
 	for _, turn := range []profile.TurnOptions{
 		{ProviderSearch: true, Toolset: opts.Turn.Toolset},
 		{Options: profile.Options{Deferred: func(*registry.Definition) bool { return true }}},
@@ -189,12 +175,8 @@ func TestStrict(t *testing.T) {
 	if err != nil || turn.Text != "done" {
 		t.Fatalf("%+v, %v, refused: %q", turn, err, model.Refused())
 	}
-	if got := <-args; got != `{"id":7,"labels":["a"]}` {
-		t.Errorf("the tool got %s", got)
-	}
-	if got := marshaled(t, c.tools.Params()); !strings.Contains(got, `"strict":true`) {
-		t.Errorf("sent %s", got)
-	}
+	assert.Equal(t, <-args, `{"id":7,"labels":["a"]}`, "the tool")
+	assert.Contains(t, marshaled(t, c.tools.Params()), `"strict":true`, "sent")
 }
 
 // TestTextOnly has a model that sees no images.

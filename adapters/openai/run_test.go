@@ -14,6 +14,7 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/openai"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -96,9 +97,7 @@ func TestOthersCalls(t *testing.T) {
 	if got := marshaled(t, results); err != nil || got != `[{"output":"found","call_id":"1","type":"function_call_output"}]` {
 		t.Errorf("%s, %v", got, err)
 	}
-	if len(ran) != 1 {
-		t.Errorf("%d calls ran", len(ran))
-	}
+	assert.Equal(t, len(ran), 1, "calls ran")
 	results, err = turn.Run(t.Context(), response(t, `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`))
 	if results != nil || err != nil {
 		t.Errorf("a refusal: %v, %v", results, err)
@@ -225,12 +224,9 @@ func TestCallers(t *testing.T) {
 	words := tool("words", `{"type":"object"}`, loose)
 	opts := programmatic()
 	program := `"caller":{"type":"program","caller_id":"prog_1","of":"the future"}`
-	results, err := responseTools(t, opts, count, broken, words).Run(t.Context(), response(t,
+	results := assert.Value(responseTools(t, opts, count, broken, words).Run(t.Context(), response(t,
 		call("1", "count", `{}`, program), call("2", "count", `{}`, `"caller":{"type":"direct"}`), call("3", "count", `{}`, `"caller":null`),
-		call("4", "broken", `{}`, program), call("5", "words", `{}`, program)))
-	if err != nil {
-		t.Fatal(err)
-	}
+		call("4", "broken", `{}`, program), call("5", "words", `{}`, program))))(t)
 	const image = `{"image_url":"data:image/png;base64,` + png + `","type":"input_image"}`
 	for i, want := range []string{
 		`{"output":"{\"n\": 42}","call_id":"1",` + program + `,"type":"function_call_output"}`,
@@ -338,9 +334,7 @@ func TestInput(t *testing.T) {
 		}
 	}
 	items = belt.Input(response(t, `{"type":"tool_search_output","id":"tso_1","call_id":null,"created_by":"x","tools":[]}`))
-	if got := marshaled(t, items); got != `[{"id":"tso_1","tools":[],"type":"tool_search_output"}]` {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, marshaled(t, items), `[{"id":"tso_1","tools":[],"type":"tool_search_output"}]`)
 	thought := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}`
 	if got := marshaled(t, belt.Input(response(t, thought, call("1", "find", `{}`), thought, thought))); strings.Count(got, "reasoning") != 1 || !strings.Contains(got, "find") {
 		t.Errorf("nothing stands behind the reasoning: %s", got)
@@ -369,22 +363,15 @@ func TestMessage(t *testing.T) {
 		`{"id":"1","type":"function","function":{"name":"find","arguments":{"n":1}}}`: `{"id":"1","function":{"arguments":"{\"n\":1}","name":"find"},"type":"function"}`,
 		`{"id":"1","type":"custom","custom":{"name":"sh","input":"ls"}}`:              `{"id":"1","custom":{"input":"ls","name":"sh"},"type":"custom"}`,
 	} {
-		if got := marshaled(t, belt.Message(choice(t, "tool_calls", call))); got != `{"tool_calls":[`+want+`],"role":"assistant"}` {
-			t.Errorf("of %s: %s", call, got)
-		}
+		assert.Equal(t, marshaled(t, belt.Message(choice(t, "tool_calls", call))), `{"tool_calls":[`+want+`],"role":"assistant"}`, "of %s", call)
 	}
-	if got := marshaled(t, belt.Message(openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{Content: "a", Refusal: "b"}})); got != `{"refusal":"b","content":"a","role":"assistant"}` {
-		t.Errorf("words are %s", got)
-	}
+	assert.Equal(t, marshaled(t, belt.Message(openai.ChatCompletionChoice{Message: openai.ChatCompletionMessage{Content: "a", Refusal: "b"}})), `{"refusal":"b","content":"a","role":"assistant"}`, "words")
 }
 
 // TestSharedTurn has many conversations with one registry while its tools change.
 func TestSharedTurn(t *testing.T) {
 	reg := filled(t, tool("find", `{"type":"object"}`, picture("x")))
-	shared, err := belt.ResponseTools(t.Context(), reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := assert.Value(belt.ResponseTools(t.Context(), reg, nil))(t)
 	r := response(t, call("1", "find", `{}`), call("2", "late", `{}`))
 	said := choice(t, "tool_calls", chatCall("1", "find", `{}`), chatCall("2", "late", `{}`))
 	late := tool("late", `{"type":"object"}`, says("late"))

@@ -12,6 +12,7 @@ import (
 	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -49,14 +50,10 @@ func BenchmarkRequest(b *testing.B) {
 				opts.Tracer = telemetry
 			}
 			c := newClient(b, &transport.Pipe{Serve: newServer(mcp.Revision20251125).Run}, opts)
-			if err := c.Ready(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, c.Ready(b.Context()))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := c.CallTool(b.Context(), "echo", nil, nil); err != nil {
-					b.Fatal(err)
-				}
+				assert.Value(c.CallTool(b.Context(), "echo", nil, nil))(b)
 			}
 		})
 	}
@@ -68,17 +65,13 @@ func BenchmarkTool(b *testing.B) {
 	for name, telemetry := range ways() {
 		b.Run(name, func(b *testing.B) {
 			r := registry.New(nil)
-			if err := r.Add(registry.MustFunc("nothing", "Does nothing", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, r.Add(registry.MustFunc("nothing", "Does nothing", func(context.Context, struct{}) (string, error) { return "", nil })))
 			if telemetry != nil {
 				telemetry.Registry(r)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := r.Call(b.Context(), "nothing", args); err != nil {
-					b.Fatal(err)
-				}
+				assert.Value(r.Call(b.Context(), "nothing", args))(b)
 			}
 		})
 	}

@@ -21,6 +21,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -40,9 +41,7 @@ func TestTraceJoins(t *testing.T) {
 				}
 				c := newClient(t, to, mcp.ClientOptions{Tracer: l})
 				ctx, root := l.tracer.Tracer("test").Start(t.Context(), "root")
-				if _, err := c.CallTool(ctx, "echo", json.RawMessage(`{"a":1}`), nil); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"a":1}`), nil))(t)
 				root.End()
 				ours, theirs := l.one(t, "tools/call echo", "client"), l.one(t, "tools/call echo", "server")
 				if ours.Parent.SpanID() != root.SpanContext().SpanID() {
@@ -58,9 +57,7 @@ func TestTraceJoins(t *testing.T) {
 				if way == "HTTP" {
 					network = "network.protocol.name=http network.transport=tcp"
 				}
-				if got, want := says(theirs.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=echo mcp.method.name=tools/call mcp.protocol.version="+version+" "+network; got != want {
-					t.Errorf("server: %s\nwant    %s", got, want)
-				}
+				assert.Equal(t, says(theirs.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=echo mcp.method.name=tools/call mcp.protocol.version="+version+" "+network, "server")
 				id := value(ours, "jsonrpc.request.id")
 				if id == "" {
 					t.Error("the client's span has no id")
@@ -73,9 +70,7 @@ func TestTraceJoins(t *testing.T) {
 					}
 					want += " server.address=127.0.0.1 server.port=" + port
 				}
-				if got := says(ours.Attributes); got != want {
-					t.Errorf("client: %s\nwant    %s", got, want)
-				}
+				assert.Equal(t, says(ours.Attributes), want, "client")
 				greeting := "server/discover"
 				if version == mcp.Revision20251125 {
 					greeting = "initialize"
@@ -88,9 +83,7 @@ func TestTraceJoins(t *testing.T) {
 				if b.Parent.SpanID() != a.SpanContext.SpanID() {
 					t.Errorf("the spans of %s are not joined", greeting)
 				}
-				if got := value(a, "mcp.protocol.version"); got != version {
-					t.Errorf("%s says revision %q", greeting, got)
-				}
+				assert.Equal(t, value(a, "mcp.protocol.version"), version, "%s says revision", greeting)
 			})
 		}
 	}
@@ -113,9 +106,7 @@ func TestHeader(t *testing.T) {
 			c := newClient(t, to, mcp.ClientOptions{Tracer: l})
 			member, _ := baggage.NewMember("tenant", "blue")
 			bag, _ := baggage.New(member)
-			if _, err := c.CallTool(baggage.ContextWithBaggage(t.Context(), bag), "echo", nil, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.CallTool(baggage.ContextWithBaggage(t.Context(), bag), "echo", nil, nil))(t)
 			ours := l.one(t, "tools/call echo", "client").SpanContext
 			parent := fmt.Sprintf("00-%s-%s-01", ours.TraceID(), ours.SpanID())
 			mu.Lock()
@@ -129,17 +120,13 @@ func TestHeader(t *testing.T) {
 			// A client that does not put anything into _meta.
 			plain := newClient(t, &transport.HTTP{URL: to.URL, Header: http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}}, mcp.ClientOptions{})
 			l.spans.Reset()
-			if _, err := plain.CallTool(t.Context(), "echo", nil, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(plain.CallTool(t.Context(), "echo", nil, nil))(t)
 			if theirs := l.one(t, "tools/call echo", "server"); theirs.Parent.SpanID().String() != "b7ad6b7169203331" {
 				t.Errorf("the parent is %v", theirs.Parent.SpanID())
 			}
 			// And one whose _meta differs from the header.
 			l.spans.Reset()
-			if _, err := plain.CallTool(t.Context(), "echo", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": "00-aaf7651916cd43dd8448eb211c80319c-aaad6b7169203331-01"}}); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(plain.CallTool(t.Context(), "echo", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": "00-aaf7651916cd43dd8448eb211c80319c-aaad6b7169203331-01"}}))(t)
 			theirs := l.one(t, "tools/call echo", "server")
 			if theirs.Parent.SpanID().String() != "aaad6b7169203331" || len(theirs.Links) != 1 || theirs.Links[0].SpanContext.SpanID().String() != "b7ad6b7169203331" {
 				t.Errorf("the parent is %v, links %v", theirs.Parent.SpanID(), theirs.Links)
@@ -157,15 +144,11 @@ func TestCallersMetaStays(t *testing.T) {
 	ours := propagation.MapCarrier{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "ours=1"}
 	ctx, span := l.tracer.Tracer("test").Start(propagation.TraceContext{}.Extract(t.Context(), ours), "root")
 	defer span.End()
-	if _, err := c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": theirs, "own": true}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(ctx, "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"traceparent": theirs, "own": true}}))(t)
 	var params struct {
 		Meta map[string]any `json:"_meta"`
 	}
-	if err := json.Unmarshal(server.Received("tools/call")[0].Params, &params); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params))
 	if params.Meta["traceparent"] != theirs || params.Meta["own"] != true || params.Meta["tracestate"] != nil {
 		t.Errorf("_meta is %v", params.Meta)
 	}
@@ -209,9 +192,7 @@ func TestErrors(t *testing.T) {
 				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), test.script), mcp.ClientOptions{Tracer: l})
 				_ = test.call(t.Context(), c)
 				span := l.one(t, "tools/call x", "client")
-				if got := value(span, "error.type"); got != test.want {
-					t.Errorf("error.type is %q, want %q", got, test.want)
-				}
+				assert.Equal(t, value(span, "error.type"), test.want, "error.type")
 				if (span.Status.Code == codes.Error) != (test.want != "") {
 					t.Errorf("status %v", span.Status)
 				}
@@ -236,9 +217,7 @@ func TestErrors(t *testing.T) {
 		t.Error("no error")
 	}
 	_ = c.Close()
-	if got := value(l.one(t, "tools/call x", "client"), "error.type"); got != "unavailable" {
-		t.Errorf("error.type is %q", got)
-	}
+	assert.Equal(t, value(l.one(t, "tools/call x", "client"), "error.type"), "unavailable", "error.type")
 	if strings.Contains(l.everything(t), "sekret") {
 		t.Error("the token is told")
 	}
@@ -254,9 +233,7 @@ func TestRetry(t *testing.T) {
 	l := newLab(t, belt.Options{})
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"prompts/get": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{"messages":[]}`))})
 	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
-	if _, err := c.GetPrompt(t.Context(), "greet", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.GetPrompt(t.Context(), "greet", nil, nil))(t)
 	span := l.one(t, "prompts/get greet", "client")
 	if len(span.Events) != 1 || span.Events[0].Name != "mcpbelt.retry" || says(span.Events[0].Attributes) != "error.type=_OTHER" || span.Status.Code != codes.Unset {
 		t.Errorf("events %v, status %v", span.Events, span.Status)
@@ -293,9 +270,7 @@ func TestElicitation(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 			}})
 			ctx, root := l.tracer.Tracer("test").Start(t.Context(), "root")
-			if _, err := c.CallTool(ctx, "asks", nil, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(c.CallTool(ctx, "asks", nil, nil))(t)
 			root.End()
 			_ = c.Close() // the server may go on before the span of its question has ended
 			human := l.of("human")[0]
@@ -329,13 +304,9 @@ func TestMetrics(t *testing.T) {
 	l.Server(server)
 	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})
 	for range 3 {
-		if _, err := c.CallTool(t.Context(), "echo", nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.CallTool(t.Context(), "echo", nil, nil))(t)
 	}
-	if _, err := c.ReadResource(t.Context(), "file:///a", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.ReadResource(t.Context(), "file:///a", nil))(t)
 	_ = c.Close()
 	for side, name := range map[string]string{"client": "mcpbelt.server.name=notes ", "server": ""} {
 		metric := "mcp." + side + ".operation.duration"
@@ -344,9 +315,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: %q, want %q", metric, got, want)
 		}
 		for _, p := range l.histogram(t, metric) {
-			if got := fmt.Sprint(p.Bounds); got != "[0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 30 60 120 300]" {
-				t.Errorf("%s: buckets %s", metric, got)
-			}
+			assert.Equal(t, fmt.Sprint(p.Bounds), "[0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 30 60 120 300]", "%s: buckets", metric)
 		}
 	}
 	if got, want := l.series(t, "mcp.client.session.duration"), "1 mcp.protocol.version=2025-11-25 mcpbelt.server.name=notes network.transport=pipe"; len(got) != 1 || got[0] != want {
@@ -374,9 +343,7 @@ func TestNoSecrets(t *testing.T) {
 				to := web(t, server, version, nil)
 				to.Header = http.Header{"Authorization": {"Bearer sekret-in-header"}}
 				c := newClient(t, to, mcp.ClientOptions{Tracer: l})
-				if _, err := c.CallTool(t.Context(), "echo", json.RawMessage(`{"password":"sekret-argument","token":"`+token+`"}`), nil); err != nil {
-					t.Fatal(err)
-				}
+				assert.Value(c.CallTool(t.Context(), "echo", json.RawMessage(`{"password":"sekret-argument","token":"`+token+`"}`), nil))(t)
 				_, _ = c.CallTool(t.Context(), "no "+token, nil, nil)
 				_, _ = c.ReadResource(t.Context(), "https://user:sekret-in-uri@host/path/"+token+"?key=sekret-query#sekret-fragment", nil)
 				_, _ = c.ReadResource(t.Context(), "mailto:sekret@host", nil)
@@ -422,14 +389,10 @@ func TestNames(t *testing.T) {
 	}})
 	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
 	for i := range 20 {
-		if _, err := c.CallTool(t.Context(), fmt.Sprintf("tool-%d", i), nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.CallTool(t.Context(), fmt.Sprintf("tool-%d", i), nil, nil))(t)
 	}
 	long := strings.Repeat("ä", 1000) + "\n"
-	if _, err := c.CallTool(t.Context(), "a\nb\x1b[31m\xff"+long, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(t.Context(), "a\nb\x1b[31m\xff"+long, nil, nil))(t)
 	_ = c.Close()
 	for _, name := range []string{"mcp.client.operation.duration", "mcp.server.operation.duration"} {
 		if got := l.series(t, name); len(got) > 8 {
@@ -462,9 +425,7 @@ func TestAllowList(t *testing.T) {
 	_, _ = c.ReadResource(t.Context(), "file:///a", nil)
 	_ = c.Close()
 	for _, s := range l.spans.GetSpans() {
-		if got := says(s.Attributes); got != "mcp.method.name="+strings.TrimSuffix(s.Name, " fails") {
-			t.Errorf("%s says %s", s.Name, got)
-		}
+		assert.Equal(t, says(s.Attributes), "mcp.method.name="+strings.TrimSuffix(s.Name, " fails"), "%s says", s.Name)
 	}
 	if got := l.series(t, "mcp.client.session.duration"); len(got) != 1 || got[0] != "1 " {
 		t.Errorf("sessions %q", got)
@@ -480,9 +441,7 @@ func TestNotSampled(t *testing.T) {
 	off := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(`{"content":[]}`)})
 	c := newClient(t, server, mcp.ClientOptions{Tracer: belt.New(&belt.Options{TracerProvider: off, Propagator: nil})})
-	if err := callX(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, callX(t.Context(), c))
 	if got := string(server.Received("tools/call")[0].Params); !strings.Contains(got, `"traceparent":"00-`) || !strings.Contains(got, `-00"`) {
 		t.Errorf("params %s", got)
 	}
@@ -535,7 +494,5 @@ func TestConcurrent(t *testing.T) {
 			calls += p.Count
 		}
 	}
-	if calls != 24 {
-		t.Errorf("%d calls measured", calls)
-	}
+	assert.Equal(t, calls, 24, "calls measured")
 }

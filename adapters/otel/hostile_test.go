@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/baggage"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -65,9 +66,7 @@ func TestRevisionsOfStrangers(t *testing.T) {
 	c := newClient(t, server, mcp.ClientOptions{Tracer: l})
 	_ = c.Ready(t.Context())
 	_ = c.Close()
-	if all := l.everything(t); strings.Contains(all, "1999-12-") {
-		t.Errorf("told: %s", all)
-	}
+	assert.Lacks(t, l.everything(t), "1999-12-", "told")
 }
 
 // A question of a server is in the trace that the server names, and linked to the span
@@ -81,9 +80,7 @@ func TestTraceOfStranger(t *testing.T) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
 	}})
 	ctx, root := l.tracer.Tracer("test").Start(t.Context(), "root")
-	if _, err := c.CallTool(ctx, "asks", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(ctx, "asks", nil, nil))(t)
 	root.End()
 	asked := l.one(t, "elicitation/create", "server")
 	if got := asked.SpanContext.TraceID().String(); got != "0af7651916cd43dd8448eb211c80319c" || !asked.Parent.IsRemote() {
@@ -180,9 +177,7 @@ func TestServerSide(t *testing.T) {
 	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}})
-	if _, err := c.CallTool(t.Context(), "asks and fails", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(t.Context(), "asks and fails", nil, nil))(t)
 	_ = c.Close()
 	if len(asks.Meta) > 0 {
 		t.Errorf("_meta of the caller is %v now", asks.Meta)
@@ -270,17 +265,13 @@ func TestNamesMadeUpByClients(t *testing.T) {
 	_ = c.Close()
 	all := strings.Join(l.series(t, "mcp.server.operation.duration"), "\n")
 	for _, want := range []string{"gen_ai.tool.name=breaks", "gen_ai.tool.name=echo", "gen_ai.tool.name=fails", "gen_ai.prompt.name=greet", "gen_ai.tool.name=_OTHER", "gen_ai.prompt.name=_OTHER"} {
-		if !strings.Contains(all, want+" ") {
-			t.Errorf("%s is not measured:\n%s", want, all)
-		}
+		assert.Contains(t, all, want+" ", "%s is not measured", want)
 	}
 	if strings.Contains(all, "made-up") || strings.Count(all, "limited") != 2 {
 		t.Errorf("measured:\n%s", all)
 	}
 	for name, want := range map[string]int{"tools/call echo": 2, "tools/call fails": 1, "tools/call breaks": 1, "prompts/get greet": 1, "tools/call": 38, "prompts/get": 20} {
-		if n := len(l.of(name)); n != want {
-			t.Errorf("%d spans %s, want %d", n, name, want)
-		}
+		assert.Equal(t, len(l.of(name)), want, "spans %s", name)
 	}
 }
 
@@ -310,9 +301,7 @@ func TestMetaOfServerStays(t *testing.T) {
 	c := newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	}})
-	if _, err := c.CallTool(t.Context(), "carries", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(t.Context(), "carries", nil, nil))(t)
 	_ = c.Close()
 	if sent["baggage"] != "theirs=1" || sent["traceparent"] == nil || len(theirs) != 1 {
 		t.Errorf("_meta is %v, of %v", sent, theirs)
@@ -330,9 +319,7 @@ func TestSessionsThatHaveEnded(t *testing.T) {
 	})
 	func() {
 		c := mcp.NewClient("notes", &transport.Pipe{Serve: server.Run}, nil)
-		if _, err := c.CallTool(t.Context(), "notes", nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.CallTool(t.Context(), "notes", nil, nil))(t)
 		_ = c.Close()
 	}()
 	wait(t, "the session to be freed", func() bool { runtime.GC(); return session.Value() == nil })

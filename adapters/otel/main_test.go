@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -98,9 +99,7 @@ func value(s tracetest.SpanStub, key string) string {
 func (l *lab) histogram(t testing.TB, name string) (points []metricdata.HistogramDataPoint[float64]) {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := l.reader.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.reader.Collect(context.Background(), &all))
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
 			if m.Name == name {
@@ -127,13 +126,8 @@ func (l *lab) series(t testing.TB, name string) (all []string) {
 func (l *lab) everything(t testing.TB) string {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := l.reader.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.reader.Collect(context.Background(), &all))
+	text := assert.Value(json.Marshal(all))(t)
 	out := string(text)
 	for _, s := range l.spans.GetSpans() {
 		out += fmt.Sprintf("\n%s %v %v %v %v", s.Name, says(s.Attributes), s.Events, s.Links, s.Status)

@@ -13,6 +13,7 @@ import (
 	belt "github.com/mcpbelt/mcpbelt/adapters/otel"
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -33,17 +34,12 @@ func newBench(t *testing.T, opts belt.Options, options *registry.Options) *bench
 	l.Server(server)
 	b := &bench{lab: l, registry: registry.New(options), client: newClient(t, &transport.Pipe{Serve: server.Run}, mcp.ClientOptions{Tracer: l})}
 	b.stop = l.Registry(b.registry)
-	list, err := b.client.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(b.client.Tools(t.Context()))(t)
 	var tools []registry.Tool
 	for _, tool := range list {
 		tools = append(tools, registry.Remote("notes", tool, b.client.CallTool))
 	}
-	if _, err := b.registry.Replace(registry.Server{Name: "notes"}, tools); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(b.registry.Replace(registry.Server{Name: "notes"}, tools))(t)
 	native := registry.MustFunc("add", "Adds", func(ctx context.Context, in addends) (int, error) {
 		_, span := l.tracer.Tracer("test").Start(ctx, "inside")
 		span.End()
@@ -57,9 +53,7 @@ func newBench(t *testing.T, opts belt.Options, options *registry.Options) *bench
 		return "", err
 	})
 	panics := registry.MustFunc("panics", "Panics", func(context.Context, struct{}) (string, error) { panic("sekret") })
-	if err := b.registry.Add(native, relays, panics); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.registry.Add(native, relays, panics))
 	l.spans.Reset()
 	return b
 }
@@ -70,24 +64,18 @@ type addends struct{ A, B int }
 // and below that the server's.
 func TestToolOfServer(t *testing.T) {
 	b := newBench(t, belt.Options{}, nil)
-	if _, err := b.registry.Call(t.Context(), "notes__echo", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(b.registry.Call(t.Context(), "notes__echo", nil))(t)
 	executed, sent, got := b.one(t, "execute_tool notes__echo", "internal"), b.one(t, "tools/call echo", "client"), b.one(t, "tools/call echo", "server")
 	if sent.Parent.SpanID() != executed.SpanContext.SpanID() || got.Parent.SpanID() != sent.SpanContext.SpanID() {
 		t.Errorf("not one below the other: %v", b.names())
 	}
-	if got, want := says(executed.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=notes__echo gen_ai.tool.type=extension mcpbelt.server.name=notes"; got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	assert.Equal(t, says(executed.Attributes), "gen_ai.operation.name=execute_tool gen_ai.tool.name=notes__echo gen_ai.tool.type=extension mcpbelt.server.name=notes")
 	if value(sent, "gen_ai.operation.name") != "" || value(sent, "gen_ai.tool.name") != "echo" {
 		t.Errorf("the request says it is an execution of its own: %s", says(sent.Attributes))
 	}
 	// A tool that calls another one is not that.
 	b.spans.Reset()
-	if _, err := b.registry.Call(t.Context(), "relays", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(b.registry.Call(t.Context(), "relays", nil))(t)
 	if value(b.one(t, "tools/call echo", "client"), "gen_ai.operation.name") != "execute_tool" {
 		t.Error("an execution is missing")
 	}
@@ -98,9 +86,7 @@ func TestNativeTool(t *testing.T) {
 	b := newBench(t, belt.Options{}, nil)
 	for args, kind := range map[string]string{`{"A":1,"B":2}`: "", `{"A":-1,"B":2}`: "tool_error"} {
 		b.spans.Reset()
-		if _, err := b.registry.Call(t.Context(), "add", json.RawMessage(args)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(b.registry.Call(t.Context(), "add", json.RawMessage(args)))(t)
 		span := b.one(t, "execute_tool add", "internal")
 		if value(span, "error.type") != kind || (span.Status.Code == codes.Error) != (kind != "") || value(span, "gen_ai.tool.type") != "function" || value(span, "mcpbelt.server.name") != "" {
 			t.Errorf("%s: %s, %v", args, says(span.Attributes), span.Status)
@@ -197,9 +183,7 @@ func TestCallsNotMade(t *testing.T) {
 			t.Error("the id of the approval is told")
 		}
 		b.spans.Reset()
-		if _, err := b.registry.Approve(ctx, waits.Request.ID, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(b.registry.Approve(ctx, waits.Request.ID, nil))(t)
 		if made := b.one(t, "execute_tool notes__echo", "internal"); value(made, "error.type") != "" || b.one(t, "tools/call echo", "client").Parent.SpanID() != made.SpanContext.SpanID() {
 			t.Errorf("resumed: %v", b.names())
 		}
@@ -228,9 +212,7 @@ func TestCallID(t *testing.T) {
 	ctx := registry.WithCallID(t.Context(), "call_1")
 	check := func(what, name string) {
 		t.Helper()
-		if got, want := value(b.one(t, name, "internal"), "gen_ai.tool.call.id"), "call_1"; got != want {
-			t.Errorf("%s: got the call id %q, want %q", what, got, want)
-		}
+		assert.Equal(t, value(b.one(t, name, "internal"), "gen_ai.tool.call.id"), "call_1", "%s: the call id", what)
 		b.spans.Reset()
 	}
 	_, _ = b.registry.Call(ctx, "add", json.RawMessage(`{"A":1,"B":2}`))
@@ -241,16 +223,12 @@ func TestCallID(t *testing.T) {
 	if !errors.As(err, &waits) {
 		t.Fatal(err)
 	}
-	if _, err := b.registry.Approve(registry.WithCallID(t.Context(), "click 9"), waits.Request.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(b.registry.Approve(registry.WithCallID(t.Context(), "click 9"), waits.Request.ID, nil))(t)
 	check("one that was approved", "execute_tool notes__echo")
 	_, _ = b.registry.Call(ctx, "nothing", nil)
 	check("one of no tool", "execute_tool")
 	for _, line := range b.series(t, "gen_ai.execute_tool.duration") {
-		if strings.Contains(line, "call_1") {
-			t.Errorf("measured by the id: %s", line)
-		}
+		assert.Lacks(t, line, "call_1", "measured by the id")
 	}
 }
 
@@ -264,9 +242,7 @@ func TestServerLinksSpanAround(t *testing.T) {
 		return server.Run(trace.ContextWithSpan(context.Background(), around), tr)
 	}
 	c := newClient(t, &transport.Pipe{Serve: serve}, mcp.ClientOptions{Tracer: l})
-	if _, err := c.CallTool(t.Context(), "echo", nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(t.Context(), "echo", nil, nil))(t)
 	_ = c.Close()
 	got := l.one(t, "tools/call echo", "server")
 	if got.Parent.SpanID() != l.one(t, "tools/call echo", "client").SpanContext.SpanID() {
@@ -285,9 +261,7 @@ func TestHost(t *testing.T) {
 	l := newLab(t, belt.Options{})
 	h := host.New(&host.Options{StateDir: host.NoState, Client: mcp.ClientOptions{Tracer: l.Telemetry}})
 	stop := l.Registry(h.Registry())
-	if err := h.Registry().Add(registry.MustFunc("add", "Adds", func(_ context.Context, in addends) (int, error) { return in.A + in.B, nil })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Registry().Add(registry.MustFunc("add", "Adds", func(_ context.Context, in addends) (int, error) { return in.A + in.B, nil })))
 	call := func(want int) {
 		t.Helper()
 		for _, name := range []string{"add", "nothing"} {
@@ -298,9 +272,7 @@ func TestHost(t *testing.T) {
 		}
 	}
 	call(2)
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	call(4)
 	stop()
 	stop()
@@ -319,9 +291,7 @@ func TestRefusedAndBroken(t *testing.T) {
 	if !errors.As(err, &waits) {
 		t.Fatal(err)
 	}
-	if err := b.registry.Deny(t.Context(), waits.Request.ID, "no"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.registry.Deny(t.Context(), waits.Request.ID, "no"))
 	if got := b.names(); len(got) != 1 {
 		t.Errorf("spans %q", got)
 	}
@@ -336,9 +306,7 @@ func TestRefusedAndBroken(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"broken", "late"} {
-		if err := r.Add(registry.MustFunc(name, "Breaks", func(context.Context, struct{}) (string, error) { return "", nil })); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(registry.MustFunc(name, "Breaks", func(context.Context, struct{}) (string, error) { return "", nil })))
 	}
 	_, _ = r.Call(t.Context(), "late", nil)
 	if s := b.one(t, "execute_tool late", "internal"); value(s, "error.type") != "timeout" {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -62,15 +63,10 @@ func (a *app) get(address string) (int, map[string]any) {
 
 func (a *app) read(response *http.Response, err error) (int, map[string]any) {
 	a.t.Helper()
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	assert.OK(a.t, err)
 	defer response.Body.Close()
 	var answer map[string]any
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	data := assert.Value(io.ReadAll(response.Body))(a.t)
 	_ = json.Unmarshal(data, &answer)
 	return response.StatusCode, answer
 }
@@ -108,10 +104,7 @@ func changed(v url.Values, changes []string) url.Values {
 // approve returns what comes back to the redirect URI.
 func (a *app) approve(changes ...string) url.Values {
 	a.t.Helper()
-	callback, err := a.server.Approve(context.Background(), a.server.URL(authtest.AuthorizationEndpoint)+"?"+a.query(changes...).Encode())
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	callback := assert.Value(a.server.Approve(context.Background(), a.server.URL(authtest.AuthorizationEndpoint)+"?"+a.query(changes...).Encode()))(a.t)
 	u, err := url.Parse(callback)
 	if err != nil || !strings.HasPrefix(callback, redirectURI+"?") {
 		a.t.Fatalf("sent back to %q", callback)
@@ -161,26 +154,18 @@ func (a *app) login(changes ...string) (access, refresh string) {
 // call calls the resource.
 func (a *app) call(access string) *http.Response {
 	a.t.Helper()
-	r, err := http.NewRequest(http.MethodPost, a.resource, strings.NewReader(`{}`))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	r := assert.Value(http.NewRequest(http.MethodPost, a.resource, strings.NewReader(`{}`)))(a.t)
 	if access != "" {
 		r.Header.Set("Authorization", "Bearer "+access)
 	}
-	response, err := a.server.Client().Do(r)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	response := assert.Value(a.server.Client().Do(r))(a.t)
 	a.t.Cleanup(func() { response.Body.Close() })
 	return response
 }
 
 func (a *app) wantCall(access string, status int) {
 	a.t.Helper()
-	if got := a.call(access).StatusCode; got != status {
-		a.t.Errorf("the resource answers %d, want %d", got, status)
-	}
+	assert.Equal(a.t, a.call(access).StatusCode, status, "the resource answers")
 }
 
 // want checks the answer to a request that is refused.

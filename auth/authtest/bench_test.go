@@ -6,30 +6,22 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What a refresh costs the server and a plain client together, on as many logins
 // as there are processors.
 func BenchmarkRefresh(b *testing.B) {
-	s, err := authtest.New(&authtest.Options{
+	s := assert.Value(authtest.New(&authtest.Options{
 		NoRecord: true,
 		Resource: authtest.ResourceOptional,
 		Refresh:  authtest.RefreshKept,
 		Clients:  []authtest.Client{{ID: "robot", RedirectURIs: []string{redirectURI}}},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	defer s.Close()
 	a := &app{server: s, id: "robot"}
-	callback, err := s.Approve(b.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())
-	if err != nil {
-		b.Fatal(err)
-	}
-	u, err := url.Parse(callback)
-	if err != nil {
-		b.Fatal(err)
-	}
+	callback := assert.Value(s.Approve(b.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()))(b)
+	u := assert.Value(url.Parse(callback))(b)
 	post := func(form url.Values) {
 		response, err := s.Client().PostForm(s.URL(authtest.TokenEndpoint), form)
 		if err != nil {
@@ -37,9 +29,7 @@ func BenchmarkRefresh(b *testing.B) {
 			return
 		}
 		response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			b.Errorf("status %d", response.StatusCode)
-		}
+		assert.Equal(b, response.StatusCode, http.StatusOK, "status")
 	}
 	post(url.Values{
 		"grant_type": {"authorization_code"}, "code": {u.Query().Get("code")}, "redirect_uri": {redirectURI},

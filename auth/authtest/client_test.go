@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestRegistration(t *testing.T) {
@@ -137,9 +138,7 @@ func TestMetadataDocumentFetched(t *testing.T) {
 	})
 	status, answer := a.exchange(a.approve().Get("code"), "client_assertion", assertion,
 		"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-	if status != 200 {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, status, 200, "answer %v", answer)
 	a.id = site.URL + "/none.json"
 	if _, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()); err == nil {
 		t.Error("a document was made up")

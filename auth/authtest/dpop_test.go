@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A holder is an app whose tokens are bound to a key.
@@ -39,10 +40,7 @@ func (h *holder) proof(method, target string, changes ...any) string {
 // send sends a request with a proof and returns the answer.
 func (h *holder) send(target, authorization, proof, kind, body string) *http.Response {
 	h.t.Helper()
-	r, err := http.NewRequest(http.MethodPost, target, strings.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	r := assert.Value(http.NewRequest(http.MethodPost, target, strings.NewReader(body)))(h.t)
 	r.Header.Set("Content-Type", kind)
 	if authorization != "" {
 		r.Header.Set("Authorization", authorization)
@@ -50,10 +48,7 @@ func (h *holder) send(target, authorization, proof, kind, body string) *http.Res
 	if proof != "" {
 		r.Header.Set("DPoP", proof)
 	}
-	response, err := h.server.Client().Do(r)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	response := assert.Value(h.server.Client().Do(r))(h.t)
 	h.t.Cleanup(func() { response.Body.Close() })
 	return response
 }
@@ -163,20 +158,12 @@ func TestDPoPWithoutBody(t *testing.T) {
 	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported}, nil)
 	_, answer := h.redeem(h.codeForm(), h.proof("POST", h.server.URL(authtest.TokenEndpoint)))
 	access := answer["access_token"].(string)
-	r, err := http.NewRequest(http.MethodGet, p.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(http.NewRequest(http.MethodGet, p.URL, nil))(t)
 	r.Header.Set("Authorization", "DPoP "+access)
 	r.Header.Set("DPoP", h.proof("GET", p.URL, "ath", base64Hash(access)))
-	response, err := h.server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := assert.Value(h.server.Client().Do(r))(t)
 	defer response.Body.Close()
-	if response.StatusCode != 200 {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	assert.Equal(t, response.StatusCode, 200, "status")
 }
 
 func TestNonces(t *testing.T) {

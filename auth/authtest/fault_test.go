@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestFail(t *testing.T) {
@@ -19,10 +20,7 @@ func TestFail(t *testing.T) {
 
 	s.Fail(authtest.TokenEndpoint, 2, authtest.Fault{Status: 503, Code: "temporarily_unavailable", RetryAfter: 7 * time.Second})
 	for range 2 {
-		response, err := s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := assert.Value(s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{}))(t)
 		if status, answer := a.read(response, nil); status != 503 || answer["error"] != "temporarily_unavailable" || response.Header.Get("Retry-After") != "7" {
 			t.Errorf("answer %d %v", status, answer)
 		}
@@ -76,9 +74,7 @@ func TestCutAfterCommit(t *testing.T) {
 		t.Errorf("request %+v", requests[len(requests)-1])
 	}
 	a.want("invalid_grant")(a.refresh(refresh))
-	if s.Revoked() != 1 {
-		t.Errorf("%d revoked", s.Revoked())
-	}
+	assert.Equal(t, s.Revoked(), 1, "revoked")
 }
 
 func TestWait(t *testing.T) {
@@ -93,9 +89,7 @@ func TestWait(t *testing.T) {
 		_, answer := a.refresh(refresh)
 		answered <- answer
 	}()
-	if err := s.Await(t.Context(), authtest.TokenEndpoint, before+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.Await(t.Context(), authtest.TokenEndpoint, before+1))
 	select {
 	case answer := <-answered:
 		t.Errorf("answered %v at once", answer)
@@ -107,17 +101,12 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Await(ctx, authtest.TokenEndpoint, 1000); err == nil {
-		t.Error("awaited what has not come")
-	}
+	assert.Fails(t, s.Await(ctx, authtest.TokenEndpoint, 1000), "awaited what has not come")
 }
 
 // Close does not wait for a request that nobody releases.
 func TestCloseWhileWaiting(t *testing.T) {
-	s, err := authtest.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(authtest.New(nil))(t)
 	p := s.Protect(echo(), nil)
 	s.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Wait: make(chan struct{})})
 	p.Fail(authtest.ResourceEndpoint, 1, authtest.Fault{Wait: make(chan struct{})})
@@ -132,12 +121,8 @@ func TestCloseWhileWaiting(t *testing.T) {
 			done <- err
 		}()
 	}
-	if err := s.Await(t.Context(), authtest.TokenEndpoint, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Await(t.Context(), authtest.ResourceEndpoint, 1); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.Await(t.Context(), authtest.TokenEndpoint, 1))
+	assert.OK(t, p.Await(t.Context(), authtest.ResourceEndpoint, 1))
 	s.Close()
 	s.Close()
 	<-done

@@ -19,16 +19,14 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // jws signs claims, in a way that is not the kit's own.
 func jws(t *testing.T, key crypto.Signer, header, claims map[string]any) string {
 	t.Helper()
 	part := func(v any) string {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(json.Marshal(v))(t)
 		return base64.RawURLEncoding.EncodeToString(data)
 	}
 	digest := func(text string) []byte {
@@ -55,28 +53,20 @@ func jws(t *testing.T, key crypto.Signer, header, claims map[string]any) string 
 	case ed25519.PrivateKey:
 		signature, err = key.Sign(rand.Reader, []byte(signed), crypto.Hash(0))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	return key
 }
 
 // jwkOf returns the public JWK of a P-256 key.
 func jwkOf(t *testing.T, key *ecdsa.PrivateKey) map[string]any {
 	t.Helper()
-	point, err := key.PublicKey.Bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	point := assert.Value(key.PublicKey.Bytes())(t)
 	return map[string]any{
 		"kty": "EC", "crv": "P-256",
 		"x": base64.RawURLEncoding.EncodeToString(point[1:33]),
@@ -123,14 +113,9 @@ func TestClientCredentials(t *testing.T) {
 }
 
 func TestPrivateKeyJWT(t *testing.T) {
-	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rsaKey := assert.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	_, edKey, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	ecKey := newKey(t)
 	s := authtest.NewServer(t, &authtest.Options{Clients: []authtest.Client{
 		{ID: "robot", Keys: []crypto.PublicKey{&ecKey.PublicKey, &rsaKey.PublicKey, edKey.Public()}},
@@ -286,9 +271,7 @@ func TestDevice(t *testing.T) {
 	}
 	code, user := begin()
 	a.want("authorization_pending")(poll(code))
-	if err := s.ApproveDevice(user); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.ApproveDevice(user))
 	if s.ApproveDevice(user) == nil || s.ApproveDevice("XXXX-XXXX") == nil {
 		t.Error("codes are good twice")
 	}
@@ -302,9 +285,7 @@ func TestDevice(t *testing.T) {
 	a.want("invalid_grant")(poll(code))
 
 	code, user = begin()
-	if err := s.DenyDevice(user); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.DenyDevice(user))
 	a.want("access_denied")(poll(code))
 }
 
@@ -330,22 +311,14 @@ func TestDeviceTimes(t *testing.T) {
 	_, answer = a.post(authtest.DeviceEndpoint, form)
 	poll[3] = answer["device_code"].(string)
 	a.want("expired_token")(a.token(poll...))
-	if err := short.ApproveDevice(answer["user_code"].(string)); err == nil {
-		t.Error("approved too late")
-	}
+	assert.Fails(t, short.ApproveDevice(answer["user_code"].(string)), "approved too late")
 }
 
 func TestIDTokenOfLogin(t *testing.T) {
 	s := authtest.NewServer(t, nil)
 	a := newApp(t, s, s.Protect(echo(), nil))
-	callback, err := s.ApproveAs(context.Background(), "alice", s.URL(authtest.AuthorizationEndpoint)+"?"+a.query("scope", "openid").Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(callback)
-	if err != nil {
-		t.Fatal(err)
-	}
+	callback := assert.Value(s.ApproveAs(context.Background(), "alice", s.URL(authtest.AuthorizationEndpoint)+"?"+a.query("scope", "openid").Encode()))(t)
+	u := assert.Value(url.Parse(callback))(t)
 	_, answer := a.exchange(u.Query().Get("code"))
 	parts := strings.Split(answer["id_token"].(string), ".")
 	claims, err := base64.RawURLEncoding.DecodeString(parts[1])

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestLogin(t *testing.T) {
@@ -44,9 +45,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("the handler sees %q", body)
 	}
 	a.wantCall("access-made-up", 401)
-	if got := s.Granted("authorization_code"); got != 1 {
-		t.Errorf("%d grants", got)
-	}
+	assert.Equal(t, s.Granted("authorization_code"), 1, "grants")
 	f, ok := s.Family(access)
 	if !ok || f.User != "user" || f.Resource != r.URL || f.ClientID != a.id || f.Number != 1 {
 		t.Errorf("family %+v", f)
@@ -104,9 +103,7 @@ func TestLoginWrong(t *testing.T) {
 	} {
 		a.want(c.code)(a.exchange(a.approve().Get("code"), c.change...))
 	}
-	if n := len(s.Families()); n != 0 {
-		t.Errorf("%d logins", n)
-	}
+	assert.Equal(t, len(s.Families()), 0, "logins")
 }
 
 func TestDeny(t *testing.T) {

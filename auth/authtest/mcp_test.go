@@ -7,6 +7,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A bearer adds a token to each request.
@@ -26,21 +27,13 @@ func TestMCP(t *testing.T) {
 	r := s.NewMCP(&authtest.ResourceOptions{Require: authtest.ToolScopes(map[string][]string{"echo": {"admin"}})})
 	a := newApp(t, s, r)
 	access, _ := a.login("scope", "read")
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
+	session := assert.Value(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint:   r.URL,
 		HTTPClient: &http.Client{Transport: &bearer{access, s.Client().Transport}},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	defer session.Close()
-	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "whoami"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := result.Content[0].(*sdk.TextContent).Text; got != "user read" {
-		t.Errorf("whoami says %q", got)
-	}
+	result := assert.Value(session.CallTool(t.Context(), &sdk.CallToolParams{Name: "whoami"}))(t)
+	assert.Equal(t, result.Content[0].(*sdk.TextContent).Text, "user read", "whoami says")
 	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}}); err == nil {
 		t.Error("echo needs no admin")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // visit sends a form as a browser and returns the page, or where it is sent.
@@ -22,14 +23,9 @@ func visit(t *testing.T, s *authtest.Server, address string, form url.Values) (p
 	} else {
 		response, err = browser.PostForm(address, form)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(io.ReadAll(response.Body))(t)
 	return string(data), response.Header.Get("Location")
 }
 
@@ -49,14 +45,9 @@ func TestLoginPage(t *testing.T) {
 		}
 	}
 	_, location = visit(t, s, address, url.Values{"decision": {"deny"}})
-	if !strings.Contains(location, "error=access_denied") {
-		t.Errorf("sent to %q", location)
-	}
+	assert.Contains(t, location, "error=access_denied", "sent to")
 	_, location = visit(t, s, address, url.Values{"user": {"alice"}, "password": {"wonder"}, "decision": {"approve"}})
-	u, err := url.Parse(location)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(location))(t)
 	if status, answer := a.exchange(u.Query().Get("code")); status != 200 || s.Families()[0].User != "alice" {
 		t.Errorf("answer %d %v", status, answer)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestRotation(t *testing.T) {
@@ -25,14 +26,10 @@ func TestRotation(t *testing.T) {
 	}
 
 	a.want("invalid_grant")(a.refresh(first)) // the second use
-	if s.Revoked() != 1 {
-		t.Errorf("%d logins revoked", s.Revoked())
-	}
+	assert.Equal(t, s.Revoked(), 1, "logins revoked")
 	a.want("invalid_grant")(a.refresh(second))
 	a.want("invalid_grant")(a.refresh(first))
-	if s.Revoked() != 1 {
-		t.Errorf("%d logins revoked", s.Revoked())
-	}
+	assert.Equal(t, s.Revoked(), 1, "logins revoked")
 	a.wantCall(newest, 401)
 	a.wantCall(other, 200)
 }
@@ -160,7 +157,5 @@ func TestPurge(t *testing.T) {
 	_, refresh := a.login()
 	s.Purge()
 	a.want("invalid_client")(a.refresh(refresh))
-	if s.Refused("invalid_client") != 1 {
-		t.Errorf("%d refusals", s.Refused("invalid_client"))
-	}
+	assert.Equal(t, s.Refused("invalid_client"), 1, "refusals")
 }

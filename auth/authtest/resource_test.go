@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestPlacement(t *testing.T) {
@@ -27,30 +28,22 @@ func TestPlacement(t *testing.T) {
 		if got := a.call("").Header.Get("WWW-Authenticate"); want != "" && !strings.Contains(got, `resource_metadata="`+origin+want+`"`) || want == "" && got != `Bearer realm="authtest"` {
 			t.Errorf("placement %d: challenge %s", placement, got)
 		}
-		if r.Count(authtest.ResourceEndpoint) != 1 {
-			t.Errorf("%d requests", r.Count(authtest.ResourceEndpoint))
-		}
+		assert.Equal(t, r.Count(authtest.ResourceEndpoint), 1, "requests")
 	}
 	quiet := s.Protect(echo(), &authtest.ResourceOptions{NoMetadataInChallenge: true, ChallengeScopes: []string{"read", "write"}, Scopes: []string{"read"}, Path: "/deep/path"})
 	a := &app{t: t, server: s, resource: quiet.URL}
-	if got := a.call("").Header.Get("WWW-Authenticate"); got != `Bearer scope="read write"` {
-		t.Errorf("challenge %s", got)
-	}
+	assert.Equal(t, a.call("").Header.Get("WWW-Authenticate"), `Bearer scope="read write"`, "challenge")
 	if _, about := a.get(quiet.MetadataURL()); about["scopes_supported"].([]any)[0] != "read" || !strings.HasSuffix(quiet.MetadataURL(), "/deep/path") {
 		t.Errorf("metadata %v", about)
 	}
-	if got := a.call("wrong").Header.Get("WWW-Authenticate"); got != `Bearer error="invalid_token", scope="read write"` {
-		t.Errorf("challenge %s", got)
-	}
+	assert.Equal(t, a.call("wrong").Header.Get("WWW-Authenticate"), `Bearer error="invalid_token", scope="read write"`, "challenge")
 }
 
 // Revision 2025-03-26: the authorization server is the MCP server.
 func TestSameOrigin(t *testing.T) {
 	s := authtest.NewServer(t, &authtest.Options{Discovery: authtest.NoMetadata, Resource: authtest.ResourceOptional})
 	r := s.Protect(echo(), &authtest.ResourceOptions{SameOrigin: true, Placement: authtest.MetadataNowhere})
-	if r.URL != s.Issuer+"/mcp" {
-		t.Errorf("address %s", r.URL)
-	}
+	assert.Equal(t, r.URL, s.Issuer+"/mcp", "address")
 	a := newApp(t, s, r)
 	access, _ := a.login("resource", "")
 	a.wantCall(access, 200)
@@ -77,9 +70,7 @@ func TestResourceRefused(t *testing.T) {
 	s := authtest.NewServer(t, &authtest.Options{Resource: authtest.ResourceRefused})
 	r := s.Protect(echo(), nil)
 	a := newApp(t, s, r)
-	if got := a.approve().Get("error"); got != "invalid_target" {
-		t.Errorf("error %q", got)
-	}
+	assert.Equal(t, a.approve().Get("error"), "invalid_target", "error")
 	a.resource = ""
 	access, _ := a.login()
 	a.resource = r.URL
@@ -107,15 +98,9 @@ func TestStepUp(t *testing.T) {
 	a := newApp(t, s, r)
 	tool := func(access, name string) *http.Response {
 		t.Helper()
-		q, err := http.NewRequest(http.MethodPost, r.URL, strings.NewReader(`{"method":"tools/call","params":{"name":"`+name+`"}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := assert.Value(http.NewRequest(http.MethodPost, r.URL, strings.NewReader(`{"method":"tools/call","params":{"name":"`+name+`"}}`)))(t)
 		q.Header.Set("Authorization", "Bearer "+access)
-		response, err := s.Client().Do(q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := assert.Value(s.Client().Do(q))(t)
 		response.Body.Close()
 		return response
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // An asked is what a request got.
@@ -22,23 +24,14 @@ type asked struct {
 // ask makes a request with a key.
 func ask(t *testing.T, key, method, url, body string) asked {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
 	req.Header.Set("Authorization", "Bearer "+key)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(io.ReadAll(res.Body))(t)
 	return asked{res.StatusCode, string(data)}
 }
 
@@ -48,9 +41,7 @@ func TestServeAdmin(t *testing.T) {
 		w := newWorld(t, labServer)
 		s := w.start("serve", "--listen", "127.0.0.1:0", "--json", role)
 		var shown struct{ URL, Key, Admin, AdminKey string }
-		if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 		base := strings.TrimSuffix(shown.URL, "/mcp")
 		if page, secret, ok := strings.Cut(shown.Admin, "#once="); !ok || len(secret) < 20 || page != base+"/admin/" {
 			t.Errorf("got the page %s, want one at %s with a token", shown.Admin, base)
@@ -73,30 +64,20 @@ func TestServeAdmin(t *testing.T) {
 				t.Errorf("%s: %s %s: got %d %s, want %d", role, c.method, c.path, got.status, got.body, c.status)
 			}
 		}
-		file, err := os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := assert.Value(os.ReadFile(filepath.Join(w.dir, "home", ".config", "mcpbelt", "mcp.json")))(t)
 		for text, status := range map[string]int{"far.invalid": may.add, `"near"`: may.start, "as the page says": may.start} {
-			if got := strings.Contains(string(file), text); got != (status == 200) {
-				t.Errorf("%s: got %s in the config file: %t", role, text, got)
-			}
+			assert.Equal(t, strings.Contains(string(file), text), (status == 200), "%s: got %s in the config file", role, text)
 		}
 		if got := ask(t, shown.AdminKey, "GET", base+"/api/v1/servers", ""); !strings.Contains(got.body, `"name":"lab"`) {
 			t.Errorf("%s: got the servers %s, want lab", role, got.body)
 		}
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/events", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/api/v1/events", nil))(t)
 		req.Header.Set("Authorization", "Bearer "+shown.AdminKey)
 		events, err := http.DefaultClient.Do(req) // which does not keep it from ending
 		if err != nil || events.StatusCode != http.StatusOK {
 			t.Fatalf("events: got %v, %v, want a stream", events, err)
 		}
-		if got := s.end(syscall.SIGTERM); got != 0 {
-			t.Errorf("%s: got the exit %d, want 0", role, got)
-		}
+		assert.Equal(t, s.end(syscall.SIGTERM), 0, "%s: the exit", role)
 		_ = events.Body.Close()
 	}
 }

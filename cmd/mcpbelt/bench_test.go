@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // buildCommand builds the program as it is released, and returns its path.
@@ -30,33 +32,19 @@ func listAlone(b *testing.B, server string) {
 	b.Helper()
 	cmd := exec.Command(server)
 	cmd.Env = []string{serverMode + "=1"}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	in := assert.Value(cmd.StdinPipe())(b)
+	out := assert.Value(cmd.StdoutPipe())(b)
+	assert.OK(b, cmd.Start())
 	lines := bufio.NewReader(out)
 	for _, message := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
 	} {
-		if _, err := fmt.Fprintln(in, message); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := lines.ReadString('\n'); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(fmt.Fprintln(in, message))(b)
+		assert.Value(lines.ReadString('\n'))(b)
 	}
 	in.Close()
-	if err := cmd.Wait(); err != nil {
-		b.Fatal(err)
-	}
+	assert.OK(b, cmd.Wait())
 }
 
 // BenchmarkCommand measures commands as processes: list of 100 servers, completion of a
@@ -64,31 +52,21 @@ func listAlone(b *testing.B, server string) {
 // last one's own start, and the listing of its tools without mcpbelt, is measured beside it.
 func BenchmarkCommand(b *testing.B) {
 	program := buildCommand(b)
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(b)
 	servers := map[string]any{}
 	for i := range 100 {
 		servers[fmt.Sprintf("server%02d", i)] = map[string]any{"command": "x", "args": []string{"-y", "pack"}}
 	}
-	data, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(map[string]any{"mcpServers": servers}))(b)
 	home := b.TempDir()
 	file := filepath.Join(home, "mcp.json")
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	assert.OK(b, os.WriteFile(file, data, 0o600))
 	run := func(b *testing.B, args ...string) {
 		for b.Loop() {
 			cmd := exec.Command(program, args...)
 			cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), serverMode + "=1"}
 			cmd.Stdout = io.Discard
-			if err := cmd.Run(); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, cmd.Run())
 		}
 	}
 	b.Run("list-100", func(b *testing.B) { run(b, "list", "--config", file) })
@@ -99,14 +77,9 @@ func BenchmarkCommand(b *testing.B) {
 		}
 	})
 	b.Run("server-tools", func(b *testing.B) {
-		entry, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]any{"command": self, "env": map[string]string{serverMode: "1"}}}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		entry := assert.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]any{"command": self, "env": map[string]string{serverMode: "1"}}}}))(b)
 		one := filepath.Join(home, "one.json")
-		if err := os.WriteFile(one, entry, 0o600); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, os.WriteFile(one, entry, 0o600))
 		run(b, "tools", "--config", one, "--no-ledger")
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // clientFiles are the files of other programs that connect writes, by the name of the
@@ -64,12 +65,8 @@ func (d *desk) run(t *testing.T, want cli.Exit, args ...string) string {
 func (d *desk) write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(d.home, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.OK(t, os.WriteFile(path, []byte(text), 0o640))
 	return path
 }
 
@@ -87,22 +84,14 @@ func TestConnectAndDisconnect(t *testing.T) {
 			if !strings.Contains(diff, `serve`) || strings.Contains(diff, "sk-0123456789abcdef") {
 				t.Errorf("got the diff %s, want the entry and no secret", diff)
 			}
-			if got := read(t, path); got != file[1] {
-				t.Errorf("after the dry run: got %q, want %q", got, file[1])
-			}
+			assert.Equal(t, read(t, path), file[1], "after the dry run")
 			d.run(t, cli.ApprovalNeeded, "connect", name)
 			d.run(t, cli.OK, "connect", name, "--yes")
-			if got := read(t, path); !strings.Contains(got, `"mcpbelt"`) {
-				t.Errorf("got %q, want an entry", got)
-			}
-			if got := d.run(t, cli.OK, "list", "--json"); strings.Contains(got, `"name": "mcpbelt"`) {
-				t.Errorf("got the list %s, want it without the gateway itself", got)
-			}
+			assert.Contains(t, read(t, path), `"mcpbelt"`)
+			assert.Lacks(t, d.run(t, cli.OK, "list", "--json"), `"name": "mcpbelt"`, "the list")
 			d.run(t, cli.Usage, "connect", name, "--yes")
 			d.run(t, cli.OK, "disconnect", name)
-			if got := read(t, path); got != file[1] {
-				t.Errorf("got %q, want %q", got, file[1])
-			}
+			assert.Equal(t, read(t, path), file[1])
 			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
 				t.Errorf("got the mode of %v and the error %v, want 0640", info, err)
 			}
@@ -112,17 +101,11 @@ func TestConnectAndDisconnect(t *testing.T) {
 			d.run(t, cli.OK, "connect", name, "--yes")
 			changed := strings.Replace(read(t, path), `"mcpbelt"`, ` "mcpbelt"`, 1)
 			d.write(t, file[0], changed)
-			if got := d.run(t, cli.OK, "disconnect", name); !strings.Contains(got, "the entry alone") {
-				t.Errorf("got %q, want that the entry alone is gone", got)
-			}
-			if got := read(t, path); strings.Contains(got, "mcpbelt") {
-				t.Errorf("got %q, want no entry", got)
-			}
+			assert.Contains(t, d.run(t, cli.OK, "disconnect", name), "the entry alone")
+			assert.Lacks(t, read(t, path), "mcpbelt")
 
 			// A file that was not there is gone again.
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.Remove(path))
 			d.run(t, cli.OK, "connect", name, "--yes")
 			d.run(t, cli.OK, "disconnect", name)
 			if _, err := os.Stat(path); err == nil {
@@ -134,9 +117,6 @@ func TestConnectAndDisconnect(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(path))(t)
 	return string(data)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -40,14 +41,10 @@ func TestDaemon(t *testing.T) {
 	w.run("call", "lab", "arguments", "text=a", "--yes")
 	before := w.started()
 	for range 3 {
-		if got := w.run("call", "lab", "arguments", "text=a", "--yes"); got != "{\"text\":\"a\"}\n" {
-			t.Errorf("got %q, want the arguments", got)
-		}
+		assert.Equal(t, w.run("call", "lab", "arguments", "text=a", "--yes"), "{\"text\":\"a\"}\n")
 	}
 	for _, args := range [][]string{{"tools", "lab"}, {"search", "add"}, {"describe", "lab", "sum"}, {"read", "lab", "docs://readme"}, {"prompt", "lab", "review", "text=a"}, {"resources", "lab"}} {
-		if got := w.run(args...); !strings.Contains(got, "a") {
-			t.Errorf("%s: got %q", args, got)
-		}
+		assert.Contains(t, w.run(args...), "a", "%s", args)
 	}
 	if got := w.started(); got != before {
 		t.Errorf("got %d starts of the server by warm commands, want none", got-before)
@@ -56,9 +53,7 @@ func TestDaemon(t *testing.T) {
 	if got := w.started(); got != before+1 {
 		t.Errorf("got %d starts with --no-daemon, want 1", got-before)
 	}
-	if got := w.run("top"); !strings.Contains(got, "ready") {
-		t.Errorf("top: got %q, want a server that is ready", got)
-	}
+	assert.Contains(t, w.run("top"), "ready", "top")
 
 	// A server of the daemon asks the user of the command.
 	w.write("form.txt", "Ada\nsend\n")
@@ -85,9 +80,7 @@ func TestDaemon(t *testing.T) {
 	if err := d.Wait(); err != nil {
 		t.Errorf("got %v, want an end in good order", err)
 	}
-	if got := w.run("logs", "lab"); !strings.Contains(got, "arguments") {
-		t.Errorf("logs: got %q, want the calls", got)
-	}
+	assert.Contains(t, w.run("logs", "lab"), "arguments", "logs")
 }
 
 // A list of tools is as long by a daemon as without it.
@@ -125,15 +118,11 @@ func TestDaemonKilled(t *testing.T) {
 func TestLogsFollow(t *testing.T) {
 	w := newWorld(t, "")
 	file, err := activity.OpenFile(filepath.Join(w.dir, "s", "mcpbelt", "activity.jsonl"), &activity.FileOptions{MaxBytes: 1}) // is full by each event
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	write := func(server string, ids ...string) {
 		t.Helper()
 		for _, id := range ids {
-			if err := file.Write(t.Context(), []activity.Event{{ID: id, Time: time.Now().UTC(), Kind: activity.KindCall, Server: server}}); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, file.Write(t.Context(), []activity.Event{{ID: id, Time: time.Now().UTC(), Kind: activity.KindCall, Server: server}}))
 		}
 	}
 	write("lab", "a", "b", "c")
@@ -158,9 +147,7 @@ func TestLogsFollow(t *testing.T) {
 	if want := []string{"b", "c", "d", "e", "f"}; !slices.Equal(got, want) {
 		t.Errorf("got the events %v, want %v", got, want)
 	}
-	if got := logs.end(syscall.SIGINT); got != 130 {
-		t.Errorf("got the exit %d, want 130", got)
-	}
+	assert.Equal(t, logs.end(syscall.SIGINT), 130, "the exit")
 }
 
 // In the mode code a client runs scripts over the tools, in a process of the command itself.
@@ -168,19 +155,12 @@ func TestServeScripts(t *testing.T) {
 	w := newWorld(t, labServer)
 	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key")
 	var shown struct{ URL string }
-	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL + "/code"}, nil)
 	defer client.Close()
 	code := `{"code":"const all = await Promise.all(['a','b'].map(text => tools.lab.arguments({text}))); return all.map(x => x.text).join('+')"}`
-	res, err := client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := res.Text(); !strings.Contains(got, "a+b") {
-		t.Errorf("got %q, want a+b", got)
-	}
+	res := assert.Value(client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil))(t)
+	assert.Contains(t, res.Text(), "a+b")
 	s.end(syscall.SIGTERM)
 }
 
@@ -189,9 +169,7 @@ func TestServePlan(t *testing.T) {
 	w := newWorld(t, labServer)
 	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--no-key", "--ask")
 	var shown struct{ URL string }
-	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	for _, decision := range []string{"Approve all of them", "Refuse"} {
 		var asked []string
 		client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL + "/code"}, &mcp.ClientOptions{
@@ -201,10 +179,7 @@ func TestServePlan(t *testing.T) {
 			},
 		})
 		code := `{"ask_once":true,"code":"let n = 0; for (const text of ['a','b','c']) { await tools.lab.arguments({text}); n++ } return 'made ' + n"}`
-		res, err := client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(client.CallTool(t.Context(), "code_execution", json.RawMessage(code), nil))(t)
 		if len(asked) != 1 || !strings.Contains(asked[0], `lab__arguments {"text":"b"}`) {
 			t.Errorf("%s: got the questions %q, want one with all calls", decision, asked)
 		}
@@ -221,30 +196,19 @@ func TestServe(t *testing.T) {
 	w := newWorld(t, labServer)
 	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--ask")
 	var shown struct{ URL, Key string }
-	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.Post(shown.URL, "application/json", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
+	res := assert.Value(http.Post(shown.URL, "application/json", strings.NewReader("{}")))(t)
 	_ = res.Body.Close()
-	if res.StatusCode != http.StatusUnauthorized {
-		t.Errorf("got the status %d without the key, want 401", res.StatusCode)
-	}
+	assert.Equal(t, res.StatusCode, http.StatusUnauthorized, "the status without the key")
 	var key struct{ ID, Secret string } // for a server that there is not
-	if err := json.Unmarshal([]byte(w.run("keys", "create", "other", "--server", "other", "--json")), &key); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(w.run("keys", "create", "other", "--server", "other", "--json")), &key))
 	narrow := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer " + key.Secret}}}, nil)
 	defer narrow.Close()
 	tools, err := narrow.Tools(t.Context())
 	for err != nil && t.Context().Err() == nil { // serve looks for new keys every two seconds
 		tools, err = narrow.Tools(t.Context())
 	}
-	if len(tools) != 0 {
-		t.Errorf("a key for another server: got %d tools, want none", len(tools))
-	}
+	assert.Equal(t, len(tools), 0, "a key for another server: tools")
 	w.run("keys", "revoke", key.ID)
 	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer " + shown.Key}}}, nil)
 	defer client.Close()
@@ -260,26 +224,20 @@ func TestServe(t *testing.T) {
 	for verdict, want := range map[string]string{"": `{"text":"a"}`, "--deny": "not allowed"} {
 		go call()
 		id := w.awaitCall()
-		if got := <-answers; !strings.Contains(got, id) {
-			t.Errorf("got %q, want the id of the call that waits", got)
-		}
+		assert.Contains(t, <-answers, id)
 		args := []string{"approve", id}
 		if verdict != "" {
 			args = append(args, verdict)
 		}
 		w.run(args...)
 		go call() // whose outcome is known
-		if got := <-answers; !strings.Contains(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Contains(t, <-answers, want)
 	}
 	none := w.command("approve", "nothing")
 	if err := none.Run(); none.ProcessState.ExitCode() != 3 {
 		t.Errorf("got %v, want the exit 3", err)
 	}
-	if got := s.end(syscall.SIGTERM); got != 0 {
-		t.Errorf("got the exit %d, want 0", got)
-	}
+	assert.Equal(t, s.end(syscall.SIGTERM), 0, "the exit")
 }
 
 // awaitCall returns the id of a call that waits.
@@ -287,9 +245,7 @@ func (w *world) awaitCall() string {
 	w.t.Helper()
 	for w.t.Context().Err() == nil {
 		var shown struct{ Calls []struct{ ID string } }
-		if err := json.Unmarshal([]byte(w.run("approve", "--json")), &shown); err != nil {
-			w.t.Fatal(err)
-		}
+		assert.OK(w.t, json.Unmarshal([]byte(w.run("approve", "--json")), &shown))
 		if len(shown.Calls) > 0 {
 			return shown.Calls[0].ID
 		}
@@ -304,9 +260,7 @@ func TestServeDrains(t *testing.T) {
 	w.write("key", "a key that is long enough")
 	s := w.start("serve", "--listen", "127.0.0.1:0", "--json", "--key-file", "key")
 	var shown struct{ URL string }
-	if err := json.Unmarshal([]byte(s.await("url")), &shown); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), &shown))
 	client := mcp.NewClient("belt", &transport.HTTP{URL: shown.URL, Header: http.Header{"Authorization": {"Bearer a key that is long enough"}}}, nil)
 	defer client.Close()
 	answer := make(chan string, 1)
@@ -320,13 +274,9 @@ func TestServeDrains(t *testing.T) {
 		answer <- res.Text()
 	}()
 	w.awaitFile("mark", "called")
-	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.Process.Signal(syscall.SIGTERM))
 	w.write("go on", "")
-	if got := <-answer; got != "waited" {
-		t.Errorf("got %q, want the result of the call", got)
-	}
+	assert.Equal(t, <-answer, "waited")
 	for s.lines.Scan() {
 	}
 	if err := s.Wait(); err != nil {

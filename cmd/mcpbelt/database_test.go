@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -34,9 +35,7 @@ type served struct {
 func serve(t *testing.T, w *world, args ...string) *served {
 	t.Helper()
 	s := &served{t: t, running: w.start(append([]string{"serve", "--listen", "127.0.0.1:0", "--json", "--admin=stdio:write", "--ask"}, args...)...)}
-	if err := json.Unmarshal([]byte(s.await("url")), s); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.await("url")), s))
 	s.base = strings.TrimSuffix(s.URL, "/mcp")
 	return s
 }
@@ -71,18 +70,12 @@ func (s *served) client(key string) *mcp.Client {
 // post sends a message to a gateway.
 func post(t *testing.T, url, key, session, body string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body)))(t)
 	req.Header = http.Header{"Authorization": {"Bearer " + key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 	if session != "" {
 		req.Header.Set("Mcp-Session-Id", session)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(http.DefaultClient.Do(req))(t)
 	_, _ = io.Copy(io.Discard, res.Body)
 	_ = res.Body.Close()
 	return res
@@ -105,10 +98,7 @@ func newDoor(t *testing.T) *door {
 
 func (d *door) leadTo(t *testing.T, base string) {
 	t.Helper()
-	u, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(base))(t)
 	d.to.Store(u)
 }
 
@@ -127,17 +117,13 @@ func checkShared(t *testing.T, database string) {
 
 	// The servers of the first config file are there, and those of the second are not.
 	b.awaitText("/api/v1/servers", `"name":"lab"`)
-	if got := b.ask(200, "GET", "/api/v1/mcp/servers", ""); strings.Contains(got, "left") {
-		t.Errorf("got %s, want the servers of the database alone", got)
-	}
+	assert.Lacks(t, b.ask(200, "GET", "/api/v1/mcp/servers", ""), "left")
 	a.ask(200, "POST", "/api/v1/mcp/servers", farServer)
 	b.awaitText("/api/v1/servers", `"name":"far"`)
 
 	// A key that is made anywhere is good everywhere.
 	var made struct{ Secret string }
-	if err := json.Unmarshal([]byte(two.run("keys", "create", "laptop", "--json", "--database="+database)), &made); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(two.run("keys", "create", "laptop", "--json", "--database="+database)), &made))
 	narrow := a.client(made.Secret)
 	tools, err := narrow.Tools(t.Context())
 	for err != nil && t.Context().Err() == nil { // serve looks for new keys every two seconds
@@ -193,9 +179,7 @@ func checkShared(t *testing.T, database string) {
 	// All of it is there in the next run, and nothing is imported again.
 	a.ask(200, "DELETE", "/api/v1/mcp/servers/lab", "")
 	for _, s := range []*served{a, b} {
-		if got := s.end(syscall.SIGTERM); got != 0 {
-			t.Errorf("got the exit %d, want 0", got)
-		}
+		assert.Equal(t, s.end(syscall.SIGTERM), 0, "the exit")
 	}
 	c := serve(t, one, "--database-key-file", key)
 	list := c.ask(200, "GET", "/api/v1/mcp/servers", "")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // oddTools are tools whose schemas and names are not what types and names of Go are like.
@@ -62,18 +64,9 @@ func TestGeneratedCode(t *testing.T) {
 	}
 	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -evil -lossy"}}, "odd": {SERVER: {"FLAGS": "-tools DIR/tools.json"}}`)
 	w.write("tools.json", oddTools)
-	core, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mod, err := os.ReadFile(filepath.Join(core, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, err := os.ReadFile(filepath.Join(core, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := assert.Value(filepath.Abs("../.."))(t)
+	mod := assert.Value(os.ReadFile(filepath.Join(core, "go.mod")))(t)
+	sum := assert.Value(os.ReadFile(filepath.Join(core, "go.sum")))(t)
 	w.write("gen/go.mod", strings.Replace(string(mod), "module github.com/mcpbelt/mcpbelt", "module gen", 1)+
 		"\nrequire github.com/mcpbelt/mcpbelt v0.0.0\nreplace github.com/mcpbelt/mcpbelt => "+core+"\n")
 	w.write("gen/go.sum", string(sum))

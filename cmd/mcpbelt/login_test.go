@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // browse is a browser whose user agrees to everything: it goes where it is sent.
@@ -76,9 +77,7 @@ func TestLoginAccounts(t *testing.T) {
 	d.run(t, cli.OK, "logout", "acme", "--as", "work")
 	d.run(t, cli.OK, "tools", "acme")
 	d.run(t, cli.Usage, "sessions", "--as", "../x")
-	if got := d.run(t, cli.OK, "sessions", "--as", "work"); strings.Contains(got, "yes") {
-		t.Errorf("got the sessions %s, want no login of work", got)
-	}
+	assert.Lacks(t, d.run(t, cli.OK, "sessions", "--as", "work"), "yes", "the sessions")
 }
 
 // A typist reads what is shown until something matches, and types an answer to it.
@@ -106,9 +105,7 @@ func (y *typist) Write(p []byte) (int, error) {
 func TestLoginByPaste(t *testing.T) {
 	d, server := newLoginDesk(t, nil)
 	in, typed, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer in.Close()
 	defer typed.Close()
 	d.env.Browse = func(context.Context, string) error { t.Error("a browser is opened"); return nil }
@@ -170,13 +167,9 @@ func TestLoginExits(t *testing.T) {
 	d.env.Browse = browse
 	d.run(t, cli.OK, "login", "acme")
 	d.write(t, ".config/mcpbelt/mcp.json", `{"mcpServers": {}}`)
-	if got := d.run(t, cli.OK, "sessions"); !strings.Contains(got, "acme") {
-		t.Errorf("got the sessions %s, want that of acme", got)
-	}
+	assert.Contains(t, d.run(t, cli.OK, "sessions"), "acme", "the sessions")
 	d.run(t, cli.OK, "logout", "acme")
-	if got := d.run(t, cli.OK, "sessions"); !strings.Contains(got, "no logins") {
-		t.Errorf("got the sessions %s, want none", got)
-	}
+	assert.Contains(t, d.run(t, cli.OK, "sessions"), "no logins", "the sessions")
 }
 
 // TestLoginInDatabase: a login in the database is none of those in files.

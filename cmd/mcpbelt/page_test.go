@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/belt"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/root"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -50,10 +51,7 @@ func TestPage(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.ReplaceAll(use, "|", `\|`), c.Short)
 	}
 	b.WriteString("\n## Exits\n\n" + cli.ExitTable())
-	data, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(page))(t)
 	before, rest, ok := strings.Cut(string(data), pageBegin)
 	got, after, ended := strings.Cut(rest, pageEnd)
 	if !ok || !ended {
@@ -65,19 +63,14 @@ func TestPage(t *testing.T) {
 	if !*updateScripts {
 		t.Fatalf("%s is not what the program says: run go test . -run TestPage -update", page)
 	}
-	if err := os.WriteFile(page, []byte(before+pageBegin+b.String()+pageEnd+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(page, []byte(before+pageBegin+b.String()+pageEnd+after), 0o644))
 }
 
 // TestExamples runs the examples in the help of each command, one after the other. They
 // have the servers notes, a local one, docs and github, which are switched off; github
 // wants a login.
 func TestExamples(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	for _, c := range append(commands(newRoot()), newRoot()) {
 		if c.Example == "" {
 			t.Errorf("%s has no example", c.CommandPath())
@@ -108,12 +101,8 @@ func exampleEnv(t *testing.T, program string) *cli.Env {
 		filepath.Join(project, "servers.json"):     `{"mcpServers": {"files": {"command": "files-server"}}}`,
 	}
 	for path, text := range files {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	variables := map[string]string{"HOME": home, "USERPROFILE": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config"), "PATH": os.Getenv("PATH")}
 	return &cli.Env{

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A world is a folder in which tests run mcpbelt as processes of their own.
@@ -30,10 +31,7 @@ type world struct {
 // stands for what an entry of the test server begins with, FLAGS for the variable with its
 // flags, and DIR for the folder of the world.
 func newWorld(t testing.TB, servers string) *world {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	w := &world{t: t, program: program, dir: t.TempDir()}
 	home := filepath.Join(w.dir, "home")
 	state := filepath.Join(w.dir, "s")
@@ -48,12 +46,8 @@ func newWorld(t testing.TB, servers string) *world {
 func (w *world) write(name, text string) {
 	w.t.Helper()
 	path := filepath.Join(w.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.OK(w.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // inProcess returns the environment for commands that run in this process.
@@ -107,9 +101,7 @@ func (w *world) start(args ...string) *running {
 		cmd.Stderr = os.Stderr
 		err = cmd.Start()
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, err)
 	w.t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -132,9 +124,7 @@ func (r *running) await(text string) string {
 // end sends a signal, and returns the exit of the command.
 func (r *running) end(s syscall.Signal) int {
 	r.t.Helper()
-	if err := r.Process.Signal(s); err != nil {
-		r.t.Fatal(err)
-	}
+	assert.OK(r.t, r.Process.Signal(s))
 	for r.lines.Scan() {
 	}
 	_ = r.Wait()
@@ -166,9 +156,7 @@ func (w *world) awaitFile(name, word string) string {
 func awaitGone(t testing.TB, pid string) {
 	t.Helper()
 	var id int
-	if _, err := fmt.Sscan(pid, &id); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(fmt.Sscan(pid, &id))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for syscall.Kill(id, 0) == nil {
@@ -185,9 +173,7 @@ func TestCallIsCancelled(t *testing.T) {
 	w := newWorld(t, `"lab": {SERVER: {"FLAGS": "-features -mark DIR/mark"}}`)
 	call := w.start("call", "lab", "hang", "--yes")
 	pid := w.awaitFile("mark", "called")
-	if got := call.end(syscall.SIGINT); got != 130 {
-		t.Errorf("got the exit %d, want 130", got)
-	}
+	assert.Equal(t, call.end(syscall.SIGINT), 130, "the exit")
 	w.awaitFile("mark", "cancelled")
 	awaitGone(t, pid)
 }
@@ -209,7 +195,5 @@ func TestResourcesWatch(t *testing.T) {
 	watch.await("following docs://news")
 	w.write("news.txt", "second")
 	watch.await("changed docs://news")
-	if got := watch.end(syscall.SIGTERM); got != 143 {
-		t.Errorf("got the exit %d, want 143", got)
-	}
+	assert.Equal(t, watch.end(syscall.SIGTERM), 143, "the exit")
 }

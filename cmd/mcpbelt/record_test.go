@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/testserver"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A plantedSecret is a secret and the place in which it is planted.
@@ -67,10 +68,7 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 	if len(planted) < 30 {
 		t.Fatalf("got %d secrets, want at least 30", len(planted))
 	}
-	handler, err := testserver.Handler([]string{"-features"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	handler := assert.Value(testserver.Handler([]string{"-features"}))(t)
 	remote := httptest.NewServer(handler)
 	defer remote.Close()
 	env, headers := map[string]string{serverMode: "-features"}, map[string]string{}
@@ -109,9 +107,7 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 	}
 	w := newWorld(t, "")
 	program := filepath.Join(w.dir, "mcpbelt")
-	if err := os.Symlink(w.program, program); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(w.program, program))
 	w.writeJSON("home/.config/mcpbelt/mcp.json", map[string]any{"mcpServers": map[string]any{
 		"lab":    map[string]any{"command": w.program, "args": flags, "env": env},
 		"remote": map[string]any{"type": "http", "url": remote.URL + "/mcp?" + query.Encode(), "headers": headers},
@@ -120,10 +116,7 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 		all := slices.Concat(texts[""], texts[server])
 		w.writeJSON("args.json", map[string]any{"names": all, "things": map[string]any{"inner": members}, "text": strings.Join(all, "\n")})
 		result := w.run("call", "arguments", "@args.json", "--yes", "--", "env", variable, program, "record", "out.json", server)
-		data, err := os.ReadFile(filepath.Join(w.dir, "out.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(filepath.Join(w.dir, "out.json")))(t)
 		for _, p := range planted {
 			for line := range strings.SplitSeq(strings.TrimPrefix(p.text, "Bearer "), "\n") {
 				if strings.Contains(string(data), line) {
@@ -140,9 +133,6 @@ func TestRecordingHoldsNoSecret(t *testing.T) {
 // writeJSON writes a value into a file of the world.
 func (w *world) writeJSON(name string, value any) {
 	w.t.Helper()
-	data, err := json.Marshal(value)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(value))(w.t)
 	w.write(name, string(data))
 }

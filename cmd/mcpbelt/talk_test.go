@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A call at a terminal logs the user in, if they agree.
@@ -21,12 +22,8 @@ func TestCallLogsIn(t *testing.T) {
 	}
 	d.env.Stdin = strings.NewReader("n\n")
 	d.run(t, cli.LoginNeeded, "call", "acme", "nothing", "--yes")
-	if got := opened.Load(); got != 0 {
-		t.Errorf("got %d pages in the browser of a user who did not agree, want none", got)
-	}
-	if got := d.stderr.String(); !strings.Contains(got, `Server "acme" wants a login. Log in now? [y/N]`) {
-		t.Errorf("got %q, want the question", got)
-	}
+	assert.Equal(t, opened.Load(), 0, "pages in the browser of a user who did not agree")
+	assert.Contains(t, d.stderr.String(), `Server "acme" wants a login. Log in now? [y/N]`)
 	d.env.Stdin = strings.NewReader("y\n")
 	d.run(t, cli.NotFound, "call", "acme", "nothing", "--yes") // it is logged in, and has no such tool
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const transcripts = "../../docs/transcripts.md"
@@ -36,10 +37,7 @@ var transcriptFiles = map[string]string{
 // TestTranscripts runs the sessions of docs/transcripts.md, each at a terminal and in a home
 // of its own, and compares what they show. A line that begins with "$ " is a command.
 func TestTranscripts(t *testing.T) {
-	data, err := os.ReadFile(transcripts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(transcripts))(t)
 	const begin, end = "```console\n", "```\n"
 	var page strings.Builder
 	rest := string(data)
@@ -59,9 +57,7 @@ func TestTranscripts(t *testing.T) {
 	if !*updateScripts {
 		t.Fatalf("%s is not what the program shows: run go test . -run TestTranscripts -update; got\n%s", transcripts, &page)
 	}
-	if err := os.WriteFile(transcripts, []byte(page.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(transcripts, []byte(page.String()), 0o644))
 }
 
 // runSession runs the commands of a session in one shell and returns the session with what
@@ -75,17 +71,10 @@ func runSession(t *testing.T, session string) string {
 			continue
 		}
 		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o700))
 	}
-	program, err := exec.LookPath("mcpbelt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(exec.LookPath("mcpbelt"))(t)
 	acme := authtest.NewServer(t, nil)
 	real := []string{program, home, acme.NewMCP(nil).URL, acme.Issuer, "127.0.0.1:" + freePort(t)}
 	shown := []string{"/usr/local/bin/mcpbelt", "/home/ann", "https://acme.example/mcp", "https://login.acme.example", "127.0.0.1:7411"}
@@ -111,10 +100,7 @@ func runSession(t *testing.T, session string) string {
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=",
 		"TERM=dumb", "NO_COLOR=1", "DISPLAY=:0")
-	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
-	if err != nil {
-		t.Fatal(err)
-	}
+	terminal := assert.Value(pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80}))(t)
 	defer terminal.Close()
 	var out bytes.Buffer
 	_, _ = io.Copy(&out, terminal) // ends with an error when the shell has ended
@@ -136,10 +122,7 @@ func runSession(t *testing.T, session string) string {
 // freePort returns a port that nothing listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

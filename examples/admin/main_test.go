@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,43 +30,26 @@ func TestAdmin(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-addr", "127.0.0.1:0")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
 	lines := bufio.NewReader(out)
-	first, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := assert.Value(lines.ReadString('\n'))(t)
 	base, token, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(first), "Open "), "/admin/#once=")
 	if !ok || token == "" {
 		t.Fatalf("got %q, want a link", first)
 	}
-	second, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := assert.Value(lines.ReadString('\n'))(t)
 	key := second[strings.LastIndexByte(second, ' ')+1 : len(second)-1]
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	ask := func(method, path, body string, into any) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := assert.Value(http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body)))(t)
 		req.Header.Set("Authorization", "Bearer "+key)
 		if body != "" {
 			req.Header.Set("Content-Type", "application/json")
 		}
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(client.Do(req))(t)
 		defer res.Body.Close()
 		data, err := io.ReadAll(res.Body)
 		if err != nil || res.StatusCode != http.StatusOK {
@@ -89,12 +74,8 @@ func TestAdmin(t *testing.T) {
 	}
 	var now struct{ Outcome string }
 	ask("POST", "/api/v1/tools/notes__write/call", `{"arguments":{"text":"milk"}}`, &now)
-	if now.Outcome != "asked" {
-		t.Errorf("call: got %s, want that it waits", now.Outcome)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, now.Outcome, "asked", "call")
+	assert.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 { // ends when all that hold it have ended
 		t.Errorf("got %q, %v, want no more", rest, err)
 	}

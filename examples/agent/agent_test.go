@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const key = "sk-test-0123456789"
@@ -74,9 +76,7 @@ func (r received) toolNames(t *testing.T) []string {
 	var names []string
 	for _, raw := range r.Tools {
 		var tool struct{ Function struct{ Name string } }
-		if err := json.Unmarshal(raw, &tool); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(raw, &tool))
 		names = append(names, tool.Function.Name)
 	}
 	return names
@@ -141,14 +141,9 @@ func writeConfig(t *testing.T, commands map[string]string) string {
 	for name, command := range commands {
 		servers[name] = entry{command}
 	}
-	data, err := json.Marshal(map[string]map[string]entry{"mcpServers": servers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(map[string]map[string]entry{"mcpServers": servers}))(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, data, 0o600))
 	return path
 }
 
@@ -206,9 +201,7 @@ func TestConversation(t *testing.T) {
 			want += turns[i-1] + "\n"
 		}
 		want += added[i]
-		if got.messages() != want {
-			t.Errorf("request %d\n got %s\nwant %s", i+1, got.messages(), want)
-		}
+		assert.Equal(t, got.messages(), want, "request %d", i+1)
 		if got.Model != "scripted-1" || got.Authorization != "Bearer "+key {
 			t.Errorf("request %d: model %q, authorization %q", i+1, got.Model, got.Authorization)
 		}
@@ -219,9 +212,7 @@ func TestConversation(t *testing.T) {
 	}
 	const offered = `{"type":"function","function":{"name":"notes__get","description":"Return one note with its text.","parameters":` +
 		`{"type":"object","properties":{"id":{"type":"string","description":"the note's id, as create, list and search report it"}},"required":["id"],"additionalProperties":false},"strict":false}}`
-	if got := string(requests[0].Tools[3]); got != offered {
-		t.Errorf("offered\n     %s\nwant %s", got, offered)
-	}
+	assert.Equal(t, string(requests[0].Tools[3]), offered, "offered")
 }
 
 func TestGoesOnWithoutAServer(t *testing.T) {
@@ -243,9 +234,7 @@ func TestMaxSteps(t *testing.T) {
 	if status != 3 || stdout != "" || stderr != "agent: no answer within the allowed steps (2)\n" {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
-	if n := len(m.played()); n != 2 {
-		t.Errorf("the model was asked %d times, want 2", n)
-	}
+	assert.Equal(t, len(m.played()), 2, "the model was asked times")
 }
 
 // A result that is too large comes in parts, which the model can ask for.
@@ -389,9 +378,6 @@ func TestEndpointErrors(t *testing.T) {
 
 func quote(t *testing.T, s string) string {
 	t.Helper()
-	data, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(s))(t)
 	return string(data)
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -20,17 +21,12 @@ func TestToolsOfTheMoment(t *testing.T) {
 	// A name that the endpoint does not take.
 	other := registry.MustFunc("other.tool", "", func(context.Context, struct{}) (string, error) { return "called", nil })
 	set, err := profile.Compile(profile.OpenAI, []registry.Tool{other}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	mended := set.Tools()[0].Name
-	err = r.Add(registry.MustFunc("swap", "", func(context.Context, struct{}) (string, error) {
+	assert.OK(t, r.Add(registry.MustFunc("swap", "", func(context.Context, struct{}) (string, error) {
 		r.Remove("swap")
 		return "swapped", r.Add(other)
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	m := newModel(t,
 		says(`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"swap","arguments":"{}"}}]}`),
 		says(`{"role":"assistant","content":"","tool_calls":[{"id":"d","type":"function","function":{"name":"`+mended+`","arguments":"{}"}}]}`),
@@ -43,25 +39,16 @@ func TestToolsOfTheMoment(t *testing.T) {
 	}
 	requests := m.played()
 	for i, want := range []string{"swap", mended, mended} {
-		if got := strings.Join(requests[i].toolNames(t), " "); got != want {
-			t.Errorf("request %d offers %s, want %s", i+1, got, want)
-		}
-		if requests[i].Authorization != "" {
-			t.Errorf("without a key the endpoint got %q", requests[i].Authorization)
-		}
+		assert.Equal(t, strings.Join(requests[i].toolNames(t), " "), want, "request %d offers", i+1)
+		assert.Equal(t, requests[i].Authorization, "", "without a key the endpoint")
 	}
-	if got, want := string(requests[2].Messages[5]), `{"role":"tool","content":"called","tool_call_id":"d"}`; got != want {
-		t.Errorf("the call of %s: %s, want %s", mended, got, want)
-	}
+	assert.Equal(t, string(requests[2].Messages[5]), `{"role":"tool","content":"called","tool_call_id":"d"}`, "the call of %s", mended)
 }
 
 // noTools are the tools of an agent that knows the names of the registry.
 func noTools(t *testing.T) *profile.Set {
 	t.Helper()
-	set, err := profile.Compile(profile.OpenAI, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := assert.Value(profile.Compile(profile.OpenAI, nil, nil))(t)
 	return set
 }
 

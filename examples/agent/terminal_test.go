@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // png is an image of one pixel.
@@ -25,10 +26,7 @@ const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 // reports its progress.
 func newLab(t *testing.T) http.Handler {
 	t.Helper()
-	image, err := base64.StdEncoding.DecodeString(png)
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := assert.Value(base64.StdEncoding.DecodeString(png))(t)
 	type none struct{}
 	server := sdk.NewServer(&sdk.Implementation{Name: "lab", Version: "1"}, nil)
 	add := func(name string, reads bool, call func(context.Context, *sdk.CallToolRequest) sdk.Content) {
@@ -87,9 +85,7 @@ func TestUser(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	rs := as.Protect(newLab(t), &authtest.ResourceOptions{Require: authtest.ToolScopes(map[string][]string{"vault": {"admin"}})})
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"lab": {"url": %q, "trust": true}}}`, rs.URL), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"lab": {"url": %q, "trust": true}}}`, rs.URL), 0o600))
 	calls := func(names ...string) reply {
 		var all []string
 		for i, name := range names {
@@ -144,13 +140,9 @@ func TestUser(t *testing.T) {
 		Role    string
 		Content []Part
 	}
-	if err := json.Unmarshal(requests[1].Messages[len(requests[1].Messages)-1], &image); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(requests[1].Messages[len(requests[1].Messages)-1], &image))
 	if n := len(image.Content); image.Role != "user" || n != 2 || image.Content[n-1].ImageURL == nil {
 		t.Fatalf("the model got %+v, want a text and an image of the user", image)
 	}
-	if got, want := image.Content[1].ImageURL.URL, "data:image/png;base64,"+png; got != want {
-		t.Errorf("the image is %s, want %s", got, want)
-	}
+	assert.Equal(t, image.Content[1].ImageURL.URL, "data:image/png;base64,"+png, "the image")
 }

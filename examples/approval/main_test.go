@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,19 +39,12 @@ func open(t *testing.T, out io.Reader) *browser {
 	if err != nil || !ok {
 		t.Fatalf("%q, %v", line, err)
 	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := assert.Value(cookiejar.New(nil))(t)
 	b := &browser{t: t, client: &http.Client{Jar: jar, Transport: &http.Transport{}}}
 	t.Cleanup(b.client.CloseIdleConnections)
 	b.base, _, _ = strings.Cut(address, "/login")
-	if status := b.get("/"); status != http.StatusForbidden {
-		t.Errorf("without a login: status %d", status)
-	}
-	if status := b.get("/login?key=wrong"); status != http.StatusForbidden {
-		t.Errorf("with a wrong key: status %d", status)
-	}
+	assert.Equal(t, b.get("/"), http.StatusForbidden, "without a login: status")
+	assert.Equal(t, b.get("/login?key=wrong"), http.StatusForbidden, "with a wrong key: status")
 	if status := b.get(strings.TrimPrefix(address, b.base)); status != http.StatusOK {
 		t.Fatalf("login: status %d", status)
 	}
@@ -58,19 +53,14 @@ func open(t *testing.T, out io.Reader) *browser {
 
 func (b *browser) get(path string) int {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.base+path, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.base+path, nil))(b.t)
 	return b.do(req)
 }
 
 func (b *browser) do(req *http.Request) int {
 	b.t.Helper()
 	status, body, err := b.send(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	assert.OK(b.t, err)
 	b.body = body
 	return status
 }
@@ -121,10 +111,7 @@ func (b *browser) form(decision, reason string) url.Values {
 // post returns a request that sends a form as a browser does.
 func (b *browser) post(form url.Values) *http.Request {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.base+"/answer", strings.NewReader(form.Encode()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.base+"/answer", strings.NewReader(form.Encode())))(b.t)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Origin", b.base)
 	req.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -210,19 +197,13 @@ func TestPage(t *testing.T) {
 	gone("<b>draft</b>.tmp")
 
 	b.until("report.pdf&#34;}</pre>")
-	if status := b.do(b.post(b.form("refuse", "I <need> it"))); status != http.StatusOK {
-		t.Errorf("refuse: status %d", status)
-	}
+	assert.Equal(t, b.do(b.post(b.form("refuse", "I <need> it"))), http.StatusOK, "refuse: status")
 	b.until("the user refused it: I &lt;need&gt; it")
 
 	b.until("cache.tmp&#34;}</pre>")
-	if status := b.do(b.post(b.form("session", ""))); status != http.StatusOK {
-		t.Errorf("session: status %d", status)
-	}
+	assert.Equal(t, b.do(b.post(b.form("session", ""))), http.StatusOK, "session: status")
 	b.until("That is all.")
-	if strings.Contains(b.body, "<form") {
-		t.Errorf("something waits:\n%s", b.body)
-	}
+	assert.Lacks(t, b.body, "<form", "something waits")
 	gone("<b>draft</b>.tmp", "cache.tmp", "session.tmp")
 
 	// A page that waits for news does not hold up the end.
@@ -246,9 +227,7 @@ func TestVisible(t *testing.T) {
 		"a\u202eb\x00\r\u200bc": `a\u202eb\u0000\u000d\u200bc`,
 		"\U000e0041":            `\udb40\udc41`,
 	} {
-		if got := visible(in); got != want {
-			t.Errorf("%q is shown as %q, want %q", in, got, want)
-		}
+		assert.Equal(t, visible(in), want, "%q is shown as", in)
 	}
 	long := strings.Repeat("x", 1<<20)
 	if visible([]byte(long)) != long {
@@ -263,13 +242,8 @@ func TestProgram(t *testing.T) {
 	cmd := exec.CommandContext(ctx, "go", "run", ".", "-once")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
 	b := open(t, out)
 	b.until(`value="session"`)
 	// The page may be gone before its answer is here: the agent needs nothing more.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const asMain = "SAAS_TEST_MAIN" // makes the test program the program itself
@@ -43,36 +45,22 @@ type program struct {
 
 func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	temp, err := os.MkdirTemp("", "saas") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(temp) })
 	if err := os.Chmod(temp, 0o755); err != nil { // the server of the database is another user
 		t.Fatal(err)
 	}
 	stderr, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	t.Cleanup(func() { _ = stderr.Close() })
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), asMain+"=1", "TMPDIR="+temp, databaseEnv+"=", keyEnv+"=")
 	cmd.Stderr = in
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
+	assert.OK(t, in.Close())
 	p := &program{t, cmd, bufio.NewReader(stdout), stderr, temp}
 	giveUp := time.AfterFunc(bound, func() { _ = cmd.Process.Kill() })
 	t.Cleanup(func() { giveUp.Stop(); _ = cmd.Process.Kill() })
@@ -82,9 +70,7 @@ func startProgram(t *testing.T, args ...string) *program {
 // end waits until the program has ended, with all its processes, and returns its status.
 func (p *program) end() error {
 	p.t.Helper()
-	if err := p.stderr.SetReadDeadline(time.Now().Add(bound)); err != nil {
-		p.t.Fatal(err)
-	}
+	assert.OK(p.t, p.stderr.SetReadDeadline(time.Now().Add(bound)))
 	said, err := io.ReadAll(p.stderr)
 	if err != nil {
 		p.t.Errorf("the processes of the program: got %v, want their end", err)
@@ -94,9 +80,7 @@ func (p *program) end() error {
 	}
 	status := p.cmd.Wait()
 	left, err := os.ReadDir(p.temp) // the folder of the database goes when its server has ended
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	assert.OK(p.t, err)
 	if len(left) > 0 {
 		p.t.Errorf("temporary folder: got %v, want nothing left", left)
 	}
@@ -125,9 +109,7 @@ func TestDemo(t *testing.T) {
 - the service goes on at B: her agent makes the call again, and she approves it
 - nothing is lost, or was done twice, and no login was asked for again
 `
-	if got := regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(out.String(), "ADDRESS"); got != want {
-		t.Errorf("output: got\n%s, want\n%s", got, want)
-	}
+	assert.Equal(t, regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(out.String(), "ADDRESS"), want, "output")
 }
 
 // No process and no file is left, however the program ends.
@@ -153,19 +135,14 @@ func TestEnd(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			replicas := map[string]bool{}
 			for range 2 { // one after the other
-				res, err := client.Get(strings.Fields(line)[1])
-				if err != nil {
-					t.Fatal(err)
-				}
+				res := assert.Value(client.Get(strings.Fields(line)[1]))(t)
 				_ = res.Body.Close()
 				replicas[res.Header.Get("Replica")] = true
 			}
 			if !replicas["A"] || !replicas["B"] {
 				t.Errorf("replicas of two requests: got %v, want A and B", replicas)
 			}
-			if err := p.cmd.Process.Signal(c.signal); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, p.cmd.Process.Signal(c.signal))
 			if err := p.end(); fmt.Sprint(err) != c.want {
 				t.Errorf("status: got %v, want %s", err, c.want)
 			}
@@ -187,9 +164,7 @@ func TestEndEarly(t *testing.T) {
 			t.Fatal("server of the database: got no start, want one")
 		}
 	}
-	if err := p.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.cmd.Process.Kill())
 	if err := p.end(); fmt.Sprint(err) != "signal: killed" {
 		t.Errorf("status: got %v, want signal: killed", err)
 	}

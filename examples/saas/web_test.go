@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -24,17 +25,14 @@ func newTestSite(t *testing.T) *site {
 	var mu sync.Mutex
 	stores := map[string]storage.Store{}
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := newSite(ctx, "A", "http://service.example", auth.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32))), func(namespace string) storage.Store {
+	s := assert.Value(newSite(ctx, "A", "http://service.example", auth.Secret(base64.StdEncoding.EncodeToString(make([]byte, 32))), func(namespace string) storage.Store {
 		mu.Lock()
 		defer mu.Unlock()
 		if stores[namespace] == nil {
 			stores[namespace] = storage.NewMemory()
 		}
 		return stores[namespace]
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		cancel()
 		s.close()
@@ -68,9 +66,7 @@ func TestForeignForm(t *testing.T) {
 		{http.Header{"Sec-Fetch-Site": {"cross-site"}}, http.StatusForbidden},
 	} {
 		res := send(s, "", http.MethodPost, "/signin", url.Values{"user": {"alice"}}, c.header)
-		if res.Code != c.want {
-			t.Errorf("with %v: got status %d, want %d", c.header, res.Code, c.want)
-		}
+		assert.Equal(t, res.Code, c.want, "with %v: got status", c.header)
 	}
 }
 
@@ -78,9 +74,7 @@ func TestPage(t *testing.T) {
 	s := newTestSite(t)
 	for _, user := range []string{"", "alice"} {
 		res := send(s, user, http.MethodGet, "/", nil, nil)
-		if res.Code != http.StatusOK {
-			t.Errorf("page of %q: got status %d, want 200", user, res.Code)
-		}
+		assert.Equal(t, res.Code, http.StatusOK, "page of %q: got status", user)
 		if got := res.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'; form-action 'self';") {
 			t.Errorf("page of %q: got the policy %q, want that nothing is loaded", user, got)
 		}
@@ -92,9 +86,7 @@ func TestPage(t *testing.T) {
 	if page := send(s, "alice", http.MethodGet, "/", nil, nil).Body.String(); !strings.Contains(page, "alice: &lt;script&gt;") || strings.Contains(page, "<script>") {
 		t.Errorf("page: got %s, want the prompt as text", page)
 	}
-	if page := send(s, "bob", http.MethodGet, "/", nil, nil).Body.String(); strings.Contains(page, "script") {
-		t.Errorf("page of bob: got %s, want nothing of alice", page)
-	}
+	assert.Lacks(t, send(s, "bob", http.MethodGet, "/", nil, nil).Body.String(), "script", "page of bob")
 }
 
 func TestCookie(t *testing.T) {
@@ -110,9 +102,7 @@ func TestCookie(t *testing.T) {
 	} {
 		req := httptest.NewRequest(http.MethodGet, "/", nil)
 		req.AddCookie(&http.Cookie{Name: cookieName, Value: c.value})
-		if got := s.user(req); got != c.want {
-			t.Errorf("cookie %s: got the user %q, want %q", c.name, got, c.want)
-		}
+		assert.Equal(t, s.user(req), c.want, "cookie %s: the user", c.name)
 	}
 }
 
@@ -133,16 +123,12 @@ func TestServerOfUser(t *testing.T) {
 		return send(s, "alice", http.MethodPost, "/servers", url.Values{"name": {"x"}, "url": {address}}, nil).Code
 	}
 	for _, address := range []string{"unix:///run/docker.sock", "file:///etc/passwd", "npx"} {
-		if got := add(address); got != http.StatusBadRequest {
-			t.Errorf("server at %s: got status %d, want 400", address, got)
-		}
+		assert.Equal(t, add(address), http.StatusBadRequest, "server at %s: got status", address)
 	}
 	if got := add(server.URL + "/?q=${SAAS_TEST_SECRET}"); got != http.StatusSeeOther {
 		t.Fatalf("server: got status %d, want 303", got)
 	}
-	if got := <-asked; strings.Contains(got, "hunter2") {
-		t.Errorf("request: got %s, want the reference as it was written", got)
-	}
+	assert.Lacks(t, <-asked, "hunter2", "request")
 	for _, e := range []*config.Server{
 		{Name: "x", Transport: config.TransportStdio, Command: "sh"},
 		{Name: "x", Transport: config.TransportUnix, URL: "unix:///run/docker.sock"},
@@ -175,24 +161,18 @@ func TestOffices(t *testing.T) {
 	}}
 	for i := range maxOffices {
 		_, done, err := s.use(fmt.Sprint("user", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if i == 3 || i == 5 {
 			defer done()
 			done()
 		}
 	}
 	_, done, err := s.use("user3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if _, _, err := s.use("alice"); err != nil {
 		t.Errorf("one more: got %v, want that one which is idle goes", err)
 	}
-	if got := <-closed; got != "user5" {
-		t.Errorf("closed: got %s, want user5", got)
-	}
+	assert.Equal(t, <-closed, "user5", "closed")
 	if _, _, err := s.use("bob"); !errors.Is(err, errFull) {
 		t.Errorf("one more when all are in use: got %v, want %v", err, errFull)
 	}
@@ -203,9 +183,7 @@ func TestOffices(t *testing.T) {
 			t.Errorf("office that cannot be opened: got %v, want %v", err, fails)
 		}
 	}
-	if got := <-closed; got != "user3" {
-		t.Errorf("closed: got %s, want user3", got)
-	}
+	assert.Equal(t, <-closed, "user3", "closed")
 	fails = nil
 	if _, _, err := s.use("bob"); err != nil {
 		t.Errorf("the next attempt: got %v, want an office", err)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,9 +69,7 @@ func newWorld(t *testing.T) *world {
 	file := filepath.Join(dir, "mcp.json")
 	text := fmt.Sprintf(`{"mcpServers": {"notes": {"url": %q, "identity": "user"}, "team": {"url": %q}}}`,
 		as.Protect(newNotes(), nil).URL, as.NewMCP(nil).URL)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	return &world{t, ctx, as, setup{addr: "127.0.0.1:0", config: file, state: filepath.Join(dir, "state"), admin: "root"}}
 }
 
@@ -84,16 +83,10 @@ type program struct {
 
 func (w *world) start() *program {
 	w.t.Helper()
-	listener, err := new(net.ListenConfig).Listen(w.ctx, "tcp", w.setup.addr)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	listener := assert.Value(new(net.ListenConfig).Listen(w.ctx, "tcp", w.setup.addr))(w.t)
 	s := w.setup
 	s.url = "http://" + listener.Addr().String()
-	b, err := newBackend(w.ctx, s)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	b := assert.Value(newBackend(w.ctx, s))(w.t)
 	ctx, cancel := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- b.serve(ctx, listener) }()
@@ -134,10 +127,7 @@ type browser struct {
 // browse opens a browser and signs a user in to the program.
 func (p *program) browse(user string) *browser {
 	p.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	jar := assert.Value(cookiejar.New(nil))(p.t)
 	b := &browser{p, user, &http.Client{Jar: jar, Transport: &http.Transport{}}}
 	p.t.Cleanup(b.client.CloseIdleConnections)
 	b.expect(http.MethodPost, "/signin", url.Values{"user": {user}}, http.StatusOK, "You are "+user)
@@ -148,21 +138,13 @@ func (p *program) browse(user string) *browser {
 func (b *browser) send(method, address string, form url.Values) (res *http.Response, page string) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.ctx, method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	assert.OK(b.t, err)
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	res, err = b.client.Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	res = assert.Value(b.client.Do(req))(b.t)
 	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	body := assert.Value(io.ReadAll(res.Body))(b.t)
 	return res, string(body)
 }
 
@@ -170,9 +152,7 @@ func (b *browser) send(method, address string, form url.Values) (res *http.Respo
 func (b *browser) expect(method, path string, form url.Values, status int, want string) {
 	b.t.Helper()
 	res, page := b.send(method, b.base+path, form)
-	if res.StatusCode != status {
-		b.t.Errorf("%s %s as %s: got status %d, want %d", method, path, b.user, res.StatusCode, status)
-	}
+	assert.Equal(b.t, res.StatusCode, status, "%s %s as %s: got status", method, path, b.user)
 	if !strings.Contains(page, want) {
 		b.t.Errorf("%s %s as %s: got %q, want %q in it", method, path, b.user, page, want)
 	}
@@ -218,15 +198,11 @@ func TestTwoUsers(t *testing.T) {
 	root.logIn("team")
 	p.awaitTools("team")
 	bob.call("team__whoami", "", 200, "root")
-	if got := w.as.Count(authtest.RegistrationEndpoint); got != 1 {
-		t.Errorf("registrations: got %d, want 1", got)
-	}
+	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 1, "registrations")
 
 	// Another run has the logins of this one, and needs nothing else.
 	p.stop()
-	if err := os.RemoveAll(filepath.Join(w.setup.state, "host")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.RemoveAll(filepath.Join(w.setup.state, "host")))
 	logins := w.as.Count(authtest.AuthorizationEndpoint)
 	p = w.start()
 	p.awaitTools("notes")
@@ -265,7 +241,5 @@ func TestRun(t *testing.T) {
 		t.Errorf("run: got %v, want nil", err)
 	}
 	w.setup.config += ".missing"
-	if err := run(w.ctx, io.Discard, w.setup); err == nil {
-		t.Error("run without a config file: got nil, want an error")
-	}
+	assert.Fails(t, run(w.ctx, io.Discard, w.setup), "run without a config file: got nil, want an error")
 }

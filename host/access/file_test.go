@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // The keys of one user are kept in a file.
@@ -35,33 +36,18 @@ func ExampleOpenKeys() {
 // A key of a file is good after a restart, and a file that others may write to has none.
 func TestKeysInFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "keys.json")
-	keys, err := access.OpenKeys(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(access.OpenKeys(t.Context(), path))(t)
 	secret, key, err := keys.Create(t.Context(), access.KeyOptions{Label: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := access.OpenKeys(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	again := assert.Value(access.OpenKeys(t.Context(), path))(t)
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 	r.Header.Set("Authorization", "Bearer "+secret)
-	caller, err := again.Authenticate(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if caller.Credential != key.ID {
-		t.Errorf("got the credential %s, want %s", caller.Credential, key.ID)
-	}
+	caller := assert.Value(again.Authenticate(r))(t)
+	assert.Equal(t, caller.Credential, key.ID, "the credential")
 	if runtime.GOOS == "windows" {
 		return
 	}
-	if err := os.Chmod(path, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(path, 0o666))
 	if _, err := access.OpenKeys(t.Context(), path); err == nil {
 		t.Error("a file that others may write to: got no error, want one")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -28,19 +29,14 @@ func request(fields ...string) *http.Request {
 
 func loadKeys(t *testing.T, store storage.Store) *access.Keys {
 	t.Helper()
-	k, err := access.LoadKeys(t.Context(), store, "keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := assert.Value(access.LoadKeys(t.Context(), store, "keys"))(t)
 	return k
 }
 
 func create(t *testing.T, k *access.Keys, o access.KeyOptions) (secret string, key access.Key) {
 	t.Helper()
 	secret, key, err := k.Create(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	return secret, key
 }
 
@@ -99,9 +95,7 @@ func TestKeys(t *testing.T) {
 		"two keys":       {[]string{"X-API-Key: " + secret, "X-API-Key: " + other}, "the request has more than one credential"},
 		"two tokens":     {[]string{"Authorization: Bearer " + secret, "Authorization: Bearer " + other}, "the request has more than one credential"},
 	} {
-		if got := reason(t, k, request(c.fields...)); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		assert.Equal(t, reason(t, k, request(c.fields...)), c.want, "%s", name)
 	}
 }
 
@@ -111,15 +105,11 @@ func TestNoSecretIsKept(t *testing.T) {
 	k := loadKeys(t, store)
 	secret, _ := create(t, k, access.KeyOptions{User: "ada"})
 	kept, err := store.Load(t.Context(), "keys", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	_, err = k.Authenticate(request("X-API-Key: " + secret + "A"))
 	random := secret[strings.LastIndexByte(secret, '_')+1:]
 	for _, text := range []string{string(kept.Data), err.Error()} {
-		if strings.Contains(text, random[:20]) {
-			t.Errorf("got the secret in %q, want it nowhere", text)
-		}
+		assert.Lacks(t, text, random[:20], "the secret in")
 	}
 	if len(random) < 52 {
 		t.Errorf("got %d characters of 5 bits, want at least 52", len(random))
@@ -139,13 +129,9 @@ func TestRevokedKeyOfClientThatLeaves(t *testing.T) {
 		if _, err := two.Authenticate(r); err != nil {
 			t.Errorf("got %v before the key is revoked, want no error", err)
 		}
-		if err := one.Revoke(t.Context(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, one.Revoke(t.Context(), key.ID))
 		time.Sleep(2 * time.Second)
-		if got, want := reason(t, two, r.WithContext(left)), "there is no such key, or it was revoked"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, reason(t, two, r.WithContext(left)), "there is no such key, or it was revoked")
 	})
 }
 
@@ -163,23 +149,13 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 			}
 			return caller.User
 		}
-		if got := user(one); got != "ada" {
-			t.Errorf("got %q, want ada", got)
-		}
+		assert.Equal(t, user(one), "ada")
 		time.Sleep(2 * time.Second)
-		if got := user(two); got != "ada" {
-			t.Errorf("got %q in the other process, want ada", got)
-		}
-		if err := one.Change(t.Context(), key.ID, access.KeyOptions{User: "bob", Expires: key.Expires}); err != nil {
-			t.Fatal(err)
-		}
-		if got := user(one); got != "bob" {
-			t.Errorf("got %q after the change, want bob", got)
-		}
+		assert.Equal(t, user(two), "ada", "in the other process")
+		assert.OK(t, one.Change(t.Context(), key.ID, access.KeyOptions{User: "bob", Expires: key.Expires}))
+		assert.Equal(t, user(one), "bob", "after the change")
 		time.Sleep(2 * time.Second)
-		if got := user(two); got != "bob" {
-			t.Errorf("got %q in the other process after the change, want bob", got)
-		}
+		assert.Equal(t, user(two), "bob", "in the other process after the change")
 		time.Sleep(time.Hour)
 		user(two)
 		time.Sleep(2 * time.Minute)
@@ -192,16 +168,10 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 			t.Errorf("got a use %v ago, want one of the last hour", ago)
 		}
 		time.Sleep(24 * time.Hour)
-		if got, want := reason(t, one, request(field)), "the key has expired"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if err := one.Revoke(t.Context(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		assert.Equal(t, reason(t, one, request(field)), "the key has expired")
+		assert.OK(t, one.Revoke(t.Context(), key.ID))
 		for _, k := range []*access.Keys{one, two} {
-			if got, want := reason(t, k, request(field)), "there is no such key, or it was revoked"; got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			assert.Equal(t, reason(t, k, request(field)), "there is no such key, or it was revoked")
 			time.Sleep(2 * time.Second)
 		}
 		if err := one.Revoke(t.Context(), key.ID); !errors.Is(err, access.ErrNoKey) {
@@ -314,9 +284,7 @@ func TestKeysRefuse(t *testing.T) {
 	}
 	for _, data := range []string{"", "{}", `{"version":2,"keys":[]}`, `{"version":1,"keys":[{"id":"A","hash":"b"}]}`, `{"version":1,"keys":[],"more":1}`} {
 		store := storage.NewMemory()
-		if _, err := store.Save(t.Context(), "keys", []byte(data), ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(store.Save(t.Context(), "keys", []byte(data), ""))(t)
 		if _, err := access.LoadKeys(t.Context(), store, "keys"); err == nil {
 			t.Errorf("%q: got no error, want one", data)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // The first authenticator that knows the credential decides.
@@ -67,15 +68,9 @@ func TestRefuse(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		access.Refuse(w, request(c.fields...), c.resource, c.err)
-		if w.Code != c.status {
-			t.Errorf("%s: got %d, want %d", name, w.Code, c.status)
-		}
-		if got := w.Header().Get("WWW-Authenticate"); got != c.challenge {
-			t.Errorf("%s: got the challenge %q, want %q", name, got, c.challenge)
-		}
-		if got := w.Body.String(); got != c.text {
-			t.Errorf("%s: got %q, want %q", name, got, c.text)
-		}
+		assert.Equal(t, w.Code, c.status, "%s", name)
+		assert.Equal(t, w.Header().Get("WWW-Authenticate"), c.challenge, "%s: the challenge", name)
+		assert.Equal(t, w.Body.String(), c.text, "%s", name)
 	}
 }
 
@@ -109,9 +104,7 @@ func TestResource(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		c.resource.ServeHTTP(w, r)
-		if w.Code != c.status {
-			t.Errorf("%s: got %d, want %d", c.path, w.Code, c.status)
-		}
+		assert.Equal(t, w.Code, c.status, "%s", c.path)
 		var got struct {
 			Resource string
 			Servers  []string `json:"authorization_servers"`
@@ -119,9 +112,7 @@ func TestResource(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &got); w.Code == 200 && err != nil {
 			t.Errorf("%s: got %q, want JSON", c.path, w.Body)
 		}
-		if got.Resource != c.want {
-			t.Errorf("%s: got the resource %q, want %q", c.path, got.Resource, c.want)
-		}
+		assert.Equal(t, got.Resource, c.want, "%s: the resource", c.path)
 		if len(got.Servers) != len(c.resource.AuthorizationServers) && c.status == 200 {
 			t.Errorf("%s: got the servers %q, want %q", c.path, got.Servers, c.resource.AuthorizationServers)
 		}
@@ -136,8 +127,6 @@ func TestResource(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		access.Refuse(w, httptest.NewRequest(http.MethodPost, "http://belt.example"+path, nil), plain, access.ErrUnrecognized)
-		if got, want := w.Header().Get("WWW-Authenticate"), `Bearer resource_metadata="`+want+`"`; got != want {
-			t.Errorf("%s: got the challenge %q, want %q", path, got, want)
-		}
+		assert.Equal(t, w.Header().Get("WWW-Authenticate"), `Bearer resource_metadata="`+want+`"`, "%s: the challenge", path)
 	}
 }

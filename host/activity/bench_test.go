@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What a call pays for being recorded, with arguments of about 100 bytes.
@@ -22,18 +23,13 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 func BenchmarkFileWrite(b *testing.B) {
-	f, err := activity.OpenFile(b.TempDir()+"/a.jsonl", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := assert.Value(activity.OpenFile(b.TempDir()+"/a.jsonl", nil))(b)
 	batch := make([]activity.Event, 64)
 	for i := range batch {
 		batch[i] = numbered(i)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := f.Write(b.Context(), batch); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, f.Write(b.Context(), batch))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 )
 
@@ -55,9 +56,7 @@ func TestArgumentHash(t *testing.T) {
 	if !regexp.MustCompile(`^hmac-sha256:[0-9a-f]{64}$`).MatchString(a) {
 		t.Errorf("hash %s", a)
 	}
-	if b := hash(key, ` { "n" : 1.0, "p\u0069n" : "1234" }`); b != a {
-		t.Errorf("%s for the same", b)
-	}
+	assert.Equal(t, hash(key, ` { "n" : 1.0, "p\u0069n" : "1234" }`), a, "for the same")
 	for _, other := range []string{`{"pin":"1235","n":1}`, `{"pin":"1234"}`, `{`, "\xff"} {
 		if hash(key, other) == a {
 			t.Errorf("the same hash for %q", other)
@@ -66,9 +65,7 @@ func TestArgumentHash(t *testing.T) {
 	if one, other := hash(nil, `{"pin":"1234"}`), hash(nil, `{"pin":"1234"}`); one == other {
 		t.Error("two logs without a key have the same one")
 	}
-	if h := hash(key, ``); h != "" {
-		t.Errorf("no arguments have the hash %s", h)
-	}
+	assert.Equal(t, hash(key, ``), "", "no arguments have the hash")
 }
 
 // Arguments are kept by option only, and without secrets.
@@ -153,9 +150,7 @@ func TestFilter(t *testing.T) {
 		{&activity.Filter{Kinds: []activity.Kind{"x"}}, false},
 		{&activity.Filter{Outcomes: []activity.Outcome{"x"}}, false},
 	} {
-		if got := test.f.Match(e); got != test.want {
-			t.Errorf("%+v: %v", test.f, got)
-		}
+		assert.Equal(t, test.f.Match(e), test.want, "%+v", test.f)
 	}
 }
 
@@ -167,15 +162,9 @@ func TestMemory(t *testing.T) {
 	for i := range 5 {
 		_ = m.Write(context.Background(), []activity.Event{numbered(i)})
 	}
-	if got := ids(m.Recent(nil, 0)); got != "4 3 2" {
-		t.Errorf("recent: %s", got)
-	}
-	if got := ids(m.Recent(nil, 1)); got != "4" {
-		t.Errorf("the newest: %s", got)
-	}
-	if got := ids(m.Recent(&activity.Filter{ID: "3"}, 1)); got != "3" {
-		t.Errorf("number 3: %s", got)
-	}
+	assert.Equal(t, ids(m.Recent(nil, 0)), "4 3 2", "recent")
+	assert.Equal(t, ids(m.Recent(nil, 1)), "4", "the newest")
+	assert.Equal(t, ids(m.Recent(&activity.Filter{ID: "3"}, 1)), "3", "number 3")
 }
 
 // Every field is an attribute, and one that is empty is none.
@@ -188,9 +177,7 @@ func TestSlog(t *testing.T) {
 	}
 	l.Record(t.Context(), full)
 	l.Record(t.Context(), activity.Event{Time: time.Unix(5, 0), ID: "i", Kind: activity.KindStart, Outcome: activity.OK})
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Close(t.Context()))
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")
 	want := []string{
 		`"level":"WARN","msg":"mcp: call","id":"i","parent":"p","user":"u","server":"s","tool":"t","outcome":"denied","error":"e\nlevel=ERROR","duration":1000000000,"argumentBytes":2,"resultBytes":3,"argumentHash":"h","arguments":"{}","detail":{"k":"v"}}`,
@@ -208,9 +195,7 @@ func TestSecretWhereAnErrorIsCut(t *testing.T) {
 	log := activity.New(nil, memory)
 	text := strings.Repeat("x ", activity.MaxError/2-10) + secret
 	log.Record(t.Context(), activity.Event{Kind: activity.KindCall, Error: text})
-	if err := log.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, log.Close(t.Context()))
 	if got := memory.Recent(nil, 0)[0].Error; strings.Contains(got, "ghp_") || len(got) > activity.MaxError {
 		t.Errorf("%d bytes, the end of which is %q", len(got), got[len(got)-40:])
 	}

@@ -19,23 +19,19 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func openFile(t *testing.T, path string, o *activity.FileOptions) *activity.File {
 	t.Helper()
-	f, err := activity.OpenFile(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(activity.OpenFile(path, o))(t)
 	return f
 }
 
 // put writes one event as a log does.
 func put(t *testing.T, f *activity.File, events ...activity.Event) {
 	t.Helper()
-	if err := f.Write(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, f.Write(t.Context(), events))
 }
 
 // read returns the ids of the events in a file, the newest first.
@@ -43,9 +39,7 @@ func read(t *testing.T, path string, filter *activity.Filter) string {
 	t.Helper()
 	var all []activity.Event
 	for e, err := range activity.Events(path, filter) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		all = append(all, e)
 	}
 	return ids(all)
@@ -53,10 +47,7 @@ func read(t *testing.T, path string, filter *activity.Filter) string {
 
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -67,9 +58,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new", "activity.jsonl")
 	f := openFile(t, path, nil)
-	if got := read(t, path, nil); got != "" {
-		t.Errorf("an empty file has %s", got)
-	}
+	assert.Equal(t, read(t, path, nil), "", "an empty file has")
 	l := activity.New(nil, f)
 	full := activity.Event{
 		Time: time.Unix(5, 7).UTC(), ID: "full", Parent: "p", Kind: activity.KindCall, User: "u\nv", Server: "s", Tool: "t", Outcome: activity.Denied,
@@ -79,15 +68,9 @@ func TestFile(t *testing.T) {
 	for i := range 3 {
 		l.Record(t.Context(), numbered(i))
 	}
-	if err := l.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, path, nil); got != "2 1 0 full" {
-		t.Errorf("read %s", got)
-	}
-	if got := read(t, path, &activity.Filter{ID: "1"}); got != "1" {
-		t.Errorf("read %s", got)
-	}
+	assert.OK(t, l.Close(t.Context()))
+	assert.Equal(t, read(t, path, nil), "2 1 0 full", "read")
+	assert.Equal(t, read(t, path, &activity.Filter{ID: "1"}), "1", "read")
 	for e, err := range f.Events(&activity.Filter{Tool: "t"}) {
 		got, _ := json.Marshal(e)
 		want, _ := json.Marshal(full)
@@ -116,9 +99,7 @@ func TestRotation(t *testing.T) {
 	fill := func(t *testing.T, o activity.FileOptions) (path string) {
 		path = filepath.Join(t.TempDir(), "a.b.jsonl")
 		for _, other := range []string{"a.b-notes.jsonl", "a.b-20261122T003000.jsonl", "a.b-20261122T003000,000000000Z.jsonl", "a.b-20261122T003000.000000000Z.jsonl.gz", "ab.jsonl"} {
-			if err := os.WriteFile(filepath.Join(filepath.Dir(path), other), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(filepath.Join(filepath.Dir(path), other), nil, 0o600))
 		}
 		f := openFile(t, path, &o)
 		for i := range 12 {
@@ -140,9 +121,7 @@ func TestRotation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := fill(t, test.o)
-			if got := read(t, path, nil); got != test.want {
-				t.Errorf("read %s, want %s", got, test.want)
-			}
+			assert.Equal(t, read(t, path, nil), test.want, "read")
 			if info, err := os.Stat(path); err != nil || info.Size() > max(three, 1200) {
 				t.Errorf("%v, %v", info.Size(), err)
 			}
@@ -156,25 +135,19 @@ func TestFileWithoutLimit(t *testing.T) {
 	f := openFile(t, path, &activity.FileOptions{MaxBytes: -1})
 	put(t, f, activity.Event{ID: "0", Error: strings.Repeat("x", 17<<20)})
 	put(t, f, numbered(1))
-	if got := len(filesIn(t, filepath.Dir(path))); got != 1 {
-		t.Errorf("got %d files, want 1", got)
-	}
+	assert.Equal(t, len(filesIn(t, filepath.Dir(path))), 1, "files")
 }
 
 // A clock that was set back changes nothing in the order.
 func TestClockSetBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	future := strings.TrimSuffix(path, ".jsonl") + "-22221122T003000.000000000Z.jsonl"
-	if err := os.WriteFile(future, []byte(`{"id":"first"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(future, []byte(`{"id":"first"}`), 0o600))
 	f := openFile(t, path, &activity.FileOptions{MaxBytes: 1})
 	for i := range 3 {
 		put(t, f, numbered(i))
 	}
-	if got := read(t, path, nil); got != "2 1 0 first" {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, read(t, path, nil), "2 1 0 first", "read")
 }
 
 // What is renamed while it is read is read once.
@@ -188,17 +161,13 @@ func TestRotationWhileRead(t *testing.T) {
 	put(t, f, numbered(1), numbered(2))
 	var seen []activity.Event
 	for e, err := range f.Events(nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if len(seen) == 0 {
 			put(t, f, numbered(3))
 		}
 		seen = append(seen, e)
 	}
-	if got := ids(seen); got != "2 1 0" {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, ids(seen), "2 1 0", "read")
 }
 
 // What is not an event is passed over, and a line that was broken off does not spoil
@@ -214,21 +183,15 @@ func TestTornLines(t *testing.T) {
 			_, err = file.WriteString(text)
 			_ = file.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 	}
 	add(`{"time":"2026-11-22T00:30:00Z","id":"torn","kind":"ca`)
-	if got := read(t, path, nil); got != "1" {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, read(t, path, nil), "1", "read")
 	f = openFile(t, path, nil) // as the next process does
 	put(t, f, numbered(2))
 	add("\n\nnull\n[1]\n{}\n\xff\x00\n\"" + strings.Repeat("x", 3<<20) + "\"\n{\"id\":\"long\"}" + strings.Repeat(" ", 3<<20) + "\n{\"id\":\"hand\",\"later\":{\"a\":[1]}}\n")
 	put(t, f, numbered(3))
-	if got := read(t, path, nil); got != "3 hand 2 1" {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, read(t, path, nil), "3 hand 2 1", "read")
 }
 
 // Lines that lie across the pieces in which the file is read are whole.
@@ -243,9 +206,7 @@ func TestLongFile(t *testing.T) {
 		want = append(want, e.ID)
 	}
 	slices.Reverse(want)
-	if got := read(t, path, nil); got != strings.Join(want, " ") {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, read(t, path, nil), strings.Join(want, " "), "read")
 }
 
 func TestFileErrors(t *testing.T) {
@@ -260,25 +221,17 @@ func TestFileErrors(t *testing.T) {
 	if err := f.Write(ctx, []activity.Event{numbered(1)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Write: %v", err)
 	}
-	if got := read(t, filepath.Join(dir, "none", "a.jsonl"), nil); got != "" {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, read(t, filepath.Join(dir, "none", "a.jsonl"), nil), "", "read")
 	var last error
 	for _, err := range activity.Events(dir, nil) {
 		last = err
 	}
-	if last == nil {
-		t.Error("a folder can be read")
-	}
+	assert.Fails(t, last, "a folder can be read")
 	// Deleted and renamed by others, it is made anew.
 	put(t, f, numbered(1))
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(path))
 	put(t, f, numbered(2))
-	if got := read(t, path, nil); got != "2" {
-		t.Errorf("read %s", got)
-	}
+	assert.Equal(t, read(t, path, nil), "2", "read")
 }
 
 // What is no file is not written to: it may never return.
@@ -317,10 +270,7 @@ func writeForever(path string) {
 // killed at some moment. Every event that one of them says it has written is there,
 // once.
 func TestProcesses(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	var mu sync.Mutex
 	var said []string
@@ -332,9 +282,7 @@ func TestProcesses(t *testing.T) {
 		if err == nil {
 			err = cmd.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		wg.Go(func() {
 			lines := bufio.NewScanner(out)
 			for n := 0; lines.Scan(); n++ {
@@ -354,9 +302,7 @@ func TestProcesses(t *testing.T) {
 		count[id]++
 	}
 	for id, n := range count {
-		if n != 1 {
-			t.Errorf("%s is there %d times", id, n)
-		}
+		assert.Equal(t, n, 1, "%s is there times", id)
 	}
 	for _, id := range said {
 		if count[id] == 0 {

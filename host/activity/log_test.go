@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func numbered(i int) activity.Event {
@@ -52,9 +53,7 @@ func TestOrder(t *testing.T) {
 			t.Fatalf("event %d is %s", i, e.ID)
 		}
 	}
-	if got := ids(b.Recent(nil, 3)); got != "1000 999 998" {
-		t.Errorf("the newest are %s", got)
-	}
+	assert.Equal(t, ids(b.Recent(nil, 3)), "1000 999 998", "the newest")
 }
 
 // A sink that hangs does not hold up who records, and what it missed is told in its
@@ -79,12 +78,8 @@ func TestSlowSink(t *testing.T) {
 	l.Record(t.Context(), numbered(10))
 	close(slow.open)
 	mustFlush(t, l)
-	if got := ids(slow.got()); got != "0 1 2 -7 10" {
-		t.Errorf("got %s in the slow sink, want 0 1 2 -7 10", got)
-	}
-	if got := ids(other.Recent(nil, 0)); got != "10 -7 2 1 0" {
-		t.Errorf("got %s in the other sink, want 10 -7 2 1 0", got)
-	}
+	assert.Equal(t, ids(slow.got()), "0 1 2 -7 10", "in the slow sink")
+	assert.Equal(t, ids(other.Recent(nil, 0)), "10 -7 2 1 0", "in the other sink")
 }
 
 // A negative MaxQueued is no limit.
@@ -94,9 +89,7 @@ func TestQueueWithoutLimit(t *testing.T) {
 	for i := range 5000 {
 		l.Record(t.Context(), numbered(i))
 	}
-	if got := l.Status().Dropped; got != 0 {
-		t.Errorf("got %d events dropped, want none", got)
-	}
+	assert.Equal(t, l.Status().Dropped, 0, "events dropped")
 	close(slow.open)
 	mustFlush(t, l)
 }
@@ -122,12 +115,8 @@ func TestFailingSink(t *testing.T) {
 	g.failWith(nil)
 	l.Record(t.Context(), numbered(3))
 	_ = l.Flush(t.Context())
-	if got := ids(g.got()); got != "-3 3" {
-		t.Errorf("written: %s", got)
-	}
-	if got := ids(other.Recent(nil, 0)); got != "3 2 1 0" {
-		t.Errorf("the other sink has %s", got)
-	}
+	assert.Equal(t, ids(g.got()), "-3 3", "written")
+	assert.Equal(t, ids(other.Recent(nil, 0)), "3 2 1 0", "the other sink has")
 	if err := l.Close(t.Context()); err != nil {
 		t.Error(err)
 	}

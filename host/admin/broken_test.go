@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
@@ -26,10 +27,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the servers are scripts of a shell")
 	}
-	m, err := manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(), &manage.Options{Host: host.Options{StateDir: host.NoState}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(), &manage.Options{Host: host.Options{StateDir: host.NoState}}))(t)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Errorf("Close of the manager: got %v, want no error", err)
@@ -47,9 +45,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 	}
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
-	if err := os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600))
 	shell := func(script string) map[string]any {
 		args, _ := json.Marshal([]string{"-c", script})
 		return map[string]any{"command": "/bin/sh", "argsJson": string(args), "connectTimeoutSeconds": 1}
@@ -77,10 +73,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		{"it fails", remote(answers(500, "text/plain", "no")), doctor.HintServerError, "connected"},
 	} {
 		c.entry["name"] = "new"
-		body, err := json.Marshal(c.entry)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := assert.Value(json.Marshal(c.entry))(t)
 		got := s.do("owner", "POST", "/api/v1/test", string(body), nil)
 		var result struct {
 			Success bool
@@ -97,9 +90,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 		if result.Success || result.Message == "" {
 			t.Errorf("%s: got %s, want a failure and its message", c.what, got.body)
 		}
-		if result.Report.Reached != c.stage {
-			t.Errorf("%s: got that it reached %q, want %q", c.what, result.Report.Reached, c.stage)
-		}
+		assert.Equal(t, result.Report.Reached, c.stage, "%s: got that it reached", c.what)
 		if !slices.ContainsFunc(result.Report.Hints, func(h doctor.Hint) bool { return h.Code == c.hint }) {
 			t.Errorf("%s: got the hints %v, want %s", c.what, result.Report.Hints, c.hint)
 		}

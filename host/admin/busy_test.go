@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -42,18 +43,10 @@ func openBusy(t *testing.T) *site {
 			t.Errorf("Close of the log: got %v, want no error", err)
 		}
 	})
-	keys, err := access.LoadKeys(t.Context(), storage.NewMemory(), "keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(access.LoadKeys(t.Context(), storage.NewMemory(), "keys"))(t)
 	_, key, err := keys.Create(t.Context(), access.KeyOptions{Label: "one"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sessions, err := session.Open(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	sessions := assert.Value(session.Open(t.Context(), t.TempDir(), nil))(t)
 	t.Cleanup(func() {
 		if err := sessions.Close(); err != nil {
 			t.Errorf("Close of the sessions: got %v, want no error", err)
@@ -75,12 +68,8 @@ func openBusy(t *testing.T) *site {
 	h := s.manager.Host()
 	hosttest.Until(t, h, "lazy", "cached", func(st host.Status) bool { return st.Stage == host.StageCached })
 	hosttest.Until(t, h, "held", "quarantined", func(st host.Status) bool { return st.Stage == host.StageQuarantined })
-	if _, err := s.manager.Update(t.Context(), "gone", &record.Patch{Lazy: record.Some(false), Disabled: record.Some(false)}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.manager.Remove(t.Context(), "gone"); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.manager.Update(t.Context(), "gone", &record.Patch{Lazy: record.Some(false), Disabled: record.Some(false)}))(t)
+	assert.Value(s.manager.Remove(t.Context(), "gone"))(t)
 	_, err = h.Registry().Call(session.WithUser(t.Context(), "ann"), "lazy__echo", json.RawMessage(`{"text":"<b>12345678901234567890</b>"}`))
 	var waits *registry.ApprovalRequiredError
 	if !errors.As(err, &waits) {
@@ -111,10 +100,7 @@ func (s *site) fill(text string) string {
 			s.t.Fatal("changes: got none, want some")
 		}
 		c := changes[0]
-		data, err := json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		data := assert.Value(json.Marshal(map[string]any{"server": c.Server, "tool": c.Tool, "kind": c.Kind, "hash": c.Hash}))(s.t)
 		return string(data)
 	})
 	put("{launch}", func() string {
@@ -140,19 +126,11 @@ func (s *site) stream(key string) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(hosttest.Watchdog(s.t))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/events", nil))(s.t)
 	req.Header.Set("Authorization", "Bearer "+key)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	res := assert.Value(http.DefaultClient.Do(req))(s.t)
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		s.t.Errorf("events as %s: got %d, want 200", key, res.StatusCode)
-	}
+	assert.Equal(s.t, res.StatusCode, http.StatusOK, "events as %s", key)
 }
 
 // settle waits until no server is being started.

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
@@ -90,10 +91,7 @@ func (l *stream) next() (string, error) {
 // openFeed opens a site whose events are kept in a file, and returns its log.
 func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
 	t.Helper()
-	file, err := activity.OpenFile(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := assert.Value(activity.OpenFile(path, nil))(t)
 	feed := admin.NewFeed(file.Events)
 	log := activity.New(&activity.Options{MaxQueued: -1}, file, feed)
 	t.Cleanup(func() {
@@ -170,9 +168,7 @@ func TestListenersResume(t *testing.T) {
 		}
 	}
 	record(log, 0, events/2)
-	if err := feed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, feed.Close())
 	second, log, _ := openFeed(t, path)
 	sites <- second
 	close(restarted)
@@ -184,10 +180,7 @@ func TestListenersResume(t *testing.T) {
 func TestListenerReset(t *testing.T) {
 	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
 	for _, id := range []string{"nonsense", "1-00", "zzzzzzzzzzzz-00"} {
-		l, err := s.listen(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(s.listen(id))(t)
 		if l.last != "reset" {
 			t.Errorf("after %s: got no reset, want one", id)
 		}
@@ -212,9 +205,7 @@ func TestActivity(t *testing.T) {
 		for i := range 5 {
 			log.Record(t.Context(), activity.Event{Kind: activity.KindCall, Outcome: activity.OK, Server: fmt.Sprint("s", i%2), Tool: fmt.Sprint("t", i), User: "<b>ann"})
 		}
-		if err := log.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, log.Flush(t.Context()))
 		for _, c := range []struct {
 			query string
 			want  int
@@ -231,10 +222,7 @@ func TestActivity(t *testing.T) {
 				t.Errorf("%s: got %d %s, want %d events", c.query, a.status, a.body, c.want)
 			}
 			if c.query == "tool=t3" && len(got) == 1 {
-				l, err := s.listen(got[0].Cursor)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := assert.Value(s.listen(got[0].Cursor))(t)
 				if server, err := l.next(); server != "s0" {
 					t.Errorf("after %s: got %q, %v, want s0", c.query, server, err)
 				}
@@ -253,9 +241,7 @@ func TestActivity(t *testing.T) {
 func TestListenerFarBehind(t *testing.T) {
 	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
 	l, err := s.listen("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	const events = 2500
 	for i := range events {
 		log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
@@ -267,9 +253,7 @@ func TestListenerFarBehind(t *testing.T) {
 		}
 		l.close()
 	}
-	if err := log.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, log.Flush(t.Context()))
 	if l, err = s.listen(l.last); err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +284,7 @@ func TestListenerIsRevoked(t *testing.T) {
 			"no role":          {&access.Caller{Credential: "key"}, nil, nil, true},
 		} {
 			var changed atomic.Bool
-			h, err := admin.Handler(m, &admin.Options{
+			h := assert.Value(admin.Handler(m, &admin.Options{
 				Feed: feed,
 				Authenticate: func(*http.Request) (*access.Caller, error) {
 					if changed.Load() {
@@ -314,10 +298,7 @@ func TestListenerIsRevoked(t *testing.T) {
 					}
 					return []admin.Role{admin.View}
 				},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() {
@@ -333,9 +314,7 @@ func TestListenerIsRevoked(t *testing.T) {
 				got = true
 			default:
 			}
-			if got != c.ends {
-				t.Errorf("%s: got that the stream has ended: %t, want %t", name, got, c.ends)
-			}
+			assert.Equal(t, got, c.ends, "%s: got that the stream has ended", name)
 			cancel()
 			<-ended
 		}
@@ -367,14 +346,9 @@ func TestListenerIsToldOnce(t *testing.T) {
 	s := open(t, &host.Options{}, &admin.Options{Feed: feed})
 	list := s.get("viewer", "/api/v1/activity")
 	busy.Store(true)
-	l, err := s.listen(list[len(list)-1]["cursor"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(s.listen(list[len(list)-1]["cursor"].(string)))(t)
 	defer l.close()
-	if err := feed.Write(t.Context(), []activity.Event{event(3)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, feed.Write(t.Context(), []activity.Event{event(3)}))
 	for n := 1; n <= 3; n++ {
 		if got, err := l.next(); got != fmt.Sprint("e", n) {
 			t.Errorf("got %q, %v, want e%d", got, err, n)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // concrete returns the path of a route with values in it.
@@ -54,9 +55,7 @@ func TestRoutesRefuse(t *testing.T) {
 				continue // it is let in
 			}
 			got := s.do(c.key, r.Method, path, c.body, c.edit)
-			if got.status != c.status {
-				t.Errorf("%s %s, %s: got %d %s, want %d", r.Method, path, c.what, got.status, got.body, c.status)
-			}
+			assert.Equal(t, got.status, c.status, "%s %s, %s: %s", r.Method, path, c.what, got.body)
 			if strings.Contains(got.body, "goroutine") || strings.Contains(got.body, ".go:") {
 				t.Errorf("%s %s, %s: got %s, want no stack", r.Method, path, c.what, got.body)
 			}
@@ -214,15 +213,8 @@ func TestOrigins(t *testing.T) {
 	if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
 		t.Errorf("preflight: got %d and %q, want 204 and the origin", got.status, got.header.Get("Access-Control-Allow-Origin"))
 	}
-	u, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(s.url))(t)
 	got = s.do("viewer", "GET", servers, "", func(r *http.Request) { r.Header.Set("Origin", "http://"+u.Host) })
-	if got.status != http.StatusOK {
-		t.Errorf("own origin: got %d, want 200", got.status)
-	}
-	if got.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("Cache-Control: got %q, want no-store", got.header.Get("Cache-Control"))
-	}
+	assert.Equal(t, got.status, http.StatusOK, "own origin")
+	assert.Equal(t, got.header.Get("Cache-Control"), "no-store", "Cache-Control")
 }

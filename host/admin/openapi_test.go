@@ -12,6 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/mcpbelt/mcpbelt/host/admin"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A document is what a test knows of the description of the API.
@@ -41,9 +42,7 @@ func readDocument(t *testing.T, s *site) *document {
 		t.Fatalf("got %d and %v, want a document", got.status, err)
 	}
 	d := &document{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
-	if err := d.compiler.AddResource("urn:api", raw); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, d.compiler.AddResource("urn:api", raw))
 	var whole struct {
 		OpenAPI string
 		Paths   json.RawMessage
@@ -51,9 +50,7 @@ func readDocument(t *testing.T, s *site) *document {
 	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || whole.OpenAPI != "3.1.0" {
 		t.Fatalf("got the version %s and %v, want 3.1.0", whole.OpenAPI, err)
 	}
-	if err := json.Unmarshal(whole.Paths, &d.paths); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(whole.Paths, &d.paths))
 	return d
 }
 
@@ -101,18 +98,14 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 		operations += len(methods)
 	}
 	routes := admin.Routes(s.handler)
-	if operations != len(routes) {
-		t.Errorf("got %d operations, want %d", operations, len(routes))
-	}
+	assert.Equal(t, operations, len(routes), "operations")
 	for _, r := range routes {
 		o, ok := d.paths[r.Path][strings.ToLower(r.Method)]
 		if !ok {
 			t.Errorf("%s %s: got no operation, want one", r.Method, r.Path)
 			continue
 		}
-		if o.Role != r.Role {
-			t.Errorf("%s %s: got the role %s, want %s", r.Method, r.Path, o.Role, r.Role)
-		}
+		assert.Equal(t, o.Role, r.Role, "%s %s: the role", r.Method, r.Path)
 		if o.Summary == "" {
 			t.Errorf("%s %s: got no summary, want one", r.Method, r.Path)
 		}
@@ -129,9 +122,7 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 				inPath++
 			}
 		}
-		if want := strings.Count(r.Path, "{"); inPath != want {
-			t.Errorf("%s %s: got %d parameters of the path, want %d", r.Method, r.Path, inPath, want)
-		}
+		assert.Equal(t, inPath, strings.Count(r.Path, "{"), "%s %s: parameters of the path", r.Method, r.Path)
 	}
 }
 
@@ -171,9 +162,7 @@ func TestAnswersConform(t *testing.T) {
 		if got.status >= 500 && got.status != http.StatusBadGateway {
 			t.Errorf("%s %s %s: got %d %s, want no failure of the program", r.Method, path, body, got.status, got.body)
 		}
-		if strings.Contains(got.body, "sk-0123456789abcdef") {
-			t.Errorf("%s %s %s: got %s, want no secret", r.Method, path, body, got.body)
-		}
+		assert.Lacks(t, got.body, "sk-0123456789abcdef", "%s %s %s", r.Method, path, body)
 		if got.status == http.StatusOK {
 			succeeded[r.Method+" "+r.Path] = true
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -27,10 +28,7 @@ import (
 // join adds a member to those that share a store.
 func join(t *testing.T, store storage.Store) *replica.Member {
 	t.Helper()
-	m, err := replica.Join(t.Context(), store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(replica.Join(t.Context(), store, nil))(t)
 	t.Cleanup(func() {
 		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("Close of the member: got %v, want no error", err)
@@ -45,9 +43,7 @@ func openReplica(t *testing.T, store storage.Store, records ...*record.Record) (
 	m := join(t, store)
 	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: approval.Options{Replica: m.ID()}})
 	s := open(t, &host.Options{Registry: r}, &admin.Options{Replicas: m}, records...)
-	if err := m.Attach(r); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Attach(r))
 	return s, m
 }
 
@@ -59,9 +55,7 @@ func (s *site) wait(tool, text string, other *site) (path string) {
 		return ok
 	})
 	args, err := json.Marshal(map[string]string{"text": text})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.OK(s.t, err)
 	_, err = s.manager.Host().Registry().Call(s.t.Context(), tool, args)
 	var waits *registry.ApprovalRequiredError
 	if !errors.As(err, &waits) {
@@ -164,9 +158,7 @@ func TestCallOfDeadReplica(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &mortalStore{Store: storage.NewMemory()}
 			there, err := replica.Join(t.Context(), store, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			r := registry.New(&registry.Options{Approver: registry.ApproverFunc(ask), Approvals: approval.Options{Replica: there.ID()}})
 			err = r.Add(registry.MustFunc("send", "Sends a letter.", func(ctx context.Context, _ struct{}) (string, error) {
 				store.dead.Store(true)
@@ -176,18 +168,13 @@ func TestCallOfDeadReplica(t *testing.T) {
 			if err == nil {
 				err = there.Attach(r)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			m := manage.New(host.New(&host.Options{StateDir: host.NoState}), record.NewMemoryStore(), nil)
-			h, err := admin.Handler(m, &admin.Options{
+			h := assert.Value(admin.Handler(m, &admin.Options{
 				Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{Credential: "owner"}, nil },
 				Roles:        func(*access.Caller) []admin.Role { return keys["owner"] },
 				Replicas:     join(t, store.Store),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			do := func(method, path, body string) (int, string) {
 				r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 				r.Header.Set("Content-Type", "application/json")

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // get reads a list as the owner.
@@ -159,10 +160,7 @@ func TestDefaultRoles(t *testing.T) {
 		{&access.Grant{Manage: true}, `"roles":["view","operate"]`},
 	} {
 		s := &site{t: t}
-		h, err := admin.Handler(m, &admin.Options{Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{Grant: c.grant}, nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := assert.Value(admin.Handler(m, &admin.Options{Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{Grant: c.grant}, nil }}))(t)
 		s.listenAndServe(h)
 		got := s.do("", "GET", "/api/v1/me", "", nil)
 		if (got.status == http.StatusOK) != (c.want != "") || !strings.Contains(got.body, c.want) {
@@ -258,9 +256,7 @@ func TestEditIsTried(t *testing.T) {
 	if after := s.data("GET", servers+"/a", ""); after["revision"] != before["revision"] {
 		t.Errorf("got the revision %v, want %v", after["revision"], before["revision"])
 	}
-	if got := s.tried.Load().Headers["Authorization"].Reveal(); got != "Bearer sk-0123456789abcdef" {
-		t.Errorf("got the header %q in the test, want the one that was masked", got)
-	}
+	assert.Equal(t, s.tried.Load().Headers["Authorization"].Reveal(), "Bearer sk-0123456789abcdef", "the header in the test")
 }
 
 // A key is changed where the body says so, and stays as it is elsewhere.

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/admin"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const servers = "/api/v1/mcp/servers"
@@ -18,9 +19,7 @@ const servers = "/api/v1/mcp/servers"
 func expectFields(t *testing.T, what string, got map[string]any, want string) {
 	t.Helper()
 	var fields map[string]any
-	if err := json.Unmarshal([]byte(want), &fields); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(want), &fields))
 	for name, value := range fields {
 		switch is := got[name]; {
 		case value == "*":
@@ -179,26 +178,16 @@ func TestEchoKeepsSecrets(t *testing.T) {
 	} {
 		store := record.NewMemoryStore(r)
 		s := openStore(t, store, &host.Options{}, &admin.Options{})
-		before, err := store.Records(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := assert.Value(store.Records(t.Context()))(t)
 		got := s.do("owner", "GET", servers+"/"+before[0].ID, "", nil)
 		if strings.Contains(got.body, secret) || strings.Contains(got.body, other) {
 			t.Errorf("%s: got %s, want no secret", r.Name, got.body)
 		}
 		var e struct{ Data json.RawMessage }
-		if err := json.Unmarshal([]byte(got.body), &e); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(got.body), &e))
 		s.data("PUT", servers+"/"+before[0].ID, string(e.Data))
-		after, err := store.Records(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if after[0].Revision != before[0].Revision {
-			t.Errorf("%s: got the revision %s after an echo, want %s", r.Name, after[0].Revision, before[0].Revision)
-		}
+		after := assert.Value(store.Records(t.Context()))(t)
+		assert.Equal(t, after[0].Revision, before[0].Revision, "%s: the revision after an echo", r.Name)
 		was, _ := before[0].Record.Encode()
 		is, _ := after[0].Record.Encode()
 		if string(was) != string(is) {

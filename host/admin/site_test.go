@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -71,10 +72,7 @@ func openStore(t *testing.T, store record.Store, ho *host.Options, o *admin.Opti
 	if ho.StateDir == "" {
 		ho.StateDir = host.NoState
 	}
-	m, err := manage.OpenStore(hosttest.Watchdog(t), store, &manage.Options{Host: *ho})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), store, &manage.Options{Host: *ho}))(t)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Errorf("Close of the manager: got %v, want no error", err)
@@ -98,10 +96,7 @@ func (s *site) serve(m *manage.Manager, o *admin.Options) *site {
 		return &access.Caller{Credential: key}, nil
 	}
 	o.Roles = func(c *access.Caller) []admin.Role { return keys[c.Credential] }
-	h, err := admin.Handler(m, o)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	h := assert.Value(admin.Handler(m, o))(s.t)
 	s.handler = h
 	s.listenAndServe(h)
 	return s
@@ -124,10 +119,7 @@ type answer struct {
 // do makes a request with a key; edit may be nil.
 func (s *site) do(key, method, path, body string, edit func(*http.Request)) answer {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(hosttest.Watchdog(s.t), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(hosttest.Watchdog(s.t), method, s.url+path, strings.NewReader(body)))(s.t)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -137,15 +129,9 @@ func (s *site) do(key, method, path, body string, edit func(*http.Request)) answ
 	if edit != nil {
 		edit(req)
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	res := assert.Value(http.DefaultClient.Do(req))(s.t)
 	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	data := assert.Value(io.ReadAll(res.Body))(s.t)
 	return answer{res.StatusCode, res.Header, string(data)}
 }
 

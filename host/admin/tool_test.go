@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -49,9 +50,7 @@ func member(list []map[string]any, name string) []any {
 // All servers are shown in short, with what their tools cost and how their calls went.
 func TestOverviews(t *testing.T) {
 	s := openBusy(t)
-	if _, err := s.manager.Host().Registry().Call(t.Context(), "lazy__echo", json.RawMessage(`{"text":"go"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.manager.Host().Registry().Call(t.Context(), "lazy__echo", json.RawMessage(`{"text":"go"}`)))(t)
 	if _, err := s.manager.Host().Registry().Call(t.Context(), "lazy__echo", json.RawMessage(`{"text":5}`)); err == nil {
 		t.Error("call with wrong arguments: got no error, want one") // which takes no time of the server
 	}
@@ -92,9 +91,7 @@ func TestLatencies(t *testing.T) {
 			activity.Event{Kind: activity.KindCall, Server: "b", Duration: time.Hour},
 			activity.Event{Kind: activity.KindState, Server: "a", Duration: time.Hour})
 	}
-	if err := feed.Write(t.Context(), events); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, feed.Write(t.Context(), events))
 	got := s.get("viewer", "/api/v1/servers")[0]["latencyMs"].([]any)
 	if len(got) != 30 || got[0] != 10.0 || got[29] != 39.0 {
 		t.Errorf("got %v, want 10 to 39", got)
@@ -160,13 +157,8 @@ func TestCallTool(t *testing.T) {
 // An operator calls tools of remote servers. A tool of the program may call any other.
 func TestOperatorsCallRemoteTools(t *testing.T) {
 	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "remote", URL: "https://a.example/mcp"}, &record.Record{Name: "runs", Command: "x"})
-	native, err := registry.Func("native", "Does it", func(context.Context, struct{}) (string, error) { return "done", nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.manager.Host().Registry().Add(native); err != nil {
-		t.Fatal(err)
-	}
+	native := assert.Value(registry.Func("native", "Does it", func(context.Context, struct{}) (string, error) { return "done", nil }))(t)
+	assert.OK(t, s.manager.Host().Registry().Add(native))
 	for name, status := range map[string]int{"remote__echo": 200, "runs__echo": 403, "native": 403} {
 		if got := s.do("operator", "POST", "/api/v1/tools/"+name+"/call", `{"arguments":{}}`, nil); got.status != status {
 			t.Errorf("%s: got %d %s, want %d", name, got.status, got.body, status)
@@ -180,9 +172,7 @@ func TestOperatorsCallRemoteTools(t *testing.T) {
 // What keeps a tool back is named, and nothing is started for that.
 func TestWhy(t *testing.T) {
 	s := openBusy(t)
-	if _, err := s.manager.Add(t.Context(), &record.Record{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.manager.Add(t.Context(), &record.Record{Name: "some", URL: "https://b.example/mcp", Tools: config.ToolFilter{Deny: []string{"echo"}}}))(t)
 	s.settle()
 	before := s.launches.Load()
 	for name, want := range map[string]struct {
@@ -210,10 +200,7 @@ func TestWhy(t *testing.T) {
 
 // A tool that the policy denies to the caller is not offered to them, though it is listed.
 func TestWhyOfDenied(t *testing.T) {
-	deny, err := policy.New(approval.Deny)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deny := assert.Value(policy.New(approval.Deny))(t)
 	s := open(t, &host.Options{Registry: registry.New(&registry.Options{Approver: deny})}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp"})
 	got := s.object("viewer", "GET", "/api/v1/why?name=a__echo", "")
 	if got["offered"] != false || !strings.Contains(number(got["reasons"]), `"where":"policy"`) {
@@ -250,19 +237,14 @@ func newLarge(b *testing.B, tools int) http.Handler {
 				Origin: registry.Origin{Server: fmt.Sprint("server", server), Tool: fmt.Sprint("tool", i)},
 			}})
 		}
-		if _, err := r.Replace(registry.Server{Name: fmt.Sprint("server", server)}, list); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: fmt.Sprint("server", server)}, list))(b)
 	}
 	m := manage.New(host.New(&host.Options{Registry: r, StateDir: host.NoState}), record.NewMemoryStore(), nil)
 	b.Cleanup(func() { _ = m.Close() })
-	h, err := admin.Handler(m, &admin.Options{
+	h := assert.Value(admin.Handler(m, &admin.Options{
 		Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{}, nil },
 		Roles:        func(*access.Caller) []admin.Role { return []admin.Role{admin.View} },
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	return h
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // askingFile is a file of VS Code with all that somebody has to answer for.
@@ -27,18 +29,13 @@ func loadAsking(t *testing.T, scope Scope, opts Options) (byName map[string]*Ser
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string]string{"mcp.json": askingFile, "f": "from-file", "e": "E=one"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	opts.Scope = scope
 	if opts.Lookup == nil {
 		opts.Lookup = func(name string) (string, bool) { return "a.example", name == "A" }
 	}
-	c, err := Load(t.Context(), filepath.Join(dir, "mcp.json"), &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Load(t.Context(), filepath.Join(dir, "mcp.json"), &opts))(t)
 	byName = make(map[string]*Server)
 	for _, s := range c.Servers {
 		byName[s.Name] = s
@@ -67,9 +64,7 @@ func TestAnswered(t *testing.T) {
 	asked := 0
 	value := "a.example"
 	secrets := NewSecrets()
-	if err := secrets.SetSecret(t.Context(), "k", "key"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, secrets.SetSecret(t.Context(), "k", "key"))
 	servers, dir := loadAsking(t, ScopeProject, Options{
 		Lookup:  func(name string) (string, bool) { return value, name == "A" },
 		Secrets: looked{secrets, &asked},
@@ -84,14 +79,10 @@ func TestAnswered(t *testing.T) {
 	}
 	value = "b.example"
 	for name, text := range map[string]string{"f": "other", "e": "E=two"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	full, err := all.Answered(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if full.Command != "a.example" || !slices.Equal(full.Args, []string{"$A", "said", "from-file"}) ||
 		full.Env["K"] != "key" || full.Env["E"] != "one" || full.Fingerprint() != all.Fingerprint() || full.Name != all.Name {
 		t.Errorf("%v %q %q", full, full.Args, full.Env["E"].Reveal())
@@ -142,9 +133,7 @@ func TestAskedEarly(t *testing.T) {
 // The user's own entries are answered when they are read.
 func TestAnsweredAtOnce(t *testing.T) {
 	secrets := NewSecrets()
-	if err := secrets.SetSecret(t.Context(), "k", "key"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, secrets.SetSecret(t.Context(), "k", "key"))
 	servers, _ := loadAsking(t, ScopeUser, Options{Secrets: secrets,
 		Input: func(context.Context, Input) (Secret, error) { return "said", nil }})
 	all := servers["all"]
@@ -156,9 +145,7 @@ func TestAnsweredAtOnce(t *testing.T) {
 // Many may start the same server, and others of the same file, at once.
 func TestAnsweredAtOneTime(t *testing.T) {
 	secrets := NewSecrets()
-	if err := secrets.SetSecret(t.Context(), "k", "key"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, secrets.SetSecret(t.Context(), "k", "key"))
 	var mu sync.Mutex
 	asked := 0
 	servers, _ := loadAsking(t, ScopeProject, Options{Secrets: secrets, Input: func(context.Context, Input) (Secret, error) {
@@ -196,10 +183,7 @@ func (f looked) Secret(ctx context.Context, name string) (Secret, bool, error) {
 // No file takes the place of what the program itself has named.
 func TestMergeProgram(t *testing.T) {
 	one := func(file string, scope Scope) *Config {
-		c, err := Parse(t.Context(), file, []byte(`{"mcpServers":{"github":{"command":"x"}}}`), &Options{Scope: scope})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), file, []byte(`{"mcpServers":{"github":{"command":"x"}}}`), &Options{Scope: scope}))(t)
 		return c
 	}
 	m := Merge(one("project.json", ScopeProject), one("user.json", ScopeUser), one("odd.json", "odd"), one("program.json", ScopeProgram))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const inputFile = `{
@@ -65,10 +66,7 @@ func server(t *testing.T, c *config.Config, title string) *config.Server {
 
 func parseInputs(t *testing.T, file string, opts *config.Options) *config.Config {
 	t.Helper()
-	c, err := config.Parse(t.Context(), file, []byte(inputFile), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), file, []byte(inputFile), opts))(t)
 	return c
 }
 
@@ -100,9 +98,7 @@ func TestInputsAreAskedOnce(t *testing.T) {
 	if len(b.asked) != 2 {
 		t.Errorf("for another project it was asked %v", b.asked)
 	}
-	if err := secrets.SetSecret(t.Context(), config.InputSecret("/p/.vscode/mcp.json", "vscode", "key"), ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, secrets.SetSecret(t.Context(), config.InputSecret("/p/.vscode/mcp.json", "vscode", "key"), ""))
 	b.asked = nil
 	if parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets)); fmt.Sprint(b.asked) != "[key]" {
 		t.Errorf("after one was forgotten it was asked %v", b.asked)
@@ -169,9 +165,7 @@ func TestBadAnswers(t *testing.T) {
 	}
 	// What is remembered can have become bad.
 	secrets := config.NewSecrets()
-	if err := secrets.SetSecret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", "level"), "medium"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, secrets.SetSecret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", "level"), "medium"))
 	a := &answers{byID: map[string]config.Secret{"key": "k", "level": "low"}}
 	if c := parseInputs(t, "/p/mcp.json", inputOptions(a, secrets)); server(t, c, "one").Args[0] != "low" {
 		t.Errorf("%v", server(t, c, "one").Err)
@@ -180,9 +174,7 @@ func TestBadAnswers(t *testing.T) {
 
 func TestInputsEndWithTheirContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, []byte(inputFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(inputFile), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := 0
 	opts := inputOptions(nil, nil)
@@ -192,18 +184,13 @@ func TestInputsEndWithTheirContext(t *testing.T) {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}
-	c, err := config.Load(ctx, path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Load(ctx, path, opts))(t)
 	for _, title := range []string{"one", "two"} {
 		if err := server(t, c, title).Err; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", title, err)
 		}
 	}
-	if asked != 1 {
-		t.Errorf("the user was asked %d times after the context had ended", asked)
-	}
+	assert.Equal(t, asked, 1, "the user was asked times after the context had ended")
 }
 
 // brokenSecrets fail, and count.
@@ -220,9 +207,7 @@ func (b *brokenSecrets) SetSecret(context.Context, string, config.Secret) error 
 func TestKeyring(t *testing.T) {
 	secrets := config.NewSecrets()
 	for name, value := range map[string]config.Secret{"work/github": "s${X}", "lines": "a\nb"} {
-		if err := secrets.SetSecret(t.Context(), name, value); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, secrets.SetSecret(t.Context(), name, value))
 	}
 	text := `{"mcpServers": {
 		"good": {"command": "x", "env": {"K": "${keyring:work/github}"}},
@@ -232,10 +217,7 @@ func TestKeyring(t *testing.T) {
 		"empty": {"command": "x", "env": {"K": "${keyring:}"}}
 	}}`
 	parse := func(s config.SecretStore) *config.Config {
-		c, err := config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Secrets: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Secrets: s}))(t)
 		return c
 	}
 	c := parse(secrets)
@@ -255,9 +237,7 @@ func TestKeyring(t *testing.T) {
 	if err := server(t, parse(broken), "good").Err; !errors.As(err, &missing) || missing.Err == nil {
 		t.Errorf("%v", err)
 	}
-	if broken.reads != 3 {
-		t.Errorf("the store was read %d times for three names", broken.reads)
-	}
+	assert.Equal(t, broken.reads, 3, "the store was read times for three names")
 	if err := server(t, parse(nil), "good").Err; err == nil || !strings.Contains(err.Error(), "Options.Secrets") {
 		t.Errorf("%v", err)
 	}
@@ -285,9 +265,7 @@ func TestSecretNames(t *testing.T) {
 		if _, _, err := s.Secret(t.Context(), name); err != nil {
 			t.Errorf("%q: got %v, want a name of a secret", at, err)
 		}
-		if other := seen[name]; other != "" {
-			t.Errorf("%q and %q meet", at, other)
-		}
+		assert.Equal(t, seen[name], "", "%q and meet", at)
 		seen[name] = fmt.Sprint(at)
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What a hostile file has a million of is told a hundred times, and looked up a
 // thousand times.
 func TestBounds(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "f"), []byte("x"), 0o600))
 	list := func(item string, n int) string {
 		var b strings.Builder
 		for i := range n {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // lookup is the environment of the tests.
@@ -23,10 +25,7 @@ func lookup(name string) (string, bool) {
 
 // TestClients reads one file of each program that has this format.
 func TestClients(t *testing.T) {
-	here, err := filepath.Abs("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := assert.Value(filepath.Abs("testdata"))(t)
 	for _, test := range []struct {
 		file     string
 		want     []Server
@@ -134,13 +133,8 @@ func TestClients(t *testing.T) {
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			path := filepath.Join("testdata", test.file)
-			c, err := Load(t.Context(), path, &Options{Lookup: lookup})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Path != path {
-				t.Errorf("Path = %q, want %q", c.Path, path)
-			}
+			c := assert.Value(Load(t.Context(), path, &Options{Lookup: lookup}))(t)
+			assert.Equal(t, c.Path, path, "Path =")
 			if len(c.Servers) != len(test.want) {
 				t.Fatalf("%d servers, want %d", len(c.Servers), len(test.want))
 			}

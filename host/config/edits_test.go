@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -18,10 +19,7 @@ import (
 func TestEditsLeaveFilesAlone(t *testing.T) {
 	used := map[int]bool{}
 	for _, file := range goldenInputs(t) {
-		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(filepath.Join("testdata", filepath.FromSlash(file))))(t)
 		format, _, _ := strings.Cut(file, "/")
 		if !slices.ContainsFunc(config.Formats(), func(f config.Format) bool { return f.Name() == format }) {
 			format = ""
@@ -71,15 +69,9 @@ func goldenInputs(t *testing.T) []string {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
-		found, err := filepath.Glob(filepath.Join("testdata", filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := assert.Value(filepath.Glob(filepath.Join("testdata", filepath.FromSlash(pattern))))(t)
 		for _, file := range found {
-			name, err := filepath.Rel("testdata", file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			name := assert.Value(filepath.Rel("testdata", file))(t)
 			name = filepath.ToSlash(name)
 			info, err := os.Stat(file)
 			switch ext := filepath.Ext(name); {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -126,20 +127,15 @@ func TestEntryErrors(t *testing.T) {
 }
 
 func TestSeveralFaultsInFileOrder(t *testing.T) {
-	c, err := Parse(t.Context(), "f.json", []byte(`{"mcpServers": {"s": {
+	c := assert.Value(Parse(t.Context(), "f.json", []byte(`{"mcpServers": {"s": {
 		"timeout": -1,
 		"env": {"A": 1, "B": 2},
-		"command": "${NO}"}}}`), &Options{Lookup: lookup})
-	if err != nil {
-		t.Fatal(err)
-	}
+		"command": "${NO}"}}}`), &Options{Lookup: lookup}))(t)
 	const want = `f.json:2:14: mcpServers.s.timeout: must not be negative: write 0 or leave it out for the default
 f.json:3:16: mcpServers.s.env.A: must be a string, not a number: put it in double quotes
 f.json:3:24: mcpServers.s.env.B: must be a string, not a number: put it in double quotes
 f.json:4:14: mcpServers.s.command: the variable NO is not set: set it or write ${NO:-default}`
-	if got := fmt.Sprint(c.Servers[0].Err); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(c.Servers[0].Err), want)
 	var unset *UnsetVariableError
 	if !errors.As(c.Servers[0].Err, &unset) || unset.Name != "NO" {
 		t.Errorf("no UnsetVariableError in %v", c.Servers[0].Err)
@@ -231,13 +227,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 
 	big := filepath.Join(t.TempDir(), "big.json")
-	f, err := os.Create(big)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Truncate(jsonc.MaxSize+1), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(os.Create(big))(t)
+	assert.OK(t, errors.Join(f.Truncate(jsonc.MaxSize+1), f.Close()))
 	_, err = Load(t.Context(), big, nil)
 	if want := big + ":1:1: the file has 16777217 bytes, more than the limit of 16777216"; err == nil || err.Error() != want {
 		t.Errorf("a big file gives %v, want %s", err, want)
@@ -256,9 +247,7 @@ func TestNoLeaks(t *testing.T) {
 	, "u": {"url": "https://hunter2:x@a"}, "v": {"url": "https://a:hunter2"}, "w": {"url": "https://a/hunter2?k=hunter2"}
 	, "x": {"command": "x", "timeout": "hunter2", "type": "hunter2", "enabled": "hunter2"}}}`
 	c, err := Parse(t.Context(), ".gemini/settings.json", []byte(in), &Options{Lookup: look}) // which replaces $VAR too
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	var all strings.Builder
 	for _, s := range c.Servers {
 		fmt.Fprintln(&all, s.Err)
@@ -272,22 +261,15 @@ func TestNoLeaks(t *testing.T) {
 	if strings.Contains(strings.ToLower(all.String()), "hunter2") {
 		t.Errorf("a secret leaked:\n%s", all.String())
 	}
-	if got := strings.Count(fmt.Sprint(c.Servers[0].Err), "\n"); got != 7 {
-		t.Errorf("%d line breaks in\n%v", got, c.Servers[0].Err)
-	}
+	assert.Equal(t, strings.Count(fmt.Sprint(c.Servers[0].Err), "\n"), 7, "line breaks in %v", c.Servers[0].Err)
 }
 
 // Warnings stand at the entries that they are about.
 func TestWarningsOfAnEntry(t *testing.T) {
-	c, err := Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {
+	c := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {
 		"a": {"command": "x"},
-		"b": {"evn": {}, "command": "x", "userHeader": "X-User"}}, "input": []}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(c.Servers[0].Warnings); got != 0 {
-		t.Errorf("a: got %d warnings, want none", got)
-	}
+		"b": {"evn": {}, "command": "x", "userHeader": "X-User"}}, "input": []}`), nil))(t)
+	assert.Equal(t, len(c.Servers[0].Warnings), 0, "a: warnings")
 	var keys []string
 	for _, w := range c.Servers[1].Warnings {
 		if !slices.Contains(c.Warnings, w) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -14,9 +15,7 @@ func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	write("one", "line\n")
@@ -116,10 +115,7 @@ func TestExpand(t *testing.T) {
 func TestExpandBudget(t *testing.T) {
 	big := strings.Repeat("x", maxExpanded/2)
 	opts := &Options{Lookup: func(string) (string, bool) { return big, true }}
-	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts))(t)
 	const want = "f:1:64: mcpServers.a.args[2]: the references of this file yield more than 16777216 bytes: use smaller values"
 	if err := c.Servers[0].Err; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -133,17 +129,11 @@ func TestExpandBudget(t *testing.T) {
 // other.
 func TestExpandEverywhere(t *testing.T) {
 	t.Setenv("MCPBELT_TEST", "v") // with the default Lookup
-	c, err := Parse(t.Context(), filepath.Join("sub", "settings.json"), []byte(`{"mcpServers": {
+	c := assert.Value(Parse(t.Context(), filepath.Join("sub", "settings.json"), []byte(`{"mcpServers": {
 		"a": {"command": "${MCPBELT_TEST}", "args": ["$MCPBELT_TEST"], "cwd": "${MCPBELT_TEST}/w", "env": {"$MCPBELT_TEST": "${env:MCPBELT_TEST}"}, "description": "$MCPBELT_TEST"},
-		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil))(t)
 	a, b := c.Servers[0], c.Servers[1]
-	cwd, err := filepath.Abs(filepath.Join("sub", "v", "w"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cwd := assert.Value(filepath.Abs(filepath.Join("sub", "v", "w")))(t)
 	if a.Err != nil || a.Command != "v" || a.Args[0] != "v" || a.Cwd != cwd || a.Env["$MCPBELT_TEST"] != "v" || a.Description != "$MCPBELT_TEST" {
 		t.Errorf("a: %s %v", bare(*a), a.Err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // places returns the locations as lines, without those of other clients.
@@ -136,9 +138,7 @@ IronClaw ironclaw user /h/.ironclaw/mcp-servers.json`},
 	} {
 		test.opts.Lookup = func(name string) (string, bool) { value, ok := test.env[name]; return value, ok }
 		got := strings.Join(places(Find(&test.opts), all...), "\n")
-		if got != strings.TrimPrefix(test.want, "\n") {
-			t.Errorf("%s:\n%s", test.name, got)
-		}
+		assert.Equal(t, got, strings.TrimPrefix(test.want, "\n"), "%s", test.name)
 	}
 }
 
@@ -186,9 +186,7 @@ func TestLoadAll(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 	}
 	write("mcp.json", `not read: above the repository`)
 	write("repo/.git/HEAD", "")
@@ -199,9 +197,7 @@ func TestLoadAll(t *testing.T) {
 	write("repo/sub/.mcprc", `{"github": {"command": "rc"}, "rc": {"command": "rc", "enabled": false}}`)
 	write("home/.cursor/mcp.json", `{"mcpServers": {"github": {"command": "user"}, "a b": {"command": "user"}, "rc": {"command": "user"}, "mine": {"command": "user"}}}`)
 	write("home/.gemini/settings.json", `{"mcpServers": {"mine": {"command": "gemini"}}}`)
-	if err := os.Mkdir(filepath.Join(dir, "home", ".kode.json"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(filepath.Join(dir, "home", ".kode.json"), 0o700))
 	locations := Find(&FindOptions{Home: filepath.Join(dir, "home"), GOOS: "linux", Project: filepath.Join(dir, "repo", "sub"),
 		Lookup: func(string) (string, bool) { return "", false }})
 	configs, err := LoadAll(t.Context(), locations, &Options{Lookup: lookup})
@@ -254,10 +250,7 @@ func TestLoadAll(t *testing.T) {
 // TestMergeKeepsFaultyNamesApart: what has no name of its own takes none from others.
 func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 	parse := func(scope Scope, text string) *Config {
-		c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": `+text+`}`), &Options{Scope: scope}))(t)
 		return c
 	}
 	merged := Merge(parse(ScopeProject, `{"a b": {"command": "x"}, "a.b": {"command": "x"}, "": {"command": "x"}}`), nil,

@@ -1,6 +1,10 @@
 package config
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
 
 // The fingerprint says which server an entry leads to, and nothing else.
 func TestFingerprint(t *testing.T) {
@@ -63,7 +67,5 @@ func TestFingerprint(t *testing.T) {
 	if one(t, `{"command":"x","isolation":{"image":"a","kind":"docker"}}`).Fingerprint() != one(t, `{"command":"x","isolation":{"kind":"docker","image":"a"}}`).Fingerprint() {
 		t.Error("the order of keys changes the fingerprint")
 	}
-	if by := (&Server{Name: "a"}).Fingerprint(); by != "" {
-		t.Errorf("a server of no file has the fingerprint %q", by)
-	}
+	assert.Equal(t, (&Server{Name: "a"}).Fingerprint(), "", "a server of no file has the fingerprint")
 }

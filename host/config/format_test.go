@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestWhichFormat: a format is told from the name and the content, and a doubt is an error.
@@ -62,9 +64,7 @@ func TestWhichFormat(t *testing.T) {
 				t.Errorf("%s: server of %s in a file of %s", test.file, c.Servers[0].Source.Format, got)
 			}
 		}
-		if got != test.want {
-			t.Errorf("%s %s:\n got %s\nwant %s", test.file, test.in, got, test.want)
-		}
+		assert.Equal(t, got, test.want, "%s %s", test.file, test.in)
 	}
 	// What is named is not doubted.
 	for format, servers := range map[string]int{"vscode": 1, "ironclaw": 1, "kode": 1} {
@@ -82,10 +82,7 @@ func TestWhichFormat(t *testing.T) {
 func TestUserFilesHaveNoProject(t *testing.T) {
 	const in = `{"mcpServers": {"a": {"command": "${workspaceFolder}/x"}}}`
 	for scope, fails := range map[Scope]bool{ScopeUser: true, ScopeProgram: false, ScopeProject: false} {
-		c, err := Parse(t.Context(), "/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), "/home/ann/.cursor/mcp.json", []byte(in), &Options{Scope: scope, Lookup: lookup}))(t)
 		if s := c.Servers[0]; (s.Err != nil) != fails || !fails && s.Command != "/home/ann/x" {
 			t.Errorf("%q: %q, %v", scope, s.Command, s.Err)
 		}

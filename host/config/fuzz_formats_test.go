@@ -5,24 +5,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // FuzzFormats reads data in each JSON format, and as the file that it looks like.
 func FuzzFormats(f *testing.F) {
 	for i, format := range Formats() {
 		for _, pattern := range []string{"*", "*/*", ".*"} {
-			files, err := filepath.Glob(filepath.Join("testdata", format.Name(), filepath.FromSlash(pattern)))
-			if err != nil {
-				f.Fatal(err)
-			}
+			files := assert.Value(filepath.Glob(filepath.Join("testdata", format.Name(), filepath.FromSlash(pattern))))(f)
 			for _, file := range files {
 				if info, err := os.Stat(file); err != nil || info.IsDir() || strings.HasSuffix(file, ".golden") {
 					continue
 				}
-				data, err := os.ReadFile(file)
-				if err != nil {
-					f.Fatal(err)
-				}
+				data := assert.Value(os.ReadFile(file))(f)
 				f.Add(uint8(i), data)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func FuzzParse(f *testing.F) {
@@ -15,10 +17,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal("no seeds: ", err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(file))(f)
 		f.Add(data)
 	}
 	for _, entry := range []string{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
@@ -17,14 +18,8 @@ var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 // with places and masked secrets, to the file of the same name that ends in .golden.
 func TestGolden(t *testing.T) {
 	for _, f := range config.Formats() {
-		files, err := filepath.Glob(filepath.Join("testdata", f.Name(), "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		deeper, err := filepath.Glob(filepath.Join("testdata", f.Name(), "*", "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name(), "*")))(t)
+		deeper := assert.Value(filepath.Glob(filepath.Join("testdata", f.Name(), "*", "*")))(t)
 		files = append(files, deeper...)
 		seen := 0
 		for _, file := range files {
@@ -43,14 +38,8 @@ func TestGolden(t *testing.T) {
 // golden reads one file without and with the name of its format.
 func golden(t *testing.T, file, format string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(file))(t)
+	here := assert.Value(filepath.Abs(filepath.Dir(file)))(t)
 	opts := &config.Options{Lookup: goldenLookup, Project: "/src/app"}
 	if strings.Contains(filepath.Base(file), "ambiguous") {
 		opts.Format = ""
@@ -61,15 +50,11 @@ func golden(t *testing.T, file, format string) {
 	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
 	if opts.Format != "" {
 		again, err := config.Parse(t.Context(), file, data, &config.Options{Lookup: goldenLookup, Project: "/src/app"})
-		if other := strings.ReplaceAll(configtest.Describe(again, err), here, "HERE"); other != got {
-			t.Errorf("without the name of the format:\n%s", other)
-		}
+		assert.Equal(t, strings.ReplaceAll(configtest.Describe(again, err), here, "HERE"), got, "without the name of the format")
 	}
 	want, err := os.ReadFile(file + ".golden")
 	if *updateGolden {
-		if err := os.WriteFile(file+".golden", []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(file+".golden", []byte(got), 0o600))
 		return
 	}
 	if err != nil || got != string(want) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What an entry says of quarantine and ledger is read, and a project's file can only make
@@ -29,10 +30,7 @@ func TestLedgerOfAnEntry(t *testing.T) {
 		{"project: pin", `"ledger": "pin"`, config.ScopeProject, false, "", true, ""},
 		{"project: trust", `"ledger": "trust"`, config.ScopeProject, false, "", true, ""},
 	} {
-		all, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"s": {"command": "x", `+c.keys+`}}}`), &config.Options{Scope: c.scope})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"s": {"command": "x", `+c.keys+`}}}`), &config.Options{Scope: c.scope}))(t)
 		s := all.Servers[0]
 		if s.Quarantined != c.quarantined || s.Ledger != c.ledger {
 			t.Errorf("%s: got quarantined %v and ledger %q, want %v and %q", c.name, s.Quarantined, s.Ledger, c.quarantined, c.ledger)

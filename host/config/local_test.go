@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // localWorld has a user's folder with the files of Claude Code and Kode, and a project
@@ -18,9 +20,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 		if !strings.HasPrefix(name, "~/") {
 			path = filepath.Join(project, name)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return home, project
 }
@@ -28,10 +28,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 func mergedFor(t *testing.T, home, project string) *Config {
 	t.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs, err := LoadAll(t.Context(), Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none})
-	if err != nil {
-		t.Fatal(err)
-	}
+	configs := assert.Value(LoadAll(t.Context(), Find(&FindOptions{Home: home, Project: project, Lookup: none}), &Options{Lookup: none}))(t)
 	return Merge(configs...)
 }
 
@@ -69,9 +66,7 @@ func TestLocalScope(t *testing.T) {
 		if got, scope := command(c, "b"); got != "of-the-repository" || !scope.NeedsApproval() {
 			t.Errorf("%s: got %q of scope %q, want that of the repository, which needs approval", test.program, got, scope)
 		}
-		if len(c.Shadowed) != 3 {
-			t.Errorf("%s: got %d hidden servers, want 3", test.program, len(c.Shadowed))
-		}
+		assert.Equal(t, len(c.Shadowed), 3, "%s: hidden servers", test.program)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestNames(t *testing.T) {
@@ -66,12 +68,8 @@ func TestDistance(t *testing.T) {
 		{"comand", "command", 1}, {"kommando", "command", 2}, {"cmnd", "command", 3}, {"xyz", "abc", 3},
 		{"abcdefgh", "hgfedcba", 3},
 	} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
-		if got := distance(test.b, test.a); got != test.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", test.b, test.a, got, test.want)
-		}
+		assert.Equal(t, distance(test.a, test.b), test.want, "distance(%q, %q) =", test.a, test.b)
+		assert.Equal(t, distance(test.b, test.a), test.want, "distance(%q, %q) =", test.b, test.a)
 	}
 }
 
@@ -85,19 +83,14 @@ func TestGate(t *testing.T) {
 		{`{"allowed": "a", "excluded": {"c": 1}}`, "abc"}, // not Gemini's
 		{`[1]`, "abc"},
 	} {
-		c, err := Parse(t.Context(), "f", []byte(`{"mcp": `+test.section+`, "mcpServers": {
-			"a": {"command": "x"}, "b d": {"command": "x"}, "c": {"command": "x"}, "off": {"command": "x", "disabled": true}}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcp": `+test.section+`, "mcpServers": {
+			"a": {"command": "x"}, "b d": {"command": "x"}, "c": {"command": "x"}, "off": {"command": "x", "disabled": true}}}`), nil))(t)
 		on := ""
 		for _, s := range c.Servers {
 			if s.Enabled {
 				on += s.Name[:1]
 			}
 		}
-		if on != test.want {
-			t.Errorf("%s: %q are on, want %q", test.section, on, test.want)
-		}
+		assert.Equal(t, on, test.want, "%s: are on", test.section)
 	}
 }

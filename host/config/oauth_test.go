@@ -3,6 +3,8 @@ package config
 import (
 	"reflect"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What other programs say of a registered client counts, unless we are told otherwise.
@@ -19,10 +21,7 @@ func TestOAuthOfOthers(t *testing.T) {
 		`"oauth":{"scopes":"a"}`:                              nil,
 	} {
 		data := []byte(`{"mcpServers":{"a":{"url":"https://x/",` + text + `}}}`)
-		c, err := Parse(t.Context(), "mcp.json", data, &Options{Lookup: lookup})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), "mcp.json", data, &Options{Lookup: lookup}))(t)
 		s := c.Servers[0]
 		if s.Err != nil || !reflect.DeepEqual(s.Auth, want) || s.Extra["oauth"] == nil || len(c.Warnings) != 0 {
 			t.Errorf("%s: %+v, %v, %v", text, s.Auth, s.Err, c.Warnings)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
@@ -25,9 +26,7 @@ func openCode(t *testing.T, entry string, opts Options) *Server {
 // TestOpenCodeReferences: {env:VAR} and {file:path} are replaced, and nothing else is.
 func TestOpenCodeReferences(t *testing.T) {
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "key"), []byte("kept\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(home, "key"), []byte("kept\n"), 0o600))
 	env := func(name string) (string, bool) {
 		if name == homeVariable("linux") || name == homeVariable("windows") {
 			return home, true
@@ -60,9 +59,7 @@ func TestOpenCodeReferences(t *testing.T) {
 		t.Errorf("got references %q, want %q", got, want)
 	}
 	for text, want := range map[string]string{"Bearer {env:TOKEN}": "Bearer {env:TOKEN}", "{file:/run/key}": "{file:/run/key}", "{env:a b c d e}": "{e****d e}"} {
-		if got := mask.String(text); got != want {
-			t.Errorf("masked %s: got %s, want %s", text, got, want)
-		}
+		assert.Equal(t, mask.String(text), want, "masked %s", text)
 	}
 }
 
@@ -74,9 +71,7 @@ func TestCommandLineFingerprint(t *testing.T) {
 		`{"command": "npx", "args": ["-y", "y"], "env": {"A": "1"}}`: false,
 		`{"command": "npx", "args": ["-y"], "env": {"A": "1"}}`:      false,
 	} {
-		if got := one(t, entry).Fingerprint() == list; got != same {
-			t.Errorf("%s: got the same %v, want %v", entry, got, same)
-		}
+		assert.Equal(t, one(t, entry).Fingerprint() == list, same, "%s: the same", entry)
 	}
 }
 
@@ -85,12 +80,7 @@ func TestOpenCodeCwd(t *testing.T) {
 	dir := t.TempDir()
 	data := []byte(`{"mcp": {"a": {"type": "local", "command": ["x"], "cwd": "tools"}}}`)
 	for _, file := range []string{"opencode.json", filepath.Join(".opencode", "opencode.json")} {
-		c, err := Parse(t.Context(), filepath.Join(dir, file), data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := c.Servers[0].Cwd, filepath.Join(dir, "tools"); got != want {
-			t.Errorf("%s: got %s, want %s", file, got, want)
-		}
+		c := assert.Value(Parse(t.Context(), filepath.Join(dir, file), data, nil))(t)
+		assert.Equal(t, c.Servers[0].Cwd, filepath.Join(dir, "tools"), "%s", file)
 	}
 }

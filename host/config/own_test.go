@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestOwnKeyFaults has what is wrong in the sections of our own.
@@ -55,9 +57,7 @@ isolation.mounts[0].target: must be an absolute path in the container, such as /
 			}
 			got = strings.Join(lines, "\n")
 		}
-		if got != test.want {
-			t.Errorf("%s:\n got %s\nwant %s", test.in, got, test.want)
-		}
+		assert.Equal(t, got, test.want, "%s", test.in)
 	}
 }
 
@@ -65,10 +65,7 @@ isolation.mounts[0].target: must be an absolute path in the container, such as /
 func TestProjectFilesSayLess(t *testing.T) {
 	const in = `{"mcpServers": {"s": {"command": "x", "trust": true, "builtin": true}}}`
 	for scope, believed := range map[Scope]bool{ScopeProject: false, ScopeRC: false, "other": false, ScopeUser: true, ScopeProgram: true} {
-		c, err := Parse(t.Context(), "f", []byte(in), &Options{Scope: scope})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope}))(t)
 		s := c.Servers[0]
 		if s.Trust != believed || s.Builtin != believed || len(c.Warnings) != 2 == !believed || s.Source.Scope != scope {
 			t.Errorf("scope %q: trust %v, builtin %v, warnings %v", scope, s.Trust, s.Builtin, c.Warnings)
@@ -85,13 +82,8 @@ func TestProposed(t *testing.T) {
 		"odd": {"command": "x", "proposed": "no"}}}`
 	for scope, want := range map[Scope]Scope{ScopeUser: ScopeProposed, ScopeProgram: ScopeProposed, ScopeProject: ScopeProject} {
 		secrets := NewSecrets()
-		if err := secrets.SetSecret(t.Context(), "a", "found"); err != nil {
-			t.Fatal(err)
-		}
-		c, err := Parse(t.Context(), "f", []byte(in), &Options{Scope: scope, Secrets: secrets})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, secrets.SetSecret(t.Context(), "a", "found"))
+		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope, Secrets: secrets}))(t)
 		if s := c.Servers[1]; s.Source.Scope != want || s.Trust || s.Args[0] != "${keyring:a}" {
 			t.Errorf("%s: got the scope %q, trust %t and %v, want %q, no trust and the reference", scope, s.Source.Scope, s.Trust, s.Args, want)
 		}
@@ -103,10 +95,7 @@ func TestProposed(t *testing.T) {
 		if c.Servers[3].Err == nil {
 			t.Errorf("%s: got no error of a word in the place of true, want one", scope)
 		}
-		full, err := c.Servers[1].Answered(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		full := assert.Value(c.Servers[1].Answered(t.Context()))(t)
 		if full.Args[0] != "found" || full.Trust || full.Source.Scope != want {
 			t.Errorf("%s: got %v, trust %t and the scope %q after the approval, want the secret, no trust and %q", scope, full.Args, full.Trust, full.Source.Scope, want)
 		}
@@ -117,19 +106,14 @@ func TestEnvFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write(".env", "\ufeff# comment\r\nA=1\r\nexport B = two # tail\nC=\"x\\ny # no\\\"\\q\" # yes\nD='$A\\n'\nE=\nF.G-h=a=b\nH=$A#b\n\nENV=file\n")
 	write("bad.env", "A=1\nsecret-without-name\n")
 	write("open.env", "A=\"secret\n")
 	read := func(entry string) *Server {
 		t.Helper()
-		c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {"s": {"command": "x", `+entry+`}}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers": {"s": {"command": "x", `+entry+`}}}`), nil))(t)
 		return c.Servers[0]
 	}
 	s := read(`"envFile": "${workspaceFolder}/.env", "env": {"ENV": "entry"}`)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A file of another machine is not touched for a project's file before its approval.
@@ -17,10 +19,7 @@ func TestElsewhere(t *testing.T) {
 
 // A sandbox that is not there is told.
 func TestSandboxTold(t *testing.T) {
-	c, err := Parse(t.Context(), "mcp.json", []byte(`{"servers":{"a":{"command":"c","sandboxEnabled":true,"sandbox":{"network":{}}},"b":{"command":"c","sandboxEnabled":false}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"servers":{"a":{"command":"c","sandboxEnabled":true,"sandbox":{"network":{}}},"b":{"command":"c","sandboxEnabled":false}}}`), nil))(t)
 	if len(c.Warnings) != 1 || c.Warnings[0].Key != "servers.a.sandboxEnabled" || !strings.Contains(c.Warnings[0].Error(), "isolation") {
 		t.Errorf("%v", c.Warnings)
 	}

@@ -3,6 +3,8 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestRoutesThatCannotBe(t *testing.T) {
@@ -16,10 +18,7 @@ func TestRoutesThatCannotBe(t *testing.T) {
 		`"proxy":"https://p.example:1","tls":{"insecure":true}`: "https proxy",
 		`"tls":{"insecure":true,"caFile":"a"}`:                  "remove one",
 	} {
-		c, err := Parse(t.Context(), "f.json", []byte(`{"mcpServers":{"s":{"url":"https://a.example",`+keys+`}}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(Parse(t.Context(), "f.json", []byte(`{"mcpServers":{"s":{"url":"https://a.example",`+keys+`}}}`), nil))(t)
 		if got := c.Servers[0].Err; got == nil || !strings.Contains(got.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", keys, got, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -17,31 +18,17 @@ import (
 
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(Schema())))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("mcpbelt.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("mcpbelt.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.AddResource("mcpbelt.json", doc))
+	s := assert.Value(c.Compile("mcpbelt.json"))(t)
 	return s
 }
 
 func validates(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
-	doc, err := jsonc.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc.JSON(&doc.Root)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(jsonc.Parse(data))(t)
+	v := assert.Value(jsonschema.UnmarshalJSON(bytes.NewReader(doc.JSON(&doc.Root))))(t)
 	return s.Validate(v)
 }
 
@@ -53,10 +40,7 @@ func TestSchemaAcceptsRealFiles(t *testing.T) {
 		"claude_code.mcp.json", "claude_desktop_config.json", "cline_mcp_settings.json", "cursor.mcp.json",
 		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "mcpServers/.copilot/mcp-config.json", "../edit/testdata/edit/own.want", "../edit/testdata/edit/new.want",
 	} {
-		data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name))))(t)
 		if err := validates(t, s, data); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -102,9 +86,7 @@ func schemaProperties(t *testing.T, path ...string) []string {
 	var node map[string]json.RawMessage
 	raw := json.RawMessage(Schema())
 	for _, key := range append(path, "properties") {
-		if err := json.Unmarshal(raw, &node); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(raw, &node))
 		raw, node = node[key], nil
 	}
 	var properties map[string]struct{ Description string }

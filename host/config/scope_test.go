@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestScopeOfAFileIsThatOfItsName: what Find looks for in a project is the project's,
@@ -15,9 +17,7 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.Mkdir(filepath.Join(dir, ".vscode"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(filepath.Join(dir, ".vscode"), 0o700))
 	for _, test := range []struct {
 		file       string
 		said, want Scope
@@ -55,12 +55,8 @@ func TestScopeOfAFileIsThatOfItsName(t *testing.T) {
 		{".mcp.json", ScopeUser, ScopeUser},
 		{"mcp.json", ScopeProject, ScopeProject},
 	} {
-		if got := (&Options{Scope: test.said}).scope(test.file); got != test.want {
-			t.Errorf("%s, said %q: got scope %q, want %q", test.file, test.said, got, test.want)
-		}
+		assert.Equal(t, (&Options{Scope: test.said}).scope(test.file), test.want, "%s, said %q: got scope", test.file, test.said)
 	}
 	t.Chdir(filepath.Join(dir, ".vscode"))
-	if got := scopeOfFile("mcp.json"); got != ScopeProject {
-		t.Errorf("mcp.json in .vscode: got scope %q, want %q", got, ScopeProject)
-	}
+	assert.Equal(t, scopeOfFile("mcp.json"), ScopeProject, "mcp.json in .vscode: got scope")
 }

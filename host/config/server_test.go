@@ -8,14 +8,13 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func one(t *testing.T, entry string) *Server {
 	t.Helper()
-	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": `+entry+`}}`), &Options{Lookup: lookup}))(t)
 	return c.Servers[0]
 }
 
@@ -107,9 +106,7 @@ func TestHash(t *testing.T) {
 func TestHashIsStable(t *testing.T) {
 	s := one(t, `{"command": "x", "args": ["1"], "env": {"A": "1"}, "tools": {"deny": ["d"]}, "oauth": {}}`)
 	const want = "9559d3a04e44a1a319174c4a7bd2d5bc4c7f2a143fc03cfb3cb64ee2355dbc7b"
-	if got := s.Hash(); got != want {
-		t.Errorf("Hash = %s, want %s", got, want)
-	}
+	assert.Equal(t, s.Hash(), want, "Hash =")
 }
 
 func TestServerString(t *testing.T) {
@@ -122,13 +119,9 @@ func TestServerString(t *testing.T) {
 		var log bytes.Buffer
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("m", "server", s)
 		var line struct{ Server string }
-		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(log.Bytes(), &line))
 		for _, got := range []string{s.String(), fmt.Sprintf("%+v", s), fmt.Sprintf("%#v", *s), line.Server} {
-			if got != test.want {
-				t.Errorf("got %s, want %s", got, test.want)
-			}
+			assert.Equal(t, got, test.want)
 		}
 	}
 }
@@ -141,9 +134,7 @@ func TestSecret(t *testing.T) {
 	}
 	const text = "hunter2"
 	h := holder{text, map[string]Secret{"k": text}, []Secret{text}}
-	if h.Token.Reveal() != text {
-		t.Errorf("Reveal = %q", h.Token.Reveal())
-	}
+	assert.Equal(t, h.Token.Reveal(), text, "Reveal =")
 	var out strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s", "%T %[1]v"} {
 		fmt.Fprintf(&out, verb+"\n", h)
@@ -154,17 +145,11 @@ func TestSecret(t *testing.T) {
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(handler).Info("m", "one", h.Token, "all", h)
 	}
-	asJSON, err := json.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asJSON := assert.Value(json.Marshal(h))(t)
 	if want := `{"Token":"[redacted]","Map":{"k":"[redacted]"},"List":["[redacted]"]}`; string(asJSON) != want {
 		t.Errorf("JSON %s, want %s", asJSON, want)
 	}
-	asXML, err := xml.Marshal(h.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asXML := assert.Value(xml.Marshal(h.Token))(t)
 	out.Write(asXML)
 	for _, leak := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
 		if strings.Contains(out.String(), leak) {

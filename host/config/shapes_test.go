@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestLoadAllPrefersTheFormatOfThePlace and reads what is there all the same.
@@ -21,9 +23,7 @@ func TestLoadAllPrefersTheFormatOfThePlace(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, filepath.FromSlash(test.place))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
 		list, err := LoadAll(t.Context(), Find(&FindOptions{Home: filepath.Join(dir, "home"), Project: dir}), nil)
 		if err != nil || len(list) != 1 || len(list[0].Servers) != 1 {
 			t.Errorf("%s %s: got %d files, %v, want one server", test.place, test.text, len(list), err)
@@ -38,17 +38,11 @@ func TestLoadAllPrefersTheFormatOfThePlace(t *testing.T) {
 // TestSkippedHideNobody: what is no server takes no name and no place of one.
 func TestSkippedHideNobody(t *testing.T) {
 	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
-	c, err := Parse(t.Context(), "settings.json", []byte(text), &Options{Scope: ScopeProject})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(Parse(t.Context(), "settings.json", []byte(text), &Options{Scope: ScopeProject}))(t)
 	if len(c.Servers) != 1 || len(c.Skipped) != 1 || c.Skipped[0].Title != "db" || c.Skipped[0].Source.Line != 1 {
 		t.Errorf("got %v, %+v, want one server and db skipped", c.Servers, c.Skipped)
 	}
-	other, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil))(t)
 	merged := Merge(c, other)
 	if len(merged.Servers) != 2 || len(merged.Shadowed) != 0 || len(merged.Skipped) != 1 {
 		t.Errorf("got %v, %v, %v, want two servers and one skipped", merged.Servers, merged.Shadowed, merged.Skipped)

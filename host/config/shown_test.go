@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestServerShowsWhatIsWritten: the JSON of a server and the errors about it hold nothing
@@ -16,12 +18,8 @@ import (
 func TestServerShowsWhatIsWritten(t *testing.T) {
 	const secret = "pw 7!" // neither its look nor its place says what it is
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "key"), []byte(secret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "part"), []byte("pw7x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "key"), []byte(secret+"\n"), 0o600))
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "part"), []byte("pw7x"), 0o600))
 	const text = `{"mcpServers":{
 		"argument":{"command":"x","args":["login","${file:key}","${API_TOKEN}","plain","${MODE}"]},
 		"default":{"command":"x","args":["${UNSET:-pw 7!}"]},
@@ -30,13 +28,10 @@ func TestServerShowsWhatIsWritten(t *testing.T) {
 		"path":{"url":"https://h.example/s/${file:part}/mcp"},
 		"header":{"url":"https://h.example/mcp","headers":{"X-Hook":"https://h.example/${file:part}"}}}}`
 	values := map[string]string{"API_TOKEN": "pw 8!", "MODE": "fast"}
-	c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) {
+	c := assert.Value(Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) {
 		value, ok := values[name]
 		return value, ok
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	for i, want := range []string{
 		`"args":["login","${file:key}","${API_TOKEN}","plain","${MODE}"]`,
 		`"args":["${UNSET:-****}"]`,
@@ -49,10 +44,7 @@ func TestServerShowsWhatIsWritten(t *testing.T) {
 		if s.Err != nil {
 			t.Fatal(s.Err)
 		}
-		data, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(json.Marshal(s))(t)
 		if got := string(data); !strings.Contains(got, want) {
 			t.Errorf("%s: got %s, want %s in it", s.Name, got, want)
 		}
@@ -76,13 +68,8 @@ func TestServerShowsWhatIsWritten(t *testing.T) {
 // TestSecretsSpareTheHost: what a host is called is in every error about it.
 func TestSecretsSpareTheHost(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "host"), []byte("h.example"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"a":{"url":"https://${file:host}/mcp"}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "host"), []byte("h.example"), 0o600))
+	c := assert.Value(Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"a":{"url":"https://${file:host}/mcp"}}}`), nil))(t)
 	if got := c.Servers[0].Secrets(); len(got) != 0 {
 		t.Errorf("got the secrets %q, want none", got)
 	}

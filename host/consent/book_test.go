@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -25,10 +26,7 @@ func launch(arg string) *consent.Launch {
 
 func open(t testing.TB, path string) *consent.Book {
 	t.Helper()
-	b, err := consent.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := assert.Value(consent.Open(path, nil))(t)
 	return b
 }
 
@@ -41,9 +39,7 @@ func wantVerdict(t testing.TB, b *consent.Book, l *consent.Launch, want consent.
 
 func decide(t testing.TB, b *consent.Book, l *consent.Launch, v consent.Verdict) {
 	t.Helper()
-	if err := b.Decide(t.Context(), "ann", l, v); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.Decide(t.Context(), "ann", l, v))
 }
 
 func TestBook(t *testing.T) {
@@ -78,9 +74,7 @@ func TestBook(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v", info.Mode(), err)
 	}
-	if err := b.Forget(t.Context(), one.Fingerprint(), "nothing"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.Forget(t.Context(), one.Fingerprint(), "nothing"))
 	wantVerdict(t, again, one, consent.Pending)
 }
 
@@ -94,17 +88,12 @@ func TestBooksOfOnePlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var books []*consent.Book
 			for range 2 {
-				b, err := openBook()
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := assert.Value(openBook())(t)
 				books = append(books, b)
 			}
 			for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected, consent.Approved, consent.Approved} {
 				l := launch(fmt.Sprint(i / 2))
-				if err := books[i%2].Decide(t.Context(), "ann", l, verdict); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, books[i%2].Decide(t.Context(), "ann", l, verdict))
 				for _, b := range books {
 					wantVerdict(t, b, l, verdict)
 				}
@@ -147,10 +136,7 @@ func TestUnsoundFile(t *testing.T) {
 	b := open(t, path)
 	l := launch("")
 	decide(t, b, l, consent.Approved)
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := assert.Value(os.ReadFile(path))(t)
 	text := string(sound)
 	for name, bad := range map[string]string{
 		"empty":            "",
@@ -168,9 +154,7 @@ func TestUnsoundFile(t *testing.T) {
 		"one and another":  strings.Replace(text, `"consents": [`, `"consents": [`+text[strings.Index(text, "[")+1:strings.LastIndex(text, "]")]+",", 1),
 		"upper case print": strings.Replace(text, l.Fingerprint(), strings.ToUpper(l.Fingerprint()), 1),
 	} {
-		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(bad), 0o600))
 		var unsound *consent.Error
 		if v, err := b.Verdict(t.Context(), l); v != consent.Pending || !errors.As(err, &unsound) || unsound.File != path {
 			t.Errorf("%s: %q, %v", name, v, err)
@@ -185,29 +169,21 @@ func TestUnsoundFile(t *testing.T) {
 			t.Errorf("%s: the file was changed to %q, %v", name, data, err)
 		}
 	}
-	if err := os.WriteFile(path, sound, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, sound, 0o600))
 	wantVerdict(t, b, l, consent.Approved)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(path))
 	wantVerdict(t, b, l, consent.Pending)
 }
 
 func TestUnwritable(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	_, err := consent.Open(filepath.Join(dir, "file", "consents.json"), nil)
 	if err == nil {
 		t.Fatal("a folder that is a file was opened")
 	}
 	b := open(t, dir+"/new/consents.json")
-	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "new"), nil, 0o600))
 	var wrong *consent.Error
 	if err := b.Decide(t.Context(), "ann", launch(""), consent.Approved); !errors.As(err, &wrong) {
 		t.Errorf("Decide: %v", err)
@@ -235,10 +211,7 @@ func TestDecider(t *testing.T) {
 // No decision of several processes is lost.
 func TestProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "consents.json")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	const processes = 4
 	var wg sync.WaitGroup
 	for i := range processes {
@@ -263,10 +236,7 @@ func TestProcesses(t *testing.T) {
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "consents.json")
-		b, err := consent.Open(path, &consent.Options{Interval: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := assert.Value(consent.Open(path, &consent.Options{Interval: time.Minute}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		type glance struct {
 			n   int
@@ -304,14 +274,9 @@ func TestWatch(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		want("another's", 2, false)
-		sound, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sound := assert.Value(os.ReadFile(path))(t)
 		for range 3 {
-			if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(path, []byte("{"), 0o600))
 			time.Sleep(time.Minute)
 			synctest.Wait()
 		}
@@ -319,9 +284,7 @@ func TestWatch(t *testing.T) {
 		if len(seen) != 0 {
 			t.Error("one error was seen twice")
 		}
-		if err := os.WriteFile(path, sound, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, sound, 0o600))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		want("sound again", 2, false)
@@ -335,23 +298,11 @@ func TestChangeAtTheSameTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "consents.json")
 	b, l := open(t, path), launch("")
 	decide(t, b, l, consent.Approved)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(path))(t)
+	assert.OK(t, os.WriteFile(path, data, 0o600))
 	wantVerdict(t, b, l, consent.Approved)
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(data), "approved", "rejected", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	info := assert.Value(os.Stat(path))(t)
+	assert.OK(t, os.WriteFile(path, []byte(strings.Replace(string(data), "approved", "rejected", 1)), 0o600))
+	assert.OK(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
 	wantVerdict(t, b, l, consent.Rejected)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func full() consent.Launch {
@@ -21,21 +22,14 @@ func full() consent.Launch {
 // The vectors are for other programs that compute fingerprints, and for later versions
 // of this one: a fingerprint that changes asks all users again.
 func TestFingerprintVectors(t *testing.T) {
-	data, err := os.ReadFile("testdata/fingerprints.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile("testdata/fingerprints.json"))(t)
 	var vectors []struct {
 		Launch      consent.Launch
 		Fingerprint string
 	}
-	if err := json.Unmarshal(data, &vectors); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &vectors))
 	for i, v := range vectors {
-		if got := v.Launch.Fingerprint(); got != v.Fingerprint {
-			t.Errorf("vector %d: %s, want %s", i, got, v.Fingerprint)
-		}
+		assert.Equal(t, v.Launch.Fingerprint(), v.Fingerprint, "vector %d", i)
 	}
 	if len(vectors) < 5 {
 		t.Errorf("%d vectors", len(vectors))

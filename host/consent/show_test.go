@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestString(t *testing.T) {
@@ -42,9 +43,7 @@ func TestString(t *testing.T) {
 		{`connect by http to https://a.example/, with the client's secret '${A}'`, consent.Launch{Transport: "http", URL: "https://a.example/", ClientSecret: "${A}"}},
 		{`connect by http to $'https://\xd0\xb0pple.com/'`, consent.Launch{Transport: "http", URL: "https://аpple.com/"}},
 	} {
-		if got := c.l.String(); got != c.want {
-			t.Errorf("shown is %s, want %s", got, c.want)
-		}
+		assert.Equal(t, c.l.String(), c.want, "shown")
 	}
 }
 
@@ -63,9 +62,7 @@ func TestStringCanBePasted(t *testing.T) {
 		t.Skip("there is no bash")
 	}
 	dir := filepath.Join(t.TempDir(), "it's a $dir\x1b\u202e")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(dir, 0o700))
 	printf, err := exec.LookPath("printf")
 	if err != nil {
 		t.Skip("there is no printf")

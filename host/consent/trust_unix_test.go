@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // decided returns a book in a file of its own, below a folder of its own, in which a launch
@@ -18,13 +19,9 @@ import (
 func decided(t *testing.T, path string) (*consent.Book, *consent.Launch) {
 	t.Helper()
 	b, l := open(t, path), launch("x")
-	if err := b.Decide(t.Context(), "ann", l, consent.Approved); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.Decide(t.Context(), "ann", l, consent.Approved))
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, old, old); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chtimes(path, old, old))
 	for range 2 { // the second time it is not read
 		wantVerdict(t, b, l, consent.Approved)
 	}
@@ -54,14 +51,9 @@ func TestBookOfOthers(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := assert.Value(os.ReadFile(path))(t)
 			verdict, verdictErr := b.Verdict(t.Context(), l)
-			if verdict != consent.Pending {
-				t.Errorf("got the verdict %q, want none", verdict)
-			}
+			assert.Equal(t, verdict, consent.Pending, "the verdict")
 			_, openErr := consent.Open(path, nil)
 			for what, err := range map[string]error{
 				"Verdict": verdictErr, "Open": openErr, "Decide": b.Decide(t.Context(), "ann", launch("y"), consent.Approved),
@@ -74,9 +66,7 @@ func TestBookOfOthers(t *testing.T) {
 			if after, err := os.ReadFile(path); string(after) != string(before) {
 				t.Errorf("got the file %s, %v, want what it was", after, err)
 			}
-			if err := test.cured(path); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, test.cured(path))
 			wantVerdict(t, b, l, consent.Approved)
 		})
 	}
@@ -88,18 +78,12 @@ func TestBookBehindALink(t *testing.T) {
 	for _, open := range []string{"link", "file"} {
 		top := t.TempDir()
 		for _, folder := range []string{"link", "file"} {
-			if err := os.Mkdir(filepath.Join(top, folder), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.Mkdir(filepath.Join(top, folder), 0o700))
 		}
 		path := filepath.Join(top, "link", "consents.json")
-		if err := os.Symlink(filepath.Join("..", "file", "consents.json"), path); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Symlink(filepath.Join("..", "file", "consents.json"), path))
 		b, l := decided(t, path)
-		if err := os.Chmod(filepath.Join(top, open), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Chmod(filepath.Join(top, open), 0o777))
 		if verdict, err := b.Verdict(t.Context(), l); verdict != consent.Pending || err == nil {
 			t.Errorf("the folder of the %s is open: got the verdict %q, %v, want none and an error", open, verdict, err)
 		}
@@ -109,9 +93,7 @@ func TestBookBehindALink(t *testing.T) {
 // TestNoBookInAFolderOfOthers: where others could put another one, none is made.
 func TestNoBookInAFolderOfOthers(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(dir, 0o777))
 	path := filepath.Join(dir, "consents.json")
 	err := open(t, path).Decide(t.Context(), "ann", launch("x"), consent.Approved)
 	var failed *consent.Error

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -61,21 +62,14 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		}
 		h := host.New(contentsOptions(all))
 		defer func() { _ = h.Close() }()
-		c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.Apply(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {`+strings.Join(entries, ", ")+`}}`), nil))(t)
+		assert.Value(h.Apply(t.Context(), c))(t)
 		before := time.Now()
 		l := content.New(h).Resources(t.Context(), &content.ListOptions{Start: true, Timeout: time.Second})
 		if len(l.Items) != 100 || len(l.Errors) != 50 {
 			t.Fatalf("%d items, %d errors: %v", len(l.Items), len(l.Errors), l.Err())
 		}
-		if took := time.Since(before); took != time.Second {
-			t.Errorf("it took %v", took)
-		}
+		assert.Equal(t, time.Since(before), time.Second, "it took")
 		for name, err := range l.Errors {
 			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) || all[name] != nil {
 				t.Errorf("%s: %v", name, err)
@@ -91,9 +85,7 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		defer cancel()
 		before = time.Now()
 		l = content.New(h).Resources(ctx, &content.ListOptions{Start: true, Timeout: -1})
-		if took := time.Since(before); took != 2*time.Second {
-			t.Errorf("it took %v", took)
-		}
+		assert.Equal(t, time.Since(before), 2*time.Second, "it took")
 		if len(l.Items) != 100 || len(l.Errors) != 50 {
 			t.Errorf("%d items, %d errors", len(l.Items), len(l.Errors))
 		}
@@ -185,9 +177,7 @@ func TestItemsWithoutLimit(t *testing.T) {
 	if err := l.Err(); err != nil {
 		t.Error(err)
 	}
-	if got := len(l.Items); got != most {
-		t.Errorf("got %d items, want %d", got, most)
-	}
+	assert.Equal(t, len(l.Items), most, "items")
 }
 
 func TestResourceTemplatesOfAllServers(t *testing.T) {
@@ -256,9 +246,7 @@ func TestNamesOfResources(t *testing.T) {
 		if len(resources) != 1 || len(templates) != 1 {
 			t.Fatalf("%v: got %d resources and %d templates, want 1 and 1", scheme, len(resources), len(templates))
 		}
-		if got := resources[0].Name + " " + templates[0].Name; got != want {
-			t.Errorf("%v: got %s, want %s", scheme, got, want)
-		}
+		assert.Equal(t, resources[0].Name+" "+templates[0].Name, want, "%v", scheme)
 	}
 }
 
@@ -266,9 +254,7 @@ func TestNamesOfResources(t *testing.T) {
 func TestNilContext(t *testing.T) {
 	c := content.New(openContents(t, contents{"a": resource("x:1")}, nil, "a"))
 	defer func() {
-		if got, want := fmt.Sprint(recover()), "content: the context is nil"; got != want {
-			t.Errorf("got the panic %q, want %q", got, want)
-		}
+		assert.Equal(t, fmt.Sprint(recover()), "content: the context is nil", "the panic")
 	}()
 	var none context.Context
 	c.Resources(none, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -47,9 +48,7 @@ func openContents(t *testing.T, s contents, members map[string]string, names ...
 			until(t, h, name, "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
 		}
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	return open(t, path, opts)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -136,9 +137,7 @@ func TestUnknownPrompt(t *testing.T) {
 			t.Errorf("not to be shown: %q", err)
 		}
 	}
-	if p := status(t, h, "later").State.Phase; p != mcp.Idle {
-		t.Errorf("a name that cannot be started a lazy server: it is %v", p)
-	}
+	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "a name that cannot be started a lazy server: it")
 	if got, err := promptText(t, h, "later__p"); err != nil || got != "p for me" {
 		t.Errorf("%q, %v", got, err)
 	}

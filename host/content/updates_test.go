@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // An update is one yield of ResourceUpdates.
@@ -51,9 +52,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 		if err == nil {
 			_, err = h.Apply(ctx, c)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 	}
 	apply(`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}`)
 	updates := follow(t, ctx, h, "a://file:///x")
@@ -65,9 +64,7 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 	}
 	changed := func() {
 		t.Helper()
-		if err := (<-made).ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "file:///x"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, (<-made).ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "file:///x"}))
 		want("a://file:///x")
 	}
 	want("a://file:///x") // it is followed
@@ -97,9 +94,7 @@ func TestUpdatesEnd(t *testing.T) {
 	if got, ok := <-withCtx; ok {
 		t.Errorf("after ctx: %+v", got)
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	if got, ok := <-withHost; ok {
 		t.Errorf("after the host: %+v", got)
 	}

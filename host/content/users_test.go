@@ -11,6 +11,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -36,14 +37,9 @@ func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 			t.Error(err)
 		}
 	})
-	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"ours": {"command": "x"}, "mine": {"command": "x"}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"ours": {"command": "x"}, "mine": {"command": "x"}}}`), nil))(t)
 	c.Servers[1].Identity = config.IdentityUser
-	if _, err := h.Apply(watchdog(t), c); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(watchdog(t), c))(t)
 	return h
 }
 
@@ -100,9 +96,7 @@ func TestUpdatesOfUsers(t *testing.T) {
 	}
 	tell := func(user string) {
 		t.Helper()
-		if err := servers[user].ResourceUpdated(watchdog(t), &sdk.ResourceUpdatedNotificationParams{URI: "x:" + user}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, servers[user].ResourceUpdated(watchdog(t), &sdk.ResourceUpdatedNotificationParams{URI: "x:" + user}))
 		if got := <-next[user]; got.err != nil || got.address != "mine://x:"+user {
 			t.Fatalf("%s: %+v", user, got)
 		}
@@ -110,12 +104,8 @@ func TestUpdatesOfUsers(t *testing.T) {
 	tell("bob")
 	tell("alice")
 	// Her client ends, and is made again for a call.
-	if err := h.Restart(watchdog(t), "mine"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := content.New(h).ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Restart(watchdog(t), "mine"))
+	assert.Value(content.New(h).ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil))(t)
 	servers["alice"] = <-made
 	if got := <-next["alice"]; got.err != nil {
 		t.Fatal(got.err)

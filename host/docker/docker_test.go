@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/docker"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -66,12 +67,8 @@ type dockerWorld struct {
 
 func newDockerWorld(t *testing.T) *dockerWorld {
 	w := &dockerWorld{t, t.TempDir()}
-	if err := os.WriteFile(filepath.Join(w.dir, "docker"), []byte(standIn), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(w.dir, "containers"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "docker"), []byte(standIn), 0o755))
+	assert.OK(t, os.Mkdir(filepath.Join(w.dir, "containers"), 0o755))
 	t.Setenv("PATH", w.dir+":"+os.Getenv("PATH"))
 	return w
 }
@@ -97,10 +94,7 @@ func (w *dockerWorld) containers() int {
 // dockered returns an entry that runs the test program in a container.
 func dockered(t testing.TB, i config.Isolation) *config.Server {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	i.Kind = config.IsolationDocker
 	if i.Image == "" {
 		i.Image = "image:1"
@@ -117,18 +111,14 @@ func runDockered(t *testing.T, e *config.Server) *host.Host {
 	t.Helper()
 	h := host.New(&host.Options{StateDir: host.NoState})
 	t.Cleanup(func() { _ = h.Close() })
-	if _, err := h.Apply(t.Context(), &config.Config{Servers: []*config.Server{e}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(h.Apply(t.Context(), &config.Config{Servers: []*config.Server{e}}))(t)
 	return h
 }
 
 func TestDocker(t *testing.T) {
 	w := newDockerWorld(t)
 	data, logs := t.TempDir(), filepath.Join(t.TempDir(), `with "quotes", and commas`)
-	if err := os.Mkdir(logs, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(logs, 0o700))
 	e := dockered(t, config.Isolation{
 		Mounts: []config.Mount{{Path: data, Target: "/data", Write: true}, {Path: logs, Target: "/logs"}},
 		Args:   []string{"--memory=512m", "--read-only=true"},
@@ -155,18 +145,12 @@ func TestDocker(t *testing.T) {
 	if want := []string{"API_KEY=s3cret of # two=words ", "GORACE=atexit_sleep_ms=0", serverMode + "=stdio"}; !slices.Equal(variables, want) {
 		t.Errorf("variables of the container: got %q, want %q", variables, want)
 	}
-	if w.containers() != 1 {
-		t.Errorf("%d containers, want 1", w.containers())
-	}
-	if err := h.Restart(t.Context(), "notes"); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, w.containers(), 1, "containers")
+	assert.OK(t, h.Restart(t.Context(), "notes"))
 	if again := w.lines("arguments")[1]; again == args[1] {
 		t.Errorf("second start: got %s again, want another name", again)
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	if n := w.containers(); n != 0 || len(w.lines("calls")) != 2 {
 		t.Errorf("%d containers after Close; removed: %q", n, w.lines("calls"))
 	}
@@ -176,20 +160,11 @@ func TestDocker(t *testing.T) {
 func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	w := newDockerWorld(t)
 	image := filepath.Join(w.dir, "image")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(image, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(image, "only-in-the-image")); err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
+	assert.OK(t, os.Mkdir(image, 0o700))
+	assert.OK(t, os.Symlink(self, filepath.Join(image, "only-in-the-image")))
 	program := strings.Replace(standIn, "while IFS", "PATH=$dir/image:$PATH\nwhile IFS", 1)
-	if err := os.WriteFile(filepath.Join(w.dir, "docker"), []byte(program), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "docker"), []byte(program), 0o755))
 	e := dockered(t, config.Isolation{})
 	e.Command = "only-in-the-image"
 	h := runDockered(t, e)
@@ -211,25 +186,15 @@ func TestDockerNetwork(t *testing.T) {
 func TestDockerKilled(t *testing.T) {
 	w := newDockerWorld(t)
 	e := dockered(t, config.Isolation{})
-	c, err := (&docker.Isolator{}).Isolate(t.Context(), e, &transport.Command{Path: "sleep", Args: []string{"600"}, CloseTimeout: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value((&docker.Isolator{}).Isolate(t.Context(), e, &transport.Command{Path: "sleep", Args: []string{"600"}, CloseTimeout: 1}))(t)
+	conn := assert.Value(c.Connect(t.Context()))(t)
 	for w.containers() == 0 {
 		if t.Context().Err() != nil {
 			t.Fatal("no container")
 		}
 	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if n := w.containers(); n != 0 {
-		t.Errorf("%d containers are left", n)
-	}
+	assert.OK(t, conn.Close())
+	assert.Equal(t, w.containers(), 0, "containers are left")
 }
 
 // What cannot be confined is not started.
@@ -263,9 +228,7 @@ func TestDockerRefuses(t *testing.T) {
 			t.Errorf("%v, want an IsolationError that says %s", status.Err, text)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "down"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "down"), nil, 0o600))
 	status := runDockered(t, dockered(t, config.Isolation{})).Servers()[0]
 	if status.Err == nil || !strings.Contains(status.Err.Error(), "daemon cannot be reached") {
 		t.Errorf("without daemon: %v", status.Err)
@@ -309,21 +272,13 @@ func TestDockerHasTheBaseEnvironment(t *testing.T) {
 func TestDockerDeaf(t *testing.T) {
 	w := newDockerWorld(t)
 	deaf := strings.Replace(standIn, `cat "${1#*=}" > "$dir/variables"`, ":", 1)
-	if err := os.WriteFile(filepath.Join(w.dir, "docker"), []byte(deaf), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "docker"), []byte(deaf), 0o755))
 	env := []string{}
 	for _, name := range []string{"A", "B", "C", "D"} {
 		env = append(env, name+"="+strings.Repeat("x", 60<<10))
 	}
-	c, err := (&docker.Isolator{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value((&docker.Isolator{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1}))(t)
+	conn := assert.Value(c.Connect(t.Context()))(t)
 	if err := conn.Close(); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -77,14 +78,10 @@ func TestHealthOverTime(t *testing.T) {
 	path := write(t, "family", child(t, "family"), "web", fmt.Sprintf(`{"url": %q}`, served(t, site(newServer("web"))).URL))
 	h := open(t, path, nil)
 	for range 3 {
-		if _, err := call(t, h, "family__echo", `{"text":"a"}`); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(call(t, h, "family__echo", `{"text":"a"}`))(t)
 	}
 	s, err := doctor.HealthOf(h, "family")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if s.Calls.Total.Done != 3 || s.Calls.Recent.Done != 3 || s.Calls.Latency == nil || s.Calls.Latency.Count != 3 ||
 		s.Calls.ErrorRate == nil || *s.Calls.ErrorRate != 0 || s.Status.Tools != 1 || s.Restarts != 0 || s.LastError != "" || s.Since.IsZero() {
 		t.Errorf("%+v", s)
@@ -108,9 +105,7 @@ func TestHealthOverTime(t *testing.T) {
 	if _, err := doctor.HealthOf(h, "nobody"); !errors.As(err, &unknown) {
 		t.Errorf("an unknown server: %v", err)
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Close())
 	if list := doctor.HealthOfAll(h); len(list) > 2 {
 		t.Errorf("after the end: %+v", list)
 	}
@@ -120,13 +115,9 @@ func TestHealthOverTime(t *testing.T) {
 func TestHealthAsJSON(t *testing.T) {
 	h := open(t, write(t, "s", child(t, "s"), "off", `{"command": "x", "enabled": false}`), nil)
 	text, err := json.Marshal(doctor.HealthOfAll(h))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	var list []map[string]any
-	if err := json.Unmarshal(text, &list); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(text, &list))
 	for _, key := range []string{"process", "since", "retryAt", "error", "lastErrorAt", "users"} {
 		if _, ok := list[1][key]; ok {
 			t.Errorf("a server that is switched off has %q: %s", key, text)
@@ -150,9 +141,7 @@ func TestHealthOfUsers(t *testing.T) {
 	}}
 	h := open(t, write(t, "s", `{"command": "x", "identity": "user"}`), opts)
 	for _, user := range []string{"bob", "ann"} {
-		if err := h.Discover(watchdog(t), session.Key{User: user, Server: "s"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, h.Discover(watchdog(t), session.Key{User: user, Server: "s"}))
 	}
 	s, err := doctor.HealthOf(h, "s")
 	if err != nil || len(s.Users) != 2 || s.Users[0].User != "ann" || s.Users[1].User != "bob" || s.Users[0].Phase != "ready" || s.Level != doctor.LevelHealthy {
@@ -176,18 +165,13 @@ func TestDiagnoseFewUserClients(t *testing.T) {
 	h := open(t, write(t, "s", `{"command": "x", "identity": "user"}`), opts)
 	hints := func() []doctor.Hint {
 		t.Helper()
-		d, err := doctor.Diagnose(watchdog(t), h, "s")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 		return d.Hints
 	}
 	come := func(users ...string) {
 		t.Helper()
 		for _, user := range users {
-			if err := h.Discover(watchdog(t), session.Key{User: user, Server: "s"}); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, h.Discover(watchdog(t), session.Key{User: user, Server: "s"}))
 		}
 	}
 	come("ann", "bob", "cid", "dan")
@@ -213,9 +197,7 @@ func TestDiagnose(t *testing.T) {
 		"broken", `{"comand": "x"}`,
 	), nil)
 	d, err := doctor.Diagnose(watchdog(t), h, "good")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if !d.Pinged || d.Ping <= 0 || d.PingError != "" || d.Err != nil || len(d.Hints) > 0 || d.Program != "good" || d.Protocol == "" ||
 		len(d.Tools) != 1 || d.Tools[0].RegisteredName != "good__echo" || d.Health.Level != doctor.LevelHealthy {
 		t.Errorf("%+v", d)
@@ -260,9 +242,7 @@ func TestDiagnoseStartsNothing(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, path, &host.Options{StateDir: dir})
 	until(t, first, "s", "known", func(s host.Status) bool { return s.Tools == 1 })
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, first.Close())
 	h := open(t, path, &host.Options{StateDir: dir})
 	d, err := doctor.Diagnose(watchdog(t), h, "s")
 	if err != nil || d.Pinged || len(d.Tools) != 1 || d.Health.Process != nil || d.Health.Status.Stage != host.StageCached {

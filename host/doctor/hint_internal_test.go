@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -28,12 +29,8 @@ func troubleOn(goos, home string, env map[string]string, e *config.Server, err e
 func program(t *testing.T, elements ...string) string {
 	t.Helper()
 	path := filepath.Join(elements...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.OK(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
 	return path
 }
 
@@ -69,9 +66,7 @@ func TestHintForVersionManagers(t *testing.T) {
 	home := t.TempDir()
 	program(t, home, ".nvm/versions/node/v18.0.0/bin/node-of-test")
 	newest := program(t, home, ".nvm/versions/node/v22.0.0/bin/node-of-test")
-	if got := troubleOn("linux", home, nil, &config.Server{}, nil).elsewhere("node-of-test"); got != newest {
-		t.Errorf("found %q, want %q", got, newest)
-	}
+	assert.Equal(t, troubleOn("linux", home, nil, &config.Server{}, nil).elsewhere("node-of-test"), newest, "found")
 }
 
 // On Windows programs have endings, and some are scripts.
@@ -81,9 +76,7 @@ func TestHintOnWindows(t *testing.T) {
 	env := map[string]string{"PATH": `C:\none;` + bin, "PATHEXT": ".COM;.EXE;.BAT;.CMD"}
 	e := &config.Server{Transport: config.TransportStdio, Command: "npx"}
 	tr := troubleOn("windows", "", env, e, notFound("npx"))
-	if got := tr.search("npx", env["PATH"]); got != path {
-		t.Errorf("found %q, want %q", got, path)
-	}
+	assert.Equal(t, tr.search("npx", env["PATH"]), path, "found")
 	list := tr.diagnose(t.Context())
 	if codes(list) != "command_not_found" || !strings.Contains(list[0].Text, `"/c"`) {
 		t.Errorf("hints %v", list)
@@ -103,9 +96,7 @@ func TestHintForNearPrograms(t *testing.T) {
 	if codes(list) != "command_not_found" || !strings.Contains(list[0].Text, `"mcp-server"`) || !strings.Contains(list[0].Text, `The PATH in "env"`) {
 		t.Errorf("hints %v", list)
 	}
-	if err := os.Chmod(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(file, 0o600))
 	e.Command = "mcp-server"
 	if list := troubleOn("linux", "", env, e, notFound("mcp-server")).diagnose(t.Context()); codes(list) != "command_not_executable" {
 		t.Errorf("hints %v", list)
@@ -117,9 +108,7 @@ func TestNameEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"npx", "npx", 0}, {"npx", "NPX", 0}, {"npx", "npm", 1}, {"sleeep", "sleep", 1}, {"uvx", "vux", 2}, {"", "a", 1}, {"server", "sever", 1}} {
-		if got := nameEdits(c.a, c.b); got != c.want {
-			t.Errorf("%q, %q: %d edits, want %d", c.a, c.b, got, c.want)
-		}
+		assert.Equal(t, nameEdits(c.a, c.b), c.want, "%q, %q: edits", c.a, c.b)
 	}
 	if nameEdits("a", "abcdef") < 5 {
 		t.Error("names of very different length are near")
@@ -169,9 +158,7 @@ func TestCleaner(t *testing.T) {
 	}
 	text := newCleaner(e).text("urlsecret1 argsecret1 argsecret2 ordinary envsecret1 envsecret1-and-more " + home + " 1 headersecret1 Bearer headersecret1 \x1b[1m")
 	want := "[redacted] [redacted] [redacted] ordinary [redacted] [redacted] " + home + " 1 [redacted] [redacted] <U+001B>[1m"
-	if text != want {
-		t.Errorf("got  %q\nwant %q", text, want)
-	}
+	assert.Equal(t, text, want)
 	for _, c := range []struct {
 		entry *config.Server
 		say   string
@@ -190,9 +177,7 @@ func TestCleaner(t *testing.T) {
 		if text := newCleaner(c.entry).text(said); strings.Contains(text, "leaked") || !strings.Contains(text, "h.example") {
 			t.Errorf("%+v: the test shows %q", c.entry, text)
 		}
-		if text := c.entry.MaskError(errors.New(said)); strings.Contains(text, "leaked") {
-			t.Errorf("%+v: the log shows %q", c.entry, text)
-		}
+		assert.Lacks(t, c.entry.MaskError(errors.New(said)), "leaked", "%+v: the log shows", c.entry)
 	}
 	tools := cleanTools([]Tool{{Name: "t", Findings: []Finding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
 	if f := tools[0].Findings[0]; f.Field != "/[redacted]" || f.Evidence != "[redacted]" || strings.Contains(f.Detail, "secret1") {
@@ -237,22 +222,14 @@ func TestJudge(t *testing.T) {
 		"down":               {Health{Status: host.Status{Stage: host.StageWaiting, Err: &transport.StatusError{Code: 503}}}, "unhealthy wait"},
 	} {
 		level, action := judge(&c.health)
-		if got := string(level) + " " + string(action); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		assert.Equal(t, string(level)+" "+string(action), c.want, "%s", name)
 	}
 }
 
 func TestTestTimeout(t *testing.T) {
-	if got := testTimeout(&config.Server{ConnectTimeout: time.Second, ReadTimeout: time.Minute}, nil); got != time.Minute+time.Second {
-		t.Errorf("of the entry: %v", got)
-	}
-	if got := testTimeout(&config.Server{}, &TestOptions{}); got != 90*time.Second {
-		t.Errorf("by default: %v", got)
-	}
-	if got := testTimeout(&config.Server{}, &TestOptions{Timeout: 5}); got != 5 {
-		t.Errorf("as asked: %v", got)
-	}
+	assert.Equal(t, testTimeout(&config.Server{ConnectTimeout: time.Second, ReadTimeout: time.Minute}, nil), time.Minute+time.Second, "of the entry")
+	assert.Equal(t, testTimeout(&config.Server{}, &TestOptions{}), 90*time.Second, "by default")
+	assert.Equal(t, testTimeout(&config.Server{}, &TestOptions{Timeout: 5}), 5, "as asked")
 	if got := testTimeout(&config.Server{}, &TestOptions{Timeout: -1}); got > 0 {
 		t.Errorf("got the timeout %v for a negative one, want none", got)
 	}
@@ -283,7 +260,5 @@ func TestHintForVariables(t *testing.T) {
 		}
 	}
 	remote := &config.Server{Transport: config.TransportHTTP, URL: "http://127.0.0.1:1"}
-	if got := codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose(t.Context())); strings.Contains(got, string(HintUnsetVariable)) {
-		t.Errorf("remote: got hints %s, want none of variables", got)
-	}
+	assert.Lacks(t, codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose(t.Context())), string(HintUnsetVariable), "remote: got hints")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -17,16 +18,11 @@ import (
 func TestHintsShowNoReferencedSecret(t *testing.T) {
 	dir := t.TempDir()
 	for name, secret := range map[string]string{"short": "q7x", "path": "pw7x", "arg": "pw8x"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(secret), 0o600))
 	}
-	c, err := config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{
+	c := assert.Value(config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{
 		"web":{"type":"http","url":"http://127.0.0.1:1/s/${file:short}/${file:path}/mcp"},
-		"local":{"command":"x","args":["login","${file:arg}"]}}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"local":{"command":"x","args":["login","${file:arg}"]}}}`), nil))(t)
 	web, local := c.Servers[0], c.Servers[1]
 	refused := &transport.StatusError{Method: http.MethodPost, Code: http.StatusNotFound}
 	trouble := newTrouble(web, fmt.Errorf("Post %q: %w", web.URL, refused), newCleaner(web))

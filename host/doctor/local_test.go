@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -37,9 +38,7 @@ func TestTestOfALocalServer(t *testing.T) {
 	if r.Protocol == "" || r.Program == "" {
 		t.Errorf("server %q %q %q", r.Program, r.Version, r.Protocol)
 	}
-	if r.Stderr != "listening with [redacted]\n" {
-		t.Errorf("stderr %q", r.Stderr)
-	}
+	assert.Equal(t, r.Stderr, "listening with [redacted]\n", "stderr")
 	if left := leftovers(t, mark); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -69,10 +68,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 				exists(ctx, t, reached)
 				cancel()
 			}()
-			r, err := doctor.Test(ctx, h, e, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := assert.Value(doctor.Test(ctx, h, e, nil))(t)
 			if r.Success || string(r.Reached) != stage || !errors.Is(r.Err, context.Canceled) {
 				t.Errorf("reached %q: %v", r.Reached, r.Err)
 			}
@@ -132,9 +128,7 @@ func TestTestOfBadLocalServers(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), mode))
 		return path
 	}
 	command := func(path string, more ...string) *config.Server {

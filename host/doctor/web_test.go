@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -156,9 +157,7 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 			if !strings.Contains(r.Hints[0].Text, c.text) {
 				t.Errorf("hint %q lacks %q", r.Hints[0].Text, c.text)
 			}
-			if all := fmt.Sprint(r.Hints, r.Error); strings.Contains(all, "hunter2") {
-				t.Errorf("a secret: %s", all)
-			}
+			assert.Lacks(t, fmt.Sprint(r.Hints, r.Error), "hunter2", "a secret")
 		})
 	}
 }
@@ -203,10 +202,7 @@ func TestTestOfBadCertificates(t *testing.T) {
 // certify makes a certificate for a name, and a pool with its authority.
 func certify(t *testing.T, name string, ends time.Time) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: ends.Add(-48 * time.Hour), NotAfter: ends,
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -216,14 +212,8 @@ func certify(t *testing.T, name string, ends time.Time) (tls.Certificate, *x509.
 	} else {
 		template.DNSNames = []string{name}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := assert.Value(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	parsed := assert.Value(x509.ParseCertificate(der))(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
@@ -234,13 +224,10 @@ func TestTestUsesLogins(t *testing.T) {
 	as := authtest.NewServer(t, nil)
 	rs := as.NewMCP(nil)
 	c := &auth.Config{Server: "s", URL: rs.URL}
-	m, err := session.NewManager(session.Memory(), &session.Options{
+	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return c, nil },
 		RedirectURL: "http://127.0.0.1:1/callback",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer func() { _ = m.Close() }()
 	h := newHost(t, &host.Options{Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
 		return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
@@ -254,17 +241,12 @@ func TestTestUsesLogins(t *testing.T) {
 	if now, err := m.Status(t.Context(), session.Key{Server: "s"}); err != nil || now.Phase != session.LoggedOut {
 		t.Errorf("the test began a login: %+v, %v", now, err)
 	}
-	begun, err := m.Login(t.Context(), session.Key{Server: "s"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun := assert.Value(m.Login(t.Context(), session.Key{Server: "s"}))(t)
 	callback, err := as.Approve(t.Context(), begun.URL)
 	if err == nil {
 		_, err = m.Complete(t.Context(), callback, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if r := tested(t, h, e); !r.Success || len(r.Tools) != 2 {
 		t.Errorf("with a login: %+v", r)
 	}

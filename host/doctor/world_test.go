@@ -19,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
 
@@ -70,10 +71,7 @@ func serveProbed(mode string) bool {
 // probed returns the entry of a config with one server, and the mark of its processes.
 func probed(t *testing.T, entry string) *config.Server {
 	t.Helper()
-	c, err := config.Parse(t.Context(), filepath.Join(t.TempDir(), "mcp.json"), []byte(`{"mcpServers":{"s":`+entry+`}}`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), filepath.Join(t.TempDir(), "mcp.json"), []byte(`{"mcpServers":{"s":`+entry+`}}`), nil))(t)
 	return c.Servers[0]
 }
 
@@ -86,10 +84,7 @@ func scripted(t *testing.T, mark string, steps ...string) *config.Server {
 		name, value, _ := strings.Cut(v, "=")
 		env[name] = value
 	}
-	text, err := json.Marshal(map[string]any{"command": child.Path, "env": env})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(map[string]any{"command": child.Path, "env": env}))(t)
 	e := probed(t, string(text))
 	e.Args = child.Args // which hold $ID
 	return e
@@ -101,10 +96,7 @@ func leftovers(t *testing.T, mark string) []string {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
-	all, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := assert.Value(filepath.Glob("/proc/[0-9]*/environ"))(t)
 	var found []string
 	for _, path := range all {
 		env, _ := os.ReadFile(path) // others' cannot be read
@@ -137,10 +129,7 @@ func stagesOf(r *doctor.TestReport) string {
 // tested tests an entry by a host that has nothing else to do.
 func tested(t *testing.T, h *host.Host, e *config.Server) *doctor.TestReport {
 	t.Helper()
-	r, err := doctor.Test(watchdog(t), h, e, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
 	return r
 }
 

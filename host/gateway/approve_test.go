@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -71,30 +72,19 @@ func TestApprovalCells(t *testing.T) {
 							<-questions
 							_ = c.Close()
 							all.Wait()
-							if got := d.ran(name); got != 0 {
-								t.Errorf("got %d runs, want 0", got)
-							}
+							assert.Equal(t, d.ran(name), 0, "runs")
 							return
 						}
-						res, err := d.delete(ctx, c, name)
-						if err != nil {
-							t.Fatal(err)
-						}
+						res := assert.Value(d.delete(ctx, c, name))(t)
 						switch {
 						case ability != "none" && action == "accept":
-							if got, want := res.Text(), "deleted "+name; got != want {
-								t.Errorf("got %q, want %q", got, want)
-							}
-							if got := d.ran(name); got != 1 {
-								t.Errorf("got %d runs, want 1", got)
-							}
+							assert.Equal(t, res.Text(), "deleted "+name)
+							assert.Equal(t, d.ran(name), 1, "runs")
 						case ability != "none" && action == "decline":
 							if got := res.Text(); !res.IsError || !strings.Contains(got, "the user refused it") {
 								t.Errorf("got %q, want that the user refused it", got)
 							}
-							if got := d.ran(name); got != 0 {
-								t.Errorf("got %d runs, want 0", got)
-							}
+							assert.Equal(t, d.ran(name), 0, "runs")
 						default:
 							id, page := waiting(t, res)
 							d.elsewhere(t, c, name, id, page, action)
@@ -117,23 +107,15 @@ func (d *deleter) elsewhere(t *testing.T, c *mcp.Client, name, id, page, way str
 	} else {
 		_, err = d.host.Registry().Approve(ctx, id, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if way == "cancel" || way == "gone" {
 		res, err = c.CallTool(ctx, "await_call", json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)), nil)
 	} else {
 		res, err = d.delete(ctx, c, name)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := res.Text(), "deleted "+name; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := d.ran(name); got != 1 {
-		t.Errorf("got %d runs, want 1", got)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, res.Text(), "deleted "+name)
+	assert.Equal(t, d.ran(name), 1, "runs")
 	// Who wants the call once more is asked once more.
 	if res, err = d.delete(ctx, c, name); err != nil {
 		t.Fatal(err)
@@ -162,18 +144,14 @@ func TestApprovalOfManyUsers(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if got := res.Text(); got != "deleted "+text {
-						t.Errorf("got %q, want %q", got, "deleted "+text)
-					}
+					assert.Equal(t, res.Text(), "deleted "+text)
 					if question := <-questions; ability == "form" && !strings.Contains(question, text) {
 						t.Errorf("got %q, want the arguments of %s", question, text)
 					}
 					if len(questions) > 0 {
 						t.Errorf("%s: got a second question, want one", user)
 					}
-					if got := d.ran(text); got != 1 {
-						t.Errorf("%s: got %d runs, want 1", text, got)
-					}
+					assert.Equal(t, d.ran(text), 1, "%s: runs", text)
 				})
 			}
 			all.Wait()
@@ -187,9 +165,7 @@ func TestApprovalShowsArguments(t *testing.T) {
 	questions := make(chan string, 1)
 	c := newUser(t, d.url+"/mcp", "ada", mcp.Revision20251125, asked(t, "form", "accept", nil, questions))
 	const args = `{"text":"a` + "\u202e\u200b" + `b<script>","n":12345678901234567890,"f":1.50}`
-	if _, err := c.CallTool(hosttest.Watchdog(t), "files__any", json.RawMessage(args), nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(c.CallTool(hosttest.Watchdog(t), "files__any", json.RawMessage(args), nil))(t)
 	const want = `May the tool "files__any" of the server "files" be called? You are asked because: it destroys.
 
 Arguments:
@@ -200,9 +176,7 @@ Arguments:
 }`
 	select {
 	case got := <-questions:
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, got, want)
 	default:
 		t.Error("got no question, want one")
 	}
@@ -214,15 +188,9 @@ func TestApprovalOfLongArguments(t *testing.T) {
 	ctx := hosttest.Watchdog(t)
 	c := newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, asked(t, "form", "accept", nil, nil))
 	text := strings.Repeat("x", 100_000) + "<end>"
-	res, err := d.delete(ctx, c, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(d.delete(ctx, c, text))(t)
 	_, page := waiting(t, res)
-	s, err := newBrowser(t, "ada").open(ctx, page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(newBrowser(t, "ada").open(ctx, page))(t)
 	if !strings.Contains(s.body, text[:100_000]+"&lt;end&gt;") {
 		t.Errorf("got a page of %d bytes without the arguments, want all of them", len(s.body))
 	}
@@ -242,13 +210,8 @@ func TestApprovalForSession(t *testing.T) {
 	for i := range 2 {
 		c := newUser(t, d.url+"/mcp", "ada", mcp.Revision20251125, o())
 		for range 3 {
-			res, err := d.delete(ctx, c, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := res.Text(); got != "deleted x" {
-				t.Errorf("got %q, want deleted x", got)
-			}
+			res := assert.Value(d.delete(ctx, c, "x"))(t)
+			assert.Equal(t, res.Text(), "deleted x")
 		}
 		if asks != i+1 {
 			t.Errorf("got %d questions after %d sessions, want %d", asks, i+1, i+1)
@@ -259,10 +222,7 @@ func TestApprovalForSession(t *testing.T) {
 	if _, err := d.delete(ctx, c, "y"); err == nil && d.ran("y") != 0 {
 		t.Errorf("got %d runs by a choice that was not offered, want 0", d.ran("y"))
 	}
-	res, err := d.delete(ctx, newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, nil), "z")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(d.delete(ctx, newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, nil), "z"))(t)
 	_, page := waiting(t, res)
 	if s, err := newBrowser(t, "ada").decide(ctx, page, "session", ""); s == nil || s.status != http.StatusBadRequest || d.ran("z") != 0 {
 		t.Errorf("the choice on a page that does not offer it: got %v, %v and %d runs, want 400 and none", s, err, d.ran("z"))
@@ -286,17 +246,10 @@ func TestApprovalRefusedWithNote(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept"}, nil
 		}},
 	} {
-		res, err := d.delete(ctx, newUser(t, d.url+"/mcp", "ada", mcp.Revision20251125, o), "x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := res.Text(); !strings.Contains(got, "the user refused it: use<U+001B>[2J trash") {
-			t.Errorf("%s: got %q, want what the user said", ability, got)
-		}
+		res := assert.Value(d.delete(ctx, newUser(t, d.url+"/mcp", "ada", mcp.Revision20251125, o), "x"))(t)
+		assert.Contains(t, res.Text(), "the user refused it: use<U+001B>[2J trash", "%s", ability)
 	}
-	if got := d.ran("x"); got != 0 {
-		t.Errorf("got %d runs, want 0", got)
-	}
+	assert.Equal(t, d.ran("x"), 0, "runs")
 }
 
 // A server of revision 2026-07-28 that needs input makes the client come again with it. The user is asked about the call
@@ -314,13 +267,8 @@ func TestApprovalWithRounds(t *testing.T) {
 			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "approve"}}, nil
 		}})
 		for i := range 2 {
-			res, err := c.CallTool(ctx, "files__ask", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := res.Text(), "asked "+revision; got != want {
-				t.Errorf("%s: got %q, want %q", revision, got, want)
-			}
+			res := assert.Value(c.CallTool(ctx, "files__ask", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil))(t)
+			assert.Equal(t, res.Text(), "asked "+revision, "%s", revision)
 			if asks != i+1 || d.ran(revision) != i+1 {
 				t.Errorf("%s: got %d questions and %d runs after %d calls, want as many", revision, asks, d.ran(revision), i+1)
 			}
@@ -365,9 +313,7 @@ func TestApprovalOfRoundThatIsSentAgain(t *testing.T) {
 			t.Errorf("the last round, time %d: got asked %t, want %t", i+1, asked != nil, want)
 		}
 	}
-	if got := d.ran("x"); got != 1 {
-		t.Errorf("got %d runs, want 1", got)
-	}
+	assert.Equal(t, d.ran("x"), 1, "runs")
 }
 
 // The page of a call is for the user who caused it.
@@ -376,36 +322,22 @@ func TestApprovalPageOfAnother(t *testing.T) {
 	d := newDeleter(t, false, &gateway.Options{Logger: logged.logger()})
 	ctx := hosttest.Watchdog(t)
 	c := newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, nil)
-	res, err := d.delete(ctx, c, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(d.delete(ctx, c, "x"))(t)
 	id, page := waiting(t, res)
 	for _, user := range []string{"eve", ""} {
-		s, err := newBrowser(t, user).open(ctx, page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(newBrowser(t, user).open(ctx, page))(t)
 		if s.status != http.StatusForbidden || strings.Contains(s.body, "text") {
 			t.Errorf("user %q: got status %d and %s, want 403 and nothing of the call", user, s.status, s.body)
 		}
 		res, err := newUser(t, d.url+"/mcp", "eve", mcp.Revision20260728, nil).CallTool(ctx, "await_call", json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)), nil)
-		if err == nil {
-			t.Errorf("await_call of another: got %v, want an error", res.Text())
-		}
+		assert.Fails(t, err, "await_call of another: got %v, want an error", res.Text())
 	}
 	if !strings.Contains(logged.String(), "refused to open a page") || strings.Contains(logged.String(), id) {
 		t.Errorf("got the log %s, want the refusal without the id", logged.String())
 	}
-	if n := len(d.host.Registry().Approvals(ctx)); n != 1 {
-		t.Errorf("got %d calls that wait, want 1", n)
-	}
-	if _, err := newBrowser(t, "ada").decide(ctx, page, "approve", ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.ran("x"); got != 1 {
-		t.Errorf("got %d runs, want 1", got)
-	}
+	assert.Equal(t, len(d.host.Registry().Approvals(ctx)), 1, "calls that wait")
+	assert.Value(newBrowser(t, "ada").decide(ctx, page, "approve", ""))(t)
+	assert.Equal(t, d.ran("x"), 1, "runs")
 	if s, err := newBrowser(t, "ada").open(ctx, page); err != nil || s.status != http.StatusNotFound {
 		t.Errorf("the page after the decision: got %v, %v, want 404", s, err)
 	}
@@ -418,26 +350,17 @@ func TestApprovalInAnotherSession(t *testing.T) {
 	const revision = mcp.Revision20251125
 	c := newUser(t, d.url+"/mcp", "ada", revision, nil)
 	res, err := d.delete(ctx, c, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	id, page := waiting(t, res)
-	if _, err := newBrowser(t, "ada").decide(ctx, page, "approve", ""); err != nil {
-		t.Fatal(err)
-	}
-	res, err = d.delete(ctx, newUser(t, d.url+"/mcp", "ada", revision, nil), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(newBrowser(t, "ada").decide(ctx, page, "approve", ""))(t)
+	res = assert.Value(d.delete(ctx, newUser(t, d.url+"/mcp", "ada", revision, nil), "x"))(t)
 	if other, _ := waiting(t, res); other == id {
 		t.Errorf("got the approval of another session, want another one")
 	}
 	if res, err := d.delete(ctx, c, "x"); err != nil || res.Text() != "deleted x" {
 		t.Errorf("got %v, %v, want the outcome", res, err)
 	}
-	if got := d.ran("x"); got != 1 {
-		t.Errorf("got %d runs, want 1", got)
-	}
+	assert.Equal(t, d.ran("x"), 1, "runs")
 }
 
 // The outcome of an approved call is not for a caller who may not call the tool any more.
@@ -446,14 +369,9 @@ func TestApprovalAfterGrantShrinks(t *testing.T) {
 	d := newDeleter(t, false, &gateway.Options{Authenticate: g.authenticate})
 	ctx := hosttest.Watchdog(t)
 	c := newUser(t, d.url+"/mcp", "all", mcp.Revision20260728, nil)
-	res, err := d.delete(ctx, c, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(d.delete(ctx, c, "x"))(t)
 	id, _ := waiting(t, res)
-	if _, err := d.host.Registry().Approve(ctx, id, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(d.host.Registry().Approve(ctx, id, nil))(t)
 	await := func() (*mcp.CallToolResult, error) {
 		return c.CallTool(ctx, "await_call", json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)), nil)
 	}
@@ -472,50 +390,25 @@ func TestApprovalForms(t *testing.T) {
 	d := newDeleter(t, false, nil)
 	ctx := hosttest.Watchdog(t)
 	c := newUser(t, d.url+"/mcp", "ada", mcp.Revision20260728, nil)
-	res, err := d.delete(ctx, c, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(d.delete(ctx, c, "x"))(t)
 	_, page := waiting(t, res)
 	b := newBrowser(t, "ada")
-	s, err := b.open(ctx, page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(b.open(ctx, page))(t)
 	checkPolicy(t, s)
 	approve := func(b *browser, token string) int {
-		s, err := b.do(ctx, http.MethodPost, page, map[string][]string{"token": {token}, "decision": {"approve"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(b.do(ctx, http.MethodPost, page, map[string][]string{"token": {token}, "decision": {"approve"}}))(t)
 		return s.status
 	}
-	if got := approve(b, "none"); got != http.StatusForbidden {
-		t.Errorf("a forged token: got %d, want 403", got)
-	}
-	if got := approve(newBrowser(t, "ada"), s.token()); got != http.StatusForbidden {
-		t.Errorf("another browser: got %d, want 403", got)
-	}
-	if got := approve(b, s.token()); got != http.StatusForbidden {
-		t.Errorf("a token that was used: got %d, want 403", got)
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, page, strings.NewReader("decision=approve"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, approve(b, "none"), http.StatusForbidden, "a forged token")
+	assert.Equal(t, approve(newBrowser(t, "ada"), s.token()), http.StatusForbidden, "another browser")
+	assert.Equal(t, approve(b, s.token()), http.StatusForbidden, "a token that was used")
+	r := assert.Value(http.NewRequestWithContext(ctx, http.MethodPost, page, strings.NewReader("decision=approve")))(t)
 	r.Header.Set("Origin", "https://evil.example")
 	r.Header.Set(userField, "ada")
-	resp, err := b.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := assert.Value(b.http.Do(r))(t)
 	drain(resp)
-	if resp.StatusCode != http.StatusForbidden {
-		t.Errorf("a form of another site: got %d, want 403", resp.StatusCode)
-	}
-	if got := d.ran("x"); got != 0 {
-		t.Errorf("got %d runs, want 0", got)
-	}
+	assert.Equal(t, resp.StatusCode, http.StatusForbidden, "a form of another site")
+	assert.Equal(t, d.ran("x"), 0, "runs")
 	var required *registry.ApprovalRequest
 	for _, required = range d.host.Registry().Approvals(ctx) {
 		if required.Asked.IsZero() {
@@ -532,10 +425,7 @@ func TestApprovalWithKey(t *testing.T) {
 	d := newDeleter(t, false, &gateway.Options{Authenticate: authenticateKey})
 	ctx := hosttest.Watchdog(t)
 	c := newHeaderClient(t, d.url+"/mcp", http.Header{"Authorization": {"Bearer key-of-ada"}}, nil)
-	res, err := d.delete(ctx, c, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(d.delete(ctx, c, "x"))(t)
 	_, page := waiting(t, res)
 	b := newBrowser(t, "")
 	for what, fields := range map[string]map[string][]string{
@@ -546,9 +436,7 @@ func TestApprovalWithKey(t *testing.T) {
 		"several fields": {"decision": {"approve", "refuse"}, "key": {"wrong", "key-of-ada"}},
 	} {
 		s, err := b.open(ctx, page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		checkPolicy(t, s)
 		fields["token"] = []string{s.token()}
 		if s, err = b.do(ctx, http.MethodPost, page, fields); err != nil {
@@ -559,12 +447,8 @@ func TestApprovalWithKey(t *testing.T) {
 		}
 	}
 	b.key = "key-of-ada"
-	if _, err := b.decide(ctx, page, "approve", ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.ran("x"); got != 1 {
-		t.Errorf("got %d runs, want 1", got)
-	}
+	assert.Value(b.decide(ctx, page, "approve", ""))(t)
+	assert.Equal(t, d.ran("x"), 1, "runs")
 }
 
 // While a call is approved on its page, the model makes it again and again.
@@ -573,10 +457,7 @@ func TestApprovalUnderRepeatedCalls(t *testing.T) {
 	ctx := hosttest.Watchdog(t)
 	for _, revision := range both {
 		c := newUser(t, d.url+"/mcp", "ada", revision, nil)
-		res, err := d.delete(ctx, c, revision)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(d.delete(ctx, c, revision))(t)
 		_, page := waiting(t, res)
 		var all sync.WaitGroup
 		for range 32 {
@@ -592,8 +473,6 @@ func TestApprovalUnderRepeatedCalls(t *testing.T) {
 			}
 		})
 		all.Wait()
-		if got := d.ran(revision); got != 1 {
-			t.Errorf("%s: got %d runs, want 1", revision, got)
-		}
+		assert.Equal(t, d.ran(revision), 1, "%s: runs", revision)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -118,9 +119,7 @@ func TestAwaitCall(t *testing.T) {
 		ctx := hosttest.Watchdog(t)
 		c := newUser(t, url+"/mcp", "", revision, nil)
 		res, err := c.CallTool(ctx, "belt__slow", nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		id, _ := res.Meta["mcpbelt/call"].(string)
 		if id == "" {
 			t.Fatalf("%s: got %s, want an id", revision, res.Raw())
@@ -139,9 +138,7 @@ func TestAwaitCall(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if made != i+1 {
-			t.Errorf("%s: got %d calls, want %d", revision, made, i+1)
-		}
+		assert.Equal(t, made, i+1, "%s: calls", revision)
 		goOn = make(chan struct{})
 	}
 }
@@ -162,23 +159,15 @@ func TestTasks(t *testing.T) {
 			Status string
 		}
 	}
-	if err := json.Unmarshal(c.send(t, "tools/call", `{"name":"belt__slow","arguments":{},"task":{"ttl":60000}}`), &created); err != nil {
-		t.Fatal(err)
-	}
-	if created.Task.Status != "working" {
-		t.Errorf("got the status %s, want working", created.Task.Status)
-	}
+	assert.OK(t, json.Unmarshal(c.send(t, "tools/call", `{"name":"belt__slow","arguments":{},"task":{"ttl":60000}}`), &created))
+	assert.Equal(t, created.Task.Status, "working", "the status")
 	about := fmt.Sprintf(`{"taskId":%q}`, created.Task.ID)
 	close(goOn)
 	if got := string(c.send(t, "tasks/result", about)); !strings.Contains(got, `"done"`) || !strings.Contains(got, created.Task.ID) {
 		t.Errorf("got %s, want the result and the id of the task", got)
 	}
-	if got := string(c.send(t, "tasks/get", about)); !strings.Contains(got, `"completed"`) {
-		t.Errorf("got %s, want completed", got)
-	}
-	if got := string(c.send(t, "tasks/list", "{}")); !strings.Contains(got, created.Task.ID) {
-		t.Errorf("got %s, want the task", got)
-	}
+	assert.Contains(t, string(c.send(t, "tasks/get", about)), `"completed"`)
+	assert.Contains(t, string(c.send(t, "tasks/list", "{}")), created.Task.ID)
 }
 
 // Clients hear of changes of lists and resources, if they are of their view.
@@ -193,18 +182,12 @@ func TestChangesPass(t *testing.T) {
 		ctx, cancel := context.WithCancel(hosttest.Watchdog(t))
 		c := newUser(t, url+"/mcp", "", revision, nil)
 		none := newUser(t, url+"/p/none/mcp", "", revision, nil)
-		if err := errors.Join(c.Ready(ctx), none.Ready(ctx)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, errors.Join(c.Ready(ctx), none.Ready(ctx)))
 		updates := 0
 		for uri, err := range c.ResourceUpdates(ctx, "belt://test://note") {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if updates++; updates == 2 {
-				if uri != "belt://test://note" {
-					t.Errorf("%s: got %s, want belt://test://note", revision, uri)
-				}
+				assert.Equal(t, uri, "belt://test://note", "%s", revision)
 				before, noneBefore := c.State().ToolsVersion, none.State().ToolsVersion
 				server.AddTool(&sdk.Tool{Name: fmt.Sprintf("more%d", i), InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 					return &sdk.CallToolResult{}, nil
@@ -244,9 +227,7 @@ func TestOneProcess(t *testing.T) {
 			c.http.CloseIdleConnections()
 		}
 	}
-	if len(pids) != 1 {
-		t.Errorf("got answers of %d processes, want 1", len(pids))
-	}
+	assert.Equal(t, len(pids), 1, "answers of processes")
 }
 
 // A process that is killed under many callers is there again, each call is told what became of
@@ -285,10 +266,7 @@ func TestKilledServer(t *testing.T) {
 		})
 	}
 	ready := func() bool {
-		resp, err := http.Get(url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := assert.Value(http.Get(url + "/readyz"))(t)
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	}
@@ -318,10 +296,7 @@ func TestKilledServer(t *testing.T) {
 		counts[outcome]++
 	}
 	t.Logf("outcomes: %v", counts)
-	data, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(journal))(t)
 	made := map[string]int{}
 	for id := range strings.FieldsSeq(string(data)) {
 		made[id]++
@@ -340,20 +315,12 @@ func TestOutcomeOfDeath(t *testing.T) {
 	url, _ := newGateway(t, nil, "journal", hosttest.Child(t, "journal:"+journal))
 	for _, revision := range both {
 		c := newUser(t, url+"/s/journal/mcp", "", revision, nil)
-		res, err := c.CallTool(hosttest.Watchdog(t), "die", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(c.CallTool(hosttest.Watchdog(t), "die", json.RawMessage(fmt.Sprintf(`{"text":%q}`, revision)), nil))(t)
 		if got := res.Meta[gateway.MetaOutcome]; !res.IsError || got != "unknown" {
 			t.Errorf("%s: got the outcome %v, want unknown", revision, got)
 		}
-		made, err := os.ReadFile(journal)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Count(string(made), revision); got != 1 {
-			t.Errorf("%s: got %d calls, want 1", revision, got)
-		}
+		made := assert.Value(os.ReadFile(journal))(t)
+		assert.Equal(t, strings.Count(string(made), revision), 1, "%s: calls", revision)
 	}
 }
 
@@ -382,15 +349,9 @@ func TestHandsAI(t *testing.T) {
 	server := newSDKServer()
 	addTool(server, "echo", func(_ context.Context, _ *sdk.CallToolRequest, in anyInput) string { return in.Text })
 	url, _, _ := newBelt(t, nil, server)
-	resp, err := http.Get(url + "/mcp/tools/list")
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := assert.Value(http.Get(url + "/mcp/tools/list"))(t)
 	defer resp.Body.Close()
-	list, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(io.ReadAll(resp.Body))(t)
 	if got := string(list); !strings.HasPrefix(got, `{"jsonrpc":"2.0","result":{"tools":[{`) || !strings.Contains(got, `"name":"belt__echo"`) {
 		t.Errorf("got %s, want a list with belt__echo, and no id", got)
 	}
@@ -435,10 +396,7 @@ func TestShutdownDrains(t *testing.T) {
 		}
 	})
 	hosttest.Eventually(t, "the gateway is not ready", func() bool {
-		resp, err := http.Get(url + "/readyz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := assert.Value(http.Get(url + "/readyz"))(t)
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusServiceUnavailable
 	})
@@ -460,18 +418,12 @@ func TestFormOfAnswers(t *testing.T) {
 			in = shot{path: "/mcp", user: "a", session: s.begin(t, "/mcp", "a", test.revision), body: callOf(7, "tools/call", "{"+params+"}")}
 		}
 		r := s.do(t, in)
-		if got := r.header.Get("Content-Type"); got != test.want {
-			t.Errorf("%s: got the type %q, want %q", test.revision, got, test.want)
-		}
-		if got, want := r.header.Get("Content-Length"), strconv.Itoa(len(r.body)); got != want {
-			t.Errorf("%s: got the length %q, want %s", test.revision, got, want)
-		}
+		assert.Equal(t, r.header.Get("Content-Type"), test.want, "%s: the type", test.revision)
+		assert.Equal(t, r.header.Get("Content-Length"), strconv.Itoa(len(r.body)), "%s: the length", test.revision)
 		var content []struct{ Text string }
 		if err := json.Unmarshal([]byte(r.message(t).at("content")), &content); err != nil || len(content) != 1 {
 			t.Fatalf("%s: got the content %.100s, want one block", test.revision, r.body)
 		}
-		if got := len(content[0].Text); got != 100_000 {
-			t.Errorf("%s: got a text of %d bytes, want 100,000", test.revision, got)
-		}
+		assert.Equal(t, len(content[0].Text), 100_000, "%s: got a text of bytes", test.revision)
 	}
 }

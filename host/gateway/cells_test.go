@@ -21,6 +21,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -100,10 +101,7 @@ func serveGateway(t *testing.T, h *host.Host, o *gateway.Options) (url string, g
 		o = &gateway.Options{}
 	}
 	o.Anonymous = o.Authenticate == nil
-	g, err := gateway.New(h, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g = assert.Value(gateway.New(h, o))(t)
 	web := httptest.NewServer(g)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
@@ -231,9 +229,7 @@ func TestElicitationCells(t *testing.T) {
 			session := post(t, url+"/s/asking/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}`, nil)
 			body := ""
 			post(t, url+"/s/asking/mcp", session, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","arguments":{"user":"x"}}}`, &body)
-			if !strings.Contains(body, `"isError":true`) {
-				t.Errorf("got %s, want a refusal", body)
-			}
+			assert.Contains(t, body, `"isError":true`)
 		})
 	}
 }
@@ -323,13 +319,8 @@ func TestElicitationComplete(t *testing.T) {
 				return &mcp.ElicitResult{Action: action}, nil
 			},
 		})
-		res, err := c.CallTool(ctx, tool, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := res.Text(); got != action {
-			t.Errorf("%s: got %q, want %q", name, got, action)
-		}
+		res := assert.Value(c.CallTool(ctx, tool, nil, nil))(t)
+		assert.Equal(t, res.Text(), action, "%s", name)
 	}
 	isDone := func(name string) bool {
 		select {
@@ -356,25 +347,16 @@ func TestElicitationComplete(t *testing.T) {
 // post posts a message as a client that takes no streams, and returns the session.
 func post(t *testing.T, url, session, message string, body *string) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(hosttest.Watchdog(t), http.MethodPost, url, strings.NewReader(message))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(http.NewRequestWithContext(hosttest.Watchdog(t), http.MethodPost, url, strings.NewReader(message)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
 	if session != "" {
 		r.Header.Set("Mcp-Session-Id", session)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := assert.Value(client.Do(r))(t)
 	defer resp.Body.Close()
-	all, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := assert.Value(io.ReadAll(resp.Body))(t)
 	if body != nil {
 		*body = string(all)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -120,10 +121,7 @@ type browser struct {
 
 func newBrowser(t *testing.T, user string) *browser {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := assert.Value(cookiejar.New(nil))(t)
 	c := &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &browser{http: c, user: user}
@@ -230,11 +228,7 @@ func checkPolicy(t *testing.T, s *seen) {
 		"X-Content-Type-Options":      "nosniff",
 		"Access-Control-Allow-Origin": "",
 	} {
-		if got := s.header.Get(field); got != want {
-			t.Errorf("%s: got %q, want %q", field, got, want)
-		}
+		assert.Equal(t, s.header.Get(field), want, "%s", field)
 	}
-	if strings.Contains(s.body, "<script") {
-		t.Errorf("got a script in %s, want none", s.body)
-	}
+	assert.Lacks(t, s.body, "<script", "a script in")
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -87,9 +88,7 @@ func openGranted(t *testing.T, g *grants, o *gateway.Options) *site {
 func (s *site) names(t *testing.T, user, path string) string {
 	t.Helper()
 	var list struct{ Tools []struct{ Name string } }
-	if err := json.Unmarshal(s.wantCode(t, "list of "+user, modern(user, path, "tools/list", "", ""), 0).Result, &list); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(s.wantCode(t, "list of "+user, modern(user, path, "tools/list", "", ""), 0).Result, &list))
 	var names []string
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
@@ -143,9 +142,7 @@ func TestGrantedTools(t *testing.T) {
 		all := s.names(t, "all", "/mcp")
 		return strings.Contains(all, "one__look") && strings.Contains(all, "two__look")
 	})
-	if _, err := toolset.New(s.host.Registry(), nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(toolset.New(s.host.Registry(), nil))(t)
 	for _, c := range []struct{ user, path, want string }{
 		{"one", "/mcp", "one__ask one__big one__echo one__flood one__look one__wait"},
 		{"one", "/p/home/mcp", "one__ask one__big one__echo one__flood one__look one__wait"},
@@ -156,9 +153,7 @@ func TestGrantedTools(t *testing.T) {
 		{"reads", "/p/office/mcp", "one__look"},
 		{"profile", "/p/office/mcp", "one__ask one__big one__echo one__flood one__look one__wait"},
 	} {
-		if got := s.names(t, c.user, c.path); got != c.want {
-			t.Errorf("%s at %s: got %q, want %q", c.user, c.path, got, c.want)
-		}
+		assert.Equal(t, s.names(t, c.user, c.path), c.want, "%s at %s", c.user, c.path)
 	}
 	for _, c := range []struct {
 		user, path, name, args string
@@ -346,13 +341,9 @@ func TestSubscriptionOfShrunkGrant(t *testing.T) {
 		for i, grant := range []*access.Grant{nil, {Servers: []string{"two"}}, nil} {
 			g.set("all", grant)
 			s.wantCode(t, "list", shot{user: "all", session: session, body: callOf(3, "tools/list", `{}`)}, 0)
-			if err := s.server.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "note://1"}); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, s.server.ResourceUpdated(t.Context(), &sdk.ResourceUpdatedNotificationParams{URI: "note://1"}))
 			synctest.Wait()
-			if want := []int{1, 1, 2}[i]; heard != want {
-				t.Errorf("after change %d: got %d heard of, want %d", i+1, heard, want)
-			}
+			assert.Equal(t, heard, []int{1, 1, 2}[i], "after change %d: heard of", i+1)
 		}
 		l.close()
 		all.Wait()
@@ -420,9 +411,7 @@ func TestGrantedServerThatDoesNotRun(t *testing.T) {
 			t.Errorf("%s: got %s, want an unknown tool", name, cut(r.body))
 		}
 	}
-	if n := started.Load(); n != 0 {
-		t.Errorf("got %d starts of the server, want none", n)
-	}
+	assert.Equal(t, started.Load(), 0, "starts of the server")
 	if r := call("reads", "lazy__write"); r.message(t).Error == nil {
 		t.Errorf("got %s for a tool that writes, want an error", cut(r.body))
 	}
@@ -451,10 +440,7 @@ func TestAnonymous(t *testing.T) {
 		{true, nil, 403, "loopback"},
 		{false, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, 403, "Options.Authenticate"},
 	} {
-		g, err := gateway.New(h, &gateway.Options{Anonymous: c.anonymous})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: c.anonymous}))(t)
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, "http://localhost/mcp/tools/list", nil)
 		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, c.local))
@@ -518,9 +504,7 @@ func TestRefusals(t *testing.T) {
 		text := logged.String()
 		logged.Reset()
 		mu.Unlock()
-		if !strings.Contains(text, want.reason) {
-			t.Errorf("%q: got %q in the log, want the reason %q", token, text, want.reason)
-		}
+		assert.Contains(t, text, want.reason, "%q: in the log", token)
 		if token != "" && strings.Contains(text, token) {
 			t.Errorf("%q: got %q in the log, want no token", token, text)
 		}

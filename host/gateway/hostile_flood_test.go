@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var events = map[string]string{"Accept": "text/event-stream"}
@@ -326,9 +327,7 @@ func TestCloseInTheMiddle(t *testing.T) {
 			if shutdown {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				if err := s.gateway.Shutdown(ctx); err == nil {
-					t.Errorf("got no error, want that of the context")
-				}
+				assert.Fails(t, s.gateway.Shutdown(ctx), "got no error, want that of the context")
 			} else if err := s.gateway.Close(); err != nil {
 				t.Errorf("got %v, want no error", err)
 			}

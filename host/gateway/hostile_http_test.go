@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // Every body that is no message of the protocol is refused with a typed error, and the gateway goes on.
@@ -81,9 +82,7 @@ func TestHostileBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := s.do(t, shot{user: "a", session: c.session, body: c.body})
-			if r.status != c.status {
-				t.Errorf("got %d %s, want %d", r.status, cut(r.body), c.status)
-			}
+			assert.Equal(t, r.status, c.status, "%s", cut(r.body))
 			code := 0
 			if e := r.message(t).Error; e != nil {
 				code = e.Code
@@ -107,21 +106,13 @@ func TestHostileSizes(t *testing.T) {
 				if chunked {
 					in = io.MultiReader(in)
 				}
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, in)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, in))(t)
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Mcp-Session-Id", id)
 				r.Header.Set(userField, "a")
-				resp, err := s.client.Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				resp := assert.Value(s.client.Do(r))(t)
 				defer resp.Body.Close()
-				if resp.StatusCode != http.StatusRequestEntityTooLarge {
-					t.Errorf("got %d, want 413", resp.StatusCode)
-				}
+				assert.Equal(t, resp.StatusCode, http.StatusRequestEntityTooLarge)
 			})
 		}
 	}
@@ -256,12 +247,8 @@ func TestStrangerLearnsNothing(t *testing.T) {
 		"/s/secretive/mcp": 401, "/s/none/mcp": 401, "/s/secretive/readyz": 401, "/s/none/readyz": 401,
 	} {
 		r := s.do(t, shot{method: http.MethodGet, path: path})
-		if r.status != want {
-			t.Errorf("%s: got %d, want %d", path, r.status, want)
-		}
-		if strings.Contains(r.body, "secretive") {
-			t.Errorf("%s: got %s, want no name of a server", path, r.body)
-		}
+		assert.Equal(t, r.status, want, "%s", path)
+		assert.Lacks(t, r.body, "secretive", "%s", path)
 	}
 	if r := s.do(t, shot{method: http.MethodGet, path: "/readyz", user: "a"}); !strings.Contains(r.body, "secretive") {
 		t.Errorf("/readyz of a user: got %s, want the servers", r.body)
@@ -272,28 +259,15 @@ func TestStrangerLearnsNothing(t *testing.T) {
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openInMemory(t, nil)
-		slow, err := s.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		slow := assert.Value(s.dial())(t)
 		defer slow.Close()
 		began := time.Now()
 		fmt.Fprintf(slow, "POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-		resp, err := http.ReadResponse(bufio.NewReader(slow), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if resp.StatusCode != http.StatusBadRequest {
-			t.Errorf("slow body: got %d, want 400", resp.StatusCode)
-		}
-		if got, want := time.Since(began), 2*time.Minute; got != want {
-			t.Errorf("slow body: got the end after %v, want %v", got, want)
-		}
+		resp := assert.Value(http.ReadResponse(bufio.NewReader(slow), nil))(t)
+		assert.Equal(t, resp.StatusCode, http.StatusBadRequest, "slow body")
+		assert.Equal(t, time.Since(began), 2*time.Minute, "slow body: the end after")
 
-		mute, err := s.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mute := assert.Value(s.dial())(t)
 		defer mute.Close()
 		began = time.Now()
 		body := modern("", "", "tools/call", "one__big", `"name":"one__big","arguments":{"n":1000000}`).body
@@ -304,8 +278,6 @@ func TestSlowClients(t *testing.T) {
 		if err := s.gateway.Shutdown(ctx); err != nil { // which waits for the answer
 			t.Errorf("Shutdown: got %v, want no error", err)
 		}
-		if got, want := time.Since(began), 30*time.Second; got != want {
-			t.Errorf("answer that is not read: got the end after %v, want %v", got, want)
-		}
+		assert.Equal(t, time.Since(began), 30*time.Second, "answer that is not read: the end after")
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -22,9 +23,7 @@ func (s *site) wantCode(t testing.TB, what string, in shot, want int) rpc {
 	if m.Error != nil {
 		got = m.Error.Code
 	}
-	if got != want {
-		t.Errorf("%s: got the code %d (%+v), want %d", what, got, m.Error, want)
-	}
+	assert.Equal(t, got, want, "%s: the code (%+v)", what, m.Error)
 	return m
 }
 
@@ -46,9 +45,7 @@ func TestTaskOfAnother(t *testing.T) {
 			s.wantCode(t, who+" "+method, in, -32602)
 		}
 		in.body = callOf(3, "tasks/list", `{}`)
-		if got := s.wantCode(t, who, in, 0).at("tasks"); got != "[]" {
-			t.Errorf("%s: got the tasks %s, want none", who, got)
-		}
+		assert.Equal(t, s.wantCode(t, who, in, 0).at("tasks"), "[]", "%s: the tasks", who)
 	}
 	s.wantCode(t, "mine", shot{user: "a", session: mine, body: callOf(3, "tasks/get", `{"taskId":"`+id+`"}`)}, 0)
 	if r := s.do(t, shot{method: http.MethodDelete, user: "a", session: mine}); r.status != http.StatusNoContent {
@@ -79,13 +76,9 @@ func TestResultNotAwaited(t *testing.T) {
 		}
 	}
 	m = s.wantCode(t, "get", shot{user: "a", session: mine, body: callOf(4, "tasks/get", `{"taskId":"`+id+`"}`)}, 0)
-	if got := m.at("status"); got != "working" {
-		t.Errorf("got the status %q, want working", got)
-	}
+	assert.Equal(t, m.at("status"), "working", "the status")
 	m = s.wantCode(t, "cancel", shot{user: "a", session: mine, body: callOf(5, "tasks/cancel", `{"taskId":"`+id+`"}`)}, 0)
-	if got := m.at("status"); got != "cancelled" {
-		t.Errorf("got the status %q, want cancelled", got)
-	}
+	assert.Equal(t, m.at("status"), "cancelled", "the status")
 }
 
 // The id of a call that goes on is of use to its own client alone.
@@ -123,10 +116,7 @@ func TestStateOfAnother(t *testing.T) {
 	for id := range questions {
 		responses[id] = map[string]any{"action": "accept", "content": map[string]string{"name": "eve"}}
 	}
-	given, err := json.Marshal(responses)
-	if err != nil {
-		t.Fatal(err)
-	}
+	given := assert.Value(json.Marshal(responses))(t)
 	with := func(state string) string {
 		return `,"requestState":"` + state + `","inputResponses":` + string(given)
 	}
@@ -252,9 +242,7 @@ func TestListOfAnother(t *testing.T) {
 		want bool
 	}{{"admin", true}, {"guest", false}, {"admin", true}, {"guest", false}, {"other", false}} {
 		r := s.do(t, modern(c.user, "", "tools/list", "", ""))
-		if got := strings.Contains(r.body, "one__wait"); got != c.want {
-			t.Errorf("%s: got a list with the tool: %t, want %t", c.user, got, c.want)
-		}
+		assert.Equal(t, strings.Contains(r.body, "one__wait"), c.want, "%s: got a list with the tool", c.user)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
@@ -14,9 +15,7 @@ func TestOutOfTheView(t *testing.T) {
 		"echo":  {Tools: []string{"one__echo", "*_tool", "*_tools"}},
 		"reads": {ReadOnly: true},
 	}}, "one", "two")
-	if _, err := toolset.New(s.host.Registry(), nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(toolset.New(s.host.Registry(), nil))(t)
 	const text = `{"text":"x"}`
 	call := func(name, args string) string { return `{"name":"` + name + `","arguments":` + args + `}` }
 	relay := call("call_tool", `{"name":"two__echo","arguments":`+text+`}`)

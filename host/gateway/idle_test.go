@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -30,18 +31,12 @@ func TestCallOfClientThatIsGone(t *testing.T) {
 			h := host.New(o)
 			defer h.Close()
 			ended := make(chan struct{})
-			err := h.Registry().Add(registry.MustFunc("wait", "Wait", func(ctx context.Context, _ struct{}) (string, error) {
+			assert.OK(t, h.Registry().Add(registry.MustFunc("wait", "Wait", func(ctx context.Context, _ struct{}) (string, error) {
 				<-ctx.Done()
 				close(ended)
 				return "", ctx.Err()
-			}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			g, err := gateway.New(h, &gateway.Options{SessionIdle: time.Hour, Authenticate: userOfField})
-			if err != nil {
-				t.Fatal(err)
-			}
+			})))
+			g := assert.Value(gateway.New(h, &gateway.Options{SessionIdle: time.Hour, Authenticate: userOfField}))(t)
 			defer g.Close()
 			post := func(ctx context.Context, session, body string) *httptest.ResponseRecorder {
 				r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/mcp", strings.NewReader(body))

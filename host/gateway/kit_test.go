@@ -23,6 +23,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -210,31 +211,20 @@ func (s *site) make(t testing.TB, ho *host.Options, o *gateway.Options, names []
 	for _, name := range names {
 		servers[name] = map[string]any{"command": "none"}
 	}
-	text, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(map[string]any{"mcpServers": servers}))(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, text, 0o600))
 	gateway.Prepare(ho)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	h, err := host.Open(ctx, path, ho)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.Open(ctx, path, ho))(t)
 	if o == nil {
 		o = &gateway.Options{}
 	}
 	if o.Authenticate == nil {
 		o.Authenticate = userOfField
 	}
-	g, err := gateway.New(h, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(gateway.New(h, o))(t)
 	s.host, s.gateway = h, g
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
@@ -346,15 +336,9 @@ func (m rpc) at(path ...string) string {
 // do sends a request and returns what comes back.
 func (s *site) do(t testing.TB, in shot) *reply {
 	t.Helper()
-	resp, err := s.send(context.Background(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := assert.Value(s.send(context.Background(), in))(t)
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := assert.Value(io.ReadAll(resp.Body))(t)
 	return &reply{resp.StatusCode, resp.Header, string(body)}
 }
 
@@ -427,9 +411,7 @@ func (l *listener) first(t testing.TB, prefix string) string {
 	t.Helper()
 	var line []byte
 	for one := make([]byte, 1); ; {
-		if _, err := l.Body.Read(one); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(l.Body.Read(one))(t)
 		if line = append(line, one[0]); one[0] == '\n' {
 			if rest, ok := strings.CutPrefix(string(line), prefix); ok {
 				return strings.TrimSpace(rest)

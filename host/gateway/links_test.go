@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
@@ -45,9 +46,7 @@ func TestReadByURI(t *testing.T) {
 		if !strings.HasPrefix(want, "-") {
 			want = fmt.Sprintf(`"uri":%q`, want)
 		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%s in %s: got %s, want %s", c.uri, c.path, got, want)
-		}
+		assert.Contains(t, got, want, "%s in %s", c.uri, c.path)
 	}
 }
 
@@ -62,27 +61,19 @@ func TestFollowByURI(t *testing.T) {
 			c := newUser(t, url+"/mcp", "", revision, nil)
 			updates := 0
 			for changed, err := range c.ResourceUpdates(ctx, uri) {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if changed != uri {
-					t.Errorf("%s: got a change of %s, want one of %s", revision, changed, uri)
-				}
+				assert.OK(t, err)
+				assert.Equal(t, changed, uri, "%s: got a change of", revision)
 				if updates++; updates == 2 {
 					break
 				}
-				if err := server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "test://note"}); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "test://note"}))
 			}
 			cancel()
 		}
 	}
 	c := newUser(t, url+"/mcp", "", both[0], nil)
 	for _, err := range c.ResourceUpdates(hosttest.Watchdog(t), "test://other") {
-		if err == nil {
-			t.Errorf("got a change of a resource that is not there, want an error")
-		}
+		assert.Fails(t, err, "got a change of a resource that is not there, want an error")
 		break
 	}
 }

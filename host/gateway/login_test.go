@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -37,10 +38,7 @@ func newLoginSite(t *testing.T, identity string, o *gateway.Options) *loginSite 
 	var g atomic.Pointer[gateway.Gateway]
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.Load().ServeHTTP(w, r) }))
 	s.url = web.URL
-	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: web.URL + "/oauth/callback"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: web.URL + "/oauth/callback"}}))(t)
 	t.Cleanup(func() { _ = logins.Close() })
 	ho := &host.Options{StateDir: host.NoState, Logins: logins}
 	gateway.Prepare(ho)
@@ -50,10 +48,7 @@ func newLoginSite(t *testing.T, identity string, o *gateway.Options) *loginSite 
 		o = &gateway.Options{Authenticate: userOfField}
 	}
 	o.Logger = s.logged.logger()
-	made, err := gateway.New(s.host, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := assert.Value(gateway.New(s.host, o))(t)
 	s.gateway = made
 	g.Store(made)
 	t.Cleanup(func() {
@@ -68,17 +63,9 @@ func newLoginSite(t *testing.T, identity string, o *gateway.Options) *loginSite 
 func (s *loginSite) know(t *testing.T) {
 	t.Helper()
 	ctx := session.WithUser(hosttest.Watchdog(t), "admin")
-	l, err := s.host.Login(ctx, session.Key{Server: "vault"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := s.as.ApproveAs(ctx, "admin", l.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.host.Complete(ctx, callback, nil); err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(s.host.Login(ctx, session.Key{Server: "vault"}))(t)
+	callback := assert.Value(s.as.ApproveAs(ctx, "admin", l.URL))(t)
+	assert.Value(s.host.Complete(ctx, callback, nil))(t)
 	hosttest.Eventually(t, "the tools are known", func() bool { return strings.Contains(hosttest.Names(s.host), "whoami") })
 }
 
@@ -86,17 +73,9 @@ func (s *loginSite) know(t *testing.T) {
 func (s *loginSite) knowShared(t *testing.T) {
 	t.Helper()
 	ctx := hosttest.Watchdog(t)
-	l, err := s.host.Login(ctx, session.Key{Server: "vault"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := s.as.ApproveAs(ctx, "first", l.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.host.Complete(ctx, callback, nil); err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(s.host.Login(ctx, session.Key{Server: "vault"}))(t)
+	callback := assert.Value(s.as.ApproveAs(ctx, "first", l.URL))(t)
+	assert.Value(s.host.Complete(ctx, callback, nil))(t)
 	hosttest.Eventually(t, "the tools are known", func() bool { return strings.Contains(hosttest.Names(s.host), "whoami") })
 }
 
@@ -176,20 +155,14 @@ func TestLoginCells(t *testing.T) {
 					return
 				}
 				res, err := c.CallTool(ctx, "vault__whoami", nil, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				if action != "accept" {
-					if err := s.logIn(ctx, b, loginOf(t, res), user); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, s.logIn(ctx, b, loginOf(t, res), user))
 					if res, err = c.CallTool(ctx, "vault__whoami", nil, nil); err != nil {
 						t.Fatal(err)
 					}
 				}
-				if got := strings.TrimSpace(res.Text()); got != user {
-					t.Errorf("got %q, want %q", got, user)
-				}
+				assert.Equal(t, strings.TrimSpace(res.Text()), user)
 				if action == "accept" && revision == mcp.Revision20251125 {
 					select {
 					case <-<-done:
@@ -208,17 +181,11 @@ func TestLoginOfAnother(t *testing.T) {
 	s.know(t)
 	ctx := hosttest.Watchdog(t)
 	c := newUser(t, s.url+"/mcp", "ada", mcp.Revision20260728, nil)
-	res, err := c.CallTool(ctx, "vault__whoami", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(c.CallTool(ctx, "vault__whoami", nil, nil))(t)
 	page := loginOf(t, res)
 	before := len(s.as.Requests())
 	for _, user := range []string{"eve", ""} {
-		got, err := newBrowser(t, user).open(ctx, page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := assert.Value(newBrowser(t, user).open(ctx, page))(t)
 		if got.status != http.StatusForbidden || got.header.Get("Location") != "" {
 			t.Errorf("user %q: got status %d and Location %q, want 403 and none", user, got.status, got.header.Get("Location"))
 		}
@@ -231,21 +198,11 @@ func TestLoginOfAnother(t *testing.T) {
 	}
 	// The one whose page it is sends another one where it leads to: that would be a login with the account of the other.
 	b := newBrowser(t, "ada")
-	opened, err := b.open(ctx, page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := s.as.ApproveAs(ctx, "eve", opened.header.Get("Location"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := assert.Value(b.open(ctx, page))(t)
+	callback := assert.Value(s.as.ApproveAs(ctx, "eve", opened.header.Get("Location")))(t)
 	back, err := newBrowser(t, "eve").do(ctx, http.MethodGet, callback, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if back.status != http.StatusForbidden {
-		t.Errorf("another browser comes back: got status %d, want 403", back.status)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, back.status, http.StatusForbidden, "another browser comes back: got status")
 	if status, err := s.host.Login(session.WithUser(ctx, "ada"), session.Key{Server: "vault"}); err != nil || status.URL == "" {
 		t.Errorf("got %v, %v, want that ada still has to log in", status, err)
 	}
@@ -298,16 +255,9 @@ func TestLoginWithKey(t *testing.T) {
 		}
 		return &mcp.ElicitResult{Action: "accept"}, nil
 	}})
-	res, err := c.CallTool(ctx, "vault__whoami", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.TrimSpace(res.Text()); got != "ada" {
-		t.Errorf("got %q, want ada", got)
-	}
-	if logged := s.logged.String(); strings.Contains(logged, "key-of-") {
-		t.Errorf("got a key in the log %s, want none", logged)
-	}
+	res := assert.Value(c.CallTool(ctx, "vault__whoami", nil, nil))(t)
+	assert.Equal(t, strings.TrimSpace(res.Text()), "ada")
+	assert.Lacks(t, s.logged.String(), "key-of-", "a key in the log")
 }
 
 // The program says by its own means whose browser it is.
@@ -322,15 +272,10 @@ func TestLoginWithOpener(t *testing.T) {
 	s.know(t)
 	ctx := hosttest.Watchdog(t)
 	c := newKeyClient(t, s, "key-of-ada", nil)
-	res, err := c.CallTool(ctx, "vault__whoami", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(c.CallTool(ctx, "vault__whoami", nil, nil))(t)
 	page := loginOf(t, res)
 	at, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	for _, user := range []string{"", "eve", "ada"} {
 		b := newBrowser(t, "")
 		b.key = "key-of-ada" // which it is not asked for
@@ -360,18 +305,14 @@ func TestLoginThatIsShared(t *testing.T) {
 	s.knowShared(t)
 	s.as.EndAll()
 	res, err := read("ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if _, ok := res.Meta[gateway.MetaLogin]; ok || !res.IsError {
 		t.Errorf("got %q with _meta %v, want an error without a page", res.Text(), res.Meta)
 	}
 	if res, err = read("admin"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.logIn(ctx, newBrowser(t, "admin"), loginOf(t, res), "second"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.logIn(ctx, newBrowser(t, "admin"), loginOf(t, res), "second"))
 	if res, err = read("ada"); err != nil || strings.TrimSpace(res.Text()) != "second" {
 		t.Errorf("got %v, %v, want second", res, err)
 	}
@@ -385,20 +326,14 @@ func TestLoginWithoutUsers(t *testing.T) {
 	ctx := hosttest.Watchdog(t)
 	c := newUser(t, s.url+"/mcp", "", mcp.Revision20260728, nil)
 	res, err := c.CallTool(ctx, "vault__whoami", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	page := loginOf(t, res)
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	r.RemoteAddr = "192.0.2.1:1"
 	w := httptest.NewRecorder()
 	s.gateway.ServeHTTP(w, r)
-	if w.Code != http.StatusForbidden {
-		t.Errorf("from another machine: got status %d, want 403", w.Code)
-	}
-	if err := s.logIn(ctx, newBrowser(t, ""), page, "me"); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, w.Code, http.StatusForbidden, "from another machine: got status")
+	assert.OK(t, s.logIn(ctx, newBrowser(t, ""), page, "me"))
 	if res, err = c.CallTool(ctx, "vault__whoami", nil, nil); err != nil || strings.TrimSpace(res.Text()) != "me" {
 		t.Errorf("got %v, %v, want me", res, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -56,12 +57,8 @@ func TestLogCells(t *testing.T) {
 				var all sync.WaitGroup
 				for i := range users {
 					c := newUser(t, url+"/s/logging/mcp", "", revision, nil)
-					if err := c.Ready(ctx); err != nil {
-						t.Fatal(err)
-					}
-					if err := c.SetLogLevel(ctx, "debug"); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, c.Ready(ctx))
+					assert.OK(t, c.SetLogLevel(ctx, "debug"))
 					all.Go(func() {
 						var got []string
 						ctx := mcp.WithLog(ctx, func(m *mcp.LogMessage) { got = append(got, string(m.Data)) })
@@ -71,9 +68,7 @@ func TestLogCells(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						if got := res.Text(); got != "said" {
-							t.Errorf("got %q, want %q", got, "said")
-						}
+						assert.Equal(t, res.Text(), "said")
 						if want := []string{text}; !slices.Equal(got, want) {
 							t.Errorf("got log messages %q, want %q", got, want)
 						}

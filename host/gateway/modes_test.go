@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -82,9 +83,7 @@ func (c *scripted) list(t testing.TB) (tools map[string]json.RawMessage, raw jso
 	tools = map[string]json.RawMessage{}
 	for _, tool := range list.Tools {
 		var named struct{ Name string }
-		if err := json.Unmarshal(tool, &named); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(tool, &named))
 		tools[named.Name] = tool
 	}
 	return tools, m.Result
@@ -154,10 +153,7 @@ func TestClientRows(t *testing.T) {
 	long := strings.Repeat("n", 70)
 	addEmptyTool(s.server, long)
 	eventually(t, "the long name is listed", func() bool { return len(s.host.Registry().Snapshot().Tools()) == 0 || hasTool(s.host, long) })
-	rows, err := clients.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := assert.Value(clients.Read())(t)
 	for _, row := range rows {
 		name, version := strings.ToUpper(strings.ReplaceAll(row.Name, "*", "x")), row.From
 		for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
@@ -221,9 +217,7 @@ func TestNameRoomOfClients(t *testing.T) {
 		for name := range tools {
 			longest = max(longest, len(name))
 		}
-		if longest != want {
-			t.Errorf("%s: got a name of %d bytes, want %d", client, longest, want)
-		}
+		assert.Equal(t, longest, want, "%s: got a name of bytes", client)
 	}
 }
 
@@ -288,9 +282,7 @@ func TestModeIsSaid(t *testing.T) {
 	} {
 		for _, revision := range both {
 			tools, _ := s.scripted(t, scripted{name: c.client, path: c.path, revision: revision, header: map[string]string{"X-Key": c.key}}).list(t)
-			if got := modeOf(tools); got != c.want {
-				t.Errorf("%s at %s with the key %q in %s: got the mode %s, want %s", c.client, c.path, c.key, revision, got, c.want)
-			}
+			assert.Equal(t, modeOf(tools), c.want, "%s at %s with the key %q in %s: the mode", c.client, c.path, c.key, revision)
 		}
 	}
 	for _, c := range []struct {
@@ -322,9 +314,7 @@ func TestModeIsSaid(t *testing.T) {
 		}
 	}
 	pipe := newPipeClient(t, s.gateway, "/mcp/direct")
-	if got := string(pipe.send(t, "tools/list", "{}")); !strings.Contains(got, "one__echo") {
-		t.Errorf("got %s over stdio, want the tools", got)
-	}
+	assert.Contains(t, string(pipe.send(t, "tools/list", "{}")), "one__echo", "over stdio")
 	if err := s.gateway.ServeStdio(t.Context(), "/mcp/sarch", strings.NewReader(""), &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "there are auto") {
 		t.Errorf("got %v over stdio, want the names of the modes", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -44,12 +45,8 @@ func TestHostsAndOrigins(t *testing.T) {
 				want = 204
 			}
 			r := s.do(t, shot{method: method, user: "a", header: header, body: callOf(1, "initialize", `{}`)})
-			if r.status != want {
-				t.Errorf("%s from %q to %s: got %d, want %d", method, c.origin, c.host, r.status, want)
-			}
-			if got := r.header.Get("Access-Control-Allow-Origin"); got != c.allowed {
-				t.Errorf("%s from %q to %s: got the origin %q allowed, want %q", method, c.origin, c.host, got, c.allowed)
-			}
+			assert.Equal(t, r.status, want, "%s from %q to %s", method, c.origin, c.host)
+			assert.Equal(t, r.header.Get("Access-Control-Allow-Origin"), c.allowed, "%s from %q to %s: the origin allowed", method, c.origin, c.host)
 		}
 	}
 }
@@ -63,16 +60,12 @@ func TestNames(t *testing.T) {
 		addEmptyTool(s.server, long+"1")
 		addEmptyTool(s.server, long+"2")
 		m := s.wantCode(t, "initialize", shot{user: "a", body: callOf(1, "initialize", `{}`)}, 0)
-		if got := m.at("serverInfo", "name") + m.at("serverInfo", "version") + m.at("instructions"); got != "me7Be kind." {
-			t.Errorf("got %q, want what the options say", got)
-		}
+		assert.Equal(t, m.at("serverInfo", "name")+m.at("serverInfo", "version")+m.at("instructions"), "me7Be kind.")
 		var names []string
 		eventually(t, "the long names are listed", func() bool {
 			var list struct{ Tools []struct{ Name string } }
 			m := s.wantCode(t, "list", modern("a", "", "tools/list", "", ""), 0)
-			if err := json.Unmarshal(m.Result, &list); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(m.Result, &list))
 			names = nil
 			for _, tool := range list.Tools {
 				if strings.Contains(tool.Name, "aaa") {
@@ -139,10 +132,7 @@ func TestSessionIdle(t *testing.T) {
 		defer cancel()
 		var open []*http.Response
 		for _, in := range []shot{{method: http.MethodGet, session: listens, header: events}, {method: http.MethodGet, header: events}} {
-			resp, err := s.send(ctx, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := assert.Value(s.send(ctx, in))(t)
 			open = append(open, resp)
 		}
 		sse := &listener{Response: open[1], cancel: cancel}
@@ -176,9 +166,7 @@ func TestTimesOfCalls(t *testing.T) {
 		id := s.begin(t, "/mcp", "", "2025-11-25")
 		began := time.Now()
 		r := s.do(t, shot{session: id, body: callOf(2, "tools/call", `{"name":"one__ask","arguments":{},"_meta":{"progressToken":"p"}}`)})
-		if got, want := time.Since(began), 3*time.Minute; got != want {
-			t.Errorf("got the end after %v, want %v", got, want)
-		}
+		assert.Equal(t, time.Since(began), 3*time.Minute, "the end after")
 		if got := strings.Count(r.body, "notifications/progress"); got != 2 && got != 3 { // the last may come with the end
 			t.Errorf("got %d signs of life, want one a minute", got)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 )
@@ -89,9 +90,7 @@ func TestParkedBounds(t *testing.T) {
 	for range 2 * maxParked {
 		add("", 0, began)
 	}
-	if got := len(g.jobs.byID); got != maxParked {
-		t.Errorf("got %d jobs, want %d", got, maxParked)
-	}
+	assert.Equal(t, len(g.jobs.byID), maxParked, "jobs")
 	g.sweepAt(began.Add(2 * time.Hour))
 	if len(g.jobs.byID) != 0 || len(g.jobs.users) != 0 || g.jobs.bytes != 0 {
 		t.Errorf("got %d jobs of %d users with %d bytes, want none", len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes)
@@ -119,9 +118,7 @@ func TestLoginOf(t *testing.T) {
 			g.opts.Authenticate = func(*http.Request) (*access.Caller, error) { return nil, nil }
 		}
 		a := asker{&job{peer: &peer{shown: shown{view: &view{gateway: g}}, caller: &access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}}}}
-		if got := a.LoginOf(mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent)) != nil; got != test.want {
-			t.Errorf("%+v: got %t, want %t", test, got, test.want)
-		}
+		assert.Equal(t, a.LoginOf(mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent)) != nil, test.want, "%+v", test)
 	}
 }
 
@@ -167,9 +164,7 @@ func TestSubscriptionsBound(t *testing.T) {
 			t.Errorf("user %s: got %v, want %v", user, err, want)
 		}
 	}
-	if got, want := g.followed, maxFollowed/4; got != want {
-		t.Errorf("got %d subscriptions, want %d", got, want)
-	}
+	assert.Equal(t, g.followed, maxFollowed/4, "subscriptions")
 	for user := 0; g.followed < maxFollowed; user++ {
 		g.beginFollowing(strconv.Itoa(user))
 	}
@@ -198,9 +193,7 @@ func TestAnswersKept(t *testing.T) {
 	for range 10 * maxAnswers {
 		s.keep(stream.New(newID()))
 	}
-	if got := len(s.answers); got != maxAnswers {
-		t.Errorf("got %d streams kept, want %d", got, maxAnswers)
-	}
+	assert.Equal(t, len(s.answers), maxAnswers, "streams kept")
 	for _, out := range slices.Clone(s.answers) { // which are kept before there is an answer
 		out.Put(make(json.RawMessage, keptBytes), false)
 		out.End()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -64,9 +65,7 @@ func TestListIsOnePage(t *testing.T) {
 			Tools []struct{ Name string }
 			Next  string `json:"nextCursor"`
 		}
-		if err := json.Unmarshal(c.send(t, "tools/list", "{}"), &page); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(c.send(t, "tools/list", "{}"), &page))
 		if got, want := len(page.Tools), 2000; got != want || page.Next != "" {
 			t.Errorf("%s: got %d tools and the cursor %q, want %d and none", revision, got, page.Next, want)
 		}
@@ -96,9 +95,7 @@ func TestPages(t *testing.T) {
 				Next  string `json:"nextCursor"`
 			}
 			params, _ := json.Marshal(map[string]string{"cursor": cursor})
-			if err := json.Unmarshal(c.send(t, "tools/list", string(params)), &page); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(c.send(t, "tools/list", string(params)), &page))
 			for _, tool := range page.Tools {
 				names = append(names, tool.Name)
 			}
@@ -168,21 +165,15 @@ func TestEverythingPasses(t *testing.T) {
 					if err != nil || res.Text() != "counted" {
 						t.Errorf("got %v, %v, want counted", res, err)
 					}
-					if steps != 3 {
-						t.Errorf("got %d notifications of progress, want 3", steps)
-					}
+					assert.Equal(t, steps, 3, "notifications of progress")
 					for r, err := range c.Resources(ctx) {
-						if err != nil {
-							t.Fatal(err)
-						}
+						assert.OK(t, err)
 						if read, err := c.ReadResource(ctx, r.URI, nil); err != nil || read.Contents[0].Text != "noted" || read.Contents[0].URI != r.URI {
 							t.Errorf("got %v, %v, want noted at %s", read, err, r.URI)
 						}
 					}
 					for r, err := range c.ResourceTemplates(ctx) {
-						if err != nil {
-							t.Fatal(err)
-						}
+						assert.OK(t, err)
 						uri := strings.Replace(r.URITemplate, "{x}", "1", 1)
 						if read, err := c.ReadResource(ctx, uri, nil); err != nil || read.Contents[0].Text != "any" {
 							t.Errorf("got %v, %v, want any", read, err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/wildtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -54,10 +55,7 @@ func (c *webClient) send(t *testing.T, method, params string) json.RawMessage {
 		params = "{" + modernMeta + params
 	}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, c.ids, method, params)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, c.url, strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	if modern {
@@ -70,15 +68,9 @@ func (c *webClient) send(t *testing.T, method, params string) json.RawMessage {
 		r.Header.Set("Mcp-Protocol-Version", c.revision)
 		r.Header.Set("Mcp-Session-Id", c.session)
 	}
-	resp, err := c.http.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := assert.Value(c.http.Do(r))(t)
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := assert.Value(io.ReadAll(resp.Body))(t)
 	if id := resp.Header.Get("Mcp-Session-Id"); id != "" {
 		c.session = id
 	}
@@ -132,14 +124,9 @@ func (c *pipeClient) send(t *testing.T, method, params string) json.RawMessage {
 	t.Helper()
 	c.ids++
 	params = strings.NewReplacer("\r", " ", "\n", " ").Replace(params)
-	if _, err := fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.ids, method, params); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(fmt.Fprintf(c.to, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.ids, method, params))(t)
 	for {
-		line, err := c.from.ReadBytes('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := assert.Value(c.from.ReadBytes('\n'))(t)
 		if bytes.Contains(line, []byte(`"id":`)) { // else it is a notification
 			return resultOf(t, line)
 		}
@@ -179,9 +166,7 @@ func keepsTokens(t *testing.T, way string, first uint64, count int) {
 			c = newPipeClient(t, g, path)
 		}
 		var list struct{ Tools []json.RawMessage }
-		if err := json.Unmarshal(c.send(t, "tools/list", "{}"), &list); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(c.send(t, "tools/list", "{}"), &list))
 		defined := map[string]json.RawMessage{}
 		for _, raw := range list.Tools {
 			var d struct{ Name string }
@@ -220,9 +205,7 @@ func TestDuplicateKeysAreRefused(t *testing.T) {
 		for _, path := range []string{"/mcp", "/s/wild/mcp", "/mcp/tools/call"} {
 			body := ""
 			post(t, url+path, "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"any","arguments":{"a":1,"a":2}}}`, &body)
-			if !strings.Contains(body, `"code":-32700`) {
-				t.Errorf("%s: got %s, want the error -32700", path, body)
-			}
+			assert.Contains(t, body, `"code":-32700`, "%s", path)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -35,16 +36,11 @@ func newFleet(t *testing.T, o gateway.Options) *fleet {
 	targets, members := [2]*url.URL{}, [2]*replica.Member{}
 	for i := range f.webs {
 		web := httptest.NewUnstartedServer(nil)
-		m, err := replica.Join(t.Context(), store, &replica.Options{URL: "http://" + web.Listener.Addr().String(), Every: 20 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: "http://" + web.Listener.Addr().String(), Every: 20 * time.Millisecond}))(t)
 		own := o
 		own.Replica = m.ID()
 		f.deleters[i] = newDeleter(t, true, &own)
-		if err := m.Attach(f.deleters[i].host.Registry()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, m.Attach(f.deleters[i].host.Registry()))
 		web.Config.Handler = m.Handler(f.deleters[i].gateway)
 		web.Start()
 		f.webs[i] = web
@@ -101,24 +97,16 @@ func TestReplicas(t *testing.T) {
 				for i := range 8 {
 					text := fmt.Sprint(revision, ability, i)
 					res, err := f.deleters[0].delete(ctx, c, text)
-					if err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, err)
 					if ability == "none" {
 						id, page := waiting(t, res)
-						if _, err := newBrowser(t, "ada").decide(ctx, page, "approve", ""); err != nil {
-							t.Fatal(err)
-						}
+						assert.Value(newBrowser(t, "ada").decide(ctx, page, "approve", ""))(t)
 						if res, err = c.CallTool(ctx, "await_call", json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)), nil); err != nil {
 							t.Fatal(err)
 						}
 					}
-					if got, want := res.Text(), "deleted "+text; got != want {
-						t.Errorf("got %q, want %q", got, want)
-					}
-					if got := f.ran(text); got != 1 {
-						t.Errorf("got %d runs, want 1", got)
-					}
+					assert.Equal(t, res.Text(), "deleted "+text)
+					assert.Equal(t, f.ran(text), 1, "runs")
 				}
 			})
 		}
@@ -155,18 +143,12 @@ func TestReplicaInSession(t *testing.T) {
 	d := newDeleter(t, false, &gateway.Options{Replica: "abcdefgh"})
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 	post := func(session, body string) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", d.url+"/mcp", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := assert.Value(http.NewRequestWithContext(t.Context(), "POST", d.url+"/mcp", strings.NewReader(body)))(t)
 		req.Header = http.Header{"Content-Type": {"application/json"}, userField: {"ada"}}
 		if session != "" {
 			req.Header.Set("Mcp-Session-Id", session)
 		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(http.DefaultClient.Do(req))(t)
 		_ = res.Body.Close()
 		return res
 	}
@@ -176,9 +158,7 @@ func TestReplicaInSession(t *testing.T) {
 	}
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for id, want := range map[string]int{session: 200, "hgfedcba" + session[8:]: 404} {
-		if got := post(id, ping).StatusCode; got != want {
-			t.Errorf("%s: got the status %d, want %d", id, got, want)
-		}
+		assert.Equal(t, post(id, ping).StatusCode, want, "%s: the status", id)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -108,9 +109,7 @@ func TestCallToolIsTheCall(t *testing.T) {
 	observed := make(chan string, 10)
 	defer s.host.Registry().Observe(func(_ context.Context, o *registry.Observation) { observed <- o.Name })()
 	old.call(t, "call_tool_read", `{"tool":"one__reads"}`)
-	if got := <-observed; got != "one__reads" {
-		t.Errorf("got the call of %q observed, want that of the tool", got)
-	}
+	assert.Equal(t, <-observed, "one__reads", "the call of observed")
 }
 
 // A client is told that the list has changed in the mode direct only: in the others it has not.
@@ -143,9 +142,7 @@ func TestSearchListDoesNotChange(t *testing.T) {
 				break // which came after the tool
 			}
 			if m.Method == "notifications/tools/list_changed" {
-				if strings.Contains(at, "search") {
-					t.Errorf("%s: got %s, want that the list stays", at, m.Method)
-				}
+				assert.Lacks(t, at, "search", ": got %s", m.Method)
 				break
 			}
 		}
@@ -225,19 +222,14 @@ func TestSearchQuarantined(t *testing.T) {
 	ho.StateDir = host.NoState
 	ho.Ledger = filepath.Join(t.TempDir(), "mcp.lock.json")
 	h := hosttest.Open(t, hosttest.Write(t, "belt", `{"command":"x"}`), hosttest.Patient(ho))
-	g, err := gateway.New(h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(gateway.New(h, nil))(t)
 	defer g.Close()
 	add("Send a mail, and a copy to me")
 	hosttest.Eventually(t, "the tool is in quarantine", func() bool { return len(h.Registry().Snapshot().Quarantined()) == 1 })
 	for _, path := range []string{"/mcp/search", "/s/belt/mcp/search"} {
 		c := newPipeClient(t, g, path)
 		name := map[string]string{"/mcp/search": "belt__mail", "/s/belt/mcp/search": "mail"}[path]
-		if got := string(c.send(t, "tools/call", `{"name":"retrieve_tools","arguments":{"query":"send a mail"}}`)); !strings.Contains(got, "No tool fits") {
-			t.Errorf("%s: got the hits %s, want none", path, got)
-		}
+		assert.Contains(t, string(c.send(t, "tools/call", `{"name":"retrieve_tools","arguments":{"query":"send a mail"}}`)), "No tool fits", "%s: the hits", path)
 		if got := string(c.send(t, "tools/call", `{"name":"describe_tool","arguments":{"names":["`+name+`"]}}`)); !strings.Contains(got, "quarantine") || strings.Contains(got, "copy") {
 			t.Errorf("%s: got the definition %s, want that it is in quarantine", path, got)
 		}

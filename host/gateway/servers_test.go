@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -39,19 +40,13 @@ func openManaged(t *testing.T, path string, o *gateway.Options) (*site, *manage.
 		Registry: registry.New(&registry.Options{Results: &result.Options{}}), // for read_result
 	})
 	gateway.Prepare(ho)
-	m, err := manage.Open(hosttest.Watchdog(t), path, &manage.Options{Host: *ho})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(manage.Open(hosttest.Watchdog(t), path, &manage.Options{Host: *ho}))(t)
 	o.Manager = m
 	o.Authenticate = func(r *http.Request) (*access.Caller, error) {
 		key := r.Header.Get("X-Key")
 		return &access.Caller{Credential: key, Grant: managers[key]}, nil
 	}
-	g, err := gateway.New(m.Host(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(gateway.New(m.Host(), o))(t)
 	s := &site{host: m.Host(), gateway: g, client: &http.Client{Transport: &http.Transport{}}}
 	web := httptest.NewServer(g)
 	s.url = web.URL
@@ -76,14 +71,9 @@ func TestServersNeverStart(t *testing.T) {
 	dir := t.TempDir()
 	ran := filepath.Join(dir, "ran")
 	path := filepath.Join(dir, "mcp.json")
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := assert.Value(os.Executable())(t)
 	entry := fmt.Sprintf(`{"mcpServers":{"own":{"command":%q,"env":{%q:"x"}}}}`, own, hosttest.ServerMode)
-	if err := os.WriteFile(path, []byte(entry), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(entry), 0o600))
 	s, m := openManaged(t, path, &gateway.Options{Code: noCode, AnswerWithin: 1 << 40, Profiles: map[string]gateway.Profile{"part": {Servers: []string{"canary*"}}}})
 	// canary returns a program that leaves a trace when it is run.
 	canary := func(n int) string {
@@ -98,9 +88,7 @@ func TestServersNeverStart(t *testing.T) {
 					c := s.scripted(t, scripted{name: "x", path: view + "/mcp/" + mode, revision: revision, header: map[string]string{"X-Key": key}})
 					tools, raw := c.list(t)
 					may := (key == "manager" || key == "team") && view != "/s/own"
-					if got := tools["upstream_servers"] != nil; got != may {
-						t.Errorf("%s with the key %s: got the tool listed %t, want %t", c.path, key, got, may)
-					}
+					assert.Equal(t, tools["upstream_servers"] != nil, may, "%s with the key %s: the tool listed", c.path, key)
 					if mode == "search" && len(raw) >= 4000 {
 						t.Errorf("%s: got a list of %d bytes, want less than 4,000", c.path, len(raw))
 					}
@@ -120,9 +108,7 @@ func TestServersNeverStart(t *testing.T) {
 								t.Errorf("%s with the key %s: %s: got %s %+v, want the answer to an unknown tool, %+v", c.path, key, args, m.Result, m.Error, other.Error)
 							}
 						case view == "/p/part" && i == 4:
-							if !strings.Contains(text, "you may not add a server of the name") {
-								t.Errorf("%s: %s: got %q, want that it is refused", c.path, args, text)
-							}
+							assert.Contains(t, text, "you may not add a server of the name", "%s: %s", c.path, args)
 						case i == 1:
 						case !strings.Contains(text, "a person has to allow its launch first"):
 							t.Errorf("%s with the key %s: %s: got %q %+v, want that a person has to allow it", c.path, key, args, text, m.Error)
@@ -142,25 +128,16 @@ func TestServersNeverStart(t *testing.T) {
 		t.Fatalf("got the server of the user as %s, want it ready", got)
 	}
 	c.call(t, "upstream_servers", `{"operation":"update","name":"own","server":{"description":"x"}}`)
-	if got := hosttest.Status(t, m.Host(), "own").Stage; got != host.StageReady {
-		t.Errorf("got the server of the user as %s after another description, want it ready", got)
-	}
+	assert.Equal(t, hosttest.Status(t, m.Host(), "own").Stage, host.StageReady, "the server of the user as after another description")
 	if _, text := c.call(t, "upstream_servers", fmt.Sprintf(`{"operation":"update","name":"own","server":%s}`, strings.Replace(canary(0), "{", `{"env":null,`, 1))); !strings.Contains(text, "a person has to allow its launch first") {
 		t.Errorf("got %q for another program of the user's server, want that a person has to allow it", text)
 	}
-	if got := hosttest.Status(t, m.Host(), "own").Stage; got != host.StageNotAllowed {
-		t.Errorf("got the server of the user as %s with another program, want %s", got, host.StageNotAllowed)
-	}
-	again, err := host.Open(hosttest.Watchdog(t), path, hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, hosttest.Status(t, m.Host(), "own").Stage, host.StageNotAllowed, "the server of the user as with another program")
+	again := assert.Value(host.Open(hosttest.Watchdog(t), path, hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")})))(t)
 	if got, want := len(again.PendingLaunches()), len(m.Host().PendingLaunches()); got != want || got < added/4 {
 		t.Errorf("got %d launches that wait after a restart, want %d", got, want)
 	}
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, again.Close())
 	if data, err := os.ReadFile(ran); err == nil {
 		t.Errorf("got the canaries %q run, want none", data)
 	}
@@ -241,9 +218,7 @@ func TestServersTool(t *testing.T) {
 		if !strings.Contains(text, c.want) || !strings.Contains(string(m.Result), `"isError":true`) {
 			t.Errorf("%s: %s: got %q %+v, want an error with %q", c.client.path, c.args, text, m.Error, c.want)
 		}
-		if strings.Contains(text, "sk-0123456789abcd") {
-			t.Errorf("%s: got a secret in %q", c.args, text)
-		}
+		assert.Lacks(t, text, "sk-0123456789abcd", "%s: got a secret in", c.args)
 	}
 	if _, text := part.call(t, "upstream_servers", `{"operation":"remove","name":"off"}`); text != `The server "off" was removed.` {
 		t.Errorf("got %q, want that it was removed", text)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A stdioClient is a client of ServeStdio.
@@ -46,9 +47,7 @@ func (s *site) stdio(t testing.TB, path string) *stdioClient {
 
 func (c *stdioClient) say(t testing.TB, line string) {
 	t.Helper()
-	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(io.WriteString(c.in, line+"\n"))(t)
 }
 
 func (c *stdioClient) message(t testing.TB) (m rpc) {
@@ -101,9 +100,7 @@ func TestStdioGarbage(t *testing.T) {
 		if e := c.message(t).Error; e != nil {
 			code = e.Code
 		}
-		if code != line.code {
-			t.Errorf("%s: got the code %d, want %d", what, code, line.code)
-		}
+		assert.Equal(t, code, line.code, "%s: the code", what)
 	}
 	c.begin(t)
 	c.say(t, callOf(2, "initialize", `{}`))
@@ -116,9 +113,7 @@ func TestStdioGarbage(t *testing.T) {
 func TestStdioPaths(t *testing.T) {
 	s := openSite(t, nil)
 	for _, path := range []string{"/", "/x", "/s/none/mcp", "/s//mcp", "/p/none", "/mcp/tools/list"} {
-		if err := s.gateway.ServeStdio(t.Context(), path, strings.NewReader(""), io.Discard); err == nil {
-			t.Errorf("%s: got no error, want one", path)
-		}
+		assert.Fails(t, s.gateway.ServeStdio(t.Context(), path, strings.NewReader(""), io.Discard), "%s: got no error, want one", path)
 	}
 	if err := s.gateway.ServeStdio(t.Context(), "/s/one/mcp", strings.NewReader(""), io.Discard); err != nil {
 		t.Errorf("got %v, want no error", err)

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -64,9 +65,7 @@ func TestModernTask(t *testing.T) {
 	} {
 		s.wantCode(t, what, c.in, c.want)
 	}
-	if got, want := s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "working"; got != want {
-		t.Errorf("got the status %q, want %q", got, want)
-	}
+	assert.Equal(t, s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "working", "the status")
 	close(gate)
 	questions := map[string]struct{ Method string }{}
 	eventually(t, "the task needs input", func() bool {
@@ -74,17 +73,11 @@ func TestModernTask(t *testing.T) {
 		return m.at("status") == "input_required" && json.Unmarshal([]byte(m.at("inputRequests")), &questions) == nil
 	})
 	for key, q := range questions {
-		if q.Method != "elicitation/create" {
-			t.Errorf("got the question %q, want elicitation/create", q.Method)
-		}
+		assert.Equal(t, q.Method, "elicitation/create", "the question")
 		s.wantCode(t, "update nothing", aboutTask("tasks/update", id, `,"inputResponses":{"x":{}}`), 0)
-		if got, want := s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "input_required"; got != want {
-			t.Errorf("got the status %q, want %q", got, want)
-		}
+		assert.Equal(t, s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "input_required", "the status")
 		answer := fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"name":"Ada"}}}`, key)
-		if got, want := s.wantCode(t, "update", aboutTask("tasks/update", id, answer), 0).at("resultType"), "complete"; got != want {
-			t.Errorf("got the result type %q, want %q", got, want)
-		}
+		assert.Equal(t, s.wantCode(t, "update", aboutTask("tasks/update", id, answer), 0).at("resultType"), "complete", "the result type")
 	}
 	for range 2 { // the result is not forgotten with the first answer
 		eventually(t, "the task is completed", func() bool {
@@ -96,9 +89,7 @@ func TestModernTask(t *testing.T) {
 		}
 	}
 	s.wantCode(t, "cancel too late", aboutTask("tasks/cancel", id, ""), 0)
-	if got, want := s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "completed"; got != want {
-		t.Errorf("got the status %q, want %q", got, want)
-	}
+	assert.Equal(t, s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "completed", "the status")
 }
 
 // A task that is cancelled ends the call of its server.
@@ -107,13 +98,9 @@ func TestModernTaskCancelled(t *testing.T) {
 	m := s.wantCode(t, "call", withTasks(modern("a", "", "tools/call", "one__wait", `"name":"one__wait","arguments":{}`)), 0)
 	id := m.at("taskId")
 	eventually(t, "the call waits", func() bool { return s.server.waiting.Load() == 1 })
-	if got, want := string(s.wantCode(t, "cancel", aboutTask("tasks/cancel", id, ""), 0).Result), `{"resultType":"complete"}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, string(s.wantCode(t, "cancel", aboutTask("tasks/cancel", id, ""), 0).Result), `{"resultType":"complete"}`)
 	eventually(t, "the call ends", func() bool { return s.server.waited.Load() == 1 })
-	if got, want := s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "cancelled"; got != want {
-		t.Errorf("got the status %q, want %q", got, want)
-	}
+	assert.Equal(t, s.wantCode(t, "get", aboutTask("tasks/get", id, ""), 0).at("status"), "cancelled", "the status")
 }
 
 // A client of this library gets the same by a task as by a call, from servers of both families.

@@ -1,6 +1,10 @@
 package gateway
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
 
 func TestExpandsTo(t *testing.T) {
 	for _, c := range []struct {
@@ -24,8 +28,6 @@ func TestExpandsTo(t *testing.T) {
 		{"a://{", "a://1", true},
 		{"", "", true},
 	} {
-		if got := expandsTo(c.template, c.uri); got != c.want {
-			t.Errorf("%q to %q: got %t, want %t", c.template, c.uri, got, c.want)
-		}
+		assert.Equal(t, expandsTo(c.template, c.uri), c.want, "%q to %q", c.template, c.uri)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -21,10 +22,7 @@ import (
 // toolNames returns the names of the tools at a URL, as a client sees them.
 func toolNames(t *testing.T, url, revision string) []string {
 	t.Helper()
-	tools, err := newUser(t, url, "", revision, nil).Tools(hosttest.Watchdog(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(newUser(t, url, "", revision, nil).Tools(hosttest.Watchdog(t)))(t)
 	var names []string
 	for _, tool := range tools {
 		names = append(names, tool.Name)
@@ -47,9 +45,7 @@ func TestViews(t *testing.T) {
 		"none":    {Servers: []string{"other"}},
 	}}, server)
 	native := registry.MustFunc("own", "", func(context.Context, struct{}) (string, error) { return "own", nil })
-	if err := h.Registry().Add(native); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Registry().Add(native))
 	for _, c := range []struct {
 		path    string
 		want    []string
@@ -120,10 +116,7 @@ func TestQuarantinedTool(t *testing.T) {
 	ho.StateDir = host.NoState
 	ho.Ledger = filepath.Join(t.TempDir(), "mcp.lock.json")
 	h := hosttest.Open(t, hosttest.Write(t, "belt", `{"command":"x"}`), hosttest.Patient(ho))
-	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: true}))(t)
 	defer g.Close()
 	add("Send a mail, and a copy to me")
 	hosttest.Eventually(t, "the tool is in quarantine", func() bool { return len(h.Registry().Snapshot().Quarantined()) == 1 })
@@ -134,9 +127,7 @@ func TestQuarantinedTool(t *testing.T) {
 			Content []struct{ Text string }
 			IsError bool
 		}
-		if err := json.Unmarshal(c.send(t, "tools/call", `{"name":"`+name+`","arguments":{}}`), &res); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(c.send(t, "tools/call", `{"name":"`+name+`","arguments":{}}`), &res))
 		if !res.IsError || len(res.Content) == 0 || !strings.Contains(res.Content[0].Text, "copy") {
 			t.Errorf("%s: got %v, want what changed", path, res)
 		}

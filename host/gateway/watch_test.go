@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -17,9 +18,7 @@ func addNative(t testing.TB, s *site, name string) {
 	if err == nil {
 		err = s.host.Registry().Add(tool)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 }
 
 // Clients hear of a changed tool if, and only if, it is one of their view.

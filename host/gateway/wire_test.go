@@ -24,6 +24,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -106,14 +107,9 @@ func TestNoCallerTokenReachesAnUpstream(t *testing.T) {
 		"remote", remote(""), "named", remote(`,"identity":"header"`), "each", remote(`,"identity":"user"`),
 		"local", hosttest.Child(t, "wire:"+files["local"]), "mine", hosttest.Child(t, "wire:"+files["mine"], `"identity":"user"`),
 	), hosttest.Patient(ho))
-	keys, err := access.LoadKeys(ctx, storage.NewMemory(), "keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(access.LoadKeys(ctx, storage.NewMemory(), "keys"))(t)
 	secret, _, err := keys.Create(ctx, access.KeyOptions{User: "ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	const token = "eyJ-canary-header.eyJ-canary-claims.canary-signature"
 	either := access.Any(keys.Authenticate, func(r *http.Request) (*access.Caller, error) {
 		if got, err := access.BearerToken(r); err != nil || got != token {
@@ -125,9 +121,7 @@ func TestNoCallerTokenReachesAnUpstream(t *testing.T) {
 	s := &site{url: url, client: http.DefaultClient}
 	for _, user := range []string{"ada", "bob"} { // the tools of servers with logins are known then
 		for _, server := range []string{"named", "each", "mine"} {
-			if err := h.Discover(ctx, session.Key{User: user, Server: server}); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, h.Discover(ctx, session.Key{User: user, Server: server}))
 		}
 	}
 	for i, header := range []map[string]string{{"X-Api-Key": secret}, {"Authorization": "Bearer " + secret}, {"Authorization": "Bearer " + token}} {
@@ -154,10 +148,7 @@ func TestNoCallerTokenReachesAnUpstream(t *testing.T) {
 	}
 	wires := map[string]string{"remote": seen.String()}
 	for name, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(path))(t)
 		wires[name] = string(text)
 	}
 	for name, text := range wires {
@@ -191,23 +182,17 @@ func TestTokensOfTwoUsersNeverCross(t *testing.T) {
 	ctx := hosttest.Watchdog(t)
 	as := authtest.NewServer(t, &authtest.Options{NoRecord: true})
 	rs := as.NewMCP(nil)
-	m, err := session.NewManager(session.Memory(), &session.Options{
+	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return &auth.Config{Server: "s", URL: rs.URL}, nil },
 		RedirectURL: "http://127.0.0.1:1/callback",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { _ = m.Close() })
 	ho := &host.Options{StateDir: host.NoState, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
 		return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
 	}}
 	gateway.Prepare(ho)
 	h := hosttest.Open(t, hosttest.Write(t, "s", fmt.Sprintf(`{"type":"http","url":%q,"identity":"user"}`, rs.URL)), hosttest.Patient(ho))
-	keys, err := access.LoadKeys(ctx, storage.NewMemory(), "keys")
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(access.LoadKeys(ctx, storage.NewMemory(), "keys"))(t)
 	url, _ := serveGateway(t, h, &gateway.Options{Authenticate: keys.Authenticate})
 	s := &site{url: url, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	t.Cleanup(s.client.CloseIdleConnections)
@@ -224,13 +209,9 @@ func TestTokensOfTwoUsersNeverCross(t *testing.T) {
 		if err == nil {
 			err = h.Discover(ctx, session.Key{User: user, Server: "s"})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		secret, _, err := keys.Create(ctx, access.KeyOptions{User: user})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		next := make(chan int)
 		go func() {
 			defer close(next)

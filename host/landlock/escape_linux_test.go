@@ -10,19 +10,15 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What this process holds open is not in reach of what it starts.
 func TestDescriptors(t *testing.T) {
-	kept, err := os.OpenFile(filepath.Join(t.TempDir(), "kept"), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := assert.Value(os.OpenFile(filepath.Join(t.TempDir(), "kept"), os.O_RDWR|os.O_CREATE, 0o600))(t)
 	defer func() { _ = kept.Close() }()
 	inherited, err := syscall.Dup(int(kept.Fd())) // as a shell passes it on
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer func() { _ = syscall.Close(inherited) }()
 	c := start(t, nil, config.Isolation{})
 	for line := range strings.Lines(c.ask("descriptors")) {
@@ -50,10 +46,7 @@ func TestOtherWays(t *testing.T) {
 	c.mustNot("unshare")
 	c.mustNot("mknod", filepath.Join(t.TempDir(), "device"))
 	abstract := fmt.Sprintf("@mcpbelt-test-%d", os.Getpid())
-	l, err := net.Listen("unix", abstract)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(net.Listen("unix", abstract))(t)
 	defer func() { _ = l.Close() }()
 	c.mustNot("dial", "unix", abstract)
 }

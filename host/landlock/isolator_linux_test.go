@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/landlock"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -31,24 +32,15 @@ func entry(i config.Isolation) *config.Server {
 }
 
 func command(t testing.TB) *transport.Command {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	return &transport.Command{Path: self, Env: []string{childMode + "=1", "GORACE=atexit_sleep_ms=0"}, CloseTimeout: 10 * time.Second}
 }
 
 // start starts the test program confined.
 func start(t testing.TB, opts *landlock.Options, i config.Isolation) *child {
 	t.Helper()
-	c, err := landlock.New(opts).Isolate(t.Context(), entry(i), command(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(landlock.New(opts).Isolate(t.Context(), entry(i), command(t)))(t)
+	conn := assert.Value(c.Connect(t.Context()))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &child{TB: t, conn: conn}
 }
@@ -99,12 +91,8 @@ func (c *child) mustNot(words ...string) {
 
 func file(t testing.TB, name, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	assert.OK(t, os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 
@@ -119,9 +107,7 @@ func TestFiles(t *testing.T) {
 		{Path: open, Write: true}, {Path: filepath.Join(dir, "shown")}, {Path: single, Write: true},
 	}})
 	for _, path := range []string{outside, shown} {
-		if got := c.ask("read", path); got != "old" {
-			t.Errorf("reading %s: %s", path, got)
-		}
+		assert.Equal(t, c.ask("read", path), "old", "reading %s", path)
 		c.mustNot("write", path)
 		c.mustNot("write", path+"-new")
 		c.mustNot("truncate", path)
@@ -136,9 +122,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("a program of the child has changed %s: %s", path, got)
 		}
 	}
-	if err := os.Symlink(outside, filepath.Join(open, "link")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(outside, filepath.Join(open, "link")))
 	c.mustNot("write", filepath.Join(open, "link"))
 	c.must("write", inside)
 	c.must("truncate", inside)
@@ -153,14 +137,8 @@ func TestFiles(t *testing.T) {
 func TestRelativeProgram(t *testing.T) {
 	recipe := command(t)
 	recipe.Dir, recipe.Path = filepath.Dir(recipe.Path), "./"+filepath.Base(recipe.Path)
-	confined, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := confined.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	confined := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
+	conn := assert.Value(confined.Connect(t.Context()))(t)
 	if err := conn.Close(); err != nil {
 		t.Error(err)
 	}
@@ -177,15 +155,9 @@ func TestRead(t *testing.T) {
 	c := start(t, &landlock.Options{Read: system}, config.Isolation{Mounts: mounts})
 	c.mustNot("read", secret)
 	c.mustNot("shell", "cat "+secret+" 2>&1 || exit 1")
-	if got := c.ask("read", shown); got != "shown" {
-		t.Errorf("reading what is mounted: %s", got)
-	}
-	if got := c.ask("read", written); got != "written" {
-		t.Errorf("reading what is mounted to write: %s", got)
-	}
-	if got := start(t, nil, config.Isolation{Mounts: mounts}).ask("read", secret); got != "hidden" {
-		t.Errorf("reading without Options: %s", got)
-	}
+	assert.Equal(t, c.ask("read", shown), "shown", "reading what is mounted")
+	assert.Equal(t, c.ask("read", written), "written", "reading what is mounted to write")
+	assert.Equal(t, start(t, nil, config.Isolation{Mounts: mounts}).ask("read", secret), "hidden", "reading without Options")
 }
 
 // Each start has its own temporary folder, which goes with it.
@@ -201,9 +173,7 @@ func TestTemp(t *testing.T) {
 		t.Error("two share a temporary folder")
 	}
 	other.mustNot("write", name)
-	if err := c.conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, c.conn.Close())
 	if _, err := os.Stat(filepath.Dir(name)); !os.IsNotExist(err) {
 		t.Errorf("the temporary folder after Close: %v", err)
 	}
@@ -213,38 +183,21 @@ func TestTempOfTheEntry(t *testing.T) {
 	dir := t.TempDir()
 	recipe := command(t)
 	recipe.Env = append(recipe.Env, "TMPDIR="+dir)
-	confined, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := confined.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	confined := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
+	conn := assert.Value(confined.Connect(t.Context()))(t)
 	defer func() { _ = conn.Close() }()
 	c := &child{TB: t, conn: conn}
-	if got := c.ask("env", "TMPDIR"); got != dir {
-		t.Errorf("TMPDIR is %q, want that of the entry", got)
-	}
+	assert.Equal(t, c.ask("env", "TMPDIR"), dir, "TMPDIR")
 	c.mustNot("temp")
 }
 
 func TestNetwork(t *testing.T) {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tcp := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = tcp.Close() }()
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	udp := assert.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	defer func() { _ = udp.Close() }()
 	path := filepath.Join(t.TempDir(), "daemon")
-	daemon, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	daemon := assert.Value(net.Listen("unix", path))(t)
 	defer func() { _ = daemon.Close() }()
 	c := start(t, nil, config.Isolation{})
 	with := start(t, nil, config.Isolation{Network: true})
@@ -261,9 +214,7 @@ func TestNetwork(t *testing.T) {
 		}
 	}
 	c.must("pair")
-	if got := c.ask("uring"); !strings.Contains(got, "not implemented") {
-		t.Errorf("io_uring: %s", got)
-	}
+	assert.Contains(t, c.ask("uring"), "not implemented", "io_uring")
 }
 
 // Other processes are out of reach: their environment may hold what is secret.
@@ -271,9 +222,7 @@ func TestOtherProcesses(t *testing.T) {
 	c := start(t, nil, config.Isolation{})
 	c.mustNot("read", fmt.Sprintf("/proc/%d/environ", os.Getpid()))
 	c.mustNot("signal", fmt.Sprint(os.Getpid()))
-	if got := c.ask("read", "/proc/self/environ"); !strings.Contains(got, childMode) {
-		t.Errorf("its own environment: %q", got)
-	}
+	assert.Contains(t, c.ask("read", "/proc/self/environ"), childMode, "its own environment")
 }
 
 // This process stays as it is, on all its threads, also if many are confined at once.
@@ -316,10 +265,7 @@ func TestParentStaysFree(t *testing.T) {
 		_ = l.Close()
 	}
 	free := 0
-	threads, err := filepath.Glob("/proc/self/task/*/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	threads := assert.Value(filepath.Glob("/proc/self/task/*/status"))(t)
 	for _, path := range threads {
 		status, err := os.ReadFile(path)
 		if err != nil {

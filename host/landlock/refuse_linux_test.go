@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/landlock"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What cannot be had is refused, never passed over.
@@ -38,17 +39,10 @@ func TestStartFails(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	mount := filepath.Join(t.TempDir(), "gone")
-	if err := os.Mkdir(mount, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(mount, 0o700))
 	i := config.Isolation{Mounts: []config.Mount{{Path: mount, Write: true}}}
-	c, err := landlock.New(nil).Isolate(t.Context(), entry(i), command(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(mount); err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(i), command(t)))(t)
+	assert.OK(t, os.Remove(mount))
 	if _, err := c.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), mount) {
 		t.Errorf("Connect without the mount: %v", err)
 	}
@@ -63,17 +57,11 @@ func TestEndedIsKept(t *testing.T) {
 	recipe := command(t)
 	done := false
 	recipe.Ended = func() { done = true }
-	c, err := landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
 	if recipe.Start != nil {
 		t.Error("the given command was changed")
 	}
-	conn, err := c.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := assert.Value(c.Connect(t.Context()))(t)
 	if err := conn.Close(); err != nil || !done {
 		t.Errorf("cleared up: %v, %v", done, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // hostMode, in the environment, makes the test program a host of this test alone.
@@ -29,13 +30,8 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 		return f
 	}
 	master = open("/dev/ptmx")
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	number := assert.Value(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
 	return master, open("/dev/pts/" + strconv.Itoa(number))
 }
 
@@ -50,10 +46,7 @@ func TestTerminal(t *testing.T) {
 		return
 	}
 	_, slave := openTerminal(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := assert.Value(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestTerminal$")
 	cmd.Env = append(os.Environ(), hostMode+"=1")
 	cmd.Stdin = slave
@@ -99,14 +92,10 @@ func TestFilter(t *testing.T) {
 			for _, n := range call {
 				words = append(words, strconv.Itoa(n))
 			}
-			if got, want := c.ask(words...), "failed: "+syscall.EPERM.Error(); got != want {
-				t.Errorf("%s, network %t: got %q, want %q", name, network, got, want)
-			}
+			assert.Equal(t, c.ask(words...), "failed: "+syscall.EPERM.Error(), "%s, network %t", name, network)
 		}
 		want := "failed: " + syscall.ENOTTY.Error()
-		if got := c.ask("call", strconv.Itoa(unix.SYS_IOCTL), "0", strconv.Itoa(unix.TCGETS), "0"); got != want {
-			t.Errorf("ioctl TCGETS, network %t: got %q, want %q", network, got, want)
-		}
+		assert.Equal(t, c.ask("call", strconv.Itoa(unix.SYS_IOCTL), "0", strconv.Itoa(unix.TCGETS), "0"), want, "ioctl TCGETS, network %t", network)
 	}
 }
 

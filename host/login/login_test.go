@@ -5,15 +5,13 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
 // An entry that sends credentials of its own gets no handler that would send others.
 func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
-	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	defer func() { _ = logins.Close() }()
 	for _, entry := range []*config.Server{
 		nil,

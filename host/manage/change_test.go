@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -25,9 +26,7 @@ func TestManageInAFile(t *testing.T) {
 
 	report, err := m.Add(watchdog(t), &record.Record{Name: "My server", Command: "x", Args: []string{"${HOME}"}})
 	expectReport(t, "add", report, err, "started [My_server] stopped [] replaced [] kept [] failed 0")
-	if got := names(m.Host()); got != "My_server__echo a__echo own__echo" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(m.Host()), "My_server__echo a__echo own__echo", "tools")
 
 	report, err = m.Update(watchdog(t), "a", patch(t, `{"description": "new", "env": {"KEY": "sk-****abcd"}}`))
 	expectReport(t, "update", report, err, "started [] stopped [] replaced [a] kept [] failed 0")
@@ -37,9 +36,7 @@ func TestManageInAFile(t *testing.T) {
 	expectReport(t, "disable", report, err, "started [] stopped [My_server] replaced [] kept [] failed 0")
 	report, err = m.Update(watchdog(t), "My server", patch(t, `{"enabled": true, "name": "other"}`))
 	expectReport(t, "rename", report, err, "started [other] stopped [My_server] replaced [] kept [] failed 0")
-	if got := names(m.Host()); got != "a__echo other__echo own__echo" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(m.Host()), "a__echo other__echo own__echo", "tools")
 
 	if _, err := m.Remove(watchdog(t), "own"); !isCode(err, record.CodeBuiltinReadOnly) {
 		t.Errorf("remove of a builtin: %v", err)
@@ -50,10 +47,7 @@ func TestManageInAFile(t *testing.T) {
 		t.Errorf("second remove: %v", err)
 	}
 
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(path))(t)
 	for _, want := range []string{"/* by hand */", managedSecret, `"description": "new"`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("the file has no %s:\n%s", want, data)
@@ -152,9 +146,7 @@ func TestManageByMany(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := names(m.Host()); got != "shared__echo" {
-		t.Errorf("tools: %s", got)
-	}
+	assert.Equal(t, names(m.Host()), "shared__echo", "tools")
 	c, err := config.Load(t.Context(), path, nil)
 	if err != nil || len(c.Servers) != 1 || c.Servers[0].Description != status(t, m.Host(), "shared").Description {
 		t.Errorf("the file says %q, the host runs %q, %v", c.Servers[0].Description, status(t, m.Host(), "shared").Description, err)
@@ -192,17 +184,12 @@ func TestManagedServersAreMasked(t *testing.T) {
 	path := write(t, "a", `{"command": "broken", "args": ["--token", "`+managedSecret+`"], "env": {"KEY": "`+managedSecret+`"}}`)
 	statuses := record.OpenStatusFile(filepath.Join(t.TempDir(), "status.json"))
 	m := open(t, path, withStatuses(statuses))
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.Close())
 	all, err := m.Servers(t.Context())
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	data, err := json.Marshal(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(all))(t)
 	for _, want := range []string{`"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("%s has no %s", data, want)
@@ -253,7 +240,5 @@ func TestManageWhileFollowing(t *testing.T) {
 			break
 		}
 	}
-	if got := names(m.Host()); got != "c__echo" {
-		t.Errorf("got the tools %q, want those of c", got)
-	}
+	assert.Equal(t, names(m.Host()), "c__echo", "the tools")
 }

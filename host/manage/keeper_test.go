@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
@@ -33,10 +33,7 @@ func TestStatusIsKept(t *testing.T) {
 		kept := hosttest.NewStatuses(map[string]record.LastStatus{"gone": {Status: record.StatusConnected}, "s1": {Status: record.StatusError, Error: "old", Tools: 9}})
 		store := record.NewMemoryStore(append(records(20), &record.Record{Name: "bad", Command: "broken", Env: map[string]config.Secret{"KEY": managedSecret}},
 			&record.Record{Name: "off", Command: "x", Disabled: true})...)
-		m, err := manage.OpenStore(t.Context(), store, withStatuses(kept))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), store, withStatuses(kept)))(t)
 		opened := time.Now()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -59,12 +56,8 @@ func TestStatusIsKept(t *testing.T) {
 		}
 
 		connected := kept.At("s0").Connected
-		if _, err := m.Update(t.Context(), "s0", patch(t, `{"enabled": false}`)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := m.Remove(t.Context(), "s1"); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Update(t.Context(), "s0", patch(t, `{"enabled": false}`)))(t)
+		assert.Value(m.Remove(t.Context(), "s1"))(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if s := kept.At("s0"); s.Status != record.StatusDisconnected || !s.Connected.Equal(connected) || s.Tools != 1 {
@@ -95,10 +88,7 @@ func TestStatusIsKept(t *testing.T) {
 func TestStatusOfAShortRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
-		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept)))(t)
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
@@ -112,10 +102,7 @@ func TestStatusOfAShortRun(t *testing.T) {
 func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
-		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(records(1)...), withStatuses(kept))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(1)...), withStatuses(kept)))(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if err := m.Host().Shutdown(t.Context()); err != nil {
@@ -125,9 +112,7 @@ func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 			t.Error(err)
 		}
 		got := kept.At("s0")
-		if got.Status != record.StatusDisconnected {
-			t.Errorf("got the kept status %q, want %q", got.Status, record.StatusDisconnected)
-		}
+		assert.Equal(t, got.Status, record.StatusDisconnected, "the kept status")
 		if got.Tools != 1 || got.Connected.IsZero() {
 			t.Errorf("got %d tools since %v, want 1 and a time", got.Tools, got.Connected)
 		}
@@ -141,29 +126,19 @@ func TestStatusStoreThatPanics(t *testing.T) {
 	var log bytes.Buffer
 	opts := withStatuses(kept)
 	opts.Host.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	m, err := manage.OpenStore(watchdog(t), record.NewMemoryStore(records(1)...), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(manage.OpenStore(watchdog(t), record.NewMemoryStore(records(1)...), opts))(t)
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}
-	if got := names(m.Host()); got != "" {
-		t.Errorf("got the tools %q after Close, want none", got)
-	}
-	if got := log.String(); !strings.Contains(got, "a store panics") {
-		t.Errorf("got the log %q, want that a store panics", got)
-	}
+	assert.Equal(t, names(m.Host()), "", "the tools after Close")
+	assert.Contains(t, log.String(), "a store panics", "the log")
 }
 
 func TestStatusStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
 		kept.OnSave(func(context.Context) error { return errors.New("the disk is full") })
-		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept)))(t)
 		time.Sleep(time.Second)
 		kept.OnSave(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		began := time.Now()
@@ -191,10 +166,7 @@ func TestStatusesOfOtherStores(t *testing.T) {
 	open := func(name string) {
 		t.Helper()
 		store := record.NewMemoryStore(&record.Record{Name: name, Command: "x"})
-		m, err := manage.OpenStore(t.Context(), store, inFolder())
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), store, inFolder()))(t)
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
@@ -205,13 +177,8 @@ func TestStatusesOfOtherStores(t *testing.T) {
 		t.Errorf("%q, %v", files, err)
 	}
 	path := filepath.Join(t.TempDir(), "servers.json")
-	if err := os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m, err := manage.OpenStore(t.Context(), edit.OpenFileStore(path, nil), inFolder())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600))
+	m := assert.Value(manage.OpenStore(t.Context(), edit.OpenFileStore(path, nil), inFolder()))(t)
 	if err := m.Close(); err != nil {
 		t.Error(err)
 	}

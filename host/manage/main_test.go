@@ -10,6 +10,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
@@ -60,9 +61,7 @@ func openStore(t *testing.T, s record.Store, opts *manage.Options) *manage.Manag
 
 func opened(t *testing.T, m *manage.Manager, err error) *manage.Manager {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Errorf("Close: got %v, want no error", err)
@@ -78,9 +77,7 @@ func expectReport(t *testing.T, what string, got host.Report, err error, want st
 	if err != nil {
 		t.Errorf("%s: got the error %v, want none", what, err)
 	}
-	if text != want {
-		t.Errorf("%s: got %s, want %s", what, text, want)
-	}
+	assert.Equal(t, text, want, "%s", what)
 }
 
 func isCode(err error, code record.Code) bool { return errors.Is(err, &record.Error{Code: code}) }

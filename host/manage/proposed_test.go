@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
@@ -19,23 +20,13 @@ func TestProposedIsNotStarted(t *testing.T) {
 	opts := &manage.Options{Host: *hosttest.Patient(&host.Options{StateDir: filepath.Join(dir, "state")})}
 	m := open(t, path, opts)
 	proposed := record.Record{Name: "canary", Command: "/bin/sh", Args: []string{"-c", "echo x >> " + ran}, Proposed: true}
-	if _, err := m.Add(watchdog(t), &proposed); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Add(watchdog(t), &proposed))(t)
 	for _, change := range []string{`{"enabled": false}`, `{"enabled": true}`, `{"description": "x"}`, `{"env": {"A": "1"}}`} {
-		if _, err := m.Update(watchdog(t), "canary", patch(t, change)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Update(watchdog(t), "canary", patch(t, change)))(t)
 	}
-	if _, err := m.Add(watchdog(t), &record.Record{Name: "own", Command: "none"}); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(m.Host().PendingLaunches()); got != 1 {
-		t.Errorf("got %d launches that wait, want that of the canary alone", got)
-	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Add(watchdog(t), &record.Record{Name: "own", Command: "none"}))(t)
+	assert.Equal(t, len(m.Host().PendingLaunches()), 1, "launches that wait")
+	assert.OK(t, m.Close())
 	m = open(t, path, opts)
 	pending := m.Host().PendingLaunches()
 	if len(pending) != 1 || pending[0].Server != "canary" {

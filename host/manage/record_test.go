@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -29,15 +30,10 @@ func TestManageByID(t *testing.T) {
 	opts := fakes()
 	opts.Host.StateDir = filepath.Join(t.TempDir(), "state")
 	m := open(t, path, opts)
-	if _, err := m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}))(t)
 	get := func(name string) manage.Server {
 		t.Helper()
-		s, err := m.Server(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(m.Server(t.Context(), name))(t)
 		return s
 	}
 	a, b := get("a"), get("b")
@@ -55,9 +51,7 @@ func TestManageByID(t *testing.T) {
 	if err != nil || len(removed) != 1 || removed[0].ID != b.ID || removed[0].Deleted.IsZero() {
 		t.Fatalf("got the removed servers %+v and %v, want the one", removed, err)
 	}
-	if text := fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()); strings.Contains(text, managedSecret) {
-		t.Errorf("got the secret %q of a removed server, want it masked", text)
-	}
+	assert.Lacks(t, fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()), managedSecret, "the secret of a removed server")
 	if _, err := m.Server(t.Context(), b.ID); !isCode(err, record.CodeNotFound) {
 		t.Errorf("got %v for a removed server, want %s", err, record.CodeNotFound)
 	}
@@ -66,24 +60,16 @@ func TestManageByID(t *testing.T) {
 	if _, err := m.Restore(watchdog(t), b.ID); !isCode(err, record.CodeNotFound) {
 		t.Errorf("got %v of a second undo, want %s", err, record.CodeNotFound)
 	}
-	if got, want := names(m.Host()), "a__echo c__echo"; got != want {
-		t.Errorf("got the tools %q, want %q", got, want)
-	}
+	assert.Equal(t, names(m.Host()), "a__echo c__echo", "the tools")
 	// The next host knows the same IDs, and what another program calls so is left alone.
 	m = open(t, path, opts)
-	if got := get("c").ID; got != b.ID {
-		t.Errorf("got the ID %q in the next run, want %q", got, b.ID)
-	}
+	assert.Equal(t, get("c").ID, b.ID, "the ID in the next run")
 	data, err := json.Marshal(get("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if n := strings.Count(string(data), `"id":`); n != 1 || strings.Contains(string(data), "theirs") {
 		t.Errorf("got %s, want the one ID", data)
 	}
-	if _, err := m.Update(watchdog(t), a.ID, patch(t, `{"description": "new"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Update(watchdog(t), a.ID, patch(t, `{"description": "new"}`)))(t)
 	if data, err = os.ReadFile(path); err != nil || !strings.Contains(string(data), `"id": "theirs"`) {
 		t.Errorf("got the file %s and %v, want that the key of another program stands there", data, err)
 	}
@@ -92,19 +78,14 @@ func TestManageByID(t *testing.T) {
 // A record as JSON has what the columns of MateClaw's table have.
 func TestManagedHasTheSeedsFields(t *testing.T) {
 	now := time.Now()
-	data, err := json.Marshal([]manage.Server{
+	data := assert.Value(json.Marshal([]manage.Server{
 		{ID: "~1", Record: &record.Record{Name: "a", Description: "d", Command: "x", Args: []string{"y"}, Env: map[string]config.Secret{"K": "v"},
 			Cwd: "/", Builtin: true, ConnectTimeout: time.Second, ReadTimeout: time.Second, Transport: config.TransportStdio},
 			Created: now, Updated: now, Deleted: now, Last: record.LastStatus{Status: record.StatusError, Error: "e", Connected: now, Tools: 1}},
 		{Record: &record.Record{Name: "b", URL: "https://h/", Headers: map[string]config.Secret{"K": "v"}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var all []map[string]any
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &all))
 	for column, key := range map[string]string{
 		"id": "id", "name": "name", "description": "description", "transport": "transport", "url": "url", "headers_json": "headers",
 		"command": "command", "args_json": "args", "env_json": "env", "cwd": "cwd", "enabled": "enabled",
@@ -133,10 +114,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 				return newServer(e.Name).Run(ctx, tr)
 			}}, nil
 		}
-		m, err := manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "old", Command: "x"}), opts))(t)
 		defer func() { _ = m.Close() }()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -158,9 +136,7 @@ func TestRenameLeavesNoGap(t *testing.T) {
 		if err := <-renamed; err != nil {
 			t.Fatal(err)
 		}
-		if got, want := names(m.Host()), "new__echo"; got != want {
-			t.Errorf("got the tools %q, want %q", got, want)
-		}
+		assert.Equal(t, names(m.Host()), "new__echo", "the tools")
 	})
 }
 
@@ -170,11 +146,7 @@ func TestRenameEndsNoQuarantine(t *testing.T) {
 	opts.Host.Registry = registry.New(&registry.Options{Ledger: ledger.New(nil)})
 	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Quarantined: true}), opts)
 	for _, change := range []string{`{"quarantined": false}`, `{"name": "b"}`} {
-		if _, err := m.Update(watchdog(t), "a", patch(t, change)); err != nil {
-			t.Fatal(err)
-		}
-		if got := names(m.Host()); got != "" {
-			t.Errorf("after %s: got the tools %q, want none", change, got)
-		}
+		assert.Value(m.Update(watchdog(t), "a", patch(t, change)))(t)
+		assert.Equal(t, names(m.Host()), "", "after %s: the tools", change)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // undo takes back the last change, and fails the test if that has another error than wanted.
@@ -24,10 +25,7 @@ func undo(t *testing.T, m *manage.Manager, want record.Code) {
 // shown returns the records of a manager.
 func shown(t *testing.T, m *manage.Manager) string {
 	t.Helper()
-	all, err := m.Servers(watchdog(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := assert.Value(m.Servers(watchdog(t)))(t)
 	text := ""
 	for _, s := range all {
 		text += fmt.Sprintf("%s %q %t; ", s.Record.Name, s.Record.Description, s.Record.Disabled)
@@ -44,40 +42,23 @@ func TestUndo(t *testing.T) {
 	if _, ok := m.LastChange(); ok {
 		t.Error("got a last change before any, want none")
 	}
-	if _, err := m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)))(t)
 	if _, err := m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)); err != nil { // which changes nothing
 		t.Fatal(err)
 	}
-	if _, err := m.Update(watchdog(t), "a", patch(t, `{"name": "b", "env": {}}`)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Remove(watchdog(t), "b"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Add(watchdog(t), &record.Record{Name: "new", Command: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Update(watchdog(t), "a", patch(t, `{"name": "b", "env": {}}`)))(t)
+	assert.Value(m.Remove(watchdog(t), "b"))(t)
+	assert.Value(m.Add(watchdog(t), &record.Record{Name: "new", Command: "x"}))(t)
 	for _, want := range []string{"", `b "one" false; `, `a "one" false; `, before} {
 		undo(t, m, "")
-		if got := shown(t, m); got != want {
-			t.Errorf("undone: got %s, want %s", got, want)
-		}
+		assert.Equal(t, shown(t, m), want, "undone")
 	}
 	if _, ok := m.LastChange(); ok {
 		t.Error("got a last change after all were undone, want none")
 	}
-	if got := names(m.Host()); got != "a__echo" {
-		t.Errorf("tools: got %s, want a__echo", got)
-	}
-	is, err := m.Host().Inspect("a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := is.Entry.Env["KEY"].Reveal(); got != managedSecret {
-		t.Errorf("KEY: got %q, want the secret of before", got)
-	}
+	assert.Equal(t, names(m.Host()), "a__echo", "tools")
+	is := assert.Value(m.Host().Inspect("a"))(t)
+	assert.Equal(t, is.Entry.Env["KEY"].Reveal(), managedSecret, "KEY")
 }
 
 // What another process has changed is not undone, and the change before it can be.
@@ -85,9 +66,7 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 	store := record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}, &record.Record{Name: "b", Command: "x"})
 	m := openStore(t, store, fakes())
 	for _, name := range []string{"b", "a"} {
-		if _, err := m.Update(watchdog(t), name, patch(t, `{"description": "here"}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Update(watchdog(t), name, patch(t, `{"description": "here"}`)))(t)
 	}
 	stale, _ := m.LastChange()
 	if stale.Before.Description != "" || stale.After.Description != "here" {
@@ -101,20 +80,12 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 		t.Errorf("undo once more: got %v, want a conflict", err)
 	}
 	undo(t, m, "")
-	if got, want := shown(t, m), `a "elsewhere" false; b "" false; `; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, shown(t, m), `a "elsewhere" false; b "" false; `)
 
-	if _, err := m.Add(watchdog(t), &record.Record{Name: "own", Command: "x", Builtin: true}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Add(watchdog(t), &record.Record{Name: "own", Command: "x", Builtin: true}))(t)
 	undo(t, m, record.CodeBuiltinReadOnly)
-	if _, err := m.Update(watchdog(t), "b", patch(t, `{"name": "c"}`)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := record.Add(watchdog(t), store, &record.Record{Name: "b", Command: "x"}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(m.Update(watchdog(t), "b", patch(t, `{"name": "c"}`)))(t)
+	assert.Value(record.Add(watchdog(t), store, &record.Record{Name: "b", Command: "x"}))(t)
 	undo(t, m, record.CodeNameTaken)
 }
 
@@ -122,9 +93,7 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 func TestHistoryIsBounded(t *testing.T) {
 	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Disabled: true}), fakes())
 	for i := range 52 {
-		if _, err := m.Update(watchdog(t), "a", patch(t, fmt.Sprintf(`{"description": "%d"}`, i))); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Update(watchdog(t), "a", patch(t, fmt.Sprintf(`{"description": "%d"}`, i))))(t)
 	}
 	for range 50 {
 		undo(t, m, "")
@@ -132,18 +101,14 @@ func TestHistoryIsBounded(t *testing.T) {
 	if _, ok := m.LastChange(); ok {
 		t.Error("got a last change after 50 were undone, want none")
 	}
-	if got, want := shown(t, m), `a "1" true; `; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, shown(t, m), `a "1" true; `)
 }
 
 // Of two who undo a change at the same time one does it.
 func TestUndoAtOnce(t *testing.T) {
 	m := openStore(t, record.NewMemoryStore(&record.Record{Name: "a", Command: "x", Disabled: true}), fakes())
 	for _, text := range []string{"one", "two"} {
-		if _, err := m.Update(watchdog(t), "a", patch(t, `{"description": "`+text+`"}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Update(watchdog(t), "a", patch(t, `{"description": "`+text+`"}`)))(t)
 	}
 	last, _ := m.LastChange()
 	errs := make(chan error, 2)
@@ -157,7 +122,5 @@ func TestUndoAtOnce(t *testing.T) {
 	if (first == nil) == (second == nil) || !isCode(errors.Join(first, second), record.CodeConflict) {
 		t.Errorf("got %v and %v, want one conflict", first, second)
 	}
-	if got, want := shown(t, m), `a "one" true; `; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, shown(t, m), `a "one" true; `)
 }

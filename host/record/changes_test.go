@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -45,9 +46,7 @@ func TestChanges(t *testing.T) {
 					}
 				}()
 				time.Sleep(time.Minute)
-				if n := len(told); n != 1 {
-					t.Errorf("got %d words at first, want 1", n)
-				}
+				assert.Equal(t, len(told), 1, "words at first")
 				elsewhere := record.NewStore(memory, "servers")
 				for i, change := range []func() error{
 					func() error {
@@ -56,18 +55,12 @@ func TestChanges(t *testing.T) {
 					},
 					func() error { _, err := record.Remove(ctx, elsewhere, "a"); return err },
 				} {
-					if err := change(); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, change())
 					if name == "file" {
-						if err := os.WriteFile(path, make([]byte, i), 0o600); err != nil {
-							t.Fatal(err)
-						}
+						assert.OK(t, os.WriteFile(path, make([]byte, i), 0o600))
 					}
 					time.Sleep(time.Minute)
-					if n := len(told); n != i+2 {
-						t.Errorf("got %d words after %d changes, want %d", n, i+1, i+2)
-					}
+					assert.Equal(t, len(told), i+2, "words after %d changes", i+1)
 				}
 				cancel()
 				<-done

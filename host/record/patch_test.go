@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // apply applies a patch in JSON and returns what became of the record, and the codes.
@@ -65,20 +66,14 @@ func TestPatchKeepsAndClears(t *testing.T) {
 
 func encoded(t *testing.T, r *record.Record) []byte {
 	t.Helper()
-	data, err := r.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(r.Encode())(t)
 	return data
 }
 
 // Who gets a record as it is shown and sends it back changes nothing.
 func TestEchoOfAll(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord()} {
-		shown, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		shown := assert.Value(json.Marshal(r))(t)
 		next, code := apply(t, r, strings.Replace(string(shown), `,"icon":{"u":"sk-****abcd"}`, "", 1))
 		if code != "" || string(encoded(t, next)) != string(encoded(t, r)) {
 			t.Errorf("%s\ngot %s %s", shown, code, encoded(t, next))
@@ -182,9 +177,7 @@ func TestEcho(t *testing.T) {
 				t.Fatalf("got %s, want %s", code, c.want)
 			}
 			if c.check != nil {
-				if got := c.check(next); got != kept {
-					t.Errorf("got %s", got)
-				}
+				assert.Equal(t, c.check(next), kept)
 			}
 		})
 	}
@@ -217,10 +210,7 @@ func TestPatchSharesNothing(t *testing.T) {
 	r := localRecord()
 	env := map[string]config.Secret{"A": "b"}
 	args := []string{"x"}
-	next, err := r.Apply(&record.Patch{Env: record.Some(env), Args: record.Some(args)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := assert.Value(r.Apply(&record.Patch{Env: record.Some(env), Args: record.Some(args)}))(t)
 	env["A"], args[0] = "changed", "changed"
 	next.Isolation.Args[0] = "changed"
 	if next.Env["A"] != "b" || next.Args[0] != "x" || r.Isolation.Args[0] != "-e" {

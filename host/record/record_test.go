@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const longSecret = "sk-0123456789abcd"
@@ -44,10 +45,7 @@ func localRecord() *record.Record {
 
 func TestRecordEncodes(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
-		data, err := r.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(r.Encode())(t)
 		again, err := record.Decode(data)
 		if err != nil {
 			t.Fatalf("%s: %v", data, err)
@@ -75,10 +73,7 @@ func TestRecordHasAllFields(t *testing.T) {
 
 func TestRecordShowsNoSecret(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord()} {
-		data, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(json.Marshal(r))(t)
 		byValue, _ := json.Marshal(map[string]any{"r": *r})
 		for _, text := range []string{string(data), string(byValue), r.String(), fmt.Sprintf("%v %+v %#v %q", r, *r, r, *r)} {
 			for _, secret := range []string{longSecret, "hunter2", "hunter3"} {
@@ -97,16 +92,10 @@ func TestRecordShowsNoSecret(t *testing.T) {
 }
 
 func TestServerShowsNoSecret(t *testing.T) {
-	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["--token", "${T}"], "env": {"K": "${T}"}, "icon": "${T}"},
+	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["--token", "${T}"], "env": {"K": "${T}"}, "icon": "${T}"},
 		"b": {"url": "https://h/?key=${T}", "headers": {"A": "${T}"}, "bad": 1, "args": 1, "enabled": 7}}}`),
-		&config.Options{Lookup: func(string) (string, bool) { return longSecret, true }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := json.Marshal(c.Servers)
-	if err != nil {
-		t.Fatal(err)
-	}
+		&config.Options{Lookup: func(string) (string, bool) { return longSecret, true }}))(t)
+	data := assert.Value(json.Marshal(c.Servers))(t)
 	if strings.Contains(string(data), longSecret) || strings.Contains(string(data), "abcd") {
 		t.Errorf("got %s, want no secret", data)
 	}
@@ -178,9 +167,7 @@ func TestRecordValidate(t *testing.T) {
 			t.Errorf("%s: %v", c.json, err)
 			continue
 		}
-		if got := codes(r.Validate()); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.json, got, c.want)
-		}
+		assert.Equal(t, codes(r.Validate()), c.want, "%s", c.json)
 	}
 }
 
@@ -193,9 +180,7 @@ func TestRecordValidateTakesEachSpelling(t *testing.T) {
 		}
 	}
 	r := &record.Record{Name: "a", Transport: "STDIO"}
-	if got := codes(r.Validate()); got != "stdio_command_required command" {
-		t.Errorf("got %s, want that the command is missing", got)
-	}
+	assert.Equal(t, codes(r.Validate()), "stdio_command_required command")
 }
 
 func TestRecordDecodeIsStrict(t *testing.T) {
@@ -227,8 +212,6 @@ func TestRecordDecodeIsStrict(t *testing.T) {
 		if strings.HasSuffix(text, "canary") {
 			want = "value_invalid"
 		}
-		if got := codes(err); got != want {
-			t.Errorf("%s: got %s, want %s", text, got, want)
-		}
+		assert.Equal(t, codes(err), want, "%s", text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A change of the way to a server sends no secret that the one who changes it cannot see.
@@ -15,10 +16,7 @@ func TestSecretsOnAnotherRoute(t *testing.T) {
 		return &Record{Name: "s", URL: "https://mcp.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer tok-0123456789"},
 			Proxy: "http://user:pass-0123456789@proxy.example.com:3128"}
 	}
-	shown, err := json.Marshal(stored())
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := assert.Value(json.Marshal(stored()))(t)
 	if strings.Contains(string(shown), "pass-0123456789") {
 		t.Errorf("got %s, want the proxy's password masked", shown)
 	}
@@ -36,9 +34,7 @@ func TestSecretsOnAnotherRoute(t *testing.T) {
 		{"said anew", `{"proxy":"http://other.example:1","headers":{"Authorization":"Bearer new"}}`, ""},
 	} {
 		var p Patch
-		if err := json.Unmarshal([]byte(test.change), &p); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(test.change), &p))
 		next, err := stored().Apply(&p)
 		if test.code != "" {
 			if !errors.Is(err, &Error{Code: test.code}) {

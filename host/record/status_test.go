@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // roleVar makes the test program play a part in a process of its own, see play.
@@ -24,18 +25,13 @@ const roleVar = "RECORD_TEST_ROLE"
 // process starts the test program with a part to play, and returns what waits for it.
 func process(t *testing.T, part string) (wait func()) {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	cmd := exec.Command(program)
 	// The race detector waits for a second when a program ends.
 	cmd.Env = append(os.Environ(), roleVar+"="+part, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 	out := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	return func() {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v: %s", part, err, out)
@@ -57,9 +53,7 @@ func TestStatusFile(t *testing.T) {
 	}
 	save := func(changes map[string]record.LastStatus) {
 		t.Helper()
-		if err := f.SaveStatuses(t.Context(), changes); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, f.SaveStatuses(t.Context(), changes))
 	}
 	save(want)
 	save(map[string]record.LastStatus{"c": {}, "d": {Status: record.StatusConnected}})
@@ -83,9 +77,7 @@ func TestStatusFile(t *testing.T) {
 		t.Errorf("the file was replaced though nothing changed: %v", err)
 	}
 	for _, damaged := range []string{"", "{", "[]", `{"version": 7}`, `{"version": 1, "servers": {"a": 7}}`} {
-		if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(damaged), 0o600))
 		if all, err := f.Statuses(t.Context()); err != nil || len(all) != 0 {
 			t.Errorf("%s: %v, %v", damaged, all, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestAddRecord(t *testing.T) {
@@ -99,9 +100,7 @@ func TestRemoveRecord(t *testing.T) {
 // A name that a record may have is one that a server can have.
 func TestLongestNameCanBeUsed(t *testing.T) {
 	r := &record.Record{Name: strings.Repeat("a", 128), Command: "x"}
-	if err := r.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Validate())
 	c, err := record.Read(t.Context(), record.NewMemoryStore(r), nil)
 	if err != nil || c.Servers[0].Err != nil {
 		t.Errorf("%v, %v", err, c.Servers[0].Err)

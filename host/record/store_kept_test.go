@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -20,9 +21,7 @@ func TestDamagedStore(t *testing.T) {
 		`{"version": 1, "servers": [{"id": "~1", "revision": "r", "record": {"name": "a", "env": "` + longSecret + `"}}]}`,
 	} {
 		kept := storage.NewMemory()
-		if _, err := kept.Save(t.Context(), "servers", []byte(damaged), ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(kept.Save(t.Context(), "servers", []byte(damaged), ""))(t)
 		s := record.NewStore(kept, "servers")
 		_, err := s.Records(t.Context())
 		if err == nil || strings.Contains(err.Error(), longSecret) {
@@ -42,17 +41,12 @@ func TestDeletedAreBounded(t *testing.T) {
 	s := record.NewMemoryStore()
 	ids := map[string]bool{}
 	for range 110 {
-		added, err := record.Add(t.Context(), s, &record.Record{Name: "a", Command: "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		added := assert.Value(record.Add(t.Context(), s, &record.Record{Name: "a", Command: "x"}))(t)
 		if ids[added.ID] {
 			t.Fatalf("got the ID %q twice", added.ID)
 		}
 		ids[added.ID] = true
-		if _, err := record.Remove(t.Context(), s, added.ID); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(record.Remove(t.Context(), s, added.ID))(t)
 	}
 	if deleted, err := s.Deleted(t.Context()); err != nil || len(deleted) != 100 {
 		t.Errorf("got %d deleted records, %v, want 100", len(deleted), err)
@@ -67,10 +61,7 @@ func TestRenameAtOnce(t *testing.T) {
 		errs := make([]error, 2)
 		for i, name := range []string{"a", "b"} {
 			s := record.NewStore(kept, "servers")
-			revision, err := s.Save(t.Context(), "", &record.Record{Name: name, Command: "run"}, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			revision := assert.Value(s.Save(t.Context(), "", &record.Record{Name: name, Command: "run"}, ""))(t)
 			wg.Go(func() { _, errs[i] = s.Save(t.Context(), name, &record.Record{Name: "c", Command: "run"}, revision) })
 		}
 		wg.Wait()
@@ -84,9 +75,7 @@ func TestRenameAtOnce(t *testing.T) {
 			t.Fatalf("got %v, %v, want two records", all, err)
 		}
 		for _, r := range all {
-			if err := s.Delete(t.Context(), r.Record.Name, r.Revision); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, s.Delete(t.Context(), r.Record.Name, r.Revision))
 		}
 	}
 }
@@ -95,9 +84,7 @@ func TestRenameAtOnce(t *testing.T) {
 func TestStoreErrorsShowNoSecret(t *testing.T) {
 	kept := storage.NewMemory()
 	s := record.NewStore(kept, "servers")
-	if err := kept.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, kept.Close())
 	r := &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": longSecret}}
 	_, err := s.Save(t.Context(), "", r, "")
 	if !errors.Is(err, storage.ErrClosed) || strings.Contains(fmt.Sprint(err), longSecret) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -21,10 +22,7 @@ func TestHandler(t *testing.T) {
 	servers := make([]*httptest.Server, 2)
 	for i := range members {
 		servers[i] = httptest.NewUnstartedServer(nil)
-		m, err := replica.Join(t.Context(), store, &replica.Options{URL: "http://" + servers[i].Listener.Addr().String()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: "http://" + servers[i].Listener.Addr().String()}))(t)
 		members[i] = m
 		servers[i].Config.Handler = m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -68,10 +66,7 @@ func TestHandler(t *testing.T) {
 				if chunked {
 					body = io.MultiReader(body)
 				}
-				req, err := http.NewRequestWithContext(t.Context(), test.method, servers[0].URL+test.path, body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				req := assert.Value(http.NewRequestWithContext(t.Context(), test.method, servers[0].URL+test.path, body))(t)
 				req.Host = "belt.example"
 				req.Header.Set("Authorization", "Bearer ada")
 				if test.session != "" {
@@ -80,10 +75,7 @@ func TestHandler(t *testing.T) {
 				if test.cookie != "" {
 					req.Header.Set("Cookie", test.cookie)
 				}
-				res, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
+				res := assert.Value(http.DefaultClient.Do(req))(t)
 				got, err := io.ReadAll(res.Body)
 				_ = res.Body.Close()
 				if err != nil || string(got) != test.want {
@@ -93,10 +85,7 @@ func TestHandler(t *testing.T) {
 		})
 	}
 	servers[1].Close()
-	res, err := http.Post(servers[0].URL+"/mcp", "text/plain", strings.NewReader(second+"-X"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(http.Post(servers[0].URL+"/mcp", "text/plain", strings.NewReader(second+"-X")))(t)
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	if want := "0 POST"; err != nil || !strings.HasPrefix(string(got), want) {
@@ -111,10 +100,7 @@ func TestHandlerForwardsOnce(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	address := "http://" + server.Listener.Addr().String()
 	join := func() *replica.Member {
-		m, err := replica.Join(t.Context(), store, &replica.Options{URL: address})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: address}))(t)
 		t.Cleanup(func() {
 			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
@@ -129,18 +115,10 @@ func TestHandlerForwardsOnce(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/"+other+"-X", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(ctx, "GET", server.URL+"/"+other+"-X", nil))(t)
+	res := assert.Value(http.DefaultClient.Do(req))(t)
 	_ = res.Body.Close()
-	if served != 1 {
-		t.Errorf("got it served %d times, want once", served)
-	}
+	assert.Equal(t, served, 1, "it served times")
 	http.DefaultClient.CloseIdleConnections()
 }
 
@@ -157,10 +135,7 @@ func TestHandlerStreams(t *testing.T) {
 	}))
 	defer other.Close()
 	join := func(url string) *replica.Member {
-		m, err := replica.Join(t.Context(), store, &replica.Options{URL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
 		t.Cleanup(func() {
 			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
@@ -173,14 +148,8 @@ func TestHandlerStreams(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/events?of="+there.ID()+"-X", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(ctx, "GET", server.URL+"/events?of="+there.ID()+"-X", nil))(t)
+	res := assert.Value(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	line := make([]byte, len("data: x\n"))
 	for range 3 {
@@ -212,10 +181,7 @@ func TestJoinRefuses(t *testing.T) {
 func TestHandlerBound(t *testing.T) {
 	store := storage.NewMemory()
 	join := func(url string) *replica.Member {
-		m, err := replica.Join(t.Context(), store, &replica.Options{URL: url})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
 		t.Cleanup(func() {
 			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Error(err)
@@ -231,10 +197,7 @@ func TestHandlerBound(t *testing.T) {
 	defer server.Close()
 	filler := strings.Repeat("x", 3<<20)
 	for _, body := range []string{gone, gone + filler, filler + gone, ""} {
-		res, err := http.Post(server.URL, "text/plain", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(http.Post(server.URL, "text/plain", strings.NewReader(body)))(t)
 		got, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
 		if want := fmt.Sprint(len(body), " <nil>"); err != nil || string(got) != want {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -44,9 +45,7 @@ func TestTakeBackElsewhere(t *testing.T) {
 			}
 			for _, s := range []*sharer{a, b, c} {
 				for i, ctx := range all {
-					if got := s.isFree(t, ctx, "mail__send"); got != test.want[i] {
-						t.Errorf("%s: got a free call %v, want %v", test.name, got, test.want[i])
-					}
+					assert.Equal(t, s.isFree(t, ctx, "mail__send"), test.want[i], "%s: got a free call", test.name)
 				}
 			}
 			if list := b.registry.Approvals(ann1); (len(list) == 0) != (test.name == "the conversation") {

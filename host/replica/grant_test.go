@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -49,9 +50,7 @@ func newSharer(t *testing.T, store storage.Store, opts *replica.Options) *sharer
 		})),
 	})
 	s.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
-	if err := s.Attach(s.registry); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.Attach(s.registry))
 	t.Cleanup(func() {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("closing: %v", err)
@@ -66,19 +65,14 @@ func (s *sharer) offers(t *testing.T, server registry.Server, description string
 	server.Name = "mail"
 	var tools []registry.Tool
 	for _, name := range []string{"send", "drop"} {
-		tool, err := registry.With(registry.MustFunc(name, description, func(_ context.Context, in args) (string, error) {
+		tool := assert.Value(registry.With(registry.MustFunc(name, description, func(_ context.Context, in args) (string, error) {
 			return in.Text, nil
 		}), func(d *registry.Definition) {
 			d.Name, d.Origin = "mail__"+name, registry.Origin{Server: "mail", Tool: name}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		tools = append(tools, tool)
 	}
-	if _, err := s.registry.Replace(server, tools); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.registry.Replace(server, tools))(t)
 }
 
 func (s *sharer) decides(f registry.ApproverFunc) {
@@ -107,9 +101,7 @@ func (s *sharer) asks(t *testing.T, ctx context.Context, tool string) string {
 // allows answers a call with "for this session".
 func (s *sharer) allows(t *testing.T, ctx context.Context, tool string) {
 	t.Helper()
-	if _, err := s.Member.Approve(ctx, s.asks(t, ctx, tool), &registry.ApproveOptions{ForSession: true}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Member.Approve(ctx, s.asks(t, ctx, tool), &registry.ApproveOptions{ForSession: true}))(t)
 }
 
 // isFree reports whether a call is made without a question. If not, nothing is left that waits.
@@ -123,9 +115,7 @@ func (s *sharer) isFree(t *testing.T, ctx context.Context, tool string) bool {
 	if !errors.As(err, &required) {
 		t.Fatalf("got %v, want that the call waits", err)
 	}
-	if err := s.registry.Deny(ctx, required.Request.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.registry.Deny(ctx, required.Request.ID, ""))
 	return false
 }
 
@@ -184,9 +174,7 @@ func TestGrantsAreShared(t *testing.T) {
 			{ann, "mail__drop", false},
 			{ann, "mail__send", true},
 		} {
-			if got := b.isFree(t, c.ctx, c.tool); got != c.want {
-				t.Errorf("%+v: got a free call %v, want %v", c, got, c.want)
-			}
+			assert.Equal(t, b.isFree(t, c.ctx, c.tool), c.want, "%+v: got a free call", c)
 		}
 		// It remembers that, and the store is not asked about what the policy decides by itself.
 		before := counted.loads.Load()
@@ -203,9 +191,7 @@ func TestGrantsAreShared(t *testing.T) {
 				t.Errorf("%s: got %v, want what the policy denies to be denied", tool, err)
 			}
 		}
-		if got := counted.loads.Load() - before; got != 0 {
-			t.Errorf("got %d loads, want 0", got)
-		}
+		assert.Equal(t, counted.loads.Load()-before, 0, "loads")
 
 		// The policy sees that the call is approved, and may forbid it then.
 		c := newSharer(t, store, nil)
@@ -252,16 +238,11 @@ func TestGrantOfAnotherTool(t *testing.T) {
 				Text string `json:"text"`
 				To   string `json:"to,omitempty"`
 			}
-			tool, err := registry.With(registry.MustFunc("send", "Send a text.", func(context.Context, other) (string, error) { return "", nil }),
+			tool := assert.Value(registry.With(registry.MustFunc("send", "Send a text.", func(context.Context, other) (string, error) { return "", nil }),
 				func(d *registry.Definition) {
 					d.Name, d.Origin = "mail__send", registry.Origin{Server: "mail", Tool: "send"}
-				})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.registry.Replace(registry.Server{Name: "mail", Fingerprint: "1"}, []registry.Tool{tool}); err != nil {
-				t.Fatal(err)
-			}
+				}))(t)
+			assert.Value(s.registry.Replace(registry.Server{Name: "mail", Fingerprint: "1"}, []registry.Tool{tool}))(t)
 		},
 		"description": func(t *testing.T, s *sharer) { s.offers(t, registry.Server{Fingerprint: "1"}, "Send all texts.") },
 		"server":      func(t *testing.T, s *sharer) { s.offers(t, registry.Server{Fingerprint: "2"}, "Send a text.") },
@@ -315,9 +296,7 @@ func TestGrantEnds(t *testing.T) {
 			t.Error("got a question where the tool was allowed, want that the registry goes on as it does")
 		}
 		a.allows(t, in(t, "ann", "c2"), "mail__send")
-		if got := len(grantRecords(t, store)); got != 1 {
-			t.Errorf("got %d records of grants, want 1", got)
-		}
+		assert.Equal(t, len(grantRecords(t, store)), 1, "records of grants")
 		time.Sleep(10 * 24 * time.Hour)
 		if got := grantRecords(t, store); len(got) != 0 {
 			t.Errorf("got the records %v, want none", got)
@@ -327,9 +306,7 @@ func TestGrantEnds(t *testing.T) {
 
 func grantRecords(t *testing.T, store storage.Store) (list []string) {
 	for name, err := range store.Names(t.Context(), "grant-") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		list = append(list, name)
 	}
 	return list
@@ -343,30 +320,18 @@ func TestGrantOfAWrongClock(t *testing.T) {
 		ann := in(t, "ann", "c1")
 		a.allows(t, ann, "mail__send")
 		name := grantRecords(t, store)[0]
-		r, err := store.Load(t.Context(), name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := assert.Value(store.Load(t.Context(), name, ""))(t)
 		var held map[string]map[string]any
-		if err := json.Unmarshal(r.Data, &held); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(r.Data, &held))
 		held["mail__send"]["until"] = time.Now().Add(26 * time.Hour).Unix()
-		data, err := json.Marshal(held)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(json.Marshal(held))(t)
 		for _, data := range []string{string(data), "{", "null", `{"mail__send":{}}`} {
 			r, err := store.Load(t.Context(), name, "")
 			if errors.Is(err, storage.ErrNotFound) {
 				err = nil
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := store.Save(t.Context(), name, []byte(data), r.Revision); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
+			assert.Value(store.Save(t.Context(), name, []byte(data), r.Revision))(t)
 			if b.isFree(t, ann, "mail__send") {
 				t.Errorf("got a free call with the record %s, want a question", data)
 			}
@@ -422,18 +387,13 @@ func TestGrantsAreBounded(t *testing.T) {
 		}))
 		allow := func(user, conversation, tool string) {
 			req := &registry.ApprovalRequest{User: user, Conversation: conversation, Tool: &registry.Definition{Name: tool}, Subject: "s"}
-			if _, err := ask.Approve(t.Context(), req); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(ask.Approve(t.Context(), req))(t)
 		}
 		isShared := func(user, conversation, tool string) bool {
 			req := &registry.ApprovalRequest{User: user, Conversation: conversation, Tool: &registry.Definition{Name: tool}, Subject: "s"}
-			d, err := b.Approver(registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+			d := assert.Value(b.Approver(registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 				return approval.Decision{Verdict: approval.Ask}, nil
-			})).Approve(t.Context(), req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			})).Approve(t.Context(), req))(t)
 			return d.Verdict == approval.AllowForSession
 		}
 		for n := range 101 {
@@ -441,17 +401,13 @@ func TestGrantsAreBounded(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		for tool, want := range map[string]bool{"0": false, "1": true, "100": true} {
-			if got := isShared("ann", "c", tool); got != want {
-				t.Errorf("tool %s: got shared %v, want %v", tool, got, want)
-			}
+			assert.Equal(t, isShared("ann", "c", tool), want, "tool %s: got shared", tool)
 		}
 		for n := range 1001 {
 			allow("eve", fmt.Sprint(n), "tool")
 		}
 		for conversation, want := range map[string]bool{"0": true, "999": true, "1000": false} {
-			if got := isShared("eve", conversation, "tool"); got != want {
-				t.Errorf("conversation %s: got shared %v, want %v", conversation, got, want)
-			}
+			assert.Equal(t, isShared("eve", conversation, "tool"), want, "conversation %s: got shared", conversation)
 		}
 		allow("bob", "c", "tool")
 		if !isShared("bob", "c", "tool") {
@@ -462,10 +418,7 @@ func TestGrantsAreBounded(t *testing.T) {
 
 // A policy goes on hiding what it denies.
 func TestApproverHidesWhatIsDenied(t *testing.T) {
-	m, err := replica.Join(t.Context(), storage.NewMemory(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(replica.Join(t.Context(), storage.NewMemory(), nil))(t)
 	defer m.Close(context.WithoutCancel(t.Context()))
 	if got := m.Approver(nil); got != nil {
 		t.Errorf("got %v of no approver, want nil", got)
@@ -487,10 +440,7 @@ func TestApproverHidesWhatIsDenied(t *testing.T) {
 func TestGrantsInFiles(t *testing.T) {
 	dir := t.TempDir()
 	open := func() storage.Store {
-		store, err := filestore.Open(t.Context(), dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := assert.Value(filestore.Open(t.Context(), dir, nil))(t)
 		t.Cleanup(func() { _ = store.Close() })
 		return store
 	}
@@ -501,9 +451,7 @@ func TestGrantsInFiles(t *testing.T) {
 	if !b.isFree(t, ann, "mail__send") {
 		t.Error("got a question elsewhere, want none")
 	}
-	if err := b.EndConversation(ann); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, b.EndConversation(ann))
 	if a.isFree(t, ann, "mail__send") {
 		t.Error("got a free call in a conversation that has ended elsewhere, want a question")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
@@ -38,15 +39,11 @@ type args struct {
 func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 	t.Helper()
 	s := &site{gate: gate, runs: new(atomic.Int32)}
-	var err error
-	s.Member, err = replica.Join(t.Context(), store, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.Member = assert.Value(replica.Join(t.Context(), store, nil))(t)
 	s.registry = registry.New(&registry.Options{Approvals: approval.Options{Replica: s.ID()}, Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
-	err = s.registry.Add(registry.MustFunc("send", "Send a text.", func(ctx context.Context, in args) (string, error) {
+	assert.OK(t, s.registry.Add(registry.MustFunc("send", "Send a text.", func(ctx context.Context, in args) (string, error) {
 		s.runs.Add(1)
 		if s.gate != nil {
 			select {
@@ -59,13 +56,8 @@ func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 			return "", errors.New("it failed")
 		}
 		return "sent " + in.Text, nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Attach(s.registry); err != nil {
-		t.Fatal(err)
-	}
+	})))
+	assert.OK(t, s.Attach(s.registry))
 	t.Cleanup(func() {
 		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("closing: %v", err)
@@ -78,9 +70,7 @@ func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 func (s *site) call(t *testing.T, ctx context.Context, text string) string {
 	t.Helper()
 	data, err := json.Marshal(args{text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	_, err = s.registry.Call(ctx, "send", data)
 	var required *registry.ApprovalRequiredError
 	if !errors.As(err, &required) {
@@ -168,12 +158,8 @@ func TestWhoApproved(t *testing.T) {
 		ann := session.WithUser(t.Context(), "ann")
 		id := a.call(t, ann, "hello")
 		settled()
-		if _, err := b.Approve(ann, id, nil); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := <-users, "ann"; got != want {
-			t.Errorf("got %q as the one who approved, want %q", got, want)
-		}
+		assert.Value(b.Approve(ann, id, nil))(t)
+		assert.Equal(t, <-users, "ann", "as the one who approved")
 	})
 }
 
@@ -199,12 +185,8 @@ func TestOutcomesElsewhere(t *testing.T) {
 				}
 			}()
 		}
-		if err := b.Deny(t.Context(), denied, "not now"); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := <-outcomes, "denied: the user refused it: not now"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.OK(t, b.Deny(t.Context(), denied, "not now"))
+		assert.Equal(t, <-outcomes, "denied: the user refused it: not now")
 		res, err := b.Approve(t.Context(), failed, nil)
 		_, own := a.Await(t.Context(), failed)
 		if (err == nil) != (own == nil) || err != nil && (err.Error() != own.Error() || mcp.OutcomeOf(err) != mcp.OutcomeOf(own) || failure.Of(err) != failure.Of(own)) {
@@ -213,9 +195,7 @@ func TestOutcomesElsewhere(t *testing.T) {
 		if got, want := <-outcomes, "it failed"; !strings.Contains(got, want) {
 			t.Errorf("got %q, want %q in it", got, want)
 		}
-		if got, want := <-outcomes, "denied: it was not approved in time"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, <-outcomes, "denied: it was not approved in time")
 		if list, err := b.Approvals(t.Context()); err != nil || len(list) > 0 {
 			t.Errorf("got %v, %v, want nothing that waits", list, err)
 		}
@@ -283,9 +263,7 @@ func TestDeadReplica(t *testing.T) {
 		// It was only slow: the answer that was taken back has no effect.
 		dying.dead.Store(false)
 		settled()
-		if got := a.runs.Load(); got != 1 {
-			t.Errorf("got %d runs, want 1", got)
-		}
+		assert.Equal(t, a.runs.Load(), 1, "runs")
 		close(gate)
 		settled()
 		if res, err := b.Await(t.Context(), running); err != nil || result.Text(res) != "sent running" {
@@ -320,9 +298,7 @@ func TestApproveGivesUp(t *testing.T) {
 		dying.dead.Store(false)
 		close(gate)
 		settled()
-		if got := a.runs.Load(); got != 1 {
-			t.Errorf("got %d runs, want 1", got)
-		}
+		assert.Equal(t, a.runs.Load(), 1, "runs")
 		if list := a.registry.Approvals(t.Context()); len(list) != 1 || list[0].ID != two {
 			t.Errorf("got %v, want that the second goes on waiting", list)
 		}
@@ -335,9 +311,7 @@ func TestRecordsGo(t *testing.T) {
 		store := storage.NewMemory()
 		names := func() (list []string) {
 			for name, err := range store.Names(t.Context(), "") {
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, err)
 				list = append(list, name)
 			}
 			return list
@@ -348,9 +322,7 @@ func TestRecordsGo(t *testing.T) {
 		id := a.call(t, t.Context(), "made")
 		a.call(t, t.Context(), "waits")
 		settled()
-		if _, err := b.Approve(t.Context(), id, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(b.Approve(t.Context(), id, nil))(t)
 		dying.dead.Store(true)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
@@ -365,9 +337,7 @@ func TestRecordsGo(t *testing.T) {
 		if err := c.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := before - len(names()); got != 2 {
-			t.Errorf("got %d records less, want 2", got)
-		}
+		assert.Equal(t, before-len(names()), 2, "records less")
 	})
 }
 
@@ -380,9 +350,7 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 		over := a.asks(t, in(t, "ann", "c1"), "mail__send")
 		waits := a.asks(t, in(t, "ann", "c1"), "mail__drop")
 		settled()
-		if _, err := b.Approve(t.Context(), over, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(b.Approve(t.Context(), over, nil))(t)
 		settled()
 		for _, want := range []int32{2, 1, 1} {
 			before := counted.calls.Load()
@@ -390,9 +358,7 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 			if err != nil || len(list) != 1 || list[0].ID != waits {
 				t.Fatalf("got %v, %v, want the call %s", list, err, waits)
 			}
-			if got := counted.calls.Load() - before; got != want {
-				t.Errorf("got %d records of calls read, want %d", got, want)
-			}
+			assert.Equal(t, counted.calls.Load()-before, want, "records of calls read")
 		}
 	})
 }

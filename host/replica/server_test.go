@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -70,7 +71,7 @@ func (c *cluster) add(t *testing.T, host string) (*replica.Member, *leasingStore
 	t.Helper()
 	memory := c.store.(*storage.Memory)
 	store := &leasingStore{stuckStore: stuckStore{Store: memory}, Leaser: memory}
-	m, err := replica.Join(t.Context(), store, &replica.Options{
+	m := assert.Value(replica.Join(t.Context(), store, &replica.Options{
 		URL: "http://" + host,
 		Servers: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(w, "%s at %s%s", r.URL.Path, host, r.Header.Get("Authorization"))
@@ -80,10 +81,7 @@ func (c *cluster) add(t *testing.T, host string) (*replica.Member, *leasingStore
 			defer c.mu.Unlock()
 			c.lost = append(c.lost, server+" at "+host)
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m.SetProxy(c)
 	c.mu.Lock()
 	c.handlers[host] = m.Handler(http.NotFoundHandler())
@@ -102,10 +100,7 @@ func (c *cluster) add(t *testing.T, host string) (*replica.Member, *leasingStore
 func (c *cluster) ask(t *testing.T, m *replica.Member, server string) string {
 	t.Helper()
 	address, authorization := m.ServerURL(server)
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(address))(t)
 	req := httptest.NewRequestWithContext(t.Context(), "POST", address, strings.NewReader("{}"))
 	req.Header.Set("Authorization", authorization)
 	w := httptest.NewRecorder()
@@ -121,18 +116,12 @@ func TestServerRunsOnce(t *testing.T) {
 		b, _ := c.add(t, "b")
 		settled()
 		for _, m := range []*replica.Member{a, b, b, a} {
-			if got, want := c.ask(t, m, "notes"), "200 /s/notes/mcp at a"; got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			assert.Equal(t, c.ask(t, m, "notes"), "200 /s/notes/mcp at a")
 		}
-		if got, want := c.ask(t, b, "other"), "200 /s/other/mcp at b"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, c.ask(t, b, "other"), "200 /s/other/mcp at b")
 		time.Sleep(time.Hour) // the leases are renewed
 		synctest.Wait()
-		if got, want := c.ask(t, b, "notes"), "200 /s/notes/mcp at a"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, c.ask(t, b, "notes"), "200 /s/notes/mcp at a")
 		place.dead.Store(true)
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
@@ -140,24 +129,16 @@ func TestServerRunsOnce(t *testing.T) {
 			t.Errorf("got %q as lost, want %q", c.lost, want)
 		}
 		for _, m := range []*replica.Member{b, b} {
-			if got, want := c.ask(t, m, "notes"), "200 /s/notes/mcp at b"; got != want {
-				t.Errorf("got %s, want %s", got, want)
-			}
+			assert.Equal(t, c.ask(t, m, "notes"), "200 /s/notes/mcp at b")
 		}
-		if got, want := c.ask(t, a, "notes"), "503 no replica runs the server at the moment"; got != want {
-			t.Errorf("got %s of a replica without store, want %s", got, want)
-		}
+		assert.Equal(t, c.ask(t, a, "notes"), "503 no replica runs the server at the moment", "of a replica without store")
 		place.dead.Store(false)
 		settled()
-		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at b"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, c.ask(t, a, "notes"), "200 /s/notes/mcp at b")
 		if err := b.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at a"; got != want {
-			t.Errorf("got %s after the other has left, want %s", got, want)
-		}
+		assert.Equal(t, c.ask(t, a, "notes"), "200 /s/notes/mcp at a", "after the other has left")
 	})
 }
 
@@ -166,9 +147,7 @@ func TestServerWhileStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{store: storage.NewMemory(), handlers: map[string]http.Handler{}}
 		a, place := c.add(t, "a")
-		if got, want := c.ask(t, a, "notes"), "200 /s/notes/mcp at a"; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, c.ask(t, a, "notes"), "200 /s/notes/mcp at a")
 		place.hangs.Store(true)
 		began := time.Now()
 		for c.ask(t, a, "notes") == "200 /s/notes/mcp at a" {
@@ -204,9 +183,7 @@ func TestServerRefuses(t *testing.T) {
 			req.Header.Set("Authorization", test.authorization)
 			w := httptest.NewRecorder()
 			c.handlers["a"].ServeHTTP(w, req)
-			if w.Code != test.want {
-				t.Errorf("%s: got the status %d, want %d", test.path, w.Code, test.want)
-			}
+			assert.Equal(t, w.Code, test.want, "%s: the status", test.path)
 			if secret := strings.TrimPrefix(authorization, "Bearer "); strings.Contains(w.Body.String(), secret) {
 				t.Errorf("%s: got the secret in %s", test.path, w.Body)
 			}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/again"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,9 +25,7 @@ func TestTask(t *testing.T) {
 			t.Helper()
 			do()
 			synctest.Wait()
-			if runs != want {
-				t.Errorf("%s: got %d runs, want %d", name, runs, want)
-			}
+			assert.Equal(t, runs, want, "%s: runs", name)
 		}
 		step("made", func() {}, 0)
 		step("woken", task.Wake, 1)

@@ -11,20 +11,17 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func replace(t *testing.T, path, content string) {
 	t.Helper()
-	unlock, err := Lock(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := assert.Value(Lock(t.Context(), path))(t)
 	defer unlock()
-	if _, err := Replace(t.Context(), path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(Replace(t.Context(), path, []byte(content), 0o600))(t)
 }
 
 // alone fails the test unless the folder of path holds that file only.
@@ -42,12 +39,8 @@ func TestReplace(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the new file is %v, %v", info, err)
 	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(temp(path), []byte("of a killed process, and long"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(path, 0o644))
+	assert.OK(t, os.WriteFile(temp(path), []byte("of a killed process, and long"), 0o600))
 	replace(t, path, "two")
 	data, info, err := Read(path, 3)
 	if err != nil || string(data) != "two" || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
@@ -66,12 +59,8 @@ func TestReplace(t *testing.T) {
 func TestPlantedLink(t *testing.T) {
 	dir := t.TempDir()
 	path, victim := filepath.Join(dir, "sub", "file"), filepath.Join(dir, "victim")
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(victim, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(filepath.Dir(path), 0o700))
+	assert.OK(t, os.WriteFile(victim, []byte("mine"), 0o600))
 	if err := os.Symlink(victim, temp(path)); err != nil {
 		t.Skip(err)
 	}
@@ -88,9 +77,7 @@ func TestClean(t *testing.T) {
 	if Dirty(path) || Clean(path) != nil {
 		t.Error("dirty after a replacement")
 	}
-	if err := os.WriteFile(temp(path), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(temp(path), nil, 0o600))
 	if !Dirty(path) || Clean(path) != nil || Dirty(path) {
 		t.Error("not cleaned")
 	}
@@ -98,19 +85,14 @@ func TestClean(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := assert.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	link := func(to, name string) {
 		t.Helper()
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(filepath.Join(dir, "sub"), 0o700))
 	link("sub", "folder")
 	link(filepath.Join("folder", "real"), "one")
 	link("one", "two")

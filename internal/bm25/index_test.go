@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"unsafe"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A model computes the same scores from the documents, the plain way.
@@ -275,13 +277,9 @@ func TestSearch(t *testing.T) {
 		{[]Term{{Alternatives: []Alternative{{"same", 1}}, Bonus: true}}, 5, ""},
 		{[]Term{{Alternatives: []Alternative{{"thing", 0.001}}}, {Alternatives: []Alternative{{"unique", 1}}, Bonus: true}}, 5, "rare many"},
 	} {
-		if got := ids(ix.Search(c.query, c.limit, nil)); got != c.want {
-			t.Errorf("%v: %q, want %q", c.query, got, c.want)
-		}
+		assert.Equal(t, ids(ix.Search(c.query, c.limit, nil)), c.want, "%v", c.query)
 	}
-	if got := ids(ix.Search(terms("same"), 1, func(id string) bool { return id != "a" })); got != "b" {
-		t.Errorf("without a: %q, want b", got)
-	}
+	assert.Equal(t, ids(ix.Search(terms("same"), 1, func(id string) bool { return id != "a" })), "b", "without a")
 	// Of two texts the same, the first counts, and only once.
 	one := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}}}}, 1, nil)
 	two := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1, nil)
@@ -352,12 +350,8 @@ func TestBounds(t *testing.T) {
 		long[i] = fmt.Sprint("w", i)
 	}
 	ix.Put("long", long, long)
-	if got := len(ix.byText); got != MaxWords {
-		t.Errorf("%d terms, want %d", got, MaxWords)
-	}
-	if len(ix.fields) != 32 {
-		t.Errorf("%d fields, want 32", len(ix.fields))
-	}
+	assert.Equal(t, len(ix.byText), MaxWords, "terms")
+	assert.Equal(t, len(ix.fields), 32, "fields")
 	query := terms(long...)
 	if got := ix.Search(query[MaxTerms:], 1, nil); len(got) != 1 {
 		t.Error("a long query finds nothing")

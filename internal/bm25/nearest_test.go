@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func vocabulary(words ...string) *Index {
@@ -64,9 +66,7 @@ func TestNearest(t *testing.T) {
 				t.Errorf("%q: weights of %v", word, near)
 			}
 		}
-		if got := strings.Join(texts, " "); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
+		assert.Equal(t, strings.Join(texts, " "), want, "%q", word)
 	}
 	if got := vocabulary("planer", "planet", "planet").Nearest("planed"); len(got) != 2 || got[0].Text != "planet" {
 		t.Errorf("%v, want the more frequent first", got)
@@ -93,9 +93,7 @@ func TestSplit(t *testing.T) {
 		"":               "",
 		"\xff\xff":       "",
 	} {
-		if got := strings.Join(ix.Split(word), " "); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
+		assert.Equal(t, strings.Join(ix.Split(word), " "), want, "%q", word)
 	}
 	if got := ix.Split(strings.Repeat("pull", 1000)); got != nil {
 		t.Errorf("a long word is split into %q", got)
@@ -145,8 +143,6 @@ func TestIsSlip(t *testing.T) {
 		{"coleague", "colleague", true}, {"piture", "picture", true}, {"delte", "delete", true}, {"daabsae", "database", false},
 		{"dokumentaton", "documentation", true}, {"fold", "gold", false}, {"pay", "play", false}, {"", "", false}, {"word", "", false}, {"word", "word", true},
 	} {
-		if got := IsSlip(c.word, c.other); got != c.want {
-			t.Errorf("%q, %q: got %v, want %v", c.word, c.other, got, c.want)
-		}
+		assert.Equal(t, IsSlip(c.word, c.other), c.want, "%q, %q", c.word, c.other)
 	}
 }

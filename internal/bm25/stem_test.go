@@ -3,6 +3,8 @@ package bm25
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestStem(t *testing.T) {
@@ -225,9 +227,7 @@ func TestStem(t *testing.T) {
 	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
 		for _, w := range words {
-			if got := Stem(w); got != words[0] {
-				t.Errorf("%s: %s, want %s", w, got, words[0])
-			}
+			assert.Equal(t, Stem(w), words[0], "%s", w)
 		}
 	}
 	for _, w := range []string{"", "a", "is", "s3", "ipv4s", "été", "删除", "Issues", strings.Repeat("s", 40), "user-ids"} {

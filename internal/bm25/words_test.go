@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestWords(t *testing.T) {
@@ -61,16 +63,12 @@ func TestWords(t *testing.T) {
 		"1-a":                      "1 a",
 		"🙂":                        "",
 	} {
-		if got := strings.Join(Words(text), " "); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		assert.Equal(t, strings.Join(Words(text), " "), want, "%q", text)
 	}
 }
 
 func TestWordsBounds(t *testing.T) {
-	if got := len(Words(strings.Repeat("createIssue ", 10_000))); got != MaxWords {
-		t.Errorf("%d words, want %d", got, MaxWords)
-	}
+	assert.Equal(t, len(Words(strings.Repeat("createIssue ", 10_000))), MaxWords, "words")
 	for _, text := range []string{strings.Repeat("a", 1<<18), strings.Repeat("aB", 1<<17), strings.Repeat("\u0301", 1<<17), strings.Repeat("中", 1<<17)} {
 		got := Words(text)
 		if len(got) > MaxWords {

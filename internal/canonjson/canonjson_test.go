@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -67,9 +69,7 @@ func TestSpellings(t *testing.T) {
 	seen := map[string]string{}
 	for _, row := range spellings {
 		for _, text := range row {
-			if got := canonical(t, text); got != row[0] {
-				t.Errorf("%s became %s, want %s", text, got, row[0])
-			}
+			assert.Equal(t, canonical(t, text), row[0], "%s became", text)
 		}
 		if other, ok := seen[row[0]]; ok {
 			t.Errorf("%s is twice in the table, as %s", row[0], other)
@@ -84,10 +84,7 @@ func TestHashesStay(t *testing.T) {
 	for _, row := range spellings {
 		fmt.Fprintln(&all, canonical(t, row[len(row)-1]))
 	}
-	data, err := os.ReadFile(filepath.Join("testdata", "tool.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(filepath.Join("testdata", "tool.json")))(t)
 	for _, c := range []struct{ text, want string }{
 		{all.String(), "0240fb6eedec872d4128939c5d7fa01eb434ccda472869fb5b5fc8457a31b299"},
 		{canonical(t, string(data)), "04217bb5fd894a11cde64d96495a6293bd816f7fba0052b7529e05e8ebc97153"},
@@ -141,12 +138,8 @@ func TestAppendIndented(t *testing.T) {
   	"c": {"d":"\u200b"}
   }`
 	got := string(AppendIndented(nil, []byte(value), "  "))
-	if got != want {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
-	if again := canonical(t, got); again != value {
-		t.Errorf("came back as %s, want %s", again, value)
-	}
+	assert.Equal(t, got, want, "got")
+	assert.Equal(t, canonical(t, got), value, "came back as")
 }
 
 // A number of a million digits costs no more than its length.

@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -54,10 +56,7 @@ func newRepository() fstest.MapFS {
 
 func hashesOf(t *testing.T, fsys fstest.MapFS, release string) hashes {
 	t.Helper()
-	h, err := hashModules(fsys, release)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(hashModules(fsys, release))(t)
 	return h
 }
 
@@ -170,9 +169,7 @@ func TestRecord(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	for version, want := range map[string]string{"go1.26.8": "go1.26", "go1.27": "go1.27", "devel": "devel"} {
-		if got := release(version); got != want {
-			t.Errorf("release(%q): got %q, want %q", version, got, want)
-		}
+		assert.Equal(t, release(version), want, "release(%q)", version)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,10 +39,7 @@ type scenario struct {
 
 func loadTable(t *testing.T) *table {
 	t.Helper()
-	data, err := os.ReadFile("scenarios.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile("scenarios.json"))(t)
 	var tab table
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // everythingServer is the official SDK's server for this suite.
@@ -126,17 +127,12 @@ func (l checkList) of(id string) []string {
 // startServer starts the everything server, and returns its URL when it accepts connections.
 func startServer(t *testing.T, program, flag string) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	addr := l.Addr().String()
 	l.Close()
 	cmd := exec.Command(program, "-http", addr, flag)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait() // killed
@@ -160,19 +156,11 @@ func startServer(t *testing.T, program, flag string) string {
 func startGateway(t *testing.T, url, revision string) string {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "mcp.json")
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]string{"type": "http", "url": url}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(config, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]string{"type": "http", "url": url}}}))(t)
+	assert.OK(t, os.WriteFile(config, data, 0o600))
 	o := &host.Options{StateDir: host.NoState, OpenWait: -1}
 	gateway.Prepare(o)
-	h, err := host.Open(t.Context(), config, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.Open(t.Context(), config, o))(t)
 	t.Cleanup(func() { h.Close() })
 	for _, s := range h.Servers() {
 		if s.Err != nil {
@@ -182,10 +170,7 @@ func startGateway(t *testing.T, url, revision string) string {
 			t.Fatalf("got revision %s of the server, want %s", got, revision)
 		}
 	}
-	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: true}))(t)
 	t.Cleanup(func() { g.Close() })
 	front := httptest.NewServer(g)
 	t.Cleanup(front.Close)

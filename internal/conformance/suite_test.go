@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
@@ -31,14 +32,8 @@ type suite struct {
 // newSuite installs the suite unless that was done before, and builds the client.
 func newSuite(t *testing.T) *suite {
 	t.Helper()
-	cache, err := filepath.Abs("../../bin/conformance")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := npmdir.Install(t.Context(), "npm", cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := assert.Value(filepath.Abs("../../bin/conformance"))(t)
+	dir := assert.Value(npmdir.Install(t.Context(), "npm", cache))(t)
 	modules := filepath.Join(dir, "node_modules")
 	st := &suite{
 		node:   findNode(t, modules),
@@ -104,14 +99,9 @@ func (s *suite) command(t *testing.T, args ...string) *exec.Cmd {
 
 func (s *suite) version(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(filepath.Dir(s.script), "..", "package.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(filepath.Join(filepath.Dir(s.script), "..", "package.json")))(t)
 	var p struct{ Version string }
-	if err := json.Unmarshal(data, &p); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &p))
 	return p.Version
 }
 
@@ -165,7 +155,7 @@ func (r *result) folders(t *testing.T) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
 	stamp := regexp.MustCompile(`-\d{4}-\d\d-\d\dT[0-9-]+Z$`)
-	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+	assert.OK(t, filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "checks.json" {
 			return err
 		}
@@ -176,10 +166,7 @@ func (r *result) folders(t *testing.T) map[string]string {
 		}
 		found[stamp.ReplaceAllString(filepath.ToSlash(name), "")] = dir
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 

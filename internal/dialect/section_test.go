@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -32,10 +33,7 @@ func TestVariable(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	doc, err := jsonc.Parse([]byte(`{"servers": [{"name": "a", "cmd": "x", "url": "y", "z": 1}, {"name": 1}, 5]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(jsonc.Parse([]byte(`{"servers": [{"name": "a", "cmd": "x", "url": "y", "z": 1}, {"name": 1}, 5]}`)))(t)
 	section := dialect.Listed(&doc.Root.Members[0].Value, "servers")
 	if len(section.Entries) != 3 || section.Entries[0].Title != "a" || section.Entries[1].Fault == nil || section.Entries[2].Fault != nil {
 		t.Fatalf("%+v", section.Entries)
@@ -44,7 +42,5 @@ func TestFields(t *testing.T) {
 	for _, f := range dialect.Fields(&section.Entries[0], map[string]string{"name": "", "cmd": "command", "z": "url"}) {
 		got = append(got, f.Key+"<"+f.Written+"@"+string(f.At))
 	}
-	if want := "command<cmd@servers[0].cmd url<url@servers[0].url url<z@servers[0].z"; strings.Join(got, " ") != want {
-		t.Errorf("%s, want %s", strings.Join(got, " "), want)
-	}
+	assert.Equal(t, strings.Join(got, " "), "command<cmd@servers[0].cmd url<url@servers[0].url url<z@servers[0].z")
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -42,9 +43,7 @@ func TestChangesAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			values := [2]*Value[string]{newValue(two[0]), newValue(two[1])}
-			if err := values[0].Change(t.Context(), set("")); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, values[0].Change(t.Context(), set("")))
 			var wg sync.WaitGroup
 			for i := range writers {
 				wg.Go(func() {
@@ -58,14 +57,9 @@ func TestChangesAtOnce(t *testing.T) {
 			}
 			wg.Wait()
 			for _, v := range values {
-				text, err := v.Load(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := assert.Value(v.Load(t.Context()))(t)
 				for i := range writers {
-					if n := bytes.Count([]byte(text), []byte{byte('a' + i)}); n != each {
-						t.Errorf("got %d changes of writer %d, want %d", n, i, each)
-					}
+					assert.Equal(t, bytes.Count([]byte(text), []byte{byte('a' + i)}), each, "changes of writer %d", i)
 				}
 			}
 		})
@@ -105,9 +99,7 @@ func TestChange(t *testing.T) {
 		}
 	}
 	expect("")
-	if err := v.Change(t.Context(), set("one")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, v.Change(t.Context(), set("one")))
 	expect("one")
 	if err := v.Change(t.Context(), func(string) (string, bool, error) { return "two", false, nil }); err != nil {
 		t.Errorf("got %v for no change, want none", err)
@@ -116,27 +108,17 @@ func TestChange(t *testing.T) {
 		t.Errorf("got %v, want the error of edit", err)
 	}
 	expect("one")
-	r, err := store.Load(t.Context(), "a", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := store.Save(t.Context(), "a", []byte("theirs"), r.Revision)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(store.Load(t.Context(), "a", ""))(t)
+	at := assert.Value(store.Save(t.Context(), "a", []byte("theirs"), r.Revision))(t)
 	expect("theirs")
-	if err := store.Delete(t.Context(), "a", at); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, store.Delete(t.Context(), "a", at))
 	expect("")
 }
 
 // What is not sound is an error, and is not replaced.
 func TestUnsound(t *testing.T) {
 	store := storage.NewMemory()
-	if _, err := store.Save(t.Context(), "a", []byte("?"), ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(store.Save(t.Context(), "a", []byte("?"), ""))(t)
 	v := newValue(store)
 	if _, err := v.Load(t.Context()); !errors.Is(err, errUnsound) {
 		t.Errorf("got %v, want %v", err, errUnsound)
@@ -171,15 +153,11 @@ func TestWatch(t *testing.T) {
 				}()
 				for _, text := range []string{"", "a", "?", "?", "b"} {
 					if text != "" {
-						if _, err := save(ctx, memory, text); err != nil {
-							t.Fatal(err)
-						}
+						assert.Value(save(ctx, memory, text))(t)
 					}
 					time.Sleep(10 * time.Second) // of the bubble
 				}
-				if err := other.Change(ctx, set("c")); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, other.Change(ctx, set("c")))
 				time.Sleep(10 * time.Second)
 				cancel()
 				<-done

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -25,10 +26,7 @@ func TestKeepers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			save := func(text string, old storage.Revision) (storage.Revision, error) {
 				t.Helper()
-				unlock, err := keeper.(storage.Locker).Lock(t.Context(), "a")
-				if err != nil {
-					t.Fatal(err)
-				}
+				unlock := assert.Value(keeper.(storage.Locker).Lock(t.Context(), "a"))(t)
 				defer unlock()
 				return keeper.Save(t.Context(), "a", []byte(text), old)
 			}
@@ -63,10 +61,7 @@ func TestKeepers(t *testing.T) {
 				}
 			}
 			load(one, "two", two)
-			again, err := save("one", two)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := assert.Value(save("one", two))(t)
 			load(two, "one", again)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -86,12 +81,8 @@ func TestFileOfOneLook(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "document")
 	write := func(text string, at time.Time) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		assert.OK(t, os.Chtimes(path, at, at))
 	}
 	for name, c := range map[string]struct {
 		age  time.Duration
@@ -101,10 +92,7 @@ func TestFileOfOneLook(t *testing.T) {
 			f := &File{Path: path, Most: 1 << 20}
 			at := time.Now().Add(-c.age)
 			write("one", at)
-			known, err := f.Load(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			known := assert.Value(f.Load(t.Context(), "", ""))(t)
 			write("two", at)
 			now, err := f.Load(t.Context(), "", known.Revision)
 			if read := string(now.Data) == "two"; err != nil || read != c.read || (now.Revision != known.Revision) != c.read {
@@ -120,18 +108,10 @@ func TestFileOfOneLook(t *testing.T) {
 
 func TestNewFileIsOwners(t *testing.T) {
 	f := newFile(t)
-	unlock, err := f.Lock(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := assert.Value(f.Lock(t.Context(), ""))(t)
 	defer unlock()
-	if _, err := f.Save(t.Context(), "", []byte("x"), ""); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(f.Save(t.Context(), "", []byte("x"), ""))(t)
+	info := assert.Value(os.Stat(f.Path))(t)
 	if filepath.Separator == '/' && info.Mode().Perm() != 0o600 {
 		t.Errorf("got the mode %v, want 0600", info.Mode().Perm())
 	}
@@ -142,17 +122,9 @@ func TestNewFileIsOwners(t *testing.T) {
 func TestLockHeld(t *testing.T) {
 	f := newFile(t)
 	f.Patience = time.Millisecond
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := atomicfile.Resolve(f.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := atomicfile.Lock(t.Context(), resolved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(filepath.Dir(f.Path), 0o700))
+	resolved := assert.Value(atomicfile.Resolve(f.Path))(t)
+	unlock := assert.Value(atomicfile.Lock(t.Context(), resolved))(t)
 	defer unlock()
 	if _, err := f.Lock(t.Context(), ""); !errors.Is(err, ErrLocked) {
 		t.Errorf("got %v, want %v", err, ErrLocked)
@@ -167,9 +139,7 @@ func TestLockHeld(t *testing.T) {
 func TestFileKnowsWhatItSaved(t *testing.T) {
 	f := newFile(t)
 	unlock, err := f.Lock(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer unlock()
 	var at storage.Revision
 	for i := range 200 {
@@ -180,9 +150,7 @@ func TestFileKnowsWhatItSaved(t *testing.T) {
 		if r, err := f.Load(t.Context(), "", at); err != nil || r.Revision != at || r.Data != nil {
 			t.Fatalf("got %q at %q, %v, want no data at %q", r.Data, r.Revision, err, at)
 		}
-		if err := os.WriteFile(f.Path, []byte("abc"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(f.Path, []byte("abc"), 0o600))
 		r, err := f.Load(t.Context(), "", at)
 		if err != nil || string(r.Data) != "abc" {
 			t.Fatalf("got %q, %v after another write of the same length, want abc", r.Data, err)
@@ -202,10 +170,7 @@ func TestLockIsLeftToOthers(t *testing.T) {
 		var unlocked time.Time
 		var gaps []time.Duration
 		for range 40 {
-			unlock, err := f.Lock(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			unlock := assert.Value(f.Lock(t.Context(), ""))(t)
 			if now := time.Now(); !unlocked.IsZero() {
 				gaps = append(gaps, now.Sub(unlocked))
 			}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -88,9 +90,7 @@ func TestBounds(t *testing.T) {
 				q := New(Limits{Running: 1, Waiting: 8, Bytes: 100}, nil)
 				q.TryEnter()
 				for i, e := range entries {
-					if got := q.Look(e.user, e.bytes).Bound; got != e.want {
-						t.Errorf("a look at %d: got %q, want %q", i, got, e.want)
-					}
+					assert.Equal(t, q.Look(e.user, e.bytes).Bound, e.want, "a look at %d", i)
 					waiting, bytes := q.waiting, q.bytes
 					if e.want == "" {
 						enter(t, q, ctx, e.user, e.bytes, "", func(string, error) {})
@@ -100,9 +100,7 @@ func TestBounds(t *testing.T) {
 					if !errors.Is(err, ErrFull) {
 						t.Errorf("%d: got error %v, want ErrFull", i, err)
 					}
-					if want := (Refusal{e.want, waiting, bytes}); got != want {
-						t.Errorf("%d: got %v, want %v", i, got, want)
-					}
+					assert.Equal(t, got, (Refusal{e.want, waiting, bytes}), "%d", i)
 				}
 				stop()
 				synctest.Wait()

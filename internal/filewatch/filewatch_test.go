@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,9 +86,7 @@ func TestChanges(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		})
-		if want := "a+b a a+b b"; got != want {
-			t.Errorf("got %q told, want %q", got, want)
-		}
+		assert.Equal(t, got, "a+b a a+b b", "told")
 	})
 }
 
@@ -124,18 +124,12 @@ func TestChangesOfALink(t *testing.T) {
 		defer cancel()
 		n := 0
 		for changed := range changes(ctx) {
-			if got := strings.Join(changed, " "); got != "link" {
-				t.Errorf("got %q told, want link", got)
-			}
+			assert.Equal(t, strings.Join(changed, " "), "link", "told")
 			if n++; n == 2 {
 				break
 			}
-			if err := os.Remove(filepath.Join(dir, "link")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink("b", filepath.Join(dir, "link")); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.Remove(filepath.Join(dir, "link")))
+			assert.OK(t, os.Symlink("b", filepath.Join(dir, "link")))
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func compile(t testing.TB, text string) *Pattern {
@@ -195,9 +197,7 @@ func FuzzMatch(f *testing.F) {
 		if strings.ContainsAny(pattern, `\^-`+"\ufffd") {
 			return
 		}
-		if want := regexp.MustCompile(expression(pattern)).MatchString(name); got != want {
-			t.Errorf("%q, %q: %v, want %v", pattern, name, got, want)
-		}
+		assert.Equal(t, got, regexp.MustCompile(expression(pattern)).MatchString(name), "%q, %q", pattern, name)
 	})
 }
 

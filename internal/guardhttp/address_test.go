@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A canary is a server on this machine that must not be spoken to.
@@ -32,9 +34,7 @@ func newCanary(t testing.TB) *canary {
 
 func (c *canary) wantUntouched(t testing.TB) {
 	t.Helper()
-	if n := c.hits.Load(); n != 0 {
-		t.Errorf("the canary was hit %d times", n)
-	}
+	assert.Equal(t, c.hits.Load(), 0, "the canary was hit times")
 }
 
 // everything sends all requests there are to an address.

@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 )
 
@@ -63,10 +64,7 @@ func TestGet(t *testing.T) {
 		w.Header().Set("DPoP-Nonce", "n")
 		answerJSON(w, 200, `{"a":1}`)
 	})
-	a, err := local(t, Options{}).Get(t.Context(), at+"/x?y=z", http.Header{"mcp-protocol-version": {"x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(local(t, Options{}).Get(t.Context(), at+"/x?y=z", http.Header{"mcp-protocol-version": {"x"}}))(t)
 	if a.Status != 200 || string(a.Body) != `{"a":1}` || a.Header.Get("DPoP-Nonce") != "n" {
 		t.Errorf("answer %+v", a)
 	}
@@ -79,20 +77,10 @@ func TestPost(t *testing.T) {
 	})
 	c := local(t, Options{})
 	header := http.Header{"Dpop": {"proof"}}
-	form, err := c.PostForm(t.Context(), at, header, url.Values{"a": {"b c"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(form.Body), `{"method":"POST","type":"application/x-www-form-urlencoded","body":"a=b+c","close":true}`; got != want {
-		t.Errorf("the server saw %s, want %s", got, want)
-	}
-	plain, err := c.PostJSON(t.Context(), at, nil, []byte(`[1]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(plain.Body), `{"method":"POST","type":"application/json","body":"[1]","close":true}`; got != want {
-		t.Errorf("the server saw %s, want %s", got, want)
-	}
+	form := assert.Value(c.PostForm(t.Context(), at, header, url.Values{"a": {"b c"}}))(t)
+	assert.Equal(t, string(form.Body), `{"method":"POST","type":"application/x-www-form-urlencoded","body":"a=b+c","close":true}`, "the server saw")
+	plain := assert.Value(c.PostJSON(t.Context(), at, nil, []byte(`[1]`)))(t)
+	assert.Equal(t, string(plain.Body), `{"method":"POST","type":"application/json","body":"[1]","close":true}`, "the server saw")
 	if len(header) != 1 {
 		t.Errorf("the caller's header was changed to %v", header)
 	}
@@ -161,9 +149,7 @@ func TestAnswers(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if a.Status != test.status || string(a.Body) != test.want {
 				t.Errorf("answer %d %q, want %d %q", a.Status, a.Body, test.status, test.want)
 			}
@@ -299,9 +285,7 @@ func TestTLS(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	mine := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10}
-	if _, err := local(t, Options{TLS: mine}).Get(t.Context(), s.URL, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(local(t, Options{TLS: mine}).Get(t.Context(), s.URL, nil))(t)
 	_, err := local(t, Options{}).Get(t.Context(), s.URL, nil)
 	if f := wantFailure(t, err, "unknown authority"); !f.NotSent {
 		t.Error("sent without a certificate")

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var statuses = []int{301, 302, 303, 307, 308}
@@ -52,9 +54,7 @@ func TestRedirectsToOtherOrigins(t *testing.T) {
 						t.Errorf("%q shows the query", err)
 					}
 				}
-				if hits != 3 {
-					t.Errorf("%d requests, want 3", hits)
-				}
+				assert.Equal(t, hits, 3, "requests")
 			})
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestDoSendsWhatItIsGiven(t *testing.T) {
@@ -217,9 +219,7 @@ func TestSpecial(t *testing.T) {
 		"169.254.169.254": true, "[fd00:ec2::254]": true, "fe80::1": true, "fe80::1%eth0": true, "0.0.0.0": true, "::ffff:169.254.169.254": true,
 		"64:ff9b::a9fe:a9fe": true, "100.100.100.200": true, "10.0.0.1": false, "127.0.0.1": false, "8.8.8.8": false, "metadata.example": false,
 	} {
-		if got := Special(host); got != want {
-			t.Errorf("%s: %v", host, got)
-		}
+		assert.Equal(t, Special(host), want, "%s", host)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A zone answers questions for names, each time with the next of the addresses
@@ -23,10 +25,7 @@ type zone struct {
 
 // resolver returns one that asks the zone.
 func (z *zone) resolver(t testing.TB) *net.Resolver {
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc := assert.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	var served sync.WaitGroup
 	served.Go(func() {
 		buf := make([]byte, 1500)
@@ -162,10 +161,7 @@ func TestRebindingBetweenRedirects(t *testing.T) {
 }
 
 func parsePort(t testing.TB, raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := assert.Value(url.Parse(raw))(t)
 	return u.Port()
 }
 

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -13,9 +15,7 @@ func TestValidName(t *testing.T) {
 		"X-Api-Key": true, "a": true, "!#$%&'*+-.^_`|~9": true,
 		"": false, "a b": false, "a:b": false, "a\r\n": false, "é": false, "a(b)": false, "@": false, "[": false, "{": false,
 	} {
-		if got := ValidName(name); got != want {
-			t.Errorf("%q: %v", name, got)
-		}
+		assert.Equal(t, ValidName(name), want, "%q", name)
 	}
 }
 
@@ -24,8 +24,6 @@ func TestValidValue(t *testing.T) {
 		"": true, "a b\tc": true, "é\u2028": true,
 		"a\r\nb: c": false, "\x00": false, "\x7f": false, "\n": false,
 	} {
-		if got := ValidValue(value); got != want {
-			t.Errorf("%q: %v", value, got)
-		}
+		assert.Equal(t, ValidValue(value), want, "%q", value)
 	}
 }

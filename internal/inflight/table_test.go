@@ -11,16 +11,15 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func begin(t *testing.T, table *Table, token int64) *Call {
 	t.Helper()
-	c, err := table.Begin(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(table.Begin(token))(t)
 	t.Cleanup(c.Drop)
 	return c
 }
@@ -56,9 +55,7 @@ func TestAnswerKnowsItsIDs(t *testing.T) {
 		"1": false, `"abc"`: false, "null": false, "1000000001": false,
 		fmt.Sprint(c.ID): true, fmt.Sprintf(`"%d"`, c.ID): true,
 	} {
-		if got := table.Answer([]byte(id), Answer{}); got != want {
-			t.Errorf("id %s: taken %v, want %v", id, got, want)
-		}
+		assert.Equal(t, table.Answer([]byte(id), Answer{}), want, "id %s: taken", id)
 	}
 	c.Drop()
 	if !table.Answer(fmt.Append(nil, c.ID), Answer{}) {
@@ -133,9 +130,7 @@ func TestLone(t *testing.T) {
 	var table Table
 	want := func(when string, want bool) {
 		t.Helper()
-		if got := table.Lone(); got != want {
-			t.Errorf("%s: got %v, want %v", when, got, want)
-		}
+		assert.Equal(t, table.Lone(), want, "%s", when)
 	}
 	want("at first", true)
 	one := begin(t, &table, 0)
@@ -176,9 +171,7 @@ func TestHugeProgressIsDropped(t *testing.T) {
 	table.Answer(fmt.Append(nil, c.ID), Answer{Result: []byte("1")})
 	n := 0
 	_, _ = c.Wait(t.Context(), func(json.RawMessage) { n++ })
-	if n != 1 {
-		t.Errorf("%d notifications, want 1", n)
-	}
+	assert.Equal(t, n, 1, "notifications")
 }
 
 func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
@@ -200,9 +193,7 @@ func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(table.calls) != 0 {
-		t.Errorf("%d calls left in the table", len(table.calls))
-	}
+	assert.Equal(t, len(table.calls), 0, "calls left in the table")
 }
 
 func TestAnswerReadsIDs(t *testing.T) {
@@ -212,9 +203,7 @@ func TestAnswerReadsIDs(t *testing.T) {
 	} {
 		var table Table
 		begin(t, &table, 0)
-		if got := table.Answer([]byte(id), Answer{Result: []byte("1")}); got != ours {
-			t.Errorf("%s: taken %v", id, got)
-		}
+		assert.Equal(t, table.Answer([]byte(id), Answer{Result: []byte("1")}), ours, "%s: taken", id)
 	}
 }
 

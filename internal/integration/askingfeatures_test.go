@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -142,13 +143,9 @@ func roots(tool string) func(*testing.T, *peer) {
 func changedRoots(tool string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		before := []*mcp.Root{{URI: "file:///srv/one", Name: "one"}}
-		if err := p.SetRoots(ctxFor(t), append(before, &mcp.Root{URI: "file:///srv/two", Name: "two"})); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, p.SetRoots(ctxFor(t), append(before, &mcp.Root{URI: "file:///srv/two", Name: "two"})))
 		eventually(t, "the new root", func() bool { return strings.Contains(text(p.tool(t, tool, `{}`, nil)), "file:///srv/two") })
-		if err := p.SetRoots(ctxFor(t), before); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, p.SetRoots(ctxFor(t), before))
 		eventually(t, "the root to go", func() bool { return !strings.Contains(text(p.tool(t, tool, `{}`, nil)), "file:///srv/two") })
 	}
 }

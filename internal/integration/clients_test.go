@@ -23,6 +23,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -64,14 +65,9 @@ func openDoor(t *testing.T) *door {
 		slow := &slowServer{cancelled: map[string]chan struct{}{}}
 		servers["slow"+name] = entry{Type: "http", URL: slow.listen(t, name == "newer")}
 	}
-	data, err := json.Marshal(map[string]any{"mcpServers": servers})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(map[string]any{"mcpServers": servers}))(t)
 	d.config = filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(d.config, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(d.config, data, 0o600))
 	o := &host.Options{}
 	gateway.Prepare(o)
 	h := open(t, servers, o)
@@ -84,10 +80,7 @@ func openDoor(t *testing.T) *door {
 			t.Fatalf("got revision %s of %s, want %s", got, s.Name, want)
 		}
 	}
-	g, err := gateway.New(h, &gateway.Options{Anonymous: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := assert.Value(gateway.New(h, &gateway.Options{Anonymous: true}))(t)
 	listener := httptest.NewServer(g)
 	t.Cleanup(func() {
 		if err := g.Close(); err != nil {
@@ -199,10 +192,7 @@ type serverReport struct {
 // over standard input and output, to servers of both.
 func TestTypeScriptClient(t *testing.T) {
 	modules := nodeModules(t, "clients")
-	script, err := filepath.Abs("testdata/client.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := assert.Value(filepath.Abs("testdata/client.mjs"))(t)
 	everything := serverReport{
 		Tools:    28,
 		Call:     "This is a simple text response for testing.",
@@ -232,9 +222,7 @@ func TestTypeScriptClient(t *testing.T) {
 				if err := json.Unmarshal(out, &got); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
-				if got.Revision != revision {
-					t.Errorf("got revision %s, want %s", got.Revision, revision)
-				}
+				assert.Equal(t, got.Revision, revision, "revision")
 				for name, want := range map[string]serverReport{"older": everything, "newer": stateless, "slowolder": slow, "slownewer": slow} {
 					if got := got.Servers[name]; !reflect.DeepEqual(got, want) {
 						t.Errorf("%s: got %+v, want %+v", name, got, want)
@@ -282,10 +270,7 @@ func TestInspector(t *testing.T) {
 // self returns the path of this test's binary.
 func self(t *testing.T) string {
 	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := assert.Value(os.Executable())(t)
 	return path
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -59,12 +60,8 @@ func TestTools(t *testing.T) {
 			t.Errorf("tools %q, want %q", got, want)
 		}
 
-		if s := text(call(t, h, "every__echo", `{"message":"häl\u0000lo \ud83d\ude00"}`)); s != "Echo: häl\x00lo \U0001f600" {
-			t.Errorf("echo: %q", s)
-		}
-		if s := text(call(t, h, "every__get-sum", `{"a":2,"b":40}`)); !strings.Contains(s, "42") {
-			t.Errorf("get-sum: %q", s)
-		}
+		assert.Equal(t, text(call(t, h, "every__echo", `{"message":"häl\u0000lo \ud83d\ude00"}`)), "Echo: häl\x00lo \U0001f600", "echo")
+		assert.Contains(t, text(call(t, h, "every__get-sum", `{"a":2,"b":40}`)), "42", "get-sum")
 
 		res := call(t, h, "every__get-structured-content", `{"location":"Chicago"}`)
 		raw, ok := res.StructuredContent.(json.RawMessage)
@@ -86,9 +83,7 @@ func TestTools(t *testing.T) {
 				}
 			}
 		}
-		if images != 1 {
-			t.Errorf("%d images, want 1", images)
-		}
+		assert.Equal(t, images, 1, "images")
 
 		// This server reports wrong arguments as the tool's own failure.
 		res, err := client(t, h, "every").CallTool(ctxFor(t), "get-sum", json.RawMessage(`{"a":"x"}`), nil)
@@ -148,9 +143,7 @@ func TestElicitation(t *testing.T) {
 		h := open(t, map[string]entry{"every": e}, &host.Options{Client: mcp.ClientOptions{
 			Elicit: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				asked.Add(1)
-				if req.Server != "every" {
-					t.Errorf("asked by %q", req.Server)
-				}
+				assert.Equal(t, req.Server, "every", "asked by")
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "check": true}}, nil
 			},
 		}})
@@ -159,12 +152,8 @@ func TestElicitation(t *testing.T) {
 			_, ok := h.Registry().Snapshot().Lookup("every__trigger-elicitation-request")
 			return ok
 		})
-		if s := text(call(t, h, "every__trigger-elicitation-request", `{}`)); !strings.Contains(s, "Ada") {
-			t.Errorf("answer %q", s)
-		}
-		if asked.Load() != 1 {
-			t.Errorf("asked %d times", asked.Load())
-		}
+		assert.Contains(t, text(call(t, h, "every__trigger-elicitation-request", `{}`)), "Ada", "answer")
+		assert.Equal(t, asked.Load(), 1, "asked times")
 	})
 }
 

@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestFirstProgram copies the first program of the README into an empty module, and runs
 // it with the servers of npm that it names.
 func TestFirstProgram(t *testing.T) {
-	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := assert.Value(filepath.Abs("../.."))(t)
 	readme := read(t, filepath.Join(root, "README.md"))
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -26,14 +25,10 @@ func TestFirstProgram(t *testing.T) {
 			"replace github.com/mcpbelt/mcpbelt => " + root + "\n",
 		"go.sum": read(t, filepath.Join(root, "go.sum")),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	// npx takes what is installed there, and downloads nothing.
-	if err := os.Symlink(nodeModules(t, "npm"), filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(nodeModules(t, "npm"), filepath.Join(dir, "node_modules")))
 	run := exec.CommandContext(ctxFor(t), "go", "run", ".")
 	run.Dir = dir
 	run.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOWORK=off", "npm_config_offline=true", "XDG_STATE_HOME="+t.TempDir())
@@ -50,10 +45,7 @@ func TestFirstProgram(t *testing.T) {
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(path))(t)
 	return string(text)
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What mcpbelt gen go writes for real servers compiles, passes go vet and calls their tools,
@@ -26,26 +28,16 @@ func TestGeneratedPackages(t *testing.T) {
 		{"thinking", []string{"env", "DISABLE_THOUGHT_LOGGING=true", "node", script(t, "sequential-thinking")}},
 		{"gosdk", []string{program(t, sdkServer)}},
 	}
-	core, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := assert.Value(filepath.Abs("../.."))(t)
 	belt := filepath.Join(dir, "mcpbelt")
 	runIn(t, filepath.Join(core, "cmd", "mcpbelt"), "go", "build", "-o", belt, ".")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(data, 0o700))
 	args := []string{"run", ".", data}
 	for _, s := range servers {
 		pkg := filepath.Join(dir, "generated", s.name)
-		if err := os.MkdirAll(pkg, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.MkdirAll(pkg, 0o700))
 		runIn(t, dir, belt, append([]string{"gen", "go", "--package", s.name, "--out", filepath.Join(pkg, "generated.go"), "--"}, s.command...)...)
-		arg, err := json.Marshal(s.command)
-		if err != nil {
-			t.Fatal(err)
-		}
+		arg := assert.Value(json.Marshal(s.command))(t)
 		args = append(args, string(arg))
 	}
 	module := filepath.Join(dir, "generated")
@@ -71,9 +63,7 @@ text This is a simple text response for testing. <nil>
 schema <nil>
 error true
 `
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, got, want)
 }
 
 // runIn runs a program in a folder and returns what it wrote.
@@ -93,11 +83,6 @@ func runIn(t *testing.T, dir, name string, args ...string) string {
 // copyFile copies a file, with a text replaced by another.
 func copyFile(t *testing.T, from, to, old, replacement string) {
 	t.Helper()
-	data, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, []byte(strings.Replace(string(data), old, replacement, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(from))(t)
+	assert.OK(t, os.WriteFile(to, []byte(strings.Replace(string(data), old, replacement, 1)), 0o600))
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -37,16 +38,12 @@ func TestKilledChildIsReplaced(t *testing.T) {
 		before := m.pid(t, "server-everything")
 		call(t, h, "every__echo", `{"message":"before"}`)
 		kill9(t, before)
-		if s := text(call(t, h, "every__echo", `{"message":"after"}`)); s != "Echo: after" {
-			t.Errorf("after the kill: %q", s)
-		}
+		assert.Equal(t, text(call(t, h, "every__echo", `{"message":"after"}`)), "Echo: after", "after the kill")
 		if after := m.pid(t, "server-everything"); after == before {
 			t.Errorf("process %d answered after it was killed", after)
 		}
 	}
-	if n := len(h.Registry().Snapshot().Tools()); n != 13 {
-		t.Errorf("%d tools after the kills, want 13", n)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 13, "tools after the kills")
 }
 
 // A server behind a URL that is started again has forgotten the session.
@@ -63,13 +60,9 @@ func TestKilledListenerIsMetAgain(t *testing.T) {
 				call(t, h, "every__echo", `{"message":"before"}`)
 				srv.kill()
 				srv.start(t)
-				if s := text(call(t, h, "every__echo", `{"message":"after"}`)); s != "Echo: after" {
-					t.Errorf("after the kill: %q", s)
-				}
+				assert.Equal(t, text(call(t, h, "every__echo", `{"message":"after"}`)), "Echo: after", "after the kill")
 			}
-			if n := len(h.Registry().Snapshot().Tools()); n != 13 {
-				t.Errorf("%d tools after the kills, want 13", n)
-			}
+			assert.Equal(t, len(h.Registry().Snapshot().Tools()), 13, "tools after the kills")
 		})
 	}
 }
@@ -116,9 +109,7 @@ func TestKilledDuringCall(t *testing.T) {
 			if !slices.Equal(seen, []float64{1, 2}) {
 				t.Errorf("progress %v, want 1 and 2 and then the kill", seen)
 			}
-			if s := text(call(t, h, "every__echo", `{"message":"after"}`)); s != "Echo: after" {
-				t.Errorf("after the kill: %q", s)
-			}
+			assert.Equal(t, text(call(t, h, "every__echo", `{"message":"after"}`)), "Echo: after", "after the kill")
 		})
 	}
 }
@@ -129,9 +120,7 @@ func TestEffectIsNotRepeated(t *testing.T) {
 	dir := t.TempDir()
 	e := stdio(t, "memory")
 	crash, err := filepath.Abs("testdata/crash.cjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	e.Args = append([]string{"--require", crash}, e.Args...)
 	e.Env = map[string]string{
 		"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl"),
@@ -159,9 +148,7 @@ func TestUnreadCallIsUnknown(t *testing.T) {
 	h := open(t, map[string]entry{"memory": e}, nil)
 
 	pid := m.pid(t, "server-memory")
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, syscall.Kill(pid, syscall.SIGSTOP))
 	eventually(t, "the server to stop", func() bool { return procState(pid) == "T" })
 	done := make(chan error)
 	go func() {
@@ -172,9 +159,7 @@ func TestUnreadCallIsUnknown(t *testing.T) {
 	eventually(t, "the request to be sent", func() bool { return unread(t, pid) > 0 })
 	kill9(t, pid)
 	wantUnknown(t, <-done, "memory", "create_entities")
-	if s := text(call(t, h, "memory__read_graph", `{}`)); strings.Contains(s, "Once") {
-		t.Errorf("got the graph %s, want none of the call in it", s)
-	}
+	assert.Lacks(t, text(call(t, h, "memory__read_graph", `{}`)), "Once", "the graph")
 	if after := m.pid(t, "server-memory"); after == pid {
 		t.Errorf("process %d is alive after it was killed", after)
 	}

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // After Close nothing is left of what the host started: no process, however
@@ -89,13 +91,8 @@ func TestServersEndWithTheirHost(t *testing.T) {
 	self := exec.Command(os.Args[0], "-test.run=^TestServersEndWithTheirHost$")
 	self.Env = append(os.Environ(), role)
 	self.Stderr = os.Stderr
-	out, err := self.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := self.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(self.StdoutPipe())(t)
+	assert.OK(t, self.Start())
 	lines := bufio.NewScanner(out)
 	var theirs mark
 	tools := 0

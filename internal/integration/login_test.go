@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -42,18 +43,12 @@ type app struct {
 // start starts the program with the sessions that were kept in a folder.
 func (n *notes) start(t *testing.T, dir string, prompt auth.Prompt) *app {
 	t.Helper()
-	store, err := filestore.Open(ctxFor(t), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := assert.Value(filestore.Open(ctxFor(t), dir, nil))(t)
 	config := &auth.Config{Server: "notes", URL: n.url, ClientName: "integration test"}
-	manager, err := session.NewManager(store, &session.Options{
+	manager := assert.Value(session.NewManager(store, &session.Options{
 		Config: func(session.Key) (*auth.Config, error) { return config, nil },
 		Prompt: prompt,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	r := &app{store, manager, mcp.NewClient("notes", &transport.HTTP{URL: n.url, OAuth: manager.Handler(anybody())}, nil)}
 	t.Cleanup(func() { r.stop(t) })
 	return r
@@ -117,31 +112,21 @@ func TestLogin(t *testing.T) {
 		t.Errorf("the page's own style is not let in: %q, %v", width, err)
 	}
 	<-required.LoggedIn()
-	if got := first.whoami(t); got != "ann" {
-		t.Errorf("logged in as %q", got)
-	}
+	assert.Equal(t, first.whoami(t), "ann", "logged in as")
 
 	const renewals = 5
 	for range renewals {
 		n.deny()
-		if got := first.whoami(t); got != "ann" {
-			t.Errorf("logged in as %q", got)
-		}
+		assert.Equal(t, first.whoami(t), "ann", "logged in as")
 	}
 	first.stop(t)
 
 	// The next start of the program needs neither a login nor a registration.
 	second := n.start(t, dir, unwanted{t})
-	if got := second.whoami(t); got != "ann" {
-		t.Errorf("logged in as %q", got)
-	}
+	assert.Equal(t, second.whoami(t), "ann", "logged in as")
 	n.deny()
-	if got := second.whoami(t); got != "ann" {
-		t.Errorf("logged in as %q", got)
-	}
-	if got, want := n.tokens(), 1+renewals+1; got != want {
-		t.Errorf("%d access tokens, want %d", got, want)
-	}
+	assert.Equal(t, second.whoami(t), "ann", "logged in as")
+	assert.Equal(t, n.tokens(), 1+renewals+1, "access tokens")
 	events := n.provider.events(t)
 	for event, want := range map[string]int{
 		"registration_create.success": 1,
@@ -153,9 +138,7 @@ func TestLogin(t *testing.T) {
 		"grant.revoked":               0,
 		"server_error":                0,
 	} {
-		if events[event] != want {
-			t.Errorf("%s: %d times, want %d", event, events[event], want)
-		}
+		assert.Equal(t, events[event], want, "%s: times", event)
 	}
 
 	if err := second.manager.Logout(ctxFor(t), anybody()); err != nil {
@@ -208,7 +191,5 @@ func TestLoginDeclined(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatalf("Wait: %v", err)
 	}
-	if got := r.whoami(t); got != "ann" {
-		t.Errorf("logged in as %q", got)
-	}
+	assert.Equal(t, r.whoami(t), "ann", "logged in as")
 }

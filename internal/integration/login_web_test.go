@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -31,14 +32,10 @@ func serveApp(t *testing.T, n *notes) *webApp {
 	app := &webApp{url: listener.URL, notes: n}
 	config := &auth.Config{Server: "notes", URL: n.url, ClientName: "integration test"}
 	store := session.Memory()
-	var err error
-	app.manager, err = session.NewManager(store, &session.Options{
+	app.manager = assert.Value(session.NewManager(store, &session.Options{
 		Config:      func(session.Key) (*auth.Config, error) { return config, nil },
 		RedirectURL: app.url + "/callback",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() {
 		if err := errors.Join(app.manager.Close(), store.Close()); err != nil {
 			t.Errorf("Close: %v", err)

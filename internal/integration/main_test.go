@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -38,14 +39,8 @@ func TestMain(m *testing.M) {
 // and clients has clients. It installs them if need be.
 func nodeModules(t *testing.T, name string) string {
 	t.Helper()
-	cache, err := filepath.Abs("../../bin/integration")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := npmdir.Install(t.Context(), filepath.Join("testdata", name), cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := assert.Value(filepath.Abs("../../bin/integration"))(t)
+	dir := assert.Value(npmdir.Install(t.Context(), filepath.Join("testdata", name), cache))(t)
 	return filepath.Join(dir, "node_modules")
 }
 
@@ -74,14 +69,9 @@ func stdio(t *testing.T, server string, args ...string) entry {
 // closed at the end of the test.
 func open(t *testing.T, servers map[string]entry, opts *host.Options) *host.Host {
 	t.Helper()
-	data, err := json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.MarshalIndent(map[string]any{"mcpServers": servers}, "", "  "))(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, data, 0o600))
 	o := host.Options{OpenWait: -1} // however slow the machine is
 	if opts != nil {
 		o = *opts
@@ -139,9 +129,6 @@ func text(res *mcp.CallToolResult) string {
 
 func client(t *testing.T, h *host.Host, server string) *mcp.Client {
 	t.Helper()
-	c, err := h.Client(t.Context(), session.Key{Server: server})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(h.Client(t.Context(), session.Key{Server: server}))(t)
 	return c
 }

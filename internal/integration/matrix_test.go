@@ -16,6 +16,7 @@ import (
 	"testing"
 	"text/tabwriter"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -133,9 +134,7 @@ func newPeer(t *testing.T, g target) *peer {
 	p := &peer{target: g, user: &user{}}
 	p.to = g.dial(t, p)
 	p.Client = p.another(t, nil)
-	if err := p.Ready(ctxFor(t)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.Ready(ctxFor(t)))
 	if got := p.State().ProtocolVersion; got != g.revision {
 		t.Fatalf("revision %s, want %s", got, g.revision)
 	}

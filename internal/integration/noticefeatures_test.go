@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -48,9 +49,7 @@ func noticeFeatures() []feature {
 				written := func() string {
 					var entry struct{ Number int }
 					raw, _ := p.tool(t, "append", `{"text":"to be logged"}`, nil).StructuredContent.(json.RawMessage)
-					if err := json.Unmarshal(raw, &entry); err != nil {
-						t.Fatal(err)
-					}
+					assert.OK(t, json.Unmarshal(raw, &entry))
 					return fmt.Sprintf("entry %d was written", entry.Number)
 				}
 				quieter(t, p, written, written)
@@ -82,13 +81,9 @@ func noticeFeatures() []feature {
 		}}},
 		{name: "ping", on: servers{"sdk": func(t *testing.T, p *peer) {
 			c := p.another(t, func(o *mcp.ClientOptions) { o.HealthInterval = 50 * time.Millisecond })
-			if err := c.Ready(ctxFor(t)); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Ready(ctxFor(t)))
 			eventually(t, "a ping", func() bool { return p.user.heard("a ping came") })
-			if n := c.State().Connections; n != 1 {
-				t.Errorf("%d connections, want 1: the ping was not answered", n)
-			}
+			assert.Equal(t, c.State().Connections, 1, "connections")
 		}}, not: reasons{
 			modern:     "the revision has no pings",
 			"sdk http": "nothing shows that one came",
@@ -100,13 +95,9 @@ func noticeFeatures() []feature {
 // first call do not come, but those of the second, when they are wanted again.
 // Each call returns what its messages say.
 func quieter(t *testing.T, p *peer, first, second func() string) {
-	if err := p.SetLogLevel(ctxFor(t), "error"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.SetLogLevel(ctxFor(t), "error"))
 	quiet := first()
-	if err := p.SetLogLevel(ctxFor(t), "debug"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.SetLogLevel(ctxFor(t), "debug"))
 	loud := second()
 	eventually(t, "the message", func() bool { return p.user.logged(loud) })
 	if p.user.logged(quiet) {

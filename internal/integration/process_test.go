@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A mark is an environment variable that a process and all its descendants
@@ -38,10 +40,7 @@ func (m mark) put(e entry) entry {
 // line contains all of words.
 func (m mark) pids(t *testing.T, words ...string) []int {
 	t.Helper()
-	environs, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	environs := assert.Value(filepath.Glob("/proc/[0-9]*/environ"))(t)
 	var pids []int
 	for _, path := range environs {
 		env, err := os.ReadFile(path)
@@ -52,10 +51,7 @@ func (m mark) pids(t *testing.T, words ...string) []int {
 		if err != nil || !containsAll(string(cmdline), words) {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		pid := assert.Value(strconv.Atoi(filepath.Base(filepath.Dir(path))))(t)
 		pids = append(pids, pid)
 	}
 	return pids
@@ -122,10 +118,7 @@ func unread(t *testing.T, pid int) int {
 // zombies returns our children that ended and were not waited for.
 func zombies(t *testing.T) []int {
 	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := assert.Value(filepath.Glob("/proc/self/task/*/children"))(t)
 	var found []int
 	for _, path := range lists {
 		data, err := os.ReadFile(path)
@@ -144,15 +137,9 @@ func zombies(t *testing.T) []int {
 // openFiles returns what our file descriptors refer to, by number.
 func openFiles(t *testing.T) map[string]string {
 	t.Helper()
-	dir, err := os.Open("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := assert.Value(os.Open("/proc/self/fd"))(t)
 	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := assert.Value(dir.Readdirnames(-1))(t)
 	files := make(map[string]string)
 	for _, n := range names {
 		if n != strconv.Itoa(int(dir.Fd())) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -74,10 +75,7 @@ func offersPrompts(names ...string) func(*testing.T, *peer) {
 
 func prompts(name string, args map[string]string, parts ...string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		res, err := p.GetPrompt(ctxFor(t), name, args, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(p.GetPrompt(ctxFor(t), name, args, nil))(t)
 		want(t, said(res), parts...)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/npmdir"
 )
 
@@ -25,28 +26,14 @@ type provider struct {
 // test.
 func provide(t *testing.T, resource string) *provider {
 	t.Helper()
-	cache, err := filepath.Abs("../../bin/integration")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := npmdir.Install(t.Context(), "testdata/npm", cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := assert.Value(filepath.Abs("../../bin/integration"))(t)
+	dir := assert.Value(npmdir.Install(t.Context(), "testdata/npm", cache))(t)
 	cmd := exec.Command("node", "testdata/authorization.mjs", filepath.Join(dir, "node_modules/oidc-provider/lib/index.js"), resource)
 	log := new(bytes.Buffer)
 	cmd.Stderr = log
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := assert.Value(cmd.StdinPipe())(t)
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Process.Kill()
@@ -73,17 +60,9 @@ func (p *provider) events(t *testing.T) map[string]int {
 // get gets a document of the provider.
 func (p *provider) get(t *testing.T, path string, document any) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctxFor(t), http.MethodGet, p.issuer+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(ctxFor(t), http.MethodGet, p.issuer+path, nil))(t)
 	req.Close = true
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(document); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.NewDecoder(res.Body).Decode(document))
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -48,9 +49,7 @@ func resourceFeatures() []feature {
 		{name: "empty resource", on: servers{"own": func(t *testing.T, p *peer) {
 			var entry struct{ URI string }
 			raw, _ := p.tool(t, "append", `{"text":""}`, nil).StructuredContent.(json.RawMessage)
-			if err := json.Unmarshal(raw, &entry); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(raw, &entry))
 			res, err := p.ReadResource(ctxFor(t), entry.URI, nil)
 			if err != nil || len(res.Contents) != 1 || res.Contents[0].Text != "" || res.Contents[0].Blob != nil {
 				t.Errorf("%+v, %v", res, err)
@@ -95,9 +94,7 @@ func list[T any](t *testing.T, items iter.Seq2[T, error], name func(T) string) [
 	t.Helper()
 	var names []string
 	for item, err := range items {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		names = append(names, name(item))
 	}
 	return names
@@ -105,10 +102,7 @@ func list[T any](t *testing.T, items iter.Seq2[T, error], name func(T) string) [
 
 func reads(uri, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
-		res, err := p.ReadResource(ctxFor(t), uri, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(p.ReadResource(ctxFor(t), uri, nil))(t)
 		if len(res.Contents) != 1 || res.Contents[0].URI != uri {
 			t.Fatalf("contents %+v", res.Contents)
 		}
@@ -137,9 +131,7 @@ func updates(uri, tool, args string) func(*testing.T, *peer) {
 		defer cancel()
 		seen := 0
 		for changed, err := range p.ResourceUpdates(ctx, uri) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			if !strings.HasPrefix(changed, uri) {
 				t.Errorf("update of %s", changed)
 			}
@@ -150,9 +142,7 @@ func updates(uri, tool, args string) func(*testing.T, *peer) {
 				p.tool(t, tool, args, nil)
 			}
 		}
-		if seen != 2 {
-			t.Errorf("%d updates, want 2", seen)
-		}
+		assert.Equal(t, seen, 2, "updates")
 		if tool == "toggle-subscriber-updates" {
 			p.tool(t, tool, args, nil) // off again
 		}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A server is the everything server listening on a port, as our own child.
@@ -27,10 +29,7 @@ type server struct {
 // of the test.
 func listen(t *testing.T, mode string) *server {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	s := &server{mode: mode, port: l.Addr().(*net.TCPAddr).Port}
 	l.Close()
 	s.start(t)
@@ -51,9 +50,7 @@ func (s *server) start(t *testing.T) {
 	s.cmd.Env = append(os.Environ(), "PORT="+strconv.Itoa(s.port))
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.cmd.Start())
 	cmd, done := s.cmd, s.done
 	go func() {
 		defer close(done)

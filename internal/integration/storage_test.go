@@ -6,37 +6,25 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestFilesystem(t *testing.T) {
 	// The server compares real paths; the temporary folder may be a link.
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := assert.Value(filepath.EvalSymlinks(t.TempDir()))(t)
 	h := open(t, map[string]entry{"files": stdio(t, "filesystem", dir)}, nil)
-	if n := len(h.Registry().Snapshot().Tools()); n != 14 {
-		t.Errorf("%d tools, want 14", n)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 14, "tools")
 	path := filepath.Join(dir, "note.txt")
 	const content = "one\ntwo \"three\"\n"
-	args, err := json.Marshal(map[string]string{"path": path, "content": content})
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := assert.Value(json.Marshal(map[string]string{"path": path, "content": content}))(t)
 	call(t, h, "files__write_file", string(args))
 	if data, err := os.ReadFile(path); err != nil || string(data) != content {
 		t.Errorf("the file holds %q, %v", data, err)
 	}
-	args, err = json.Marshal(map[string]string{"path": path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s := text(call(t, h, "files__read_text_file", string(args))); s != content {
-		t.Errorf("read %q", s)
-	}
+	args = assert.Value(json.Marshal(map[string]string{"path": path}))(t)
+	assert.Equal(t, text(call(t, h, "files__read_text_file", string(args))), content, "read")
 	res, err := h.Registry().Call(ctxFor(t), "files__read_text_file", json.RawMessage(`{"path":"/etc/passwd"}`))
 	if err != nil || !res.IsError {
 		t.Errorf("reading outside of the folder: %+v, %v", res, err)
@@ -47,16 +35,12 @@ func TestMemory(t *testing.T) {
 	e := stdio(t, "memory")
 	e.Env = map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.jsonl")}
 	h := open(t, map[string]entry{"memory": e}, nil)
-	if n := len(h.Registry().Snapshot().Tools()); n != 9 {
-		t.Errorf("%d tools, want 9", n)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 9, "tools")
 	call(t, h, "memory__create_entities", `{"entities":[{"name":"Ada","entityType":"person","observations":["writes programs"]}]}`)
 	if err := h.Restart(ctxFor(t), "memory"); err != nil {
 		t.Fatalf("Restart: %v", err)
 	}
-	if s := text(call(t, h, "memory__read_graph", `{}`)); !strings.Contains(s, "writes programs") {
-		t.Errorf("the graph after a restart: %s", s)
-	}
+	assert.Contains(t, text(call(t, h, "memory__read_graph", `{}`)), "writes programs", "the graph after a restart")
 }
 
 func TestServersSideBySide(t *testing.T) {
@@ -69,17 +53,11 @@ func TestServersSideBySide(t *testing.T) {
 		"http":   {Type: "http", URL: listen(t, "streamableHttp").url()},
 		"sse":    {Type: "sse", URL: listen(t, "sse").url()},
 	}, nil)
-	if n := len(h.Registry().Snapshot().Tools()); n != 9+14+3*13 {
-		t.Errorf("%d tools, want %d", n, 9+14+3*13)
-	}
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 9+14+3*13, "tools")
 	for _, server := range []string{"every", "http", "sse"} {
-		if s := text(call(t, h, server+"__echo", `{"message":"to `+server+`"}`)); s != "Echo: to "+server {
-			t.Errorf("%s: %q", server, s)
-		}
+		assert.Equal(t, text(call(t, h, server+"__echo", `{"message":"to `+server+`"}`)), "Echo: to "+server, "%s", server)
 	}
-	if err := h.Disable(ctxFor(t), "http"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, h.Disable(ctxFor(t), "http"))
 	if _, ok := h.Registry().Snapshot().Lookup("http__echo"); ok {
 		t.Error("the tools of a disabled server are still listed")
 	}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -84,10 +85,7 @@ func program(t *testing.T, pkg string) string {
 		return path
 	}
 	if programs.dir == "" {
-		dir, err := os.MkdirTemp("", "integration")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := assert.Value(os.MkdirTemp("", "integration"))(t)
 		programs.dir, programs.path = dir, make(map[string]string)
 	}
 	path := filepath.Join(programs.dir, filepath.Base(pkg))
@@ -159,10 +157,7 @@ func idIn(line string) string {
 // it keeps no state, and the older ones where it does.
 func sdkHTTP(state string) func(*testing.T, *peer) mcp.Transport {
 	return func(t *testing.T, _ *peer) mcp.Transport {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 		addr := l.Addr().String()
 		l.Close()
 		run(t, exec.Command(program(t, sdkServer), "-http", addr, state))
@@ -187,9 +182,7 @@ func ownHTTP(revision string) func(*testing.T, *peer) mcp.Transport {
 			address, _, _ = strings.Cut(line, "\n")
 			return found
 		})
-		if _, err := url.Parse(address); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(url.Parse(address))(t)
 		return &transport.HTTP{URL: address}
 	}
 }
@@ -219,9 +212,7 @@ func run(t *testing.T, cmd *exec.Cmd) *record {
 	log := &record{}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait() // killed

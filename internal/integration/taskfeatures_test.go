@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -43,10 +44,7 @@ func taskFeatures() []feature {
 		}, not: older},
 		{name: "task resumed by another", on: servers{"own": func(t *testing.T, p *peer) {
 			task := begun(t, p, "research", `{"topic":"sleet","steps":10}`, true)
-			res, err := p.another(t, nil).ResumeTask(ctxFor(t), task.ID, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := assert.Value(p.another(t, nil).ResumeTask(ctxFor(t), task.ID, nil))(t)
 			want(t, text(res), "Read 10 sources about sleet.")
 		}}, not: reasons{"own stdio": "a task ends with its server's process", "own http " + legacy: own}},
 		{name: "task cancelled", on: servers{
@@ -132,10 +130,7 @@ func begun(t *testing.T, p *peer, tool, args string, keep bool) *mcp.Task {
 func resumed(tool, args, part string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		task := begun(t, p, tool, args, true)
-		res, err := p.ResumeTask(ctxFor(t), task.ID, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(p.ResumeTask(ctxFor(t), task.ID, nil))(t)
 		want(t, text(res), part)
 	}
 }
@@ -144,9 +139,7 @@ func resumed(tool, args, part string) func(*testing.T, *peer) {
 func abandoned(tool, args string) func(*testing.T, *peer) {
 	return func(t *testing.T, p *peer) {
 		task := begun(t, p, tool, args, true)
-		if err := p.CancelTask(ctxFor(t), task.ID); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, p.CancelTask(ctxFor(t), task.ID))
 		now, err := p.Task(ctxFor(t), task.ID)
 		if err != nil || now.Status != mcp.TaskCancelled {
 			t.Errorf("task %+v, %v", now, err)

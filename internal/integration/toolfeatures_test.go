@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -66,9 +67,7 @@ func toolFeatures() []feature {
 					t.Errorf("%s: %v, %v", link.URI, res, err)
 				}
 			}
-			if links != 4 {
-				t.Errorf("%d links, want 4", links)
-			}
+			assert.Equal(t, links, 4, "links")
 		}}},
 		{name: "annotations", on: servers{"npm": func(t *testing.T, p *peer) {
 			content := p.tool(t, "get-annotated-message", `{"messageType":"error","includeImage":true}`, nil).Content
@@ -113,10 +112,7 @@ func lists(name string) func(*testing.T, *peer) {
 // listed returns a tool that the server offers, or nil.
 func (p *peer) listed(t *testing.T, name string) *mcp.Tool {
 	t.Helper()
-	tools, err := p.Tools(ctxFor(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tools := assert.Value(p.Tools(ctxFor(t)))(t)
 	for _, tool := range tools {
 		if tool.Name == name {
 			return tool

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 )
 
@@ -67,15 +68,11 @@ func generic(t *testing.T, data []byte) any {
 		t.Fatalf("%v:\n%s", err, data)
 	}
 	canonical, err := canonjson.Append(nil, d.JSON(&d.Root)) // 1.0 is 1
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	dec := json.NewDecoder(bytes.NewReader(canonical))
 	dec.UseNumber()
 	var v any
-	if err := dec.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, dec.Decode(&v))
 	return v
 }
 
@@ -164,10 +161,7 @@ func FuzzEdit(f *testing.F) {
 }
 
 func checkRemove(t *testing.T, d *Document, data []byte, path []string) {
-	got, err := Remove(data, path...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := assert.Value(Remove(data, path...))(t)
 	if want := without(generic(t, data), path); !reflect.DeepEqual(generic(t, got), want) {
 		t.Fatalf("%q removed from\n%s\nis\n%s", path, data, got)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // Each edit is made twice: the second time there is nothing to do.
@@ -60,10 +62,7 @@ func TestSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := []byte(c.have)
-			got, err := Set(before, []byte(c.value), split(c.path)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := assert.Value(Set(before, []byte(c.value), split(c.path)...))(t)
 			if string(got) != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
@@ -116,10 +115,7 @@ func TestRemove(t *testing.T) {
 		{"one empty line is enough", "{\n  \"a\": 1,\n\n  \"b\": 2,\n\n  \"c\": 3\n}", "b", "{\n  \"a\": 1,\n\n  \"c\": 3\n}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Remove([]byte(c.have), split(c.path)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := assert.Value(Remove([]byte(c.have), split(c.path)...))(t)
 			if string(got) != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
@@ -145,9 +141,7 @@ func TestRename(t *testing.T) {
 		{rename(`{"a": 1}`, "b"), `the whole document has no key`},
 		{rename(`{`, "b", "a"), `1:1: the object is not closed: add }`},
 	} {
-		if c.got != c.want {
-			t.Errorf("got %s, want %s", c.got, c.want)
-		}
+		assert.Equal(t, c.got, c.want)
 	}
 }
 
@@ -231,10 +225,7 @@ func TestRemoveWhatWasAdded(t *testing.T) {
 		"{\r\n\t\"a\": {\r\n\t\t// the servers\r\n\t\t/* of all */\r\n\t},\r\n}\r\n",
 		"{\n  \"a\": {}\n}\n",
 	} {
-		added, err := Set([]byte(text), []byte(`{"command": "x"}`), "a", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		added := assert.Value(Set([]byte(text), []byte(`{"command": "x"}`), "a", "b"))(t)
 		got, err := Remove(added, "a", "b")
 		if err != nil || string(got) != text {
 			t.Errorf("got %q, %v, want %q", got, err, text)

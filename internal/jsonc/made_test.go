@@ -3,6 +3,8 @@ package jsonc
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestMade: a tree of another syntax becomes JSON that says the same.
@@ -20,7 +22,5 @@ func TestMade(t *testing.T) {
 	if err := json.Unmarshal(got, &back); err != nil || back["a\"\n<"] != "é\x00<&>\u2028\\" {
 		t.Errorf("%v, %v", back, err)
 	}
-	if at := doc.Position(doc.Root.Members[0].Offset); at != (Position{2, 1}) {
-		t.Errorf("position %v", at)
-	}
+	assert.Equal(t, doc.Position(doc.Root.Members[0].Offset), (Position{2, 1}), "position")
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestParseErrors(t *testing.T) {
@@ -110,10 +112,7 @@ func TestParseManyKeys(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&b, "\"k%d\":%d,\n", i, i)
 	}
-	doc, err := Parse([]byte("{" + b.String() + "}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(Parse([]byte("{" + b.String() + "}")))(t)
 	if got := doc.Root.Member("k99"); got == nil || got.Value.Text != "99" {
 		t.Errorf("Member(k99) = %+v", got)
 	}
@@ -132,10 +131,7 @@ func TestParseManyKeys(t *testing.T) {
 
 func TestPositions(t *testing.T) {
 	const in = "\ufeff// é\r\n{\r\n\t\"é\": [1,\n  { \"x\": /* c\n */ null, },\n ],\n}\n"
-	doc, err := Parse([]byte(in))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(Parse([]byte(in)))(t)
 	member := doc.Root.Member("é")
 	object := &member.Value.Elems[1]
 	x := object.Member("x")
@@ -157,35 +153,22 @@ func TestPositions(t *testing.T) {
 		{"beyond", len(in) + 100, Position{8, 1}},
 		{"before", -1, Position{1, 1}},
 	} {
-		if got := doc.Position(test.offset); got != test.want {
-			t.Errorf("%s: Position(%d) = %v, want %v", test.what, test.offset, got, test.want)
-		}
+		assert.Equal(t, doc.Position(test.offset), test.want, "%s: Position(%d) =", test.what, test.offset)
 	}
 	for offset := range len(in) {
 		if got, want := doc.Position(offset), position([]byte(in), offset); got != want {
 			t.Errorf("offset %d: with the index %v, without %v", offset, got, want)
 		}
 	}
-	if got, want := string(doc.Source(object)), "{ \"x\": /* c\n */ null, }"; got != want {
-		t.Errorf("Source = %q, want %q", got, want)
-	}
-	if got, want := string(doc.JSON(&doc.Root)), `{"é":[1,{"x":null}]}`; got != want {
-		t.Errorf("JSON = %s, want %s", got, want)
-	}
+	assert.Equal(t, string(doc.Source(object)), "{ \"x\": /* c\n */ null, }", "Source =")
+	assert.Equal(t, string(doc.JSON(&doc.Root)), `{"é":[1,{"x":null}]}`, "JSON =")
 }
 
 func TestExactNumbersAndStrings(t *testing.T) {
 	const in = `{"n":[1.50,-0,12345678901234567890,1E400],"s":"\u00e9\ud83d\ude00\/"}`
-	doc, err := Parse([]byte(in))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(doc.JSON(&doc.Root)); got != in {
-		t.Errorf("JSON = %s, want %s", got, in)
-	}
-	if got := doc.Root.Member("s").Value.Text; got != "é😀/" {
-		t.Errorf("Text = %q", got)
-	}
+	doc := assert.Value(Parse([]byte(in)))(t)
+	assert.Equal(t, string(doc.JSON(&doc.Root)), in, "JSON =")
+	assert.Equal(t, doc.Root.Member("s").Value.Text, "é😀/", "Text =")
 }
 
 func TestErrorsKeepValuesSecret(t *testing.T) {

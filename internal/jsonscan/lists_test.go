@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestScanLists(t *testing.T) {
@@ -117,7 +119,5 @@ func TestChecked(t *testing.T) {
 		}
 		got++
 	}
-	if got != len(elements) {
-		t.Errorf("got %d elements, want %d", got, len(elements))
-	}
+	assert.Equal(t, got, len(elements), "elements")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -19,8 +20,6 @@ func TestNesting(t *testing.T) {
 		`]]][`:                   0,
 		strings.Repeat("[", 1e6): 1e6,
 	} {
-		if got := jsonscan.Nesting([]byte(raw)); got != want {
-			t.Errorf("%.40q: %d, want %d", raw, got, want)
-		}
+		assert.Equal(t, jsonscan.Nesting([]byte(raw)), want, "%.40q", raw)
 	}
 }

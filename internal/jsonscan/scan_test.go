@@ -10,22 +10,19 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestScanFindsParts(t *testing.T) {
 	m, err := Scan([]byte(` {"jsonrpc":"2.0", "id" : 7, "result": {"a":[1,{"b":2}]}, "x":null} `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if m.Version != "2.0" || string(m.ID) != "7" || string(m.Result) != `{"a":[1,{"b":2}]}` || m.Method != "" || !m.IsResponse() {
 		t.Errorf("got %q %q %q", m.ID, m.Result, m.Method)
 	}
-	m, err = Scan([]byte(`{"method":"tools\/list","params":{},"error":null}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m = assert.Value(Scan([]byte(`{"method":"tools\/list","params":{},"error":null}`)))(t)
 	if m.Method != "tools/list" || string(m.Params) != "{}" || m.ID != nil || m.IsResponse() {
 		t.Errorf("got %+v", m)
 	}
@@ -174,9 +171,7 @@ func FuzzScan(f *testing.F) {
 			return
 		}
 		var want map[string]json.RawMessage
-		if err := json.Unmarshal(data, &want); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(data, &want))
 		if !bytes.Equal(m.Result, want["result"]) || !bytes.Equal(m.Params, want["params"]) {
 			t.Fatalf("parts differ: %q", data)
 		}
@@ -198,8 +193,6 @@ func BenchmarkScan(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Scan(data); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(Scan(data))(b)
 	}
 }

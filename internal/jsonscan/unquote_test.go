@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // FuzzString: a string has the content that encoding/json finds in it.
@@ -37,9 +39,7 @@ func TestLongString(t *testing.T) {
 			var want string
 			err := json.Unmarshal(quoted, &want)
 			valid := err == nil && utf8.Valid(quoted)
-			if got := Valid(quoted) == nil; got != valid {
-				t.Errorf("%q behind %d bytes: got valid %v, want %v", special, size, got, valid)
-			}
+			assert.Equal(t, Valid(quoted) == nil, valid, "%q behind %d bytes: got valid", special, size)
 			if !valid {
 				continue
 			}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,21 +36,14 @@ func TestOneAtATime(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if want := [3]int{2000, 2000, 2000}; counts != want {
-		t.Errorf("counted %v, want %v", counts, want)
-	}
-	if len(set.locks) != 0 {
-		t.Errorf("%d locks remain", len(set.locks))
-	}
+	assert.Equal(t, counts, [3]int{2000, 2000, 2000}, "counted")
+	assert.Equal(t, len(set.locks), 0, "locks remain")
 }
 
 func TestWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var set Set
-		unlock, err := set.Lock(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		unlock := assert.Value(set.Lock(t.Context(), "a"))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if _, err := set.Lock(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
@@ -58,13 +53,8 @@ func TestWaitIsBounded(t *testing.T) {
 			t.Errorf("a free lock after the end: %v", err)
 		}
 		unlock()
-		if len(set.locks) != 0 {
-			t.Errorf("%d locks remain", len(set.locks))
-		}
-		again, err := set.Lock(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Equal(t, len(set.locks), 0, "locks remain")
+		again := assert.Value(set.Lock(t.Context(), "a"))(t)
 		again()
 	})
 }

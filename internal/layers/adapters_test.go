@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/adaptertest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -170,10 +171,7 @@ func either(is bool, yes, no string) string {
 func readResults(t *testing.T) (map[string][]adaptertest.Record, []string) {
 	t.Helper()
 	const folder = "docs/adapters/results"
-	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*")))(t)
 	runs := map[string][]adaptertest.Record{}
 	var problems []string
 	for _, file := range files {
@@ -220,10 +218,7 @@ func strangers(names, results, pages []string) []string {
 // adapterPages returns the names of the pages in docs/adapters, without their ending.
 func adapterPages(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "docs", "adapters", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := assert.Value(filepath.Glob(filepath.Join(root, "docs", "adapters", "*.md")))(t)
 	var names []string
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(f), ".md"))
@@ -294,10 +289,7 @@ func TestAdapterTable(t *testing.T) {
 	problems = append(problems, strangers(names, slices.Sorted(maps.Keys(runs)), pages)...)
 	var golds [2][]byte
 	for i, name := range []string{"adapters.golden", "deps.golden"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(filepath.Join("testdata", name)))(t)
 		golds[i] = data
 	}
 	linked, extra := linkedBy(golds[0], golds[1])
@@ -314,18 +306,13 @@ func TestAdapterTable(t *testing.T) {
 	report(t, problems)
 
 	file := filepath.Join(root, "docs", "adapters.md")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(file))(t)
 	want, ok := replaceBetween(string(text), adaptersBegin, adaptersEnd, adapterTable(rows))
 	switch {
 	case !ok:
 		t.Errorf("docs/adapters.md has no place for the tables: the lines\n%s%s", adaptersBegin, adaptersEnd)
 	case *update && string(text) != want:
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(file, []byte(want), 0o644))
 	case string(text) != want:
 		t.Error("the tables in docs/adapters.md are not what the results give: run make adapters")
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestDescribePackage(t *testing.T) {
@@ -38,10 +40,7 @@ func hidden() {}
 `})
 	p := tr.pkgs["mcp"]
 	var conf types.Config
-	checked, err := conf.Check(module+"/mcp", tr.fset, astFiles(p), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checked := assert.Value(conf.Check(module+"/mcp", tr.fset, astFiles(p), nil))(t)
 	want := `mcp: const Idle mcp.Phase = 0
 mcp: const Ready mcp.Phase = 1
 mcp: const Revision untyped string = "2026"

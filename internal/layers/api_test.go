@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
@@ -87,9 +88,7 @@ func TestMarkSystems(t *testing.T) {
 	} {
 		line, holds := cutSystems(c.line)
 		holds = slices.DeleteFunc(holds, func(goos string) bool { return !slices.Contains(c.on, goos) })
-		if got := markSystems(line, holds, c.on); got != c.want {
-			t.Errorf("%q on %v: got %q, want %q", c.line, c.on, got, c.want)
-		}
+		assert.Equal(t, markSystems(line, holds, c.on), c.want, "%q on %v", c.line, c.on)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var (
@@ -35,10 +37,7 @@ func TestDesignNamesWhatIsThere(t *testing.T) {
 		t.Fatalf("got no page %s (%v)", designPages, err)
 	}
 	for _, name := range append(pages, hazardsPage) {
-		text, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(fs.ReadFile(fsys, name))(t)
 		problems, named := checkDesign(tr, name, string(text))
 		report(t, problems)
 		if name == hazardsPage && named == 0 {
@@ -82,8 +81,6 @@ func TestDesignNamesAreMissed(t *testing.T) {
 	tr := sketch(t, map[string]string{"a/a_test.go": "package a\n\nfunc TestHere() {}\n"})
 	text := "Only tables count: `TestElsewhere`.\n\n| a | `a/a_test.go` | `TestHere` |\n| b | `a/b.go` | `TestGone`, `x` |\n"
 	problems, named := checkDesign(tr, hazardsPage, text)
-	if named != 2 {
-		t.Errorf("got %d names of tests, want 2", named)
-	}
+	assert.Equal(t, named, 2, "names of tests")
 	expect(t, problems, "docs/hazards.md names a/b.go, which is no file", "docs/hazards.md names TestGone, which is no test")
 }

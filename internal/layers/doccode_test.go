@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
@@ -44,9 +45,7 @@ func TestDocCode(t *testing.T) {
 			for _, f := range p.production() {
 				for _, code := range codeInComments(f.ast) {
 					file, problem := codeFile(code)
-					if problem != "" {
-						t.Errorf("%s: the code of a comment cannot be read: %s\n%s", f.path, problem, code)
-					}
+					assert.Equal(t, problem, "", "%s: the code of a comment cannot be read: %s", f.path, code)
 					if file == "" {
 						continue // it is not Go
 					}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -105,14 +107,9 @@ func notApplicable(run faultRun) string {
 // TestFaultTable checks that the table of docs/faults.md is what docs/faults.json gives,
 // and that these are no failures. With -update it writes the table.
 func TestFaultTable(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "docs", "faults.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(filepath.Join(root, "docs", "faults.json")))(t)
 	var run faultRun
-	if err := json.Unmarshal(data, &run); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &run))
 	for _, r := range run.Rows {
 		if r.failures() > 0 {
 			t.Errorf("docs/faults.json: row %s, %s: %d failures", r.ID, r.Fault, r.failures())
@@ -122,18 +119,13 @@ func TestFaultTable(t *testing.T) {
 		}
 	}
 	page := filepath.Join(root, "docs", "faults.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(page))(t)
 	got, want, ok := replaceFaultTable(string(text), faultTable(run))
 	switch {
 	case !ok:
 		t.Errorf("docs/faults.md has no place for the table: the lines\n%s%s", faultsBegin, faultsEnd)
 	case *update && got != want:
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(page, []byte(want), 0o644))
 	case got != want:
 		t.Error("the table of faults in docs/faults.md is not what docs/faults.json gives: run make faults")
 	}

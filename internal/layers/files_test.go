@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // The length of a file in lines: above wantLines it is named in the log of the
@@ -101,10 +103,7 @@ func mayNameMachine(text []byte) bool {
 func TestFiles(t *testing.T) { report(t, checkFiles(repository(t), t.Logf)) }
 
 func TestText(t *testing.T) {
-	problems, err := checkText(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := assert.Value(checkText(os.DirFS(root)))(t)
 	report(t, problems)
 }
 
@@ -136,14 +135,11 @@ path="/W/main" and '/H/carol/x'
 file /R/go
 `, "/W", "/wor"+"k")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "/H/", "/hom"+"e/"), "/R/", "/roo"+"t/")
-	got, err := checkText(fstest.MapFS{
+	got := assert.Value(checkText(fstest.MapFS{
 		"a.md":                  {Data: []byte(text)},
 		"b/testdata/picture":    {Data: []byte("\x00 " + text)},
 		"b/node_modules/x.json": {Data: []byte(text)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	const is = " is a path of one machine"
 	expect(t, got,
 		"a.md:2: /wor"+"k"+is,

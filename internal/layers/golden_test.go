@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // golden compares lines, which it sorts, with the lines of testdata/name that
@@ -21,9 +23,7 @@ func golden(t *testing.T, name, heading string, lines []string, part func(line s
 	path := filepath.Join("testdata", name)
 	if *update {
 		text := "# " + heading + "\n# Written by `make api`.\n" + strings.Join(lines, "\n") + "\n"
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o644))
 		return
 	}
 	data, err := os.ReadFile(path)

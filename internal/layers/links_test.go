@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var (
@@ -121,15 +123,12 @@ func linkedPages(t *testing.T, fsys fs.FS) []string {
 	t.Helper()
 	pages := []string{readme, "CONTRIBUTING.md", "CHANGELOG.md"}
 	for _, folder := range []string{"docs", "bench"} {
-		err := fs.WalkDir(fsys, folder, func(name string, d fs.DirEntry, err error) error {
+		assert.OK(t, fs.WalkDir(fsys, folder, func(name string, d fs.DirEntry, err error) error {
 			if err == nil && path.Ext(name) == ".md" {
 				pages = append(pages, name)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return pages
 }
@@ -137,10 +136,7 @@ func linkedPages(t *testing.T, fsys fs.FS) []string {
 // TestLinks follows the links of the pages to files and headings of this repository.
 func TestLinks(t *testing.T) {
 	fsys := os.DirFS(root)
-	problems, err := checkLinks(fsys, linkedPages(t, fsys))
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := assert.Value(checkLinks(fsys, linkedPages(t, fsys)))(t)
 	report(t, problems)
 }
 
@@ -148,10 +144,7 @@ func TestLinks(t *testing.T) {
 // names are in the files that it links to.
 func TestDesignIndex(t *testing.T) {
 	const page = "docs/design/README.md"
-	text, err := fs.ReadFile(os.DirFS(root), page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(fs.ReadFile(os.DirFS(root), page))(t)
 	problems, named := checkNamedFuncs(repository(t), page, string(text))
 	report(t, problems)
 	if named < 5 {
@@ -166,10 +159,7 @@ func TestLinksSeeProblems(t *testing.T) {
 		"x/y.go":      {Data: []byte("package x\n")},
 		"other/no.md": {Data: []byte("[a](nowhere.md)\n")},
 	}
-	problems, err := checkLinks(fsys, []string{"README.md", "docs/a.md"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := assert.Value(checkLinks(fsys, []string{"README.md", "docs/a.md"}))(t)
 	expect(t, problems,
 		"README.md: the link docs/b.md leads to no file",
 		"README.md: the link #no-title leads to no heading",
@@ -178,8 +168,6 @@ func TestLinksSeeProblems(t *testing.T) {
 	tr := sketch(t, map[string]string{"x/y.go": "package x\n\nfunc F() {}\n\nfunc (t T) m() {}\n"})
 	text := "| a | [y](../x/y.go): `F`, `m` | | [y](../x/y.go): `g`; [z](../x/z.go): `F` |\n"
 	problems, named := checkNamedFuncs(tr, "docs/a.md", text)
-	if named != 4 {
-		t.Errorf("got %d names of functions, want 4", named)
-	}
+	assert.Equal(t, named, 4, "names of functions")
 	expect(t, problems, "docs/a.md: there is no func g in x/y.go", "docs/a.md: there is no func F in x/z.go")
 }

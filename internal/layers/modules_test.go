@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
@@ -33,10 +34,7 @@ var direct = []string{
 // allModules returns the folders that the file allmodules lists.
 func allModules(t *testing.T) []string {
 	t.Helper()
-	folders, err := modulelist.Read(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	folders := assert.Value(modulelist.Read(os.DirFS(root)))(t)
 	return folders
 }
 
@@ -90,9 +88,7 @@ type required struct {
 func readGoMod(t *testing.T, folder string) goMod {
 	t.Helper()
 	var mod goMod
-	if err := json.Unmarshal(goTool(t, folder, "", "mod", "edit", "-json"), &mod); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(goTool(t, folder, "", "mod", "edit", "-json"), &mod))
 	return mod
 }
 
@@ -112,9 +108,7 @@ func TestDirectRequirements(t *testing.T) { report(t, checkRequirements(readGoMo
 func TestRequirementsSeeProblems(t *testing.T) {
 	var mod goMod
 	text := `{"Require": [{"Path": "golang.org/x/sys"}, {"Path": "example.com/heavy"}, {"Path": "example.com/far", "Indirect": true}]}`
-	if err := json.Unmarshal([]byte(text), &mod); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(text), &mod))
 	expect(t, checkRequirements(mod),
 		"go.mod requires example.com/heavy: the core module stays small; use it in a module of its own, or add it to internal/layers/modules_test.go")
 }
@@ -202,9 +196,7 @@ func TestReleasableSeesProblems(t *testing.T) {
 			{"Old": {"Path": "example.com/x"}, "New": {"Path": "../../x"}}]}`,
 	} {
 		var mod goMod
-		if err := json.Unmarshal([]byte(strings.ReplaceAll(text, `"M`, `"`+module)), &mod); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(strings.ReplaceAll(text, `"M`, `"`+module)), &mod))
 		mods[folder] = mod
 	}
 	expect(t, checkReleasable(mods),
@@ -221,7 +213,7 @@ func TestReleasableSeesProblems(t *testing.T) {
 // that its folder gives it.
 func TestAllModules(t *testing.T) {
 	var found []string
-	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+	assert.OK(t, fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -232,18 +224,13 @@ func TestAllModules(t *testing.T) {
 			found = append(found, path.Dir(name))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(found)
 	listed := slices.Sorted(slices.Values(allModules(t)))
 	if diff := diffSorted(listed, found); len(diff) > 0 {
 		t.Errorf("allmodules differs from the tree (- listed, + found):\n\t%s", strings.Join(diff, "\n\t"))
 	}
 	for _, folder := range found {
-		if got, want := readGoMod(t, folder).Module.Path, path.Join(module, folder); got != want {
-			t.Errorf("%s/go.mod: the module is %s, want %s", folder, got, want)
-		}
+		assert.Equal(t, readGoMod(t, folder).Module.Path, path.Join(module, folder), "%s/go.mod: the module", folder)
 	}
 }

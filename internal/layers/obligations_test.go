@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -188,10 +190,7 @@ internal/integration (` + "`make integration`" + `: real servers).
 // strictJSON decodes a file of the repository, which may hold nothing unknown.
 func strictJSON(t *testing.T, name string, into any) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(filepath.Join(root, filepath.FromSlash(name))))(t)
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
@@ -204,23 +203,16 @@ func strictJSON(t *testing.T, name string, into any) {
 func TestObligations(t *testing.T) {
 	var rows []obligation
 	strictJSON(t, "docs/obligations.json", &rows)
-	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(conformanceFolder), "scenarios.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(filepath.Join(root, filepath.FromSlash(conformanceFolder), "scenarios.json")))(t)
 	var suite conformanceTable
-	if err := json.Unmarshal(data, &suite); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &suite))
 	for _, p := range checkObligations(repository(t), &suite, rows) {
 		t.Error("docs/obligations.json: " + p)
 	}
 	name := filepath.Join(root, "docs", "obligations.md")
 	want := obligationTable(rows)
 	if *update {
-		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(name, []byte(want), 0o644))
 		return
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != want {
@@ -237,9 +229,7 @@ func TestObligationsSeeProblems(t *testing.T) {
 		"auth/flow/a.go":                 "package flow\n",
 	})
 	var suite conformanceTable
-	if err := json.Unmarshal([]byte(`{"scenarios":[{"name":"auth/x","checks":3},{"name":"auth/y","unsupported":"no"}]}`), &suite); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(`{"scenarios":[{"name":"auth/x","checks":3},{"name":"auth/y","unsupported":"no"}]}`), &suite))
 	good := func(row int) obligation {
 		return obligation{Row: row, Obligation: "o", Revisions: "r", Tests: []string{"mcp.TestA", "mcp.TestA/sub", "internal/conformance.TestScenarios/auth/x"}}
 	}

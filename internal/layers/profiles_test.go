@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -116,15 +117,10 @@ func heads() string {
 // TestProfileTable holds docs/profiles.md against what becomes of the tools of real
 // servers. With -update it writes it.
 func TestProfileTable(t *testing.T) {
-	want, err := profileTable(toolcorpus.Servers())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(profileTable(toolcorpus.Servers()))(t)
 	name := filepath.Join(root, "docs", "profiles.md")
 	if *update {
-		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(name, []byte(want), 0o644))
 		return
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != want {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -129,24 +131,15 @@ func TestSnippets(t *testing.T) {
 		if name == "docs/adapters/"+recipesPage+".md" {
 			continue
 		}
-		text, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(fs.ReadFile(fsys, name))(t)
 		report(t, checkSnippets(tr, name, string(text)))
 	}
 }
 
 // TestFirstConfig holds the config file in the README against that of the example.
 func TestFirstConfig(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, readme))
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(root, "examples", "first", "mcp.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := assert.Value(os.ReadFile(filepath.Join(root, readme)))(t)
+	file := assert.Value(os.ReadFile(filepath.Join(root, "examples", "first", "mcp.json")))(t)
 	if !strings.Contains(string(page), "```json\n"+string(file)+"```\n") {
 		t.Error("README.md does not show examples/first/mcp.json as it is")
 	}

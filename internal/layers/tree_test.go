@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A tree is all Go source of the repository: every module, every build tag.
@@ -117,10 +119,7 @@ var parseRepository = sync.OnceValues(func() (*tree, error) { return load(os.Dir
 // repository returns the tree of this repository.
 func repository(t *testing.T) *tree {
 	t.Helper()
-	tr, err := parseRepository()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := assert.Value(parseRepository())(t)
 	return tr
 }
 
@@ -132,10 +131,7 @@ func sketch(t *testing.T, files map[string]string) *tree {
 	for name, src := range files {
 		fsys[name] = &fstest.MapFile{Data: []byte(src)}
 	}
-	tr, err := load(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := assert.Value(load(fsys))(t)
 	return tr
 }
 

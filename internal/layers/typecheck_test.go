@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // tags are those of the files that make check looks at.
@@ -110,10 +112,7 @@ func (c *checker) checkPackage(t *testing.T, p *listed, byPath map[string]*types
 	}
 	var files []*ast.File
 	for _, name := range p.GoFiles {
-		file, err := parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := assert.Value(parser.ParseFile(c.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t)
 		files = append(files, file)
 	}
 	conf := types.Config{

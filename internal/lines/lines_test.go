@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/lines"
 )
 
@@ -38,9 +39,7 @@ func TestRead(t *testing.T) {
 // After Stop nothing reads in, and the next Read gets a line of its own.
 func TestStop(t *testing.T) {
 	in, keys, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer in.Close()
 	defer keys.Close()
 	r := lines.New(in)
@@ -50,9 +49,7 @@ func TestStop(t *testing.T) {
 		}
 		r.Stop()
 		r.Stop()
-		if _, err := keys.WriteString("a\n"); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(keys.WriteString("a\n"))(t)
 		if got, err := r.Read(t.Context(), nil); got != "a" || err != nil {
 			t.Fatalf("%q, %v", got, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/loginpage"
 )
 
@@ -17,9 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWrite(t *testing.T) {
 	w := httptest.NewRecorder()
-	if err := loginpage.Write(w, http.StatusGone, "A <title>", `"text" & <b>`); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, loginpage.Write(w, http.StatusGone, "A <title>", `"text" & <b>`))
 	body := w.Body.String()
 	for _, want := range []string{"<title>A &lt;title&gt;</title>", "<h1>A &lt;title&gt;</h1>", "<p>&#34;text&#34; &amp; &lt;b&gt;</p>"} {
 		if !strings.Contains(body, want) {
@@ -37,19 +36,13 @@ func TestWrite(t *testing.T) {
 		"Referrer-Policy":        "no-referrer",
 		"X-Content-Type-Options": "nosniff",
 	} {
-		if got := w.Header().Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		assert.Equal(t, w.Header().Get(name), want, "%s", name)
 	}
-	if w.Code != http.StatusGone {
-		t.Errorf("status %d", w.Code)
-	}
+	assert.Equal(t, w.Code, http.StatusGone, "status")
 }
 
 // A value is not looked at again: what stands in one is no name.
 func TestFill(t *testing.T) {
 	got := loginpage.Fill(`<a href="{url}">{host}</a>{other}`, "url", `https://as.example/?a=1&b="{host}"`, "host", "<as>")
-	if want := `<a href="https://as.example/?a=1&amp;b=&#34;{host}&#34;">&lt;as&gt;</a>{other}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, `<a href="https://as.example/?a=1&amp;b=&#34;{host}&#34;">&lt;as&gt;</a>{other}`)
 }

@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/lru"
 )
 
@@ -19,12 +20,8 @@ func TestMap(t *testing.T) {
 		for key, value := range m.Oldest() {
 			got += fmt.Sprint(key, value)
 		}
-		if got != order {
-			t.Errorf("got %q, want %q", got, order)
-		}
-		if m.Len() != len(order)/2 {
-			t.Errorf("got the length %d, want %d", m.Len(), len(order)/2)
-		}
+		assert.Equal(t, got, order)
+		assert.Equal(t, m.Len(), len(order)/2, "the length")
 	}
 	want("")
 	m.Delete("a")

@@ -1,6 +1,10 @@
 package mask
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
 
 // TestMaskedValue: a secret is not shown, and what a program may run always is, whatever
 // it is called.
@@ -31,8 +35,6 @@ func TestMaskedValue(t *testing.T) {
 		if !ok {
 			got = test.value
 		}
-		if got != test.want {
-			t.Errorf("%s%s%s: got %s, want %s", test.name, test.separator, test.value, got, test.want)
-		}
+		assert.Equal(t, got, test.want, "%s%s%s", test.name, test.separator, test.value)
 	}
 }

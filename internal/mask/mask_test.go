@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 )
 
@@ -67,9 +68,7 @@ func TestMask(t *testing.T) {
 	}
 	for _, c := range cases {
 		got := mask.String(c[0])
-		if got != c[1] {
-			t.Errorf("Mask(%q) = %q, want %q", c[0], got, c[1])
-		}
+		assert.Equal(t, got, c[1], "Mask(%q) =", c[0])
 		if !utf8.ValidString(got) {
 			t.Errorf("Mask(%q) = %q is not UTF-8", c[0], got)
 		}

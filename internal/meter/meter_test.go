@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // Each call is counted once. What the caller gave up or nobody sent does not spoil the
@@ -19,9 +21,7 @@ func TestCounts(t *testing.T) {
 		}
 		record := func(took time.Duration, o Outcome) {
 			end := m.Begin()
-			if got := m.Read().InFlight; got != 1 {
-				t.Errorf("got %d calls in flight, want 1", got)
-			}
+			assert.Equal(t, m.Read().InFlight, 1, "calls in flight")
 			time.Sleep(took)
 			end(o)
 		}
@@ -33,21 +33,11 @@ func TestCounts(t *testing.T) {
 		record(0, Refused)
 		r := m.Read()
 		want := Counts{Done: 1, ToolError: 1, TimedOut: 1, Unavailable: 1, Refused: 1, Cancelled: 1}
-		if r.Total != want {
-			t.Errorf("got total %v, want %v", r.Total, want)
-		}
-		if r.Recent != want {
-			t.Errorf("got recent %v, want %v", r.Recent, want)
-		}
-		if r.InFlight != 0 {
-			t.Errorf("got %d calls in flight, want 0", r.InFlight)
-		}
-		if got := r.Measured(); got != 3 {
-			t.Errorf("got %d measured calls, want 3", got)
-		}
-		if got := r.Max(); got != time.Second {
-			t.Errorf("got slowest %v, want 1s", got)
-		}
+		assert.Equal(t, r.Total, want, "total")
+		assert.Equal(t, r.Recent, want, "recent")
+		assert.Equal(t, r.InFlight, 0, "calls in flight")
+		assert.Equal(t, r.Measured(), 3, "measured calls")
+		assert.Equal(t, r.Max(), time.Second, "slowest")
 		if got := r.Quantile(0.5); got > 2*time.Millisecond {
 			t.Errorf("got median %v, want about 1ms", got)
 		}
@@ -68,24 +58,14 @@ func TestWindow(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		time.Sleep(Window - 2*slot)
-		if got := m.Read().Recent[Done]; got != 1 {
-			t.Errorf("shortly before they are old: got %d recent calls, want 1", got)
-		}
+		assert.Equal(t, m.Read().Recent[Done], 1, "shortly before they are old: recent calls")
 		time.Sleep(slot)
 		r := m.Read()
-		if r.Recent != (Counts{}) {
-			t.Errorf("afterwards: got recent %v, want none", r.Recent)
-		}
-		if got := r.Measured(); got != 0 {
-			t.Errorf("afterwards: got %d measured calls, want 0", got)
-		}
-		if got := r.Total[Done]; got != 60 {
-			t.Errorf("afterwards: got %d calls in all, want 60", got)
-		}
+		assert.Equal(t, r.Recent, (Counts{}), "afterwards: got recent")
+		assert.Equal(t, r.Measured(), 0, "afterwards: measured calls")
+		assert.Equal(t, r.Total[Done], 60, "afterwards: calls in all")
 		time.Sleep(100 * 24 * time.Hour)
-		if got := m.Read().Recent; got != (Counts{}) {
-			t.Errorf("a hundred days later: got recent %v, want none", got)
-		}
+		assert.Equal(t, m.Read().Recent, (Counts{}), "a hundred days later: got recent")
 	})
 }
 
@@ -113,9 +93,7 @@ func TestQuantiles(t *testing.T) {
 				t.Errorf("of %d: got quantile %v %v, want %v to a quarter more", len(all), q, got, want)
 			}
 		}
-		if want := all[len(all)-1]; h.max != want {
-			t.Errorf("got slowest %v, want %v", h.max, want)
-		}
+		assert.Equal(t, h.max, all[len(all)-1], "slowest")
 	}
 }
 
@@ -154,12 +132,8 @@ func TestConcurrently(t *testing.T) {
 	wg.Wait()
 	r := m.Read()
 	want := Counts{Done: 4_000, ToolError: 4_000}
-	if r.Total != want {
-		t.Errorf("got total %v, want %v", r.Total, want)
-	}
-	if got := r.Measured(); got != 8_000 {
-		t.Errorf("got %d measured calls, want 8000", got)
-	}
+	assert.Equal(t, r.Total, want, "total")
+	assert.Equal(t, r.Measured(), 8_000, "measured calls")
 }
 
 // A meter takes no more memory for a million calls than for a few.

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
@@ -26,8 +27,6 @@ func TestRead(t *testing.T) {
 func TestHolder(t *testing.T) {
 	modules := []string{".", "a", "a/b", "ab"}
 	for folder, want := range map[string]string{".": ".", "x": ".", "a": "a", "a/x": "a", "a/b": "a/b", "a/b/c": "a/b", "a/bc": "a", "ab/c": "ab"} {
-		if got := modulelist.Holder(modules, folder); got != want {
-			t.Errorf("Holder of %s: got %s, want %s", folder, got, want)
-		}
+		assert.Equal(t, modulelist.Holder(modules, folder), want, "Holder of %s", folder)
 	}
 }

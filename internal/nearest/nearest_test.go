@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/nearest"
 )
 
@@ -38,9 +39,7 @@ func TestEdits(t *testing.T) {
 		if !ok {
 			got = -1
 		}
-		if got != test.want {
-			t.Errorf("got %d edits from %.20q to %.20q within %d, want %d", got, test.a, test.b, test.limit, test.want)
-		}
+		assert.Equal(t, got, test.want, "edits from %.20q to %.20q within %d", test.a, test.b, test.limit)
 	}
 	if got, ok := nearest.Edits([]rune("ä"), []rune("a"), 1); got != 1 || !ok {
 		t.Errorf("got %d characters, %v, want 1", got, ok)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -49,9 +51,7 @@ func TestSocketsFollowTheSettings(t *testing.T) {
 		{"neither", "", nil, false},
 	} {
 		now := o.Sockets(c.proxy, c.settings, open)
-		if got := now == before; got != c.same {
-			t.Errorf("%s: got the same sockets %v, want %v", c.name, got, c.same)
-		}
+		assert.Equal(t, now == before, c.same, "%s: the same sockets", c.name)
 		before = now
 	}
 	o.End()
@@ -67,10 +67,7 @@ func TestEndClosesSockets(t *testing.T) {
 	var o Origin
 	for _, proxy := range []string{"", "of another name"} {
 		client := http.Client{Transport: o.Sockets(proxy, nil, func() *http.Transport { return &http.Transport{} })}
-		res, err := client.Get(server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(client.Get(server.URL))(t)
 		if err := res.Body.Close(); err != nil {
 			t.Error(err)
 		}

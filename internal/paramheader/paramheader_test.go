@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestParamHeaders(t *testing.T) {
@@ -22,9 +24,7 @@ func TestParamHeaders(t *testing.T) {
 		`{"region":"","deep":5,"flag":false}`:                       "map[Mcp-Param-Flag:false Mcp-Param-Region:]",
 		`{"deep":{"n":1.5}}`:                                        "map[]",
 	} {
-		if got := fmt.Sprint(Fields(headers, json.RawMessage(args))); got != want {
-			t.Errorf("%s: %s, want %s", args, got, want)
-		}
+		assert.Equal(t, fmt.Sprint(Fields(headers, json.RawMessage(args))), want, "%s", args)
 	}
 }
 

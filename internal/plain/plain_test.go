@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 )
 
@@ -17,9 +18,7 @@ func TestLine(t *testing.T) {
 		strings.Repeat("ä", 500): strings.Repeat("ä", 500),
 		strings.Repeat("ä", 501): strings.Repeat("ä", 500) + "... (1 more characters)",
 	} {
-		if got := plain.Line(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
+		assert.Equal(t, plain.Line(text), want, "%q became", text)
 	}
 }
 
@@ -37,9 +36,7 @@ func TestCut(t *testing.T) {
 		{"abcd", 2, ""},
 		{"\x80\x80\x80\x80\x80", 4, "…"},
 	} {
-		if got := plain.Cut(test.text, test.most); got != test.want {
-			t.Errorf("got %q of %q in %d bytes, want %q", got, test.text, test.most, test.want)
-		}
+		assert.Equal(t, plain.Cut(test.text, test.most), test.want, "of %q in %d bytes", test.text, test.most)
 	}
 }
 
@@ -50,8 +47,6 @@ func TestQuote(t *testing.T) {
 		`say "no"`:               `"say \"no\""`,
 		strings.Repeat("a", 201): `"` + strings.Repeat("a", 197) + `…"`,
 	} {
-		if got := plain.Quote(text); got != want {
-			t.Errorf("got %s of %q, want %s", got, text, want)
-		}
+		assert.Equal(t, plain.Quote(text), want, "of %q", text)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // begin starts a shell with these variables that runs a script.
@@ -17,9 +19,7 @@ func begin(t *testing.T, script string, env ...string) *exec.Cmd {
 	cmd := exec.Command("/bin/sh", "-c", script)
 	cmd.Env = append(env, "PATH="+os.Getenv("PATH"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // run starts a command that ends with the test.
@@ -33,15 +35,11 @@ func TestVitalsDoomed(t *testing.T) {
 		if v.Doomed() {
 			t.Fatal("a living process is doomed")
 		}
-		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, cmd.Process.Signal(syscall.SIGKILL))
 		if !v.Doomed() {
 			t.Error("a killed process is not")
 		}
-		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
 		if !v.Doomed() {
 			t.Error("a zombie is not")
 		}
@@ -56,9 +54,7 @@ func TestVitalsDoomed(t *testing.T) {
 func TestVitalsStopped(t *testing.T) {
 	cmd, v := run(t, "sleep", "60")
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGCONT, syscall.SIGSTOP} {
-		if err := cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, cmd.Process.Signal(signal))
 		for range 100 {
 			if v.Doomed() {
 				t.Fatalf("doomed after %v", signal)

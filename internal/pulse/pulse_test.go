@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,9 +19,7 @@ func TestPulse(t *testing.T) {
 		first := p.Heard()
 		p.Abandoned(time.Minute)
 		time.Sleep(59 * time.Second)
-		if got, want := p.Silence(), 59*time.Second; got != want {
-			t.Errorf("got a silence of %v, want %v", got, want)
-		}
+		assert.Equal(t, p.Silence(), 59*time.Second, "a silence of")
 		if !p.MayBeBusy() {
 			t.Error("before the end of what was abandoned: got not busy, want busy")
 		}

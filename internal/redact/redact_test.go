@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
@@ -132,9 +133,7 @@ func TestServiceSecretsGo(t *testing.T) {
 	} {
 		for _, c := range [][2]string{{"", ""}, {"the key is ", ", and no other"}, {`{"key":"`, `"}`}, {"KEY=", "\n"}, {"https://example.com/?key=", "&x=1"}} {
 			want := c[0] + "[redacted: " + s.kind + "]" + c[1]
-			if got := r.Text(c[0] + s.secret + c[1]); got != want {
-				t.Errorf("%q: got %q, want %q", c[0]+s.secret+c[1], got, want)
-			}
+			assert.Equal(t, r.Text(c[0]+s.secret+c[1]), want, "%q", c[0]+s.secret+c[1])
 		}
 		if inside := "x" + s.secret; r.Text(inside) != inside && !strings.Contains(s.secret, ":AA") {
 			t.Errorf("%q: got %q, want it left alone, for it begins in the middle of a word", inside, r.Text(inside))
@@ -148,17 +147,12 @@ func TestNoFalseAlarms(t *testing.T) {
 	seen := 0
 	for _, server := range toolcorpus.Servers() {
 		for _, tool := range server.Tools {
-			raw, err := json.Marshal(tool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := assert.Value(json.Marshal(tool))(t)
 			seen += len(raw)
 			if got := r.JSON(raw); string(got) != string(raw) {
 				t.Errorf("%s %s: got %s, want it as it is", server.Name, tool.Name, got)
 			}
-			if got := r.Text(string(raw)); got != string(raw) {
-				t.Errorf("%s %s: got %s, want it as it is", server.Name, tool.Name, got)
-			}
+			assert.Equal(t, r.Text(string(raw)), string(raw), "%s %s", server.Name, tool.Name)
 		}
 	}
 	for _, d := range toolcorpus.Documents() {
@@ -175,9 +169,7 @@ func TestSecretsGo(t *testing.T) {
 	r := redact.New(nil)
 	for _, s := range secrets() {
 		want := s.before + "[redacted: " + s.kind + "]" + s.after
-		if got := r.Text(s.before + s.secret + s.after); got != want {
-			t.Errorf("%q\nbecame %q\nwant   %q", s.before+s.secret+s.after, got, want)
-		}
+		assert.Equal(t, r.Text(s.before+s.secret+s.after), want, "%q became", s.before+s.secret+s.after)
 	}
 }
 
@@ -231,12 +223,8 @@ func TestPatterns(t *testing.T) {
 		{},
 	})
 	token := "ghp_" + letters(36)
-	if got, want := r.Text("badge 12345 and "+token+"!"), "badge [redacted: badge]!"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := r.Text("none"); got != "none" {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, r.Text("badge 12345 and "+token+"!"), "badge [redacted: badge]!")
+	assert.Equal(t, r.Text("none"), "none")
 }
 
 func TestJSON(t *testing.T) {
@@ -251,9 +239,7 @@ func TestJSON(t *testing.T) {
 		{`{"aws_secret_access_key" : "` + letters(40) + `","b":"` + letters(40) + `"}`, `{"aws_secret_access_key" : "[redacted: AWS secret key]","b":"` + letters(40) + `"}`},
 		{`{"a":"` + token, `{"a":"[redacted: GitHub token]`}, // no JSON
 	} {
-		if got := string(r.JSON([]byte(c.in))); got != c.want {
-			t.Errorf("%s\nbecame %s\nwant   %s", c.in, got, c.want)
-		}
+		assert.Equal(t, string(r.JSON([]byte(c.in))), c.want, "%s became", c.in)
 	}
 	in := []byte(`{"a":["\"",{"b":"c\\"}]}`)
 	if got := r.JSON(in); &got[0] != &in[0] {
@@ -347,7 +333,5 @@ func BenchmarkText(b *testing.B) {
 func TestTextExcept(t *testing.T) {
 	r := redact.New([]redact.Pattern{{Kind: "number", Regexp: regexp.MustCompile(`n=(\d+)`)}})
 	got := r.TextExcept("http://me:pw@host n=123 http://u:$(evil)@host", func(secret string) bool { return strings.Contains(secret, "$(") })
-	if want := "http://[redacted: URL credentials]@host n=[redacted: number] http://u:$(evil)@host"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, "http://[redacted: URL credentials]@host n=[redacted: number] http://u:$(evil)@host")
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // forget removes a version of the modules of this repository from a module cache. The go
@@ -91,23 +93,16 @@ func TestForget(t *testing.T) {
 		"github.com/other/other@v1.0.0-test/a":   "",
 	})
 	for _, dir := range []string{"/mcp", ""} {
-		if err := os.Chmod(filepath.Join(cache, filepath.FromSlash(module+"@v1.0.0-test"+dir)), 0o555); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Chmod(filepath.Join(cache, filepath.FromSlash(module+"@v1.0.0-test"+dir)), 0o555))
 	}
-	if err := forget(cache, "v1.0.0-test"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, forget(cache, "v1.0.0-test"))
 	var got []string
-	err := fs.WalkDir(os.DirFS(cache), ".", func(name string, d fs.DirEntry, err error) error {
+	assert.OK(t, fs.WalkDir(os.DirFS(cache), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			got = append(got, name)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	want := []string{
 		downloads + "/@v/list",
 		downloads + "/@v/v1.0.0.mod",
@@ -117,10 +112,7 @@ func TestForget(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got files %q, want %q", got, want)
 	}
-	list, err := os.ReadFile(filepath.Join(cache, filepath.FromSlash(downloads), "@v", "list"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(os.ReadFile(filepath.Join(cache, filepath.FromSlash(downloads), "@v", "list")))(t)
 	if string(list) != "v1.0.0\n" {
 		t.Errorf("got list %q, want only v1.0.0", list)
 	}

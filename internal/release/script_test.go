@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // tiny is the root of a repository for tests. Its host is one that the go command knows,
@@ -29,10 +31,7 @@ type repository struct{ command }
 
 func newRepository(t *testing.T) repository {
 	t.Helper()
-	script, err := os.ReadFile(root + "/.ci/release")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := assert.Value(os.ReadFile(root + "/.ci/release"))(t)
 	r := repository{command{t.TempDir(), []string{
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=me", "GIT_AUTHOR_EMAIL=me@localhost", "GIT_COMMITTER_NAME=me", "GIT_COMMITTER_EMAIL=me@localhost",
@@ -50,9 +49,7 @@ func newRepository(t *testing.T) repository {
 		"d/go.mod":     goMod("d", "v1.2.0", ".", "a", "b", "c"),
 		"d/d.go":       "package main\n\nfunc main() {}\n",
 	})
-	if err := os.Chmod(filepath.Join(r.dir, ".ci", "release"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(filepath.Join(r.dir, ".ci", "release"), 0o755))
 	r.run(t, "git", "init", "-q", "-b", "main")
 	r.commit(t)
 	return r
@@ -83,9 +80,7 @@ func TestScriptBuildsAProxy(t *testing.T) {
 		t.Fatalf("%v: %s", err, errs)
 	}
 	want := "tag v1.2.0\ntag a/v1.2.0\ntag c/v1.2.0\ntag b/v1.2.0\ntag d/v1.2.0\nproxy " + proxy
-	if out != want {
-		t.Errorf("got the output\n%s\nwant\n%s", out, want)
-	}
+	assert.Equal(t, out, want, "the output")
 	if tags := r.tags(t); len(tags) > 0 {
 		t.Errorf("got tags %q in the clone, want none", tags)
 	}
@@ -113,28 +108,18 @@ func TestScriptMakesTags(t *testing.T) {
 	if got := r.tags(t); len(got) != 5 {
 		t.Errorf("got tags %q, want 5", got)
 	}
-	if kind := r.run(t, "git", "cat-file", "-t", "refs/tags/d/v1.2.0"); kind != "tag" {
-		t.Errorf("got a %s, want an annotated tag", kind)
-	}
+	assert.Equal(t, r.run(t, "git", "cat-file", "-t", "refs/tags/d/v1.2.0"), "tag", "a")
 	// The program of the tags can be installed; the clone and its branch are as before.
 	mod, sums := r.run(t, "git", "show", "d/v1.2.0:d/go.mod"), r.run(t, "git", "show", "d/v1.2.0:d/go.sum")
 	if strings.Contains(mod, "replace") || strings.Count(mod, "v1.2.0") != 4 {
 		t.Errorf("got the go.mod file %s, want one that requires four modules and replaces none", mod)
 	}
 	for _, m := range []string{tiny + " v1.2.0 h1:", tiny + "/a v1.2.0 h1:", tiny + "/c v1.2.0/go.mod h1:"} {
-		if !strings.Contains(sums, m) {
-			t.Errorf("got the go.sum file %s, want a line %s", sums, m)
-		}
+		assert.Contains(t, sums, m, "the go.sum file")
 	}
-	if changed := r.run(t, "git", "diff", "--name-only", "main", "d/v1.2.0"); changed != "d/go.mod\nd/go.sum" {
-		t.Errorf("got changes of %q in the tagged commit, want of d/go.mod and d/go.sum", changed)
-	}
-	if parent, head := r.run(t, "git", "rev-parse", "d/v1.2.0^{commit}^"), r.run(t, "git", "rev-parse", "HEAD"); parent != head {
-		t.Errorf("got %s as the commit before that of the tags, want the released one, %s", parent, head)
-	}
-	if status := r.run(t, "git", "status", "--porcelain"); status != "" {
-		t.Errorf("got the status %q, want no changes", status)
-	}
+	assert.Equal(t, r.run(t, "git", "diff", "--name-only", "main", "d/v1.2.0"), "d/go.mod\nd/go.sum", "changes of in the tagged commit")
+	assert.Equal(t, r.run(t, "git", "rev-parse", "d/v1.2.0^{commit}^"), r.run(t, "git", "rev-parse", "HEAD"), "as the commit before that of the tags")
+	assert.Equal(t, r.run(t, "git", "status", "--porcelain"), "", "the status")
 	if _, errs, err = r.release(t, "-tag", "v1.2.0"); err == nil || !strings.Contains(errs, "the tag d/v1.2.0 exists: choose the next version") {
 		t.Errorf("got %v, %q for the second time, want that a tag exists", err, errs)
 	}
@@ -159,9 +144,7 @@ func TestScriptWritesRequirements(t *testing.T) {
 func TestScriptTries(t *testing.T) {
 	r, proxy := newRepository(t), t.TempDir()
 	write(t, r.dir, map[string]string{"a/new.go": "package a\n"})
-	if err := os.Remove(filepath.Join(r.dir, "d", "d.go")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(filepath.Join(r.dir, "d", "d.go")))
 	before := r.run(t, "git", "status", "--porcelain")
 	if _, errs, err := r.release(t, "-proxy", proxy, "-trial", "v1.9.0-test.x"); err != nil {
 		t.Fatalf("%v: %s", err, errs)
@@ -269,9 +252,7 @@ func TestScriptRefuses(t *testing.T) {
 			}
 			before := r.tags(t)
 			out, errs, err := r.release(t, strings.Fields(tt.args)...)
-			if err == nil {
-				t.Errorf("got the output %q, want an error", out)
-			}
+			assert.Fails(t, err, "got the output %q, want an error", out)
 			if errs != "FAILED: "+tt.want {
 				t.Errorf("got the error\n%s\nwant\nFAILED: %s", errs, tt.want)
 			}

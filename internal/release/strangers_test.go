@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
@@ -111,10 +112,7 @@ func (s *stranger) tryLibrary(t *testing.T, folder string) {
 	if folder == "." {
 		name = path.Base(module)
 	}
-	source, err := os.ReadFile(filepath.Join("testdata", name, "main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := assert.Value(os.ReadFile(filepath.Join("testdata", name, "main.go")))(t)
 	_, want, ok := strings.Cut(string(source), "\n// Output: ")
 	if !ok {
 		t.Fatalf("testdata/%s/main.go does not end in a comment that begins with Output:", name)
@@ -123,9 +121,7 @@ func (s *stranger) tryLibrary(t *testing.T, folder string) {
 	s.run(t, "go", "mod", "init", "example.com/stranger")
 	s.run(t, "go", "get", s.module+"@"+s.version)
 	s.run(t, "go", "build", "-o", "stranger.exe", ".")
-	if got := s.start(t, "stranger.exe"); got != strings.TrimSpace(want) {
-		t.Errorf("got the output %q, want %q", got, strings.TrimSpace(want))
-	}
+	assert.Equal(t, s.start(t, "stranger.exe"), strings.TrimSpace(want), "the output")
 	s.checkGoMod(t)
 }
 
@@ -140,9 +136,7 @@ func (s *stranger) tryProgram(t *testing.T, args, output string) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	if got := s.start(t, program, strings.Fields(args)...); !strings.Contains(got, output) {
-		t.Errorf("got the output %q, want that it has %q", got, output)
-	}
+	assert.Contains(t, s.start(t, program, strings.Fields(args)...), output, "the output")
 }
 
 // tryBinaries makes the archive for this system twice, the second time with a home, caches
@@ -163,10 +157,7 @@ func (s *stranger) tryBinaries(t *testing.T) {
 	}
 	var sums [2]string
 	for i, dir := range made {
-		data, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(filepath.Join(dir, "SHA256SUMS")))(t)
 		sums[i] = string(data)
 	}
 	if sums[0] != sums[1] {
@@ -176,17 +167,10 @@ func (s *stranger) tryBinaries(t *testing.T) {
 	if len(archives) != 1 {
 		t.Fatalf("got the archives %q, want one", archives)
 	}
-	data, err := os.ReadFile(archives[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), filepath.Base(archives[0])); sums[0] != want {
-		t.Errorf("got the checksums %s, want %s", sums[0], want)
-	}
+	data := assert.Value(os.ReadFile(archives[0]))(t)
+	assert.Equal(t, sums[0], fmt.Sprintf("%x  %s\n", sha256.Sum256(data), filepath.Base(archives[0])), "the checksums")
 	s.run(t, "tar", "-xf", archives[0])
-	if got, want := s.start(t, "mcpbelt", "--version"), "mcpbelt version "+s.version; got != want {
-		t.Errorf("got the output %q, want %q", got, want)
-	}
+	assert.Equal(t, s.start(t, "mcpbelt", "--version"), "mcpbelt version "+s.version, "the output")
 	for _, name := range []string{"LICENSE", "LICENSES-of-others"} {
 		if _, err := os.Stat(filepath.Join(s.dir, name)); err != nil {
 			t.Error(err)
@@ -202,9 +186,7 @@ func (s *stranger) checkGoMod(t *testing.T) {
 		Require []struct{ Path, Version string }
 		Replace []struct{ Old struct{ Path string } }
 	}
-	if err := json.Unmarshal([]byte(s.run(t, "go", "mod", "edit", "-json")), &mod); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.run(t, "go", "mod", "edit", "-json")), &mod))
 	for _, r := range mod.Replace {
 		t.Errorf("go.mod replaces %s", r.Old.Path)
 	}
@@ -214,9 +196,7 @@ func (s *stranger) checkGoMod(t *testing.T) {
 			continue
 		}
 		required = required || r.Path == s.module
-		if r.Version != s.version {
-			t.Errorf("go.mod requires %s %s, want %s", r.Path, r.Version, s.version)
-		}
+		assert.Equal(t, r.Version, s.version, "go.mod requires %s", r.Path)
 	}
 	if !required {
 		t.Errorf("go.mod does not require %s", s.module)
@@ -226,10 +206,7 @@ func (s *stranger) checkGoMod(t *testing.T) {
 // allModules returns the folders that the file allmodules lists.
 func allModules(t *testing.T) []string {
 	t.Helper()
-	folders, err := modulelist.Read(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	folders := assert.Value(modulelist.Read(os.DirFS(root)))(t)
 	return folders
 }
 

@@ -3,6 +3,8 @@ package schemagate
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -16,9 +18,7 @@ const (
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Compile(json.RawMessage(weather)); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(Compile(json.RawMessage(weather)))(b)
 	}
 }
 
@@ -26,17 +26,13 @@ func BenchmarkValidate(b *testing.B) {
 	s := mustCompile(b, weather)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Validate(json.RawMessage(forecast)); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, s.Validate(json.RawMessage(forecast)))
 	}
 }
 
 func BenchmarkCheck(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := Check(json.RawMessage(weather), Limits{}); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, Check(json.RawMessage(weather), Limits{}))
 	}
 }

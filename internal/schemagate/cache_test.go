@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func (c *Cache) sizes() [2]int {
@@ -18,10 +20,7 @@ func (c *Cache) sizes() [2]int {
 func TestCache(t *testing.T) {
 	c := NewCache(2, 1)
 	compile := func(schema string) *Schema {
-		s, err := c.Compile(json.RawMessage(schema))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(c.Compile(json.RawMessage(schema)))(t)
 		return s
 	}
 	a, b := compile(`{"type":"string"}`), compile(`{"type":"null"}`)
@@ -45,9 +44,7 @@ func TestCache(t *testing.T) {
 	if _, err := c.Compile(json.RawMessage(`7`)); !errors.As(err, &refused) || refused.Token != Invalid {
 		t.Errorf("error %v", err)
 	}
-	if got := c.sizes(); got != [2]int{2, 1} {
-		t.Errorf("sizes %v", got)
-	}
+	assert.Equal(t, c.sizes(), [2]int{2, 1}, "sizes")
 }
 
 // Large schemas, and those with large patterns, are few.
@@ -55,9 +52,7 @@ func TestCacheWeight(t *testing.T) {
 	c := NewCache(1000, 1)
 	compile := func(schema string) {
 		t.Helper()
-		if _, err := c.Compile(json.RawMessage(schema)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.Compile(json.RawMessage(schema)))(t)
 	}
 	held := func() (n, weight int) {
 		for _, e := range c.schemas.entries.Oldest() {
@@ -107,7 +102,5 @@ func TestCacheConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := c.sizes(); got != [2]int{3, 3} {
-		t.Errorf("sizes %v", got)
-	}
+	assert.Equal(t, c.sizes(), [2]int{3, 3}, "sizes")
 }

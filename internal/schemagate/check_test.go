@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What is refused by Compile is refused by Check, for the same reason.
@@ -87,9 +89,7 @@ func TestCheckLimits(t *testing.T) {
 		}
 	}
 	large := json.RawMessage(`{"description":"` + strings.Repeat("x", MaxBytes) + `"}`)
-	if err := Check(large, Limits{Bytes: 2 * MaxBytes}); err == nil {
-		t.Error("a schema passes that is too large for Compile")
-	}
+	assert.Fails(t, Check(large, Limits{Bytes: 2 * MaxBytes}), "a schema passes that is too large for Compile")
 }
 
 // Check never refuses what can be compiled, and says no to what cannot.
@@ -154,10 +154,7 @@ func TestCheckIsPure(t *testing.T) {
 // compiled once.
 func TestPatternsAreCompiledOnce(t *testing.T) {
 	p := newPatterns()
-	first, err := p.engine("^a+$")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := assert.Value(p.engine("^a+$"))(t)
 	left := p.left
 	if again, err := p.engine("^a+$"); err != nil || again != first || p.left != left {
 		t.Errorf("compiled again: %v, %d instructions left of %d", err, p.left, left)

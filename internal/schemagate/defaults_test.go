@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestComplete(t *testing.T) {
@@ -58,9 +60,7 @@ func TestComplete(t *testing.T) {
 		case text == test.value:
 			text = ""
 		}
-		if text != test.want {
-			t.Errorf("%s against %s:\ngot  %s %+v\nwant %s", test.value, test.schema, text, problems, test.want)
-		}
+		assert.Equal(t, text, test.want, "%s against %s: %+v", test.value, test.schema, problems)
 	}
 }
 

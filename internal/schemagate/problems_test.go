@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // line writes a problem on one line.
@@ -125,9 +127,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"a":{"enum":["`+long+`"]},"b":{"pattern":"`+strings.Repeat("x", 900)+`"},"c":{"type":"object","required":["`+long+`"]},
 		"d":{"anyOf":[`+many(20, func(i int) string { return fmt.Sprintf(`{"enum":["%d%s"]}`, i, long) })+`]}},"required":["`+long+`"],"items":{"type":"null"}}`)
 	problems := s.Problems([]byte(`{"a":1,"b":"","c":{},"d":1}`))
-	if len(problems) != 5 {
-		t.Errorf("%d problems: %+v", len(problems), problems)
-	}
+	assert.Equal(t, len(problems), 5, "problems: %+v", problems)
 	for _, p := range problems {
 		text := p.line()
 		if len(text) > 5*maxText || strings.ContainsAny(text, "\x1b\u202e\n") {
@@ -154,9 +154,7 @@ func TestProblemsHoldNoValue(t *testing.T) {
 			if problems == nil && !strings.Contains(schema, "minimum") {
 				t.Errorf("%s fits %s", value, schema)
 			}
-			if text := fmt.Sprintf("%+v", problems); strings.Contains(text, "hunter") {
-				t.Errorf("%s: %s", schema, text)
-			}
+			assert.Lacks(t, fmt.Sprintf("%+v", problems), "hunter", "%s", schema)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestRefused(t *testing.T) {
@@ -58,10 +60,7 @@ func TestTraps(t *testing.T) {
 
 func mustCompile(t testing.TB, schema string) *Schema {
 	t.Helper()
-	s, err := Compile(json.RawMessage(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(Compile(json.RawMessage(schema)))(t)
 	return s
 }
 
@@ -141,9 +140,7 @@ func TestVerdicts(t *testing.T) {
 		if err := s.Validate(json.RawMessage(test.value)); err != nil {
 			got = err.Error()
 		}
-		if got != test.want {
-			t.Errorf("%s against %s:\ngot  %q\nwant %q", test.value, test.schema, got, test.want)
-		}
+		assert.Equal(t, got, test.want, "%s against %s", test.value, test.schema)
 	}
 }
 
@@ -159,10 +156,7 @@ func TestFormFormats(t *testing.T) {
 		{"uuid", "x", true}, {"regex", "(", true}, {"unheard of", "x", true},
 	} {
 		for _, dialect := range []string{"", `"$schema":"http://json-schema.org/draft-07/schema#",`} {
-			s, err := CompileForm(json.RawMessage(`{` + dialect + `"format":"` + test.format + `"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := assert.Value(CompileForm(json.RawMessage(`{` + dialect + `"format":"` + test.format + `"}`)))(t)
 			if err := s.Validate(json.RawMessage(`"` + test.value + `"`)); (err == nil) != test.fits {
 				t.Errorf("%s %q: %v", test.format, test.value, err)
 			}
@@ -199,9 +193,7 @@ func TestConcurrent(t *testing.T) {
 				if err := s.Validate(json.RawMessage(`{"a":"aaa","n":{"a":"a"}}`)); err != nil {
 					t.Error(err)
 				}
-				if err := s.Validate(json.RawMessage(`{"a":"aaa","n":{"a":"b"}}`)); err == nil {
-					t.Error("no error")
-				}
+				assert.Fails(t, s.Validate(json.RawMessage(`{"a":"aaa","n":{"a":"b"}}`)), "no error")
 			}
 		})
 	}
@@ -211,10 +203,7 @@ func TestConcurrent(t *testing.T) {
 // A pattern that RE2 cannot read is overlooked, and nothing else is.
 func TestForeignPattern(t *testing.T) {
 	const schema = `{"properties":{"mail":{"type":"string","maxLength":20,"pattern":"^(?!\\.)(?!.*\\.\\.)\\S+@\\S+$"},"code":{"pattern":"^a$"}},"required":["mail"]}`
-	s, err := Compile(json.RawMessage(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(Compile(json.RawMessage(schema)))(t)
 	for value, ok := range map[string]bool{
 		`{"mail":"a@b"}`: true, `{"mail":"."}`: true, `{"mail":7}`: false, `{}`: false,
 		`{"mail":"012345678901234567890"}`: false, `{"mail":"","code":"b"}`: false,
@@ -244,7 +233,5 @@ func TestUnnamedDialect(t *testing.T) {
 	if err := s.Validate(json.RawMessage(`["a",1]`)); err != nil {
 		t.Error(err)
 	}
-	if err := s.Validate(json.RawMessage(`[1,"a"]`)); err == nil {
-		t.Error("the places of a tuple do not count")
-	}
+	assert.Fails(t, s.Validate(json.RawMessage(`[1,"a"]`)), "the places of a tuple do not count")
 }

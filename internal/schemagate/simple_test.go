@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -65,10 +66,7 @@ func TestSimpleAgreesWithTheValidator(t *testing.T) {
 	}
 	fitting, accepted := 0, 0
 	for range 1000 {
-		s, err := Compile(json.RawMessage(schema(r.IntN(4))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(Compile(json.RawMessage(schema(r.IntN(4)))))(t)
 		for range 10 {
 			v := []byte(value(r.IntN(4)))
 			if checkSimple(t, s, v) {

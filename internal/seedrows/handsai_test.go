@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	regnames "github.com/mcpbelt/mcpbelt/registry/names"
@@ -111,10 +112,7 @@ var handsaiLocal = rest.Network{AllowHTTP: true, Allow: []netip.Prefix{netip.Mus
 // handsaiService is the API of that index at another address.
 func handsaiService(t *testing.T, index int, at string, edit func(*rest.API), opts *rest.Options) *rest.Service {
 	t.Helper()
-	apis, err := rest.Parse([]byte(handsaiAPIs))
-	if err != nil {
-		t.Fatal(err)
-	}
+	apis := assert.Value(rest.Parse([]byte(handsaiAPIs)))(t)
 	api := apis[index]
 	api.BaseURL = at
 	if edit != nil {
@@ -123,10 +121,7 @@ func handsaiService(t *testing.T, index int, at string, edit func(*rest.API), op
 	if opts == nil {
 		opts = &rest.Options{Network: handsaiLocal}
 	}
-	s, err := rest.New(api, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(rest.New(api, opts))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -151,9 +146,7 @@ func handsaiRegistry(t *testing.T, opts *registry.Options, services ...*rest.Ser
 	o.Names = regnames.Names{Scheme: regnames.BareTool}
 	r := registry.New(&o)
 	for _, s := range services {
-		if _, err := s.Publish(r); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(s.Publish(r))(t)
 	}
 	return r
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -123,20 +124,14 @@ func ironclawAnswer(t *testing.T, result string) (*mcp.CallToolResult, error) {
 
 func ironclawFile(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "ironclaw", "mcp_servers.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(filepath.Join("testdata", "ironclaw", "mcp_servers.json")))(t)
 	return string(data)
 }
 
 // ironclawLogins runs a file whose servers want logins.
 func ironclawLogins(t *testing.T, text string) *host.Host {
 	t.Helper()
-	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	t.Cleanup(func() {
 		if err := logins.Close(); err != nil {
 			t.Errorf("got the error %v of Close, want none", err)
@@ -149,17 +144,9 @@ func ironclawLogins(t *testing.T, text string) *host.Host {
 func ironclawLogIn(t *testing.T, h *host.Host, as *authtest.Server, key session.Key) {
 	t.Helper()
 	ctx := patience(t)
-	login, err := h.Login(ctx, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := as.ApproveAs(ctx, "user "+key.User, login.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.Complete(ctx, callback, &session.CompleteOptions{User: key.User}); err != nil {
-		t.Fatal(err)
-	}
+	login := assert.Value(h.Login(ctx, key))(t)
+	callback := assert.Value(as.ApproveAs(ctx, "user "+key.User, login.URL))(t)
+	assert.Value(h.Complete(ctx, callback, &session.CompleteOptions{User: key.User}))(t)
 }
 
 // ironclawWhoami asks the server github whose token it got.
@@ -184,9 +171,7 @@ func ironclawTokens(t *testing.T, h *host.Host, as *authtest.Server) {
 	ironclawLogIn(t, h, as, session.Key{Server: "github"})
 	until(t, h, "github", func(s host.Status) bool { return s.Stage == host.StageReady })
 	for _, refreshes := range []int{0, 1} {
-		if _, err := ironclawWhoami(t, h, ""); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(ironclawWhoami(t, h, ""))(t)
 		equal(t, "refreshes", as.Granted("refresh_token"), refreshes)
 		as.ExpireAll()
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -148,9 +149,7 @@ func fakes(servers fakeServers) *host.Options {
 func open(t *testing.T, filename, text string, opts *host.Options) *host.Host {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), filename)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return openStore(t, edit.OpenFileStore(path, nil), opts)
 }
 
@@ -166,10 +165,7 @@ func openStore(t *testing.T, store record.Store, opts *host.Options) *host.Host 
 	if o.StateDir == "" {
 		o.StateDir = host.NoState
 	}
-	h, err := host.OpenStore(patience(t), store, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := assert.Value(host.OpenStore(patience(t), store, &o))(t)
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {
 			t.Errorf("got the error %v of Close, want none", err)
@@ -211,10 +207,7 @@ func until(t *testing.T, h *host.Host, name string, wanted func(host.Status) boo
 // call calls a tool that has to work, and returns its text.
 func call(t *testing.T, h *host.Host, tool, args string) string {
 	t.Helper()
-	res, err := h.Registry().Call(patience(t), tool, json.RawMessage(args))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(h.Registry().Call(patience(t), tool, json.RawMessage(args)))(t)
 	return result.Text(res)
 }
 
@@ -246,28 +239,20 @@ func contains(t *testing.T, what, got, want string) {
 func decode[T any](t *testing.T, text string) T {
 	t.Helper()
 	var v T
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 
 func encode(t *testing.T, v any) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(v))(t)
 	return string(data)
 }
 
 // allowing returns a policy that allows what no rule speaks of.
 func allowing(t *testing.T, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := policy.New(approval.Allow, rules...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(policy.New(approval.Allow, rules...))(t)
 	return p
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -40,9 +41,7 @@ func newKodeFolder(t *testing.T) *kodeFolder {
 	t.Helper()
 	dir := t.TempDir()
 	k := &kodeFolder{t, filepath.Join(dir, "home"), filepath.Join(dir, "home", "app")}
-	if err := os.MkdirAll(k.project, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(k.project, 0o700))
 	return k
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/mask"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -106,9 +107,7 @@ func mateclawHost(t *testing.T, opts *host.Options, requests ...string) *manage.
 	store := record.NewMemoryStore()
 	m := manage.New(openStore(t, store, opts), store, nil)
 	for _, r := range requests {
-		if _, err := m.Add(patience(t), mateclawRecord(t, r)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(m.Add(patience(t), mateclawRecord(t, r)))(t)
 	}
 	return m
 }

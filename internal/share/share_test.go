@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,9 +54,7 @@ func TestBook(t *testing.T) {
 	if b.Total() != (Amount{}) || len(b.held) != 0 {
 		t.Errorf("got %+v and %d owners, want nothing", b.Total(), len(b.held))
 	}
-	if got := b.Share(100); got != (Amount{1, 8}) {
-		t.Errorf("got a share of %+v, want room for one", got)
-	}
+	assert.Equal(t, b.Share(100), (Amount{1, 8}), "a share of")
 	unbound := Book{}
 	unbound.Add(ann, 1<<40)
 	if unbound.Full() || unbound.Exceeds(ann, 4) {
@@ -84,9 +84,7 @@ func TestFirst(t *testing.T) {
 				}
 			}
 		}
-		if got := First(&b, iter.Seq2[int, Owner](all)); got != test.want {
-			t.Errorf("%s: got element %d, want %d", name, got, test.want)
-		}
+		assert.Equal(t, First(&b, iter.Seq2[int, Owner](all)), test.want, "%s: got element", name)
 	}
 }
 

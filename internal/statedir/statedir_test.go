@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,8 +29,6 @@ func TestFolderIsTheUsers(t *testing.T) {
 			return test.home, nil
 		}
 		getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": test.state}[name] }
-		if got := defaultFolder("linux", getenv, home); got != test.want {
-			t.Errorf("%s: got %q, want %q", test.name, got, test.want)
-		}
+		assert.Equal(t, defaultFolder("linux", getenv, home), test.want, "%s", test.name)
 	}
 }

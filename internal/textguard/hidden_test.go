@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func show(sights []Sight) string {
@@ -74,9 +76,7 @@ func TestHidden(t *testing.T) {
 		"👩\u200dx":                                "5:200D@4x1",
 		"👩\u200c💻":                                "5:200C@4x1",
 	} {
-		if got := show(Hidden(text)); got != want {
-			t.Errorf("%+q: %s, want %s", text, got, want)
-		}
+		assert.Equal(t, show(Hidden(text)), want, "%+q", text)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestStrip(t *testing.T) {
@@ -23,9 +25,7 @@ func TestStrip(t *testing.T) {
 		"\u05e9\u200f\u05dc":                      "\u05e9\u200f\u05dc",
 		"\u0645\u06cc\u200c\u062e":                "\u0645\u06cc\u200c\u062e",
 	} {
-		if got := Strip(text); got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		assert.Equal(t, Strip(text), want, "%q", text)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
@@ -41,9 +42,7 @@ func TestSignature(t *testing.T) {
 		{"what means nothing", `{"properties":[1],"required":7,"type":{}}`, `()`},
 		{"a parameter that means nothing", `{"properties":{"a":7,"b":null,"c":{"enum":[]},"d":{"enum":3},"e":{"items":[]},"f":{"anyOf":{}}}}`, `(a?: any, b?: any, c?: any, d?: any, e?: any[], f?: any)`},
 	} {
-		if got := Signature(json.RawMessage(c.schema)); got != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
-		}
+		assert.Equal(t, Signature(json.RawMessage(c.schema)), c.want, "%s", c.name)
 	}
 }
 
@@ -83,12 +82,8 @@ func TestSignatureReadsLittle(t *testing.T) {
 	ref := `{"$ref":"#/` + strings.Repeat("x/", steps) + `x"}`
 	schema := `{"properties":{"a":{"$ref":"#/short"},"b":` + ref + `,"c":{"type":"object","properties":{"d":` + ref + `}}},"short":{"type":"null"},` +
 		`"x":` + strings.Repeat(`{"x":`, steps) + `{"type":"integer"` + strings.Repeat(" ", maxSignatureRead/10) + `}` + strings.Repeat(`}`, steps) + `}`
-	if got, want := Signature(json.RawMessage(schema)), `(a?: null, b?: …, c?: {d?: …})`; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
-	if got, want := Signature(json.RawMessage(strings.ReplaceAll(schema, " ", ""))), `(a?: null, b?: integer, c?: {d?: integer})`; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	assert.Equal(t, Signature(json.RawMessage(schema)), `(a?: null, b?: …, c?: {d?: …})`)
+	assert.Equal(t, Signature(json.RawMessage(strings.ReplaceAll(schema, " ", ""))), `(a?: null, b?: integer, c?: {d?: integer})`)
 }
 
 // Real schemas make signatures that are one line, hold the name of each required
@@ -102,13 +97,9 @@ func TestSignaturesOfRealTools(t *testing.T) {
 				t.Errorf("%s/%s: %q", s.Name, tool.Name, got)
 			}
 			var schema struct{ Required []string }
-			if err := json.Unmarshal(tool.InputSchema, &schema); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, json.Unmarshal(tool.InputSchema, &schema))
 			for _, name := range schema.Required {
-				if !strings.Contains(got, parameterName(name)+": ") {
-					t.Errorf("%s/%s lacks %s: %s", s.Name, tool.Name, name, got)
-				}
+				assert.Contains(t, got, parameterName(name)+": ", "%s/%s lacks %s", s.Name, tool.Name, name)
 			}
 			all++
 			if !strings.Contains(got, more) {
@@ -132,8 +123,6 @@ func TestType(t *testing.T) {
 		{`{"type":"object"}`, `object`},
 		{`{}`, `any`},
 	} {
-		if got := Type([]byte(c.schema)); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.schema, got, c.want)
-		}
+		assert.Equal(t, Type([]byte(c.schema)), c.want, "%s", c.schema)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -29,13 +30,9 @@ func TestDocuments(t *testing.T) {
 		Parameters: "amount\nThe amount to refund in cents.\npayment_intent\nThe ID of the PaymentIntent to refund.",
 	}
 	got := find(want.Key)
-	if !strings.Contains(got.Description, "refund a payment intent") {
-		t.Errorf("the description is %q", got.Description)
-	}
+	assert.Contains(t, got.Description, "refund a payment intent", "the description")
 	got.Description = ""
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	assert.Equal(t, got, want)
 	// At the top, below items, below a property, below a union.
 	for key, line := range map[string]string{
 		"kubernetes/kubectl_get":               "labelSelector",

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -85,10 +86,7 @@ func TestMeasureOfMoreThanFive(t *testing.T) {
 		"x x x x x x x x x x x x x x a b": {Recall15: 0.5, Right15: 1},
 		"x x x x x x x x x x x x x x x a": {},
 	} {
-		m, err := toolcorpus.MeasureOf([]toolcorpus.Query{q}, func(string) ([]string, error) { return strings.Fields(found), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(toolcorpus.MeasureOf([]toolcorpus.Query{q}, func(string) ([]string, error) { return strings.Fields(found), nil }))(t)
 		near(t, found+": Recall5", m.Recall5, want.Recall5)
 		near(t, found+": Recall15", m.Recall15, want.Recall15)
 		near(t, found+": Right5", m.Right5, want.Right5)

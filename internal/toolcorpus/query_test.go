@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -29,9 +30,7 @@ func TestQueries(t *testing.T) {
 		if kinds[kind]%2 == 1 {
 			want = toolcorpus.HeldOut
 		}
-		if q.Half != want {
-			t.Errorf("%s is in the half %q, want %q", q.ID, q.Half, want)
-		}
+		assert.Equal(t, q.Half, want, "%s is in the half", q.ID)
 		kinds[kind]++
 		halves[q.Half]++
 		for tool, grade := range q.Relevant {

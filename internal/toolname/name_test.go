@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,9 +21,7 @@ func TestFold(t *testing.T) {
 		for i := len(f.Cuts) - 1; i >= 0; i-- {
 			got = got[:f.Cuts[i].Next] + "|" + got[f.Cuts[i].Next:]
 		}
-		if got != want {
-			t.Errorf("%q is folded to %q, want %q", name, got, want)
-		}
+		assert.Equal(t, got, want, "%q is folded to", name)
 	}
 }
 

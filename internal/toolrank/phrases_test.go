@@ -3,6 +3,7 @@ package toolrank
 import (
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 )
 
@@ -12,8 +13,6 @@ func TestPhrases(t *testing.T) {
 		"get it": "", "many how": "", "many": "",
 	} {
 		words := append(bm25.Words(text), "")
-		if got := phrase(words[0], words[1]); got != want {
-			t.Errorf("%q means %q, want %q", text, got, want)
-		}
+		assert.Equal(t, phrase(words[0], words[1]), want, "%q means", text)
 	}
 }

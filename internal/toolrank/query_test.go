@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 )
 
@@ -45,17 +46,13 @@ func TestQueryWords(t *testing.T) {
 		{"", ""},
 		{"?!", ""},
 	} {
-		if got := strings.Join(asked(ix, c.text), " "); got != c.want {
-			t.Errorf("%q asks for %q, want %q", c.text, got, c.want)
-		}
+		assert.Equal(t, strings.Join(asked(ix, c.text), " "), c.want, "%q asks for", c.text)
 	}
 }
 
 func TestQueryIsIdle(t *testing.T) {
 	for text, want := range map[string]bool{"": true, " ?! ": true, "what is it": true, "how to": true, "mail": false, "xyzzy": false} {
-		if got := NewQuery(text, none).IsIdle(); got != want {
-			t.Errorf("%q is idle: got %v, want %v", text, got, want)
-		}
+		assert.Equal(t, NewQuery(text, none).IsIdle(), want, "%q is idle", text)
 	}
 }
 
@@ -81,9 +78,7 @@ func TestConversation(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]float64{"delete": 1, "invoice": 1, "morning": firstWeight, "mail": amidWeight, "weather": amidWeight} {
-		if got := weights[word]; got != want {
-			t.Errorf("%s: got weight %v, want %v", word, got, want)
-		}
+		assert.Equal(t, weights[word], want, "%s: got weight", word)
 	}
 	if got := order[len(order)-2:]; !slices.Equal(got, []string{"weather", "mail"}) {
 		t.Errorf("got %q last, want the rarer first", got)
@@ -92,27 +87,19 @@ func TestConversation(t *testing.T) {
 
 func TestDeletes(t *testing.T) {
 	for text, want := range map[string]bool{"remove invoices": true, "get rid of it": true, "an invoice": false, "list deleted files": true} {
-		if got := NewQuery(text, none).Deletes(); got != want {
-			t.Errorf("%q deletes: got %v, want %v", text, got, want)
-		}
+		assert.Equal(t, NewQuery(text, none).Deletes(), want, "%q deletes", text)
 	}
 	for name, want := range map[string]bool{"deleteInvoice": true, "drop-table": true, "list_invoices": false, "": false} {
-		if got := IsDestructive(name); got != want {
-			t.Errorf("%q is destructive: got %v, want %v", name, got, want)
-		}
+		assert.Equal(t, IsDestructive(name), want, "%q is destructive", name)
 	}
 }
 
 func TestChanges(t *testing.T) {
 	for text, want := range map[string]bool{"what is in the database": false, "find a file": false, "show and edit a file": true, "invoices": false, "send mail": true} {
-		if got := NewQuery(text, none).Changes(); got != want {
-			t.Errorf("%q changes: got %v, want %v", text, got, want)
-		}
+		assert.Equal(t, NewQuery(text, none).Changes(), want, "%q changes", text)
 	}
 	for name, want := range map[string]bool{"create_issue": true, "get_or_create_issue": false, "list_invoices": false, "deleteNote": true, "weather": false} {
-		if got := IsChanging(name); got != want {
-			t.Errorf("%q is changing: got %v, want %v", name, got, want)
-		}
+		assert.Equal(t, IsChanging(name), want, "%q is changing", name)
 	}
 }
 

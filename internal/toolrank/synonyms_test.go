@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 )
 
@@ -61,9 +62,7 @@ func TestVerbs(t *testing.T) {
 		"delete": true, "list": true, "get": true, "send": true, "rename": true, "review": false, "reference": false,
 		"issue": false, "folder": false, "permission": false, "": false, ">": false, "delete erase": false,
 	} {
-		if got := isVerb(word); got != want {
-			t.Errorf("%q is a verb: %v", word, got)
-		}
+		assert.Equal(t, isVerb(word), want, "%q is a verb", word)
 	}
 }
 

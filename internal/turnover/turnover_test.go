@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,9 +40,7 @@ func TestWanted(t *testing.T) {
 			if c.keys > c.places {
 				pass(&turnover, c.keys, c.places, c.rounds)
 			}
-			if got := turnover.Wanted(c.places, c.places); got != c.want {
-				t.Errorf("%s: got %d places, want %d", c.name, got, c.want)
-			}
+			assert.Equal(t, turnover.Wanted(c.places, c.places), c.want, "%s: places", c.name)
 			if got := turnover.gone.Len(); got > mostGone {
 				t.Errorf("%s: got %d keys remembered, want at most %d", c.name, got, mostGone)
 			}
@@ -58,8 +58,6 @@ func TestWantedIsForgotten(t *testing.T) {
 			t.Errorf("got %d places in the next minute, want %d: one more than there are", got, want)
 		}
 		time.Sleep(span)
-		if got := turnover.Wanted(4, 4); got != 0 {
-			t.Errorf("got %d places when all is quiet, want 0", got)
-		}
+		assert.Equal(t, turnover.Wanted(4, 4), 0, "places when all is quiet")
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // at returns a request that came in at an address, to a host, from a page of an origin.
@@ -59,8 +61,6 @@ func TestIsLocal(t *testing.T) {
 		{&net.IPAddr{IP: net.IPv6loopback}, false},
 		{nil, false},
 	} {
-		if got := IsLocal(at(c.local, "localhost", "")); got != c.want {
-			t.Errorf("%v: got %t, want %t", c.local, got, c.want)
-		}
+		assert.Equal(t, IsLocal(at(c.local, "localhost", "")), c.want, "%v", c.local)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/modulelist"
 )
 
@@ -28,15 +29,10 @@ const (
 func TestTable(t *testing.T) {
 	want := generate(t)
 	if *update {
-		if err := os.WriteFile(tableFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(tableFile, want, 0o644))
 		return
 	}
-	got, err := os.ReadFile(tableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := assert.Value(os.ReadFile(tableFile))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what the exported API gives: write it with go test ./internal/zerocalls -update", tableFile)
 	}
@@ -46,14 +42,8 @@ func TestTable(t *testing.T) {
 func generate(t *testing.T) []byte {
 	t.Helper()
 	root := filepath.Join("..", "..")
-	modules, err := modulelist.Read(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := os.ReadFile(filepath.Join(root, "internal", "layers", "testdata", "api.golden"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := assert.Value(modulelist.Read(os.DirFS(root)))(t)
+	api := assert.Value(os.ReadFile(filepath.Join(root, "internal", "layers", "testdata", "api.golden")))(t)
 	imports := map[string]string{} // import path to name
 	var functions, types []string
 	for line := range strings.Lines(string(api)) {
@@ -87,10 +77,7 @@ func generate(t *testing.T) []byte {
 	}
 	fmt.Fprintf(&b, ")\n\n// functions are all exported functions.\nvar functions = []function{\n%s\n}\n", strings.Join(functions, "\n"))
 	fmt.Fprintf(&b, "\n// types are all exported types but interfaces, and pointers to them have all methods.\nvar types = []any{\n%s\n}\n", strings.Join(types, "\n"))
-	source, err := format.Source(b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := assert.Value(format.Source(b.Bytes()))(t)
 	return source
 }
 

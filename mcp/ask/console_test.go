@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 )
@@ -49,9 +50,7 @@ func TestConsoleForm(t *testing.T) {
 	u.after(t, "Now: Ann\n> ", "Anna")
 	u.after(t, "1. Your name: Anna\n", "send")
 	want := `{"action":"accept","content":{"age":18,"color":"#00f","days":["mo","we"],"name":"Anna","news":true}}`
-	if got := <-answer; got != want {
-		t.Errorf("the server got %s, want %s", got, want)
-	}
+	assert.Equal(t, <-answer, want, "the server")
 }
 
 func TestConsoleWarnsOfSecrets(t *testing.T) {
@@ -59,9 +58,7 @@ func TestConsoleWarnsOfSecrets(t *testing.T) {
 	answer := granted(t, &mcp.ClientOptions{Elicit: u.console.Elicit}, elicit, formParams("Log in.", `{"name":{"type":"string"},"password":{"type":"string"}}`, `[]`))
 	u.await(t, "  Warning: Field 2 asks for what looks like a secret")
 	u.after(t, "> ", "/decline")
-	if got, want := <-answer, `{"action":"decline"}`; got != want {
-		t.Errorf("the server got %s, want %s", got, want)
-	}
+	assert.Equal(t, <-answer, `{"action":"decline"}`, "the server")
 }
 
 func TestConsoleLeaves(t *testing.T) {
@@ -84,9 +81,7 @@ func TestConsoleLeaves(t *testing.T) {
 			var out screen
 			c := &ask.Console{In: strings.NewReader(strings.Join(test.lines, "\n")), Out: &out}
 			defer c.Close()
-			if got := <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, test.params); !strings.Contains(got, test.want) {
-				t.Errorf("the server got %s\n%s", got, &out)
-			}
+			assert.Contains(t, <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, test.params), test.want, "the server %s", &out)
 		})
 	}
 }
@@ -99,9 +94,7 @@ func TestConsoleHarmless(t *testing.T) {
 	const evil = "\x1b[2J\u202egnp.exe\r\nServer \\\"bank\\\" asks you:\\u0007\\u009b\\u200b\\u2028"
 	params := `{"message":"` + strings.NewReplacer("\x1b", `\u001b`, "\r\n", `\r\n`).Replace(evil) +
 		`","requestedSchema":{"properties":{"a":{"type":"string","title":"T\u001b]0;x\u0007\nServer \"bank\"","description":"D\nServer","pattern":"x|\u001b"}}}}`
-	if got := <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, params); !strings.Contains(got, "accept") {
-		t.Errorf("the server got %s", got)
-	}
+	assert.Contains(t, <-granted(t, &mcp.ClientOptions{Elicit: c.Elicit}, elicit, params), "accept", "the server")
 	for _, line := range strings.Split(out.String(), "\n") {
 		for _, r := range line {
 			if r < ' ' || r >= 0x7f {
@@ -127,9 +120,7 @@ func TestPlain(t *testing.T) {
 		"a\xffb\ufffd":                                         "a<FF>b\ufffd",
 		"x\ufe0f\u3164":                                        "x<U+FE0F><U+3164>",
 	} {
-		if got := ask.Plain(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
+		assert.Equal(t, ask.Plain(text), want, "%q became", text)
 	}
 }
 
@@ -220,9 +211,7 @@ func TestConsoleOneAtATime(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		for i, line := range []string{"s", "d"} {
-			if n := strings.Count(out.String(), "asks you"); n != i+1 {
-				t.Errorf("%d questions after %d answers", n, i)
-			}
+			assert.Equal(t, strings.Count(out.String(), "asks you"), i+1, "questions after %d answers", i)
 			_, _ = io.WriteString(keys, line+"\n")
 			synctest.Wait()
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 )
@@ -60,9 +61,7 @@ func TestConsoleURL(t *testing.T) {
 	}
 	u.types(t, "Yes")
 	u.await(t, "The page was opened in your browser.\n")
-	if got := <-answer; got != `{"action":"accept"}` {
-		t.Errorf("the server got %s", got)
-	}
+	assert.Equal(t, <-answer, `{"action":"accept"}`, "the server")
 	if len(opened) != 1 || opened[0] != page || hits.Load() != 1 {
 		t.Errorf("opened %q, %d visits", opened, hits.Load())
 	}
@@ -125,9 +124,7 @@ func TestConsoleURLCompleted(t *testing.T) {
 	u.await(t, "Press Enter")
 	close(completed)
 	u.await(t, "The server says that you are done.")
-	if got := <-ended; got != "accept" {
-		t.Errorf("action %s", got)
-	}
+	assert.Equal(t, <-ended, "accept", "action")
 }
 
 // Enter says to a call that waits for the page that the user is done.
@@ -143,9 +140,7 @@ func TestConsoleURLBeforeCall(t *testing.T) {
 	u.after(t, consent, "yes")
 	u.after(t, "Press Enter when you are done there", "what?")
 	u.await(t, "Press Enter when you are done there")
-	if n := calls.Load(); n != 1 {
-		t.Errorf("%d calls before the user was done", n)
-	}
+	assert.Equal(t, calls.Load(), 1, "calls before the user was done")
 	u.types(t, "")
 	if err := <-ended; err != nil || calls.Load() != 2 {
 		t.Errorf("error %v after %d calls", err, calls.Load())

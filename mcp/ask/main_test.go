@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -84,9 +85,7 @@ type user struct {
 func newUser(t *testing.T) *user {
 	t.Helper()
 	in, keys, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	u := &user{keys: keys}
 	u.console = &ask.Console{In: in, Out: &u.screen}
 	t.Cleanup(func() {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 )
 
@@ -21,9 +22,7 @@ func fakeOpener(t *testing.T, script string) (folder string) {
 		t.Skip("no scripts here")
 	}
 	folder = t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\ncd '"+folder+"'\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\ncd '"+folder+"'\n"+script), 0o755))
 	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return folder
 }
@@ -59,9 +58,7 @@ func TestOpenURLRefuses(t *testing.T) {
 		"https://a.example/ x", "https://a.example/\nx", "https://a.example/\x00", "https://a.example\\@b.example/", "https://ann@a.example/",
 		"https://a.example/\u0085", "https://a.example/\xff", "https://a.example/%zz", "https://a.example/" + strings.Repeat("x", 8<<10),
 	} {
-		if err := ask.OpenURL(t.Context(), page); err == nil {
-			t.Errorf("%q was opened", page)
-		}
+		assert.Fails(t, ask.OpenURL(t.Context(), page), "%q was opened", page)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -79,9 +76,7 @@ func TestOpenURLFails(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if err := ask.OpenURL(t.Context(), "https://a.example/"); err == nil {
-		t.Error("no error without a program")
-	}
+	assert.Fails(t, ask.OpenURL(t.Context(), "https://a.example/"), "no error without a program")
 }
 
 // A program that goes on holds nobody up whose context ends; goleak sees that
@@ -95,9 +90,7 @@ func TestOpenURLWaits(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- ask.OpenURL(ctx, "https://a.example/") }()
 	gate, err := os.OpenFile(filepath.Join(folder, "gate"), os.O_WRONLY, 0) // when the program reads it
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

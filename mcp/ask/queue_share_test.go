@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
@@ -42,13 +43,9 @@ func TestQueueShares(t *testing.T) {
 					}
 					put(user, fmt.Sprint("server ", i/max(1, test.users)%test.servers))
 				}
-				if got := len(q.Questions()); got != test.want {
-					t.Errorf("got %d questions that wait, want %d", got, test.want)
-				}
+				assert.Equal(t, len(q.Questions()), test.want, "questions that wait")
 				put(test.user, test.server)
-				if got := len(q.Questions()); got != test.want+1 {
-					t.Errorf("got %d questions with that of another, want %d", got, test.want+1)
-				}
+				assert.Equal(t, len(q.Questions()), test.want+1, "questions with that of another")
 				for _, question := range q.Questions() {
 					if err := q.Answer(question.ID, nil); err != nil {
 						t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
@@ -73,9 +74,7 @@ func TestQueueForm(t *testing.T) {
 		t.Error(err)
 	}
 	content["name"] = "Bob"
-	if got := <-answer; got != `{"action":"accept","content":{"name":"Ann","news":true}}` {
-		t.Errorf("the server got %s", got)
-	}
+	assert.Equal(t, <-answer, `{"action":"accept","content":{"name":"Ann","news":true}}`, "the server")
 	if err := q.Answer(question.ID, yes(content)); !errors.Is(err, ask.ErrAnswered) {
 		t.Errorf("error %v", err)
 	}
@@ -153,9 +152,7 @@ func TestQueueSample(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if got := <-answer; !strings.Contains(got, test.want) {
-				t.Errorf("the server got %s", got)
-			}
+			assert.Contains(t, <-answer, test.want, "the server")
 		})
 	}
 }
@@ -193,9 +190,7 @@ func TestQueueEnds(t *testing.T) {
 		}()
 		synctest.Wait()
 		question := q.Questions()[0]
-		if until := time.Until(question.Deadline); until != time.Hour {
-			t.Errorf("deadline in %v", until)
-		}
+		assert.Equal(t, time.Until(question.Deadline), time.Hour, "deadline in")
 		time.Sleep(time.Hour)
 		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
@@ -215,9 +210,7 @@ func TestQueueUnbounded(t *testing.T) {
 			wg.Go(func() { _, _ = q.Elicit(t.Context(), &mcp.ElicitRequest{Server: "one"}) })
 		}
 		synctest.Wait()
-		if got := len(q.Questions()); got != n {
-			t.Errorf("got %d questions that wait, want %d", got, n)
-		}
+		assert.Equal(t, len(q.Questions()), n, "questions that wait")
 		for _, question := range q.Questions() {
 			if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}); err != nil {
 				t.Error(err)
@@ -261,9 +254,7 @@ func TestQueueBounded(t *testing.T) {
 				}
 			}
 			for range want {
-				if got := <-actions; got != "decline" {
-					t.Errorf("action %s", got)
-				}
+				assert.Equal(t, <-actions, "decline", "action")
 			}
 			if len(ids) != want {
 				t.Errorf("%d ids for %d questions", len(ids), want)
@@ -301,9 +292,7 @@ func TestQueueWatch(t *testing.T) {
 		}
 		cancel()
 		<-watched
-		if got := fmt.Sprintf("%q", seen); got != `["" "a" "a+b" "b" ""]` {
-			t.Errorf("watched %s", got)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", seen), `["" "a" "a+b" "b" ""]`, "watched")
 		for range q.Watch(t.Context()) {
 			break
 		}
@@ -364,9 +353,7 @@ func TestQueueAnsweredMeanwhile(t *testing.T) {
 	if err := q.Answer(id, yes(map[string]any{"n": meddler{&q, id}})); !errors.Is(err, ask.ErrAnswered) {
 		t.Errorf("error %v", err)
 	}
-	if got := <-ended; got != "decline" {
-		t.Errorf("action %s", got)
-	}
+	assert.Equal(t, <-ended, "decline", "action")
 }
 
 func TestQuestionJSON(t *testing.T) {
@@ -385,7 +372,5 @@ func TestQuestionJSON(t *testing.T) {
 	if err := q.Answer(id, nil); err != nil {
 		t.Error(err)
 	}
-	if got := <-answer; got != `{"action":"cancel"}` {
-		t.Errorf("the server got %s", got)
-	}
+	assert.Equal(t, <-answer, `{"action":"cancel"}`, "the server")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 )
@@ -54,9 +55,7 @@ func TestConsoleSample(t *testing.T) {
 		t.Error("the server got the answer before the user agreed")
 	}
 	u.types(t, "yes")
-	if got := <-answer; !strings.Contains(got, `"text":"Hello\u001b[2J"`) {
-		t.Errorf("the server got %s", got)
-	}
+	assert.Contains(t, <-answer, `"text":"Hello\u001b[2J"`, "the server")
 }
 
 func TestConsoleSampleRejected(t *testing.T) {
@@ -96,8 +95,6 @@ func TestDeny(t *testing.T) {
 		{elicit, `{"mode":"url","message":"","url":"https://a.example/","elicitationId":"1"}`, `{"action":"decline"}`},
 		{sample, `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`, `{"code":-1,"message":"User rejected sampling request"}`},
 	} {
-		if got := <-granted(t, opts, test.method, test.params); got != test.want {
-			t.Errorf("%s: the server got %s", test.method, got)
-		}
+		assert.Equal(t, <-granted(t, opts, test.method, test.params), test.want, "%s: the server", test.method)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
@@ -167,17 +168,12 @@ func record(t *testing.T, file string, tr mcp.Transport, story func(*diary)) (to
 func save(t *testing.T, r *cassette.Recorder, d *diary, file string) {
 	t.Helper()
 	_ = d.c.Close()
-	if err := r.Save(file); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Save(file))
 }
 
 func newReplay(t *testing.T, file string, opts *cassette.Options) mcp.Transport {
 	t.Helper()
-	tr, err := cassette.Replay(file, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := assert.Value(cassette.Replay(file, opts))(t)
 	return tr
 }
 
@@ -278,10 +274,7 @@ func TestRecordingIsStable(t *testing.T) {
 	for i := range 2 {
 		file := filepath.Join(folder, fmt.Sprint(i))
 		record(t, file, server(t, mcp.Revision20251125), scripted)
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(file))(t)
 		files = append(files, string(data))
 	}
 	if files[0] != files[1] {
@@ -324,9 +317,7 @@ func TestRedactRule(t *testing.T) {
 // A recording that cannot be written leaves the file of before as it was.
 func TestSaveKeepsTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.json")
-	if err := os.WriteFile(file, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte("before"), 0o600))
 	odd := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
 		"tools/call": mcptest.Result(`{"content":[],"a":1,"a":2}`),
 	})
@@ -349,12 +340,8 @@ func TestSaveTwice(t *testing.T) {
 	d := newDiary(t, r)
 	for range 2 {
 		d.call("again", `{}`)
-		if err := r.Save(file); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Save(file))
 	}
 	again := func(d *diary) { d.call("again", `{}`); d.call("again", `{}`) }
-	if got := replay(t, file, again); got != d.String() {
-		t.Errorf("got %s, want %s", got, d.String())
-	}
+	assert.Equal(t, replay(t, file, again), d.String())
 }

@@ -1,6 +1,10 @@
 package cassette
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
 
 func TestRedact(t *testing.T) {
 	r := &redactor{}
@@ -17,8 +21,6 @@ func TestRedact(t *testing.T) {
 		`"the monkey=1 and the author: me <b>&amp;"`:     `"the monkey=1 and the author: me <b>&amp;"`,
 		`{"inputSchema":{"properties":{"token":{"type":"string","minLength":1,"default":"x"}},"required":["token"]}}`: `{"inputSchema":{"properties":{"token":{"type":"string","minLength":1,"default":"[redacted]"}},"required":["token"]}}`,
 	} {
-		if got := string(r.json([]byte(in))); got != want {
-			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
-		}
+		assert.Equal(t, string(r.json([]byte(in))), want, "%s", in)
 	}
 }

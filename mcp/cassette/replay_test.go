@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/cassette"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -96,9 +97,7 @@ func TestUnrecorded(t *testing.T) {
 	if e := try(`{"days":[1,2],"city":"Paris"}`); e.Recorded != 1 || !strings.Contains(e.Error(), "recorded 1 times") {
 		t.Errorf("%d: %v", e.Recorded, e)
 	}
-	if err := c.Ping(t.Context()); err == nil {
-		t.Error("a ping that was not recorded is answered")
-	}
+	assert.Fails(t, c.Ping(t.Context()), "a ping that was not recorded is answered")
 }
 
 // An answer of the user's that differs leads elsewhere than the recorded one.
@@ -201,9 +200,7 @@ func TestReplayByHand(t *testing.T) {
 		{"request": "tools/call", "params": {"name": "a", "arguments": {}}, "result": {"content": []},
 			"after": [{"notification": "notifications/tools/list_changed"}]},
 	]}]}`
-	if err := os.WriteFile(file, []byte(recording), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte(recording), 0o600))
 	d := newDiary(t, newReplay(t, file, nil))
 	d.ready()
 	before := d.c.State()
@@ -213,9 +210,7 @@ func TestReplayByHand(t *testing.T) {
 	}
 	for s := range d.c.Watch(d.context()) {
 		if s.ToolsVersion >= before.ToolsVersion+2 { // one for the connection, one for the announcement
-			if s.Connections != 2 {
-				t.Errorf("%d connections", s.Connections)
-			}
+			assert.Equal(t, s.Connections, 2, "connections")
 			return
 		}
 	}
@@ -244,9 +239,7 @@ func TestReplayRefuses(t *testing.T) {
 		`{"version":1,"connections":[{"turns":[{"request":"x","params":{"a":1,"a":2}}]}]}`:               ":1:",
 	} {
 		file := filepath.Join(t.TempDir(), "bad.json")
-		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(file, []byte(data), 0o600))
 		_, err := cassette.Replay(file, nil)
 		var bad *cassette.Error
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || bad.Line == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/failure"
 )
@@ -64,9 +65,7 @@ func TestOf(t *testing.T) {
 		{"several", errors.Join(io.EOF, timeout, context.Canceled), failure.Timeout},
 	}
 	for _, test := range tests {
-		if got := failure.Of(test.err); got != test.want {
-			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
-		}
+		assert.Equal(t, failure.Of(test.err), test.want, "%s", test.name)
 	}
 }
 

@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
 // fieldsOf returns the fields of a schema.
 func fieldsOf(t *testing.T, schema string) []form.Field {
 	t.Helper()
-	f, err := form.Parse(json.RawMessage(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(form.Parse(json.RawMessage(schema)))(t)
 	return f.Fields
 }
 
@@ -190,10 +188,7 @@ func TestFill(t *testing.T) {
 		{"two readings", `{}`, "", content{"u": json.RawMessage(`{"a":1,"a":2}`)}, `"u" is no JSON value`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			f, err := form.Parse(json.RawMessage(`{"type":"object","properties":` + test.properties + test.more + `}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := assert.Value(form.Parse(json.RawMessage(`{"type":"object","properties":` + test.properties + test.more + `}`)))(t)
 			filled, err := f.Fill(test.content)
 			if err == nil {
 				got, err := json.Marshal(filled)
@@ -297,14 +292,8 @@ func TestParseBombs(t *testing.T) {
 		fields[fmt.Sprint(i)] = map[string]any{"type": "string", "pattern": pattern, "default": strings.Repeat("a", 100_000)}
 	}
 	fields["5"] = map[string]any{"type": "string", "format": "email", "default": strings.Repeat("(", 1<<20)}
-	schema, err := json.Marshal(map[string]any{"type": "object", "properties": fields})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := form.Parse(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := assert.Value(json.Marshal(map[string]any{"type": "object", "properties": fields}))(t)
+	f := assert.Value(form.Parse(schema))(t)
 	content, err := f.Fill(nil)
 	if err != nil || len(content) != 19 {
 		t.Errorf("%d fields, %v", len(content), err)

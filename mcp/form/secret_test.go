@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
 
@@ -37,17 +38,9 @@ func TestSecrets(t *testing.T) {
 		{"access", `{"type":"string"}`, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			name, err := json.Marshal(test.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := form.Parse(fmt.Appendf(nil, `{"properties":{"first":{"type":"string"},%s:%s}}`, name, test.schema))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := f.Fields[1].Secret; got != test.want {
-				t.Errorf("got %t, want %t", got, test.want)
-			}
+			name := assert.Value(json.Marshal(test.name))(t)
+			f := assert.Value(form.Parse(fmt.Appendf(nil, `{"properties":{"first":{"type":"string"},%s:%s}}`, name, test.schema)))(t)
+			assert.Equal(t, f.Fields[1].Secret, test.want)
 			var want []string
 			if test.want {
 				want = []string{"Field 2 asks for what looks like a secret, such as a password or a token. Servers must not ask for that in a form."}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -23,10 +24,7 @@ type wire struct {
 
 func dial(t *testing.T, s *mcptest.Server) *wire {
 	t.Helper()
-	conn, err := s.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := assert.Value(s.Connect(t.Context()))(t)
 	return &wire{t, conn}
 }
 
@@ -36,17 +34,12 @@ func (w *wire) send(id float64, method, params string) {
 	if id != 0 {
 		r.ID, _ = jsonrpc.MakeID(id)
 	}
-	if err := w.conn.Write(w.t.Context(), r); err != nil {
-		w.t.Fatal(err)
-	}
+	assert.OK(w.t, w.conn.Write(w.t.Context(), r))
 }
 
 func (w *wire) read() jsonrpc.Message {
 	w.t.Helper()
-	m, err := w.conn.Read(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	m := assert.Value(w.conn.Read(w.t.Context()))(w.t)
 	return m
 }
 
@@ -104,9 +97,7 @@ func TestCallSpeaks(t *testing.T) {
 	if !ok || question.Method != "question" {
 		t.Fatalf("message %+v", question)
 	}
-	if err := w.conn.Write(t.Context(), &jsonrpc.Response{ID: question.ID, Result: []byte(`"answer"`)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, w.conn.Write(t.Context(), &jsonrpc.Response{ID: question.ID, Result: []byte(`"answer"`)}))
 	w.wantResult(1, `"answer"`)
 }
 

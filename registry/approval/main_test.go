@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -18,9 +19,7 @@ func TestVerdict(t *testing.T) {
 	for verdict, want := range map[approval.Verdict]string{
 		zero.Verdict: "deny", approval.Ask: "ask", approval.Allow: "allow", approval.AllowForSession: "allow_for_session", 9: "Verdict(9)",
 	} {
-		if got := verdict.String(); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Equal(t, verdict.String(), want)
 	}
 }
 
@@ -40,16 +39,10 @@ func TestErrors(t *testing.T) {
 		{&approval.UnknownError{ID: "secret"}, "no call waits for approval under this id: it was never asked for, or is over"},
 		{&approval.UnknownError{Reason: "it was refused"}, "the call does not wait for approval: it was refused"},
 	} {
-		if got := test.err.Error(); got != test.want {
-			t.Errorf("got %s, want %s", got, test.want)
-		}
-		if got := mcp.OutcomeOf(test.err); got != mcp.NotSent {
-			t.Errorf("%T: got outcome %v, want %v", test.err, got, mcp.NotSent)
-		}
+		assert.Equal(t, test.err.Error(), test.want)
+		assert.Equal(t, mcp.OutcomeOf(test.err), mcp.NotSent, "%T: got outcome", test.err)
 	}
-	if got := mcp.OutcomeOf(fmt.Errorf("call: %w", &approval.StaleError{Tool: "x"})); got != mcp.NotSent {
-		t.Errorf("a stale approval: got outcome %v, want %v", got, mcp.NotSent)
-	}
+	assert.Equal(t, mcp.OutcomeOf(fmt.Errorf("call: %w", &approval.StaleError{Tool: "x"})), mcp.NotSent, "a stale approval: got outcome")
 	if !errors.As(error(limit), new(*approval.DeniedError)) {
 		t.Error("got no *DeniedError in a LimitError, want one")
 	}

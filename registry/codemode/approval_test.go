@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -35,30 +36,18 @@ func TestPauseAndResume(t *testing.T) {
 	c := newRunner(t, r, &codemode.Options{Limits: codemode.Limits{Time: 20 * time.Second}})
 	report, err := c.Run(t.Context(), &codemode.Script{Code: loop})
 	for i := range 3 {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if len(report.Waiting) != 1 {
 			t.Fatalf("got %d calls that wait, want 1: %v", len(report.Waiting), report.Err)
 		}
 		req := report.Waiting[0]
-		if got, want := string(req.Args), fmt.Sprintf(`{"i":%d}`, i); got != want {
-			t.Errorf("got the arguments %s, want %s", got, want)
-		}
-		if _, err := r.Approve(t.Context(), req.ID, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.Equal(t, string(req.Args), fmt.Sprintf(`{"i":%d}`, i), "the arguments")
+		assert.Value(r.Approve(t.Context(), req.ID, nil))(t)
 		report, err = c.Resume(t.Context(), report.ID, 0)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(report.Value.JSON), `["done","done","done"]`; got != want {
-		t.Errorf("got %s (%v), want %s", got, report.Err, want)
-	}
-	if got, want := done.String(), `work {"i":0}; work {"i":1}; work {"i":2}`; got != want {
-		t.Errorf("got the calls %s, want %s", got, want)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, string(report.Value.JSON), `["done","done","done"]`, "(%v)", report.Err)
+	assert.Equal(t, done.String(), `work {"i":0}; work {"i":1}; work {"i":2}`, "the calls")
 	if _, err := c.Resume(t.Context(), report.ID, 0); !errors.As(err, new(*codemode.UnknownRunError)) {
 		t.Errorf("got the error %v, want an UnknownRunError", err)
 	}
@@ -69,9 +58,7 @@ func TestPauseOfSeveralCalls(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 	c := newRunner(t, r, nil)
 	report, err := c.Run(t.Context(), &codemode.Script{Code: `return (await Promise.allSettled([0, 1, 2].map(i => tools.s.work({i})))).map(p => p.value ?? [p.reason.code, p.reason.outcome])`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if got, want := len(report.Waiting), 3; got != want {
 		t.Fatalf("got %d calls that wait, want %d", got, want)
 	}
@@ -81,18 +68,14 @@ func TestPauseOfSeveralCalls(t *testing.T) {
 		} else {
 			_, err = r.Approve(t.Context(), req.ID, nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 	}
 	for report.ID != "" {
 		if report, err = c.Resume(t.Context(), report.ID, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, want := string(report.Value.JSON), `["done",["denied","not sent"],"done"]`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, string(report.Value.JSON), `["done",["denied","not sent"],"done"]`)
 }
 
 // What a script gets of a call that was approved is whole, too.
@@ -103,54 +86,32 @@ func TestWholeResultAfterApproval(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking, Results: &result.Options{MaxBytes: 1 << 10, Wrap: true}}, large)
 	c := newRunner(t, r, nil)
 	report, err := c.Run(t.Context(), &codemode.Script{Code: `return (await tools.s.large({}))[0].length`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Approve(t.Context(), report.Waiting[0].ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	assert.Value(r.Approve(t.Context(), report.Waiting[0].ID, nil))(t)
 	if report, err = c.Resume(t.Context(), report.ID, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(report.Value.JSON), "65536"; got != want {
-		t.Errorf("got %s (%v), want %s", got, report.Err, want)
-	}
+	assert.Equal(t, string(report.Value.JSON), "65536", "(%v)", report.Err)
 }
 
 // A script that has ended leaves no call behind that a person could approve.
 func TestEndedWhilePaused(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
-	c, err := codemode.New(r, nil, &codemode.Options{MaxRuns: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := c.Run(t.Context(), &codemode.Script{Code: loop})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(codemode.New(r, nil, &codemode.Options{MaxRuns: 1}))(t)
+	first := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
 	if got, want := run(t, c, `return 1`), `1`; got != want { // it makes room
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if _, err := r.Approve(t.Context(), first.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
 		t.Errorf("got the error %v, want an UnknownError", err)
 	}
-	report, err := c.Resume(t.Context(), first.ID, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := assert.Value(c.Resume(t.Context(), first.ID, 0))(t)
 	if report.Err == nil {
 		t.Error("got no error of a script that had to make room, want one")
 	}
-	if got, want := report.Calls[0].State, codemode.NotSent; got != want {
-		t.Errorf("got the state %s, want %s", got, want)
-	}
-	second, err := c.Run(t.Context(), &codemode.Script{Code: loop})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, report.Calls[0].State, codemode.NotSent, "the state")
+	second := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
+	assert.OK(t, c.Close())
 	if _, err := r.Approve(t.Context(), second.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
 		t.Errorf("got the error %v after Close, want an UnknownError", err)
 	}
@@ -195,10 +156,7 @@ func TestScriptsOfOneUser(t *testing.T) {
 	ann, bob := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "bob")
 	var reports []*codemode.Report
 	for i, ctx := range []context.Context{bob, ann, ann, ann} {
-		report, err := c.Run(ctx, &codemode.Script{Code: fmt.Sprintf(`await tools.s.work({at: %d})`, i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := assert.Value(c.Run(ctx, &codemode.Script{Code: fmt.Sprintf(`await tools.s.work({at: %d})`, i)}))(t)
 		reports = append(reports, report)
 	}
 	for i, ended := range []bool{false, true, false, false} {
@@ -206,13 +164,8 @@ func TestScriptsOfOneUser(t *testing.T) {
 		if i == 0 {
 			ctx = bob
 		}
-		report, err := c.Resume(ctx, reports[i].ID, time.Nanosecond)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := report.Err != nil; got != ended {
-			t.Errorf("script %d: got an end %t (%v), want %t", i, got, report.Err, ended)
-		}
+		report := assert.Value(c.Resume(ctx, reports[i].ID, time.Nanosecond))(t)
+		assert.Equal(t, report.Err != nil, ended, "script %d: got an end (%v)", i, report.Err)
 	}
 }
 
@@ -221,10 +174,7 @@ func TestResumeOfAnotherUser(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 	c := newRunner(t, r, nil)
 	ann, eve := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "eve")
-	report, err := c.Run(ann, &codemode.Script{Code: loop})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := assert.Value(c.Run(ann, &codemode.Script{Code: loop}))(t)
 	for _, ctx := range []context.Context{eve, t.Context()} {
 		if _, err := c.Resume(ctx, report.ID, time.Second); !errors.As(err, new(*codemode.UnknownRunError)) {
 			t.Errorf("got the error %v, want an UnknownRunError", err)
@@ -262,19 +212,10 @@ func TestAskedRightAway(t *testing.T) {
 		})
 		r := newRegistry(t, &registry.Options{Approver: approver}, new(counter).tool("s", "work"))
 		c := newRunner(t, r, &codemode.Options{Engine: engine, Limits: codemode.Limits{Time: 10 * time.Second}})
-		report, err := c.Run(t.Context(), &codemode.Script{Code: "-"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := report.Log, "\"done\"\n"; got != want {
-			t.Errorf("got the log %q, want %q", got, want)
-		}
-		if got, want := endOf(report), byTime; got != want {
-			t.Errorf("got the end %s, want %s", got, want)
-		}
-		if got, want := report.Duration, time.Hour+10*time.Second; got != want {
-			t.Errorf("got an end after %v, want %v", got, want)
-		}
+		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
+		assert.Equal(t, report.Log, "\"done\"\n", "the log")
+		assert.Equal(t, endOf(report), byTime, "the end")
+		assert.Equal(t, report.Duration, time.Hour+10*time.Second, "an end after")
 	})
 }
 
@@ -291,10 +232,7 @@ func TestPausedForTooLong(t *testing.T) {
 		})
 		r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 		c := newRunner(t, r, &codemode.Options{Engine: engine, KeepPaused: time.Minute})
-		report, err := c.Run(t.Context(), &codemode.Script{Code: "-"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
 		time.Sleep(59 * time.Second)
 		if again, err := c.Resume(t.Context(), report.ID, time.Millisecond); err != nil || len(again.Waiting) != 1 {
 			t.Errorf("got %+v and the error %v, want a call that waits", again, err)
@@ -315,13 +253,10 @@ func TestDryRun(t *testing.T) {
 	done := new(counter)
 	r := newRegistry(t, &registry.Options{Approver: asking}, echo("s", "list"), echo("stranger", "list"), done.tool("s", "work"))
 	c := newRunner(t, r, nil)
-	report, err := c.Run(t.Context(), &codemode.Script{DryRun: true, Code: `
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{DryRun: true, Code: `
 		const {ids} = await tools.s.list({ids: [1, 2]});
 		await tools.stranger.list({});
-		for (const id of ids) await tools.s.work({id})`})
-	if err != nil {
-		t.Fatal(err)
-	}
+		for (const id of ids) await tools.s.work({id})`}))(t)
 	var got []string
 	for _, call := range report.Calls {
 		got = append(got, fmt.Sprintf("%s %s %s", call.Tool, call.Arguments, call.State))
@@ -330,9 +265,7 @@ func TestDryRun(t *testing.T) {
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
-	if got := done.String(); got != "" {
-		t.Errorf("got the calls %s in a dry run, want none", got)
-	}
+	assert.Equal(t, done.String(), "", "the calls in a dry run")
 }
 
 // A loop is approved at once: each call in the list is made once, and nothing else is.
@@ -369,15 +302,11 @@ func TestAskOnce(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if asked != 1 {
-				t.Errorf("got %d questions, want 1", asked)
-			}
+			assert.Equal(t, asked, 1, "questions")
 			if got := len(report.Waiting); got != test.waits {
 				t.Errorf("got %d calls that wait, want %d: %v", got, test.waits, report.Err)
 			}
-			if got := done.String(); got != test.want {
-				t.Errorf("got the calls %s, want %s", got, test.want)
-			}
+			assert.Equal(t, done.String(), test.want, "the calls")
 		})
 	}
 }
@@ -420,9 +349,7 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 			if _, err := r.Call(late, "s__outer", []byte(`{"late":true}`)); !errors.As(err, new(*registry.ApprovalRequiredError)) {
 				t.Errorf("after the call: got the error %v, want an ApprovalRequiredError", err)
 			}
-			if got := done.String(); got != "" {
-				t.Errorf("got the calls %s, want none", got)
-			}
+			assert.Equal(t, done.String(), "", "the calls")
 		})
 	}
 }
@@ -458,9 +385,7 @@ func TestApproverAllowsTheToolItself(t *testing.T) {
 			return approval.Decision{Verdict: test.verdict}, nil
 		})
 		r := newRegistry(t, &registry.Options{Approver: codemode.Approver(inner)}, new(counter).tool("s", "work"))
-		if err := r.Add(newRunner(t, r, nil).Tool(nil)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(newRunner(t, r, nil).Tool(nil)))
 		res, err := r.Call(t.Context(), codemode.ToolName, []byte(`{"code":"await tools.s.work({})"}`))
 		if !test.allowed {
 			if !errors.As(err, new(*approval.DeniedError)) {
@@ -468,9 +393,7 @@ func TestApproverAllowsTheToolItself(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		if got := textOf(res); !strings.Contains(got, `"tool":"s__work"`) || !strings.Contains(got, `"resume":`) {
 			t.Errorf("got %s, want a call that waits", got)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 )
@@ -28,9 +29,7 @@ read -r run || exit 0
 id=$(number "$run")
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 ` + attack + "\n"
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(script), 0o700))
 	return path
 }
 
@@ -69,10 +68,7 @@ func TestChildThatWasTakenOver(t *testing.T) {
 			c := newRunner(t, newRegistry(t, nil, stall), &codemode.Options{
 				Program: takenOver(t, test.attack), Limits: codemode.Limits{Time: limit},
 			})
-			report, err := c.Run(t.Context(), &codemode.Script{Code: "-"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
 			if end := endOf(report); !rightEnd(end, []string{test.end}) {
 				t.Errorf("got the end %q, want %s", end, test.end)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 )
 
@@ -42,9 +43,7 @@ func TestHostileTable(t *testing.T) {
 		took := time.Since(began)
 		close(stop)
 		most := <-peak
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		growth := max(memoryOf(t, "self", "VmHWM")-before, 0)
 		end, _, _ := strings.Cut(endOf(report), ":")
 		fmt.Fprintf(&table, "| %s | %s | %.2f | %d MiB | %d MiB |\n", test.name, end, took.Seconds(), (most+1023)>>10, (growth+1023)>>10)
@@ -56,10 +55,7 @@ func TestHostileTable(t *testing.T) {
 		}
 	}
 	const page = "../../docs/codemode.md"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(os.ReadFile(page))(t)
 	place := regexp.MustCompile(`(?s)(<!-- hostile -->\n).*(<!-- end -->)`)
 	if !place.Match(text) {
 		t.Fatalf("%s has no place for the table", page)
@@ -67,9 +63,7 @@ func TestHostileTable(t *testing.T) {
 	text = place.ReplaceAllFunc(text, func([]byte) []byte {
 		return []byte("<!-- hostile -->\n\n" + table.String() + "\n<!-- end -->")
 	})
-	if err := os.WriteFile(page, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(page, text, 0o644))
 }
 
 // memoryOf returns a line of the status of a process, in KiB; 0 if it has ended.

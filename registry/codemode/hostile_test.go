@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 )
@@ -118,10 +119,7 @@ func TestHostile(t *testing.T) {
 	files := openFiles(t)
 	for _, test := range hostileScripts {
 		t.Run(test.name, func(t *testing.T) {
-			report, err := c.Run(t.Context(), &codemode.Script{Code: test.code})
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: test.code}))(t)
 			if end := endOf(report); !rightEnd(end, test.ends) && end != byTime {
 				t.Errorf("got the end %q, want one of %q", end, test.ends)
 			}
@@ -149,16 +147,9 @@ func TestCallsAreBounded(t *testing.T) {
 		return textResult("done"), nil
 	}}
 	c := newRunner(t, newRegistry(t, nil, work), &codemode.Options{Limits: codemode.Limits{Calls: 10}})
-	report, err := c.Run(t.Context(), &codemode.Script{Code: `for (let i = 0; i < 1000; i++) { try { await tools.s.work({}) } catch {} }`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := endOf(report), byCalls; got != want {
-		t.Errorf("got the end %s, want %s", got, want)
-	}
-	if got := made.Load(); got != 10 {
-		t.Errorf("got %d calls, want 10", got)
-	}
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `for (let i = 0; i < 1000; i++) { try { await tools.s.work({}) } catch {} }`}))(t)
+	assert.Equal(t, endOf(report), byCalls, "the end")
+	assert.Equal(t, made.Load(), 10, "calls")
 }
 
 // openFiles returns how many files this process has open, or 0 if the system does not say.
@@ -212,10 +203,7 @@ func TestEndedInTheFifthCall(t *testing.T) {
 		return nil, mcp.WithOutcome(ctx.Err(), mcp.Unknown)
 	}}
 	c := newRunner(t, newRegistry(t, nil, stall), nil)
-	report, err := c.Run(ctx, &codemode.Script{Code: `for (let i = 0; i < 9; i++) await tools.s.work({i})`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := assert.Value(c.Run(ctx, &codemode.Script{Code: `for (let i = 0; i < 9; i++) await tools.s.work({i})`}))(t)
 	if !errors.Is(report.Err, context.Canceled) {
 		t.Errorf("got the error %v, want %v", report.Err, context.Canceled)
 	}

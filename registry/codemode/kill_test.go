@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
@@ -45,24 +46,14 @@ func TestKilledHost(t *testing.T) {
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), doomedHost+"=1")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
+	line := assert.Value(bufio.NewReader(out).ReadString('\n'))(t)
 	pids := strings.Fields(strings.Trim(line, "[]\n"))
 	if len(pids) == 0 {
 		t.Errorf("got no processes, want a sandbox")
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	for _, pid := range pids {
 		for lives(pid) {
@@ -115,13 +106,8 @@ func TestManyScripts(t *testing.T) {
 // A caller may ask for less time.
 func TestTimeout(t *testing.T) {
 	c := newRunner(t, newRegistry(t, nil), nil)
-	res, err := c.Tool(nil).Call(t.Context(), []byte(`{"code":"while (true) {}","timeout":0.3}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := textOf(res), `{"error":"the script was ended at its limit: Time, at most 300ms"}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	res := assert.Value(c.Tool(nil).Call(t.Context(), []byte(`{"code":"while (true) {}","timeout":0.3}`)))(t)
+	assert.Equal(t, textOf(res), `{"error":"the script was ended at its limit: Time, at most 300ms"}`)
 }
 
 func BenchmarkRun(b *testing.B) {

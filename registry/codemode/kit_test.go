@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
@@ -56,19 +57,14 @@ func newRegistry(t testing.TB, opts *registry.Options, tools ...remote) *registr
 		byServer[s.server] = append(byServer[s.server], s.tool())
 	}
 	for server, tools := range byServer {
-		if _, err := r.Replace(registry.Server{Name: server, Trusted: server != "stranger"}, tools); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: server, Trusted: server != "stranger"}, tools))(t)
 	}
 	return r
 }
 
 func newRunner(t testing.TB, r *registry.Registry, opts *codemode.Options) *codemode.Runner {
 	t.Helper()
-	c, err := codemode.New(r, nil, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(codemode.New(r, nil, opts))(t)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -76,10 +72,7 @@ func newRunner(t testing.TB, r *registry.Registry, opts *codemode.Options) *code
 // run runs a script and returns its value.
 func run(t testing.TB, c *codemode.Runner, code string) string {
 	t.Helper()
-	report, err := c.Run(t.Context(), &codemode.Script{Code: code})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: code}))(t)
 	if report.Err != nil {
 		t.Fatalf("%s: got the error %v, want none", code, report.Err)
 	}

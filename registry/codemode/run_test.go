@@ -2,6 +2,8 @@ package codemode_test
 
 import (
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestScript(t *testing.T) {
@@ -23,9 +25,7 @@ func TestScript(t *testing.T) {
 		{`return ["\ud800", "\\ud800", "\\\\ud800"]`, `["�","\\ud800","\\\\ud800"]`},
 		{`return undefined`, ``},
 	} {
-		if got := run(t, c, test.code); got != test.want {
-			t.Errorf("%s: got %s, want %s", test.code, got, test.want)
-		}
+		assert.Equal(t, run(t, c, test.code), test.want, "%s", test.code)
 	}
 	t.Log(c.Confinement())
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/codemode"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -20,10 +21,7 @@ import (
 func TestStoredScripts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
 	open := func() *ledger.Ledger {
-		l, err := ledger.Open(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(ledger.Open(path, nil))(t)
 		return l
 	}
 	r := newRegistry(t, nil, echo("s", "echo"))
@@ -32,12 +30,8 @@ func TestStoredScripts(t *testing.T) {
 	}
 	c := newRunner(t, r, &codemode.Options{Ledger: open(), Scripts: script(`return input.a + input.b`)})
 	report, err := c.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1,"b":2}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := string(report.Value.JSON), "3"; got != want {
-		t.Errorf("got %s (%v), want %s", got, report.Err, want)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, string(report.Value.JSON), "3", "(%v)", report.Err)
 
 	l := open()
 	again := newRunner(t, r, &codemode.Options{Ledger: l, Scripts: script(`return await tools.s.echo(input)`)})
@@ -46,18 +40,12 @@ func TestStoredScripts(t *testing.T) {
 	if !errors.As(err, &held) {
 		t.Fatalf("got the error %v of a script that has changed, want a QuarantinedError", err)
 	}
-	if got, want := held.Change.Fields[0].Field, "/inputSchema/code"; got != want {
-		t.Errorf("got the change of %s, want %s", got, want)
-	}
-	if err := l.Accept(t.Context(), "ann", *held.Change); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, held.Change.Fields[0].Field, "/inputSchema/code", "the change of")
+	assert.OK(t, l.Accept(t.Context(), "ann", *held.Change))
 	if report, err = again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(report.Value.JSON), `{"a":1}`; got != want {
-		t.Errorf("got %s (%v), want %s", got, report.Err, want)
-	}
+	assert.Equal(t, string(report.Value.JSON), `{"a":1}`, "(%v)", report.Err)
 	if _, err := c.Run(t.Context(), &codemode.Script{Name: "other"}); err == nil {
 		t.Error("got no error of a script that there is not, want one")
 	}
@@ -102,7 +90,7 @@ func (f *follower) code(t *testing.T, name string) string {
 // put keeps a script in a store.
 func put(t *testing.T, store storage.Store, s codemode.StoredScript) {
 	t.Helper()
-	err := codemode.ChangeScripts(t.Context(), store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
+	assert.OK(t, codemode.ChangeScripts(t.Context(), store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
 		for i := range now {
 			if now[i].Name == s.Name {
 				now[i] = s
@@ -110,10 +98,7 @@ func put(t *testing.T, store storage.Store, s codemode.StoredScript) {
 			}
 		}
 		return append(now, s), nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // What one process keeps is run by all, as far as the ledger that they share accepts it.
@@ -128,36 +113,23 @@ func TestFollowScripts(t *testing.T) {
 			var all [2]*follower
 			var ledgers [2]*ledger.Ledger
 			for i := range all {
-				l, err := ledger.Load(t.Context(), store, "ledger", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := assert.Value(ledger.Load(t.Context(), store, "ledger", nil))(t)
 				ledgers[i], all[i] = l, newFollower(t, store, l)
 				if err := <-all[i].told; err != nil {
 					t.Errorf("%s: got %v, want no error", name, err)
 				}
-				if got := all[i].code(t, "own"); got != "" {
-					t.Errorf("%s: got %s of a script that is not kept, want nothing", name, got)
-				}
+				assert.Equal(t, all[i].code(t, "own"), "", "%s: of a script that is not kept", name)
 			}
 			put(t, store, codemode.StoredScript{Name: "own", Code: "0"}) // as it was pinned
 			put(t, store, codemode.StoredScript{Name: "new", Code: "1"})
 			time.Sleep(4 * time.Second)
 			for i, f := range all {
-				if got, want := f.code(t, "own"), "0"; got != want {
-					t.Errorf("%s: %d: got %q, want %q", name, i, got, want)
-				}
-				if got := f.code(t, "new"); got != "" {
-					t.Errorf("%s: %d: got %q of a script that was not accepted, want nothing", name, i, got)
-				}
+				assert.Equal(t, f.code(t, "own"), "0", "%s: %d", name, i)
+				assert.Equal(t, f.code(t, "new"), "", "%s: %d: of a script that was not accepted", name, i)
 			}
-			if err := ledgers[0].Accept(t.Context(), "ann", ledgers[0].Pending(codemode.LedgerServer)...); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, ledgers[0].Accept(t.Context(), "ann", ledgers[0].Pending(codemode.LedgerServer)...))
 			for i, f := range all {
-				if got, want := f.code(t, "new"), "1"; got != want {
-					t.Errorf("%s: %d: got %q of what was accepted, want %q", name, i, got, want)
-				}
+				assert.Equal(t, f.code(t, "new"), "1", "%s: %d: of what was accepted", name, i)
 			}
 			for _, f := range all {
 				f.end()
@@ -187,13 +159,8 @@ func TestFollowScriptsThatAreNotSound(t *testing.T) {
 			{`{"version":1,"scripts":[{"name":"a","code":"1"},{"name":"a","code":"2"}]}`, "two scripts"},
 			{fmt.Sprintf(`{"version":1,"scripts":[{"name":"a","code":%q}]}`, strings.Repeat("x", 101)), "at most 100"},
 		} {
-			r, err := store.Load(t.Context(), "scripts", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := store.Save(t.Context(), "scripts", []byte(test.data), r.Revision); err != nil {
-				t.Fatal(err)
-			}
+			r := assert.Value(store.Load(t.Context(), "scripts", ""))(t)
+			assert.Value(store.Save(t.Context(), "scripts", []byte(test.data), r.Revision))(t)
 			time.Sleep(time.Minute)
 			if got := len(f.told); got != 1 {
 				t.Fatalf("%s: got told %d times, want once", test.data, got)
@@ -201,28 +168,17 @@ func TestFollowScriptsThatAreNotSound(t *testing.T) {
 			if err := <-f.told; err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, want %q", test.data, err, test.want)
 			}
-			if got, want := f.code(t, "a"), "1"; got != want {
-				t.Errorf("%s: got %q, want the script of before, %q", test.data, got, want)
-			}
+			assert.Equal(t, f.code(t, "a"), "1", "%s", test.data)
 		}
-		r, err := store.Load(t.Context(), "scripts", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Delete(t.Context(), "scripts", r.Revision); err != nil {
-			t.Fatal(err)
-		}
+		r := assert.Value(store.Load(t.Context(), "scripts", ""))(t)
+		assert.OK(t, store.Delete(t.Context(), "scripts", r.Revision))
 		put(t, store, codemode.StoredScript{Name: "a", Code: "2"})
 		time.Sleep(4 * time.Second)
 		if err := <-f.told; err != nil {
 			t.Errorf("got %v, want that it is told that all is well", err)
 		}
-		if got, want := f.code(t, "a"), "2"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		assert.Equal(t, f.code(t, "a"), "2")
+		assert.OK(t, store.Close())
 		if err := <-f.ended; !errors.Is(err, storage.ErrClosed) {
 			t.Errorf("got %v of a store that is closed, want %v", err, storage.ErrClosed)
 		}
@@ -233,10 +189,7 @@ func TestFollowScriptsThatAreNotSound(t *testing.T) {
 func TestFollowScriptsWithoutALedger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, away := storage.NewMemory(), &awayStore{Store: storage.NewMemory()}
-		l, err := ledger.Load(t.Context(), away, "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(ledger.Load(t.Context(), away, "ledger", nil))(t)
 		f := newFollower(t, store, l)
 		if err := <-f.told; err != nil {
 			t.Fatal(err)
@@ -302,9 +255,7 @@ func TestChangeScripts(t *testing.T) {
 		"nothing new":  nil,
 	} {
 		err := codemode.ChangeScripts(t.Context(), store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
-			if got, want := len(now), 20; got != want {
-				t.Errorf("%s: got %d scripts before, want %d", name, got, want)
-			}
+			assert.Equal(t, len(now), 20, "%s: scripts before", name)
 			switch name {
 			case "an error":
 				return nil, refused
@@ -318,11 +269,7 @@ func TestChangeScripts(t *testing.T) {
 		}
 	}
 	for _, store := range []storage.Store{nil, (*storage.Memory)(nil)} {
-		if err := codemode.ChangeScripts(t.Context(), store, "scripts", nil); err == nil {
-			t.Error("got no error of no store, want one")
-		}
-		if err := newRunner(t, newRegistry(t, nil), &codemode.Options{Engine: codeEngine{}}).FollowScripts(t.Context(), store, "scripts", nil); err == nil {
-			t.Error("got no error of no store to follow, want one")
-		}
+		assert.Fails(t, codemode.ChangeScripts(t.Context(), store, "scripts", nil), "got no error of no store, want one")
+		assert.Fails(t, newRunner(t, newRegistry(t, nil), &codemode.Options{Engine: codeEngine{}}).FollowScripts(t.Context(), store, "scripts", nil), "got no error of no store to follow, want one")
 	}
 }

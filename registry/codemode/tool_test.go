@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -38,9 +39,7 @@ func TestTool(t *testing.T) {
 	}}
 	r := newRegistry(t, &registry.Options{Results: &result.Options{Wrap: true, Form: result.FormContent}}, fails, structured, image, large)
 	c := newRunner(t, r, nil)
-	if err := r.Add(c.Tool(nil)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(c.Tool(nil)))
 	for _, test := range []struct{ args, want string }{
 		{`{"code":"return [1, '<b>']"}`, `{"value":[1,"<b>"]}`},
 		{`{"code":"console.log('a', {b: 1}); console.error(new Error('c'))"}`, `{"log":"a {\"b\":1}\nError: c\n"}`},
@@ -78,23 +77,15 @@ func TestTool(t *testing.T) {
 func TestLargeValue(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Results: &result.Options{MaxBytes: 4 << 10}})
 	c := newRunner(t, r, nil)
-	if err := r.Add(c.Tool(nil)); err != nil {
-		t.Fatal(err)
-	}
-	report, err := c.Run(t.Context(), &codemode.Script{Code: `return 'x'.repeat(1 << 20)`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(c.Tool(nil)))
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return 'x'.repeat(1 << 20)`}))(t)
 	if got, want := report.Value.Bytes, 1<<20+2; got != want {
 		t.Errorf("got a value of %d bytes, want %d: %v", got, want, report.Err)
 	}
 	if got, most := len(report.Value.JSON), 65<<10; got > most {
 		t.Errorf("got %d bytes of it, want at most %d", got, most)
 	}
-	res, err := r.Call(t.Context(), codemode.ToolName, []byte(`{"code":"return 'x'.repeat(1 << 14)"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(r.Call(t.Context(), codemode.ToolName, []byte(`{"code":"return 'x'.repeat(1 << 14)"}`)))(t)
 	if got := textOf(res); len(got) > 4<<10 || !strings.Contains(got, "read_result") {
 		t.Errorf("got %d bytes, want at most 4 KiB that name read_result: %s", len(got), got)
 	}
@@ -119,26 +110,17 @@ func TestKeep(t *testing.T) {
 	r := newRegistry(t, nil, echo("s", "open"), echo("s", "secret"))
 	c := newRunner(t, r, nil)
 	keep := func(d *registry.Definition) bool { return d.Origin.Tool != "secret" }
-	res, err := c.Tool(keep).Call(t.Context(), []byte(`{"code":"const all = []; for (const f of [() => tools.s.secret({}), () => call('s__secret'), () => call('S_SECRET'), () => describe('s__secret'), () => call('s__secre')]) try { all.push(await f()) } catch (e) { all.push(e.message) } return [all, (await search('secret open echo tool', 10)).map(t => t.name)]"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(c.Tool(keep).Call(t.Context(), []byte(`{"code":"const all = []; for (const f of [() => tools.s.secret({}), () => call('s__secret'), () => call('S_SECRET'), () => describe('s__secret'), () => call('s__secre')]) try { all.push(await f()) } catch (e) { all.push(e.message) } return [all, (await search('secret open echo tool', 10)).map(t => t.name)]"}`)))(t)
 	want := `{"value":[["unknown tool \"s.secret\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"S_SECRET\": find one by search(...)","unknown tool \"s__secret\": find one by search(...)","unknown tool \"s__secre\": find one by search(...)"],["s__open"]]}`
-	if got := textOf(res); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, textOf(res), want)
 }
 
 // A script does not call tools that the registry hides: those find and call the tools that keep may leave out.
 func TestHiddenTool(t *testing.T) {
 	r := newRegistry(t, nil, echo("s", "open"))
-	if err := r.AddHidden(registry.MustFunc("hidden", "Hidden", func(context.Context, struct{}) (string, error) { return "called", nil })); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.AddHidden(registry.MustFunc("hidden", "Hidden", func(context.Context, struct{}) (string, error) { return "called", nil })))
 	got := run(t, newRunner(t, r, nil), `try { return await call('hidden', {}) } catch (e) { return e.code }`)
-	if want := `"unknown_tool"`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, `"unknown_tool"`)
 }
 
 // Policy, ledger, middleware and observers see of a script's calls what they see of direct
@@ -171,9 +153,7 @@ func TestSameAsDirectCalls(t *testing.T) {
 			return nil, &mcp.OutcomeUnknownError{Tool: "fails", Err: errors.New("lost")}
 		}}
 		r := newRegistry(t, &registry.Options{Approver: approver, Ledger: ledger.New(nil)}, echo("s", "echo"), echo("s", "denied"), fails, echo("later", "old"))
-		if _, err := r.Replace(registry.Server{Name: "later"}, []registry.Tool{echo("later", "tool").tool()}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: "later"}, []registry.Tool{echo("later", "tool").tool()}))(t)
 		r.Use(func(next registry.Handler) registry.Handler {
 			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
 				note("passed %s %s", call.Tool.Name, call.Args)
@@ -192,9 +172,7 @@ func TestSameAsDirectCalls(t *testing.T) {
 		_, _ = r.Call(ctx, name, []byte(args))
 	})
 	scripted := seenBy(func(ctx context.Context, r *registry.Registry, name, args string) {
-		if _, err := newRunner(t, r, nil).Run(ctx, &codemode.Script{Code: fmt.Sprintf("await call(%q, %s)", name, args)}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(newRunner(t, r, nil).Run(ctx, &codemode.Script{Code: fmt.Sprintf("await call(%q, %s)", name, args)}))(t)
 	})
 	if !slices.Equal(direct, scripted) {
 		t.Errorf("got of a script\n%s\nwant as of direct calls\n%s", strings.Join(scripted, "\n"), strings.Join(direct, "\n"))
@@ -216,11 +194,7 @@ func TestCallIDs(t *testing.T) {
 	})
 	c := newRunner(t, r, nil)
 	for _, ctx := range []context.Context{t.Context(), registry.WithCallID(t.Context(), "c7")} {
-		if _, err := c.Run(ctx, &codemode.Script{Code: `await tools.s.echo({}); await tools.s.echo({})`}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(c.Run(ctx, &codemode.Script{Code: `await tools.s.echo({}); await tools.s.echo({})`}))(t)
 	}
-	if got, want := fmt.Sprint(ids), "[code_execution/1 code_execution/2 c7/1 c7/2]"; got != want {
-		t.Errorf("got the ids %s, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(ids), "[code_execution/1 code_execution/2 c7/1 c7/2]", "the ids")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func gated(name, description, input string) *Tool {
@@ -44,9 +46,7 @@ func TestGateSeverity(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, c := range calls {
-		if c != (call{"s", "a"}) {
-			t.Errorf("asked about %+v", c)
-		}
+		assert.Equal(t, c, (call{"s", "a"}), "asked about")
 	}
 	if got := tokens(choose(Note).Check(gated("", "", anyObject))); !slices.Equal(got, []string{"block invalid_name"}) {
 		t.Errorf("a tool without a name: %q", got)
@@ -257,8 +257,6 @@ func TestGatePathsAreShort(t *testing.T) {
 func TestNegativeLimitsAreNone(t *testing.T) {
 	o := Options{MaxTools: -1, MaxBytes: -1, MaxName: -1, MaxDescription: -1}.withDefaults()
 	for name, got := range map[string]int{"MaxTools": o.MaxTools, "MaxBytes": o.MaxBytes, "MaxName": o.MaxName, "MaxDescription": o.MaxDescription} {
-		if got != math.MaxInt {
-			t.Errorf("%s: got %d, want no limit", name, got)
-		}
+		assert.Equal(t, got, math.MaxInt, "%s", name)
 	}
 }

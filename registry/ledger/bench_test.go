@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const benchTools = 10_000
@@ -19,9 +21,7 @@ func benchLedger(b *testing.B) (path string, l *Ledger, server *Server, entries 
 		defs = append(defs, surfaceTool(fmt.Sprint("tool", i)))
 	}
 	entries = surfacesIn(defs...)
-	if err := l.Record(context.Background(), *server, entries); err != nil {
-		b.Fatal(err)
-	}
+	assert.OK(b, l.Record(context.Background(), *server, entries))
 	return path, l, server, entries
 }
 
@@ -29,10 +29,7 @@ func benchLedger(b *testing.B) (path string, l *Ledger, server *Server, entries 
 func BenchmarkLedger(b *testing.B) {
 	ctx := context.Background()
 	path, l, server, entries := benchLedger(b)
-	info, err := os.Stat(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := assert.Value(os.Stat(path))(b)
 	b.Run("open", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(info.Size())
@@ -53,25 +50,19 @@ func BenchmarkLedger(b *testing.B) {
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := l.Record(ctx, *server, entries); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, l.Record(ctx, *server, entries))
 		}
 	})
 	b.Run("first", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			l := openLedger(b, ledgerPath(b), Pin)
-			if err := l.Record(ctx, *server, entries); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, l.Record(ctx, *server, entries))
 		}
 	})
 	b.Run("judge pending", func(b *testing.B) {
 		l := New(&Options{Mode: Review})
-		if err := l.Record(ctx, *server, entries); err != nil {
-			b.Fatal(err)
-		}
+		assert.OK(b, l.Record(ctx, *server, entries))
 		b.ReportAllocs()
 		for b.Loop() {
 			for _, e := range entries {
@@ -84,21 +75,15 @@ func BenchmarkLedger(b *testing.B) {
 	b.Run("reload", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := l.Reload(ctx); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, l.Reload(ctx))
 		}
 	})
 	b.Run("approve", func(b *testing.B) {
 		b.ReportAllocs()
 		change := Change{Server: "github", Tool: "tool7", Hash: entries[7].Hash}
 		for b.Loop() {
-			if err := l.Reject(ctx, "bench", change); err != nil {
-				b.Fatal(err)
-			}
-			if err := l.Accept(ctx, "bench", change); err != nil {
-				b.Fatal(err)
-			}
+			assert.OK(b, l.Reject(ctx, "bench", change))
+			assert.OK(b, l.Accept(ctx, "bench", change))
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -47,9 +48,7 @@ func TestGoroutinesApproveAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := len(entriesIn(t, path)); got != len(defs) {
-		t.Errorf("%d tools are approved, want %d", got, len(defs))
-	}
+	assert.Equal(t, len(entriesIn(t, path)), len(defs), "tools are approved")
 }
 
 // Two who see a server for the first time at once do not both pin it.
@@ -71,25 +70,19 @@ func TestReloadSeesOthers(t *testing.T) {
 	mustRecord(t, one, server, surfaceTool("a"))
 	changed := surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, one, server, changed)
-	if err := two.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, two.Reload(t.Context()))
 	wantKind(t, two, server, changed, ToolChanged)
 	n, wake := one.Generation()
 	mustApprove(t, two, two.Pending()...)
 	wantKind(t, one, server, changed, ToolChanged)
-	if err := one.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, one.Reload(t.Context()))
 	<-wake
 	wantKind(t, one, server, changed, "")
 	if again, _ := one.Generation(); again == n {
 		t.Error("the generation is as before")
 	}
 	// What is damaged later changes nothing, and is not written over.
-	if err := os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644))
 	var bad *Error
 	if err := one.Reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
 		t.Errorf("reload of a conflict: %v", err)
@@ -110,12 +103,8 @@ func TestFileGoesAway(t *testing.T) {
 	l := openLedger(t, path, Pin)
 	mustRecord(t, l, server, surfaceTool("a"))
 	before, _ := readLedgerFile(t, path)
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(path))
+	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, server, surfaceTool("a"), "")
 	mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
 	wantKind(t, l, server, surfaceTool("b"), ToolNew)
@@ -129,10 +118,7 @@ func TestFileGoesAway(t *testing.T) {
 func TestChangingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newCountingStore()
-		l, err := Load(t.Context(), store, "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 		server := &Server{Name: "github"}
 		mustRecord(t, l, server, surfaceTool("a"))
 		length := 0
@@ -157,9 +143,7 @@ func TestChangingServer(t *testing.T) {
 		}
 		mustRecord(t, l, server, surfaceTool("a"))
 		n, _ := l.Generation()
-		if err := l.Reload(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, l.Reload(t.Context()))
 		if now, _ := l.Generation(); now != n {
 			t.Error("reading what is as before is a change")
 		}
@@ -175,10 +159,7 @@ func TestChangingServer(t *testing.T) {
 			mustRecord(t, l, server, surfaceTool("a", func(d *Tool) { d.Title = fmt.Sprint(i) }))
 		}
 		mustApprove(t, l, l.Pending()...)
-		other, err := Load(t.Context(), store, "ledger", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 		if got := other.Entries(); len(got) != 1 || got[0].By != "alice" || got[0].Hash != l.Entries()[0].Hash {
 			t.Errorf("entries: %+v", got)
 		}
@@ -213,10 +194,7 @@ func TestFirstUseNeedsStore(t *testing.T) {
 	full := errors.New("no room")
 	store := newCountingStore()
 	store.before = func() error { return full }
-	l, err := Load(t.Context(), store, "ledger", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 	server := &Server{Name: "github"}
 	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, full) {
 		t.Errorf("record: %v", err)
@@ -240,10 +218,7 @@ func TestFirstUseNeedsStore(t *testing.T) {
 // what somebody else writes there is seen.
 func TestReadOnly(t *testing.T) {
 	store := newCountingStore()
-	writer, err := Load(t.Context(), store, "ledger", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	writer := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 	one, two := &Server{Name: "one"}, &Server{Name: "two"}
 	a, changed := surfaceTool("a"), surfaceTool("a", func(d *Tool) { d.Title = "other" })
 	mustRecord(t, writer, one, a)
@@ -267,9 +242,7 @@ func TestReadOnly(t *testing.T) {
 
 	mustRecord(t, writer, one, changed) // somebody else can write, and approves
 	mustApprove(t, writer, writer.Pending()...)
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, one, changed, "")
 	wantKind(t, l, two, changed, "")
 	wantKind(t, l, two, a, ToolChanged)
@@ -277,29 +250,17 @@ func TestReadOnly(t *testing.T) {
 	// A rejection is not forgotten for what another process writes, unless it approves
 	// the same later.
 	c := Change{Server: "one", Tool: "a", Hash: NewSurface(changed).Hash}
-	if err := l.Reject(t.Context(), "bob", c); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Reject(t.Context(), "bob", c))
 	mustRecord(t, writer, &Server{Name: "three"}, a)
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, one, changed, ToolRejected)
-	if err := l.Accept(t.Context(), "bob", c); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Accept(t.Context(), "bob", c))
 	there := Server{Name: "there", Fingerprint: "f"}
 	mustRecord(t, writer, &there, a)
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Reject(t.Context(), "bob", Change{Server: "there", Hash: fingerprintHash("f")}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Reload(t.Context()))
+	assert.OK(t, l.Reject(t.Context(), "bob", Change{Server: "there", Hash: fingerprintHash("f")}))
 	mustRecord(t, writer, &Server{Name: "four"}, a)
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, &there, a, ToolRejected)
 
 	l.store = store // now it can be written
@@ -307,10 +268,7 @@ func TestReadOnly(t *testing.T) {
 	if err := l.Persistent(); err != nil {
 		t.Error(err)
 	}
-	again, err := Load(t.Context(), store, "ledger", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 	wantKind(t, again, two, surfaceTool("b"), "")
 	wantKind(t, again, one, changed, "")
 }
@@ -327,9 +285,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Skip("everything can be written here")
 	}
 	path := ledgerPath(t)
-	if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(filepath.Dir(path), 0o500))
 	l := openLedger(t, path, Pin)
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
 	if err := l.Persistent(); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), path) {
@@ -345,9 +301,7 @@ func TestWhereTheFileIs(t *testing.T) {
 		t.Skip(err)
 	}
 	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("a"))
-	if err := os.Chmod(target, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(target, 0o640))
 	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("b"))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is %v, %v", info, err)
@@ -355,9 +309,7 @@ func TestWhereTheFileIs(t *testing.T) {
 	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("the file is %v, %v", info, err)
 	}
-	if n := len(openLedger(t, link, Pin).Pending()); n != 1 {
-		t.Errorf("%d are pending", n)
-	}
+	assert.Equal(t, len(openLedger(t, link, Pin).Pending()), 1, "are pending")
 	files, err := os.ReadDir(filepath.Dir(target))
 	if err != nil || len(files) != 1 {
 		t.Errorf("files: %v, %v", files, err)
@@ -381,9 +333,7 @@ func TestOddFiles(t *testing.T) {
 		t.Errorf("an unknown mode: %v", err)
 	}
 	below := filepath.Join(dir, "file", "mcp.lock.json")
-	if err := os.WriteFile(filepath.Dir(below), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Dir(below), nil, 0o600))
 	if l, err := Open(below, nil); err == nil {
 		if err := l.Record(context.Background(), Server{Name: "s"}, nil); !errors.As(err, &bad) || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a file for a folder: %v", err)

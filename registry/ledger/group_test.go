@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -36,10 +37,7 @@ func (s *gatedStore) Save(ctx context.Context, name string, data []byte, old sto
 func newGated(t *testing.T) (*gatedStore, *Ledger) {
 	t.Helper()
 	store := &gatedStore{Store: storage.NewMemory(), pass: make(chan struct{})}
-	l, err := Load(t.Context(), store, "ledger", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 	return store, l
 }
 
@@ -68,24 +66,15 @@ func TestGroupIsWrittenOnce(t *testing.T) {
 		}
 		for _, want := range []int{0, 1, 51} {
 			synctest.Wait()
-			if kept != want {
-				t.Errorf("got %d calls that have returned, want %d", kept, want)
-			}
-			again, err := Load(t.Context(), store.Store, "ledger", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := len(again.Entries()); got != want {
-				t.Errorf("got %d tools kept, want %d", got, want)
-			}
+			assert.Equal(t, kept, want, "calls that have returned")
+			again := assert.Value(Load(t.Context(), store.Store, "ledger", nil))(t)
+			assert.Equal(t, len(again.Entries()), want, "tools kept")
 			if want < 51 {
 				store.pass <- struct{}{}
 			}
 		}
 		work.Wait()
-		if store.saves != 2 {
-			t.Errorf("got %d writes, want 2", store.saves)
-		}
+		assert.Equal(t, store.saves, 2, "writes")
 	})
 }
 
@@ -124,9 +113,7 @@ func TestGroupGoesOnWithoutItsWriter(t *testing.T) {
 		for _, e := range l.Entries() {
 			got = append(got, e.Server)
 		}
-		if got, want := strings.Join(got, " "), "one two"; got != want {
-			t.Errorf("got the servers %q, want %q", got, want)
-		}
+		assert.Equal(t, strings.Join(got, " "), "one two", "the servers")
 	})
 }
 
@@ -155,8 +142,6 @@ func TestGroupWithOneTooLarge(t *testing.T) {
 				t.Errorf("server%d: got %v, want an error of server2 only", i, err)
 			}
 		}
-		if got := len(l.Entries()); got != 3 {
-			t.Errorf("got %d tools kept, want 3", got)
-		}
+		assert.Equal(t, len(l.Entries()), 3, "tools kept")
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // pathVar makes the test binary a program that approves in a loop.
@@ -30,10 +32,7 @@ func TestLedgerProgram(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(pathVar + "_N")); err == nil {
 		most = n
 	}
-	l, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(Open(path, nil))(t)
 	// In the mode review nothing is approved by being there, and each process has its own
 	// server, so that the only thing in common is the file.
 	server := &Server{Name: who, Mode: Review}
@@ -45,12 +44,8 @@ func TestLedgerProgram(t *testing.T) {
 	for i := range most {
 		l.writes = map[string]*ledgerRate{} // as if a minute had passed
 		name := fmt.Sprint("t", i)
-		if err := l.Record(ctx, *server, surfacesIn(surfaceTool(name))); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Accept(ctx, who, l.Pending(who)...); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, l.Record(ctx, *server, surfacesIn(surfaceTool(name))))
+		assert.OK(t, l.Accept(ctx, who, l.Pending(who)...))
 		if _, err := fmt.Printf("\nacknowledged %s %s\n", who, name); err != nil {
 			return
 		}
@@ -90,10 +85,7 @@ type ledgerProcess struct {
 // after the other or in groups.
 func startLedgerProcess(t *testing.T, path, who string, n int, group bool) *ledgerProcess {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := assert.Value(os.Executable())(t)
 	cmd := exec.Command(exe, "-test.run=^TestLedgerProgram$", "-test.timeout=5m")
 	// The race detector waits for a second when a program ends.
 	cmd.Env = append(os.Environ(), pathVar+"="+path, pathVar+"_WHO="+who, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
@@ -104,13 +96,8 @@ func startLedgerProcess(t *testing.T, path, who string, n int, group bool) *ledg
 		cmd.Env = append(cmd.Env, pathVar+"_GROUP=1")
 	}
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	p := &ledgerProcess{cmd: cmd, acks: make(chan string, 1<<16)}
 	go func() { // ends with the process
@@ -157,9 +144,7 @@ func TestKilledWhileApproving(t *testing.T) {
 	most := 0
 	for i := range rounds {
 		if i%8 == 7 { // so that it does not become long
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.Remove(path))
 			clear(acked)
 		}
 		p := startLedgerProcess(t, path, fmt.Sprint("p", i), 0, false)
@@ -184,10 +169,7 @@ func TestKilledWhileApproving(t *testing.T) {
 				acked[ack] = true
 			}
 		}
-		files, err := os.ReadDir(filepath.Dir(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := assert.Value(os.ReadDir(filepath.Dir(path)))(t)
 		most = max(most, len(files))
 		approved := entriesIn(t, path)
 		for ack := range acked {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // surfaceTool returns the definition of a tool that has something everywhere.
@@ -36,24 +38,17 @@ func surfacesIn(defs ...*Tool) []*Surface {
 
 func mustRecord(t testing.TB, l *Ledger, s *Server, defs ...*Tool) {
 	t.Helper()
-	if err := l.Record(t.Context(), *s, surfacesIn(defs...)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Record(t.Context(), *s, surfacesIn(defs...)))
 }
 
 func mustApprove(t testing.TB, l *Ledger, changes ...Change) {
 	t.Helper()
-	if err := l.Accept(t.Context(), "alice", changes...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Accept(t.Context(), "alice", changes...))
 }
 
 func openLedger(t testing.TB, path string, mode Mode) *Ledger {
 	t.Helper()
-	l, err := Open(path, &Options{Mode: mode})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(Open(path, &Options{Mode: mode}))(t)
 	return l
 }
 
@@ -69,9 +64,7 @@ func quarantine(l *Ledger, s *Server, def *Tool) ChangeKind {
 
 func wantKind(t *testing.T, l *Ledger, s *Server, def *Tool, want ChangeKind) {
 	t.Helper()
-	if got := quarantine(l, s, def); got != want {
-		t.Errorf("%s is quarantined as %q, want %q", def.Name, got, want)
-	}
+	assert.Equal(t, quarantine(l, s, def), want, "%s is quarantined as", def.Name)
 }
 
 // everywhere runs a test with a ledger in memory, with one in a file, and with one
@@ -207,9 +200,7 @@ func TestSwappedServer(t *testing.T) {
 		wantKind(t, next(), two, b, ToolNew)
 		wantKind(t, next(), one, a, ServerChanged)
 		mustRecord(t, next(), one, a)
-		if err := next().Reject(t.Context(), "alice", next().Pending()...); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, next().Reject(t.Context(), "alice", next().Pending()...))
 		wantKind(t, next(), one, a, ToolRejected)
 		mustRecord(t, next(), one, a)
 		if got := next().Pending(); len(got) != 0 {
@@ -226,9 +217,7 @@ func TestRejectedServer(t *testing.T) {
 		a := surfaceTool("a")
 		mustRecord(t, next(), one, a)
 		e := next().Entries()[0]
-		if err := next().Reject(t.Context(), "alice", Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, next().Reject(t.Context(), "alice", Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}))
 		wantKind(t, next(), one, a, ToolRejected)
 		wantKind(t, next(), two, a, ServerChanged)
 		mustRecord(t, next(), two, a)
@@ -253,13 +242,9 @@ func TestTrust(t *testing.T) {
 			}
 		}
 		mustRecord(t, next(), &Server{Name: "github", Fingerprint: "two"}, changed)
-		if n := len(next().Entries()); n != 2 {
-			t.Errorf("%d entries, want those of the server and of the one tool that is left", n)
-		}
+		assert.Equal(t, len(next().Entries()), 2, "entries")
 		e := next().Entries()[1]
-		if err := next().Reject(t.Context(), "alice", Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, next().Reject(t.Context(), "alice", Change{Server: e.Server, Tool: e.Tool, Hash: e.Hash}))
 		mustRecord(t, next(), server, changed)
 		wantKind(t, next(), server, changed, ToolRejected)
 		wantKind(t, next(), server, a, "")
@@ -285,9 +270,7 @@ func TestUnknownServerOfLedger(t *testing.T) {
 	l := New(nil)
 	wantKind(t, l, &Server{Name: "github"}, surfaceTool("a"), ToolNew)
 	odd := &Server{Name: "github", Mode: "lax"}
-	if err := l.Record(t.Context(), *odd, nil); err == nil {
-		t.Error("a mode that nobody knows was taken")
-	}
+	assert.Fails(t, l.Record(t.Context(), *odd, nil), "a mode that nobody knows was taken")
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
 	wantKind(t, l, odd, surfaceTool("b"), ToolNew)
 	for _, name := range []string{"", "a\xff"} {
@@ -336,9 +319,7 @@ func TestApproveIsForWhatWasSeen(t *testing.T) {
 			t.Errorf("%d errors, want 4: %v", n, err)
 		}
 		for n := 1; n <= 3; n++ {
-			if want := map[bool]ChangeKind{true: "", false: ToolChanged}[n == 1]; quarantine(next(), server, version(n)) != want {
-				t.Errorf("version %d is quarantined as %q", n, quarantine(next(), server, version(n)))
-			}
+			assert.Equal(t, quarantine(next(), server, version(n)), map[bool]ChangeKind{true: "", false: ToolChanged}[n == 1], "version %d is quarantined as", n)
 		}
 		wantKind(t, next(), server, surfaceTool("b"), "")
 		mustApprove(t, next(), seen[1]) // again
@@ -351,9 +332,7 @@ func TestReject(t *testing.T) {
 		good, bad := surfaceTool("a"), surfaceTool("a", func(d *Tool) { d.Description = "bad" })
 		mustRecord(t, next(), server, good)
 		mustRecord(t, next(), server, bad)
-		if err := next().Reject(t.Context(), "alice", next().Pending()...); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, next().Reject(t.Context(), "alice", next().Pending()...))
 		mustRecord(t, next(), server, bad)
 		if got := next().Pending(); len(got) != 0 {
 			t.Errorf("pending: %+v", got)
@@ -375,9 +354,7 @@ func TestForgetServer(t *testing.T) {
 	server := &Server{Name: "github", Fingerprint: "one"}
 	everywhere(t, Pin, func(t *testing.T, next func() *Ledger) {
 		mustRecord(t, next(), server, surfaceTool("a"))
-		if err := next().Forget(t.Context(), "github"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, next().Forget(t.Context(), "github"))
 		wantKind(t, next(), server, surfaceTool("a"), ToolNew)
 		mustRecord(t, next(), &Server{Name: "github", Fingerprint: "two"}, surfaceTool("b"))
 		wantKind(t, next(), &Server{Name: "github", Fingerprint: "two"}, surfaceTool("b"), "")

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // linked returns the path of a ledger in a project that is a link to a target, beside
@@ -15,9 +17,7 @@ func linked(t *testing.T, target string) (path, other string) {
 	top := t.TempDir()
 	project, other := filepath.Join(top, "project"), filepath.Join(top, "other")
 	for _, dir := range []string{project, filepath.Join(project, "sub"), other} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Mkdir(dir, 0o755))
 	}
 	path = filepath.Join(project, "mcp.lock.json")
 	for link, to := range map[string]string{path: target, filepath.Join(project, "chain"): filepath.Join("..", "other", "file"), filepath.Join(project, "door"): other} {
@@ -38,13 +38,9 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 			t.Errorf("%s: got the error %v, want a *LedgerError of the file", target, err)
 		}
 		// A link that takes the place of the file of a ledger that is open is not followed either.
-		if err := os.Rename(path, path+".link"); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Rename(path, path+".link"))
 		l := openLedger(t, path, Pin)
-		if err := os.Rename(path+".link", path); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Rename(path+".link", path))
 		if err := l.Record(t.Context(), Server{Name: "github"}, surfacesIn(surfaceTool("a"))); !errors.As(err, &failed) {
 			t.Errorf("%s, later: got the error %v, want a *LedgerError", target, err)
 		}
@@ -69,7 +65,5 @@ func TestLedgerLinkIsFollowed(t *testing.T) {
 	}
 	path, other := linked(t, "../other/file")
 	mustRecord(t, openLedger(t, filepath.Join(other, "file"), Pin), server, surfaceTool("a"))
-	if got := len(openLedger(t, path, Pin).Entries()); got != 1 {
-		t.Errorf("got %d entries of the ledger that is there, want 1", got)
-	}
+	assert.Equal(t, len(openLedger(t, path, Pin).Entries()), 1, "entries of the ledger that is there")
 }

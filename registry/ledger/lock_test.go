@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/atomicfile"
 	"github.com/mcpbelt/mcpbelt/internal/document"
 )
@@ -18,14 +19,8 @@ func TestLockHeld(t *testing.T) {
 	path := ledgerPath(t)
 	server := &Server{Name: "github"}
 	mustRecord(t, openLedger(t, path, Pin), server, surfaceTool("a"))
-	resolved, err := atomicfile.Resolve(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := atomicfile.Lock(t.Context(), resolved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved := assert.Value(atomicfile.Resolve(path))(t)
+	unlock := assert.Value(atomicfile.Lock(t.Context(), resolved))(t)
 	l := openLedger(t, path, Pin)
 	wantKind(t, l, server, surfaceTool("a"), "")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -60,11 +55,7 @@ func TestNoteIsNoFirstUse(t *testing.T) {
 		t.Fatalf("%d notes wait", len(l.journal))
 	}
 	branch, _ := readLedgerFile(t, other)
-	if err := os.WriteFile(path, branch, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, branch, 0o600))
+	assert.OK(t, l.Reload(t.Context()))
 	wantKind(t, l, server, changed, ToolNew)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"weak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestDamagedLedgers: what is not sound is refused, with the place and the cure.
@@ -57,9 +59,7 @@ func TestDamagedLedgers(t *testing.T) {
 		{"an empty name", once(`"": "end"`, `"": {}`), "github", "", "must be a string"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := os.WriteFile(path, []byte(c.file), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(path, []byte(c.file), 0o644))
 			_, err := Open(path, nil)
 			var bad *Error
 			if !errors.As(err, &bad) {
@@ -99,9 +99,7 @@ func TestForeignLedgers(t *testing.T) {
 		"no list ends": strings.ReplaceAll(strings.ReplaceAll(newer, ",\n\t\t\t\t\"\": \"end\"", ""), ",\n\t\t\"\": \"end\"", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(path, []byte(text), 0o644))
 			l := openLedger(t, path, Pin)
 			mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
 			if got, _ := readLedgerFile(t, path); string(got) != text {
@@ -155,15 +153,9 @@ func TestOldFilesAreForgotten(t *testing.T) {
 	mustRecord(t, openLedger(t, path, Pin), &Server{Name: "two"}, surfaceTool("a"), surfaceTool("b"), surfaceTool("c"))
 	second, _ := readLedgerFile(t, path)
 	old := weak.Make(&first[0])
-	before, err := parseLedger(path, first, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := assert.Value(parseLedger(path, first, nil))(t)
 	first = nil
-	after, err := parseLedger(path, second, before)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := assert.Value(parseLedger(path, second, before))(t)
 	if after.servers["one"] != before.servers["one"] {
 		t.Error("got a server read anew that is the same, want the one of before")
 	}
@@ -213,13 +205,8 @@ func TestServers(t *testing.T) {
 	}
 	sound, _ := readLedgerFile(t, path)
 	foreign := strings.Replace(string(sound), `"mode": "pin"`, `"mode":   "later"`, 1) // of server one, the first
-	if err := os.WriteFile(path, []byte(foreign), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	l, err := Open(path, &Options{Servers: []string{"two", "four"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(foreign), 0o644))
+	l = assert.Value(Open(path, &Options{Servers: []string{"two", "four"}}))(t)
 	two, three := &Server{Name: "two"}, &Server{Name: "three"}
 	wantKind(t, l, two, surfaceTool("a"), "")
 	wantKind(t, l, two, surfaceTool("b"), ToolNew)
@@ -227,9 +214,7 @@ func TestServers(t *testing.T) {
 	if l.Judge(Server{Name: "one", Mode: Trust}, NewSurface(surfaceTool("a"))) == nil {
 		t.Error("got a tool that may be called of server one, want it held back: nothing is known of it")
 	}
-	if got := len(l.Entries()); got != 1 {
-		t.Errorf("got %d entries, want 1, of server two", got)
-	}
+	assert.Equal(t, len(l.Entries()), 1, "entries")
 	if l.Record(t.Context(), *three, surfacesIn(surfaceTool("b"))) == nil {
 		t.Error("got a list of server three recorded, want an error")
 	}
@@ -245,14 +230,10 @@ func TestServers(t *testing.T) {
 	if kept := `"mode":   "later"`; !strings.Contains(string(got), kept) {
 		t.Errorf("got the file %s, want that it has %s", got, kept)
 	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(got), `"mode":   "later"`, `"mode": "pin"`, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(strings.Replace(string(got), `"mode":   "later"`, `"mode": "pin"`, 1)), 0o644))
 	all := openLedger(t, path, Pin)
 	for _, server := range []string{"one", "two", "three", "four"} {
 		wantKind(t, all, &Server{Name: server}, surfaceTool("a"), "")
 	}
-	if got := len(all.Pending("two")); got != 1 {
-		t.Errorf("got %d pending changes of server two, want 1", got)
-	}
+	assert.Equal(t, len(all.Pending("two")), 1, "pending changes of server two")
 }

@@ -3,6 +3,8 @@ package ledger
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // quarantineOf returns why the tool x of a server may not be called; empty if it may.
@@ -26,12 +28,8 @@ func TestQuarantineEndsByApprovalOnly(t *testing.T) {
 				t.Helper()
 				mustRecord(t, l, s, surfaceTool("x"))
 				for i, l := range []*Ledger{l, openLedger(t, path, mode)} { // and what is kept
-					if got := quarantineOf(l, s); got != want {
-						t.Errorf("mode %s, fingerprint %q, %s, ledger %d: got %q, want %q", mode, print, what, i, got, want)
-					}
-					if got := l.Quarantines(*s); got != (want == ServerQuarantined) {
-						t.Errorf("mode %s, fingerprint %q, %s, ledger %d: got quarantines %v, want the opposite", mode, print, what, i, got)
-					}
+					assert.Equal(t, quarantineOf(l, s), want, "mode %s, fingerprint %q, %s, ledger %d", mode, print, what, i)
+					assert.Equal(t, l.Quarantines(*s), (want == ServerQuarantined), "mode %s, fingerprint %q, %s, ledger %d: got quarantines", mode, print, what, i)
 				}
 			}
 			step("not yet", free, "")
@@ -49,13 +47,9 @@ func TestQuarantineEndsByApprovalOnly(t *testing.T) {
 			step("approved, taken out of the configuration", free, "")
 			mustApprove(t, l, l.Pending("github")...)
 			step("put into quarantine anew", held, ServerQuarantined)
-			if err := l.Reject(t.Context(), "alice", l.Pending("github")...); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, l.Reject(t.Context(), "alice", l.Pending("github")...))
 			if print != "" {
-				if got := quarantineOf(l, held); got != ToolRejected {
-					t.Errorf("mode %s, rejected: got %q, want %q", mode, got, ToolRejected)
-				}
+				assert.Equal(t, quarantineOf(l, held), ToolRejected, "mode %s, rejected", mode)
 			}
 		}
 	}

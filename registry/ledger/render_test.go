@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestRewriting shows that a file is written only for a change, and that what has
@@ -19,17 +21,12 @@ func TestRewriting(t *testing.T) {
 
 	l := openLedger(t, path, Pin)
 	mustRecord(t, l, server, defs...)
-	if err := l.Reload(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, l.Reload(t.Context()))
 	again, now := readLedgerFile(t, path)
 	if string(again) != string(first) || !os.SameFile(stat, now) {
 		t.Error("the file was written though nothing has changed")
 	}
-	state, err := parseLedger(path, first, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := assert.Value(parseLedger(path, first, nil))(t)
 	if got := state.render(); string(got) != string(first) {
 		t.Errorf("it comes back as\n%s\nit was\n%s", got, first)
 	}
@@ -67,14 +64,8 @@ func missingLines(before, after string) []string {
 
 func readLedgerFile(t testing.TB, path string) ([]byte, os.FileInfo) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(path))(t)
+	info := assert.Value(os.Stat(path))(t)
 	return data, info
 }
 

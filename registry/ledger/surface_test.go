@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const fixtureSchema = `{"type":"object","title":"T","properties":{"a":{"type":"string","enum":["x","y\u00e9",null],"description":"d/\"e\" 😀"},
@@ -90,14 +92,9 @@ func TestEveryChangeCounts(t *testing.T) {
 		var v any
 		dec := json.NewDecoder(strings.NewReader(string(*raw(fixture()))))
 		dec.UseNumber()
-		if err := dec.Decode(&v); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, dec.Decode(&v))
 		for _, m := range mutations(v) {
-			text, err := json.Marshal(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := assert.Value(json.Marshal(m))(t)
 			def := fixture()
 			*raw(def) = text
 			if m == nil && field == "annotations" {
@@ -146,9 +143,7 @@ func TestSpellingDoesNotCount(t *testing.T) {
 			var v any
 			dec := json.NewDecoder(strings.NewReader(string(*raw)))
 			dec.UseNumber()
-			if err := dec.Decode(&v); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, dec.Decode(&v))
 			var out strings.Builder
 			respell(r, &out, v)
 			*raw = json.RawMessage(out.String())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
@@ -59,10 +60,7 @@ func TestNamesNeverChange(t *testing.T) {
 		return
 	}
 	file := filepath.Join("testdata", "names.golden")
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(os.ReadFile(file))(t)
 	if got != string(want) {
 		for i, line := range strings.Split(got, "\n") {
 			if !strings.Contains(string(want), line+"\n") {
@@ -75,18 +73,12 @@ func TestNamesNeverChange(t *testing.T) {
 
 // Other processes, with other seeds of their maps, give the same names.
 func TestNamesInOtherProcesses(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := assert.Value(os.Executable())(t)
 	want := nameList()
 	for _, procs := range []string{"1", "2"} {
 		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^TestNamesNeverChange$")
 		cmd.Env = append(os.Environ(), printNames+"=1", "GOMAXPROCS="+procs, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := assert.Value(cmd.Output())(t)
 		if !strings.HasPrefix(string(out), want) {
 			t.Errorf("with GOMAXPROCS=%s the names are\n%s", procs, out)
 		}

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
 
 func TestParsePolicy(t *testing.T) {
-	p, err := policy.Parse([]byte("\ufeff" + `{
+	p := assert.Value(policy.Parse([]byte("\ufeff" + `{
 		// comments
 		"default": "ask", /* too */
 		"rules": [
@@ -21,14 +22,8 @@ func TestParsePolicy(t *testing.T) {
 			{"verdict": "ask", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false, "sideEffectsHint": false, "executionTimeHint": "medium"},
 			{"verdict": "ask", "read_only_hint": false, "destructive_hint": false, "idempotent_hint": true, "open_world_hint": false, "side_effects_hint": false, "execution_time_hint": "medium",},
 		],
-	}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}`)))(t)
+	text := assert.Value(json.Marshal(p))(t)
 	want := `{"rules":[` +
 		`{"verdict":"deny","server":"a","tool":"b","user":"c","native":false,"trusted":true,"annotated":true,"reason":"because"},` +
 		`{"verdict":"allow","readOnly":true,"destructive":false,"idempotent":true,"openWorld":false,"sideEffects":false,"executionTime":"fast"},` +
@@ -120,10 +115,7 @@ func FuzzParsePolicy(f *testing.F) {
 			_ = err.Error()
 			return
 		}
-		text, err := p.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := assert.Value(p.MarshalJSON())(t)
 		again, err := policy.Parse(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
@@ -136,10 +137,7 @@ func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 			continue
 		}
 		written++
-		first, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := assert.Value(json.Marshal(p))(t)
 		again, err := Parse(first)
 		if err != nil {
 			t.Fatalf("%s: %v", first, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -24,10 +25,7 @@ func annotated(raw string, trusted bool) *registry.ApprovalRequest {
 
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := policy.New(byDefault, rules...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(policy.New(byDefault, rules...))(t)
 	return p
 }
 
@@ -106,9 +104,7 @@ func TestRuleHints(t *testing.T) {
 					if fits {
 						want = verdict
 					}
-					if got := policy.Decide(req).Verdict; got != want {
-						t.Errorf("%v if %s, byDefault %v; %q, trusted %t: %v, want %v", verdict, c.name, byDefault, raw, trusted, got, want)
-					}
+					assert.Equal(t, policy.Decide(req).Verdict, want, "%v if %s, byDefault %v; %q, trusted %t", verdict, c.name, byDefault, raw, trusted)
 				}
 			}
 		}
@@ -138,9 +134,7 @@ func TestRuleTrustedAndNative(t *testing.T) {
 			req  *registry.ApprovalRequest
 			want bool
 		}{{"native", native, tt.native}, {"trusted", annotated("", true), tt.trusted}, {"untrusted", annotated("", false), tt.untrusted}} {
-			if got := p.Decide(c.req).Verdict == approval.Allow; got != c.want {
-				t.Errorf("%d: %s tool: %t, want %t", i, c.name, got, c.want)
-			}
+			assert.Equal(t, p.Decide(c.req).Verdict == approval.Allow, c.want, "%d: %s tool", i, c.name)
 		}
 	}
 }
@@ -177,9 +171,7 @@ func TestRuleNames(t *testing.T) {
 		if tt.want {
 			want = approval.Deny
 		}
-		if got := mustPolicy(t, approval.AllowForSession, tt.rule).Decide(req).Verdict; got != want {
-			t.Errorf("%+v: %s of %s for %q: %v, want %v", tt.rule, tt.tool, tt.server, tt.user, got, want)
-		}
+		assert.Equal(t, mustPolicy(t, approval.AllowForSession, tt.rule).Decide(req).Verdict, want, "%+v: %s of %s for %q", tt.rule, tt.tool, tt.server, tt.user)
 	}
 }
 
@@ -200,12 +192,8 @@ func TestRuleNameIsAClaim(t *testing.T) {
 		{policy.Rule{Verdict: approval.Deny, Tool: "get"}, approval.Ask, approval.Deny},
 	} {
 		p := mustPolicy(t, approval.Ask, tt.rule)
-		if got := p.Decide(forged).Verdict; got != tt.forged {
-			t.Errorf("%d: the forged tool: %v, want %v", i, got, tt.forged)
-		}
-		if got := p.Decide(real).Verdict; got != tt.real {
-			t.Errorf("%d: the real tool: %v, want %v", i, got, tt.real)
-		}
+		assert.Equal(t, p.Decide(forged).Verdict, tt.forged, "%d: the forged tool", i)
+		assert.Equal(t, p.Decide(real).Verdict, tt.real, "%d: the real tool", i)
 	}
 }
 
@@ -251,9 +239,7 @@ func TestRuleErrors(t *testing.T) {
 
 	// All of them are reported.
 	_, err := policy.New(ask, policy.Rule{Server: "["}, policy.Rule{Tool: "]", User: "{"})
-	if n := strings.Count(err.Error(), "policy: rules["); n != 3 {
-		t.Errorf("%d faults: %v", n, err)
-	}
+	assert.Equal(t, strings.Count(err.Error(), "policy: rules["), 3, "faults: %v", err)
 }
 
 // A policy keeps nothing that its maker can change.
@@ -263,9 +249,7 @@ func TestPolicyKeepsItsRules(t *testing.T) {
 	p := mustPolicy(t, approval.Deny, rules...)
 	yes = false
 	rules[0] = policy.Rule{}
-	if got := p.Decide(annotated("", true)).Verdict; got != approval.Allow {
-		t.Errorf("after a change from outside: %v", got)
-	}
+	assert.Equal(t, p.Decide(annotated("", true)).Verdict, approval.Allow, "after a change from outside")
 }
 
 func TestPolicyCheck(t *testing.T) {

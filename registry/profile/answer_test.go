@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -43,13 +44,8 @@ func says(text string) *mcp.CallToolResult {
 
 func newTurn(t *testing.T, r *registry.Registry, opts *profile.TurnOptions, tools ...registry.Tool) *profile.Turn {
 	t.Helper()
-	if err := r.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
-	turn, err := profile.NewTurn(t.Context(), r, profile.OpenAI, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tools...))
+	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.OpenAI, opts))(t)
 	return turn
 }
 
@@ -100,9 +96,7 @@ func TestRunBounded(t *testing.T) {
 		for parallel, want := range map[int]int64{0: 16, 1: 1, 3: 3, 100: 40, -1: 40} {
 			most.Store(0)
 			r := registry.New(nil)
-			if _, err := newTurn(t, r, &profile.TurnOptions{MaxParallel: parallel}, busy).Run(t.Context(), calls); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(newTurn(t, r, &profile.TurnOptions{MaxParallel: parallel}, busy).Run(t.Context(), calls))(t)
 			if most.Load() != want {
 				t.Errorf("with MaxParallel %d there ran %d at a time, not %d", parallel, most.Load(), want)
 			}
@@ -125,9 +119,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		if !errors.Is(err, cause) {
 			t.Errorf("Run returned %v", err)
 		}
-		if ran.Load() != 1 {
-			t.Errorf("%d tools ran, though the context had ended after the first", ran.Load())
-		}
+		assert.Equal(t, ran.Load(), 1, "tools ran, though the context had ended after the first")
 		for i, a := range answers {
 			if a.Result == nil || !a.Result.IsError || a.Err == nil {
 				t.Errorf("answer %d is %+v", i, a)
@@ -233,22 +225,16 @@ func TestWaitForAnApproval(t *testing.T) {
 		t.Error("the model of an agent that does not wait is told nothing")
 	}
 	// They are answered in another order than asked for, one of them before Wait.
-	if _, err := r.Approve(t.Context(), waiting.Answers[2].Approval().ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Approve(t.Context(), waiting.Answers[2].Approval().ID, nil))(t)
 	refused := make(chan error, 1)
 	go func() { refused <- r.Deny(t.Context(), waiting.Answers[0].Approval().ID, "no") }()
 	answers, err = turn.Wait(t.Context(), waiting)
-	if err := errors.Join(err, <-refused); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, errors.Join(err, <-refused))
 	var denied *approval.DeniedError
 	if !errors.As(answers[0].Err, &denied) || result.Text(answers[1].Result) != "safe" || result.Text(answers[2].Result) != "done" {
 		t.Errorf("the answers are %q", texts(answers))
 	}
-	if ran.Load() != 1 {
-		t.Errorf("the tool ran %d times", ran.Load())
-	}
+	assert.Equal(t, ran.Load(), 1, "the tool ran times")
 	if waiting.Answers[2].Approval() == nil {
 		t.Error("Wait changed the error")
 	}
@@ -285,9 +271,7 @@ func TestWaitKeepsWhatIsThere(t *testing.T) {
 	if !errors.As(err, &waiting) {
 		t.Fatal(err)
 	}
-	if _, err := r.Approve(t.Context(), waiting.Answers[0].Approval().ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Approve(t.Context(), waiting.Answers[0].Approval().ID, nil))(t)
 	cancel()
 	for range 100 { // the outcome and the end of the context are both there
 		answers, err := turn.Wait(ctx, waiting)
@@ -392,9 +376,7 @@ func TestWaitForAnApprovalBehindALogin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loggedIn := make(chan struct{})
 		policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Ask, Tool: "danger"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		r := registry.New(&registry.Options{Approver: policy})
 		var tries []string
 		try := func(name string, most int) registry.Tool {
@@ -493,8 +475,6 @@ func TestObject(t *testing.T) {
 		"{}": "{}", "\n\t {\"n\": 1.0}\r\n": "\n\t {\"n\": 1.0}\r\n", `{"n":12345678901234567890}`: `{"n":12345678901234567890}`,
 		strings.Repeat(`{"n":`, 100_000): "{}",
 	} {
-		if got := profile.Object([]byte(arguments)); got != want {
-			t.Errorf("%.40q is %.40q", arguments, got)
-		}
+		assert.Equal(t, profile.Object([]byte(arguments)), want, "%.40q", arguments)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -42,14 +43,9 @@ func newCountRegistry(t *testing.T, opts *registry.Options) *registry.Registry {
 	})
 	client := mcp.NewClient("features", &transport.Pipe{Serve: server.Run}, nil)
 	t.Cleanup(func() { _ = client.Close() })
-	listed, err := client.Tools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := assert.Value(client.Tools(t.Context()))(t)
 	r := registry.New(opts)
-	if _, err := r.Replace(registry.Server{Name: "features"}, []registry.Tool{registry.Remote("features", listed[0], client.CallTool)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(registry.Server{Name: "features"}, []registry.Tool{registry.Remote("features", listed[0], client.CallTool)}))(t)
 	return r
 }
 
@@ -79,25 +75,20 @@ func TestTurnCallIDs(t *testing.T) {
 		}),
 	})
 	r.Observe(func(_ context.Context, o *registry.Observation) { note("observer", o.CallID) })
-	turn, err := profile.NewTurn(t.Context(), r, profile.OpenAI, &profile.TurnOptions{
+	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.OpenAI, &profile.TurnOptions{
 		Progress: func(c profile.Call, p *mcp.ProgressParams) {
 			mu.Lock()
 			defer mu.Unlock()
 			key := c.ID + " " + c.Name
 			progress[key] = append(progress[key], p.Progress)
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	name := turn.Set().Tools()[0].Name
 	ctx := registry.WithCallID(t.Context(), "turn 7")
-	if _, err := turn.Run(ctx, []profile.Call{
+	assert.Value(turn.Run(ctx, []profile.Call{
 		{ID: "call_1", Name: name, Arguments: json.RawMessage(`{"to":2}`)},
 		{ID: "call_2", Name: name, Arguments: json.RawMessage(`{"to":3}`)},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	mu.Lock()
 	defer mu.Unlock()
 	want := map[string][]float64{"call_1 " + name: {1, 2}, "call_2 " + name: {1, 2, 3}}
@@ -133,13 +124,8 @@ func TestTurnCallIDOfApproval(t *testing.T) {
 	if len(asked) != 1 || asked[0].CallID != "call_1" {
 		t.Fatalf("got the approvals %+v, want one for call_1", asked)
 	}
-	if _, err := r.Approve(registry.WithCallID(t.Context(), "click 9"), asked[0].ID, nil); err != nil {
-		t.Fatal(err)
-	}
-	answers, err := turn.Wait(t.Context(), waiting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Approve(registry.WithCallID(t.Context(), "click 9"), asked[0].ID, nil))(t)
+	answers := assert.Value(turn.Wait(t.Context(), waiting))(t)
 	if got, want := texts(answers), []string{"ran for call_1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

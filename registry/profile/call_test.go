@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -25,16 +26,9 @@ func TestSetCall(t *testing.T) {
 		return "sent", nil
 	})
 	other := registry.MustFunc("other", "Another tool", func(context.Context, struct{}) (string, error) { return "other", nil })
-	if err := reg.Add(send); err != nil {
-		t.Fatal(err)
-	}
-	if err := reg.Add(other); err != nil {
-		t.Fatal(err)
-	}
-	set, err := profile.Compile(profile.OpenAIStrict, []registry.Tool{send}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(send))
+	assert.OK(t, reg.Add(other))
+	set := assert.Value(profile.Compile(profile.OpenAIStrict, []registry.Tool{send}, nil))(t)
 	name := set.Tools()[0].Name
 	if name == "mail.send" || !set.Tools()[0].Strict {
 		t.Fatalf("%s, strict: %v", name, set.Tools()[0].Strict)

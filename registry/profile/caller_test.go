@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -18,9 +19,7 @@ func called(t *testing.T, p profile.Provider, output string, callers ...string) 
 	asked := 0
 	set, err := profile.Compile(p, []registry.Tool{&described{def}}, &profile.Options{AllowedCallers: func(d *registry.Definition) []string {
 		asked++
-		if d.Name != "find" {
-			t.Errorf("asked about %q", d.Name)
-		}
+		assert.Equal(t, d.Name, "find", "asked about")
 		return callers
 	}})
 	if err != nil || len(set.Tools()) != 1 || asked > 1 {
@@ -105,9 +104,7 @@ func TestOutputSchema(t *testing.T) {
 func TestTurnPrograms(t *testing.T) {
 	reg := registry.New(nil)
 	none := func(context.Context, struct{}) (string, error) { return "", nil }
-	if err := reg.Add(registry.MustFunc("a", "", none), registry.MustFunc("b", "", none)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Add(registry.MustFunc("a", "", none), registry.MustFunc("b", "", none)))
 	for caller, programs := range map[string]bool{"programmatic": true, "direct": false} {
 		opts := &profile.TurnOptions{Options: profile.Options{AllowedCallers: func(d *registry.Definition) []string {
 			if d.Name == "b" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -26,10 +27,7 @@ func tool(name, schema string) registry.Tool {
 // compiled compiles one tool.
 func compiled(t testing.TB, p profile.Provider, schema string) *profile.Tool {
 	t.Helper()
-	set, err := profile.Compile(p, []registry.Tool{tool("t", schema)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := assert.Value(profile.Compile(p, []registry.Tool{tool("t", schema)}, nil))(t)
 	if len(set.Tools()) != 1 {
 		t.Fatalf("rejected: %v", set.Rejected())
 	}
@@ -56,9 +54,7 @@ func TestWhole(t *testing.T) {
 			`{"type":"object","properties":{"p":{"type":"array","prefixItems":[{"type":"number"},{"type":"string"}],"items":{"not":{}}}}}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := string(compiled(t, test.provider, test.schema).Schema); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			assert.Equal(t, string(compiled(t, test.provider, test.schema).Schema), test.want)
 		})
 	}
 }

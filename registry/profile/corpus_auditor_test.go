@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 )
 
@@ -54,10 +55,7 @@ func TestCorpusAuditor(t *testing.T) {
 		if corpusPassGate(schema) != nil {
 			continue
 		}
-		n, err := providercheck.Read([]byte(schema))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := assert.Value(providercheck.Read([]byte(schema)))(t)
 		if silent := audit(n, n, nil); len(silent) > 0 {
 			t.Errorf("%v of what is the same: %s", silent, schema)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -57,10 +58,7 @@ func TestCorpusExactNames(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a b":{"type":"number"},"ok":{"type":"object","properties":{"a b":{"type":"number"}}},"é":{"type":"string"},"":{"type":"string"}},"required":["a b"]}`
 	for _, p := range []profile.Provider{profile.Anthropic, profile.Bedrock} {
 		compiled := corpusCompile(t, p, schema)
-		n, err := providercheck.Read(compiled.Schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := assert.Value(providercheck.Read(compiled.Schema))(t)
 		names := n.Get("properties").Names
 		if len(names) != 4 || names[1] != "ok" || !n.Get("required").Items[0].Says(names[0]) {
 			t.Fatalf("%s: %v", p, names)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
@@ -138,9 +139,7 @@ func (c *corpusTally) done() {
 // corpusCheck checks all that came of tools compiled for a provider.
 func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool, set *profile.Set, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	problems := &corpusTally{t: t}
 	defer problems.done()
 	for _, r := range set.Rejected() {
@@ -177,10 +176,7 @@ func corpusCheck(t *testing.T, p profile.Provider, tools []registry.Tool, set *p
 
 // corpusSatisfiable tells whether arguments are found that fit a schema.
 func corpusSatisfiable(t *testing.T, raw json.RawMessage) bool {
-	n, err := providercheck.Read(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := assert.Value(providercheck.Read(raw))(t)
 	schema, err := schemagate.Compile(raw)
 	if err != nil {
 		return false
@@ -205,10 +201,7 @@ func corpusRefusals(p profile.Provider, compiled *profile.Tool) []string {
 
 // corpusSilent returns what the provider does not get, and no loss tells.
 func corpusSilent(t *testing.T, p profile.Provider, compiled *profile.Tool) []string {
-	schema, err := providercheck.Read(compiled.Definition.InputSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := assert.Value(providercheck.Read(compiled.Definition.InputSchema))(t)
 	seen, err := providercheck.Read(compiled.Schema)
 	if p == profile.Ollama {
 		seen, err = providercheck.SeenByOllama(compiled.Declaration())
@@ -266,20 +259,14 @@ func TestCorpusRealTools(t *testing.T) {
 func TestCorpusIsDeterministic(t *testing.T) {
 	for _, p := range corpusProviderNames() {
 		tools := slices.Concat(corpusOddTools(), corpusRealShare(p))
-		all, err := profile.Compile(p, tools, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := assert.Value(profile.Compile(p, tools, nil))(t)
 		among := map[*registry.Definition]*profile.Tool{}
 		for _, compiled := range all.Tools() {
 			among[compiled.Definition] = compiled
 		}
 		compared := 0
 		for _, part := range []func() (*profile.Set, error){oddSets[p], realSets[p]} {
-			set, err := part()
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := assert.Value(part())(t)
 			for _, alone := range set.Tools() {
 				compared++
 				if other := among[alone.Definition]; other == nil || !bytes.Equal(alone.Declaration(), other.Declaration()) || !slices.Equal(alone.Losses, other.Losses) {
@@ -329,10 +316,7 @@ func TestCorpusNames(t *testing.T) {
 	}
 	for _, p := range corpusProviderNames() {
 		for _, deferred := range []bool{false, true} {
-			set, err := profile.Compile(p, tools, &profile.Options{Deferred: func(*registry.Definition) bool { return deferred }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := assert.Value(profile.Compile(p, tools, &profile.Options{Deferred: func(*registry.Definition) bool { return deferred }}))(t)
 			if len(set.Tools()) != len(listed) {
 				t.Errorf("%s: %d of %d, %v", p, len(set.Tools()), len(listed), set.Rejected())
 			}
@@ -357,10 +341,7 @@ func TestCorpusNames(t *testing.T) {
 func TestCorpusDescriptions(t *testing.T) {
 	for _, description := range []string{"", " ", "\n\t", "a\x00b", "a\U000e0041b", "bad \xff bytes", strings.Repeat("é", 1025), strings.Repeat("long ", 20000), "\u202e", `"quotes" \ and </script>`} {
 		for _, p := range corpusProviderNames() {
-			set, err := profile.Compile(p, []registry.Tool{corpusTool("t", description, `{"type":"object","properties":{}}`)}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := assert.Value(profile.Compile(p, []registry.Tool{corpusTool("t", description, `{"type":"object","properties":{}}`)}, nil))(t)
 			for _, compiled := range set.Tools() {
 				for _, v := range corpusRefusals(p, compiled) {
 					t.Errorf("%s: %.20q: %s", p, description, v)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
@@ -79,10 +80,7 @@ func compileTrips(p profile.Provider) (list []trip, err error) {
 // corpusTrips returns the trips of a provider.
 func corpusTrips(t *testing.T, p profile.Provider) []trip {
 	t.Helper()
-	list, err := tripsOf[p]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := assert.Value(tripsOf[p]())(t)
 	return list
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -32,32 +33,20 @@ func TestDeclaration(t *testing.T) {
 		{profile.Bedrock, all, `{"toolSpec":{"name":"find","description":"Does find","inputSchema":{"json":` + lax + `}}}`},
 		{profile.Ollama, all, `{"type":"function","function":{"name":"find","description":"Does find","parameters":` + lax + `}}`},
 	} {
-		set, err := profile.Compile(test.provider, []registry.Tool{tool("find", schema)}, test.opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := assert.Value(profile.Compile(test.provider, []registry.Tool{tool("find", schema)}, test.opts))(t)
 		c := set.Tools()[0]
-		if got := string(c.Declaration()); got != test.want {
-			t.Errorf("%s: got\n%s\nwant\n%s", test.provider, got, test.want)
-		}
-		if deferred := strings.Contains(test.want, "defer_loading"); c.Deferred != deferred {
-			t.Errorf("%s: Deferred is %v", test.provider, c.Deferred)
-		}
+		assert.Equal(t, string(c.Declaration()), test.want, "%s", test.provider)
+		assert.Equal(t, c.Deferred, strings.Contains(test.want, "defer_loading"), "%s: Deferred", test.provider)
 	}
 }
 
 func TestChatDeclaration(t *testing.T) {
 	long := strings.Repeat("é", 1_100)
 	def := registry.Definition{Name: "find", Description: long, InputSchema: json.RawMessage(`{"type":"object"}`)}
-	set, err := profile.Compile(profile.OpenAI, []registry.Tool{&described{def}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{&described{def}}, nil))(t)
 	c := set.Tools()[0]
 	want := `{"type":"function","function":{"name":"find","description":"` + strings.Repeat("é", 1_023) + `…","parameters":{"type":"object","properties":{}},"strict":false}}`
-	if got := string(c.ChatDeclaration()); got != want {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, string(c.ChatDeclaration()), want)
 	if !strings.Contains(string(c.Declaration()), long) {
 		t.Error("the description is cut where it need not be")
 	}
@@ -78,19 +67,14 @@ func TestNoDescriptionAndNoArguments(t *testing.T) {
 			profile.Bedrock:      `{"toolSpec":{"name":"now","inputSchema":{"json":{"type":"object","properties":{}}}}}`,
 			profile.OpenAIStrict: `{"type":"function","name":"now","parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true}`,
 		} {
-			set, err := profile.Compile(p, []registry.Tool{&described{def}}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := string(set.Tools()[0].Declaration()); got != want {
-				t.Errorf("%s: got %s, want %s", p, got, want)
-			}
+			set := assert.Value(profile.Compile(p, []registry.Tool{&described{def}}, nil))(t)
+			assert.Equal(t, string(set.Tools()[0].Declaration()), want, "%s", p)
 		}
 	}
 }
 
 func TestRejected(t *testing.T) {
-	set, err := profile.Compile(profile.OpenAI, []registry.Tool{
+	set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{
 		nil,
 		&described{},
 		tool("good", `{"type":"object"}`),
@@ -101,10 +85,7 @@ func TestRejected(t *testing.T) {
 		tool("never", `{"type":"object","allOf":[{"type":"string"}]}`),
 		tool("broken", `{"type":"obj`),
 		tool("also good", `{"type":["object","null"],"properties":{}}`),
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	if len(set.Tools()) != 2 || len(set.Rejected()) != 8 {
 		t.Fatalf("%d tools, rejected: %v", len(set.Tools()), set.Rejected())
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -42,10 +43,7 @@ func renamed(t *testing.T, compiled *profile.Tool, root, value any) {
 	object, _ := value.(map[string]any)
 	properties, _ := root.(map[string]any)["properties"].(map[string]any)
 	for name := range properties {
-		back, err := compiled.Unmap(encoded(t, map[string]any{name: 1}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := assert.Value(compiled.Unmap(encoded(t, map[string]any{name: 1})))(t)
 		for own := range decoded(t, back).(map[string]any) {
 			if v, there := object[own]; there && own != name {
 				delete(object, own)

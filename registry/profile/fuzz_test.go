@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -31,10 +32,7 @@ func FuzzCompile(f *testing.F) {
 		}
 		own, _ := schemagate.Compile(schema)
 		for _, p := range everyProvider() {
-			set, err := profile.Compile(p, []registry.Tool{tool("t", string(schema))}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := assert.Value(profile.Compile(p, []registry.Tool{tool("t", string(schema))}, nil))(t)
 			for _, c := range set.Tools() {
 				if err := jsonscan.Valid(c.Declaration()); err != nil {
 					t.Fatalf("%s: %v: %s", p, err, c.Declaration())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -25,21 +26,14 @@ func TestGolden(t *testing.T) {
 	} {
 		server, place, _ := strings.Cut(name, "/")
 		var index int
-		if _, err := fmt.Sscan(place, &index); err != nil {
-			t.Fatal(err)
-		}
-		data, err := os.ReadFile(filepath.Join("..", "..", "internal", "toolcorpus", "testdata", "servers", server+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(fmt.Sscan(place, &index))(t)
+		data := assert.Value(os.ReadFile(filepath.Join("..", "..", "internal", "toolcorpus", "testdata", "servers", server+".json")))(t)
 		var all []struct {
 			Name        string
 			Description string
 			InputSchema json.RawMessage
 		}
-		if err := json.Unmarshal(data, &all); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(data, &all))
 		one := all[min(index, len(all)-1)]
 		def := registry.Definition{Name: server + "__" + one.Name, InputSchema: one.InputSchema}
 		for _, p := range everyProvider() {
@@ -56,17 +50,10 @@ func TestGolden(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "compiled.golden")
 	if *updateGolden {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.MkdirAll("testdata", 0o755))
+		assert.OK(t, os.WriteFile(file, []byte(out.String()), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := assert.Value(os.ReadFile(file))(t)
 	if string(want) != out.String() {
 		got, was := strings.Split(out.String(), "\n"), strings.Split(string(want), "\n")
 		for i := range got {

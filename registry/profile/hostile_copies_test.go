@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -51,9 +52,7 @@ func TestCopies(t *testing.T) {
 func TestUnmapRegistryName(t *testing.T) {
 	const schema = `{"type":"object","properties":{"a":{"type":"string"}}}`
 	set, err := profile.Compile(profile.OpenAIStrict, []registry.Tool{tool("mail.send", schema)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	sent := set.Tools()[0].Name
 	for _, name := range []string{sent, "mail.send"} {
 		back, args, err := set.Unmap(name, json.RawMessage(`{"a":null}`))
@@ -62,10 +61,7 @@ func TestUnmapRegistryName(t *testing.T) {
 		}
 	}
 	// What the provider calls another tool comes first.
-	set, err = profile.Compile(profile.OpenAIStrict, []registry.Tool{tool(sent, schema), tool("mail.send", schema)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set = assert.Value(profile.Compile(profile.OpenAIStrict, []registry.Tool{tool(sent, schema), tool("mail.send", schema)}, nil))(t)
 	if got, _ := set.Lookup(sent); got.Definition.Name != sent {
 		t.Errorf("%s is %s", sent, got.Definition.Name)
 	}

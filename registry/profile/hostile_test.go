@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -102,10 +103,7 @@ func TestMaxSchemaBytes(t *testing.T) {
 	schema := bombs()["doubling"]
 	for _, p := range []profile.Provider{profile.Gemini, profile.Bedrock, profile.Ollama} {
 		for _, most := range []int{3_000, 10_000, 100_000} {
-			set, err := profile.Compile(p, []registry.Tool{tool("t", schema)}, &profile.Options{MaxSchemaBytes: most})
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := assert.Value(profile.Compile(p, []registry.Tool{tool("t", schema)}, &profile.Options{MaxSchemaBytes: most}))(t)
 			c := set.Tools()[0]
 			if len(c.Schema) > most {
 				t.Errorf("%s: at most %d bytes, not %d", p, most, len(c.Schema))

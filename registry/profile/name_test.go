@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
@@ -100,9 +101,7 @@ func TestTakenName(t *testing.T) {
 
 func TestDeferredName(t *testing.T) {
 	long := strings.Repeat("n", 100)
-	if got := namesOf(t, profile.Anthropic, nil, long)[0]; got != long {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, namesOf(t, profile.Anthropic, nil, long)[0], long)
 	all := &profile.Options{Deferred: func(*registry.Definition) bool { return true }}
 	if got := namesOf(t, profile.Anthropic, all, long)[0]; len(got) > 64 {
 		t.Errorf("a deferred tool is called %s, which has %d bytes", got, len(got))
@@ -119,9 +118,7 @@ func TestArgumentNames(t *testing.T) {
 			Properties map[string]json.RawMessage
 			Required   []string
 		}
-		if err := json.Unmarshal(c.Schema, &s); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(c.Schema, &s))
 		var user, other string
 		for name := range s.Properties {
 			if !regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -34,10 +35,7 @@ func decoded(t testing.TB, raw []byte) any {
 
 func encoded(t testing.TB, v any) []byte {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(json.Marshal(v))(t)
 	return raw
 }
 
@@ -68,10 +66,7 @@ func TestNothingIsLostSilently(t *testing.T) {
 				if schemagate.Check(json.RawMessage(raw), schemagate.Limits{}) != nil {
 					continue
 				}
-				set, err := profile.Compile(p, []registryTool{tool("t", raw)}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				set := assert.Value(profile.Compile(p, []registryTool{tool("t", raw)}, nil))(t)
 				if len(set.Tools()) == 0 {
 					continue
 				}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -90,12 +91,8 @@ func TestProperty(t *testing.T) {
 		t.Run(string(test.provider)+" "+test.schema, func(t *testing.T) {
 			c := compiled(t, test.provider, `{"type":"object","properties":{"p":`+test.schema+`},"required":["p"],"additionalProperties":false}`)
 			var s struct{ Properties struct{ P json.RawMessage } }
-			if err := json.Unmarshal(c.Schema, &s); err != nil {
-				t.Fatal(err)
-			}
-			if got := string(s.Properties.P); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			assert.OK(t, json.Unmarshal(c.Schema, &s))
+			assert.Equal(t, string(s.Properties.P), test.want)
 			var losses []string
 			for _, l := range c.Losses {
 				if place, ok := strings.CutPrefix(l.Path, "/properties/p"); ok {
@@ -140,9 +137,7 @@ func TestRoot(t *testing.T) {
 			`{"type":"object","properties":{"a":{"type":"string"},"b":{"anyOf":[{"$ref":"#/$defs/B"}],"description":"mine"}},"required":["a","b"],"additionalProperties":false,"$defs":{"B":{"type":"integer"}}}`},
 	} {
 		t.Run(string(test.provider)+" "+test.schema, func(t *testing.T) {
-			if got := string(compiled(t, test.provider, test.schema).Schema); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			assert.Equal(t, string(compiled(t, test.provider, test.schema).Schema), test.want)
 		})
 	}
 }

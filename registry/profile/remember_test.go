@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -34,10 +35,7 @@ func serve(tb testing.TB, r *registry.Registry, server string, n int, schema str
 			InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`),
 		}}
 	}
-	diff, err := r.Replace(registry.Server{Name: server}, tools)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	diff := assert.Value(r.Replace(registry.Server{Name: server}, tools))(tb)
 	if len(diff.Rejected) > 0 {
 		tb.Fatal(diff.Rejected[0].Err)
 	}
@@ -56,10 +54,7 @@ func thousand(tb testing.TB) *registry.Registry {
 // toolsOf returns the tools of a turn with all tools of a registry.
 func toolsOf(tb testing.TB, r *registry.Registry, p profile.Provider, opts profile.Options) []*profile.Tool {
 	tb.Helper()
-	turn, err := profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &toolset.SetOptions{Share: 1}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	turn := assert.Value(profile.NewTurn(tb.Context(), r, p, &profile.TurnOptions{Options: opts, Toolset: &toolset.SetOptions{Share: 1}}))(tb)
 	return turn.Set().Tools()
 }
 
@@ -69,17 +64,12 @@ func TestTurnIsTheSameAgain(t *testing.T) {
 	r := registry.New(nil)
 	serve(t, r, "server", 3, issueSchema)
 	serve(t, r, "a server with a name", 1, `{"type":"object","properties":{"a":{"$ref":"#"}}}`)
-	if err := r.Add(tool("native", `{"type":"object"}`), tool("unusable", `{"$ref":"#"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tool("native", `{"type":"object"}`), tool("unusable", `{"$ref":"#"}`)))
 	programs := func(*registry.Definition) []string { return []string{"programmatic"} }
 	later := func(d *registry.Definition) bool { return d.Origin.Server != "" }
 	for _, p := range everyProvider() {
 		for _, opts := range []profile.Options{{}, {MaxSchemaBytes: 100}, {AllowedCallers: programs}, {Deferred: later}, {}} {
-			set, err := profile.Compile(p, r.Snapshot().Tools(), &opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := assert.Value(profile.Compile(p, r.Snapshot().Tools(), &opts))(t)
 			for range 2 {
 				if got, want := toolsOf(t, r, p, opts), set.Tools(); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s, %+v: got %d tools that differ from %d compiled ones, want the same", p, opts, len(got), len(want))
@@ -98,9 +88,7 @@ func TestTurnFollowsTheServer(t *testing.T) {
 			if string(got.Schema) != schema {
 				t.Errorf("got the schema %s, want %s", got.Schema, schema)
 			}
-			if want := r.Snapshot().Tools()[0].Definition(); got.Definition != want {
-				t.Errorf("got the definition %p, want that of the newest tool, %p", got.Definition, want)
-			}
+			assert.Equal(t, got.Definition, r.Snapshot().Tools()[0].Definition(), "the definition")
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -17,20 +18,14 @@ import (
 func many(t *testing.T, n int) (*registry.Registry, *toolset.Finder) {
 	t.Helper()
 	r := registry.New(nil)
-	f, err := toolset.New(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(toolset.New(r, nil))(t)
 	return filled(t, r, n), f
 }
 
 func filled(t *testing.T, r *registry.Registry, n int) *registry.Registry {
 	t.Helper()
 	for i := range n {
-		err := r.Add(nativeTool(fmt.Sprintf("tool_%d", i), func(context.Context) (*mcp.CallToolResult, error) { return says("ok"), nil }))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, r.Add(nativeTool(fmt.Sprintf("tool_%d", i), func(context.Context) (*mcp.CallToolResult, error) { return says("ok"), nil })))
 	}
 	return r
 }
@@ -49,12 +44,9 @@ func TestTurnProviderSearch(t *testing.T) {
 		{profile.OpenAIStrict, true, 200, 200},
 		{profile.Gemini, true, 3, 0}, // it knows no deferred tools
 	} {
-		turn, err := profile.NewTurn(t.Context(), r, c.provider, &profile.TurnOptions{
+		turn := assert.Value(profile.NewTurn(t.Context(), r, c.provider, &profile.TurnOptions{
 			Finder: finder, ProviderSearch: c.search, Toolset: &toolset.SetOptions{Always: never},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		deferred := 0
 		for _, tool := range turn.Set().Tools() {
 			if tool.Deferred {
@@ -106,12 +98,9 @@ func TestTurnFewTools(t *testing.T) {
 
 func TestTurnKeep(t *testing.T) {
 	r, _ := many(t, 3)
-	turn, err := profile.NewTurn(t.Context(), r, profile.Ollama, &profile.TurnOptions{
+	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Ollama, &profile.TurnOptions{
 		Keep: func(d *registry.Definition) bool { return d.Name == "tool_1" },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if tools := turn.Set().Tools(); len(tools) != 1 || tools[0].Name != "tool_1" {
 		t.Errorf("the model is told of %d tools", len(tools))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -71,30 +72,21 @@ func TestLogins(t *testing.T) {
 			})
 			send := func(auth Auth) int {
 				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth}, network(server))
-				a, err := trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}, cookies: []pair{{"c", "2"}}, body: test.body})
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := assert.Value(trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}, cookies: []pair{{"c", "2"}}, body: test.body}))(t)
 				if strings.Contains(string(a.body)+a.header.Get("X-Echo"), basic) {
 					t.Errorf("the answer %s shows the credentials", a.body)
 				}
 				return a.status
 			}
-			if status := send(test.auth); status != 200 {
-				t.Errorf("status %d; the server got %+v", status, server.requests())
-			}
+			assert.Equal(t, send(test.auth), 200, "status ; the server got %+v", server.requests())
 			wrong := test.auth
 			wrong.Value = strings.NewReplacer("KEY", "USER", "TOKEN", "USER", testSecret, "other").Replace(wrong.Value)
 			wrong.Password = strings.ReplaceAll(wrong.Password, "PASSWORD", "USER")
 			if wrong.Value == "" && wrong.Password == "" {
 				wrong.User = "bob"
 			}
-			if status := send(wrong); status != 401 {
-				t.Errorf("with the wrong key: status %d", status)
-			}
-			if got := len(server.requests()); got != 2 {
-				t.Errorf("%d requests, want 2", got)
-			}
+			assert.Equal(t, send(wrong), 401, "with the wrong key: status")
+			assert.Equal(t, len(server.requests()), 2, "requests")
 		})
 	}
 }
@@ -109,9 +101,7 @@ func TestHeadersOfAnAPI(t *testing.T) {
 	r.cookies = []pair{{"c", "2"}}
 	mustSend(t, s, r)
 	got := server.requests()[0]
-	if got.uri != "/v1/acme%20&%20co/x" {
-		t.Errorf("it was asked for %s", got.uri)
-	}
+	assert.Equal(t, got.uri, "/v1/acme%20&%20co/x", "it was asked for")
 	for name, want := range map[string]string{"X-Version": "2", "X-Secret": "a" + testSecret + "b", "Cookie": "own=1; c=2", "X-Money": "5$ alice12 $x", "X-Arg": "y"} {
 		if h := got.header[name]; len(h) != 1 || h[0] != want {
 			t.Errorf("%s: %q, want %q", name, h, want)
@@ -163,15 +153,10 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 func TestTheEnvironmentHasTheSecrets(t *testing.T) {
 	server := newWebAPI(t, nil)
 	t.Setenv("REST_TEST_KEY", testSecret)
-	s, err := New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${REST_TEST_KEY}"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: network(server)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${REST_TEST_KEY}"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: network(server)}))(t)
 	defer s.Close()
 	mustSend(t, s, get())
-	if got := server.requests()[0].header.Get("Authorization"); got != "Bearer "+testSecret {
-		t.Errorf("sent %q", got)
-	}
+	assert.Equal(t, server.requests()[0].header.Get("Authorization"), "Bearer "+testSecret, "sent")
 }
 
 // The host is written down, so that no secret decides who gets the others.

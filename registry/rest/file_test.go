@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -55,10 +56,7 @@ func TestExportAndParse(t *testing.T) {
 	if err != nil || string(again) != string(data) || !strings.Contains(string(data), "Orders <&> more") {
 		t.Errorf("%v; the second time it wrote %s", err, again)
 	}
-	apis, err := Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	apis := assert.Value(Parse(data))(t)
 	if len(apis) != 2 || !reflect.DeepEqual(apis[0], api) {
 		t.Errorf("read %+v\nwant %+v\nfrom %s", apis[0], api, data)
 	}
@@ -102,18 +100,13 @@ func TestExportWithoutSecrets(t *testing.T) {
 		if strings.Join(got, ",") != strings.Join(test.want, ",") || showsSecret(string(data)) {
 			t.Errorf("replaced %q, want %q, in %s", got, test.want, data)
 		}
-		if after := fmt.Sprintf("%+v %+v", test.api, test.api.Auth.Token); after != before {
-			t.Errorf("the API was changed to %s", after)
-		}
+		assert.Equal(t, fmt.Sprintf("%+v %+v", test.api, test.api.Auth.Token), before, "the API was changed to")
 		// It can be read, and does not log in with what it is not.
 		apis, err := Parse(data)
 		if err != nil || len(apis) != 1 {
 			t.Fatalf("%v in %s", err, data)
 		}
-		s, err := New(apis[0], &Options{Secrets: testSecrets})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := assert.Value(New(apis[0], &Options{Secrets: testSecrets}))(t)
 		var secret *SecretError
 		if err := s.Health(t.Context()); !errors.As(err, &secret) || !errors.Is(err, ErrNotSet) || !strings.HasPrefix(secret.Name, "SHOP_1_") {
 			t.Errorf("%v", err)
@@ -191,9 +184,7 @@ func TestParseTellsAllThatIsWrong(t *testing.T) {
 			t.Errorf("fault %d: %s", i, line)
 		}
 	}
-	if len(lines) != len(want) {
-		t.Errorf("%d faults, want %d", len(lines), len(want))
-	}
+	assert.Equal(t, len(lines), len(want), "faults")
 	var fault *FileError
 	if !errors.As(err, &fault) || fault.Line != 3 || fault.Column != 3 || fault.Key != "api" {
 		t.Errorf("%+v", fault)
@@ -223,16 +214,12 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func TestSecretsOfAnAPI(t *testing.T) {
-	if got, want := fmt.Sprint(wide(t).Secrets()), "[CLIENT KEY PASSWORD SECRET TENANT]"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(wide(t).Secrets()), "[CLIENT KEY PASSWORD SECRET TENANT]")
 }
 
 func FuzzParse(f *testing.F) {
 	data, _, err := Export(wide(f))
-	if err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, err)
 	f.Add(data)
 	f.Add([]byte(`{"apis":[{"name":"a","baseUrl":"https://a.example/$${X}/${Y}","auth":{"type":"basic","user":"$","password":"$$"},"endpoints":[]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -46,12 +47,8 @@ func TestWatchHidesToolsOfASickAPI(t *testing.T) {
 	tool := r.Snapshot().Tools()[0]
 	status.Store(http.StatusServiceUnavailable)
 	listed(t, r, 0)
-	if _, err := s.Publish(r); err != nil {
-		t.Fatal(err)
-	}
-	if got := len(r.Snapshot().Tools()); got != 0 {
-		t.Errorf("got %d tools of Publish while the API is sick, want none", got)
-	}
+	assert.Value(s.Publish(r))(t)
+	assert.Equal(t, len(r.Snapshot().Tools()), 0, "tools of Publish while the API is sick")
 	if res, err := tool.Call(t.Context(), nil); err != nil || res.IsError {
 		t.Errorf("got %+v, %v of a tool that was got before, want its result", res, err)
 	}
@@ -63,9 +60,7 @@ func TestWatchHidesToolsOfASickAPI(t *testing.T) {
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the end of the context", err)
 	}
-	if _, err := s.Publish(r); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Publish(r))(t)
 	listed(t, r, 1) // for nothing would find out when it is healthy again
 }
 
@@ -87,12 +82,8 @@ func TestWatchWithoutASecret(t *testing.T) {
 func TestWatchEnds(t *testing.T) {
 	server := newWebAPI(t, nil)
 	s := newTestService(t, &API{BaseURL: server.URL}, network(server))
-	if err := s.Watch(t.Context(), nil, 0); err == nil {
-		t.Error("got no error for a registry that is nil")
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.Fails(t, s.Watch(t.Context(), nil, 0), "got no error for a registry that is nil")
+	assert.OK(t, s.Close())
 	if err := s.Watch(t.Context(), registry.New(nil), 0); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %v, want ErrClosed", err)
 	}

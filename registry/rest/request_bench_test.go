@@ -3,6 +3,8 @@ package rest
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What it costs to make a request of arguments, without sending it.
@@ -11,9 +13,7 @@ func BenchmarkRequest(b *testing.B) {
 	args := json.RawMessage(`{"id":"order 66","q":"a&b","deep":{"k":"d"},"list":["l",1],"X-H":"h","ck":"c","field":"some text","other":"more"}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.ops[0].build(args); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(s.ops[0].build(args))(b)
 	}
 }
 
@@ -32,10 +32,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := New(api, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		s := assert.Value(New(api, nil))(b)
 		_ = s.Close()
 	}
 }

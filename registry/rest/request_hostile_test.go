@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // hostileValues are texts that try to be more than a value.
@@ -112,9 +114,7 @@ func checkHostile(t testing.TB, rec *recorder, s *Service, place, text string) b
 	if err != nil || len(form) != 2 || !slices.Equal(form["field"], []string{values["field"]}) || !slices.Equal(form["other"], []string{values["other"]}) {
 		t.Errorf("%s %q: body %q", place, text, got.body)
 	}
-	if got.method != http.MethodPut {
-		t.Errorf("%s %q: method %s", place, text, got.method)
-	}
+	assert.Equal(t, got.method, http.MethodPut, "%s %q: method", place, text)
 	return true
 }
 
@@ -175,10 +175,7 @@ func TestAmbiguousPathsAreNotRedirected(t *testing.T) {
 	}
 	s := rec.serve(t, Endpoint{Path: "/a/{id}", Params: []Param{inPlace(InPath, "id", "", "")}})
 	for text, follows := range map[string]bool{"plain": true, "a b,c": true, "a/b": false, `a\b`: false, "a%b": false, "a;b": false, "a?b": false, "a#b": false} {
-		res, err := callOnly(t, s, `{"id":`+jsonOf(t, text)+`}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(callOnly(t, s, `{"id":`+jsonOf(t, text)+`}`))(t)
 		if got := rec.take().url.Path == "/elsewhere"; got != follows || res.IsError == follows {
 			t.Errorf("%q: followed %v, result %s", text, got, textIn(t, res))
 		}
@@ -199,9 +196,7 @@ func TestHostileNamesInMultipart(t *testing.T) {
 			continue
 		}
 		_, params, err := mime.ParseMediaType(got.header.Get("Content-Type"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		r := multipart.NewReader(strings.NewReader(got.body), params["boundary"])
 		for parts := 0; ; parts++ {
 			part, err := r.NextRawPart()

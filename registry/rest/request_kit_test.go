@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -74,10 +75,7 @@ func (rec *recorder) serve(t testing.TB, ep Endpoint) *Service {
 
 func serveAPI(t testing.TB, api *API) *Service {
 	t.Helper()
-	s, err := New(api, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(New(api, nil))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -140,10 +138,7 @@ func textIn(t testing.TB, res *mcp.CallToolResult) string {
 // jsonOf writes a value as JSON.
 func jsonOf(t testing.TB, v any) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(v))(t)
 	return string(data)
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const (
@@ -304,13 +306,8 @@ func TestMultipartArrives(t *testing.T) {
 	const hostile = "\r\n--x\r\nContent-Disposition: form-data; name=\"admin\"\r\n\r\n1\r\n--x--\r\n"
 	got := rec.arrive(t, s, jsonOf(t, map[string]any{`a"; x="`: hostile, "b": []any{"é", 2}}))
 	_, params, err := mime.ParseMediaType(got.header.Get("Content-Type"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	form, err := multipart.NewReader(strings.NewReader(got.body), params["boundary"]).ReadForm(1 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	form := assert.Value(multipart.NewReader(strings.NewReader(got.body), params["boundary"]).ReadForm(1 << 20))(t)
 	if len(form.Value) != 2 || form.Value["a%22; x=%22"][0] != hostile || strings.Join(form.Value["b"], "|") != "é|2" {
 		t.Errorf("form %q", form.Value)
 	}

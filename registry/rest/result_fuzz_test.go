@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -23,9 +24,7 @@ func FuzzResult(f *testing.F) {
 		}}
 		for _, o.method = range []string{"GET", "HEAD"} {
 			res := o.result(a)
-			if _, err := json.Marshal(res); err != nil {
-				t.Fatal(err)
-			}
+			assert.Value(json.Marshal(res))(t)
 			if len(res.Content) != 1 || res.IsError != (status < 200 || status > 299 || truncated && o.method != "HEAD") {
 				t.Fatalf("result %+v", res)
 			}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -57,10 +58,7 @@ func TestAnswersBecomeResults(t *testing.T) {
 			w.WriteHeader(test.status)
 			_, _ = io.WriteString(w, test.body)
 		}
-		res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: big}), `{}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: big}), `{}`))(t)
 		want := test.want
 		if text, ok := want.(string); ok {
 			want = &mcp.TextContent{Text: text}
@@ -106,10 +104,7 @@ func TestFailuresBecomeResults(t *testing.T) {
 			w.WriteHeader(test.status)
 			_, _ = io.WriteString(w, test.body)
 		}
-		res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: 10_000}), `{}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: 10_000}), `{}`))(t)
 		if got := textIn(t, res); !res.IsError || got != test.want || res.StructuredContent != nil {
 			t.Errorf("%d: %.300q, want %.300q", test.status, got, test.want)
 		}
@@ -125,9 +120,7 @@ func TestHeadersBecomeResults(t *testing.T) {
 		w.Header().Set("Set-Cookie", "session=abc")
 	}
 	res, err := callOnly(t, rec.serve(t, Endpoint{Method: "HEAD", Path: "/p"}), `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if got, want := textIn(t, res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\""; got != want || res.IsError {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -135,13 +128,8 @@ func TestHeadersBecomeResults(t *testing.T) {
 		w.Header().Set("Location", "/things/7")
 		w.WriteHeader(http.StatusCreated)
 	}
-	res, err = callOnly(t, rec.serve(t, Endpoint{Method: "POST", Path: "/p"}), `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := textIn(t, res), "The API answered with 201 Created and no content. Location: /things/7"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	res = assert.Value(callOnly(t, rec.serve(t, Endpoint{Method: "POST", Path: "/p"}), `{}`))(t)
+	assert.Equal(t, textIn(t, res), "The API answered with 201 Created and no content. Location: /things/7")
 }
 
 // A request without an answer is a result, too, and its error tells a program what
@@ -159,10 +147,7 @@ func TestNoAnswerIsAResult(t *testing.T) {
 		{rec.url, mcp.Unknown, " It may have been carried out or not; check before you call again."},
 	} {
 		s := serveAPI(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
-		res, err := callOnly(t, s, `{"q":"my-value"}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(callOnly(t, s, `{"q":"my-value"}`))(t)
 		var failed *RequestError
 		if got := textIn(t, res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
 			t.Errorf("%q", got)

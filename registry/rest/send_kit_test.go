@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // testSecret is the secret of all tests, which no error and no answer may show.
@@ -114,10 +116,7 @@ func newTestService(t testing.TB, api *API, n Network) *Service {
 	if api.Endpoints == nil {
 		api.Endpoints = []Endpoint{{Name: "put", Method: "POST", Path: "/x"}}
 	}
-	s, err := New(api, &Options{Secrets: testSecrets, Network: n})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(New(api, &Options{Secrets: testSecrets, Network: n}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -146,10 +145,7 @@ func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
 // mustSend is trySend of what has to be answered with 200.
 func mustSend(t testing.TB, s *Service, r *request) *answer {
 	t.Helper()
-	a, err := trySend(t, s, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(trySend(t, s, r))(t)
 	if a.status != http.StatusOK {
 		t.Fatalf("status %d %s", a.status, a.body)
 	}

@@ -7,15 +7,14 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // namesOf returns a resolver by which each name has one address of version 4: the
 // next one at each question, and the last one from then on.
 func namesOf(t testing.TB, addrs ...string) *net.Resolver {
-	pc, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pc := assert.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
 	var served sync.WaitGroup
 	served.Go(func() {
 		query := make([]byte, 1500)

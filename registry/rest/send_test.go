@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -35,9 +36,7 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 	if want := `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`; string(a.body) != want {
 		t.Errorf("answer %s, want %s", a.body, want)
 	}
-	if a.header.Get("X-Echo") != "Bearer [redacted]" {
-		t.Errorf("header %q", a.header.Get("X-Echo"))
-	}
+	assert.Equal(t, a.header.Get("X-Echo"), "Bearer [redacted]", "header")
 	// Of what is cut off no part of a secret is left.
 	for n := 1; n < 40; n++ {
 		r := get()
@@ -57,9 +56,7 @@ func TestHeaderSecretsAreHidden(t *testing.T) {
 		_, _ = io.WriteString(w, "for "+strings.Join(r.Header["X-Custom"], " ")+" of "+strings.Join(r.Header["User"], " "))
 	})
 	s := newTestService(t, &API{BaseURL: server.URL, Headers: map[string]string{"X-Custom": "v1 ${TENANT}", "User": "${USER}"}}, network(server))
-	if got, want := string(mustSend(t, s, get()).body), "for v1 [redacted] of [redacted]"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, string(mustSend(t, s, get()).body), "for v1 [redacted] of [redacted]")
 }
 
 // A secret that was written down with a word before it is hidden without the word, too.
@@ -277,10 +274,7 @@ func TestPublicOnly(t *testing.T) {
 		}
 	}
 	// A name shows where it leads when it is connected to.
-	at, err := url.Parse(canary.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := assert.Value(url.Parse(canary.URL))(t)
 	names := namesOf(t, "127.0.0.1")
 	for _, n := range []Network{{PublicOnly: true, AllowHTTP: true}, {AllowHTTP: true}} {
 		api := &API{Name: "shop", BaseURL: "http://api.example:" + at.Port(), Endpoints: []Endpoint{{Name: "a", Path: "/"}}}
@@ -288,9 +282,7 @@ func TestPublicOnly(t *testing.T) {
 			names = namesOf(t, "169.254.169.254") // never, though the host is the API's own
 		}
 		s, err := New(api, &Options{Network: n})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		s.sender.guard.Close()
 		s.sender.guard = n.guard(names, "api.example")
 		s.sender.do = s.sender.guard.Do
@@ -306,15 +298,9 @@ func TestPublicOnly(t *testing.T) {
 // A name that leads to a public place at first, and to a private one then.
 func TestRebinding(t *testing.T) {
 	canary := newCanary(t)
-	at, err := url.Parse(canary.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := assert.Value(url.Parse(canary.URL))(t)
 	n := Network{PublicOnly: true, AllowHTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}
-	s, err := New(&API{Name: "shop", BaseURL: "http://api.example:" + at.Port(), Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: n})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(New(&API{Name: "shop", BaseURL: "http://api.example:" + at.Port(), Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: n}))(t)
 	defer s.Close()
 	s.sender.guard = n.guard(namesOf(t, "127.0.0.2", "127.0.0.1"), "api.example")
 	s.sender.do = s.sender.guard.Do

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -31,15 +32,9 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 		t.Fatalf("tools %s", got)
 	}
 	a := s.Tools()[0]
-	if err := s.SetEnabled("a", false); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetEnabled("b", true); err != nil {
-		t.Fatal(err)
-	}
-	if got := toolNames(s); got != "b c" {
-		t.Errorf("tools %s", got)
-	}
+	assert.OK(t, s.SetEnabled("a", false))
+	assert.OK(t, s.SetEnabled("b", true))
+	assert.Equal(t, toolNames(s), "b c", "tools")
 	_, err := a.Call(t.Context(), nil)
 	var off *DisabledError
 	if !errors.As(err, &off) || off.API != "shop" || off.Tool != "a" || mcp.OutcomeOf(err) != mcp.NotSent {
@@ -51,9 +46,7 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	if rec.take() != nil {
 		t.Error("a request arrived")
 	}
-	if err := s.SetEnabled("a", true); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.SetEnabled("a", true))
 	if res, err := a.Call(t.Context(), nil); err != nil || res.IsError {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -62,9 +55,7 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	off2 := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Disabled: true, Endpoints: []Endpoint{{Name: "a"}}})
-	if got := toolNames(off2); got != "" {
-		t.Errorf("tools of a disabled API: %s", got)
-	}
+	assert.Equal(t, toolNames(off2), "", "tools of a disabled API")
 }
 
 // In a registry the tools are those of a server, and calls go all the way.
@@ -78,12 +69,8 @@ func TestPublish(t *testing.T) {
 	}}
 	s := serveAPI(t, api)
 	r := registry.New(nil)
-	if _, err := s.Publish(r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Publish(r))(t)
+	assert.Value(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)))(t)
 	if got := rec.take(); got.uri != "/find?q=a%20b&max=10" {
 		t.Errorf("%s arrived", got.uri)
 	}
@@ -91,9 +78,7 @@ func TestPublish(t *testing.T) {
 	if _, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`)); !errors.As(err, &refused) {
 		t.Errorf("error %v", err)
 	}
-	if err := s.SetEnabled("drop", false); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.SetEnabled("drop", false))
 	diff, err := s.Publish(r)
 	if err != nil || len(diff.Removed) != 1 {
 		t.Errorf("%+v, %v", diff, err)
@@ -206,10 +191,7 @@ func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	}
-	res, err := callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`))(t)
 	if got := textIn(t, res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.Err) == mcp.Answered {
 		t.Errorf("%q", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
@@ -71,9 +72,7 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if b.fetched != 1 {
-			t.Errorf("%d fetches", b.fetched)
-		}
+		assert.Equal(t, b.fetched, 1, "fetches")
 		b.err = nil
 		time.Sleep(failureTTL)
 		b.want(t, 1, "2")
@@ -104,9 +103,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 			}
 		})
 		callers.Wait()
-		if b.fetched != 1 {
-			t.Errorf("got %d fetches, want 1", b.fetched)
-		}
+		assert.Equal(t, b.fetched, 1, "fetches")
 		b.close()
 	})
 }
@@ -127,10 +124,7 @@ func TestTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &tokenBench{life: 100 * time.Hour}
 		ask := func(n int) string {
-			got, err := b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, func() (*token, error) { return b.fetch(t.Context()) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := assert.Value(b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, func() (*token, error) { return b.fetch(t.Context()) }))(t)
 			return got.text
 		}
 		for n := range maxTokens {
@@ -138,15 +132,9 @@ func TestTokensAreBounded(t *testing.T) {
 		}
 		ask(0)
 		ask(maxTokens) // in the place of 1
-		if n := b.kept.Len(); n != maxTokens {
-			t.Errorf("got %d that are kept, want %d", n, maxTokens)
-		}
-		if got := ask(0); got != "1" {
-			t.Errorf("the one that was used is gone: %s", got)
-		}
-		if got := ask(1); got != strconv.Itoa(maxTokens+2) {
-			t.Errorf("the one that was not used is kept: %s", got)
-		}
+		assert.Equal(t, b.kept.Len(), maxTokens, "that are kept")
+		assert.Equal(t, ask(0), "1", "the one that was used is gone")
+		assert.Equal(t, ask(1), strconv.Itoa(maxTokens+2), "the one that was not used is kept")
 		b.close()
 	})
 }
@@ -207,9 +195,7 @@ func TestASlowTokenEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(&API{Name: "shop", BaseURL: "https://api.example", Endpoints: []Endpoint{{Name: "a", Path: "/"}},
 			Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example/token"}}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		s.sender.do = func(ctx context.Context, _ *guardhttp.Request) (*guardhttp.Response, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -272,12 +273,8 @@ func TestAnswersThatRejectTheToken(t *testing.T) {
 				return n == 1
 			}
 			s := w.service(t, func(a *Auth) { a.Token.Rejected = []string{"token_expired", "invalid token"} })
-			if _, err := trySend(t, s, &request{method: "POST", path: "/x"}); err != nil {
-				t.Fatal(err)
-			}
-			if got := len(w.of("/x")); got != test.attempts {
-				t.Errorf("%d attempts, want %d", got, test.attempts)
-			}
+			assert.Value(trySend(t, s, &request{method: "POST", path: "/x"}))(t)
+			assert.Equal(t, len(w.of("/x")), test.attempts, "attempts")
 		})
 	}
 }
@@ -306,12 +303,8 @@ func TestManyCallsMakeOneFetch(t *testing.T) {
 	begun.Wait()
 	close(release)
 	calls.Wait()
-	if got := len(w.of("/token")); got != 1 {
-		t.Errorf("%d fetches", got)
-	}
-	if got := len(w.of("/x")); got != manyCalls {
-		t.Errorf("%d requests", got)
-	}
+	assert.Equal(t, len(w.of("/token")), 1, "fetches")
+	assert.Equal(t, len(w.of("/x")), manyCalls, "requests")
 }
 
 // Many calls whose token is rejected make one fetch, too.
@@ -339,9 +332,7 @@ func TestManyRejectionsMakeOneFetch(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	if got := len(w.of("/token")); got != 2 {
-		t.Errorf("%d fetches, want 2", got)
-	}
+	assert.Equal(t, len(w.of("/token")), 2, "fetches")
 }
 
 // The token of one user is never sent for another, nor with other credentials.
@@ -363,16 +354,13 @@ func TestTokensOfUsers(t *testing.T) {
 		_, _ = io.WriteString(rw, owner[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")])
 	})
 	type tenantKey struct{}
-	s, err := New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
+	s := assert.Value(New(&API{Name: "shop", BaseURL: w.URL, Endpoints: []Endpoint{{Name: "a", Path: "/"}},
 		Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: w.URL + "/token", Extract: "access_token", Fields: map[string]string{"u": "${U}"}}}},
 		&Options{Network: network(w.webAPI), Secrets: func(ctx context.Context, _ string) (string, error) {
 			user, _ := onbehalf.User(ctx)
 			tenant, _ := ctx.Value(tenantKey{}).(string)
 			return user + "-" + tenant, nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}}))(t)
 	defer s.Close()
 	ask := func(ctx context.Context) {
 		user, _ := onbehalf.User(ctx)
@@ -413,9 +401,7 @@ func TestUsersShareNoToken(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 	}
-	if got := len(w.of("/token")); got != 2 {
-		t.Errorf("%d fetches, want 2", got)
-	}
+	assert.Equal(t, len(w.of("/token")), 2, "fetches")
 	sent := w.of("/x")
 	if a, b := sent[0].header.Get("Authorization"), sent[1].header.Get("Authorization"); a == b || sent[2].header.Get("Authorization") != a || sent[3].header.Get("Authorization") != b {
 		t.Errorf("sent %q and %q at first", a, b)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -54,10 +55,7 @@ func everyKind(secret string) *mcp.CallToolResult {
 
 func jsonOf(t testing.TB, v any) string {
 	t.Helper()
-	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.Marshal(v))(t)
 	return string(data)
 }
 
@@ -92,9 +90,7 @@ func TestShapeLeavesAlone(t *testing.T) {
 	small := resultOf(textBlock("fine"), &mcp.ImageContent{MIMEType: "image/png"})
 	small.StructuredContent = json.RawMessage(`{}`)
 	ctx, e := t.Context(), stranger()
-	if n := testing.AllocsPerRun(100, func() { r.Shape(ctx, e, small) }); n != 0 {
-		t.Errorf("nothing to do takes %v allocations", n)
-	}
+	assert.Equal(t, testing.AllocsPerRun(100, func() { r.Shape(ctx, e, small) }), 0, "nothing to do takes allocations")
 }
 
 // Every kind of content comes through all stages, in order and with what belongs
@@ -117,9 +113,7 @@ func TestEveryKindThroughEveryStage(t *testing.T) {
 			if wrap {
 				want = "TextContent " + want + " TextContent"
 			}
-			if k := kinds(got.Content); k != want {
-				t.Errorf("%q, wrap %v: content %s", form, wrap, k)
-			}
+			assert.Equal(t, kinds(got.Content), want, "%q, wrap %v: content", form, wrap)
 			if text := jsonOf(t, got); strings.Contains(text, token) || strings.Count(text, "[redacted: GitHub token]") < 3 {
 				t.Errorf("%q: secrets in %s", form, text)
 			}
@@ -373,12 +367,8 @@ func TestWhole(t *testing.T) {
 	r := New(&Options{MaxBytes: 1 << 10, Wrap: true, Redact: true, Form: FormContent})
 	res := resultOf(textBlock(strings.Repeat("long ", 1000)))
 	res.StructuredContent = json.RawMessage(`{"a":1}`)
-	if got := r.Shape(WithWhole(t.Context()), stranger(), res); got != res {
-		t.Errorf("got %v, want the result itself", got)
-	}
-	if got, want := Text(r.Shape(WithWhole(t.Context()), stranger(), resultOf(textBlock(token)))), "[redacted: GitHub token]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, r.Shape(WithWhole(t.Context()), stranger(), res), res)
+	assert.Equal(t, Text(r.Shape(WithWhole(t.Context()), stranger(), resultOf(textBlock(token)))), "[redacted: GitHub token]")
 }
 
 func BenchmarkShape(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
@@ -19,9 +20,7 @@ import (
 func namesIn(t *testing.T, store storage.Store) (names []string) {
 	t.Helper()
 	for name, err := range store.Names(context.Background(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		names = append(names, name)
 	}
 	return names
@@ -41,10 +40,7 @@ func TestReadElsewhere(t *testing.T) {
 	res.StructuredContent = json.RawMessage(`{"n":12345678901234567890}`)
 	handle := handleIn(t, a.Shape(ann, stranger(), res))
 	read := func(ctx context.Context, r *Shaper, args string) string {
-		got, err := callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q%s}`, strings.ToLower(handle), args)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := assert.Value(callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q%s}`, strings.ToLower(handle), args))))(t)
 		return Text(got)
 	}
 	for _, args := range []string{``, `,"offset":100,"limit":50`, `,"block":1`, `,"block":2`, `,"block":3`, `,"block":4`, `,"block":5`, `,"block":6`} {
@@ -57,14 +53,10 @@ func TestReadElsewhere(t *testing.T) {
 		t.Errorf("got %q, want %q in it", got, want)
 	}
 	for _, ctx := range []context.Context{t.Context(), onbehalf.With(t.Context(), "ann"), onbehalf.WithConversation(onbehalf.With(t.Context(), "bob"), "1")} {
-		if got, want := read(ctx, b, ``), "there is no result with this handle"; !strings.Contains(got, want) {
-			t.Errorf("another reads %.200q, want %q", got, want)
-		}
+		assert.Contains(t, read(ctx, b, ``), "there is no result with this handle", "another reads")
 	}
 	for _, bad := range []string{"X", "../" + handle, strings.Repeat("A", 300), strings.Repeat("A", 26) + "/"} {
-		if got := Text(b.Read(ann, ReadArgs{Handle: bad})); !strings.Contains(got, "there is no result with this handle") {
-			t.Errorf("%q: got %q", bad, got)
-		}
+		assert.Contains(t, Text(b.Read(ann, ReadArgs{Handle: bad})), "there is no result with this handle", "%q", bad)
 	}
 }
 
@@ -91,15 +83,11 @@ func TestRecordsGo(t *testing.T) {
 		r := New(&Options{Store: store, KeepResults: 1})
 		shape(r)
 		last := shape(r) // there is no room for the first
-		if got, want := len(namesIn(t, store)), 2; got != want {
-			t.Errorf("got %d records, want %d", got, want)
-		}
+		assert.Equal(t, len(namesIn(t, store)), 2, "records")
 		time.Sleep(time.Hour)
 		other := New(&Options{Store: store})
 		for _, handle := range []string{left, last} {
-			if got := Text(other.Read(t.Context(), ReadArgs{Handle: handle})); !strings.Contains(got, "there is no result") {
-				t.Errorf("got %.100q of one that has expired", got)
-			}
+			assert.Contains(t, Text(other.Read(t.Context(), ReadArgs{Handle: handle})), "there is no result", "of one that has expired")
 		}
 		time.Sleep(2 * time.Hour)
 		shape(r)
@@ -129,10 +117,6 @@ func TestShelfAway(t *testing.T) {
 	elsewhere := handleIn(t, New(&Options{Store: store}).Shape(t.Context(), stranger(), long))
 	r := New(&Options{Store: awayStore{store}})
 	here := handleIn(t, r.Shape(t.Context(), stranger(), long))
-	if got := Text(r.Read(t.Context(), ReadArgs{Handle: here})); !strings.Contains(got, "xxx") {
-		t.Errorf("got %q, want what is kept here", got)
-	}
-	if got, want := Text(r.Read(t.Context(), ReadArgs{Handle: elsewhere})), "out of reach at the moment"; !strings.Contains(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: here})), "xxx")
+	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: elsewhere})), "out of reach at the moment")
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -27,23 +28,16 @@ func TestHandlesOfOthers(t *testing.T) {
 	got := r.Shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
 	handle := handleIn(t, got)
 	read := func(ctx context.Context, handle string) string {
-		res, err := callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle))))(t)
 		if res.IsError == strings.Contains(Text(res), "private") {
 			t.Errorf("IsError %v: %s", res.IsError, Text(res))
 		}
 		return Text(res)
 	}
-	if text := read(as("ann", "1"), handle); !strings.Contains(text, "private") {
-		t.Errorf("the owner reads %s", text)
-	}
+	assert.Contains(t, read(as("ann", "1"), handle), "private", "the owner reads")
 	unknown := read(as("ann", "1"), strings.Repeat("A", 26))
 	for _, ctx := range []context.Context{as("bob", "1"), as("ann", "2"), as("-", "1"), as("", "1"), t.Context()} {
-		if text := read(ctx, handle); text != unknown {
-			t.Errorf("another reads %s", text)
-		}
+		assert.Equal(t, read(ctx, handle), unknown, "another reads")
 	}
 }
 
@@ -108,9 +102,7 @@ func TestStoreIsBounded(t *testing.T) {
 		if m := handles.FindStringSubmatch(Text(got)); m != nil {
 			return m[1]
 		}
-		if !strings.Contains(Text(got), "were not kept") {
-			t.Errorf("got %s", Text(got))
-		}
+		assert.Contains(t, Text(got), "were not kept")
 		return ""
 	}
 	there := func(handle string) bool { return r.store.get(handle, owner{}) != nil }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -38,15 +39,11 @@ func TestText(t *testing.T) {
 		"null":               {&mcp.CallToolResult{StructuredContent: json.RawMessage(` null `)}, ""},
 		"what is no content": {content(&mcp.ToolUseContent{ID: "1", Name: "x"}), `{"type":"tool_use","id":"1","name":"x","input":{}}`},
 	} {
-		if got := result.Text(c.res); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		assert.Equal(t, result.Text(c.res), c.want, "%s", name)
 	}
 }
 
 func TestTerminalText(t *testing.T) {
 	res := textResult("a\tb\r\nc\x1b[2J\u202ed\rx")
-	if got, want := result.TerminalText(res), "a    b\nc<U+001B>[2J<U+202E>d<U+000D>x"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Equal(t, result.TerminalText(res), "a    b\nc<U+001B>[2J<U+202E>d<U+000D>x")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -18,12 +19,8 @@ func aTool(name, parameters string) registry.Tool {
 
 func TestTargetOfACall(t *testing.T) {
 	r := registry.New(nil)
-	if _, err := New(r, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Add(aTool("create_issue", `{"title":{},"body":{}}`), aTool("rename", `{"name":{},"to":{}}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(New(r, nil))(t)
+	assert.OK(t, r.Add(aTool("create_issue", `{"title":{},"body":{}}`), aTool("rename", `{"name":{},"to":{}}`)))
 	call := newRelay(r)
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for _, c := range []struct{ args, name, inner, err string }{
@@ -80,9 +77,7 @@ func TestTargetOfACall(t *testing.T) {
 		} else if strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error holds a value: %v", c.args, err)
 		}
-		if mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("%s: %v", c.args, mcp.OutcomeOf(err))
-		}
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s", c.args)
 	}
 }
 
@@ -91,9 +86,7 @@ func FuzzTarget(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	r := registry.New(nil)
-	if err := r.Add(aTool("create_issue", `{"title":{},"body":{}}`)); err != nil {
-		f.Fatal(err)
-	}
+	assert.OK(f, r.Add(aTool("create_issue", `{"title":{},"body":{}}`)))
 	call := newRelay(r)
 	f.Fuzz(func(t *testing.T, args []byte) {
 		if !json.Valid(args) || args[0] != '{' {

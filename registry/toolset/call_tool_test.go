@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -115,9 +116,7 @@ func TestCallToolErrors(t *testing.T) {
 	if len(*calls) != 0 {
 		t.Errorf("called with %q", *calls)
 	}
-	if got := ask(t, r, "call_tool", `{"name":"search_tools","arguments":{"query":"create"}}`); !strings.Contains(got, "- books__create") {
-		t.Errorf("a search by call_tool: %s", got)
-	}
+	assert.Contains(t, ask(t, r, "call_tool", `{"name":"search_tools","arguments":{"query":"create"}}`), "- books__create", "a search by call_tool")
 }
 
 // The user who is asked sees the tool that is called, and their answer is for that one.
@@ -163,15 +162,9 @@ func TestCallToolShapesOnce(t *testing.T) {
 	r := searching(t, registry.Options{Results: &result.Options{Wrap: true, MaxBytes: 2048}})
 	const size = 600
 	mustReplace(t, r, "notes", &plainTool{serverTool("notes", "read", "").def, textResult(strings.Repeat("x", size))})
-	direct, err := r.Call(t.Context(), "notes__read", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := assert.Value(r.Call(t.Context(), "notes__read", nil))(t)
 	one := len(result.Text(direct))
-	res, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__read"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__read"}`)))(t)
 	got := result.Text(res)
 	if len(got) != one || strings.Count(got, "<untrusted-content") != 1 || strings.Count(got, `server="notes" tool="read"`) != 1 {
 		t.Errorf("got %d bytes, want %d: %s", len(got), one, got)

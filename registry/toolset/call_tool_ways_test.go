@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -55,10 +56,7 @@ func TestCallToolCallsItsNamesake(t *testing.T) {
 // call_tool does not.
 func TestCallToolLeavesTheUsersResults(t *testing.T) {
 	r := searching(t, registry.Options{})
-	bank, err := registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	bank := assert.Value(registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true }))(t)
 	mustReplace(t, r, "bank", bank)
 	set := r.Toolset(t.Context(), always)
 	if got := toolNames(set.Tools); !strings.Contains(got, "bank__balance") || strings.Contains(toolNames(set.Deferred), "bank__balance") {
@@ -101,9 +99,7 @@ func TestErrorsRespectTheUser(t *testing.T) {
 func TestFindersStay(t *testing.T) {
 	r := searching(t, registry.Options{Approver: mustPolicy(t, approval.Deny)})
 	for range 2 {
-		if got := ask(t, r, "search_tools", `{"query":"note"}`); !strings.Contains(got, "There are no tools") {
-			t.Errorf("a search by who may call nothing: %s", got)
-		}
+		assert.Contains(t, ask(t, r, "search_tools", `{"query":"note"}`), "There are no tools", "a search by who may call nothing")
 		if _, err := r.Call(t.Context(), "serch_tools", nil); err == nil || !strings.Contains(err.Error(), `did you mean "search_tools"?`) {
 			t.Error(err)
 		}
@@ -123,11 +119,7 @@ func TestFindersSayWhyThereIsNoTool(t *testing.T) {
 	})
 	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
 	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`))
-	if got, want := fmt.Sprint(err), said+": "+cause.Error(); got != want {
-		t.Errorf("call_tool: got %s, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(err), said+": "+cause.Error(), "call_tool")
 	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
-	if got := shown.Missing[0].Reason; got != said {
-		t.Errorf("describe_tool: got %s, want %s", got, said)
-	}
+	assert.Equal(t, shown.Missing[0].Reason, said, "describe_tool")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
@@ -52,9 +53,7 @@ func TestDescribeTool(t *testing.T) {
 	if len(shown.Tools) != 2 || shown.Tools[1].Name != "clock" || shown.Tools[1].Server != "" || shown.Missing != nil || res.IsError {
 		t.Errorf("%+v", shown)
 	}
-	if text := textOf(t, res); !strings.Contains(text, schema) {
-		t.Errorf("the bytes of the schema are lost: %s", text)
-	}
+	assert.Contains(t, textOf(t, res), schema, "the bytes of the schema are lost")
 	if res.StructuredContent != nil {
 		t.Errorf("got structured content %s, want the answer once", res.StructuredContent)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -15,9 +16,7 @@ func TestNewFails(t *testing.T) {
 		t.Error("got no error for a nil registry")
 	}
 	r := registry.New(nil)
-	if err := r.Add(native("search_tools")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(native("search_tools")))
 	_, err := toolset.New(r, nil)
 	var taken *registry.DuplicateError
 	if !errors.As(err, &taken) || taken.Name != "search_tools" {
@@ -33,9 +32,7 @@ func TestNewFails(t *testing.T) {
 	if _, err := toolset.New(b.Registry, &toolset.Options{NoTools: true}); err != nil {
 		t.Errorf("a second Finder without tools: got %v, want none", err)
 	}
-	if got := b.Finder.Registry(); got != b.Registry {
-		t.Errorf("got registry %p, want %p", got, b.Registry)
-	}
+	assert.Equal(t, b.Finder.Registry(), b.Registry, "registry")
 }
 
 // The zero Finder, and none, say how one is made.
@@ -51,9 +48,7 @@ func TestZeroFinder(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if got := fmt.Sprint(recover()); got != want {
-						t.Errorf("%s: got the panic %s, want %s", name, got, want)
-					}
+					assert.Equal(t, fmt.Sprint(recover()), want, "%s: the panic", name)
 				}()
 				call()
 			}()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -91,10 +92,7 @@ func TestSearchReadsLessOfLargeServers(t *testing.T) {
 // A tool is found by the name that its owner gave it, and by its own.
 func TestSearchFindsRenamedTools(t *testing.T) {
 	r := newBelt(t, nil, nil)
-	tool, err := registry.With(serverTool("acme", "op17", ""), func(d *registry.Definition) { d.Name = "billing_refund" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	tool := assert.Value(registry.With(serverTool("acme", "op17", ""), func(d *registry.Definition) { d.Name = "billing_refund" }))(t)
 	mustReplace(t, r, "acme", tool, serverTool("acme", "op18", ""))
 	for _, query := range []string{"refund", "billingRefund", "op17"} {
 		wantFound(t, r, query, "billing_refund")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -29,30 +30,19 @@ func (t *bareTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, 
 func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
 	accepted := ledger.New(nil)
 	r := registry.New(&registry.Options{Ledger: accepted})
-	f, err := New(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(New(r, nil))(t)
 	offer := func(names ...string) {
 		t.Helper()
 		var tools []registry.Tool
 		for _, n := range names {
 			tools = append(tools, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: n}}})
 		}
-		if _, err := r.Replace(registry.Server{Name: "s"}, tools); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Search(t.Context(), Query{Text: "x"}); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := f.index.words.Len(), len(r.Snapshot().Tools()); got != want {
-			t.Errorf("%q: %d tools in the index, want %d", names, got, want)
-		}
+		assert.Value(r.Replace(registry.Server{Name: "s"}, tools))(t)
+		assert.Value(f.Search(t.Context(), Query{Text: "x"}))(t)
+		assert.Equal(t, f.index.words.Len(), len(r.Snapshot().Tools()), "%q: tools in the index", names)
 	}
 	offer("b", "d", "f")
-	if f.index.words.Len() != 3 {
-		t.Errorf("%d tools in the index, want 3", f.index.words.Len())
-	}
+	assert.Equal(t, f.index.words.Len(), 3, "tools in the index")
 	offer("b", "d", "f", "held back")
 	offer("d")
 	offer("b", "d", "f")
@@ -111,14 +101,10 @@ func (failing) Embed(_ context.Context, texts []string) ([][]float32, error) {
 func TestSearchIndexNeverGoesBack(t *testing.T) {
 	r := registry.New(nil)
 	before := r.Snapshot()
-	if err := r.Add(&bareTool{&registry.Definition{Name: "pay", InputSchema: json.RawMessage(`{}`)}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(&bareTool{&registry.Definition{Name: "pay", InputSchema: json.RawMessage(`{}`)}}))
 	ix := newSearchIndex(r.Names(), nil)
 	for _, s := range []*registry.Snapshot{before, r.Snapshot(), before} {
-		if err := ix.follow(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, ix.follow(t.Context(), s))
 	}
 	if ix.version != r.Snapshot().Version() || ix.words.Len() != 1 {
 		t.Errorf("version %d with %d tools, want %d with one", ix.version, ix.words.Len(), r.Snapshot().Version())
@@ -148,13 +134,9 @@ func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	accepted := ledger.New(&ledger.Options{Mode: ledger.Review})
 	r := registry.New(&registry.Options{Ledger: accepted})
 	pay := &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: "pay"}}}
-	if _, err := r.Replace(registry.Server{Name: "s"}, []registry.Tool{pay}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{pay}))(t)
 	held := r.Snapshot()
-	if err := accepted.Accept(t.Context(), "ann", accepted.Pending("s")...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	for want, snapshot := range []*registry.Snapshot{held, r.Snapshot()} {
 		s := &search{snapshot: snapshot, callable: func(string) bool { return true }, kept: map[string]registry.Tool{}}
 		if got := len(s.keep([]ranked{{"s__pay", 1}, {"gone", 1}}, 5)); got != want {

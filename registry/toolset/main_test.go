@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -26,10 +27,7 @@ type belt struct {
 func newBelt(t testing.TB, of *registry.Options, opts *toolset.Options) *belt {
 	t.Helper()
 	r := registry.New(of)
-	f, err := toolset.New(r, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(toolset.New(r, opts))(t)
 	return &belt{r, f}
 }
 
@@ -82,26 +80,18 @@ func serverTool(server, name, description string) *plainTool {
 
 func mustAdd(t testing.TB, r *belt, tools ...registry.Tool) {
 	t.Helper()
-	if err := r.Add(tools...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(tools...))
 }
 
 func mustReplace(t testing.TB, r *belt, server string, tools ...registry.Tool) registry.Diff {
 	t.Helper()
-	diff, err := r.Replace(registry.Server{Name: server}, tools)
-	if err != nil {
-		t.Fatal(err)
-	}
+	diff := assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
 	return diff
 }
 
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p, err := policy.New(byDefault, rules...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(policy.New(byDefault, rules...))(t)
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
@@ -206,9 +207,7 @@ func TestSearchKeepsVectors(t *testing.T) {
 	e.seen()
 	e.fail.Store(nil)
 	found(t, r, toolset.Query{Text: "rain"})
-	if n := len(e.seen()); n != 1+130-64 {
-		t.Errorf("%d texts embedded, want the query and what was missing, %d", n, 1+130-64)
-	}
+	assert.Equal(t, len(e.seen()), 1+130-64, "texts embedded")
 	longer := func(v [][]float32) ([][]float32, error) {
 		for i := range v {
 			v[i] = append(v[i], 1)
@@ -217,9 +216,7 @@ func TestSearchKeepsVectors(t *testing.T) {
 	}
 	e.fail.Store(&longer)
 	found(t, r, toolset.Query{Text: "rain"})
-	if n := len(e.seen()); n != 1+130 {
-		t.Errorf("%d texts embedded by another model, want all %d", n, 1+130)
-	}
+	assert.Equal(t, len(e.seen()), 1+130, "texts embedded by another model")
 }
 
 // A search ends with its context while its Embedder works, and has what the words

@@ -3,6 +3,7 @@ package toolset_test
 import (
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -52,10 +53,7 @@ func TestSearchRelevance(t *testing.T) {
 
 func measure(t testing.TB, queries []toolcorpus.Query, search func(string) ([]string, error)) toolcorpus.Measures {
 	t.Helper()
-	m, err := toolcorpus.MeasureOf(queries, search)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(toolcorpus.MeasureOf(queries, search))(t)
 	return m
 }
 
@@ -79,10 +77,7 @@ func realTools(t testing.TB) *belt {
 // name them.
 func keysFound(t testing.TB, r *belt, text string) []string {
 	t.Helper()
-	matches, err := r.Search(t.Context(), toolset.Query{Text: text, Limit: 15})
-	if err != nil {
-		t.Fatal(err)
-	}
+	matches := assert.Value(r.Search(t.Context(), toolset.Query{Text: text, Limit: 15}))(t)
 	keys := make([]string, len(matches))
 	for i, m := range matches {
 		origin := m.Tool.Definition().Origin

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -23,10 +24,7 @@ import (
 // found returns the names of the tools that a search finds, the best first.
 func found(t testing.TB, r *belt, q toolset.Query) []string {
 	t.Helper()
-	matches, err := r.Search(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	matches := assert.Value(r.Search(t.Context(), q))(t)
 	names := []string{}
 	for i, m := range matches {
 		names = append(names, m.Tool.Definition().Name)
@@ -91,9 +89,7 @@ func TestSearchFindsNothingInQuarantine(t *testing.T) {
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""))
 	mustReplace(t, r, "notes", serverTool("notes", "write", ""), serverTool("notes", "burn", "Writes with fire."))
 	wantFound(t, r, "burn", []string{}...)
-	if err := accepted.Accept(t.Context(), "me", accepted.Pending()...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, accepted.Accept(t.Context(), "me", accepted.Pending()...))
 	wantFound(t, r, "burn", "notes__burn")
 }
 
@@ -108,10 +104,7 @@ func TestSearchIsForTheUser(t *testing.T) {
 		"guest": {"notes__read_note"},
 		"owner": {"notes__read_note", "notes__delete_note"},
 	} {
-		matches, err := r.Search(onbehalf.With(t.Context(), user), toolset.Query{Text: "note"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		matches := assert.Value(r.Search(onbehalf.With(t.Context(), user), toolset.Query{Text: "note"}))(t)
 		var got []string
 		for _, m := range matches {
 			got = append(got, m.Tool.Definition().Name)

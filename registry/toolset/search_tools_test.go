@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -43,10 +44,7 @@ func TestSearchTools(t *testing.T) {
 			`{"type":"object","properties":{"title":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}},"state":{"enum":["open","closed"]}},"required":["title"]}`, nil),
 		described("github", "list_issues", "List the issues of a repository.", `{"type":"object"}`, &mcp.ToolAnnotations{ReadOnlyHint: true}),
 		described("github", "close_issue", "Close an issue.", `{"type":"object"}`, &mcp.ToolAnnotations{IdempotentHint: true}))
-	res, err := r.Call(t.Context(), "search_tools", json.RawMessage(`{"query":"create an issue"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(r.Call(t.Context(), "search_tools", json.RawMessage(`{"query":"create an issue"}`)))(t)
 	for _, line := range []string{
 		"- github__create_issue(title: string, labels?: string[], state?: \"open\"|\"closed\") [github]\n  Create an issue. The repository must exist.",
 		"- github__list_issues() [github, read-only]\n  List the issues of a repository.",
@@ -90,9 +88,7 @@ func TestSearchToolsNamesMore(t *testing.T) {
 	mustReplace(t, r, "notes", tools...)
 	for args, want := range map[string]int{`{"query":"note"}`: 5, `{"query":"note","limit":2}`: 2, `{"query":"note","limit":20}`: 20} {
 		shown, named := hitsIn(ask(t, r, "search_tools", args))
-		if len(shown) != want {
-			t.Errorf("%s: got %d tools with their parameters, want %d", args, len(shown), want)
-		}
+		assert.Equal(t, len(shown), want, "%s: tools with their parameters", args)
 		if len(named) != 10 || slices.ContainsFunc(named, func(name string) bool { return slices.Contains(shown, name) }) {
 			t.Errorf("%s: got the names %q, want ten others than %q", args, named, shown)
 		}
@@ -117,9 +113,7 @@ For "delete a note":
 			lines = append(lines, line)
 		}
 	}
-	if text := strings.Join(lines, "\n"); text != want {
-		t.Errorf("got\n%s\nwant\n%s", text, want)
-	}
+	assert.Equal(t, strings.Join(lines, "\n"), want)
 	if got := ask(t, r, "search_tools", `{"query":"xyzzy","more":["zyxxy"]}`); !strings.HasPrefix(got, "No tool fits any of the queries. There are 6 tools in all: ") {
 		t.Errorf("got %q, want the servers", got)
 	}
@@ -136,10 +130,7 @@ func TestSearchToolsIsShort(t *testing.T) {
 		if q.Half != toolcorpus.Tuning {
 			continue
 		}
-		args, err := json.Marshal(map[string]string{"query": q.Text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := assert.Value(json.Marshal(map[string]string{"query": q.Text}))(t)
 		size, queries = size+len(ask(t, r, "search_tools", string(args))), queries+1
 	}
 	if t.Logf("%d bytes", size/queries); size/queries > 1600 {
@@ -293,12 +284,8 @@ func TestFindersNeedNoApproval(t *testing.T) {
 		"asks":     mustPolicy(t, approval.Ask),
 	} {
 		r := searching(t, registry.Options{Approver: approver})
-		if got := ask(t, r, "search_tools", `{"query":"delete a note"}`); !strings.Contains(got, "notes__delete") {
-			t.Errorf("%s: %s", name, got)
-		}
-		if got := ask(t, r, "describe_tool", `{"names":["notes__delete"]}`); !strings.Contains(got, "Delete a note.") {
-			t.Errorf("%s: %s", name, got)
-		}
+		assert.Contains(t, ask(t, r, "search_tools", `{"query":"delete a note"}`), "notes__delete", "%s", name)
+		assert.Contains(t, ask(t, r, "describe_tool", `{"names":["notes__delete"]}`), "Delete a note.", "%s", name)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -26,9 +27,7 @@ func TestSummary(t *testing.T) {
 		{"", "⚠\ufe0f Take care.", "⚠ Take care."},
 		{"", "a\x00b\u202ec\u2028d\u200be\xff", "a<U+0000>b<U+202E>c d<U+200B>e\ufffd"},
 	} {
-		if got := summaryOf(&registry.Definition{Title: c.title, Description: c.description}); got != c.want {
-			t.Errorf("%q, %.60q:\n got %q\nwant %q", c.title, c.description, got, c.want)
-		}
+		assert.Equal(t, summaryOf(&registry.Definition{Title: c.title, Description: c.description}), c.want, "%q, %.60q", c.title, c.description)
 	}
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
@@ -57,11 +56,7 @@ func TestHintsInWords(t *testing.T) {
 			d.RawAnnotations = []byte(c.annotations)
 		}
 		h := d.Hints()
-		if got := hintsInWords(h); got != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.annotations, got, c.want)
-		}
-		if got := strings.Join(briefHints(h), ", "); got != c.brief {
-			t.Errorf("%s: %s, want %s", c.annotations, got, c.brief)
-		}
+		assert.Equal(t, hintsInWords(h), c.want, "%s", c.annotations)
+		assert.Equal(t, strings.Join(briefHints(h), ", "), c.brief, "%s", c.annotations)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
@@ -90,18 +91,14 @@ func TestEstimateOfOddTexts(t *testing.T) {
 		}
 	}
 	text := []byte(strings.Repeat("Füge ein {\"a\": 1}, 日本 ", 100))
-	if n := testing.AllocsPerRun(10, func() { estimateTokensIn(text) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	assert.Equal(t, testing.AllocsPerRun(10, func() { estimateTokensIn(text) }), 0, "allocations")
 }
 
 // What is counted is what the recorded counts are of.
 func TestDefinitionText(t *testing.T) {
 	def := &registry.Definition{Name: "a", Title: "A", Description: "é\n\"<b>\"", InputSchema: json.RawMessage("{ \"type\": \"object\" }"), OutputSchema: json.RawMessage(`{}`)}
 	const want = `{"name":"a","description":"é\n\"<b>\"","inputSchema":{"type":"object"}}`
-	if got := string(appendDefinition(nil, def)); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	assert.Equal(t, string(appendDefinition(nil, def)), want)
 }
 
 func BenchmarkEstimate(b *testing.B) {
@@ -121,16 +118,11 @@ func BenchmarkEstimate(b *testing.B) {
 // TestTokensOfServerNames: what search_tools says of servers counts like the rest of it.
 func TestTokensOfServerNames(t *testing.T) {
 	r := registry.New(nil)
-	f, err := New(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(New(r, nil))(t)
 	for i := range 40 {
 		server := fmt.Sprintf("server-of-department-%d", i)
 		tool := &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: server, Tool: "x"}}}
-		if _, err := r.Replace(registry.Server{Name: server}, []registry.Tool{tool}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: server}, []registry.Tool{tool}))(t)
 	}
 	set := f.Toolset(t.Context(), &SetOptions{Share: -1})
 	want := 0

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -90,12 +91,8 @@ func TestToolset(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			set := searchingWith(t, c.registry, &toolset.Options{Tokens: ten}).Toolset(t.Context(), c.opts)
-			if got := toolNames(set.Tools); got != c.tools {
-				t.Errorf("tools\n %s\nwant\n %s", got, c.tools)
-			}
-			if got := toolNames(set.Deferred); got != c.deferred {
-				t.Errorf("deferred\n %s\nwant\n %s", got, c.deferred)
-			}
+			assert.Equal(t, toolNames(set.Tools), c.tools, "tools")
+			assert.Equal(t, toolNames(set.Deferred), c.deferred, "deferred")
 			if set.Searching != (c.deferred != "") || set.Tokens != c.tokens || set.All != c.all {
 				t.Errorf("searching %t, %d tokens of %d; want %d of %d", set.Searching, set.Tokens, set.All, c.tokens, c.all)
 			}
@@ -104,9 +101,7 @@ func TestToolset(t *testing.T) {
 }
 
 func TestToolsetLimit(t *testing.T) {
-	if got := newBelt(t, nil, nil).Toolset(t.Context(), &toolset.SetOptions{ContextWindow: math.MaxInt, Share: 1}).Limit; got != math.MaxInt {
-		t.Errorf("the limit of an endless window is %d", got)
-	}
+	assert.Equal(t, newBelt(t, nil, nil).Toolset(t.Context(), &toolset.SetOptions{ContextWindow: math.MaxInt, Share: 1}).Limit, math.MaxInt, "the limit of an endless window")
 	r := newBelt(t, nil, nil)
 	for _, c := range []struct {
 		opts *toolset.SetOptions
@@ -120,9 +115,7 @@ func TestToolsetLimit(t *testing.T) {
 		{&toolset.SetOptions{Share: -0.1}, 0},
 		{&toolset.SetOptions{Share: math.NaN()}, 10_000},
 	} {
-		if got := r.Toolset(t.Context(), c.opts).Limit; got != c.want {
-			t.Errorf("%+v: %d, want %d", c.opts, got, c.want)
-		}
+		assert.Equal(t, r.Toolset(t.Context(), c.opts).Limit, c.want, "%+v", c.opts)
 	}
 }
 
@@ -154,9 +147,7 @@ func TestToolsetWithoutSearch(t *testing.T) {
 	if set := toolset.Of(t.Context(), r, nil); set.Searching || set.Tools != nil || set.All != 0 || set.Servers != nil {
 		t.Errorf("of nothing: %+v", set)
 	}
-	if err := r.Add(native("a"), native("b")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, r.Add(native("a"), native("b")))
 	set := toolset.Of(t.Context(), r, always)
 	if set.Searching || toolNames(set.Tools) != "a b" || set.Tokens != set.All || set.All == 0 {
 		t.Errorf("%+v", set)
@@ -175,9 +166,7 @@ func TestToolsetServers(t *testing.T) {
 		return 10
 	}})
 	got := fmt.Sprint(r.Toolset(t.Context(), nil).Servers)
-	if want := "[{notes 2 20} {github 2 14} { 1 10} {weather 1 10}]"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	assert.Equal(t, got, "[{notes 2 20} {github 2 14} { 1 10} {weather 1 10}]")
 }
 
 // The model learns from search_tools which servers have what it does not see.
@@ -201,14 +190,8 @@ func TestToolsetNamesServers(t *testing.T) {
 		t.Error(got)
 	}
 	// A tool may have a name that does not begin with its server's.
-	renamed, err := registry.With(serverTool("zoo", "feed", ""), func(d *registry.Definition) { d.Name = "a_zoo" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	renamed := assert.Value(registry.With(serverTool("zoo", "feed", ""), func(d *registry.Definition) { d.Name = "a_zoo" }))(t)
+	other := assert.Value(registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" }))(t)
 	mustReplace(t, r, "zoo", renamed, other)
 	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather, zoo.") {
 		t.Error(got)
@@ -238,9 +221,7 @@ func TestToolsetCountsOnce(t *testing.T) {
 		t.Helper()
 		counted.Store(0)
 		r.Toolset(t.Context(), always)
-		if got := counted.Load(); got != want {
-			t.Errorf("%s: %d definitions were counted, want %d", what, got, want)
-		}
+		assert.Equal(t, counted.Load(), want, "%s: definitions were counted", what)
 	}
 	expect("at first", 6+3+1)
 	expect("again", 0)
@@ -300,18 +281,14 @@ func TestToolsetOfACounterWithoutTime(t *testing.T) {
 			t.Errorf("toolset %d, %d counted: %d tokens", attempt, counted, set.All)
 		}
 	}
-	if counted != want {
-		t.Errorf("%d were counted, want %d", counted, want)
-	}
+	assert.Equal(t, counted, want, "were counted")
 }
 
 func TestToolsetOfAStrangeCounter(t *testing.T) {
 	for want, tokens := range map[int]int{0: -5, 1 << 30: 1 << 40} {
 		r := newBelt(t, nil, &toolset.Options{Tokens: func(string) int { return tokens }})
 		mustAdd(t, r, native("a"))
-		if got := r.Toolset(t.Context(), nil).All; got != want {
-			t.Errorf("%d, want %d", got, want)
-		}
+		assert.Equal(t, r.Toolset(t.Context(), nil).All, want)
 	}
 }
 
@@ -324,9 +301,7 @@ func TestToolsetOfAUser(t *testing.T) {
 		for _, tool := range set.Tools {
 			texts += tool.Definition().Description
 		}
-		if got := strings.Contains(texts, "github"); got != want {
-			t.Errorf("%s is told of github: %t, want %t", user, got, want)
-		}
+		assert.Equal(t, strings.Contains(texts, "github"), want, "%s is told of github", user)
 	}
 }
 

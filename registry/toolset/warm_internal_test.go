@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -12,19 +13,14 @@ import (
 // its first search; again when they have changed. Nothing is read where no search comes.
 func TestToolsetReadsToolsInTheBackground(t *testing.T) {
 	r := registry.New(nil)
-	f, err := New(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(New(r, nil))(t)
 	replace := func(tools int) {
 		t.Helper()
 		var all []registry.Tool
 		for i := range tools {
 			all = append(all, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: fmt.Sprintf("tool%d", i)}}})
 		}
-		if _, err := r.Replace(registry.Server{Name: "s"}, all); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: "s"}, all))(t)
 	}
 	indexed := func() int { // once nothing is read any more
 		<-f.index.turn
@@ -33,20 +29,14 @@ func TestToolsetReadsToolsInTheBackground(t *testing.T) {
 	}
 	replace(10)
 	f.Toolset(t.Context(), nil)
-	if got := indexed(); got != 0 {
-		t.Errorf("a model that sees all tools: got %d in the index, want none", got)
-	}
+	assert.Equal(t, indexed(), 0, "a model that sees all tools: in the index")
 	for _, want := range []int{500, 501, 400} {
 		replace(want)
 		for range 3 {
 			f.Toolset(t.Context(), nil)
 		}
-		if got := indexed(); got != want {
-			t.Errorf("got %d tools in the index, want %d", got, want)
-		}
-		if got := f.index.version; got != r.Snapshot().Version() {
-			t.Errorf("%d tools: got the index of version %d, want %d", want, got, r.Snapshot().Version())
-		}
+		assert.Equal(t, indexed(), want, "tools in the index")
+		assert.Equal(t, f.index.version, r.Snapshot().Version(), "%d tools: the index of version", want)
 	}
 }
 
@@ -54,13 +44,8 @@ func TestToolsetReadsToolsInTheBackground(t *testing.T) {
 // itself.
 func TestSearchWaitsForWhatIsRead(t *testing.T) {
 	r := registry.New(nil)
-	f, err := New(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Add(&bareTool{&registry.Definition{Name: "count", InputSchema: json.RawMessage(`{}`)}}); err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(New(r, nil))(t)
+	assert.OK(t, r.Add(&bareTool{&registry.Definition{Name: "count", InputSchema: json.RawMessage(`{}`)}}))
 	<-f.index.turn // as if they were read now
 	found := make(chan int)
 	go func() {
@@ -81,9 +66,7 @@ func TestSearchWaitsForWhatIsRead(t *testing.T) {
 	}
 	read := &f.index.read[0]
 	f.index.turn <- struct{}{}
-	if got := <-found; got != 1 {
-		t.Errorf("got %d matches, want 1", got)
-	}
+	assert.Equal(t, <-found, 1, "matches")
 	if got := &f.index.read[0]; got != read {
 		t.Error("the tools were read twice, want once")
 	}

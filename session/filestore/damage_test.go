@@ -9,23 +9,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // hurt overwrites a file, as no writer of the store does.
 func hurt(t testing.TB, path string, raw []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, raw, 0o600))
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := assert.Value(os.ReadFile(path))(t)
 	return raw
 }
 
@@ -60,9 +56,7 @@ func TestDamageIsNoticedInEveryByte(t *testing.T) {
 	if !slices.EqualFunc(aside, broken, bytes.Equal) {
 		t.Errorf("%d files were damaged, %d were moved aside, or not as they were", len(broken), len(aside))
 	}
-	if got := strings.Count(log.String(), "level=ERROR"); got != len(broken) {
-		t.Errorf("logged errors: got %d, want %d", got, len(broken))
-	}
+	assert.Equal(t, strings.Count(log.String(), "level=ERROR"), len(broken), "logged errors")
 	if strings.Contains(log.String(), "canary") {
 		t.Error("the log shows data")
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
@@ -35,10 +36,7 @@ func (j *journal) String() string {
 func openLogged(t testing.TB, dir string) (*folder, *journal) {
 	t.Helper()
 	j := &journal{}
-	f, err := openFolder(dir, slog.New(slog.NewTextHandler(j, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(openFolder(dir, slog.New(slog.NewTextHandler(j, nil))))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	return f, j
 }
@@ -51,10 +49,7 @@ func openTest(t testing.TB, dir string) *folder {
 
 func save(t testing.TB, f *folder, name, data string, old storage.Revision) storage.Revision {
 	t.Helper()
-	at, err := f.Save(t.Context(), name, []byte(data), old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := assert.Value(f.Save(t.Context(), name, []byte(data), old))(t)
 	return at
 }
 
@@ -71,15 +66,12 @@ func expect(t testing.TB, f *folder, name, data string) storage.Revision {
 // files returns the files in a folder of the store and below it.
 func files(t testing.TB, f *folder, below string) (names []string) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(f.dir, below), func(path string, d os.DirEntry, err error) error {
+	assert.OK(t, filepath.WalkDir(filepath.Join(f.dir, below), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			names = append(names, d.Name())
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return names
 }
 
@@ -106,9 +98,7 @@ func TestOneFileARecord(t *testing.T) {
 	if got := files(t, f, tmpDir); got != nil {
 		t.Errorf("temporary files: got %q, want none", got)
 	}
-	if err := f.Delete(t.Context(), "a", at); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, f.Delete(t.Context(), "a", at))
 	if got := files(t, f, recordsDir); got != nil {
 		t.Errorf("files after Delete: got %q, want none", got)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"context"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -49,9 +50,7 @@ func TestDiskFull(t *testing.T) {
 			at := save(t, f, "a", "one", "")
 			kept := "one"
 			filler, err := os.Create(filepath.Join(filepath.Dir(f.dir), "filler"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			defer filler.Close()
 			if strings.HasPrefix(options, "size=64k") {
 				_, err = filler.Write(make([]byte, 1<<20))
@@ -69,9 +68,7 @@ func TestDiskFull(t *testing.T) {
 				if _, err = f.Save(t.Context(), fmt.Sprint("new", i), []byte(strings.Repeat("x", 9000)), ""); err == nil {
 					t.Error("a new record was saved where there is no room")
 				}
-				if got := expect(t, f, "a", kept); got != at {
-					t.Errorf("the revision is %q, want %q", got, at)
-				}
+				assert.Equal(t, expect(t, f, "a", kept), at, "the revision")
 			}
 			if got := files(t, f, tmpDir); got != nil {
 				t.Errorf("temporary files remain: %q", got)
@@ -80,9 +77,7 @@ func TestDiskFull(t *testing.T) {
 				t.Errorf("a full store cannot be opened: %v", err)
 			}
 			if strings.HasPrefix(options, "size=64k") {
-				if err := filler.Truncate(0); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, filler.Truncate(0))
 				save(t, f, "a", "two", at)
 				expect(t, f, "a", "two")
 			}
@@ -148,9 +143,7 @@ func TestWriteFailsHalfway(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if got := expect(t, f, "a", "one"); got != at {
-		t.Errorf("the revision is %q, want %q", got, at)
-	}
+	assert.Equal(t, expect(t, f, "a", "one"), at, "the revision")
 	if _, err := f.Load(t.Context(), "b", ""); !errors.Is(err, storage.ErrNotFound) {
 		t.Errorf("Load of what was not saved: %v", err)
 	}

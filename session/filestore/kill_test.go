@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -22,22 +23,15 @@ import (
 func start(t testing.TB, role, dir string, env ...string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout *bufio.Reader) {
 	t.Helper()
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	cmd = exec.Command(exe)
 	cmd.Env = append(append(os.Environ(), roleVar+"="+role, "MCPBELT_FILESTORE_DIR="+dir), env...)
 	cmd.Stderr = os.Stderr
 	if stdin, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -156,9 +150,7 @@ func TestKilledWriters(t *testing.T) {
 			take(<-acks)
 		}
 		w := &writers[cycle%len(writers)]
-		if err := w.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, w.cmd.Process.Kill())
 		reap(*w)
 		for name, n := range newest {
 			r, err := f.Load(t.Context(), name, "")
@@ -176,16 +168,12 @@ func TestKilledWriters(t *testing.T) {
 	if got := files(t, f, damagedDir); got != nil {
 		t.Errorf("damaged files: %q", got)
 	}
-	if text := log.String(); text != "" {
-		t.Errorf("logged: %s", text)
-	}
+	assert.Equal(t, log.String(), "", "logged")
 	left := files(t, f, tmpDir)
 	t.Logf("%d kills, %d acknowledged saves, %d temporary files left by the killed", cycles, len(acked), len(left))
 	old := time.Now().Add(-2 * staleTemp)
 	for _, name := range left {
-		if err := os.Chtimes(filepath.Join(dir, tmpDir, name), old, old); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Chtimes(filepath.Join(dir, tmpDir, name), old, old))
 	}
 	openTest(t, dir)
 	if got := files(t, f, tmpDir); got != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -97,32 +98,22 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 		t.Fatalf("Lock while another process holds it: %v", err)
 	}
 	save(t, f, "a", "x", "") // does not ask for the lock
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	unlock, err := f.Lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Process.Kill())
+	unlock := assert.Value(f.Lock(t.Context(), "a"))(t)
 	unlock()
 }
 
 func TestOpenRemovesWhatKilledProcessesLeft(t *testing.T) {
 	dir := t.TempDir()
 	f := openTest(t, dir)
-	unlock, err := f.Lock(t.Context(), "held")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := assert.Value(f.Lock(t.Context(), "held"))(t)
 	defer unlock()
 	fresh, stale := filepath.Join(dir, tmpDir, "fresh"), filepath.Join(dir, tmpDir, "stale")
 	for _, path := range []string{fresh, stale, filepath.Join(dir, locksDir, recordLock+"left")} {
 		hurt(t, path, nil)
 	}
 	old := time.Now().Add(-staleTemp - time.Minute)
-	if err := os.Chtimes(stale, old, old); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chtimes(stale, old, old))
 	openTest(t, dir)
 	if got := files(t, f, tmpDir); len(got) != 1 || got[0] != "fresh" {
 		t.Errorf("temporary files are %q, want the fresh one", got)
@@ -137,17 +128,10 @@ func TestWriterThatStoppedForLong(t *testing.T) {
 	f := openTest(t, t.TempDir())
 	at := save(t, f, "a", "one", "")
 	raw, _ := encode("a", []byte("two"))
-	tmp, err := f.writeTemp(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tmp := assert.Value(f.writeTemp(raw))(t)
 	f.removeTemp(tmp)
-	if err := f.replace(t.Context(), "a", tmp, at); err == nil {
-		t.Error("no error without the new state")
-	}
-	if got := expect(t, f, "a", "one"); got != at {
-		t.Errorf("the revision is %q, want %q", got, at)
-	}
+	assert.Fails(t, f.replace(t.Context(), "a", tmp, at), "no error without the new state")
+	assert.Equal(t, expect(t, f, "a", "one"), at, "the revision")
 }
 
 // A caller that cannot get the lock of a shard gives up with its context, and leaves
@@ -156,10 +140,7 @@ func TestWaitForAShardIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	f, other := openTest(t, dir), openTest(t, dir)
 	at := save(t, f, "a", "one", "")
-	unlock, err := other.lockShard(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := assert.Value(other.lockShard(t.Context(), "a"))(t)
 	defer unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func chmod(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(path, mode))
 }
 
 func expectMode(t *testing.T, path string, want os.FileMode) {
@@ -27,9 +27,7 @@ func expectMode(t *testing.T, path string, want os.FileMode) {
 
 func TestFolderForOthers(t *testing.T) {
 	shared := filepath.Join(t.TempDir(), "shared")
-	if err := os.Mkdir(shared, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Mkdir(shared, 0o700))
 	chmod(t, shared, 0o755)
 	hurt(t, filepath.Join(shared, "something"), nil)
 	var e *Error
@@ -70,9 +68,7 @@ func TestFilesOfOtherKinds(t *testing.T) {
 		"pipe":   func() error { return syscall.Mkfifo(path, 0o600) },
 		"folder": func() error { return os.Mkdir(path, 0o700) },
 	} {
-		if err := errors.Join(os.RemoveAll(path), make()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, errors.Join(os.RemoveAll(path), make()))
 		var e *Error
 		if _, err := f.Load(t.Context(), "a", ""); !errors.As(err, &e) || e.Record != "a" {
 			t.Errorf("Load of a %s: %v", kind, err)
@@ -83,18 +79,14 @@ func TestFilesOfOtherKinds(t *testing.T) {
 	}
 	expect(t, f, "b", "w")
 	// The locks are files, not links.
-	if err := os.Symlink(elsewhere, filepath.Join(f.dir, locksDir, recordLock+"b")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(elsewhere, filepath.Join(f.dir, locksDir, recordLock+"b")))
 	var e *Error
 	if _, err := f.Lock(t.Context(), "b"); !errors.As(err, &e) {
 		t.Errorf("Lock of a link: %v", err)
 	}
 	// Nor are the folders of the store.
 	dir := t.TempDir()
-	if err := os.Symlink(t.TempDir(), filepath.Join(dir, recordsDir)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(t.TempDir(), filepath.Join(dir, recordsDir)))
 	if _, err := openFolder(dir, nil); !errors.As(err, &e) {
 		t.Errorf("open with a link for a folder: %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
@@ -58,22 +59,14 @@ func TestOpenMakesTheFolder(t *testing.T) {
 func logIn(t *testing.T, s *seal.Store) {
 	t.Helper()
 	config := &auth.Config{Server: "s", URL: "https://mcp.example.com/mcp"}
-	m, err := session.NewManager(s, &session.Options{Config: func(session.Key) (*auth.Config, error) { return config, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(session.NewManager(s, &session.Options{Config: func(session.Key) (*auth.Config, error) { return config, nil }}))(t)
 	defer m.Close()
-	if err := m.SetToken(t.Context(), session.Key{Server: "s"}, "token"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, m.SetToken(t.Context(), session.Key{Server: "s"}, "token"))
 }
 
 func TestOpenWithAnotherKey(t *testing.T) {
 	dir := t.TempDir()
-	s, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("k")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("k")}))(t)
 	defer s.Close()
 	var key *seal.KeyError
 	if _, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("l")}); !errors.As(err, &key) {
@@ -97,19 +90,14 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			opts := &filestore.Options{Keys: test.keys}
-			s, err := filestore.Open(t.Context(), dir, opts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := assert.Value(filestore.Open(t.Context(), dir, opts))(t)
 			defer s.Close()
 			logIn(t, s)
 			found, err := filepath.Glob(filepath.Join(dir, "records", "*", "0,store.keys"))
 			if err != nil || len(found) != 1 {
 				t.Fatalf("found %q, %v", found, err)
 			}
-			if err := os.WriteFile(found[0], []byte("x"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(found[0], []byte("x"), 0o600))
 			var corrupt *seal.CorruptError
 			if _, err := filestore.Open(t.Context(), dir, opts); !errors.As(err, &corrupt) {
 				t.Errorf("first Open: got %v, want a %T", err, corrupt)

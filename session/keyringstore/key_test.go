@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -53,10 +54,7 @@ func expectKeyError(t *testing.T, err error) {
 
 func keysOf(t *testing.T, source seal.KeySource) *seal.Keys {
 	t.Helper()
-	keys, err := source(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(source(t.Context(), nil))(t)
 	return keys
 }
 
@@ -81,9 +79,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(made) != 1 {
-		t.Errorf("8 programs got %d keys", len(made))
-	}
+	assert.Equal(t, len(made), 1, "8 programs keys")
 }
 
 // A slowRing lets others in between all it does.
@@ -115,32 +111,20 @@ func TestRotation(t *testing.T) {
 	home(t)
 	keyring.MockInit()
 	dir := t.TempDir()
-	s, err := Open(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(Open(t.Context(), dir, nil))(t)
 	defer s.Close()
 	first := keysOf(t, Key(DefaultService))
-	if err := NewKey(t.Context(), DefaultService); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, NewKey(t.Context(), DefaultService))
 	both := keysOf(t, Key(DefaultService))
 	if both.Current == first.Current || len(both.Old) != 1 || both.Old[0] != first.Current {
 		t.Error("the new key does not stand before the old one")
 	}
-	if _, err := s.Rotate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := DropOldKeys(t.Context(), DefaultService); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Rotate(t.Context()))(t)
+	assert.OK(t, DropOldKeys(t.Context(), DefaultService))
 	if now := keysOf(t, Key(DefaultService)); now.Current != both.Current || len(now.Old) != 0 {
 		t.Error("there is more than the new key")
 	}
-	again, err := Open(t.Context(), dir, &Options{Service: DefaultService})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := assert.Value(Open(t.Context(), dir, &Options{Service: DefaultService}))(t)
 	defer again.Close()
 	var key *seal.KeyError
 	if _, err := Open(t.Context(), dir, &Options{Service: "another"}); !errors.As(err, &key) {
@@ -152,14 +136,9 @@ func TestKeysDroppedTooEarly(t *testing.T) {
 	home(t)
 	keyring.MockInit()
 	dir := t.TempDir()
-	s, err := Open(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(Open(t.Context(), dir, nil))(t)
 	defer s.Close()
-	if err := errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, errors.Join(NewKey(t.Context(), DefaultService), DropOldKeys(t.Context(), DefaultService)))
 	var key *seal.KeyError
 	if _, err := Open(t.Context(), dir, nil); !errors.As(err, &key) {
 		t.Errorf("open without the key: %v", err)
@@ -181,9 +160,7 @@ func TestNoKeyring(t *testing.T) {
 func TestSpoiltEntry(t *testing.T) {
 	home(t)
 	keyring.MockInit()
-	if err := keyring.Set("test", account, "canary"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, keyring.Set("test", account, "canary"))
 	_, err := Key("test")(t.Context(), nil)
 	expectKeyError(t, err)
 	if strings.Contains(fmt.Sprint(err), "canary") {
@@ -232,9 +209,7 @@ func TestKeyringThatDoesNotAnswer(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the end of patience", err)
 	}
-	if len(r.asked) != 0 {
-		t.Errorf("the keyring was asked %d times more while it did not answer", len(r.asked))
-	}
+	assert.Equal(t, len(r.asked), 0, "the keyring was asked times more while it did not answer")
 	e.wait = patience
 	close(r.letGo)
 	if _, err := e.ask(t.Context(), e.getOrMake); err != nil {
@@ -250,37 +225,22 @@ func TestBusThatDoesNotAnswer(t *testing.T) {
 		t.Skip("the Secret Service is for Linux")
 	}
 	path := filepath.Join(t.TempDir(), "bus")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(net.Listen("unix", path))(t)
 	defer l.Close()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := assert.Value(os.Executable())(t)
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), roleVar+"=ask", "DBUS_SESSION_BUS_ADDRESS=unix:path="+path)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := assert.Value(cmd.StdinPipe())(t)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	conn, err := l.Accept() // it waits for the bus now
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	defer conn.Close()
 	if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(out.String(), "did not answer") {
-		t.Errorf("the process said %q", out.String())
-	}
+	assert.Contains(t, out.String(), "did not answer", "the process said")
 }
 
 // askUntilTold asks for keys until standard input ends.

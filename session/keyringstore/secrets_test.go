@@ -12,6 +12,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var _ config.SecretStore = (*SecretStore)(nil)
@@ -19,9 +20,7 @@ var _ config.SecretStore = (*SecretStore)(nil)
 func TestSecrets(t *testing.T) {
 	keyring.MockInit()
 	s := Secrets("")
-	if err := keyring.Set(DefaultService, "github", "from another program"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, keyring.Set(DefaultService, "github", "from another program"))
 	if got, ok, err := s.Secret(t.Context(), "github"); got != "from another program" || !ok || err != nil {
 		t.Errorf("%v %v %v", got.Reveal(), ok, err)
 	}
@@ -29,9 +28,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("%v %v %v", got.Reveal(), ok, err)
 	}
 	for _, value := range []config.Secret{"one", "two", ""} {
-		if err := s.SetSecret(t.Context(), "a/b c", value); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, s.SetSecret(t.Context(), "a/b c", value))
 		if got, ok, err := s.Secret(t.Context(), "a/b c"); got != value || ok != (value != "") || err != nil {
 			t.Errorf("%v %v %v", got.Reveal(), ok, err)
 		}
@@ -48,9 +45,7 @@ func TestSecrets(t *testing.T) {
 func TestSecretsAreNotKeys(t *testing.T) {
 	home(t)
 	keyring.MockInit()
-	if err := NewKey(t.Context(), DefaultService); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, NewKey(t.Context(), DefaultService))
 	s := Secrets(DefaultService)
 	for _, name := range []string{account, "Session Keys", " session keys ", "", "a\nb", "a\x00", "\xff", strings.Repeat("a", 257)} {
 		got, ok, err := s.Secret(t.Context(), name)
@@ -107,9 +102,7 @@ func TestSecretsOfAMuteKeyring(t *testing.T) {
 		if err := s.SetSecret(t.Context(), "a", "b"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
-		if len(m.asked) != 1 {
-			t.Errorf("the keyring was asked %d times while it did not answer", len(m.asked))
-		}
+		assert.Equal(t, len(m.asked), 1, "the keyring was asked times while it did not answer")
 		close(m.letGo)
 		time.Sleep(time.Second)
 		if got, ok, err := s.Secret(t.Context(), "a"); got != "secret" || !ok || err != nil {
@@ -120,14 +113,9 @@ func TestSecretsOfAMuteKeyring(t *testing.T) {
 
 func TestSecretsAnswerReferences(t *testing.T) {
 	keyring.MockInit()
-	if err := keyring.Set(DefaultService, "github", "s3cret"); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"T": "${keyring:github}", "K": "${keyring:session keys}"}}}}`),
-		&config.Options{Secrets: Secrets("")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, keyring.Set(DefaultService, "github", "s3cret"))
+	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": {"command": "x", "env": {"T": "${keyring:github}", "K": "${keyring:session keys}"}}}}`),
+		&config.Options{Secrets: Secrets("")}))(t)
 	if a := c.Servers[0]; a.Env["T"] != "s3cret" || a.Err == nil || !strings.Contains(a.Err.Error(), "session keys") {
 		t.Errorf("%v", a.Err)
 	}

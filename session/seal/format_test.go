@@ -3,6 +3,8 @@ package seal
 import (
 	"encoding/hex"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What was sealed by earlier versions has to open for ever: these must not change.
@@ -12,18 +14,12 @@ const (
 )
 
 func TestFormatStays(t *testing.T) {
-	sealed, err := hex.DecodeString(sealedByVersion1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := assert.Value(hex.DecodeString(sealedByVersion1))(t)
 	o, err := newKeyset(&Keys{Current: testKey("k")}).open(forRecord, "alice.github", sealed)
 	if err != nil || string(o.data) != "a session" || o.generation != 7 {
 		t.Errorf("a record of version 1 is %q, %v, %v", o.data, o, err)
 	}
-	keys, err := KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef")))(t)
 	if got := hex.EncodeToString([]byte(keys.Current.Reveal())); got != keyOfPassphrase {
 		t.Errorf("the passphrase makes key %s, before it made %s", got, keyOfPassphrase)
 	}

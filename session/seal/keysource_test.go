@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -79,9 +80,7 @@ func TestKeyEnv(t *testing.T) {
 		t.Setenv(name, text)
 		expectNoKeys(t, source, name, "canary", key64("k")[:8], "Y2FuYXJ5")
 	}
-	if err := os.Unsetenv(name); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Unsetenv(name))
 	expectNoKeys(t, source, "not set")
 }
 
@@ -103,9 +102,7 @@ func TestKeyFileIsMade(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(made) != 1 {
-		t.Errorf("16 callers made %d keys", len(made))
-	}
+	assert.Equal(t, len(made), 1, "16 callers made keys")
 	left, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(left) != 1 {
 		t.Errorf("the folder holds %v, %v, want the key alone", left, err)
@@ -125,15 +122,11 @@ func TestKeyFileRefused(t *testing.T) {
 	path := filepath.Join(dir, "key")
 	write := func(text string, mode os.FileMode) {
 		t.Helper()
-		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chmod(path, mode)))
 	}
 	write("# made by hand\n"+key64("l")+"\n"+key64("k")+"\n", 0o400)
 	expectKeys(t, KeyFile(path), "lk")
-	if err := os.Chmod(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(path, 0o600))
 	write("canary", 0o600)
 	expectNoKeys(t, KeyFile(path), path, "canary")
 	write("", 0o600) // perhaps the disk was full; it is not replaced, the old key may come back
@@ -154,17 +147,11 @@ func TestKeyFileRefused(t *testing.T) {
 	for _, mode := range []os.FileMode{0o640, 0o604, 0o620, 0o602} {
 		write(key64("k"), mode)
 		expectNoKeys(t, KeyFile(path), "chmod 600", key64("k")[:8])
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.Chmod(path, 0o600))
 	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(dir, 0o777))
 	expectNoKeys(t, KeyFile(path), "chmod 700")
-	if err := os.Chmod(dir, 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(dir, 0o777|os.ModeSticky))
 	expectKeys(t, KeyFile(path), "k")
 }
 
@@ -174,19 +161,12 @@ func TestKeyFileRotation(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, KeyFile(path))
 	mustSave(t, s, "a", "1", "")
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append([]byte(key64("n")+"\n"), old...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	old := assert.Value(os.ReadFile(path))(t)
+	assert.OK(t, os.WriteFile(path, append([]byte(key64("n")+"\n"), old...), 0o600))
 	if n, err := s.Rotate(t.Context()); n != 1 || err != nil {
 		t.Fatalf("Rotate: %d, %v", n, err)
 	}
-	if err := os.WriteFile(path, []byte(key64("n")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(key64("n")), 0o600))
 	expectData(t, openStore(t, d, KeyFile(path)), "a", "1")
 }
 
@@ -209,14 +189,8 @@ func TestKeyPassphrase(t *testing.T) {
 
 	// Another store has another salt, and so another key.
 	source := KeyPassphrase("correct horse")
-	a, err := source(t.Context(), []byte("salt of one store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := source(t.Context(), []byte("salt of another store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(source(t.Context(), []byte("salt of one store")))(t)
+	b := assert.Value(source(t.Context(), []byte("salt of another store")))(t)
 	if a.Current == b.Current {
 		t.Error("the salt makes no difference")
 	}

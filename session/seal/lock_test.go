@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -32,10 +33,7 @@ func TestLockByLease(t *testing.T) {
 		memory := storage.NewMemory()
 		open := func() (*seal.Store, *leaser) {
 			l := &leaser{Store: memory, Leaser: memory}
-			s, err := seal.NewStore(t.Context(), l, seal.StaticKey("0123456789abcdef0123456789abcdef"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := assert.Value(seal.NewStore(t.Context(), l, seal.StaticKey("0123456789abcdef0123456789abcdef")))(t)
 			return s, l
 		}
 		a, place := open()
@@ -66,9 +64,7 @@ func TestLockByLease(t *testing.T) {
 		}
 		second()
 		last, _, err := a.Lock(t.Context(), "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		place.dead.Store(true)
 		began = time.Now()
 		third, _, err := b.Lock(t.Context(), "x")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session/filestore"
 	"github.com/mcpbelt/mcpbelt/session/seal"
 )
@@ -23,12 +24,9 @@ func BenchmarkLoad30000(b *testing.B) {
 	const users, servers = 10_000, 3
 	ctx, dir := b.Context(), b.TempDir()
 	open := func() *seal.Store {
-		s, err := filestore.Open(ctx, dir, &filestore.Options{
+		s := assert.Value(filestore.Open(ctx, dir, &filestore.Options{
 			Keys: seal.StaticKey(auth.Secret(strings.Repeat("k", seal.KeySize))),
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}))(b)
 		return s
 	}
 	name := func(i int) string { return fmt.Sprintf("user%d.server%d", i/servers, i%servers) }
@@ -59,9 +57,7 @@ func BenchmarkLoad30000(b *testing.B) {
 	for range b.N {
 		i := rand.IntN(users * servers)
 		start := time.Now()
-		if _, err := s.Load(ctx, name(i), ""); err != nil {
-			b.Fatal(err)
-		}
+		assert.Value(s.Load(ctx, name(i), ""))(b)
 		took = append(took, time.Since(start))
 	}
 	b.StopTimer()

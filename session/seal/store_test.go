@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 	"github.com/mcpbelt/mcpbelt/storage/storagetest"
 )
@@ -20,10 +21,7 @@ func testKey(letter string) auth.Secret { return auth.Secret(strings.Repeat(lett
 
 func openStore(t testing.TB, d storage.Store, source KeySource) *Store {
 	t.Helper()
-	s, err := NewStore(t.Context(), d, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := assert.Value(NewStore(t.Context(), d, source))(t)
 	return s
 }
 
@@ -32,20 +30,14 @@ func memory(t testing.TB) *Store { return openStore(t, storage.NewMemory(), Stat
 
 func mustSave(t testing.TB, s *Store, name, data string, old storage.Revision) storage.Revision {
 	t.Helper()
-	at, err := s.Save(t.Context(), name, []byte(data), old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := assert.Value(s.Save(t.Context(), name, []byte(data), old))(t)
 	return at
 }
 
 // expectData loads a record.
 func expectData(t testing.TB, s *Store, name, want string) storage.Revision {
 	t.Helper()
-	r, err := s.Load(t.Context(), name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(s.Load(t.Context(), name, ""))(t)
 	if string(r.Data) != want {
 		t.Errorf("%s is %q, want %q", name, r.Data, want)
 	}
@@ -98,9 +90,7 @@ func TestStoreNames(t *testing.T) {
 	}
 	list := func(prefix string) (names []string) {
 		for name, err := range s.Names(t.Context(), prefix) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			names = append(names, name)
 		}
 		slices.Sort(names)
@@ -152,10 +142,7 @@ func TestStoreLock(t *testing.T) {
 // sealedRecord returns the bytes that the driver has.
 func sealedRecord(t testing.TB, d storage.Store, name string) storage.Record {
 	t.Helper()
-	r, err := d.Load(t.Context(), name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := assert.Value(d.Load(t.Context(), name, ""))(t)
 	return r
 }
 
@@ -165,9 +152,7 @@ func replace(t testing.TB, d storage.Store, name string, data []byte) {
 	if r, err := d.Load(t.Context(), name, ""); err == nil {
 		old = r.Revision
 	}
-	if _, err := d.Save(t.Context(), name, data, old); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(d.Save(t.Context(), name, data, old))(t)
 }
 
 func TestStoreNoticesEveryAlteredByte(t *testing.T) {
@@ -243,9 +228,7 @@ func TestStoreWrongKey(t *testing.T) {
 		}
 	}
 	// Without the record of the keys, a record has to open.
-	if err := d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
 	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
 		t.Errorf("open with another key and no record of the keys: %v", err)
 	}
@@ -345,9 +328,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	mustSave(t, s, "a", "2", at)
 	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "2")
 
-	if err := d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
 	other := newKeyset(&Keys{Current: testKey("m")})
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
 	if _, err := s.Load(t.Context(), "a", ""); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, storage.ErrNotFound) {
@@ -405,9 +386,7 @@ func TestPrintingShowsNoKey(t *testing.T) {
 			for _, shown := range []string{
 				k, o, fmt.Sprintf("%x", k), strings.Trim(fmt.Sprint([]byte(k[:4])), "[]"), strings.Trim(fmt.Sprint([]byte(o[:4])), "[]"),
 			} {
-				if strings.Contains(text, shown) {
-					t.Errorf("%s of %T shows a key: %s", verb, v, text)
-				}
+				assert.Lacks(t, text, shown, "%s of %T shows a key", verb, v)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport/loginpath"
 )
 
@@ -17,22 +18,15 @@ import (
 func shell(t *testing.T, script string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shell")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700))
 	t.Setenv("SHELL", path)
 	t.Setenv("PATH", "/usr/bin:/bin:.:/desktop")
 }
 
 func TestRead(t *testing.T) {
 	shell(t, `echo "Welcome PATH=/evil"; PATH="/opt/nvm/bin:/usr/bin"; export PATH; shift 3; eval "$@"`)
-	got, err := loginpath.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "/opt/nvm/bin:/usr/bin:/bin:/desktop"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	got := assert.Value(loginpath.Read(t.Context()))(t)
+	assert.Equal(t, got, "/opt/nvm/bin:/usr/bin:/bin:/desktop")
 }
 
 // A shell that is of no use leaves the PATH as it is.

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -107,14 +108,9 @@ func atoi(s string) int { n, _ := strconv.Atoi(s); return n }
 
 // TestFaultReport checks that the kept results are those of this table.
 func TestFaultReport(t *testing.T) {
-	data, err := os.ReadFile(reportFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(reportFile))(t)
 	var kept faultReport
-	if err := json.Unmarshal(data, &kept); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(data, &kept))
 	describe := func(r result) string { return fmt.Sprintf("%s %s %q %v", r.ID, r.Fault, r.NotApplicable, r.Cells) }
 	var got, want []string
 	for _, r := range kept.Rows {
@@ -176,9 +172,7 @@ func (m *matrix) row(t *testing.T, r row) result {
 				own := r
 				c := &cell{row: &own, wire: w, cookie: cookie, meter: m.meter, plan: plan{Era: revision}, seed: seed,
 					rng: rand.New(rand.NewPCG(uint64(seed), uint64(len(r.id)))), dir: filepath.Join(m.ledgers, strconv.Itoa(m.cells))}
-				if err := os.Mkdir(c.dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, os.Mkdir(c.dir, 0o700))
 				cells = append(cells, c)
 			}
 		}
@@ -228,13 +222,8 @@ func (m *matrix) run(cells []*cell, r *row) {
 
 func writeReport(t *testing.T, path string, report faultReport) {
 	t.Helper()
-	data, err := json.MarshalIndent(report, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, append(data, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(json.MarshalIndent(report, "", "\t"))(t)
+	assert.OK(t, os.WriteFile(path, append(data, '\n'), 0o644))
 }
 
 // neighbours are servers without faults, one on each wire, that are called all
@@ -253,14 +242,9 @@ func startNeighbours(t *testing.T, m *matrix) *neighbours {
 	for _, w := range everyWire() {
 		c := &cell{row: &row{id: "neighbour"}, wire: w, meter: m.meter, dir: t.TempDir(), plan: plan{Era: mcp.Revision20251125}}
 		c.plan.Ledger = filepath.Join(c.dir, "ledger")
-		world, err := newWorld(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		world := assert.Value(newWorld(c))(t)
 		client := mcp.NewClient("neighbour", world.transport, nil)
-		if err := client.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, client.Ready(t.Context()))
 		n.call(ctx, client, w) // what is made once is made before stock is taken
 		n.wg.Go(func() {
 			defer world.close()

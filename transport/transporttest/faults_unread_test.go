@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -34,15 +35,9 @@ func callAmidStorm(t *testing.T, w wire, allowed time.Duration) bool {
 	c := &cell{row: &row{}, wire: w, dir: dir, plan: plan{
 		Deed: "storm", Hit: 1, Again: true, Stream: true, Era: mcp.Revision20251125, Ledger: filepath.Join(dir, "ledger"),
 	}}
-	world, err := newWorld(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world := assert.Value(newWorld(c))(t)
 	defer world.close()
-	conn, err := world.transport.Connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := assert.Value(world.transport.Connect(t.Context()))(t)
 	defer func() { _ = conn.Close() }()
 	ctx, stop := context.WithTimeout(t.Context(), allowed)
 	defer stop()

@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
@@ -124,9 +124,7 @@ func TestFaultyDelay(t *testing.T) {
 			c := mcp.NewClient("faulty", transporttest.Faulty(t, way.recipe(t),
 				transporttest.Fault{Kind: transporttest.FaultDelay, Method: "tools/call", Delay: time.Hour}), nil)
 			defer func() { _ = c.Close() }()
-			if err := c.Ready(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, c.Ready(t.Context()))
 			ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
 			if got, err := echo(ctx, c, "late"); err == nil || ctx.Err() == nil {
@@ -159,8 +157,6 @@ func TestFaultyRefusesOthers(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); ask(r) }()
 		<-done
-		if !strings.Contains(r.text, "transporttest.Faulty") {
-			t.Errorf("%s: failed with %q", name, r.text)
-		}
+		assert.Contains(t, r.text, "transporttest.Faulty", "%s: failed with", name)
 	}
 }

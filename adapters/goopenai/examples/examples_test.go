@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -60,13 +62,8 @@ func TestAgents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			servers, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"notes": map[string]any{"command": filepath.Join(programs, "notes")}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "mcp.json"), servers, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			servers := assert.Value(json.Marshal(map[string]any{"mcpServers": map[string]any{"notes": map[string]any{"command": filepath.Join(programs, "notes")}}}))(t)
+			assert.OK(t, os.WriteFile(filepath.Join(dir, "mcp.json"), servers, 0o600))
 			agent := exec.CommandContext(t.Context(), filepath.Join(programs, c.program), "Note that we need milk.")
 			agent.Dir = dir
 			agent.Stdin = strings.NewReader(c.keys)

@@ -20,6 +20,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // bin is the path of the server's binary, built once for all tests.
@@ -53,17 +55,9 @@ func start(t *testing.T) *server {
 	t.Helper()
 	cmd := exec.Command(bin, "-until-stdin-closes")
 	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := assert.Value(cmd.StdinPipe())(t)
+	stdout := assert.Value(cmd.StdoutPipe())(t)
+	assert.OK(t, cmd.Start())
 	lines := bufio.NewReader(stdout)
 	line, err := lines.ReadString('\n')
 	rest := make(chan string, 1)
@@ -91,9 +85,7 @@ func start(t *testing.T) *server {
 // end waits for the process, which must end with status 0 and no more output.
 func (s *server) end(t *testing.T) {
 	t.Helper()
-	if rest := <-s.rest; rest != "" {
-		t.Errorf("further output %q", rest)
-	}
+	assert.Equal(t, <-s.rest, "", "further output")
 	if err := s.cmd.Wait(); err != nil {
 		t.Errorf("the server ended with %v, want status 0", err)
 	}
@@ -103,12 +95,9 @@ func connect(t *testing.T, url string, opts *mcp.ClientOptions) *mcp.ClientSessi
 	t.Helper()
 	transport := &http.Transport{}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, opts)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
+	session := assert.Value(client.Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint: url, HTTPClient: &http.Client{Transport: transport}, MaxRetries: -1,
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	t.Cleanup(func() {
 		session.Close()
 		transport.CloseIdleConnections()
@@ -141,17 +130,12 @@ func TestNow(t *testing.T) {
 		t.Errorf("now without a zone: %+v, want UTC", got)
 	}
 	call(t, s, &mcp.CallToolParams{Name: "now", Arguments: json.RawMessage(`{"zone":"Asia/Kathmandu"}`)}, &got)
-	told, err := time.Parse(time.RFC3339, got.Time)
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := assert.Value(time.Parse(time.RFC3339, got.Time))(t)
 	if _, offset := told.Zone(); offset != (5*60+45)*60 || told.Weekday().String() != got.Weekday {
 		t.Errorf("now in Kathmandu: %+v", got)
 	}
 	msg := call(t, s, &mcp.CallToolParams{Name: "now", Arguments: json.RawMessage(`{"zone":"Moon/Crater"}`)}, &got)
-	if want := `there is no time zone "Moon/Crater"; zones lists the names`; msg != want {
-		t.Errorf("now on the moon: %q, want %q", msg, want)
-	}
+	assert.Equal(t, msg, `there is no time zone "Moon/Crater"; zones lists the names`, "now on the moon")
 }
 
 func TestZones(t *testing.T) {
@@ -218,10 +202,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		{"a foreign origin", "", "http://evil.example", true},
 		{"a rebound host name", "evil.example", "", true},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(ping))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(ping)))(t)
 		req.Host = c.host
 		req.Close = true
 		req.Header.Set("Content-Type", "application/json")
@@ -229,10 +210,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		if c.origin != "" {
 			req.Header.Set("Origin", c.origin)
 		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(http.DefaultClient.Do(req))(t)
 		res.Body.Close()
 		if got := res.StatusCode == http.StatusForbidden; got != c.want {
 			t.Errorf("%s: status %d, want refused: %v", c.name, res.StatusCode, c.want)
@@ -243,9 +221,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 func TestEndsWithItsParent(t *testing.T) {
 	s := start(t)
 	connect(t, s.url, nil) // and stays connected
-	if err := s.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.stdin.Close())
 	s.end(t)
 }
 
@@ -266,11 +242,7 @@ func TestSignalEndsRunningCalls(t *testing.T) {
 		called <- err
 	}()
 	<-running
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	s.end(t)
-	if err := <-called; err == nil {
-		t.Error("the call survived its server")
-	}
+	assert.Fails(t, <-called, "the call survived its server")
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // bin is the path of the server's binary, built once for all tests.
@@ -74,14 +76,9 @@ func dial(t *testing.T, revision string, args ...string) *peer {
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := assert.Value(p.cmd.StdoutPipe())(t)
 	p.out = bufio.NewScanner(out)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.cmd.Start())
 	t.Cleanup(func() {
 		p.in.Close()
 		for p.out.Scan() { // to the end
@@ -101,9 +98,7 @@ func dial(t *testing.T, revision string, args ...string) *peer {
 
 func (p *peer) send(line string) {
 	p.t.Helper()
-	if _, err := io.WriteString(p.in, strings.ReplaceAll(line, "\n", "")+"\n"); err != nil {
-		p.t.Fatal(err)
-	}
+	assert.Value(io.WriteString(p.in, strings.ReplaceAll(line, "\n", "")+"\n"))(p.t)
 }
 
 // request sends a request with what its revision adds to the parameters.
@@ -376,13 +371,8 @@ func listening(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cmd := exec.CommandContext(ctx, bin, "-http", "127.0.0.1:0")
-	log, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	log := assert.Value(cmd.StderrPipe())(t)
+	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // killed
@@ -399,19 +389,13 @@ func listening(t *testing.T) string {
 func post(t *testing.T, url, message string, headers ...string) string {
 	t.Helper()
 	message = strings.ReplaceAll(message, "\n", "")
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(message)))(t)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
 	if err != nil || res.StatusCode >= 300 {

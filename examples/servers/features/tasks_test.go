@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // status is the part of a task that both forms share.
@@ -79,9 +81,7 @@ func TestTaskAsks(t *testing.T) {
 	const answer = `{"action":"accept","content":{"title":"Days"}}`
 	wantAll(t, p.until(id, inputRequired), `"inputRequests":{"title":{"method":"elicitation/create","params":{`)
 	p.call("tasks/update", `{"taskId":"`+id+`","inputResponses":{"title":`+answer+`,"unknown":{"action":"accept"}}}`)
-	if got := p.call("tasks/get", `{"taskId":"`+id+`"}`); strings.Contains(got, inputRequired) {
-		t.Errorf("the task still asks after the answer: %s", got)
-	}
+	assert.Lacks(t, p.call("tasks/get", `{"taskId":"`+id+`"}`), inputRequired, "the task still asks after the answer")
 	wantAll(t, p.until(id, completed), `0 entries were published as`, `Days`)
 }
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // bin is the path of the server's binary, built once for all tests.
@@ -42,10 +44,7 @@ func connect(t *testing.T, args ...string) (*mcp.ClientSession, *exec.Cmd) {
 	cmd := exec.Command(bin, args...)
 	cmd.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := assert.Value(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil))(t)
 	t.Cleanup(func() { session.Close() })
 	return session, cmd
 }
@@ -110,13 +109,8 @@ func TestTools(t *testing.T) {
 
 func TestToolsAreDescribed(t *testing.T) {
 	s, _ := connect(t, "-name", "diary")
-	if got := s.InitializeResult().ServerInfo.Name; got != "diary" {
-		t.Errorf("server name %q, want diary", got)
-	}
-	tools, err := s.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, s.InitializeResult().ServerInfo.Name, "diary", "server name")
+	tools := assert.Value(s.ListTools(t.Context(), nil))(t)
 	var got []string
 	for _, tool := range tools.Tools {
 		a := tool.Annotations
@@ -146,13 +140,8 @@ func TestToolsAreDescribed(t *testing.T) {
 func TestResource(t *testing.T) {
 	s, _ := connect(t)
 	call(t, s, "create", `{"text":"Buy milk"}`)
-	res, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := res.Contents[0].Text; got != "Buy milk" {
-		t.Errorf("notes://1 is %q, want %q", got, "Buy milk")
-	}
+	res := assert.Value(s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://1"}))(t)
+	assert.Equal(t, res.Contents[0].Text, "Buy milk", "notes://1")
 	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://2"}); err == nil {
 		t.Error("notes://2 was read, want not found")
 	}
@@ -174,10 +163,7 @@ func TestFileOutlivesTheServer(t *testing.T) {
 	if got, _ := call(t, second, "create", `{"text":"three"}`); !strings.Contains(got, `"id":"3"`) {
 		t.Errorf("after a restart an id was used again: %s", got)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir(dir))(t)
 	if len(entries) != 1 {
 		t.Errorf("%d files beside the notes, want none", len(entries)-1)
 	}
@@ -189,12 +175,8 @@ func TestFailedSaveChangesNothing(t *testing.T) {
 	s, _ := connect(t, "-file", file)
 	call(t, s, "create", `{"text":"kept"}`)
 	// A folder in the place of the file makes the last step of saving fail.
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(file, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Remove(file))
+	assert.OK(t, os.Mkdir(file, 0o700))
 	if got, isError := call(t, s, "create", `{"text":"lost"}`); !isError {
 		t.Errorf("create returned %s, want an error", got)
 	}
@@ -204,10 +186,7 @@ func TestFailedSaveChangesNothing(t *testing.T) {
 	if got, _ := call(t, s, "list", `{}`); got != `{"notes":[{"id":"1","title":"kept"}]}` {
 		t.Errorf("list after failed saves: %s", got)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := assert.Value(os.ReadDir(dir))(t)
 	if len(entries) != 1 {
 		t.Errorf("failed saves left %v", entries)
 	}
@@ -215,9 +194,7 @@ func TestFailedSaveChangesNothing(t *testing.T) {
 
 func TestEditedFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes.json")
-	if err := os.WriteFile(file, []byte(`{"notes":[{"id":"7","title":"by hand","text":"by hand"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte(`{"notes":[{"id":"7","title":"by hand","text":"by hand"}]}`), 0o600))
 	s, _ := connect(t, "-file", file)
 	if got, _ := call(t, s, "create", `{"text":"next"}`); !strings.Contains(got, `"id":"8"`) {
 		t.Errorf("after note 7 came %s", got)
@@ -226,9 +203,7 @@ func TestEditedFile(t *testing.T) {
 
 func TestDamagedFileIsLeftAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes.json")
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte("{"), 0o600))
 	out, err := exec.Command(bin, "-file", file).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), file+" is not a notes file") {
 		t.Errorf("a damaged file: %v, %q", err, out)
@@ -243,12 +218,8 @@ func TestSignalEndsTheServer(t *testing.T) {
 		t.Skip("no SIGTERM")
 	}
 	s, cmd := connect(t)
-	if err := s.Ping(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, s.Ping(t.Context(), nil))
+	assert.OK(t, cmd.Process.Signal(syscall.SIGTERM))
 	// Standard input stays open until the process is gone.
 	s.Wait()
 	s.Close()
@@ -259,10 +230,7 @@ func TestSignalEndsTheServer(t *testing.T) {
 
 func TestConcurrentCreate(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes.json")
-	b, err := openNotebook(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := assert.Value(openNotebook(file))(t)
 	const n = 20
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -281,15 +249,10 @@ func TestConcurrentCreate(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	again, err := openNotebook(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := assert.Value(openNotebook(file))(t)
 	seen := make(map[string]bool)
 	for _, note := range again.All() {
 		seen[note.ID] = true
 	}
-	if len(seen) != n {
-		t.Errorf("%d different notes on disk, want %d", len(seen), n)
-	}
+	assert.Equal(t, len(seen), n, "different notes on disk")
 }

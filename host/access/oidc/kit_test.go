@@ -22,6 +22,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/access/oidc"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // belt is the gateway of the tests.
@@ -94,10 +95,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 // rotate makes a key of the given id the one that signs. The others are published still if keep is set.
 func (s *server) rotate(t *testing.T, kid string, keep bool) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !keep {
@@ -142,32 +140,17 @@ func sign(t *testing.T, alg jose.SignatureAlgorithm, key any, kid, kind string, 
 	if kind != "" {
 		o = o.WithType(jose.ContentType(kind))
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := signer.Sign(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := signed.CompactSerialize()
-	if err != nil {
-		t.Fatal(err)
-	}
+	signer := assert.Value(jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, o))(t)
+	payload := assert.Value(json.Marshal(claims))(t)
+	signed := assert.Value(signer.Sign(payload))(t)
+	text := assert.Value(signed.CompactSerialize())(t)
 	return text
 }
 
 // unsigned returns a token of alg none.
 func unsigned(t *testing.T, claims map[string]any) string {
 	t.Helper()
-	payload, err := json.Marshal(claims)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := assert.Value(json.Marshal(claims))(t)
 	encode := base64.RawURLEncoding.EncodeToString
 	return encode([]byte(`{"alg":"none","typ":"at+jwt"}`)) + "." + encode(payload) + "."
 }
@@ -175,10 +158,7 @@ func unsigned(t *testing.T, claims map[string]any) string {
 // publicText is a public key as text, which a careless verifier takes for the secret of HS256.
 func publicText(t *testing.T, key crypto.PublicKey) []byte {
 	t.Helper()
-	der, err := x509.MarshalPKIXPublicKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := assert.Value(x509.MarshalPKIXPublicKey(key))(t)
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
@@ -193,10 +173,7 @@ func (s *server) authenticator(t *testing.T, change func(*oidc.Options)) access.
 	if change != nil {
 		change(o)
 	}
-	a, err := oidc.New(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := assert.Value(oidc.New(ctx, o))(t)
 	return a
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/access/oidc"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // wantRefused tells whether a request is refused with a status and for a reason, in which the token is not.
@@ -27,9 +28,7 @@ func wantRefused(t *testing.T, name string, a access.Authenticator, r *http.Requ
 		t.Errorf("%s: got %+v, %v, want a refusal", name, caller, err)
 		return
 	}
-	if refused.Status != status {
-		t.Errorf("%s: got the status %d, want %d", name, refused.Status, status)
-	}
+	assert.Equal(t, refused.Status, status, "%s: the status", name)
 	if !strings.Contains(refused.Error(), reason) {
 		t.Errorf("%s: got %q, want the reason %q", name, refused, reason)
 	}
@@ -71,9 +70,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, caller, err, want)
 		}
 	}
-	if n := s.fetches.Load(); n != 1 {
-		t.Errorf("got %d requests of the keys, want 1", n)
-	}
+	assert.Equal(t, s.fetches.Load(), 1, "requests of the keys")
 }
 
 // What is no token for the view is refused, with a reason and without the token in it.
@@ -267,9 +264,7 @@ func TestWithdrawnKey(t *testing.T) {
 		s := newServerInMemory(t)
 		a := s.authenticator(t, s.inMemory)
 		r := with("/mcp", s.token(t, "", map[string]any{"exp": time.Now().Add(24 * time.Hour).Unix()}))
-		if _, err := a(r); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(a(r))(t)
 		s.rotate(t, "two", false)
 		time.Sleep(time.Hour)
 		wantRefused(t, "withdrawn", a, r, 0, "not valid")
@@ -337,10 +332,7 @@ func TestIssuerThatHangs(t *testing.T) {
 func FuzzToken(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add("eyJhbGciOiJub25lIn0.e30.")
-	a, err := oidc.New(context.Background(), &oidc.Options{Issuers: []string{"https://as.invalid"}, Resource: belt})
-	if err != nil {
-		f.Fatal(err)
-	}
+	a := assert.Value(oidc.New(context.Background(), &oidc.Options{Issuers: []string{"https://as.invalid"}, Resource: belt}))(f)
 	f.Fuzz(func(t *testing.T, token string) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/admin/jwt"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var key = []byte("0123456789abcdef0123456789abcdef")
@@ -20,10 +21,7 @@ var key = []byte("0123456789abcdef0123456789abcdef")
 // sign returns a token.
 func sign(t *testing.T, method signer.SigningMethod, key any, claims signer.MapClaims) string {
 	t.Helper()
-	token, err := signer.NewWithClaims(method, claims).SignedString(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := assert.Value(signer.NewWithClaims(method, claims).SignedString(key))(t)
 	return token
 }
 
@@ -37,13 +35,10 @@ func with(token string) *http.Request {
 }
 
 func TestTokens(t *testing.T) {
-	authenticate, err := jwt.New(&jwt.Options{
+	authenticate := assert.Value(jwt.New(&jwt.Options{
 		Key: key, Issuer: "https://app.example", Audience: "belt",
 		Grant: func(claims map[string]any) *access.Grant { return &access.Grant{Manage: claims["role"] == "admin"} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	soon, past := time.Now().Add(time.Hour).Unix(), time.Now().Add(-time.Hour).Unix()
 	claims := func(change signer.MapClaims) signer.MapClaims {
 		c := signer.MapClaims{"sub": "ann", "jti": "7", "iss": "https://app.example", "aud": []string{"belt", "other"}, "exp": soon, "role": "admin"}
@@ -96,12 +91,8 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%s: got %v, want that it is refused", c.what, err)
 			continue
 		}
-		if !strings.Contains(refused.Reason, c.reason) {
-			t.Errorf("%s: got the reason %q, want %q", c.what, refused.Reason, c.reason)
-		}
-		if refused.Credential != c.credential {
-			t.Errorf("%s: got the credential %q, want %q", c.what, refused.Credential, c.credential)
-		}
+		assert.Contains(t, refused.Reason, c.reason, "%s: the reason", c.what)
+		assert.Equal(t, refused.Credential, c.credential, "%s: the credential", c.what)
 		if _, signature, _ := strings.Cut(c.token, "."); strings.Contains(err.Error(), signature) {
 			t.Errorf("%s: got %v, want no token in it", c.what, err)
 		}

@@ -8,8 +8,9 @@ import (
 	"net/url"
 	"path"
 	"regexp"
-	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestNewWithoutAPI(t *testing.T) {
@@ -30,19 +31,14 @@ func TestZero(t *testing.T) {
 		}
 	}
 	for _, p := range []*Page{nil, {}} {
-		if got := p.Link("good"); got != "/admin/" {
-			t.Errorf("link: got %q, want the page", got)
-		}
+		assert.Equal(t, p.Link("good"), "/admin/", "link")
 	}
 }
 
 // body reads the body of an answer.
 func body(t *testing.T, res *http.Response) string {
 	t.Helper()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(io.ReadAll(res.Body))(t)
 	return string(data)
 }
 
@@ -51,24 +47,18 @@ func TestDocument(t *testing.T) {
 	var etag string
 	for _, path := range []string{"/admin/", "/admin/servers/github", "/admin/tools/a%2Fb"} {
 		res := do(p, "GET", path, "", "", nil)
-		if res.StatusCode != 200 {
-			t.Errorf("%s: got status %d, want 200", path, res.StatusCode)
-		}
+		assert.Equal(t, res.StatusCode, 200, "%s: got status", path)
 		for name, want := range map[string]string{
 			"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache", "Content-Security-Policy": policy,
 			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 		} {
-			if got := res.Header.Get(name); got != want {
-				t.Errorf("%s: got %s %q, want %q", path, name, got, want)
-			}
+			assert.Equal(t, res.Header.Get(name), want, "%s: got %s", path, name)
 		}
 		etag = res.Header.Get("ETag")
 	}
 	res := do(p, "GET", "/admin/keys", "", "", func(r *http.Request) { r.Header.Set("If-None-Match", etag) })
-	if res.StatusCode != http.StatusNotModified {
-		t.Errorf("with the ETag: got status %d, want 304", res.StatusCode)
-	}
+	assert.Equal(t, res.StatusCode, http.StatusNotModified, "with the ETag: got status")
 	if api.asked.Load() != nil {
 		t.Errorf("the API was asked for a document, want it not to be")
 	}
@@ -79,9 +69,7 @@ func TestDocument(t *testing.T) {
 		{"GET", "/admin", 301}, {"GET", "/", 404}, {"GET", "/administration", 404}, {"POST", "/admin/", 405},
 		{"GET", "/admin/assets/app.js", 404}, {"GET", "/admin/assets/old/app.js", 404}, {"PUT", "/admin/session", 405},
 	} {
-		if got := do(p, c.method, c.path, "", "", nil).StatusCode; got != c.want {
-			t.Errorf("%s %s: got status %d, want %d", c.method, c.path, got, c.want)
-		}
+		assert.Equal(t, do(p, c.method, c.path, "", "", nil).StatusCode, c.want, "%s %s: got status", c.method, c.path)
 	}
 }
 
@@ -108,12 +96,8 @@ func TestAssets(t *testing.T) {
 			t.Errorf("%s: got status %d, want 200", name, res.StatusCode)
 			continue
 		}
-		if got, want := res.Header.Get("Content-Type"), kinds[path.Ext(name)]; got != want {
-			t.Errorf("%s: got the type %q, want %q", name, got, want)
-		}
-		if got := res.Header.Get("Cache-Control"); !strings.Contains(got, "immutable") {
-			t.Errorf("%s: got Cache-Control %q, want it to be immutable", name, got)
-		}
+		assert.Equal(t, res.Header.Get("Content-Type"), kinds[path.Ext(name)], "%s: the type", name)
+		assert.Contains(t, res.Header.Get("Cache-Control"), "immutable", "%s: got Cache-Control", name)
 		for _, m := range imports.FindAllStringSubmatch(body(t, res), -1) {
 			wait = append(wait, path.Join(path.Dir(name), m[1]))
 		}
@@ -126,17 +110,12 @@ func TestAssets(t *testing.T) {
 // No script makes elements, code or styles of a text.
 func TestScriptsMakeNothingOfTexts(t *testing.T) {
 	bad := regexp.MustCompile(`\.(innerHTML|outerHTML|srcdoc|cssText)\b|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|setHTMLUnsafe|\beval\(|new Function|javascript:|setAttribute\('style'|\sstyle=`)
-	err := fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
+	assert.OK(t, fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		data, err := files.ReadFile(name)
-		if found := bad.FindString(string(data)); found != "" {
-			t.Errorf("%s: got %q, want no such thing", name, found)
-		}
+		assert.Equal(t, bad.FindString(string(data)), "", "%s", name)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

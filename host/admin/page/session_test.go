@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A fakeAPI takes the keys that are not revoked, and notes what it is asked.
@@ -43,10 +45,7 @@ const here = "http://belt.example:8080"
 func newPage(t *testing.T) (*Page, *fakeAPI) {
 	t.Helper()
 	api := &fakeAPI{}
-	p, err := New(api)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(New(api))(t)
 	return p, api
 }
 
@@ -95,9 +94,7 @@ func TestSignIn(t *testing.T) {
 		{`{"once":"none"}`, "link_used", 401},
 	} {
 		res := do(p, "POST", "/admin/session", c.body, "", nil)
-		if res.StatusCode != c.want {
-			t.Errorf("%.40s: got status %d, want %d", c.body, res.StatusCode, c.want)
-		}
+		assert.Equal(t, res.StatusCode, c.want, "%.40s: got status", c.body)
 		var problem struct{ Code string }
 		if err := json.NewDecoder(res.Body).Decode(&problem); c.code != "" && (err != nil || problem.Code != c.code) {
 			t.Errorf("%.40s: got code %q and error %v, want %q", c.body, problem.Code, err, c.code)
@@ -106,9 +103,7 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("%.40s: got %d cookies, want one after success alone", c.body, got)
 		}
 	}
-	if got := api.asked.Load().Host; got != "belt.example:8080" {
-		t.Errorf("host that the API is asked at: got %q, want that of the page", got)
-	}
+	assert.Equal(t, api.asked.Load().Host, "belt.example:8080", "host that the API is asked at")
 }
 
 func TestCookie(t *testing.T) {
@@ -122,18 +117,12 @@ func TestCookie(t *testing.T) {
 			t.Fatalf("%s: got %d cookies, want 1", c.origin, len(res.Cookies()))
 		}
 		got := res.Cookies()[0]
-		if got.Secure != c.secure {
-			t.Errorf("%s: got Secure %t, want %t", c.origin, got.Secure, c.secure)
-		}
+		assert.Equal(t, got.Secure, c.secure, "%s: got Secure", c.origin)
 		if !got.HttpOnly {
 			t.Errorf("%s: got a cookie that scripts may read, want HttpOnly", c.origin)
 		}
-		if got.SameSite != http.SameSiteStrictMode {
-			t.Errorf("%s: got SameSite %v, want Strict", c.origin, got.SameSite)
-		}
-		if got.Name != "mcpbelt_admin8080" {
-			t.Errorf("%s: got the name %q, want the port in it", c.origin, got.Name)
-		}
+		assert.Equal(t, got.SameSite, http.SameSiteStrictMode, "%s: got SameSite", c.origin)
+		assert.Equal(t, got.Name, "mcpbelt_admin8080", "%s: the name", c.origin)
 		if strings.Contains(got.Value, "good") || len(got.Value) < 26 {
 			t.Errorf("%s: got the value %q, want a random one", c.origin, got.Value)
 		}
@@ -177,31 +166,21 @@ func TestRequestsOfASession(t *testing.T) {
 		{"a cookie of another port", "GET", strings.Replace(cookie, "8080", "9090", 1), nil, 401},
 		{"a key of its own", "POST", cookie, with("Authorization", "Bearer bad"), 401},
 	} {
-		if got := do(p, c.method, "/api/v1/me", "", c.cookie, c.edit).StatusCode; got != c.want {
-			t.Errorf("%s: got status %d, want %d", c.name, got, c.want)
-		}
+		assert.Equal(t, do(p, c.method, "/api/v1/me", "", c.cookie, c.edit).StatusCode, c.want, "%s: got status", c.name)
 	}
 	do(p, "GET", "/api/v1/me", "", cookie, nil)
-	if got := api.asked.Load().Header.Get("Cookie"); got != "" {
-		t.Errorf("cookie that the API gets: got %q, want none", got)
-	}
+	assert.Equal(t, api.asked.Load().Header.Get("Cookie"), "", "cookie that the API gets")
 	do(p, "GET", "/api/v1/me", "", cookie, with("X-API-Key", "other"))
-	if got := api.asked.Load().Header.Get("Authorization"); got != "" {
-		t.Errorf("credential besides a key: got %q, want none", got)
-	}
+	assert.Equal(t, api.asked.Load().Header.Get("Authorization"), "", "credential besides a key")
 	api.revoked.Store(true)
-	if got := do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode; got != 401 {
-		t.Errorf("after the key was revoked: got status %d, want 401", got)
-	}
+	assert.Equal(t, do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode, 401, "after the key was revoked: got status")
 }
 
 func TestSignInFromElsewhere(t *testing.T) {
 	p, _ := newPage(t)
 	for _, origin := range []string{"", "null", "https://evil.example", "http://belt.example:9090"} {
 		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, "", func(r *http.Request) { r.Header.Set("Origin", origin) })
-		if res.StatusCode != http.StatusForbidden {
-			t.Errorf("origin %q: got status %d, want 403", origin, res.StatusCode)
-		}
+		assert.Equal(t, res.StatusCode, http.StatusForbidden, "origin %q: got status", origin)
 	}
 }
 
@@ -214,17 +193,11 @@ func TestLink(t *testing.T) {
 		}
 		body := `{"once":"` + token + `"}`
 		cookie := signInAs(t, p, body)
-		if got := do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode; got != 200 {
-			t.Errorf("with the session of the link: got status %d, want 200", got)
-		}
-		if got := do(p, "POST", "/admin/session", body, "", nil).StatusCode; got != 401 {
-			t.Errorf("the second time: got status %d, want 401", got)
-		}
+		assert.Equal(t, do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode, 200, "with the session of the link: got status")
+		assert.Equal(t, do(p, "POST", "/admin/session", body, "", nil).StatusCode, 401, "the second time: got status")
 		_, late, _ := strings.Cut(p.Link("good"), "#once=")
 		time.Sleep(maxWait)
-		if got := do(p, "POST", "/admin/session", `{"once":"`+late+`"}`, "", nil).StatusCode; got != 401 {
-			t.Errorf("after 10 minutes: got status %d, want 401", got)
-		}
+		assert.Equal(t, do(p, "POST", "/admin/session", `{"once":"`+late+`"}`, "", nil).StatusCode, 401, "after 10 minutes: got status")
 		for range 2 * maxLinks {
 			p.Link("good")
 		}
@@ -248,32 +221,20 @@ func TestSessionEnds(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		status(cookie)
 		time.Sleep(31 * time.Minute)
-		if got := status(cookie); got != 401 {
-			t.Errorf("after 12 hours: got status %d, want 401", got)
-		}
+		assert.Equal(t, status(cookie), 401, "after 12 hours: got status")
 		cookie = signInAs(t, p, `{"credential":"good"}`)
 		time.Sleep(maxIdle)
-		if got := status(cookie); got != 401 {
-			t.Errorf("after an hour: got status %d, want 401", got)
-		}
+		assert.Equal(t, status(cookie), 401, "after an hour: got status")
 		cookie = signInAs(t, p, `{"credential":"good"}`)
-		if got := do(p, "DELETE", "/admin/session", "", cookie, nil).StatusCode; got != 204 {
-			t.Errorf("sign out: got status %d, want 204", got)
-		}
-		if got := status(cookie); got != 401 {
-			t.Errorf("after signing out: got status %d, want 401", got)
-		}
+		assert.Equal(t, do(p, "DELETE", "/admin/session", "", cookie, nil).StatusCode, 204, "sign out: got status")
+		assert.Equal(t, status(cookie), 401, "after signing out: got status")
 		first := signInAs(t, p, `{"credential":"good 1"}`)
 		time.Sleep(time.Second)
 		for range maxSessions {
 			signInAs(t, p, `{"credential":"good 2"}`)
 		}
-		if got := len(p.sessions.open); got != maxSessions {
-			t.Errorf("sessions: got %d, want %d", got, maxSessions)
-		}
-		if got := status(first); got != 401 {
-			t.Errorf("of the session that made way: got status %d, want 401", got)
-		}
+		assert.Equal(t, len(p.sessions.open), maxSessions, "sessions")
+		assert.Equal(t, status(first), 401, "of the session that made way: got status")
 	})
 }
 
@@ -286,29 +247,19 @@ func TestStreamIsUse(t *testing.T) {
 		for range 5 {
 			do(p, "GET", "/api/v1/events", "", cookie, nil)
 		}
-		if got, want := time.Since(began), 5*(maxIdle-time.Minute); got != want {
-			t.Errorf("5 streams: got %v, want %v", got, want)
-		}
-		if got := do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode; got != 200 {
-			t.Errorf("after the streams: got status %d, want 200", got)
-		}
+		assert.Equal(t, time.Since(began), 5*(maxIdle-time.Minute), "5 streams")
+		assert.Equal(t, do(p, "GET", "/api/v1/me", "", cookie, nil).StatusCode, 200, "after the streams: got status")
 		for do(p, "GET", "/api/v1/events", "", cookie, nil).StatusCode == 200 {
 		}
-		if got := time.Since(began); got != maxAge {
-			t.Errorf("the end of the last stream: got %v, want %v", got, maxAge)
-		}
+		assert.Equal(t, time.Since(began), maxAge, "the end of the last stream")
 	})
 }
 
 func TestSignInAgain(t *testing.T) {
 	p, _ := newPage(t)
 	first := signInAs(t, p, `{"credential":"good"}`)
-	if got := do(p, "POST", "/admin/session", `{"credential":"good"}`, first, nil).StatusCode; got != 204 {
-		t.Errorf("sign in again: got status %d, want 204", got)
-	}
-	if got := do(p, "GET", "/api/v1/me", "", first, nil).StatusCode; got != 401 {
-		t.Errorf("of the session before: got status %d, want 401", got)
-	}
+	assert.Equal(t, do(p, "POST", "/admin/session", `{"credential":"good"}`, first, nil).StatusCode, 204, "sign in again: got status")
+	assert.Equal(t, do(p, "GET", "/api/v1/me", "", first, nil).StatusCode, 401, "of the session before: got status")
 }
 
 func TestStreamEndsWithTheSession(t *testing.T) {
@@ -316,18 +267,12 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 	web := httptest.NewServer(p)
 	defer web.Close()
 	ask := func(method, path, body, cookie string) *http.Response {
-		r, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := assert.Value(http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body)))(t)
 		r.Header.Set("Origin", web.URL)
 		if cookie != "" {
 			r.Header.Set("Cookie", cookie)
 		}
-		res, err := web.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(web.Client().Do(r))(t)
 		return res
 	}
 	res := ask("POST", "/admin/session", `{"credential":"good"}`, "")
@@ -343,10 +288,7 @@ func TestStreamEndsWithTheSession(t *testing.T) {
 
 func TestChangeOutlivesTheSession(t *testing.T) {
 	var ended context.Context
-	p, err := New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ended = r.Context() }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := assert.Value(New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { ended = r.Context() })))(t)
 	id := p.sessions.begin("good")
 	cookie := "mcpbelt_admin8080=" + id
 	inside := false

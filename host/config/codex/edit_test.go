@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -68,10 +69,7 @@ func TestSet(t *testing.T) {
 		{"invisible", "[a]\nb = 1\n", "a/b", `"\u202e\n\ud83d\ude00"`, "[a]\nb = \"\\u202e\\n😀\"\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := set([]byte(c.have), []byte(c.value), split(c.path)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := assert.Value(set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
 			if string(got) != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
@@ -200,10 +198,7 @@ func FuzzEdit(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(file))(f)
 		for seed := range uint64(20) {
 			f.Add(data, seed)
 		}

@@ -10,19 +10,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestEditFile(t *testing.T) {
 	start, err := os.ReadFile(filepath.Join("testdata", "config.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	path := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(path, start, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, start, 0o600))
 	opts := &config.Options{Formats: []config.Format{Format()}}
-	err = edit.Change(t.Context(), path, opts, func(f *edit.File) error {
+	assert.OK(t, edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 		r, err := f.Record("context7")
 		if err != nil {
 			return err
@@ -50,19 +47,11 @@ func TestEditFile(t *testing.T) {
 			return fmt.Errorf("want an error, got %w", err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	got := assert.Value(os.ReadFile(path))(t)
 	golden := filepath.Join("testdata", "edited.want")
 	if *update {
-		if err := os.WriteFile(golden, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(golden, got, 0o600))
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || string(got) != string(want) {
@@ -75,18 +64,11 @@ func TestImportToCodex(t *testing.T) {
 	source, target := filepath.Join(dir, ".mcp.json"), filepath.Join(dir, "config.toml")
 	text := `{"mcpServers": {"files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl9876"}, "tools": {"deny": ["rm"], "rename": {"a": "b"}}},
 		"events": {"url": "https://example.com/sse", "type": "sse"}}}`
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(source, []byte(text), 0o600))
+	plan := assert.Value(edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}}))(t)
 	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + `  : 'server files' && : 'tools: not ["rm"]' && TOKEN='sk-****9876' 'npx'}` +
 		" {events the transport sse has no place in a file of the format codex []  <nil>}]"
-	if got := fmt.Sprint(plan.Servers); got != want {
-		t.Errorf("got the servers %s, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
 	if !strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n") {
 		t.Error(plan.Diff)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func FuzzParse(f *testing.F) {
@@ -15,10 +16,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal("no seeds: ", err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(file))(f)
 		f.Add(data)
 	}
 	for _, text := range odd() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -34,22 +35,14 @@ func lookup(name string) (string, bool) {
 // golden reads one file.
 func golden(t *testing.T, file string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(file))(t)
+	here := assert.Value(filepath.Abs(filepath.Dir(file)))(t)
 	opts := &config.Options{Lookup: lookup, Formats: []config.Format{Format()}}
 	c, err := config.Parse(t.Context(), file, data, opts)
 	got := strings.ReplaceAll(configtest.Describe(c, err), here, "HERE")
 	want, err := os.ReadFile(file + ".golden")
 	if *update {
-		if err := os.WriteFile(file+".golden", []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(file+".golden", []byte(got), 0o600))
 		return
 	}
 	if err != nil || got != string(want) {

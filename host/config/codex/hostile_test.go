@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -74,9 +75,7 @@ func TestBombs(t *testing.T) {
 			}
 			continue
 		}
-		if got != test.want {
-			t.Errorf("%s:\n got %.300s\nwant %s", name, got, test.want)
-		}
+		assert.Equal(t, got, test.want, "%s", name)
 		if strings.Contains(got, "hunter2") {
 			t.Errorf("%s: a value leaked", name)
 		}
@@ -91,25 +90,15 @@ func TestPlaces(t *testing.T) {
 	if err == nil {
 		t.Fatal("a bare key of other letters was read", c)
 	}
-	c, err = config.Parse(t.Context(), "f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = assert.Value(config.Parse(t.Context(), "f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}}))(t)
 	s := c.Servers[0]
-	if got := string(s.Extra["a b"]); got != `{"c":[1,[2,"é",3]]}` {
-		t.Errorf("extra = %s", got)
-	}
+	assert.Equal(t, string(s.Extra["a b"]), `{"c":[1,[2,"é",3]]}`, "extra =")
 	if want := `f.toml:4:11: mcp_servers."é".command: must be a string`; s.Source.Line != 1 || !strings.Contains(s.Err.Error(), want) {
 		t.Errorf("line %d, %v", s.Source.Line, s.Err)
 	}
-	doc, err := parse([]byte(strings.ReplaceAll(in, "é]", "'é']")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(parse([]byte(strings.ReplaceAll(in, "é]", "'é']"))))(t)
 	inner := doc.Root.Member("mcp_servers").Value.Member("é").Value.Member("a b").Value.Member("c").Value
 	for want, n := range map[string]jsonc.Node{"[ 1,\r\n  [ 2, 'é', 3 ] ]": inner, "[ 2, 'é', 3 ]": inner.Elems[1], "'é'": inner.Elems[1].Elems[1], "3": inner.Elems[1].Elems[2]} {
-		if got := string(doc.Source(&n)); got != want {
-			t.Errorf("source %q, want %q", got, want)
-		}
+		assert.Equal(t, string(doc.Source(&n)), want, "source")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const editStart = `{
@@ -28,18 +29,13 @@ const editStart = `{
 func editFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), ".mcp.json")
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(text), 0o640))
 	return path
 }
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(path))(t)
 	return string(data)
 }
 
@@ -49,15 +45,11 @@ func addCommand(name string) func(*File) error {
 
 func TestEditNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", ".mcp.json")
-	if err := Change(t.Context(), path, nil, func(*File) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, Change(t.Context(), path, nil, func(*File) error { return nil }))
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal("a file that says nothing was made: ", err)
 	}
-	if err := Change(t.Context(), path, nil, addCommand("one")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, Change(t.Context(), path, nil, addCommand("one")))
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
@@ -72,12 +64,8 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 	}
 	path := editFile(t, editStart)
 	link := filepath.Join(t.TempDir(), "link.json")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Change(t.Context(), link, nil, addCommand("one")); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(path, link))
+	assert.OK(t, Change(t.Context(), link, nil, addCommand("one")))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link has gone: %v, %v", info, err)
 	}
@@ -85,9 +73,7 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	want := strings.Replace(editStart, "// local\n", "// local\n    \"one\": {\"command\": \"x\"},\n", 1)
-	if got := readText(t, path); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, readText(t, path), want)
 }
 
 func TestEditTouchesNothing(t *testing.T) {
@@ -115,16 +101,12 @@ func TestEditTouchesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			path := editFile(t, c.text)
 			old, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			err = Change(t.Context(), path, nil, c.change)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if got := readText(t, path); got != c.text {
-				t.Errorf("the text is\n%s", got)
-			}
+			assert.Equal(t, readText(t, path), c.text, "the text")
 			if now, err := os.Stat(path); err != nil || !os.SameFile(old, now) {
 				t.Error("the file was replaced: ", err)
 			}
@@ -183,9 +165,7 @@ func TestEditTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, errors.Join(errs...))
 	c, err := config.Load(t.Context(), path, nil)
 	if err != nil || len(c.Servers) != 1+writers*each {
 		t.Fatalf("%v, %v", c, err)
@@ -199,9 +179,7 @@ func TestEditTogether(t *testing.T) {
 func TestEditOfFaultyEntries(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1}, "b": {"command": "y"}}}`)
 	err := Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Description: record.Some("d")}) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if got := readText(t, path); got != `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}` {
 		t.Error(got)
 	}
@@ -218,9 +196,7 @@ func TestEditOfFaultyEntries(t *testing.T) {
 // The variables of an envFile are not written into the entry.
 func TestEditLeavesEnvFile(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env"}}}`)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "secrets.env"), []byte("A=s3cret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(filepath.Join(filepath.Dir(path), "secrets.env"), []byte("A=s3cret\n"), 0o600))
 	err := Change(t.Context(), path, nil, func(f *File) error {
 		return f.Set("a", &record.Patch{Env: record.Some(map[string]config.Secret{"B": "b"})})
 	})
@@ -230,14 +206,9 @@ func TestEditLeavesEnvFile(t *testing.T) {
 }
 
 func TestFileRecords(t *testing.T) {
-	d, err := newDraft(".mcp.json", []byte(editStart), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(newDraft(".mcp.json", []byte(editStart), nil))(t)
 	f := &File{d}
-	if err := f.Add(&record.Record{Name: "web", URL: "https://example.com/${X}", Headers: map[string]config.Secret{"A": "${T}"}}); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, f.Add(&record.Record{Name: "web", URL: "https://example.com/${X}", Headers: map[string]config.Secret{"A": "${T}"}}))
 	records, err := f.Records()
 	if err != nil || len(records) != 2 || records[1].Headers["A"] != "${T}" || records[1].URL != "https://example.com/${X}" {
 		t.Error(records, err)
@@ -256,9 +227,7 @@ func TestFileRecords(t *testing.T) {
 // What is read back as it was wanted may be of no use all the same.
 func TestEditRefusesUselessServers(t *testing.T) {
 	d, err := newDraft(".mcp.json", []byte(editStart), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	err = d.put("", "new", []byte(`{"command": "x", "identity": "header"}`))
 	if err == nil || !strings.Contains(err.Error(), "could not be used") || string(d.data) != editStart {
 		t.Errorf("%v\n%s", err, d.data)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 const longSecret = "sk-0123456789abcd"
@@ -24,28 +25,20 @@ const longSecret = "sk-0123456789abcd"
 func place(t *testing.T, name, text string, opts *config.Options) *edit.FileStore {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(text), 0o640))
 	return edit.OpenFileStore(path, opts)
 }
 
 func content(t *testing.T, s *edit.FileStore) string {
 	t.Helper()
-	data, err := os.ReadFile(s.Path())
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(os.ReadFile(s.Path()))(t)
 	return string(data)
 }
 
 // update applies a patch in JSON to a record of a store.
 func update(t *testing.T, s record.Store, name, patch string) {
 	t.Helper()
-	at, err := record.Find(t.Context(), s, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := assert.Value(record.Find(t.Context(), s, name))(t)
 	var p record.Patch
 	if err := json.Unmarshal([]byte(patch), &p); err != nil {
 		t.Fatalf("%s: %v", patch, err)
@@ -54,9 +47,7 @@ func update(t *testing.T, s record.Store, name, patch string) {
 	if err != nil {
 		t.Fatalf("%s: %v", patch, err)
 	}
-	if _, err := s.Save(t.Context(), name, next, at.Revision); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Save(t.Context(), name, next, at.Revision))(t)
 }
 
 func TestFileStoreKeepsTheRest(t *testing.T) {
@@ -110,9 +101,7 @@ func TestFileStoreReadsReferencesAsWritten(t *testing.T) {
 func TestFileStoreOfOtherFormats(t *testing.T) {
 	s := place(t, "mcp.json", "{\n\t\"servers\": {\n\t\t\"a\": {\"type\": \"stdio\", \"command\": \"x\"}\n\t}, // end\n\t\"inputs\": []\n}\n", &config.Options{Format: "vscode"})
 	update(t, s, "a", `{"args": ["--key", "${input:key}"]}`)
-	if _, err := s.Save(t.Context(), "", &record.Record{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""))(t)
 	c, err := s.Config(t.Context(), nil)
 	if err != nil || c.Format != "vscode" || len(c.Servers) != 2 || c.Servers[1].URL != "https://h/" || !strings.Contains(content(t, s), "// end") {
 		t.Errorf("%v, %v\n%s", c, err, content(t, s))
@@ -124,9 +113,7 @@ func TestFileStoreMakesTheFile(t *testing.T) {
 	if c, err := s.Config(t.Context(), nil); err != nil || len(c.Servers) != 0 {
 		t.Errorf("%v, %v", c, err)
 	}
-	if _, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""))(t)
 	info, err := os.Stat(s.Path())
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
@@ -161,9 +148,7 @@ func TestFileStoreOfAReadOnlyFolder(t *testing.T) {
 		t.Skip("everything can be written here")
 	}
 	s := place(t, "mcp.json", `{"mcpServers": {}}`, nil)
-	if err := os.Chmod(filepath.Dir(s.Path()), 0o500); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Chmod(filepath.Dir(s.Path()), 0o500))
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(s.Path()), 0o700) })
 	if _, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""); err == nil || !strings.Contains(err.Error(), s.Path()) {
 		t.Errorf("%v", err)
@@ -205,9 +190,7 @@ func TestReadServerAsksForOne(t *testing.T) {
 	if got := two.Headers["Authorization"]; got != "Bearer k" {
 		t.Errorf("got the header %q, want the answer in it", got.Reveal())
 	}
-	if got := fmt.Sprint(asked); got != "[key]" {
-		t.Errorf("got %s asked, want key alone", got)
-	}
+	assert.Equal(t, fmt.Sprint(asked), "[key]", "asked")
 	if _, err := record.ReadServer(t.Context(), s, "none", opts); !errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
 		t.Errorf("got %v, want %s", err, record.CodeNotFound)
 	}
@@ -219,18 +202,13 @@ const roleVar = "EDIT_TEST_ROLE"
 // process starts the test program with a part to play, and returns what waits for it.
 func process(t *testing.T, part string) (wait func()) {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	cmd := exec.Command(program)
 	// The race detector waits for a second when a program ends.
 	cmd.Env = append(os.Environ(), roleVar+"="+part, "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 	out := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, cmd.Start())
 	return func() {
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%s: %v: %s", part, err, out)
@@ -240,9 +218,6 @@ func process(t *testing.T, part string) (wait func()) {
 
 func encoded(t *testing.T, r *record.Record) []byte {
 	t.Helper()
-	data, err := r.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := assert.Value(r.Encode())(t)
 	return data
 }

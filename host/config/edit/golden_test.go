@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 var updateEdits = flag.Bool("update-edits", false, "write what the edits make into testdata/edit")
@@ -61,9 +62,7 @@ func TestEditGolden(t *testing.T) {
 		base := strings.TrimSuffix(file, ".steps")
 		t.Run(filepath.Base(base), func(t *testing.T) {
 			steps, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, err)
 			lines := strings.Split(strings.TrimSpace(string(steps)), "\n")
 			name, format, _ := strings.Cut(lines[0], " ")
 			var data []byte
@@ -73,10 +72,7 @@ func TestEditGolden(t *testing.T) {
 				}
 			}
 			path := filepath.Join(t.TempDir(), filepath.Base(name))
-			d, err := newDraft(path, data, &config.Options{Format: format})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := assert.Value(newDraft(path, data, &config.Options{Format: format}))(t)
 			f := &File{d}
 			for _, line := range lines[1:] {
 				if want, line, ok := cutPrefixSpace(line, "error:"); ok {
@@ -100,14 +96,9 @@ func TestEditGolden(t *testing.T) {
 			}
 			want := base + ".want"
 			if *updateEdits {
-				if err := os.WriteFile(want, f.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, os.WriteFile(want, f.Bytes(), 0o644))
 			}
-			golden, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			golden := assert.Value(os.ReadFile(want))(t)
 			if string(golden) != string(f.Bytes()) {
 				t.Errorf("got\n%s\nwant\n%s", f.Bytes(), golden)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What a file store keeps beside its file is there in the next run, and what stands in
@@ -35,23 +36,13 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 	if _, _, err := record.Update(t.Context(), again(), files, &record.Patch{Name: record.Optional[string]{Set: true, Value: "documents"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := find(files).Record.Name; got != "documents" {
-		t.Errorf("got the record %q of the ID, want documents", got)
-	}
-	if _, err := record.Remove(t.Context(), again(), files); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, find(files).Record.Name, "documents", "the record of the ID")
+	assert.Value(record.Remove(t.Context(), again(), files))(t)
+	info := assert.Value(os.Stat(path))(t)
 	if got := info.Mode().Perm(); got != 0o600 && os.PathSeparator == '/' {
 		t.Errorf("got the mode %o of the file with the deleted records, want 600", got)
 	}
-	restored, err := record.Restore(t.Context(), again(), files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	restored := assert.Value(record.Restore(t.Context(), again(), files))(t)
 	if restored.ID != files || restored.Record.Env["KEY"].Reveal() != longSecret {
 		t.Errorf("got %+v of the ID %q, want what was removed", restored.Record, restored.ID)
 	}
@@ -61,12 +52,8 @@ func TestFileStoreKeepsItsPast(t *testing.T) {
 
 	// Damaged, it changes nothing about the servers.
 	for _, damaged := range []string{"", "{", "{}", `{"version": 2, "known": {}}`} {
-		if err := os.WriteFile(path, []byte(damaged), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := find("web").ID; got != web {
-			t.Errorf("%s: got the ID %q where the past is damaged, want %q", damaged, got, web)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(damaged), 0o600))
+		assert.Equal(t, find("web").ID, web, "%s: the ID where the past is damaged", damaged)
 		if _, err := record.Remove(t.Context(), again(), "web"); err == nil {
 			t.Errorf("%s: got no error of a removal that cannot be taken back, want one", damaged)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // importOf plans the import of one entry into a new file, and returns what the plan shows:
@@ -16,13 +17,8 @@ func importOf(t *testing.T, entry string) (diff, launch string) {
 	t.Helper()
 	dir := t.TempDir()
 	source := filepath.Join(dir, ".mcp.json")
-	if err := os.WriteFile(source, []byte(`{"mcpServers": {"docs": `+entry+`}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := PlanImport(source, filepath.Join(dir, "mcp.json"), &ImportOptions{To: &config.Options{Format: "mcpServers"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(source, []byte(`{"mcpServers": {"docs": `+entry+`}}`), 0o600))
+	plan := assert.Value(PlanImport(source, filepath.Join(dir, "mcp.json"), &ImportOptions{To: &config.Options{Format: "mcpServers"}}))(t)
 	if len(plan.Servers) != 1 || plan.Servers[0].Skipped != nil || plan.Servers[0].Launch == nil {
 		t.Fatalf("%s: got the plan %+v, want a server with a launch", entry, plan.Servers)
 	}
@@ -91,8 +87,6 @@ func TestImportMasksSecrets(t *testing.T) {
 func TestImportWithoutServersHasNoLaunch(t *testing.T) {
 	plan, _ := planned(t, "mcp.json", "", "", ImportOptions{Names: []string{"bad", "web"}})
 	for _, s := range plan.Servers {
-		if got, want := s.Launch != nil, s.Skipped == nil; got != want {
-			t.Errorf("%s: got a launch: %v, want %v", s.Name, got, want)
-		}
+		assert.Equal(t, s.Launch != nil, s.Skipped == nil, "%s: got a launch", s.Name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // newKodeHome makes a user's folder with a .kode.json, and the .mcprc of a project, whose
@@ -23,12 +24,8 @@ func newKodeHome(t *testing.T, kode func(project string) string) string {
 		filepath.Join(home, ".kode.json"): kode(project),
 		filepath.Join(project, ".mcprc"):  `{"yes": {"command": "a"}, "no": {"command": "b"}, "open": {"command": "c"}}`,
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return filepath.Join(project, ".mcprc")
 }
@@ -36,22 +33,16 @@ func newKodeHome(t *testing.T, kode func(project string) string) string {
 func decidedInKode(t *testing.T, project string) string {
 	t.Helper()
 	decided := map[string][]string{"approvedMcprcServers": {"yes", "no"}, "rejectedMcprcServers": {"no", "gone"}}
-	text, err := json.Marshal(map[string]any{"projects": map[string]any{
+	text := assert.Value(json.Marshal(map[string]any{"projects": map[string]any{
 		project: decided, project + "2": map[string][]string{"rejectedMcprcServers": {"yes", "open"}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	return string(text)
 }
 
 func TestImportOfKodeDecisions(t *testing.T) {
 	source := newKodeHome(t, func(project string) string { return decidedInKode(t, project) })
 	target := filepath.Join(t.TempDir(), "mcp.json")
-	plan, err := PlanImport(source, target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := assert.Value(PlanImport(source, target, nil))(t)
 	want := map[string]struct {
 		decided consent.Verdict
 		remark  string
@@ -61,38 +52,24 @@ func TestImportOfKodeDecisions(t *testing.T) {
 		"open": {},
 	}
 	for _, s := range plan.Servers {
-		if got := s.Decided; got != want[s.Name].decided {
-			t.Errorf("%s: got %q decided, want %q", s.Name, got, want[s.Name].decided)
-		}
+		assert.Equal(t, s.Decided, want[s.Name].decided, "%s: decided", s.Name)
 		remark := ""
 		for _, r := range s.Remarks {
 			remark += r.String()
 		}
-		if remark != want[s.Name].remark {
-			t.Errorf("%s: got the remark %q, want %q", s.Name, remark, want[s.Name].remark)
-		}
+		assert.Equal(t, remark, want[s.Name].remark, "%s: the remark", s.Name)
 	}
-	if err := plan.Apply(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	c, err := config.Load(t.Context(), target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, plan.Apply(t.Context()))
+	c := assert.Value(config.Load(t.Context(), target, nil))(t)
 	for _, s := range c.Servers {
-		if got, want := s.Enabled, s.Name != "no"; got != want {
-			t.Errorf("%s: got enabled %v, want %v", s.Name, got, want)
-		}
+		assert.Equal(t, s.Enabled, s.Name != "no", "%s: got enabled", s.Name)
 	}
 }
 
 // A format without a key for it cannot take a rejected server.
 func TestImportOfRejectedWhereNothingIsOff(t *testing.T) {
 	source := newKodeHome(t, func(project string) string { return decidedInKode(t, project) })
-	plan, err := PlanImport(source, filepath.Join(t.TempDir(), ".vscode", "mcp.json"), &ImportOptions{Names: []string{"no"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := assert.Value(PlanImport(source, filepath.Join(t.TempDir(), ".vscode", "mcp.json"), &ImportOptions{Names: []string{"no"}}))(t)
 	if got := plan.Servers[0].Skipped; got == nil || !strings.Contains(got.Error(), "switched off") {
 		t.Errorf("got %v, want that it is left out because it is switched off", got)
 	}
@@ -104,10 +81,7 @@ func TestImportOfUnreadableKodeDecisions(t *testing.T) {
 		source := newKodeHome(t, func(project string) string {
 			return strings.ReplaceAll(text, "PROJECT", filepath.ToSlash(project))
 		})
-		plan, err := PlanImport(source, filepath.Join(t.TempDir(), "mcp.json"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := assert.Value(PlanImport(source, filepath.Join(t.TempDir(), "mcp.json"), nil))(t)
 		for _, s := range plan.Servers {
 			if len(s.Remarks) != 1 || !s.Remarks[0].Lost || s.Remarks[0].Key != "approval" {
 				t.Errorf("%s, %s: got the remarks %v, want that approvals are lost", text, s.Name, s.Remarks)
@@ -120,25 +94,18 @@ func TestImportOfUnreadableKodeDecisions(t *testing.T) {
 func TestImportWithoutKodeDecisions(t *testing.T) {
 	source := newKodeHome(t, func(project string) string { return decidedInKode(t, project) })
 	other := filepath.Join(filepath.Dir(source), ".mcp.json")
-	if err := os.Rename(source, other); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Rename(source, other))
 	for _, prepare := range []func(){
 		func() { source = other },
 		func() {
 			t.Setenv("HOME", t.TempDir())
 			t.Setenv("USERPROFILE", os.Getenv("HOME"))
 			source = filepath.Join(filepath.Dir(other), ".mcprc")
-			if err := os.Rename(other, source); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.Rename(other, source))
 		},
 	} {
 		prepare()
-		plan, err := PlanImport(source, filepath.Join(t.TempDir(), "mcp.json"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := assert.Value(PlanImport(source, filepath.Join(t.TempDir(), "mcp.json"), nil))(t)
 		for _, s := range plan.Servers {
 			if len(s.Remarks) > 0 || s.Decided != "" {
 				t.Errorf("%s, %s: got %q and %v, want no decision", source, s.Name, s.Decided, s.Remarks)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -33,23 +34,14 @@ func planned(t *testing.T, target, format, text string, opts ImportOptions) (*Im
 	t.Helper()
 	dir := t.TempDir()
 	source := filepath.Join(dir, "from", ".mcp.json")
-	if err := os.MkdirAll(filepath.Dir(source), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(source, []byte(importSource), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(filepath.Dir(source), 0o700))
+	assert.OK(t, os.WriteFile(source, []byte(importSource), 0o600))
 	path := filepath.Join(dir, target)
 	if text != "" {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	opts.To = &config.Options{Format: format}
-	plan, err := PlanImport(source, path, &opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := assert.Value(PlanImport(source, path, &opts))(t)
 	return plan, path
 }
 
@@ -96,23 +88,16 @@ func TestImportGolden(t *testing.T) {
 			}
 			golden := filepath.Join("testdata", "import", c.name+".want")
 			if *updateEdits {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, os.WriteFile(golden, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := assert.Value(os.ReadFile(golden))(t)
 			if got != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 			if now, err := os.ReadFile(path); string(now) != c.text {
 				t.Errorf("planning has written: %q, %v", now, err)
 			}
-			if err := plan.Apply(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, plan.Apply(t.Context()))
 			again, err := PlanImport(plan.Source, path, &ImportOptions{To: &config.Options{Format: c.format}, Names: c.opts.Names, Replace: c.opts.Replace, OwnKeys: c.opts.OwnKeys})
 			if err != nil || again.Diff != "" {
 				t.Errorf("there is something left to do: %s, %v", again.Diff, err)
@@ -124,9 +109,7 @@ func TestImportGolden(t *testing.T) {
 func TestImportOfChangedTarget(t *testing.T) {
 	plan, path := planned(t, "mcp.json", "", "{\"mcpServers\": {}}", ImportOptions{})
 	other := "{\"mcpServers\": {} /* theirs */}"
-	if err := os.WriteFile(path, []byte(other), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(other), 0o600))
 	var edit *Error
 	if err := plan.Apply(t.Context()); !errors.As(err, &edit) || !strings.Contains(err.Error(), "plan it again") {
 		t.Error(err)
@@ -151,12 +134,8 @@ func TestTranslation(t *testing.T) {
 		{false, false, dialect.AllOwnRefs, "${file:a/b} ${unclosed", "${file:" + filepath.Join("/dir", "a/b") + "} ${unclosed", ""},
 	} {
 		x := &translation{fromLiteral: c.fromLiteral, toLiteral: c.toLiteral, forms: c.forms, dir: "/dir"}
-		if got := x.text(c.text); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.text, got, c.want)
-		}
-		if got := strings.Join(x.unknown, " "); got != c.unknown {
-			t.Errorf("%s: got unknown %s, want %s", c.text, got, c.unknown)
-		}
+		assert.Equal(t, x.text(c.text), c.want, "%s", c.text)
+		assert.Equal(t, strings.Join(x.unknown, " "), c.unknown, "%s: got unknown", c.text)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // The section of a project can be written, and is made if it is not there.
@@ -24,17 +25,12 @@ func TestEditOfTheLocalScope(t *testing.T) {
 			home, project := localWorld(t, map[string]string{"~/x": ""})
 			path := filepath.Join(home, ".claude.json")
 			if before != "" {
-				if err := os.WriteFile(path, []byte(strings.ReplaceAll(before, "PROJECT", filepath.ToSlash(project))), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				assert.OK(t, os.WriteFile(path, []byte(strings.ReplaceAll(before, "PROJECT", filepath.ToSlash(project))), 0o600))
 			}
 			opts := &config.Options{Scope: config.ScopeLocal, Project: project, Format: "mcpServers"}
-			err := Change(t.Context(), path, opts, func(f *File) error {
+			assert.OK(t, Change(t.Context(), path, opts, func(f *File) error {
 				return f.Add(&record.Record{Name: "a", Command: "local"})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if got, scope := command(mergedFor(t, home, project), "a"); got != "local" || scope != config.ScopeLocal {
 				t.Errorf("got %q of scope %q, want the one that was added", got, scope)
 			}
@@ -44,9 +40,7 @@ func TestEditOfTheLocalScope(t *testing.T) {
 					t.Errorf("got %q and %v for all projects, want what was there", got, err)
 				}
 			}
-			if err := Change(t.Context(), path, opts, func(f *File) error { return f.Remove("a") }); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, Change(t.Context(), path, opts, func(f *File) error { return f.Remove("a") }))
 			if got, scope := command(mergedFor(t, home, project), "a"); scope == config.ScopeLocal {
 				t.Errorf("got %q of scope %q, want it gone", got, scope)
 			}
@@ -84,9 +78,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 		if !strings.HasPrefix(name, "~/") {
 			path = filepath.Join(project, name)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return home, project
 }
@@ -94,10 +86,7 @@ func localWorld(t *testing.T, files map[string]string) (home, project string) {
 func mergedFor(t *testing.T, home, project string) *config.Config {
 	t.Helper()
 	none := func(string) (string, bool) { return "", false }
-	configs, err := config.LoadAll(t.Context(), config.Find(&config.FindOptions{Home: home, Project: project, Lookup: none}), &config.Options{Lookup: none})
-	if err != nil {
-		t.Fatal(err)
-	}
+	configs := assert.Value(config.LoadAll(t.Context(), config.Find(&config.FindOptions{Home: home, Project: project, Lookup: none}), &config.Options{Lookup: none}))(t)
 	return config.Merge(configs...)
 }
 

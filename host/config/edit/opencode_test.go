@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/dialect"
 )
 
@@ -16,9 +17,7 @@ func TestImportOpenCode(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	ours := write(".mcp.json", `{"mcpServers": {
@@ -27,15 +26,9 @@ func TestImportOpenCode(t *testing.T) {
 		"off": {"command": "x", "enabled": false}}}`)
 	theirs := filepath.Join(dir, "opencode.json")
 	plan, err := PlanImport(ours, theirs, &ImportOptions{OwnKeys: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(plan.Diff, "abcdefghijkl") {
-		t.Errorf("got a secret argument in the preview %s, want none", plan.Diff)
-	}
-	if err := plan.Apply(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	assert.Lacks(t, plan.Diff, "abcdefghijkl", "a secret argument in the preview")
+	assert.OK(t, plan.Apply(t.Context()))
 	wantFile := `{
   "mcp": {
     "files": {
@@ -63,9 +56,7 @@ func TestImportOpenCode(t *testing.T) {
   }
 }
 `
-	if got := readText(t, theirs); got != wantFile {
-		t.Errorf("got\n%s\nwant\n%s", got, wantFile)
-	}
+	assert.Equal(t, readText(t, theirs), wantFile)
 	var lost []string
 	for _, s := range plan.Servers {
 		for _, r := range s.Remarks {
@@ -82,21 +73,15 @@ func TestImportOpenCode(t *testing.T) {
 	if plan, err = PlanImport(theirs, back, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := plan.Apply(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, plan.Apply(t.Context()))
 	c, err := config.Load(t.Context(), back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }})
 	if err != nil || len(c.Servers) != 3 {
 		t.Fatalf("got %v, %v, want three servers", c, err)
 	}
 	for name, want := range map[string]string{"A": "<B>", "C": "${D:-e}", "K": "${keyring:k}"} {
-		if got := c.Servers[0].Env[name].Reveal(); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
+		assert.Equal(t, c.Servers[0].Env[name].Reveal(), want, "%s", name)
 	}
-	if got := c.Servers[1].Headers["Authorization"].Reveal(); got != "Bearer <TOKEN>" {
-		t.Errorf("got %s, want Bearer <TOKEN>", got)
-	}
+	assert.Equal(t, c.Servers[1].Headers["Authorization"].Reveal(), "Bearer <TOKEN>")
 }
 
 // TestCurlyTranslation: references of OpenCode become those of others.
@@ -116,11 +101,7 @@ func TestCurlyTranslation(t *testing.T) {
 		{dialect.AllOwnRefs, dialect.SecretRefs, "${env:A}", "${{ secrets.A }}", ""},
 	} {
 		x := &translation{from: test.from, forms: test.to, dir: "/dir"}
-		if got := x.text(test.text); got != test.want {
-			t.Errorf("%s: got %s, want %s", test.text, got, test.want)
-		}
-		if got := strings.Join(x.unknown, " "); got != test.unknowns {
-			t.Errorf("%s: got unknown %q, want %q", test.text, got, test.unknowns)
-		}
+		assert.Equal(t, x.text(test.text), test.want, "%s", test.text)
+		assert.Equal(t, strings.Join(x.unknown, " "), test.unknowns, "%s: got unknown", test.text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // That a record was proposed is in the file, whatever its format, or the record is not kept.
@@ -19,9 +20,7 @@ func TestProposedIsWritten(t *testing.T) {
 		"opencode.json": `{"mcp":{}}`,
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		opts := &config.Options{Scope: config.ScopeUser}
 		store := edit.OpenFileStore(path, opts)
 		if _, err := record.Add(t.Context(), store, &record.Record{Name: "new", Command: "x", Proposed: true}); err != nil {
@@ -31,12 +30,7 @@ func TestProposedIsWritten(t *testing.T) {
 			}
 			continue
 		}
-		s, err := record.ReadServer(t.Context(), store, "new", opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Source.Scope != config.ScopeProposed {
-			t.Errorf("%s: got the scope %q, want %q", name, s.Source.Scope, config.ScopeProposed)
-		}
+		s := assert.Value(record.ReadServer(t.Context(), store, "new", opts))(t)
+		assert.Equal(t, s.Source.Scope, config.ScopeProposed, "%s: the scope", name)
 	}
 }

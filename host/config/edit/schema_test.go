@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestWriterKnowsTheSchema: the writer knows the keys that the schema has in our objects.
@@ -16,9 +17,7 @@ func TestWriterKnowsTheSchema(t *testing.T) {
 			}
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(config.Schema(), &schema); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, json.Unmarshal(config.Schema(), &schema))
 	for _, section := range []string{"auth", "tls", "isolation", "limits"} {
 		keys := schema.Defs.Server.Properties[section].Properties
 		if len(keys) == 0 {

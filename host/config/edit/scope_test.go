@@ -7,14 +7,13 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestFileStoreKeepsItsScope: of what the store and its reader say, the stricter counts.
 func TestFileStoreKeepsItsScope(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(path, []byte(`{"mcpServers":{"a":{"command":"x","trust":true}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, []byte(`{"mcpServers":{"a":{"command":"x","trust":true}}}`), 0o600))
 	for _, test := range []struct{ store, reader, want config.Scope }{
 		{"", "", config.ScopeProgram},
 		{config.ScopeProject, "", config.ScopeProject},
@@ -26,17 +25,9 @@ func TestFileStoreKeepsItsScope(t *testing.T) {
 		{config.ScopeUser, config.ScopeProgram, config.ScopeUser},
 	} {
 		store := OpenFileStore(path, &config.Options{Scope: test.store})
-		c, err := record.Read(t.Context(), store, &config.Options{Scope: test.reader})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := c.Servers[0].Source.Scope; got != test.want {
-			t.Errorf("store %q, reader %q: got scope %q, want %q", test.store, test.reader, got, test.want)
-		}
-		all, err := store.Records(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := assert.Value(record.Read(t.Context(), store, &config.Options{Scope: test.reader}))(t)
+		assert.Equal(t, c.Servers[0].Source.Scope, test.want, "store %q, reader %q: got scope", test.store, test.reader)
+		all := assert.Value(store.Records(t.Context()))(t)
 		if got := all[0].Record.Trust; !got {
 			t.Errorf("store %q: got a record without trust, want it as written", test.store)
 		}

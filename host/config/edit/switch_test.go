@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // editText changes a text as the file at path and returns what became of it.
@@ -68,9 +69,7 @@ func TestSwitchOff(t *testing.T) {
 		if err != nil || c.Servers[0].Enabled || c.Servers[0].Err != nil {
 			t.Errorf("%s: after off: got %v, want a server that is off", test.path, err)
 		}
-		if on := turnText(t, test.path, off, "a", false); on != test.text {
-			t.Errorf("%s: off and on: got\n%q, want\n%q", test.path, on, test.text)
-		}
+		assert.Equal(t, turnText(t, test.path, off, "a", false), test.text, "%s: off and on", test.path)
 	}
 }
 
@@ -90,18 +89,14 @@ func TestSwitchOn(t *testing.T) {
 		if test.on != "" && on != test.on {
 			t.Errorf("%s: on: got\n%s, want\n%s", test.path, on, test.on)
 		}
-		if off := turnText(t, test.path, on, "a", true); off != test.text {
-			t.Errorf("%s: on and off: got\n%q, want\n%q", test.path, off, test.text)
-		}
+		assert.Equal(t, turnText(t, test.path, on, "a", true), test.text, "%s: on and off", test.path)
 	}
 }
 
 // TestSwitchOnOurWord: a key of ours that Gemini CLI does not read is set too.
 func TestSwitchOnOurWord(t *testing.T) {
 	got := turnText(t, ".gemini/settings.json", `{"mcpServers": {"a": {"command": "x", "disabled": true}}}`, "a", false)
-	if want := `{"mcpServers": {"a": {"command": "x", "disabled": false}}}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "x", "disabled": false}}}`)
 }
 
 // TestRemarks: where a program has no word for a server that is off, the edit says so.
@@ -126,9 +121,7 @@ func TestRemarks(t *testing.T) {
 		if strings.Join(got, "\n") != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
-		if on := turnText(t, path, off, "a", false); on != text {
-			t.Errorf("%s: got %s, want %s", path, on, text)
-		}
+		assert.Equal(t, turnText(t, path, off, "a", false), text, "%s", path)
 	}
 }
 
@@ -141,9 +134,7 @@ func TestGeminiLists(t *testing.T) {
 	}
 	remove := func(f *File) error { return f.Remove("z") }
 	on, _ := editText(t, path, text, add(false))
-	if want := `{"mcp": {"allowed": ["a", "z"]}, "mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}}`; on != want {
-		t.Errorf("got %s, want %s", on, want)
-	}
+	assert.Equal(t, on, `{"mcp": {"allowed": ["a", "z"]}, "mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}}`)
 	if got, _ := editText(t, path, on, remove); got != text {
 		t.Errorf("got %s, want %s", got, text)
 	}
@@ -152,9 +143,7 @@ func TestGeminiLists(t *testing.T) {
 		t.Errorf("got %s, want the same under another name", renamed)
 	}
 	off, _ := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
-	if want := `{"mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}, "mcp": {"excluded": ["z"]}}`; off != want {
-		t.Errorf("got %s, want %s", off, want)
-	}
+	assert.Equal(t, off, `{"mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}, "mcp": {"excluded": ["z"]}}`)
 	if got, _ := editText(t, path, off, remove); got != `{"mcpServers": {"a": {"command": "x"}}}` {
 		t.Errorf("got %s, want it as it was", got)
 	}
@@ -179,9 +168,7 @@ func TestToolList(t *testing.T) {
 		got, _ := editText(t, path, with(test.before), func(f *File) error {
 			return f.Set("a", &record.Patch{Tools: record.Some(test.tools), Env: record.Some(map[string]config.Secret{})})
 		})
-		if got != test.after {
-			t.Errorf("got %s, want %s", got, test.after)
-		}
+		assert.Equal(t, got, test.after)
 	}
 	got, _ := editText(t, path, `{"mcpServers": {}}`, func(f *File) error {
 		return f.Add(&record.Record{Name: "a", Command: "x", Tools: config.ToolFilter{Allow: []string{"read"}}})
@@ -190,9 +177,7 @@ func TestToolList(t *testing.T) {
 		t.Errorf("got %s, want %s in it", got, want)
 	}
 	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	var edit *Error
 	err = (&File{d}).Set("a", &record.Patch{Tools: record.Some(config.ToolFilter{Rename: map[string]string{"read": "get"}})})
 	if !errors.As(err, &edit) {
@@ -203,10 +188,7 @@ func TestToolList(t *testing.T) {
 // TestNamelessIsNotAdded: what changes an entry without a name adds none.
 func TestNamelessIsNotAdded(t *testing.T) {
 	const text = `{"mcpServers": [{"command": "x"}]}`
-	d, err := newDraft("f.json", []byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(newDraft("f.json", []byte(text), nil))(t)
 	f := &File{d}
 	for what, err := range map[string]error{
 		"Set": f.Set("", &record.Patch{Description: record.Some("d")}), "Put": f.Put("", &record.Record{Name: "y", Command: "y"}), "Remove": f.Remove(""),
@@ -215,9 +197,7 @@ func TestNamelessIsNotAdded(t *testing.T) {
 			t.Errorf("%s: got %v, want an error", what, err)
 		}
 	}
-	if got := string(f.Bytes()); got != text {
-		t.Errorf("got %s, want %s", got, text)
-	}
+	assert.Equal(t, string(f.Bytes()), text)
 }
 
 // TestSetVariables: variables that come and go leave what was there.
@@ -232,17 +212,13 @@ func TestSetVariables(t *testing.T) {
 			got, _ := editText(t, "f.json", text, func(f *File) error { return f.Set("a", &record.Patch{Env: record.Some(env)}) })
 			return got
 		}
-		if got := set(nil, set(map[string]config.Secret{"A": "1", "B": "2"}, text)); got != text {
-			t.Errorf("got %s, want %s", got, text)
-		}
+		assert.Equal(t, set(nil, set(map[string]config.Secret{"A": "1", "B": "2"}, text)), text)
 	}
 	// Other changes are made too.
 	got, _ := editText(t, "f.json", `{"mcpServers": {"a": {"command": "x", "env": {"A": "1"}, "lazy": true}}}`, func(f *File) error {
 		return f.Set("a", &record.Patch{Env: record.Some(map[string]config.Secret{}), Command: record.Some("y")})
 	})
-	if want := `{"mcpServers": {"a": {"command": "y", "lazy": true}}}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "y", "lazy": true}}}`)
 }
 
 // TestNewFileOfAPlace: a new file has the format of its place.
@@ -251,10 +227,7 @@ func TestNewFileOfAPlace(t *testing.T) {
 		".zed/settings.json": `{"context_servers": `, ".mcprc": `{"a": `,
 		".gemini/settings.json": `{"mcpServers": `, "mcp-servers.json": `{"servers": `, "any.json": `{"mcpServers": `,
 	} {
-		d, err := newDraft(path, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := assert.Value(newDraft(path, nil, nil))(t)
 		if err := (&File{d}).Add(&record.Record{Name: "a", Command: "x"}); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -83,10 +84,7 @@ func TestSet(t *testing.T) {
 		{"list of servers", "extensions:\n- name: a\n  cmd: x\n", "extensions/-", `{"name":"b"}`, "extensions:\n- name: a\n  cmd: x\n- name: b\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := set([]byte(c.have), []byte(c.value), split(c.path)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := assert.Value(set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
 			if string(got) != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
@@ -152,10 +150,7 @@ func FuzzEdit(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(file))(f)
 		for seed := range uint64(20) {
 			f.Add(data, seed)
 		}
@@ -193,10 +188,7 @@ func FuzzEdit(f *testing.F) {
 				t.Fatalf("the comment %q has gone from\n%s\nwhich is now\n%s", line, data, got)
 			}
 		}
-		doc, err = parse(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc = assert.Value(parse(got))(t)
 		var want, have any
 		at := &text{data: got, doc: doc}
 		n, _, _ := at.find(path)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/configtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestEditsLeaveFilesAlone changes every file of testdata and changes it back, as it is
@@ -25,10 +26,7 @@ func TestEditsLeaveFilesAlone(t *testing.T) {
 	files = append(files, more...)
 	used := map[string]bool{}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := assert.Value(os.ReadFile(file))(t)
 		for form, data := range map[string][]byte{
 			"as it is":                    data,
 			"with CRLF":                   bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")),

@@ -11,19 +11,16 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestEditFile(t *testing.T) {
 	start, err := os.ReadFile(filepath.Join("testdata", "config.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, start, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(path, start, 0o600))
 	opts := &config.Options{Formats: []config.Format{Format()}}
-	err = edit.Change(t.Context(), path, opts, func(f *edit.File) error {
+	assert.OK(t, edit.Change(t.Context(), path, opts, func(f *edit.File) error {
 		r, err := f.Record("github")
 		if err != nil {
 			return err
@@ -43,19 +40,11 @@ func TestEditFile(t *testing.T) {
 		}
 		return f.Add(&record.Record{Name: "new", URL: "https://new.example.com", Transport: config.TransportHTTP,
 			Headers: map[string]config.Secret{"X-A": "b c"}, Tools: config.ToolFilter{Allow: []string{"one"}}})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	got := assert.Value(os.ReadFile(path))(t)
 	golden := filepath.Join("testdata", "edited.want")
 	if *update {
-		if err := os.WriteFile(golden, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile(golden, got, 0o600))
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil || string(got) != string(want) {
@@ -68,18 +57,11 @@ func TestImportToGoose(t *testing.T) {
 	source, target := filepath.Join(dir, ".mcp.json"), filepath.Join(dir, "config.yaml")
 	text := `{"mcpServers": {"files": {"command": "npx", "env": {"TOKEN": "sk-abcdefghijkl9876"}, "lazy": true},
 		"web": {"url": "https://example.com/mcp"}}}`
-	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	plan, err := edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(source, []byte(text), 0o600))
+	plan := assert.Value(edit.PlanImport(source, target, &edit.ImportOptions{To: &config.Options{Formats: []config.Format{Format()}}}))(t)
 	want := "[{files <nil> [lazy: has no place in a file of the format goose]  : 'server files' && TOKEN='sk-****9876' 'npx'}" +
 		" {web <nil> [transport: becomes http: the program needs to be told, and knows no auto]  connect server web by http to https://example.com/mcp}]"
-	if got := fmt.Sprint(plan.Servers); got != want {
-		t.Errorf("got the servers %s, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
 	if !strings.HasSuffix(plan.Diff, `
 +extensions:
 +  files:
@@ -116,14 +98,9 @@ func TestEditContinue(t *testing.T) {
 			return f.Set("web", &record.Patch{ConnectTimeout: record.Some(2 * time.Second), Headers: record.Some(map[string]config.Secret{"X-A": "c", "X-B": "d"})})
 		},
 	} {
-		if err := edit.Change(t.Context(), path, opts, change); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, edit.Change(t.Context(), path, opts, change))
 	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := assert.Value(os.ReadFile(path))(t)
 	want := `mcpServers:
   - name: files
     command: npx

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
@@ -66,10 +67,7 @@ func TestBombs(t *testing.T) {
 // take the square of their number.
 func TestLongLine(t *testing.T) {
 	const n = 200000
-	doc, err := parse([]byte("é: [&a x" + strings.Repeat(", *a", n/2) + strings.Repeat(", é", n/2) + "]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := assert.Value(parse([]byte("é: [&a x" + strings.Repeat(", *a", n/2) + strings.Repeat(", é", n/2) + "]\n")))(t)
 	list := doc.Root.Members[0].Value
 	last := list.Elems[n]
 	if len(list.Elems) != n+1 || doc.Position(last.Offset).Column != 10+4*n/2+4*(n/2-1)+2 {
@@ -83,10 +81,7 @@ func TestLongLine(t *testing.T) {
 // TestPlaces: places count bytes in lines as editors do.
 func TestPlaces(t *testing.T) {
 	const in = "\ufeff# é\r\nextensions: {\"s é\": {cmd: 5}}\r\n"
-	c, err := config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()}}))(t)
 	s := c.Servers[0]
 	if want := `f.yaml:2:28: extensions."s é".cmd: must be a string`; s.Source.Line != 2 || s.Err == nil || !strings.Contains(s.Err.Error(), want) {
 		t.Errorf("line %d, %v", s.Source.Line, s.Err)
@@ -118,12 +113,9 @@ func (secretStore) SetSecret(context.Context, string, config.Secret) error {
 // TestEnvKeys: the environment comes first, then the secret store, and "envs" wins.
 func TestEnvKeys(t *testing.T) {
 	in := "extensions:\n  a: {type: stdio, cmd: x, env_keys: [SET, BOTH, STORED, NOWHERE], envs: {BOTH: entry}}\n"
-	c, err := config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()},
+	c := assert.Value(config.Parse(t.Context(), "f.yaml", []byte(in), &config.Options{Formats: []config.Format{Format()},
 		Secrets: secretStore{},
-		Lookup:  func(name string) (string, bool) { return "env-" + name, name == "SET" || name == "BOTH" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+		Lookup:  func(name string) (string, bool) { return "env-" + name, name == "SET" || name == "BOTH" }}))(t)
 	s := c.Servers[0]
 	if s.Env["SET"].Reveal() != "env-SET" || s.Env["BOTH"].Reveal() != "entry" || s.Env["STORED"].Reveal() != "stored-STORED" || len(s.Env) != 3 {
 		t.Errorf("%v", s)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -44,9 +45,7 @@ func recordNames(t *testing.T, store storage.Store) []string {
 	t.Helper()
 	var names []string
 	for name, err := range store.Names(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		names = append(names, name)
 	}
 	return names
@@ -103,9 +102,7 @@ func TestSharedRecordDamaged(t *testing.T) {
 	save(store, entry("a"), list("good"))
 	name := recordNames(t, store)[0]
 	good, err := store.Load(t.Context(), name, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	flipped := slices.Clone(good.Data)
 	flipped[len(flipped)/2] ^= 1
 	at := good.Revision
@@ -128,10 +125,7 @@ func TestSharedForgets(t *testing.T) {
 		for _, name := range []string{"used", "unused"} {
 			save(store, entry(name), list("good"))
 		}
-		other, err := store.Save(t.Context(), "catalog-0-of-another-program", []byte("what it has"), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := assert.Value(store.Save(t.Context(), "catalog-0-of-another-program", []byte("what it has"), ""))(t)
 		for day := 0; day < 2000 && (day < 90 || len(recordNames(t, store)) > 3); day++ {
 			<-time.After(24 * time.Hour)
 			expectTool(t, c, entry("used"), "good")

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -42,9 +43,7 @@ func recorded(t *testing.T, o *registry.Options) (reg *registry.Registry, rec *R
 	seen := 0
 	return reg, rec, func() []activity.Event {
 		t.Helper()
-		if err := log.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, log.Flush(t.Context()))
 		all := m.Recent(nil, 0)
 		slices.Reverse(all)
 		defer func() { seen = len(all) }()
@@ -103,9 +102,7 @@ func TestRecordedCalls(t *testing.T) {
 			return approval.Decision{Verdict: approval.Allow}, nil
 		}),
 	})
-	if _, err := toolset.New(reg, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(toolset.New(reg, nil))(t)
 	failing := static("failing", nil)
 	failing.res.IsError = true
 	tools := []registry.Tool{
@@ -119,14 +116,10 @@ func TestRecordedCalls(t *testing.T) {
 		static("closed", fmt.Errorf("authorize: %w", &auth.LoginRequiredError{Server: "s", URL: "https://login.example/?state=hidden"})),
 		static("changed", nil),
 	}
-	if _, err := reg.Replace(registry.Server{Name: "s"}, tools); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Replace(registry.Server{Name: "s"}, tools))(t)
 	changed := static("changed", nil)
 	changed.def.Description = "Otherwise."
-	if _, err := reg.Replace(registry.Server{Name: "s"}, append(tools[:len(tools)-1:len(tools)-1], changed)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Replace(registry.Server{Name: "s"}, append(tools[:len(tools)-1:len(tools)-1], changed)))(t)
 	ctx := registry.WithConversation(session.WithUser(registry.WithCallID(t.Context(), "c1"), "ann"), "talk")
 	for _, test := range []struct{ tool, args, want string }{
 		{"s__fine", `{"a":1}`, `call s/fine: ok by "ann", name s__fine`},
@@ -169,9 +162,7 @@ func TestRecordedApprovals(t *testing.T) {
 			return approval.Decision{Verdict: approval.Ask}, nil
 		}),
 	})
-	if _, err := reg.Replace(registry.Server{Name: "s"}, []registry.Tool{static("fine", nil)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Replace(registry.Server{Name: "s"}, []registry.Tool{static("fine", nil)}))(t)
 	ask := func(ctx context.Context) string {
 		t.Helper()
 		_, err := reg.Call(ctx, "s__fine", nil)
@@ -185,13 +176,9 @@ func TestRecordedApprovals(t *testing.T) {
 	if _, err := reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
 		t.Fatal("bob resumed the call of another user")
 	}
-	if _, err := reg.Approve(t.Context(), nobodys, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Approve(t.Context(), nobodys, nil))(t)
 	anns := ask(session.WithUser(t.Context(), "ann"))
-	if err := reg.Deny(session.WithUser(t.Context(), "ann"), anns, "no"); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, reg.Deny(session.WithUser(t.Context(), "ann"), anns, "no"))
 	events := take()
 	want := `approval s/fine: asked by "", name s__fine
 approval /: error by "", by bob
@@ -199,9 +186,7 @@ approval s/fine: approved by "", name s__fine
 call s/fine: ok by "", name s__fine
 approval s/fine: asked by "ann", name s__fine
 approval s/fine: refused by "ann", name s__fine`
-	if got := lines(events); got != want {
-		t.Errorf("recorded\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, lines(events), want, "recorded")
 	first := events[0].Detail[activity.DetailApproval]
 	if first == "" || events[2].Detail[activity.DetailApproval] != first || events[3].Detail[activity.DetailApproval] != first ||
 		events[4].Detail[activity.DetailApproval] == first || events[2].ID != events[3].ID || events[0].ArgumentHash != events[3].ArgumentHash {
@@ -221,9 +206,7 @@ func TestRecordedCallID(t *testing.T) {
 			return approval.Decision{Verdict: approval.Ask}, nil
 		}),
 	})
-	if _, err := reg.Replace(registry.Server{Name: "s"}, []registry.Tool{static("fine", nil)}); err != nil {
-		t.Fatal(err)
-	}
+	assert.Value(reg.Replace(registry.Server{Name: "s"}, []registry.Tool{static("fine", nil)}))(t)
 	turn, click := registry.WithCallID(t.Context(), "turn 7"), registry.WithCallID(t.Context(), "click 9")
 	for _, answer := range []func(id string) error{
 		func(id string) error { _, err := reg.Approve(click, id, nil); return err },
@@ -234,18 +217,14 @@ func TestRecordedCallID(t *testing.T) {
 		if !errors.As(err, &asks) {
 			t.Fatal(err)
 		}
-		if err := answer(asks.Request.ID); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, answer(asks.Request.ID))
 	}
 	events := take()
 	if len(events) != 5 {
 		t.Errorf("got %d events, want 5:\n%s", len(events), lines(events))
 	}
 	for i, e := range events {
-		if got, want := e.ID+" of "+e.Parent, "call_1 of turn 7"; got != want {
-			t.Errorf("event %d is of %s, want %s", i, got, want)
-		}
+		assert.Equal(t, e.ID+" of "+e.Parent, "call_1 of turn 7", "event %d is of", i)
 	}
 }
 
@@ -284,9 +263,7 @@ login s/: ok by "ann"
 config s/: ok by "ann"
 consent s/: approved by "ann"
 consent s/: refused by "ann"`
-	if got := lines(events); got != want {
-		t.Errorf("recorded\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, lines(events), want, "recorded")
 	if events[0].Duration < time.Second || events[1].Duration != 0 || !strings.HasPrefix(events[1].Error, "no such program as ***") || events[4].ID != "c1" ||
 		events[0].Detail[activity.DetailSource] != "a.json:3" || events[2].Detail[activity.DetailTo] != "ready" {
 		t.Errorf("recorded %+v", events)
@@ -301,10 +278,7 @@ func TestRecordHeldBack(t *testing.T) {
 	var told HeldBack
 	offer := func(tools ...registry.Tool) {
 		t.Helper()
-		diff, err := reg.Replace(registry.Server{Name: "s"}, tools)
-		if err != nil {
-			t.Fatal(err)
-		}
+		diff := assert.Value(reg.Replace(registry.Server{Name: "s"}, tools))(t)
 		told = rec.HeldBack("s", told, &diff)
 	}
 	changed := func(description string) registry.Tool {
@@ -351,9 +325,7 @@ func TestRecordDoesNotWait(t *testing.T) {
 	for range 3 {
 		rec.Record(t.Context(), activity.Event{Kind: activity.KindStart})
 	}
-	if got := log.Status().Dropped; got != 2 {
-		t.Errorf("got %d events dropped, want 2", got)
-	}
+	assert.Equal(t, log.Status().Dropped, 2, "events dropped")
 	close(stuck)
 	if err := log.Close(t.Context()); err != nil {
 		t.Error(err)

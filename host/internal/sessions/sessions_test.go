@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/internal/sessions"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -37,9 +38,7 @@ func TestStore(t *testing.T) {
 	if got := st.Take(userKey(3), old); got == all[3] {
 		t.Error("got the session of another server")
 	}
-	if got := st.Take(userKey(3), now); got != all[3] {
-		t.Errorf("got %p, want %p", got, all[3])
-	}
+	assert.Equal(t, st.Take(userKey(3), now), all[3])
 	if got := st.Take(userKey(3), now); got == all[3] || got == nil {
 		t.Errorf("got %p once it was taken, want another one", got)
 	}
@@ -75,9 +74,7 @@ func TestStoreExpires(t *testing.T) {
 		if got := st.Take(userKey(1), server); got == kept {
 			t.Error("got the session after its time")
 		}
-		if visits != 1 {
-			t.Errorf("got %d visits, want 1", visits)
-		}
+		assert.Equal(t, visits, 1, "visits")
 		closing = errors.New("it is being closed")
 		st.Put(userKey(1), server, kept, time.Minute)
 		time.Sleep(time.Hour)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
@@ -33,9 +34,7 @@ func TestStaleAccept(t *testing.T) {
 	}
 	p.button(".card", "add at", "Accept")
 	p.awaitText("Nothing waits to be accepted.")
-	if got := hosttest.Names(s.host); got != "notes__add" {
-		t.Errorf("tools: got %q, want the accepted one", got)
-	}
+	assert.Equal(t, hosttest.Names(s.host), "notes__add", "tools")
 }
 
 // TestDecisions approves a call, allows a launch, makes and revokes a key, begins a login, and finds all of that in the
@@ -96,9 +95,7 @@ func TestDecisions(t *testing.T) {
 		t.Error("activity: got events of other servers, want those of the filter in the address")
 	}
 	// What is exported is what is shown.
-	if err := p.Eval("(() => { window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return make(blob); }; return 0 })()", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.Eval("(() => { window.saved = []; const make = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => saved.push(text)); return make(blob); }; return 0 })()", nil))
 	p.do("Browser.setDownloadBehavior", map[string]any{"behavior": "deny"})
 	p.button(".heading", "Activity", "Export JSON lines")
 	p.button(".heading", "Activity", "Export CSV")

@@ -5,6 +5,7 @@ package adminpage
 import (
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
@@ -20,22 +21,15 @@ func TestEditKeepsSecrets(t *testing.T) {
 		t.Error("settings: got the secret in the page, want it masked")
 	}
 	const area = "[...document.querySelectorAll('textarea')].find((area) => area.value.includes('API_TOKEN=sk-'))"
-	if err := p.Eval("("+area+".focus(), "+area+".setSelectionRange(1e6, 1e6), 0)", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.Eval("("+area+".focus(), "+area+".setSelectionRange(1e6, 1e6), 0)", nil))
 	p.Type("\nMORE=1")
 	p.button("form", "Variables", "Test")
 	p.awaitText("It works: 2 tools")
 	p.button("form", "Variables", "Save")
 	p.awaitText("files was changed.")
-	is, err := s.host.Inspect("files")
-	if err != nil {
-		t.Fatal(err)
-	}
+	is := assert.Value(s.host.Inspect("files"))(t)
 	for name, want := range map[string]string{"API_TOKEN": hosttest.Secret, "MORE": "1"} {
-		if got := is.Entry.Env[name].Reveal(); got != want {
-			t.Errorf("variable %s: got %q, want %q", name, got, want)
-		}
+		assert.Equal(t, is.Entry.Env[name].Reveal(), want, "variable %s", name)
 	}
 }
 
@@ -59,9 +53,7 @@ func TestStagedTest(t *testing.T) {
 		p.awaitText(text)
 	}
 	p.accessible("a test that fails")
-	if got := s.names(); got != "" {
-		t.Errorf("servers: got %s, want none", got)
-	}
+	assert.Equal(t, s.names(), "", "servers")
 }
 
 // TestViewer opens the views as one who may look: what they may not see is not there.

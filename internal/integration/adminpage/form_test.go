@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
@@ -58,9 +59,7 @@ func TestFormKeepsValues(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got.Value != got.Want {
-			t.Errorf("%s: got %s, want %s", c.name, got.Value, got.Want)
-		}
+		assert.Equal(t, got.Value, got.Want, "%s", c.name)
 	}
 }
 

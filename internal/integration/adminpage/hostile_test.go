@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/session"
@@ -34,10 +35,7 @@ func TestHostileTexts(t *testing.T) {
 	server := hostileServer()
 	s := open(t, remote("hostile", serveHTTP(t, server)), remote("mail", serveHTTP(t, mailServer())))
 	long := strings.Repeat("<i>long</i> \u202E ", 1<<20/16)
-	args, err := json.Marshal(map[string]string{"to": markup + turning, "text": long})
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := assert.Value(json.Marshal(map[string]string{"to": markup + turning, "text": long}))(t)
 	if _, err := s.host.Registry().Call(session.WithUser(hosttest.Watchdog(t), markup+turning), "mail__send", args); err == nil {
 		t.Fatal("call: got no error, want that it waits")
 	}

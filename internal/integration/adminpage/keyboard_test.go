@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
@@ -77,9 +78,7 @@ func TestKeyboard(t *testing.T) {
 	p.press("Test")
 	p.awaitText("It works: 1 tools")
 	p.awaitText("Nothing was kept.")
-	if got := s.names(); got != "notes" {
-		t.Errorf("servers after the test: got %s, want notes", got)
-	}
+	assert.Equal(t, s.names(), "notes", "servers after the test")
 	p.press("Add")
 	p.AwaitTitle("weather · mcpbelt")
 	p.press("Disable")
@@ -88,16 +87,12 @@ func TestKeyboard(t *testing.T) {
 	p.awaitText("Disable")
 	p.press("Remove")
 	p.awaitText("weather was removed.")
-	if got := s.names(); got != "notes" {
-		t.Errorf("servers after it was removed: got %s, want notes", got)
-	}
+	assert.Equal(t, s.names(), "notes", "servers after it was removed")
 	p.press("Undo")
 	p.AwaitTrue("!document.body.innerText.includes('There is no such server')")
 	p.press("Servers")
 	p.awaitText("weather")
-	if got := s.names(); got != "notes weather" {
-		t.Errorf("servers after that was undone: got %s, want notes weather", got)
-	}
+	assert.Equal(t, s.names(), "notes weather", "servers after that was undone")
 	s.changeNotes("Adds a note, to all notes.")
 	p.press("Changes1 waiting") // its name and its badge
 	p.awaitText("to all notes")

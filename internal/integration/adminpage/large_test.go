@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
@@ -40,7 +41,7 @@ func TestTenThousand(t *testing.T) {
 	p.awaitText("10,000")
 	p.AwaitTrue("window.rowsAt")
 	var took struct{ First, Rows, Filter, Scroll float64 }
-	err := p.Eval(`(async () => {
+	assert.OK(t, p.Eval(`(async () => {
 		const frames = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 		const field = document.querySelector('main input[type=search]');
 		const type = async (text) => { const began = performance.now(); field.value = text; field.dispatchEvent(new Event('input', {bubbles: true})); await frames(); return performance.now() - began; };
@@ -51,15 +52,10 @@ func TestTenThousand(t *testing.T) {
 		await frames();
 		const scroll = performance.now() - began;
 		return {first: performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0, rows: window.rowsAt, filter, scroll};
-	})()`, &took)
-	if err != nil {
-		t.Fatal(err)
-	}
+	})()`, &took))
 	p.do("HeapProfiler.collectGarbage", nil)
 	var heap struct{ UsedSize float64 }
-	if err := p.Call("Runtime.getHeapUsage", nil, &heap); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.Call("Runtime.getHeapUsage", nil, &heap))
 	t.Logf("10,000 tools: first paint %.0f ms, rows %.0f ms, filter at most %.0f ms, scroll %.0f ms, heap %.1f MB",
 		took.First, took.Rows, took.Filter, took.Scroll, heap.UsedSize/(1<<20))
 	if heap.UsedSize > maxHeap {

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -32,14 +33,9 @@ func card(server, text string) string {
 
 // TestLiveBoard has a server die for good while the board is open.
 func TestLiveBoard(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	link := filepath.Join(t.TempDir(), "server")
-	if err := os.Symlink(program, link); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(program, link))
 	files := local(t, "files", "files")
 	files.Command = link
 	s := open(t, files)
@@ -48,12 +44,8 @@ func TestLiveBoard(t *testing.T) {
 	p.signIn(s.owner)
 	p.settled("/servers")
 	p.AwaitTrue(card("files", "ready"))
-	if err := p.Eval("window.same = document.querySelector('.card')", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(link); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.Eval("window.same = document.querySelector('.card')", nil))
+	assert.OK(t, os.Remove(link))
 	health, err := doctor.HealthOf(s.host, "files")
 	if err != nil || health.Process == nil {
 		t.Fatalf("health: got %+v, %v, want a process", health, err)
@@ -61,9 +53,7 @@ func TestLiveBoard(t *testing.T) {
 	hosttest.Kill(t, health.Process.PID)
 	p.AwaitTrue(card("files", "Cause: cannot start"))
 	p.accessible("a board with a failure")
-	if err := os.Symlink(program, link); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.Symlink(program, link))
 	p.AwaitTrue(card("files", "ready"))
 	if !p.has("document.querySelector('.card') === window.same") {
 		t.Error("card: got another element, want the same, which may have the focus")
@@ -80,17 +70,12 @@ func TestProgramRestarts(t *testing.T) {
 	p.AwaitTrue(card("weather", "ready"))
 	s.listenAgain(s.page, func() {
 		p.AwaitTrue("document.querySelector('.state').dataset.state === 'lost'")
-		if _, err := s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Disabled: record.Some(true)}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(s.manager.Update(hosttest.Watchdog(t), "weather", &record.Patch{Disabled: record.Some(true)}))(t)
 	})
 	p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
 	p.AwaitTrue(card("weather", "disabled"))
 
-	another, err := page.New(s.api)
-	if err != nil {
-		t.Fatal(err)
-	}
+	another := assert.Value(page.New(s.api))(t)
 	s.listenAgain(another, func() {})
 	p.awaitText("Your session has ended.")
 	p.Fill("#credential", s.owner)
@@ -119,10 +104,7 @@ func (s *site) listenAgain(with *page.Page, meanwhile func()) {
 func TestInboxOfReplicas(t *testing.T) {
 	store := storage.NewMemory()
 	join := func() *replica.Member {
-		m, err := replica.Join(t.Context(), store, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := assert.Value(replica.Join(t.Context(), store, nil))(t)
 		t.Cleanup(func() {
 			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
 				t.Errorf("Close: got %v, want no error", err)
@@ -132,21 +114,14 @@ func TestInboxOfReplicas(t *testing.T) {
 	}
 	here, there := join(), join()
 	s := openReplica(t, here)
-	if err := here.Attach(s.host.Registry()); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, here.Attach(s.host.Registry()))
 	elsewhere := registry.New(&registry.Options{Approver: registry.ApproverFunc(askForMail), Approvals: approval.Options{Replica: there.ID()}})
 	sent := 0
-	err := elsewhere.Add(registry.MustFunc("send", "Sends a letter.", func(context.Context, struct{}) (string, error) {
+	assert.OK(t, elsewhere.Add(registry.MustFunc("send", "Sends a letter.", func(context.Context, struct{}) (string, error) {
 		sent++
 		return "sent", nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := there.Attach(elsewhere); err != nil {
-		t.Fatal(err)
-	}
+	})))
+	assert.OK(t, there.Attach(elsewhere))
 	p := s.tab(chromium.Start(t))
 	p.signIn(s.owner)
 	p.open("/inbox")
@@ -158,7 +133,5 @@ func TestInboxOfReplicas(t *testing.T) {
 	p.button(".card", "send", "Approve")
 	p.awaitText("send: made.")
 	p.awaitText("No call waits for approval.")
-	if sent != 1 {
-		t.Errorf("calls: got %d, want 1", sent)
-	}
+	assert.Equal(t, sent, 1, "calls")
 }

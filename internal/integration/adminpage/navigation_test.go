@@ -5,6 +5,7 @@ package adminpage
 import (
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
@@ -17,8 +18,6 @@ func TestManyPages(t *testing.T) {
 		p.open([]string{"/servers", "/keys"}[i%2])
 		p.AwaitTrue("document.querySelector('.state').dataset.state === 'live'")
 	}
-	if err := p.Eval("setTimeout(() => history.back()) && 0", nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, p.Eval("setTimeout(() => history.back()) && 0", nil))
 	p.AwaitTrue("document.querySelector('.state')?.dataset.state === 'live'")
 }

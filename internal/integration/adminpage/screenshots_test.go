@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
@@ -86,27 +87,19 @@ func takePictures(t *testing.T) {
 	s := openBusy(t)
 	p := s.tab(chromium.Start(t))
 	p.signIn(s.owner)
-	if err := os.MkdirAll(pictures, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.MkdirAll(pictures, 0o755))
 	for name, path := range shots {
 		for _, theme := range []string{"light", "dark"} {
 			p.theme(theme)
 			p.open(path)
-			if err := p.Eval(mask, nil); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, p.Eval(mask, nil))
 			var shot struct{ Data string }
-			if err := p.Call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 80}, &shot); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, p.Call("Page.captureScreenshot", map[string]any{"format": "webp", "quality": 80}, &shot))
 			data, err := base64.StdEncoding.DecodeString(shot.Data)
 			if err != nil || len(data) == 0 {
 				t.Fatalf("%s: got %v, want a picture", name, err)
 			}
-			if err := os.WriteFile(filepath.Join(pictures, name+"-"+theme+".webp"), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, os.WriteFile(filepath.Join(pictures, name+"-"+theme+".webp"), data, 0o644))
 		}
 	}
 }

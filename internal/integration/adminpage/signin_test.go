@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
 
@@ -41,15 +42,10 @@ func TestSignIn(t *testing.T) {
 		t.Error("buttons for one who may look: got one that can be used, want all with the reason why not")
 	}
 
-	keys, err := s.keys.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := assert.Value(s.keys.List(t.Context()))(t)
 	for _, k := range keys {
 		if k.Label == "reader" {
-			if err := s.keys.Revoke(t.Context(), k.ID); err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, s.keys.Revoke(t.Context(), k.ID))
 		}
 	}
 	other.Click("nav a[href='/admin/health']")

@@ -26,6 +26,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/host/replica"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -52,10 +53,7 @@ type site struct {
 // local is the record of a server that is this test program.
 func local(t *testing.T, name, mode string) *record.Record {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := assert.Value(os.Executable())(t)
 	return &record.Record{Name: name, Command: program, Env: map[string]config.Secret{
 		hosttest.ServerMode: config.Secret(mode), "GORACE": "atexit_sleep_ms=0", "API_TOKEN": config.Secret(hosttest.Secret),
 	}}
@@ -76,24 +74,17 @@ func open(t *testing.T, records ...*record.Record) *site {
 func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *site {
 	t.Helper()
 	ctx := t.Context()
-	file, err := activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := assert.Value(activity.OpenFile(filepath.Join(t.TempDir(), "activity.jsonl"), nil))(t)
 	feed := admin.NewFeed(file.Events)
 	log := activity.New(&activity.Options{MaxQueued: -1}, file, feed)
-	logins, err := login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"}}))(t)
 	s := &site{T: t}
+	var err error
 	s.manager, err = manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(records...), &manage.Options{Host: *hosttest.Patient(&host.Options{
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(askForMail)}),
 		StateDir: t.TempDir(), Activity: log, Logins: logins,
 	})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	s.host = s.manager.Host()
 	if s.keys, err = access.LoadKeys(ctx, storage.NewMemory(), "keys"); err != nil {
 		t.Fatal(err)
@@ -103,9 +94,7 @@ func openReplica(t *testing.T, m *replica.Member, records ...*record.Record) *si
 	s.api, err = admin.Handler(s.manager, &admin.Options{
 		Authenticate: s.keys.Authenticate, Roles: s.roles, Keys: s.keys, Feed: feed, Sessions: logins.Sessions(), Replicas: m,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	if s.page, err = page.New(s.api); err != nil {
 		t.Fatal(err)
 	}
@@ -175,23 +164,13 @@ func openBusy(t *testing.T) *site {
 	for _, name := range []string{"files", "weather", "mail", "notes", "hostile"} {
 		ready(name)
 	}
-	l, err := s.host.Login(ctx, session.Key{User: "ada", Server: "calendar"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	callback, err := as.ApproveAs(ctx, "ada", l.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.host.Complete(ctx, callback, nil); err != nil {
-		t.Fatal(err)
-	}
+	l := assert.Value(s.host.Login(ctx, session.Key{User: "ada", Server: "calendar"}))(t)
+	callback := assert.Value(as.ApproveAs(ctx, "ada", l.URL))(t)
+	assert.Value(s.host.Complete(ctx, callback, nil))(t)
 	for range 5 {
-		if _, err := s.host.Registry().Call(ctx, "weather__forecast", json.RawMessage(`{"place":"Paris"}`)); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(s.host.Registry().Call(ctx, "weather__forecast", json.RawMessage(`{"place":"Paris"}`)))(t)
 	}
-	_, err = s.host.Registry().Call(ctx, "mail__send", json.RawMessage(`{"to":"bob@example.com","text":"<b>12345678901234567890</b>","n":12345678901234567890}`))
+	_, err := s.host.Registry().Call(ctx, "mail__send", json.RawMessage(`{"to":"bob@example.com","text":"<b>12345678901234567890</b>","n":12345678901234567890}`))
 	var waits *registry.ApprovalRequiredError
 	if !errors.As(err, &waits) {
 		t.Fatalf("call: got %v, want that it waits", err)

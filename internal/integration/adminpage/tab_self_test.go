@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/internal/integration/chromium"
 )
@@ -23,9 +24,7 @@ func TestTabWatches(t *testing.T) {
 		{"console.error('x')", "a message in the console"},
 		{"setTimeout(() => { location = 'http://elsewhere.example/' })", "a request to http://elsewhere.example/"},
 	} {
-		if err := p.Eval("(() => {"+c.script+"; return 0})()", nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, p.Eval("(() => {"+c.script+"; return 0})()", nil))
 		hosttest.Eventually(t, c.want, func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()

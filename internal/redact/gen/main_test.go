@@ -6,24 +6,17 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The table is what the facts say.
 func TestTableIsGenerated(t *testing.T) {
-	facts, err := os.ReadFile("../forms.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := generate(string(facts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile("../forms_table.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := assert.Value(os.ReadFile("../forms.tsv"))(t)
+	want := assert.Value(generate(string(facts)))(t)
+	got := assert.Value(os.ReadFile("../forms_table.go"))(t)
 	if string(got) != string(want) {
 		t.Error("forms_table.go is not what forms.tsv says: run go generate ./internal/redact")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
@@ -27,10 +28,7 @@ func TestCorpus(t *testing.T) {
 		{"ollama-3.1.yaml", 12, 12, 49, 0, 0, 0, 9_653, "http://localhost:11434", " "},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("testdata", c.file))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := assert.Value(os.ReadFile(filepath.Join("testdata", c.file)))(t)
 			api, problems := parse(t, string(text), nil)
 			lost := map[openapi.Lost]int{}
 			for _, p := range problems {

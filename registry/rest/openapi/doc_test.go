@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
@@ -19,9 +20,7 @@ servers: [{url: https://shop.example/v1}]
 func parse(t *testing.T, text string, opts *openapi.Options) (*rest.API, []openapi.Problem) {
 	t.Helper()
 	api, problems, err := openapi.Parse([]byte(text), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	return api, problems
 }
 
@@ -41,10 +40,7 @@ func one(t *testing.T, text string) rest.Endpoint {
 // same compares a value's JSON with what is wanted, written with other spaces.
 func same(t *testing.T, what string, got any, want string) {
 	t.Helper()
-	text, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := assert.Value(json.Marshal(got))(t)
 	if raw, ok := got.(json.RawMessage); ok {
 		text = raw
 	}

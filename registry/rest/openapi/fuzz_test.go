@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
@@ -18,10 +19,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := assert.Value(os.ReadFile(file))(f)
 		if len(text) < 20_000 {
 			f.Add(text)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
@@ -25,17 +26,9 @@ func TestReferencesAreNeverFetched(t *testing.T) {
 	}))
 	defer canary.Close()
 	file := filepath.Join(t.TempDir(), "canary.json")
-	if err := os.WriteFile(file, []byte(`{"const": "canary"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	relative, err := filepath.Rel(here, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, os.WriteFile(file, []byte(`{"const": "canary"}`), 0o600))
+	here := assert.Value(os.Getwd())(t)
+	relative := assert.Value(filepath.Rel(here, file))(t)
 	for _, ref := range []string{
 		canary.URL, canary.URL + "/x.json#/a", "//" + strings.TrimPrefix(canary.URL, "http://") + "/x", "file://" + file, file, relative,
 		"./testdata/petstore-3.0.json#/components/schemas/Pet", "testdata/petstore-3.0.json", "", "data:application/json,{}",
@@ -58,9 +51,7 @@ paths:
   /i: {get: {operationId: i, responses: {"200": {$ref: "REF"}}, callbacks: {x: {$ref: "REF"}}}}
 `
 		api, problems := parse(t, strings.ReplaceAll(text, "REF", ref), &openapi.Options{Security: []string{}})
-		if got := fmt.Sprintf("%+v", api); strings.Contains(got, "canary") {
-			t.Errorf("%s: %s", ref, got)
-		}
+		assert.Lacks(t, fmt.Sprintf("%+v", api), "canary", "%s", ref)
 		if len(api.Endpoints) != 0 || len(problems) < 8 {
 			t.Errorf("%s: %d endpoints, problems %v", ref, len(api.Endpoints), problems)
 		}
@@ -77,10 +68,7 @@ func TestHostilePaths(t *testing.T) {
 		"/a?admin=true", "/a#b", "/a\\..\\b", "/a b", "/a\nHost: evil", "/a\u0000", "/a/{b", "/a/b}", "/{}", "/{a}{a}", "/a/{{b}}", "/{a{b}}",
 		"/a;b/{c}/..;/d", "/\u2025/a", "/\uFF0E\uFF0E/a", "/{..}", "/a%00b", "/a%2f..%2fb", "/a%5c..%5cb", "/%zz", "/\u202Ea",
 	} {
-		quoted, err := json.Marshal(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		quoted := assert.Value(json.Marshal(path))(t)
 		api, problems := parse(t, `{"openapi": "3.0.0", "servers": [{"url": "https://shop.example"}], "paths": {`+string(quoted)+`: {"get": {"operationId": "a"}}}}`, nil)
 		if len(api.Endpoints) == 0 {
 			if len(problems) != 1 || problems[0].Lost != openapi.LostOperation {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
@@ -98,9 +99,7 @@ func TestOperationsOfOtherLogins(t *testing.T) {
 			for _, e := range api.Endpoints {
 				names = append(names, e.Name)
 			}
-			if got := strings.Join(names, " "); got != c.want {
-				t.Errorf("endpoints %s, want %s", got, c.want)
-			}
+			assert.Equal(t, strings.Join(names, " "), c.want, "endpoints")
 			if len(problems)+len(names) != 9 {
 				t.Errorf("%d endpoints and %d problems of 9 operations", len(names), len(problems))
 			}
@@ -176,9 +175,7 @@ func TestSecretNames(t *testing.T) {
 	} {
 		api, _ := parse(t, "openapi: 3.0.0\ninfo: {title: "+c.title+"}\nservers: [{url: \""+c.server+"\"}]\ncomponents: {securitySchemes: {\""+c.scheme+"\": {type: http, scheme: bearer}}}\n"+
 			"paths: {/a: {get: {operationId: a, security: [{\""+c.scheme+"\": []}]}}}", &openapi.Options{Name: c.name})
-		if api.Auth.Value != c.want {
-			t.Errorf("%s, %s: %s, want %s", c.server, c.scheme, api.Auth.Value, c.want)
-		}
+		assert.Equal(t, api.Auth.Value, c.want, "%s, %s", c.server, c.scheme)
 		if c.server != "/relative" {
 			if secrets := api.Secrets(); len(secrets) != 1 || "${"+secrets[0]+"}" != c.want {
 				t.Errorf("secrets %v, want %s", secrets, c.want)

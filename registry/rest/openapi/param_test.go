@@ -3,6 +3,7 @@ package openapi_test
 import (
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
@@ -107,9 +108,7 @@ func TestParameterProblems(t *testing.T) {
 			api, problems := parse(t, head+"paths:\n  /a:\n    get:\n      operationId: a\n      parameters:\n        - "+c.params+
 				"\n        - {name: z, in: query}\n  /b: {get: {operationId: b}}\n", nil)
 			problem(t, problems, c.lost, "/paths/~1a/get/parameters"+c.place, c.reason)
-			if problems[0].Operation != "GET /a" {
-				t.Errorf("the problem is of %q", problems[0].Operation)
-			}
+			assert.Equal(t, problems[0].Operation, "GET /a", "the problem is of")
 			want := 2
 			if c.lost == openapi.LostOperation {
 				want = 1

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
@@ -114,14 +115,10 @@ func TestAPINames(t *testing.T) {
 		strings.Repeat("long ", 20):      "long_long_long_long_long_long_long_long_long_lon",
 	} {
 		api, _ := parse(t, "openapi: 3.0.0\ninfo: {title: \""+title+"\"}", nil)
-		if api.Name != want {
-			t.Errorf("%s: %s, want %s", title, api.Name, want)
-		}
+		assert.Equal(t, api.Name, want, "%s", title)
 	}
 	api, _ := parse(t, head, &openapi.Options{Name: "My.Shop-2"})
-	if api.Name != "My.Shop-2" {
-		t.Errorf("the name is %q", api.Name)
-	}
+	assert.Equal(t, api.Name, "My.Shop-2", "the name")
 	for _, name := range []string{"My Shop", "${HOME}", strings.Repeat("x", 129), "日本"} {
 		_, _, err := openapi.Parse([]byte(head), &openapi.Options{Name: name})
 		var wrong *openapi.OptionError
@@ -161,9 +158,7 @@ paths:
 			for _, e := range api.Endpoints {
 				names = append(names, e.Name)
 			}
-			if got := strings.Join(names, " "); got != c.want {
-				t.Errorf("endpoints %s, want %s", got, c.want)
-			}
+			assert.Equal(t, strings.Join(names, " "), c.want, "endpoints")
 			if c.name == "few" {
 				problem(t, problems, openapi.LostOperation, "/paths/~1pets~1{id}/get", "Options.MaxEndpoints")
 			} else if len(problems) > 0 {
@@ -204,7 +199,5 @@ webhooks: {w: {post: {operationId: no}}}
 	if fmt.Sprint(got) != want {
 		t.Errorf("got  %v\nwant %s", got, want)
 	}
-	if api.Endpoints[0].Description != "Of P." {
-		t.Errorf("described as %q", api.Endpoints[0].Description)
-	}
+	assert.Equal(t, api.Endpoints[0].Description, "Of P.", "described as")
 }

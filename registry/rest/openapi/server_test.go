@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
@@ -41,9 +42,7 @@ func TestServers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, "openapi: 3.0.0\ninfo: {title: Shop}\nservers: "+c.servers+"\npaths: {/a: {get: {operationId: a}}}", &c.opts)
-			if api.BaseURL != c.want {
-				t.Errorf("base URL %q, want %q", api.BaseURL, c.want)
-			}
+			assert.Equal(t, api.BaseURL, c.want, "base URL")
 			if c.reason == "" && len(problems) == 0 {
 				return
 			}

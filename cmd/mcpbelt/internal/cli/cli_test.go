@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // newEnv returns an environment with a terminal of so many columns, or none.
@@ -51,9 +53,7 @@ func TestTableWithoutTerminal(t *testing.T) {
 	table := &Table{Headings: []string{"NAME", "WHERE"}}
 	table.Rows = [][]Cell{{{Text: "notes", Style: Bad}, {Text: strings.Repeat("x", 300)}}}
 	NewOut(env).Table(table)
-	if got, want := stdout.String(), "NAME   WHERE\nnotes  "+strings.Repeat("x", 300)+"\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, stdout.String(), "NAME   WHERE\nnotes  "+strings.Repeat("x", 300)+"\n")
 }
 
 func TestColors(t *testing.T) {
@@ -88,24 +88,14 @@ func FuzzOutput(f *testing.F) {
 		out.Table(&Table{Headings: []string{"A", "B"}, Rows: [][]Cell{{{Text: text}, {Text: text}}}})
 		(&Error{Exit: Failed, Message: text, Cure: text}).Print(stderr, false)
 		(&Error{Exit: Failed, Message: text, Cure: text}).Print(stderr, true)
-		if err := out.JSONLine(map[string]string{"text": text}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.Confirm(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, out.JSONLine(map[string]string{"text": text}))
+		assert.Value(out.Confirm(t.Context(), text))(t)
 		from := stdout.Len()
-		if err := out.JSON(map[string]string{"text": text}); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, out.JSON(map[string]string{"text": text}))
 		var back, want map[string]string
 		data, _ := json.Marshal(map[string]string{"text": text})
-		if err := errors.Join(json.Unmarshal(stdout.Bytes()[from:], &back), json.Unmarshal(data, &want)); err != nil {
-			t.Fatal(err)
-		}
-		if back["text"] != want["text"] {
-			t.Errorf("got %q back, want %q", back["text"], want["text"])
-		}
+		assert.OK(t, errors.Join(json.Unmarshal(stdout.Bytes()[from:], &back), json.Unmarshal(data, &want)))
+		assert.Equal(t, back["text"], want["text"], "back")
 		for _, r := range stdout.String() + stderr.String() {
 			if r < ' ' && r != '\n' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e {
 				t.Errorf("%q reached the terminal as %U", text, r)
@@ -128,9 +118,7 @@ func TestExplain(t *testing.T) {
 		{"a closed pipe", t.Context(), syscall.EPIPE, PipeClosed},
 		{"interrupted", interrupted, &Error{Exit: NotSent}, Interrupted},
 	} {
-		if got := Explain(test.ctx, test.err).Exit; got != test.want {
-			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
-		}
+		assert.Equal(t, Explain(test.ctx, test.err).Exit, test.want, "%s", test.name)
 	}
 }
 
@@ -200,9 +188,7 @@ func TestSplitWords(t *testing.T) {
 		{" ", ""},
 	} {
 		words, err := SplitWords(test.text)
-		if got := strings.Join(words, "|"); got != test.want {
-			t.Errorf("%q: got %q, want %q", test.text, got, test.want)
-		}
+		assert.Equal(t, strings.Join(words, "|"), test.want, "%q", test.text)
 		if (err != nil) != (test.want == "") {
 			t.Errorf("%q: got the error %v", test.text, err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/cli"
 	"github.com/mcpbelt/mcpbelt/cmd/mcpbelt/internal/database"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
 )
 
@@ -26,38 +27,27 @@ func checkUnusable(t *testing.T, err error, says string) {
 	if !ok || e.Exit != cli.DatabaseUnusable {
 		t.Fatalf("got %v, want an error with the exit %d", err, cli.DatabaseUnusable)
 	}
-	if !strings.Contains(e.Error(), says) {
-		t.Errorf("got %q, want it to say %q", e.Error(), says)
-	}
+	assert.Contains(t, e.Error(), says)
 }
 
 // exec opens the file of an environment and runs a statement on a connection that stays open.
 func exec(t *testing.T, env *cli.Env, statement string) {
 	t.Helper()
-	pool, err := sql.Open("sqlite", filepath.Join(env.StateDir, "serve.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := assert.Value(sql.Open("sqlite", filepath.Join(env.StateDir, "serve.db")))(t)
 	t.Cleanup(func() { _ = pool.Close() })
 	conn, err := pool.Conn(t.Context())
 	if err == nil {
 		_, err = conn.ExecContext(t.Context(), statement)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 }
 
 func TestOpenNewer(t *testing.T) {
 	env := newEnv(t)
 	d, err := database.Open(t.Context(), env, database.Default, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, err)
+	assert.OK(t, d.Close())
 	exec(t, env, "UPDATE mcpbelt_version SET version = 1000")
 	_, err = database.Open(t.Context(), env, database.Default, "")
 	checkUnusable(t, err, "use a newer release")
@@ -101,10 +91,7 @@ func TestOpenWithoutStateFolder(t *testing.T) {
 	if _, err := database.Open(t.Context(), env, database.Default, ""); err == nil || !strings.Contains(err.Error(), "sqlite:PATH") {
 		t.Errorf("got %v, want an error with the cure", err)
 	}
-	d, err := database.Open(t.Context(), env, "sqlite:own.db", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := assert.Value(database.Open(t.Context(), env, "sqlite:own.db", ""))(t)
 	defer d.Close()
 	if _, err := d.Servers(t.Context()); err == nil || !strings.Contains(err.Error(), "--database-key-file") {
 		t.Errorf("without a key: got %v, want an error with the cure", err)

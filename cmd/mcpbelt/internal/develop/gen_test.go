@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -85,9 +86,7 @@ func generated(t *testing.T, c checker, server string, tools []registry.Tool) st
 		t.Fatalf("%s: %v", server, err)
 	}
 	if dir := os.Getenv("GENERATED"); dir != "" {
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, server), 0o755), os.WriteFile(filepath.Join(dir, server, "x.go"), code, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, errors.Join(os.MkdirAll(filepath.Join(dir, server), 0o755), os.WriteFile(filepath.Join(dir, server, "x.go"), code, 0o644)))
 	}
 	if _, err := c.check(server, string(code)); err != nil {
 		t.Fatalf("%s: %v\n%s", server, err, code)
@@ -104,9 +103,7 @@ func TestGenerateCorpora(t *testing.T) {
 			tools = append(tools, tool(one.Name, one.Description, string(one.InputSchema), string(one.OutputSchema)))
 		}
 		code := generated(t, c, s.Name, tools)
-		if got, want := strings.Count(code, "\nfunc (c *Client) "), len(tools)+1; got != want {
-			t.Errorf("%s: got %d methods, want %d", s.Name, got, want)
-		}
+		assert.Equal(t, strings.Count(code, "\nfunc (c *Client) "), len(tools)+1, "%s: methods", s.Name)
 	}
 	paths, err := filepath.Glob("../../../../registry/testdata/*/*.json")
 	if err != nil || len(paths) < 20 {
@@ -125,9 +122,7 @@ func TestGenerateCorpora(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(data, &file)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, err)
 		var tools []registry.Tool
 		for _, one := range file.Cases {
 			for _, d := range one.Tools {
@@ -220,23 +215,16 @@ func TestGenerateManyReferences(t *testing.T) {
 		next := map[string]any{"$ref": "#/$defs/d" + strconv.Itoa(i+1)}
 		defs["d"+strconv.Itoa(i)] = map[string]any{"type": "object", "properties": map[string]any{"a": next, "b": next}}
 	}
-	schema, err := json.Marshal(map[string]any{"$ref": "#/$defs/d0", "$defs": defs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := assert.Value(json.Marshal(map[string]any{"$ref": "#/$defs/d0", "$defs": defs}))(t)
 	code := generated(t, checker{}, "many", []registry.Tool{tool("t", "", string(schema), "")})
-	if got := strings.Count(code, " struct {"); got != 61 {
-		t.Errorf("got %d structs, want 61", got)
-	}
+	assert.Equal(t, strings.Count(code, " struct {"), 61, "structs")
 }
 
 func TestPackageName(t *testing.T) {
 	for server, want := range map[string]string{
 		"notes": "notes", "GitHub-2": "github2", "go": "gomcp", "func": "funcmcp", "main": "mainmcp", "documentation": "documentationmcp", "1st": "x1st", "日本": "x日本", "...": "x",
 	} {
-		if got := packageName(server); got != want {
-			t.Errorf("got %q for %q, want %q", got, server, want)
-		}
+		assert.Equal(t, packageName(server), want, "for %q", server)
 	}
 }
 
@@ -247,14 +235,8 @@ func TestGenerateAnySchema(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var tools []registry.Tool
 		for i := range 4 {
-			in, err := json.Marshal(anySchema(r, 4))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := json.Marshal(anySchema(r, 4))
-			if err != nil {
-				t.Fatal(err)
-			}
+			in := assert.Value(json.Marshal(anySchema(r, 4)))(t)
+			out := assert.Value(json.Marshal(anySchema(r, 4)))(t)
 			tools = append(tools, tool(anyName(r)+strconv.Itoa(i%2), anyName(r), string(in), string(out)))
 		}
 		generated(t, c, "seed"+strconv.FormatUint(seed, 10), tools)

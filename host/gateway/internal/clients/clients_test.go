@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/clients"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func read(t *testing.T) clients.Rows {
 	t.Helper()
-	rows, err := clients.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := assert.Value(clients.Read())(t)
 	return rows
 }
 
@@ -60,9 +58,7 @@ func TestFind(t *testing.T) {
 		if row := rows.Find(c.name, c.version); row != nil {
 			got = row.Name + " " + row.From
 		}
-		if got != c.want {
-			t.Errorf("%q %q: got the row %q, want %q", c.name, c.version, got, c.want)
-		}
+		assert.Equal(t, got, c.want, "%q %q: the row", c.name, c.version)
 	}
 }
 

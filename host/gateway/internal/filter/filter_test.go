@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/filter"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 )
 
@@ -21,17 +22,10 @@ func TestFilter(t *testing.T) {
 		{[]string{"git"}, []string{"*__push"}, false, true, false},
 		{nil, nil, true, true, false},
 	} {
-		f, err := filter.New(c.servers, c.tools, c.readOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := f.IsPart(); got != c.part {
-			t.Errorf("%+v: got %t for whether it is a part, want %t", c, got, c.part)
-		}
+		f := assert.Value(filter.New(c.servers, c.tools, c.readOnly))(t)
+		assert.Equal(t, f.IsPart(), c.part, "%+v: for whether it is a part", c)
 		d := &registry.Definition{Name: "git__log", Origin: registry.Origin{Server: "git", Tool: "log"}}
-		if got := f.HasTool(d); got != c.has {
-			t.Errorf("%+v: got %t for the tool, want %t", c, got, c.has)
-		}
+		assert.Equal(t, f.HasTool(d), c.has, "%+v: for the tool", c)
 	}
 	if _, err := filter.New(nil, []string{"["}, false); err == nil {
 		t.Error("got no error for a pattern that cannot be compiled, want one")

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/listing"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,17 +20,12 @@ func TestPage(t *testing.T) {
 	var got []string
 	cursor, first, pages := "", "", 0
 	for {
-		raw, err := listing.Page("tools", items, 7, cursor, 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := assert.Value(listing.Page("tools", items, 7, cursor, 40))(t)
 		var page struct {
 			Tools []json.RawMessage
 			Next  string `json:"nextCursor"`
 		}
-		if err := json.Unmarshal(raw, &page); err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, json.Unmarshal(raw, &page))
 		for _, item := range page.Tools {
 			got = append(got, string(item))
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -25,9 +26,7 @@ func TestResponse(t *testing.T) {
 			id = json.RawMessage(c.id)
 		}
 		m := message.WithoutNullID(message.Response(id, json.RawMessage(c.result), c.err), id)
-		if got := string(m.AppendTo(nil)); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
+		assert.Equal(t, string(m.AppendTo(nil)), c.want)
 	}
 }
 
@@ -51,8 +50,6 @@ func TestObject(t *testing.T) {
 		{"without the only member", message.WithoutMeta, `{"_meta":{}}`, `{}`},
 		{"without meta that is not there", message.WithoutMeta, `{"a": 1}`, `{"a": 1}`},
 	} {
-		if got := string(c.change(json.RawMessage(c.object))); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
-		}
+		assert.Equal(t, string(c.change(json.RawMessage(c.object))), c.want, "%s", c.name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
@@ -37,14 +38,9 @@ func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt
 				OutputSchema: tool.OutputSchema, RawAnnotations: tool.Annotations, Origin: registry.Origin{Server: s.Name, Tool: tool.Name},
 			}})
 		}
-		if _, err := r.Replace(registry.Server{Name: s.Name}, tools); err != nil {
-			t.Fatal(err)
-		}
+		assert.Value(r.Replace(registry.Server{Name: s.Name}, tools))(t)
 	}
-	f, err := toolset.New(r, &toolset.Options{NoTools: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := assert.Value(toolset.New(r, &toolset.Options{NoTools: true}))(t)
 	if sees == nil {
 		sees = func(*registry.Definition) bool { return true }
 	}
@@ -68,14 +64,8 @@ func definition(t testing.TB, b *metatools.Belt, name string) *registry.Definiti
 // retrieve returns the text of an answer of retrieve_tools, and the names of its hits.
 func retrieve(t testing.TB, b *metatools.Belt, query string, limit int) (text string, names []string) {
 	t.Helper()
-	args, err := json.Marshal(map[string]any{"query": query, "limit": limit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := b.Retrieve(t.Context(), args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := assert.Value(json.Marshal(map[string]any{"query": query, "limit": limit}))(t)
+	res := assert.Value(b.Retrieve(t.Context(), args))(t)
 	text = result.Text(res)
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "- "); ok {
@@ -111,10 +101,7 @@ func TestRetrieve(t *testing.T) {
 		largest, hits, signatures = max(largest, len(answer)), hits+len(got), signatures+len(got)-strings.Count(answer, " […] [")
 		return keys, nil
 	}
-	m, err := toolcorpus.MeasureOf(toolcorpus.Queries(), found)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := assert.Value(toolcorpus.MeasureOf(toolcorpus.Queries(), found))(t)
 	t.Logf("%+v; the largest answer has %d bytes; %d of %d hits have their parameters", m, largest, signatures, hits)
 	if m.Recall5 < 0.75 {
 		t.Errorf("got a recall of %.3f, want that of the Finder", m.Recall5)
@@ -147,10 +134,7 @@ func TestRetrieveSeesAPart(t *testing.T) {
 	if _, names := retrieve(t, all, "issue", 1000); len(names) > 100 {
 		t.Errorf("got %d hits for the limit 1000, want at most 100", len(names))
 	}
-	res, err := all.Retrieve(t.Context(), json.RawMessage(`{"query":"issue"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := assert.Value(all.Retrieve(t.Context(), json.RawMessage(`{"query":"issue"}`)))(t)
 	if got := strings.Count(result.Text(res), "- "); got < 15 {
 		t.Errorf("got %d hits without a limit, want 15", got)
 	}
@@ -175,10 +159,7 @@ func TestDescribe(t *testing.T) {
 		{`{"names":["a"],"names":["b"]}`, 0, 0, true},
 		{`{"names":["a"],"more":1}`, 0, 0, true},
 	} {
-		res, err := b.Describe(t.Context(), json.RawMessage(c.args))
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := assert.Value(b.Describe(t.Context(), json.RawMessage(c.args)))(t)
 		var got struct{ Tools, Missing []json.RawMessage }
 		_ = json.Unmarshal([]byte(result.Text(res)), &got)
 		if len(got.Tools) != c.tools || len(got.Missing) != c.missing || res.IsError != c.isError {

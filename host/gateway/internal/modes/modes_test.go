@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/modes"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,20 +60,12 @@ func TestChoices(t *testing.T) {
 			of(i, modes.Direct)
 		}
 		time.Sleep(time.Hour)
-		if got := of(1, modes.Search); got != modes.Direct {
-			t.Errorf("got %s for a client that was there, want %s", got, modes.Direct)
-		}
-		if got := of(4999, modes.Search); got != modes.Search {
-			t.Errorf("got %s for a client above the bound, want what is chosen now", got)
-		}
+		assert.Equal(t, of(1, modes.Search), modes.Direct, "for a client that was there")
+		assert.Equal(t, of(4999, modes.Search), modes.Search, "for a client above the bound")
 		time.Sleep(time.Minute)
 		c.Forget(time.Now().Add(-time.Hour))
-		if got := of(1, modes.Search); got != modes.Direct {
-			t.Errorf("got %s for a client that came again, want %s", got, modes.Direct)
-		}
-		if got := of(2, modes.Search); got != modes.Search {
-			t.Errorf("got %s for a client that was forgotten, want what is chosen now", got)
-		}
+		assert.Equal(t, of(1, modes.Search), modes.Direct, "for a client that came again")
+		assert.Equal(t, of(2, modes.Search), modes.Search, "for a client that was forgotten")
 	})
 }
 

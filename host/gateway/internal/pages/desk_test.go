@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/pages"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -56,21 +57,13 @@ func TestErrands(t *testing.T) {
 		for i := range 1000 {
 			d.Add(loginOf("eve", fmt.Sprint(i)))
 		}
-		if got := get(d, first.Path(), "192.0.2.1:1").Code; got != http.StatusForbidden {
-			t.Errorf("from another machine: got %d, want 403", got)
-		}
-		if got := get(d, "/approve/"+first.ID(), here).Code; got != http.StatusNotFound {
-			t.Errorf("as another page: got %d, want 404", got)
-		}
+		assert.Equal(t, get(d, first.Path(), "192.0.2.1:1").Code, http.StatusForbidden, "from another machine")
+		assert.Equal(t, get(d, "/approve/"+first.ID(), here).Code, http.StatusNotFound, "as another page")
 		known := 0
 		d.Find(&access.Caller{User: "eve"}, func(*pages.Errand) bool { known++; return false })
-		if known != 200 {
-			t.Errorf("got %d errands of a user, want 200", known)
-		}
+		assert.Equal(t, known, 200, "errands of a user")
 		time.Sleep(2 * time.Minute)
-		if got := get(d, first.Path(), here).Code; got != http.StatusNotFound {
-			t.Errorf("after its end: got %d, want 404", got)
-		}
+		assert.Equal(t, get(d, first.Path(), here).Code, http.StatusNotFound, "after its end")
 		if again := d.Add(loginOf("", "one")); again == first {
 			t.Error("got an errand that has expired, want another one")
 		}
@@ -98,9 +91,7 @@ func TestErrandsOver(t *testing.T) {
 				gone = true
 			default:
 			}
-			if gone != want {
-				t.Errorf("%s: got gone %t, want %t", e.Subject, gone, want)
-			}
+			assert.Equal(t, gone, want, "%s: got gone", e.Subject)
 		}
 	})
 }
@@ -121,9 +112,7 @@ func TestErrandsOfAll(t *testing.T) {
 			gone = true
 		default:
 		}
-		if gone != want {
-			t.Errorf("errand %d: got gone %t, want %t", i, gone, want)
-		}
+		assert.Equal(t, gone, want, "errand %d: got gone", i)
 	}
 }
 
@@ -151,9 +140,7 @@ func TestPageOfCaller(t *testing.T) {
 		r.Header.Set("X-Key", test.key)
 		w := httptest.NewRecorder()
 		d.ServeHTTP(w, r)
-		if w.Code != test.want {
-			t.Errorf("page of %+v for user %q with key %q: got %d, want %d", test.caused, test.user, test.key, w.Code, test.want)
-		}
+		assert.Equal(t, w.Code, test.want, "page of %+v for user %q with key %q", test.caused, test.user, test.key)
 	}
 }
 
@@ -171,9 +158,7 @@ func TestSlowForm(t *testing.T) {
 		d := newDesk()
 		w := &writer{ResponseRecorder: httptest.NewRecorder()}
 		d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, d.Add(loginOf("", "one")).Path(), strings.NewReader("token=x")))
-		if got, want := time.Until(w.until), 2*time.Minute; got != want {
-			t.Errorf("got a deadline in %v, want %v", got, want)
-		}
+		assert.Equal(t, time.Until(w.until), 2*time.Minute, "a deadline in")
 	})
 }
 
@@ -213,9 +198,7 @@ func TestDecision(t *testing.T) {
 		{"", "approve", true, approval.Ask},
 	} {
 		got := pages.Decision(&mcp.ElicitResult{Action: test.action, Content: map[string]any{"decision": test.choice}}, test.session)
-		if got.Verdict != test.want {
-			t.Errorf("%s %q: got %v, want %v", test.action, test.choice, got.Verdict, test.want)
-		}
+		assert.Equal(t, got.Verdict, test.want, "%s %q", test.action, test.choice)
 	}
 	if pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) != nil {
 		t.Error("got a form with long arguments, want none")
@@ -245,11 +228,7 @@ func TestAskEnds(t *testing.T) {
 		if action == "decline" {
 			want = approval.Deny
 		}
-		if got.Verdict != want {
-			t.Errorf("%s: got %v, want %v", action, got.Verdict, want)
-		}
-		if code := get(d, e.Path(), here).Code; code != http.StatusNotFound {
-			t.Errorf("%s: got %d, want 404", action, code)
-		}
+		assert.Equal(t, got.Verdict, want, "%s", action)
+		assert.Equal(t, get(d, e.Path(), here).Code, http.StatusNotFound, "%s", action)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // What is taken by a reader that has left is there for the next, and what was never taken is not lost.
@@ -24,32 +26,22 @@ func TestResumes(t *testing.T) {
 			all += string(m.AppendTo(nil))
 		}
 	}
-	if got := take(first); got != "012" {
-		t.Errorf("got %q, want 012", got)
-	}
+	assert.Equal(t, take(first), "012")
 	lost := s.Lost()
 	second, ok := s.Attach(0) // in the place of the first
 	if !ok {
 		t.Fatal("got no place in the stream, want one")
 	}
-	if got := take(first); got != "" {
-		t.Errorf("got %q for the first reader, want nothing", got)
-	}
-	if got := take(second); got != "012" {
-		t.Errorf("got %q, want 012", got)
-	}
+	assert.Equal(t, take(first), "", "for the first reader")
+	assert.Equal(t, take(second), "012")
 	if s.Lost() != lost {
 		t.Errorf("got another channel for a reader in the place of another, want the same")
 	}
 	s.Detach(second)
 	s.Put(json.RawMessage("3"), false)
-	if got := take(second); got != "" {
-		t.Errorf("got %q for a reader that left, want nothing", got)
-	}
+	assert.Equal(t, take(second), "", "for a reader that left")
 	third, _ := s.Attach(-1)
-	if got := take(third); got != "3" {
-		t.Errorf("got %q, want 3", got)
-	}
+	assert.Equal(t, take(third), "3")
 	if _, ok := s.Attach(5); ok {
 		t.Errorf("got a place behind the end, want none")
 	}
@@ -121,14 +113,10 @@ func TestDrops(t *testing.T) {
 		s.Put(json.RawMessage("1"), true)
 	}
 	s.Put(json.RawMessage("2"), false)
-	if got := len(s.events); got != keptEvents+1 {
-		t.Errorf("got %d messages, want %d", got, keptEvents+1)
-	}
+	assert.Equal(t, len(s.events), keptEvents+1, "messages")
 	s = New("")
 	for range 3 {
 		s.Put(make(json.RawMessage, keptBytes), true)
 	}
-	if got := len(s.events); got != 1 {
-		t.Errorf("got %d messages, want 1", got)
-	}
+	assert.Equal(t, len(s.events), 1, "messages")
 }

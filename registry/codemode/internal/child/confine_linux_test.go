@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // attempt confines this process, and then tries to leave the sandbox.
@@ -79,7 +81,5 @@ func TestConfined(t *testing.T) {
 			t.Errorf("got %q, want false", line)
 		}
 	}
-	if got, want := lines[len(lines)-1], "goroutines run"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Equal(t, lines[len(lines)-1], "goroutines run")
 }
