@@ -1,3 +1,5 @@
+// Tests of memory.go.
+
 package storage_test
 
 import (

@@ -78,7 +78,7 @@ func checkLeaseEnds(p *pair) {
 	ctx := p.Context()
 	one := p.lease(first, "a", shortLease)
 	two, err := second.TakeLease(ctx, "a", longLease)
-	for giveUp := time.Now().Add(p.patience); errors.Is(err, storage.ErrHeld) && time.Now().Before(giveUp); {
+	for giveUp := time.Now().Add(patience); errors.Is(err, storage.ErrHeld) && time.Now().Before(giveUp); {
 		time.Sleep(shortLease / 10)
 		two, err = second.TakeLease(ctx, "a", longLease)
 	}

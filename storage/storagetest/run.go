@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/storage"
 )
@@ -77,12 +76,11 @@ type pair struct {
 	testing.TB
 	first, second storage.Store
 	reopened      bool
-	patience      time.Duration // for a lock that must be free, or become free
 }
 
 func newPair(t testing.TB, open func(t testing.TB) storage.Store, reopen func(testing.TB, storage.Store) storage.Store) *pair {
 	t.Helper()
-	p := &pair{TB: t, first: open(t), patience: patience}
+	p := &pair{TB: t, first: open(t)}
 	p.second = p.first
 	if reopen != nil {
 		p.second, p.reopened = reopen(t, p.first), true

@@ -7,10 +7,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
@@ -28,230 +30,203 @@ func (v *verdict) Fatalf(string, ...any) { v.failed.Store(true); panic(v) }
 func (v *verdict) Fatal(...any)          { v.failed.Store(true); panic(v) }
 func (v *verdict) Skip(...any)           { panic(v) }
 
-// judge returns the checks that a driver fails, with so much patience for its locks.
-func judge(t *testing.T, patience time.Duration, open func() storage.Store) (failed []string) {
-	for _, c := range checks() {
+// fails reports whether a driver fails a check. Its time is virtual.
+func fails(t *testing.T, c check, open func(*storage.Memory) storage.Store) (failed bool) {
+	synctest.Test(t, func(t *testing.T) {
 		v := &verdict{TB: t}
-		func() {
-			defer func() {
-				if r := recover(); r != nil && r != any(v) {
-					panic(r)
-				}
-			}()
-			p := newPair(v, func(testing.TB) storage.Store { return open() }, nil)
-			p.patience = patience
-			c.run(p)
+		defer func() {
+			if r := recover(); r != nil && r != any(v) {
+				panic(r)
+			}
+			failed = v.failed.Load()
 		}()
-		if v.failed.Load() {
-			failed = append(failed, c.name)
-		}
-	}
+		c.run(newPair(v, func(testing.TB) storage.Store { return open(storage.NewMemory()) }, nil))
+	})
 	return failed
 }
 
-// A broken driver breaks one promise.
-type broken struct {
-	*storage.Memory
-	load   func(*storage.Memory, context.Context, string, storage.Revision) (storage.Record, error)
-	save   func(*storage.Memory, context.Context, string, []byte, storage.Revision) (storage.Revision, error)
-	delete func(*storage.Memory, context.Context, string, storage.Revision) error
-	names  func(*storage.Memory, context.Context, string) iter.Seq2[string, error]
-	lock   func(*storage.Memory, context.Context, string) (func(), error)
-	watch  func(*storage.Memory, context.Context, string) iter.Seq2[string, error]
-	take   func(*storage.Memory, context.Context, string, time.Duration) (int64, error)
-	renew  func(*storage.Memory, context.Context, string, int64, time.Duration) error
+func TestSoundDriverPasses(t *testing.T) {
+	for _, c := range checks() {
+		assert.Equal(t, fails(t, c, func(m *storage.Memory) storage.Store { return m }), false, "%s: fails", c.name)
+	}
 }
 
-func (b *broken) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
-	if b.watch != nil {
-		return b.watch(b.Memory, ctx, prefix)
-	}
-	return b.Memory.Watch(ctx, prefix)
-}
+// Each of these drivers breaks the promise of the check after which it is named.
+type (
+	savesOverOthers    struct{ *storage.Memory }
+	hashesAsRevisions  struct{ *storage.Memory }
+	keepsData          struct{ *storage.Memory }
+	comparesNoKnown    struct{ *storage.Memory }
+	losesEmptyData     struct{ *storage.Memory }
+	deletesOthers      struct{ *storage.Memory }
+	deletesNothing     struct{ *storage.Memory }
+	prefixIsPattern    struct{ *storage.Memory }
+	listsTwice         struct{ *storage.Memory }
+	ignoresContext     struct{ *storage.Memory }
+	oneLockForAll      struct{ *storage.Memory }
+	noLock             struct{ *storage.Memory }
+	tellsFirstChange   struct{ *storage.Memory }
+	tellsEveryChange   struct{ *storage.Memory }
+	watchOutlivesStore struct{ *storage.Memory }
+	leaseForEveryone   struct{ *storage.Memory }
+	leaseNeverEnds     struct{ *storage.Memory }
+	renewsEndedLease   struct{ *storage.Memory }
+)
 
-func (b *broken) TakeLease(ctx context.Context, name string, ttl time.Duration) (int64, error) {
-	if b.take != nil {
-		return b.take(b.Memory, ctx, name, ttl)
-	}
-	return b.Memory.TakeLease(ctx, name, ttl)
-}
-
-func (b *broken) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
-	if b.renew != nil {
-		return b.renew(b.Memory, ctx, name, number, ttl)
-	}
-	return b.Memory.RenewLease(ctx, name, number, ttl)
-}
-
-func (b *broken) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-	if b.load != nil {
-		return b.load(b.Memory, ctx, name, known)
-	}
-	return b.Memory.Load(ctx, name, known)
-}
-
-func (b *broken) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-	if b.save != nil {
-		return b.save(b.Memory, ctx, name, data, old)
-	}
-	return b.Memory.Save(ctx, name, data, old)
-}
-
-func (b *broken) Delete(ctx context.Context, name string, old storage.Revision) error {
-	if b.delete != nil {
-		return b.delete(b.Memory, ctx, name, old)
-	}
-	return b.Memory.Delete(ctx, name, old)
-}
-
-func (b *broken) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
-	if b.names != nil {
-		return b.names(b.Memory, ctx, prefix)
-	}
-	return b.Memory.Names(ctx, prefix)
-}
-
-func (b *broken) Lock(ctx context.Context, name string) (func(), error) {
-	if b.lock != nil {
-		return b.lock(b.Memory, ctx, name)
-	}
-	return b.Memory.Lock(ctx, name)
-}
-
-// TestSeesBrokenDrivers breaks one promise at a time.
-func TestSeesBrokenDrivers(t *testing.T) {
-	if failed := judge(t, patience, func() storage.Store { return storage.NewMemory() }); failed != nil {
-		t.Errorf("a sound driver fails %q", failed)
-	}
-	for name, b := range map[string]struct {
-		broken broken
-		want   string // a check that has to fail
-	}{
-		"save without comparing": {broken{save: func(m *storage.Memory, ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-			for {
-				r, err := m.Load(ctx, name, "")
-				if err != nil && !errors.Is(err, storage.ErrNotFound) {
-					return "", err
-				}
-				at, err := m.Save(ctx, name, data, r.Revision)
-				if !errors.Is(err, storage.ErrConflict) {
-					return at, err
-				}
-			}
-		}}, "save conflict"},
-		"revision is a hash": {broken{save: func(m *storage.Memory, ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-			at, err := m.Save(ctx, name, data, old)
-			if err == nil {
-				at = storage.Revision(data)
-			}
+func (m savesOverOthers) Save(ctx context.Context, name string, data []byte, _ storage.Revision) (storage.Revision, error) {
+	for {
+		r, err := m.Load(ctx, name, "")
+		if err != nil && !errors.Is(err, storage.ErrNotFound) {
+			return "", err
+		}
+		if at, err := m.Memory.Save(ctx, name, data, r.Revision); !errors.Is(err, storage.ErrConflict) {
 			return at, err
-		}}, "revisions"},
-		"data are kept": {broken{load: func(m *storage.Memory, ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-			r, err := m.Load(ctx, name, known)
-			r.Data = append(r.Data, 'x')
-			return r, err
-		}}, "load"},
-		"known is not compared": {broken{load: func(m *storage.Memory, ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-			if known != "" {
-				return storage.Record{Revision: known}, ctx.Err()
-			}
-			return m.Load(ctx, name, known)
-		}}, "known revision"},
-		"nothing is empty": {broken{load: func(m *storage.Memory, ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
-			r, err := m.Load(ctx, name, known)
-			if err == nil && len(r.Data) == 0 {
-				return storage.Record{}, storage.ErrNotFound
-			}
-			return r, err
-		}}, "empty and large data"},
-		"delete without comparing": {broken{delete: func(m *storage.Memory, ctx context.Context, name string, old storage.Revision) error {
-			r, err := m.Load(ctx, name, "")
-			if err != nil {
-				return err
-			}
-			return m.Delete(ctx, name, r.Revision)
-		}}, "delete"},
-		"delete of nothing": {broken{delete: func(m *storage.Memory, ctx context.Context, name string, old storage.Revision) error {
-			if err := m.Delete(ctx, name, old); !errors.Is(err, storage.ErrNotFound) {
-				return err
-			}
-			return nil
-		}}, "delete"},
-		"prefix is a pattern": {broken{names: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
-			return m.Names(ctx, strings.TrimRight(prefix, "_%*"))
-		}}, "list"},
-		"names twice": {broken{names: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
-			return func(yield func(string, error) bool) {
-				for range 2 {
-					for name, err := range m.Names(ctx, prefix) {
-						if !yield(name, err) {
-							return
-						}
-					}
+		}
+	}
+}
+
+func (m hashesAsRevisions) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	_, err := m.Memory.Save(ctx, name, data, old)
+	return storage.Revision(data), err
+}
+
+func (m keepsData) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	r, err := m.Memory.Load(ctx, name, known)
+	r.Data = append(r.Data, 'x')
+	return r, err
+}
+
+func (m comparesNoKnown) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	if known != "" {
+		return storage.Record{Revision: known}, ctx.Err()
+	}
+	return m.Memory.Load(ctx, name, known)
+}
+
+func (m losesEmptyData) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	r, err := m.Memory.Load(ctx, name, known)
+	if err == nil && len(r.Data) == 0 {
+		return storage.Record{}, storage.ErrNotFound
+	}
+	return r, err
+}
+
+func (m deletesOthers) Delete(ctx context.Context, name string, _ storage.Revision) error {
+	r, err := m.Load(ctx, name, "")
+	if err != nil {
+		return err
+	}
+	return m.Memory.Delete(ctx, name, r.Revision)
+}
+
+func (m deletesNothing) Delete(ctx context.Context, name string, old storage.Revision) error {
+	if err := m.Memory.Delete(ctx, name, old); !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+func (m prefixIsPattern) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return m.Memory.Names(ctx, strings.TrimRight(prefix, "_%*"))
+}
+
+func (m listsTwice) Names(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for range 2 {
+			for name, err := range m.Memory.Names(ctx, prefix) {
+				if !yield(name, err) {
+					return
 				}
 			}
-		}}, "names"},
-		"context is not looked at": {broken{save: func(m *storage.Memory, ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
-			return m.Save(context.WithoutCancel(ctx), name, data, old)
-		}}, "context ended"},
-		"one lock for all": {broken{lock: func(m *storage.Memory, ctx context.Context, name string) (func(), error) {
-			if err := storage.CheckName(name); err != nil {
-				return nil, err
+		}
+	}
+}
+
+func (m ignoresContext) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	return m.Memory.Save(context.WithoutCancel(ctx), name, data, old)
+}
+
+func (m oneLockForAll) Lock(ctx context.Context, _ string) (func(), error) {
+	return m.Memory.Lock(ctx, "all")
+}
+
+func (m noLock) Lock(ctx context.Context, name string) (func(), error) {
+	unlock, err := m.Memory.Lock(ctx, name)
+	if err == nil {
+		unlock()
+	}
+	return func() {}, err
+}
+
+func (m tellsFirstChange) Watch(ctx context.Context, _ string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if yield("", nil) {
+			<-ctx.Done()
+			yield("", ctx.Err())
+		}
+	}
+}
+
+func (m tellsEveryChange) Watch(ctx context.Context, _ string) iter.Seq2[string, error] {
+	return m.Memory.Watch(ctx, "")
+}
+
+func (m watchOutlivesStore) Watch(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for name, err := range m.Memory.Watch(ctx, prefix) {
+			if errors.Is(err, storage.ErrClosed) {
+				err = nil
 			}
-			return m.Lock(ctx, "all")
-		}}, "lock"},
-		"no lock": {broken{lock: func(m *storage.Memory, ctx context.Context, name string) (func(), error) {
-			unlock, err := m.Lock(ctx, name)
-			if err == nil {
-				unlock()
+			if !yield(name, err) {
+				return
 			}
-			return func() {}, err
-		}}, "lock waits"},
-		"the first change alone is told": {broken{watch: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
-			return func(yield func(string, error) bool) {
-				if yield("", nil) {
-					<-ctx.Done()
-					yield("", ctx.Err())
-				}
-			}
-		}}, "watch"},
-		"every change is told": {broken{watch: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
-			return m.Watch(ctx, "")
-		}}, "watch of a prefix"},
-		"watch outlives the store": {broken{watch: func(m *storage.Memory, ctx context.Context, prefix string) iter.Seq2[string, error] {
-			return func(yield func(string, error) bool) {
-				for name, err := range m.Watch(ctx, prefix) {
-					if errors.Is(err, storage.ErrClosed) {
-						err = nil
-					}
-					if !yield(name, err) {
-						return
-					}
-				}
-			}
-		}}, "watch and close"},
-		"a lease for everyone": {broken{take: func(m *storage.Memory, ctx context.Context, name string, ttl time.Duration) (int64, error) {
-			return m.TakeLease(ctx, name, -1)
-		}}, "lease by many"},
-		"a lease that never ends": {broken{take: func(m *storage.Memory, ctx context.Context, name string, ttl time.Duration) (int64, error) {
-			return m.TakeLease(ctx, name, time.Hour)
-		}}, "lease ends"},
-		"a lease that has ended is renewed": {broken{renew: func(m *storage.Memory, ctx context.Context, name string, number int64, ttl time.Duration) error {
-			if err := m.RenewLease(ctx, name, number, ttl); !errors.Is(err, storage.ErrLost) {
-				return err
-			}
-			return nil
-		}}, "lease ends"},
+		}
+	}
+}
+
+func (m leaseForEveryone) TakeLease(ctx context.Context, name string, _ time.Duration) (int64, error) {
+	return m.Memory.TakeLease(ctx, name, -1)
+}
+
+func (m leaseNeverEnds) TakeLease(ctx context.Context, name string, _ time.Duration) (int64, error) {
+	return m.Memory.TakeLease(ctx, name, time.Hour)
+}
+
+func (m renewsEndedLease) RenewLease(ctx context.Context, name string, number int64, ttl time.Duration) error {
+	if err := m.Memory.RenewLease(ctx, name, number, ttl); !errors.Is(err, storage.ErrLost) {
+		return err
+	}
+	return nil
+}
+
+func TestBrokenDriversFail(t *testing.T) {
+	byName := map[string]check{}
+	for _, c := range checks() {
+		byName[c.name] = c
+	}
+	for _, test := range []struct {
+		check string
+		open  func(*storage.Memory) storage.Store
+	}{
+		{"save conflict", func(m *storage.Memory) storage.Store { return savesOverOthers{m} }},
+		{"revisions", func(m *storage.Memory) storage.Store { return hashesAsRevisions{m} }},
+		{"load", func(m *storage.Memory) storage.Store { return keepsData{m} }},
+		{"known revision", func(m *storage.Memory) storage.Store { return comparesNoKnown{m} }},
+		{"empty and large data", func(m *storage.Memory) storage.Store { return losesEmptyData{m} }},
+		{"delete", func(m *storage.Memory) storage.Store { return deletesOthers{m} }},
+		{"delete", func(m *storage.Memory) storage.Store { return deletesNothing{m} }},
+		{"list", func(m *storage.Memory) storage.Store { return prefixIsPattern{m} }},
+		{"names", func(m *storage.Memory) storage.Store { return listsTwice{m} }},
+		{"context ended", func(m *storage.Memory) storage.Store { return ignoresContext{m} }},
+		{"lock", func(m *storage.Memory) storage.Store { return oneLockForAll{m} }},
+		{"lock waits", func(m *storage.Memory) storage.Store { return noLock{m} }},
+		{"watch", func(m *storage.Memory) storage.Store { return tellsFirstChange{m} }},
+		{"watch of a prefix", func(m *storage.Memory) storage.Store { return tellsEveryChange{m} }},
+		{"watch and close", func(m *storage.Memory) storage.Store { return watchOutlivesStore{m} }},
+		{"lease by many", func(m *storage.Memory) storage.Store { return leaseForEveryone{m} }},
+		{"lease ends", func(m *storage.Memory) storage.Store { return leaseNeverEnds{m} }},
+		{"lease ends", func(m *storage.Memory) storage.Store { return renewsEndedLease{m} }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			failed := judge(t, time.Second, func() storage.Store {
-				fresh := b.broken
-				fresh.Memory = storage.NewMemory()
-				return &fresh
-			})
-			if !strings.Contains(strings.Join(failed, "\n")+"\n", b.want+"\n") {
-				t.Errorf("the kit fails %q, want %q", failed, b.want)
-			}
-		})
+		assert.Equal(t, fails(t, byName[test.check], test.open), true, "%s: %T fails", test.check, test.open(nil))
 	}
 }

@@ -50,7 +50,7 @@ func (p *pair) watch(s storage.Store, prefix string) *watched {
 // expect waits until the record of a name is told to have changed, or all are.
 func (w *watched) expect(name string) {
 	w.Helper()
-	timer := time.NewTimer(w.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		select {
@@ -72,7 +72,7 @@ func (w *watched) expect(name string) {
 // end waits until it has ended, and returns how.
 func (w *watched) end() error {
 	w.Helper()
-	timer := time.NewTimer(w.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		select {
@@ -115,7 +115,7 @@ func checkWatchPrefix(p *pair) {
 	w := p.watch(p.first, "a.")
 	p.save(p.first, "b", "one", "")
 	p.save(p.first, "a.b", "one", "")
-	timer := time.NewTimer(p.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for told := false; !told; {
 		select {
