@@ -99,7 +99,7 @@ func apiOf(t *testing.T, c *checker, folder string, pkgs []*pkg) []string {
 	for _, p := range pkgs {
 		paths = append(paths, module+"/"+p.folder)
 	}
-	checked := c.check(t, folder, paths...)
+	checked := c.load(t, folder, paths...)
 	for _, path := range paths {
 		lines = append(lines, describePackage(checked[path])...)
 	}
@@ -215,8 +215,18 @@ func describeInterface(name string, i *types.Interface, add func(string, ...any)
 	}
 }
 
-func signature(sig types.Type) string {
-	return strings.TrimPrefix(types.TypeString(sig, inModule), "func")
+func signature(typ types.Type) string {
+	sig := typ.(*types.Signature)
+	if sig.Results().Len() == 0 || !strings.HasPrefix(sig.Results().At(0).Name(), "#") {
+		return strings.TrimPrefix(types.TypeString(sig, inModule), "func")
+	}
+	// The compiler writes down names for results that have none.
+	var results []*types.Var
+	for v := range sig.Results().Variables() {
+		results = append(results, types.NewVar(v.Pos(), v.Pkg(), "", v.Type()))
+	}
+	plain := types.NewSignatureType(nil, nil, nil, sig.Params(), types.NewTuple(results...), sig.Variadic())
+	return params(sig.TypeParams()) + strings.TrimPrefix(types.TypeString(plain, inModule), "func")
 }
 
 func params(list *types.TypeParamList) string {

@@ -38,7 +38,7 @@ func TestDocCode(t *testing.T) {
 		if len(pkgs) == 0 {
 			continue
 		}
-		checked := c.check(t, folder, paths...)
+		checked := c.load(t, folder, paths...)
 		common := commonNames(t, checked)
 		for _, p := range pkgs {
 			byName := namesIn(checked[module+"/"+p.folder], common)

@@ -15,10 +15,11 @@ import (
 )
 
 // The length of a file in lines: above wantLines it is named in the log of the
-// test, above maxLines it is an error.
+// test, above maxLines it is an error. The tests of a file stand in one file.
 const (
-	wantLines = 500
-	maxLines  = 600
+	wantLines    = 500
+	maxLines     = 600
+	maxTestLines = 1000
 )
 
 // checkFiles finds Go files that are too long or whose name says nothing.
@@ -28,9 +29,13 @@ func checkFiles(tr *tree, logf func(string, ...any)) []string {
 	for _, p := range tr.sorted() {
 		for _, f := range p.files {
 			n := bytes.Count(f.src, []byte("\n"))
-			if n > maxLines {
-				problems = append(problems, fmt.Sprintf("%s has %d lines, at most %d: one noun per file", f.path, n, maxLines))
-			} else if n > wantLines {
+			most, want := maxLines, wantLines
+			if f.isTest() {
+				most, want = maxTestLines, maxTestLines
+			}
+			if n > most {
+				problems = append(problems, fmt.Sprintf("%s has %d lines, at most %d: one noun per file", f.path, n, most))
+			} else if n > want {
 				logf("%s has %d lines, should have at most %d", f.path, n, wantLines)
 			}
 			base := strings.TrimSuffix(strings.TrimSuffix(path.Base(f.path), ".go"), "_test")
@@ -114,6 +119,8 @@ func TestFilesSeeProblems(t *testing.T) {
 		"mcp/b.go":            long(501),
 		"mcp/c.go":            long(600),
 		"mcp/d.go":            long(601),
+		"mcp/d_test.go":       long(1000),
+		"mcp/e_test.go":       long(1001),
 		"mcp/utils.go":        long(1),
 		"mcp/helpers_test.go": long(1),
 		"mcp/util_linux.go":   long(1),
@@ -122,6 +129,7 @@ func TestFilesSeeProblems(t *testing.T) {
 	got := checkFiles(tr, func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) })
 	expect(t, got,
 		"mcp/d.go has 601 lines, at most 600: one noun per file",
+		"mcp/e_test.go has 1001 lines, at most 1000: one noun per file",
 		"mcp/utils.go: name the file after the noun that it holds",
 		"mcp/helpers_test.go: name the file after the noun that it holds",
 	)
@@ -147,4 +155,48 @@ file /R/go
 		"a.md:3: /hom"+"e/carol"+is,
 		"a.md:4: /roo"+"t/"+is,
 	)
+}
+
+// tested are the packages in which each file leads to its tests.
+var tested = []string{"mcp", "transport", "registry", "session", "host", "host/gateway"}
+
+// checkTested finds production files without a file of tests: that of the same name, or
+// one whose first line names them.
+func checkTested(tr *tree, folders []string) []string {
+	var problems []string
+	for _, folder := range folders {
+		p := tr.pkgs[folder]
+		if p == nil {
+			continue
+		}
+		named := map[string]bool{"doc.go": true}
+		for _, f := range p.tests() {
+			named[strings.TrimSuffix(path.Base(f.path), "_test.go")+".go"] = true
+			first, _, _ := strings.Cut(string(f.src), "\n")
+			for _, word := range strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune(" ,:;()", r) }) {
+				named[word] = strings.HasPrefix(first, "// Tests of ")
+			}
+		}
+		for _, f := range p.production() {
+			if base := path.Base(f.path); !named[base] {
+				problems = append(problems, fmt.Sprintf("%s has no %s_test.go, and no test file begins with \"// Tests of %s\"", f.path, strings.TrimSuffix(base, ".go"), base))
+			}
+		}
+	}
+	return problems
+}
+
+func TestFilesLeadToTheirTests(t *testing.T) { report(t, checkTested(repository(t), tested)) }
+
+func TestFilesLeadToTheirTestsSeesProblems(t *testing.T) {
+	tr := sketch(t, map[string]string{
+		"mcp/doc.go":        "package mcp\n",
+		"mcp/a.go":          "package mcp\n",
+		"mcp/b.go":          "package mcp\n",
+		"mcp/c.go":          "package mcp\n",
+		"mcp/a_test.go":     "// b.go is not tested here.\n\npackage mcp\n",
+		"mcp/other_test.go": "// Tests of c.go: what it does.\n\npackage mcp\n",
+		"auth/a.go":         "package auth\n",
+	})
+	expect(t, checkTested(tr, []string{"mcp", "transport"}), `mcp/b.go has no b_test.go, and no test file begins with "// Tests of b.go"`)
 }

@@ -31,6 +31,7 @@ type room struct {
 // it, as low as it can be.
 var house = []room{
 	{path: "internal/...", floor: 0, wing: hall},
+	{path: "internal/assert", floor: 0, wing: hall, kit: true},
 	{path: "internal/document", floor: 2, wing: hall},
 	{path: "internal/toolcorpus", floor: 0, wing: hall, kit: true},
 	{path: "internal/deadport", floor: 0, wing: hall, kit: true},

@@ -36,6 +36,8 @@ type file struct {
 	path string // from the root, with slashes
 	src  []byte
 	ast  *ast.File
+
+	names map[string]string // of the packages that it imports, by their paths
 }
 
 func (f *file) isTest() bool { return strings.HasSuffix(f.path, "_test.go") }
@@ -107,7 +109,7 @@ func load(fsys fs.FS) (*tree, error) {
 		if tr.pkgs[folder] == nil {
 			tr.pkgs[folder] = &pkg{folder: folder}
 		}
-		tr.pkgs[folder].files = append(tr.pkgs[folder].files, &file{path: name, src: src, ast: parsed})
+		tr.pkgs[folder].files = append(tr.pkgs[folder].files, &file{path: name, src: src, ast: parsed, names: importNames(parsed)})
 		return nil
 	})
 	return tr, err
@@ -157,6 +159,19 @@ func importPath(spec *ast.ImportSpec) string {
 	return p
 }
 
+// importNames returns what a file calls the packages that it imports, by their paths.
+func importNames(f *ast.File) map[string]string {
+	names := map[string]string{}
+	for _, spec := range f.Imports {
+		p := importPath(spec)
+		names[p] = path.Base(p)
+		if spec.Name != nil {
+			names[p] = spec.Name.Name
+		}
+	}
+	return names
+}
+
 // isRef reports whether e is pkgPath.name, whatever the file calls that package.
 func (f *file) isRef(e ast.Expr, pkgPath, name string) bool {
 	sel, ok := e.(*ast.SelectorExpr)
@@ -164,21 +179,7 @@ func (f *file) isRef(e ast.Expr, pkgPath, name string) bool {
 		return false
 	}
 	x, ok := sel.X.(*ast.Ident)
-	if !ok {
-		return false
-	}
-	for _, spec := range f.ast.Imports {
-		if importPath(spec) == pkgPath {
-			local := path.Base(pkgPath)
-			if spec.Name != nil {
-				local = spec.Name.Name
-			}
-			if x.Name == local {
-				return true
-			}
-		}
-	}
-	return false
+	return ok && x.Name == f.names[pkgPath]
 }
 
 // isCall reports whether e calls pkgPath.name; an empty name is any.

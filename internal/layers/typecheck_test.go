@@ -2,10 +2,14 @@ package layers
 
 import (
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +25,9 @@ const tags = "conformance,integration,release"
 // seconds, where compiling them takes minutes: make long does that. Adapters are not
 // among them: their SDKs are large, and they ask nothing of the system.
 func TestSystems(t *testing.T) {
+	if *systemsFlag == runtime.GOOS {
+		t.Skip("the compiler and go vet have checked the system that tests run on")
+	}
 	for _, goos := range loadedSystems(t) {
 		t.Run(goos, func(t *testing.T) {
 			t.Parallel()
@@ -88,6 +95,26 @@ func (c *checker) check(t *testing.T, folder string, args ...string) map[string]
 		default:
 			byPath[p.ImportPath] = c.checkPackage(t, p, byPath)
 		}
+	}
+	return byPath
+}
+
+// load returns packages of a module and all that they import: as the compiler wrote them,
+// where tests run on the system, since then it has; else as check does.
+func (c *checker) load(t *testing.T, folder string, paths ...string) map[string]*types.Package {
+	t.Helper()
+	if c.goos != runtime.GOOS {
+		return c.check(t, folder, paths...)
+	}
+	exports := map[string]string{}
+	for line := range strings.Lines(string(goTool(t, folder, "", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...))) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		exports[path] = file
+	}
+	compiled := importer.ForCompiler(c.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	byPath := map[string]*types.Package{}
+	for path := range exports {
+		byPath[path] = assert.Value(compiled.Import(path))(t)
 	}
 	return byPath
 }
