@@ -48,7 +48,6 @@ func TestKeysInFile(t *testing.T) {
 		return
 	}
 	assert.OK(t, os.Chmod(path, 0o666))
-	if _, err := access.OpenKeys(t.Context(), path); err == nil {
-		t.Error("a file that others may write to: got no error, want one")
-	}
+	_, err = access.OpenKeys(t.Context(), path)
+	assert.Fails(t, err, "a file that others may write to")
 }

@@ -160,10 +160,8 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 		user(two)
 		time.Sleep(2 * time.Minute)
 		user(two)
-		list, err := one.List(t.Context())
-		if err != nil || len(list) != 1 {
-			t.Fatalf("got %v, %v, want one key", list, err)
-		}
+		list := assert.Value(one.List(t.Context()))(t)
+		assert.Equal(t, len(list), 1)
 		if ago := time.Since(list[0].Used); ago > time.Hour+time.Minute {
 			t.Errorf("got a use %v ago, want one of the last hour", ago)
 		}
@@ -174,9 +172,7 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 			assert.Equal(t, reason(t, k, request(field)), "there is no such key, or it was revoked")
 			time.Sleep(2 * time.Second)
 		}
-		if err := one.Revoke(t.Context(), key.ID); !errors.Is(err, access.ErrNoKey) {
-			t.Errorf("got %v, want %v", err, access.ErrNoKey)
-		}
+		assert.Is(t, one.Revoke(t.Context(), key.ID), access.ErrNoKey)
 	})
 }
 
@@ -222,9 +218,7 @@ func TestKeysWithoutTheirStore(t *testing.T) {
 			if took := time.Since(begun); took > 5*time.Second {
 				t.Errorf("after %v: got an answer in %v, want it in 5 s", c.after, took)
 			}
-			if (err == nil) != c.good {
-				t.Errorf("after %v: got %v, want it good: %t", c.after, err, c.good)
-			}
+			assert.Equal(t, err == nil, c.good, "after %v", c.after)
 			var refused *access.RefusedError
 			if !c.good && (!errors.As(err, &refused) || refused.Status != http.StatusServiceUnavailable) {
 				t.Errorf("after %v: got %v, want status 503", c.after, err)
@@ -252,22 +246,16 @@ func TestKeysAtOnce(t *testing.T) {
 					return
 				}
 				r := request("X-API-Key: " + secret)
-				if _, err := k.Authenticate(r); err != nil {
-					t.Errorf("got %v, want no error", err)
-				}
-				if err := k.Revoke(t.Context(), key.ID); err != nil {
-					t.Error(err)
-				}
-				if caller, err := k.Authenticate(r); err == nil {
-					t.Errorf("got %+v for a key that was revoked, want an error", caller)
-				}
+				_, err = k.Authenticate(r)
+				assert.Equal(t, err, nil)
+				assert.Equal(t, k.Revoke(t.Context(), key.ID), nil)
+				_, err = k.Authenticate(r)
+				assert.Fails(t, err, "for a key that was revoked")
 			}
 		})
 	}
 	wg.Wait()
-	if list, err := all[0].List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("got %d keys, %v, want none", len(list), err)
-	}
+	assert.Equal(t, len(assert.Value(all[0].List(t.Context()))(t)), 0, "keys")
 }
 
 // What cannot be a key is refused, and what is kept has to be what was written.
@@ -278,19 +266,16 @@ func TestKeysRefuse(t *testing.T) {
 		"user":    {User: "\xff"},
 		"pattern": {Grant: &access.Grant{Tools: []string{"["}}},
 	} {
-		if secret, _, err := k.Create(t.Context(), o); err == nil {
-			t.Errorf("%s: got the key %.12s, want an error", name, secret)
-		}
+		_, _, err := k.Create(t.Context(), o)
+		assert.Fails(t, err, "%s: the key", name)
 	}
 	for _, data := range []string{"", "{}", `{"version":2,"keys":[]}`, `{"version":1,"keys":[{"id":"A","hash":"b"}]}`, `{"version":1,"keys":[],"more":1}`} {
 		store := storage.NewMemory()
 		assert.Value(store.Save(t.Context(), "keys", []byte(data), ""))(t)
-		if _, err := access.LoadKeys(t.Context(), store, "keys"); err == nil {
-			t.Errorf("%q: got no error, want one", data)
-		}
+		_, err := access.LoadKeys(t.Context(), store, "keys")
+		assert.Fails(t, err, "%q", data)
 	}
 	var none access.Keys
-	if _, err := none.List(t.Context()); err == nil {
-		t.Error("got no error of the zero Keys, want one")
-	}
+	_, err := none.List(t.Context())
+	assert.Fails(t, err, "the zero Keys")
 }

@@ -36,9 +36,7 @@ func TestAny(t *testing.T) {
 		{nil, "", access.ErrUnrecognized},
 	} {
 		caller, err := either(request(c.fields...))
-		if !errors.Is(err, c.err) {
-			t.Errorf("%q: got %v, want %v", c.fields, err, c.err)
-		}
+		assert.Is(t, err, c.err, "%q", c.fields)
 		if err == nil && caller.User != c.user {
 			t.Errorf("%q: got %q, want %q", c.fields, caller.User, c.user)
 		}

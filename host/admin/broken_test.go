@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -29,9 +28,7 @@ func TestBrokenServersAreStaged(t *testing.T) {
 	}
 	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), record.NewMemoryStore(), &manage.Options{Host: host.Options{StateDir: host.NoState}}))(t)
 	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Errorf("Close of the manager: got %v, want no error", err)
-		}
+		assert.Equal(t, m.Close(), nil, "Close of the manager")
 	})
 	s := (&site{t: t}).serve(m, &admin.Options{})
 	answers := func(status int, kind, body string) string {
@@ -95,7 +92,5 @@ func TestBrokenServersAreStaged(t *testing.T) {
 			t.Errorf("%s: got the hints %v, want %s", c.what, result.Report.Hints, c.hint)
 		}
 	}
-	if got := s.do("viewer", "GET", servers, "", nil); !strings.Contains(got.body, `"data":[]`) {
-		t.Errorf("servers: got %s, want none", got.body)
-	}
+	assert.Contains(t, s.do("viewer", "GET", servers, "", nil).body, `"data":[]`, "servers")
 }

@@ -39,18 +39,14 @@ func openBusy(t *testing.T) *site {
 	feed := admin.NewFeed(nil)
 	log := activity.New(nil, feed)
 	t.Cleanup(func() {
-		if err := log.Close(context.Background()); err != nil {
-			t.Errorf("Close of the log: got %v, want no error", err)
-		}
+		assert.Equal(t, log.Close(context.Background()), nil, "Close of the log")
 	})
 	keys := assert.Value(access.LoadKeys(t.Context(), storage.NewMemory(), "keys"))(t)
 	_, key, err := keys.Create(t.Context(), access.KeyOptions{Label: "one"})
 	assert.OK(t, err)
 	sessions := assert.Value(session.Open(t.Context(), t.TempDir(), nil))(t)
 	t.Cleanup(func() {
-		if err := sessions.Close(); err != nil {
-			t.Errorf("Close of the sessions: got %v, want no error", err)
-		}
+		assert.Equal(t, sessions.Close(), nil, "Close of the sessions")
 	})
 	s := open(t, &host.Options{
 		Registry: registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: registry.ApproverFunc(ask)}),
@@ -89,9 +85,8 @@ func (s *site) fill(text string) string {
 	}
 	put("{gone}", func() string {
 		removed, err := s.manager.Removed(s.t.Context())
-		if err != nil || len(removed) != 1 {
-			s.t.Fatalf("removed: got %v, %v, want 1", removed, err)
-		}
+		assert.OK(s.t, err, "removed")
+		assert.Equal(s.t, len(removed), 1, "removed")
 		return removed[0].ID
 	})
 	put("{change}", func() string {
@@ -105,16 +100,12 @@ func (s *site) fill(text string) string {
 	})
 	put("{launch}", func() string {
 		launches := h.PendingLaunches()
-		if len(launches) != 1 {
-			s.t.Fatalf("launches: got %d, want 1", len(launches))
-		}
+		assert.Equal(s.t, len(launches), 1, "launches")
 		return launches[0].Fingerprint()
 	})
 	put("{call}", func() string {
 		calls := h.Registry().Approvals(s.t.Context())
-		if len(calls) != 1 {
-			s.t.Fatalf("calls: got %d, want 1", len(calls))
-		}
+		assert.Equal(s.t, len(calls), 1, "calls")
 		return calls[0].ID
 	})
 	put("{key}", func() string { return s.key })

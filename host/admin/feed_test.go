@@ -95,12 +95,8 @@ func openFeed(t *testing.T, path string) (*site, *activity.Log, *admin.Feed) {
 	feed := admin.NewFeed(file.Events)
 	log := activity.New(&activity.Options{MaxQueued: -1}, file, feed)
 	t.Cleanup(func() {
-		if err := log.Close(context.Background()); err != nil {
-			t.Errorf("Close of the log: got %v, want no error", err)
-		}
-		if err := feed.Close(); err != nil {
-			t.Errorf("Close of the feed: got %v, want no error", err)
-		}
+		assert.Equal(t, log.Close(context.Background()), nil, "Close of the log")
+		assert.Equal(t, feed.Close(), nil, "Close of the feed")
 	})
 	return open(t, &host.Options{}, &admin.Options{Feed: feed}, &record.Record{Name: "a", URL: "https://a.example/mcp"}), log, feed
 }
@@ -163,9 +159,7 @@ func TestListenersResume(t *testing.T) {
 		for i := from; i < to; i++ {
 			log.Record(t.Context(), activity.Event{Kind: "test", Server: fmt.Sprint("e", i)})
 		}
-		if err := log.Flush(t.Context()); err != nil {
-			t.Errorf("Flush: got %v, want no error", err)
-		}
+		assert.Equal(t, log.Flush(t.Context()), nil, "Flush")
 	}
 	record(log, 0, events/2)
 	assert.OK(t, feed.Close())
@@ -181,13 +175,9 @@ func TestListenerReset(t *testing.T) {
 	s, log, _ := openFeed(t, filepath.Join(t.TempDir(), "activity.jsonl"))
 	for _, id := range []string{"nonsense", "1-00", "zzzzzzzzzzzz-00"} {
 		l := assert.Value(s.listen(id))(t)
-		if l.last != "reset" {
-			t.Errorf("after %s: got no reset, want one", id)
-		}
+		assert.Equal(t, l.last, "reset", "after %s: the first event", id)
 		log.Record(t.Context(), activity.Event{Kind: "test", Server: "new"})
-		if got, err := l.next(); got != "new" {
-			t.Errorf("after %s: got %q, %v, want the new event", id, got, err)
-		}
+		assert.Equal(t, assert.Value(l.next())(t), "new", "after %s", id)
 		l.close()
 	}
 }
@@ -218,21 +208,18 @@ func TestActivity(t *testing.T) {
 				Event  activity.Event
 			}
 			a := s.do("viewer", "GET", "/api/v1/activity?"+c.query, "", nil)
-			if err := json.Unmarshal([]byte(a.body), &got); err != nil || len(got) != c.want {
-				t.Errorf("%s: got %d %s, want %d events", c.query, a.status, a.body, c.want)
-			}
+			assert.OK(t, json.Unmarshal([]byte(a.body), &got), "%s: %d %s", c.query, a.status, a.body)
+			assert.Equal(t, len(got), c.want, "%s: %d %s", c.query, a.status, a.body)
 			if c.query == "tool=t3" && len(got) == 1 {
 				l := assert.Value(s.listen(got[0].Cursor))(t)
-				if server, err := l.next(); server != "s0" {
-					t.Errorf("after %s: got %q, %v, want s0", c.query, server, err)
-				}
+				assert.Equal(t, assert.Value(l.next())(t), "s0", "after %s", c.query)
 				l.close()
 			}
 		}
 		for _, bad := range []string{"limit=0", "limit=x", "since=yesterday", "until=x"} {
-			if a := s.do("viewer", "GET", "/api/v1/activity?"+bad, "", nil); a.status != http.StatusBadRequest || a.header.Get("Content-Type") != "application/problem+json" {
-				t.Errorf("%s: got %d as %s, want 400 as a problem", bad, a.status, a.header.Get("Content-Type"))
-			}
+			a := s.do("viewer", "GET", "/api/v1/activity?"+bad, "", nil)
+			assert.Equal(t, a.status, http.StatusBadRequest, "%s", bad)
+			assert.Equal(t, a.header.Get("Content-Type"), "application/problem+json", "%s", bad)
 		}
 	}
 }
@@ -248,20 +235,15 @@ func TestListenerFarBehind(t *testing.T) {
 		if i > 0 {
 			continue
 		}
-		if got, err := l.next(); got != "e0" {
-			t.Fatalf("got %q, %v, want e0", got, err)
-		}
+		assert.Equal(t, assert.Value(l.next())(t), "e0")
 		l.close()
 	}
 	assert.OK(t, log.Flush(t.Context()))
-	if l, err = s.listen(l.last); err != nil {
-		t.Fatal(err)
-	}
+	l, err = s.listen(l.last)
+	assert.OK(t, err)
 	defer l.close()
 	for i := 1; i < events; i++ {
-		if got, err := l.next(); got != fmt.Sprint("e", i) {
-			t.Fatalf("got %q, %v, want e%d", got, err, i)
-		}
+		assert.Equal(t, assert.Value(l.next())(t), fmt.Sprint("e", i))
 	}
 }
 
@@ -334,9 +316,7 @@ func TestListenerIsToldOnce(t *testing.T) {
 			newest := 1
 			if busy.Load() {
 				newest = 2
-				if err := feed.Write(t.Context(), []activity.Event{event(2)}); err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, feed.Write(t.Context(), []activity.Event{event(2)}), nil)
 			}
 			for n := newest; n >= 0 && yield(event(n), nil); n-- {
 			}
@@ -350,8 +330,6 @@ func TestListenerIsToldOnce(t *testing.T) {
 	defer l.close()
 	assert.OK(t, feed.Write(t.Context(), []activity.Event{event(3)}))
 	for n := 1; n <= 3; n++ {
-		if got, err := l.next(); got != fmt.Sprint("e", n) {
-			t.Errorf("got %q, %v, want e%d", got, err, n)
-		}
+		assert.Equal(t, assert.Value(l.next())(t), fmt.Sprint("e", n))
 	}
 }

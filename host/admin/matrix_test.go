@@ -56,9 +56,8 @@ func TestRoutesRefuse(t *testing.T) {
 			}
 			got := s.do(c.key, r.Method, path, c.body, c.edit)
 			assert.Equal(t, got.status, c.status, "%s %s, %s: %s", r.Method, path, c.what, got.body)
-			if strings.Contains(got.body, "goroutine") || strings.Contains(got.body, ".go:") {
-				t.Errorf("%s %s, %s: got %s, want no stack", r.Method, path, c.what, got.body)
-			}
+			assert.Lacks(t, got.body, "goroutine", "%s %s, %s", r.Method, path, c.what)
+			assert.Lacks(t, got.body, ".go:", "%s %s, %s", r.Method, path, c.what)
 		}
 	}
 }
@@ -71,9 +70,7 @@ func TestRoutesAreUsed(t *testing.T) {
 			t.Errorf("%s %s: got no sample request, want one", r.Method, r.Path)
 		}
 	}
-	if got, want := len(samples), len(admin.Routes(s.handler)); got != want {
-		t.Errorf("samples: got %d, want %d, one for each route", got, want)
-	}
+	assert.Equal(t, len(samples), len(admin.Routes(s.handler)), "samples")
 }
 
 // A sample is a request that could start a process, where the route has one.
@@ -182,9 +179,7 @@ func TestDetoursToALaunch(t *testing.T) {
 		{"POST", "/api/v1/tools/lazy__echo/call", `{"arguments":{"text":"go"}}`},
 		{"POST", servers, `{"name":"new","transport":"LOCAL","command":"x","enabled":false}`},
 	} {
-		if got := s.do("operator", c.method, c.path, c.body, nil); got.status != http.StatusForbidden {
-			t.Errorf("%s %s %s: got %d %s, want 403", c.method, c.path, c.body, got.status, got.body)
-		}
+		assert.Equal(t, s.do("operator", c.method, c.path, c.body, nil).status, http.StatusForbidden, "%s %s %s", c.method, c.path, c.body)
 	}
 	for _, c := range []struct{ method, path, body string }{
 		{"PUT", servers + "/remote", `{"description":"x"}`},
@@ -197,22 +192,17 @@ func TestDetoursToALaunch(t *testing.T) {
 		{"POST", servers, `{"name":"new","transport":"streamable_http","url":"https://a.example/mcp"}`},
 		{"DELETE", servers + "/new", ""},
 	} {
-		if got := s.do("operator", c.method, c.path, c.body, nil); got.status != http.StatusOK {
-			t.Errorf("%s %s %s: got %d %s, want 200", c.method, c.path, c.body, got.status, got.body)
-		}
+		assert.Equal(t, s.do("operator", c.method, c.path, c.body, nil).status, http.StatusOK, "%s %s %s", c.method, c.path, c.body)
 	}
-	if after := s.launches.Load(); after != before {
-		t.Errorf("got %d processes, want none", after-before)
-	}
+	assert.Equal(t, s.launches.Load(), before, "processes")
 }
 
 // The scripts of a page of one's own may read answers, and no other's.
 func TestOrigins(t *testing.T) {
 	s := open(t, &host.Options{}, &admin.Options{Origins: []string{"https://app.example"}})
 	got := s.do("", "OPTIONS", servers, "", func(r *http.Request) { r.Header.Set("Origin", "https://app.example") })
-	if got.status != http.StatusNoContent || got.header.Get("Access-Control-Allow-Origin") != "https://app.example" {
-		t.Errorf("preflight: got %d and %q, want 204 and the origin", got.status, got.header.Get("Access-Control-Allow-Origin"))
-	}
+	assert.Equal(t, got.status, http.StatusNoContent, "preflight")
+	assert.Equal(t, got.header.Get("Access-Control-Allow-Origin"), "https://app.example", "preflight")
 	u := assert.Value(url.Parse(s.url))(t)
 	got = s.do("viewer", "GET", servers, "", func(r *http.Request) { r.Header.Set("Origin", "http://"+u.Host) })
 	assert.Equal(t, got.status, http.StatusOK, "own origin")

@@ -37,19 +37,16 @@ type document struct {
 func readDocument(t *testing.T, s *site) *document {
 	t.Helper()
 	got := s.do("viewer", "GET", "/api/v1/openapi.json", "", nil)
-	raw, err := jsonschema.UnmarshalJSON(strings.NewReader(got.body))
-	if err != nil || got.status != http.StatusOK {
-		t.Fatalf("got %d and %v, want a document", got.status, err)
-	}
+	raw := assert.Value(jsonschema.UnmarshalJSON(strings.NewReader(got.body)))(t)
+	assert.Equal(t, got.status, http.StatusOK)
 	d := &document{compiler: jsonschema.NewCompiler(), schemas: map[string]*jsonschema.Schema{}}
 	assert.OK(t, d.compiler.AddResource("urn:api", raw))
 	var whole struct {
 		OpenAPI string
 		Paths   json.RawMessage
 	}
-	if err := json.Unmarshal([]byte(got.body), &whole); err != nil || whole.OpenAPI != "3.1.0" {
-		t.Fatalf("got the version %s and %v, want 3.1.0", whole.OpenAPI, err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(got.body), &whole), "the version")
+	assert.Equal(t, whole.OpenAPI, "3.1.0", "the version")
 	assert.OK(t, json.Unmarshal(whole.Paths, &d.paths))
 	return d
 }
@@ -113,9 +110,7 @@ func TestDocumentHasAllRoutes(t *testing.T) {
 			t.Errorf("%s %s: got the operationId %s twice", r.Method, r.Path, o.OperationID)
 		}
 		ids[o.OperationID] = true
-		if (o.RequestBody != nil) != r.In {
-			t.Errorf("%s %s: got a body: %t, want %t", r.Method, r.Path, o.RequestBody != nil, r.In)
-		}
+		assert.Equal(t, o.RequestBody != nil, r.In, "%s %s: a body", r.Method, r.Path)
 		inPath := 0
 		for _, p := range o.Parameters {
 			if p.In == "path" && p.Required && strings.Contains(r.Path, "{"+p.Name+"}") {
@@ -156,9 +151,7 @@ func TestAnswersConform(t *testing.T) {
 			body = pick(bodies...)
 		}
 		got := s.do(pick("owner", "owner", "owner", "operator", "viewer"), r.Method, path, body, nil)
-		if err := d.check(r, got); err != nil {
-			t.Errorf("%s %s %s: got %d %s: %v", r.Method, path, body, got.status, got.body, err)
-		}
+		assert.Equal(t, d.check(r, got), nil, "%s %s %s: %d %s", r.Method, path, body, got.status, got.body)
 		if got.status >= 500 && got.status != http.StatusBadGateway {
 			t.Errorf("%s %s %s: got %d %s, want no failure of the program", r.Method, path, body, got.status, got.body)
 		}
@@ -173,8 +166,6 @@ func TestAnswersConform(t *testing.T) {
 	for _, r := range routes { // and what succeeds as it is meant
 		c := samples[r.Method+" "+r.Path]
 		s := openBusy(t)
-		if err := d.check(r, s.do("owner", r.Method, s.fill(c.path), s.fill(c.body), nil)); err != nil {
-			t.Errorf("%s %s: %v", r.Method, r.Path, err)
-		}
+		assert.Equal(t, d.check(r, s.do("owner", r.Method, s.fill(c.path), s.fill(c.body), nil)), nil, "%s %s", r.Method, r.Path)
 	}
 }

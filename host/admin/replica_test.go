@@ -30,9 +30,7 @@ func join(t *testing.T, store storage.Store) *replica.Member {
 	t.Helper()
 	m := assert.Value(replica.Join(t.Context(), store, nil))(t)
 	t.Cleanup(func() {
-		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("Close of the member: got %v, want no error", err)
-		}
+		assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil, "Close of the member")
 	})
 	return m
 }
@@ -81,9 +79,7 @@ func TestCallsOfReplicas(t *testing.T) {
 	approved, denied := a.wait("remote__echo", "one", b), a.wait("remote__echo", "two", b)
 	for _, s := range []*site{a, b} {
 		calls := s.get("viewer", "/api/v1/calls")
-		if len(calls) != 2 {
-			t.Fatalf("calls: got %v, want 2", calls)
-		}
+		assert.Equal(t, len(calls), 2, "calls")
 		for _, c := range calls {
 			if c["replica"] != m.ID() {
 				t.Errorf("replica: got %v, want %s", c["replica"], m.ID())
@@ -93,24 +89,16 @@ func TestCallsOfReplicas(t *testing.T) {
 	if got := a.object("viewer", "GET", "/api/v1/me", ""); got["replica"] != m.ID() {
 		t.Errorf("me: got the replica %v, want %s", got["replica"], m.ID())
 	}
-	if got := b.do("viewer", "POST", approved+"/approve", `{}`, nil); got.status != http.StatusForbidden {
-		t.Errorf("approve as viewer: got %d %s, want 403", got.status, got.body)
-	}
-	if got := b.do("operator", "POST", approved+"/approve", `{}`, nil); got.status != http.StatusOK || !strings.Contains(got.body, `"made":true`) {
-		t.Errorf("approve: got %d %s, want that it was made", got.status, got.body)
-	}
-	if got := b.do("operator", "POST", denied+"/deny", `{"reason":"no"}`, nil); got.status != http.StatusOK {
-		t.Errorf("deny: got %d %s, want 200", got.status, got.body)
-	}
+	assert.Equal(t, b.do("viewer", "POST", approved+"/approve", `{}`, nil).status, http.StatusForbidden, "approve as viewer")
+	got := b.do("operator", "POST", approved+"/approve", `{}`, nil)
+	assert.Equal(t, got.status, http.StatusOK, "approve")
+	assert.Contains(t, got.body, `"made":true`, "approve")
+	assert.Equal(t, b.do("operator", "POST", denied+"/deny", `{"reason":"no"}`, nil).status, http.StatusOK, "deny")
 	for _, s := range []*site{a, b} {
 		for _, path := range []string{approved + "/approve", denied + "/approve", denied + "/deny"} {
-			if got := s.do("operator", "POST", path, `{}`, nil); got.status != http.StatusNotFound {
-				t.Errorf("%s again: got %d %s, want 404", path, got.status, got.body)
-			}
+			assert.Equal(t, s.do("operator", "POST", path, `{}`, nil).status, http.StatusNotFound, "%s again", path)
 		}
-		if calls := s.get("viewer", "/api/v1/calls"); len(calls) != 0 {
-			t.Errorf("calls: got %v, want none", calls)
-		}
+		assert.Equal(t, len(s.get("viewer", "/api/v1/calls")), 0, "calls")
 	}
 	d := readDocument(t, b)
 	if _, err := d.schema("components", "schemas", "WaitingCall", "properties", "replica"); err != nil {
@@ -124,12 +112,8 @@ func TestCallOfUnknownServer(t *testing.T) {
 	a, _ := openReplica(t, store, &record.Record{Name: "runs", Command: "x"})
 	b, _ := openReplica(t, store)
 	path := a.wait("runs__echo", "one", b)
-	if got := b.do("operator", "POST", path+"/approve", `{}`, nil); got.status != http.StatusForbidden {
-		t.Errorf("approve as operator: got %d %s, want 403", got.status, got.body)
-	}
-	if got := b.do("owner", "POST", path+"/approve", `{}`, nil); got.status != http.StatusOK {
-		t.Errorf("approve as owner: got %d %s, want 200", got.status, got.body)
-	}
+	assert.Equal(t, b.do("operator", "POST", path+"/approve", `{}`, nil).status, http.StatusForbidden, "approve as operator")
+	assert.Equal(t, b.do("owner", "POST", path+"/approve", `{}`, nil).status, http.StatusOK, "approve as owner")
 }
 
 // A mortalStore is that of a replica that dies: it fails from then on.
@@ -188,23 +172,19 @@ func TestCallOfDeadReplica(t *testing.T) {
 				t.Fatalf("call: got %v, want that it waits", err)
 			}
 			<-time.After(6 * time.Second) // so that the members have seen each other
-			if _, list := do("GET", "/api/v1/calls", ""); !strings.Contains(list, waits.Request.ID) {
-				t.Fatalf("calls: got %s, want the one that waits", list)
-			}
+			_, list := do("GET", "/api/v1/calls", "")
+			assert.Contains(t, list, waits.Request.ID, "calls")
 			store.dead.Store(!c.begun)
 			status, body := do("POST", "/api/v1/calls/"+waits.Request.ID+"/"+c.verb, "{}")
-			if status != http.StatusNotFound || !strings.Contains(body, c.want) {
-				t.Errorf("%s: got %d %s, want 404 and that %s", c.verb, status, body, c.want)
-			}
-			if status, list := do("GET", "/api/v1/calls", ""); status != http.StatusOK || list != "[]\n" {
-				t.Errorf("calls: got %d %s, want none", status, list)
-			}
+			assert.Equal(t, status, http.StatusNotFound, "%s", c.verb)
+			assert.Contains(t, body, c.want, "%s", c.verb)
+			status, list = do("GET", "/api/v1/calls", "")
+			assert.Equal(t, status, http.StatusOK, "calls")
+			assert.Equal(t, list, "[]\n", "calls")
 			ended, cancel := context.WithCancel(t.Context())
 			cancel()
 			_ = there.Close(ended) // it breaks off what it makes
-			if err := m.Close(); err != nil {
-				t.Errorf("Close of the manager: got %v, want no error", err)
-			}
+			assert.Equal(t, m.Close(), nil, "Close of the manager")
 		})
 	}
 }

@@ -21,9 +21,8 @@ func (s *site) get(key, path string) []map[string]any {
 	s.t.Helper()
 	a := s.do(key, "GET", path, "", nil)
 	var list []map[string]any
-	if err := json.Unmarshal([]byte(a.body), &list); err != nil || a.status != http.StatusOK {
-		s.t.Fatalf("%s: got %d %s, want a list", path, a.status, a.body)
-	}
+	assert.OK(s.t, json.Unmarshal([]byte(a.body), &list), "%s", path)
+	assert.Equal(s.t, a.status, http.StatusOK, "%s", path)
 	return list
 }
 
@@ -39,40 +38,28 @@ func TestAcceptIsForWhatWasShown(t *testing.T) {
 		`{"server":"held","kind":"new","hash":"` + changes[0]["hash"].(string) + `"}`,
 		`{"server":"runs","kind":"server_quarantined","hash":"` + changes[0]["hash"].(string) + `"}`,
 	} {
-		if got := s.do("owner", "POST", "/api/v1/changes/accept", body, nil); got.status != http.StatusConflict || !strings.Contains(got.body, `"code":"stale"`) {
-			t.Errorf("accept %s: got %d %s, want 409 and stale", body, got.status, got.body)
-		}
+		got := s.do("owner", "POST", "/api/v1/changes/accept", body, nil)
+		assert.Equal(t, got.status, http.StatusConflict, "accept")
+		assert.Contains(t, got.body, `"code":"stale"`, "accept")
 	}
 	body := s.fill("{change}")
-	if got := s.do("operator", "POST", "/api/v1/changes/accept", body, nil); got.status != http.StatusForbidden {
-		t.Errorf("accept as operator: got %d, want 403", got.status)
-	}
-	if got := s.do("owner", "POST", "/api/v1/changes/accept", body, nil); got.status != http.StatusOK {
-		t.Errorf("accept: got %d %s, want 200", got.status, got.body)
-	}
-	if got := s.do("owner", "POST", "/api/v1/changes/accept", body, nil); got.status != http.StatusConflict {
-		t.Errorf("accept again: got %d %s, want 409", got.status, got.body)
-	}
+	assert.Equal(t, s.do("operator", "POST", "/api/v1/changes/accept", body, nil).status, http.StatusForbidden, "accept as operator")
+	assert.Equal(t, s.do("owner", "POST", "/api/v1/changes/accept", body, nil).status, http.StatusOK, "accept")
+	assert.Equal(t, s.do("owner", "POST", "/api/v1/changes/accept", body, nil).status, http.StatusConflict, "accept again")
 }
 
 // A call that waits is shown with its exact arguments, and made once.
 func TestCallIsMadeOnce(t *testing.T) {
 	s := openBusy(t)
 	calls := s.get("viewer", "/api/v1/calls")
-	if len(calls) != 1 {
-		t.Fatalf("calls: got %v, want 1", calls)
-	}
-	if a := s.do("viewer", "GET", "/api/v1/calls", "", nil); !strings.Contains(a.body, `"arguments":{"text":"\u003cb\u003e12345678901234567890\u003c/b\u003e"}`) {
-		t.Errorf("calls: got %s, want the exact arguments", a.body)
-	}
+	assert.Equal(t, len(calls), 1, "calls")
+	assert.Contains(t, s.do("viewer", "GET", "/api/v1/calls", "", nil).body, `"arguments":{"text":"\u003cb\u003e12345678901234567890\u003c/b\u003e"}`, "calls")
 	path := "/api/v1/calls/" + calls[0]["id"].(string)
-	if got := s.do("owner", "POST", path+"/approve", `{}`, nil); got.status != http.StatusOK || !strings.Contains(got.body, `"made":true`) {
-		t.Errorf("approve: got %d %s, want that it was made", got.status, got.body)
-	}
+	got := s.do("owner", "POST", path+"/approve", `{}`, nil)
+	assert.Equal(t, got.status, http.StatusOK, "approve")
+	assert.Contains(t, got.body, `"made":true`, "approve")
 	for _, verb := range []string{"/approve", "/deny"} {
-		if got := s.do("owner", "POST", path+verb, `{}`, nil); got.status != http.StatusNotFound {
-			t.Errorf("%s again: got %d %s, want 404", verb, got.status, got.body)
-		}
+		assert.Equal(t, s.do("owner", "POST", path+verb, `{}`, nil).status, http.StatusNotFound, "%s again", verb)
 	}
 }
 
@@ -84,13 +71,10 @@ func TestLaunchesShowCommandsToOwners(t *testing.T) {
 		if len(launches) != 1 || launches[0]["server"] != "proposed" {
 			t.Fatalf("launches as %s: got %v, want that of proposed", key, launches)
 		}
-		if _, ok := launches[0]["command"]; ok != shown {
-			t.Errorf("launches as %s: got a command: %t, want %t", key, ok, shown)
-		}
+		_, ok := launches[0]["command"]
+		assert.Equal(t, ok, shown, "launches as %s: a command", key)
 	}
-	if got := s.do("owner", "POST", "/api/v1/launches/0000/allow", "", nil); got.status != http.StatusConflict {
-		t.Errorf("allow what does not wait: got %d %s, want 409", got.status, got.body)
-	}
+	assert.Equal(t, s.do("owner", "POST", "/api/v1/launches/0000/allow", "", nil).status, http.StatusConflict, "allow what does not wait")
 }
 
 // A new server is tried before it is added, and nothing is kept of it.
@@ -107,13 +91,10 @@ func TestStagedTestKeepsNothing(t *testing.T) {
 		{`{"url":"https://a.example/mcp"}`, 400, false},
 	} {
 		got := s.do("operator", "POST", "/api/v1/test", c.body, nil)
-		if got.status != c.status || strings.Contains(got.body, `"success":true`) != c.success {
-			t.Errorf("%s: got %d %s, want %d and success %t", c.body, got.status, got.body, c.status, c.success)
-		}
+		assert.Equal(t, got.status, c.status, "%s", c.body)
+		assert.Equal(t, strings.Contains(got.body, `"success":true`), c.success, "%s", c.body)
 	}
-	if got := s.do("viewer", "GET", servers, "", nil); !strings.Contains(got.body, `"data":[]`) {
-		t.Errorf("servers: got %s, want none", got.body)
-	}
+	assert.Contains(t, s.do("viewer", "GET", servers, "", nil).body, `"data":[]`, "servers")
 }
 
 // What was removed comes back as it was.
@@ -124,28 +105,23 @@ func TestRestore(t *testing.T) {
 	if len(removed) != 1 || removed[0]["id"] != gone["id"] || removed[0]["deleteTime"] == nil {
 		t.Errorf("removed: got %v, want the server with its time", removed)
 	}
-	if got := s.do("operator", "POST", gone["restore"].(string), "", nil); got.status != http.StatusOK {
-		t.Errorf("restore: got %d %s, want 200", got.status, got.body)
-	}
+	assert.Equal(t, s.do("operator", "POST", gone["restore"].(string), "", nil).status, http.StatusOK, "restore")
 	if got := s.data("GET", servers+"/a", ""); got["id"] != gone["id"] || got["description"] != "it was here" {
 		t.Errorf("restored: got %v, want what it was", got)
 	}
-	if got := s.do("operator", "POST", gone["restore"].(string), "", nil); got.status != http.StatusNotFound {
-		t.Errorf("restore again: got %d %s, want 404", got.status, got.body)
-	}
+	assert.Equal(t, s.do("operator", "POST", gone["restore"].(string), "", nil).status, http.StatusNotFound, "restore again")
 }
 
 // What no option is set for is not there.
 func TestMissingOptions(t *testing.T) {
 	s := open(t, &host.Options{}, &admin.Options{})
 	for _, path := range []string{"/api/v1/sessions", "/api/v1/keys", "/api/v1/activity", "/api/v1/events"} {
-		if got := s.do("owner", "GET", path, "", nil); got.status != http.StatusNotFound || !strings.Contains(got.body, "not_configured") {
-			t.Errorf("%s: got %d %s, want 404 and not_configured", path, got.status, got.body)
-		}
+		got := s.do("owner", "GET", path, "", nil)
+		assert.Equal(t, got.status, http.StatusNotFound, "%s", path)
+		assert.Contains(t, got.body, "not_configured", "%s", path)
 	}
-	if _, err := admin.Handler(s.manager, nil); err == nil {
-		t.Error("Handler without Authenticate: got no error, want one")
-	}
+	_, err := admin.Handler(s.manager, nil)
+	assert.Fails(t, err, "Handler without Authenticate")
 }
 
 // Without Roles a grant to manage lets a caller view and operate, unless it leaves something out.
@@ -163,9 +139,8 @@ func TestDefaultRoles(t *testing.T) {
 		h := assert.Value(admin.Handler(m, &admin.Options{Authenticate: func(*http.Request) (*access.Caller, error) { return &access.Caller{Grant: c.grant}, nil }}))(t)
 		s.listenAndServe(h)
 		got := s.do("", "GET", "/api/v1/me", "", nil)
-		if (got.status == http.StatusOK) != (c.want != "") || !strings.Contains(got.body, c.want) {
-			t.Errorf("%+v: got %d %s, want %s", c.grant, got.status, got.body, c.want)
-		}
+		assert.Equal(t, got.status == http.StatusOK, c.want != "", "%+v", c.grant)
+		assert.Contains(t, got.body, c.want, "%+v", c.grant)
 	}
 }
 
@@ -175,12 +150,8 @@ func TestUndo(t *testing.T) {
 	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{
 		Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret},
 	})
-	if got := s.do("viewer", "GET", "/api/v1/undo", "", nil); got.body != "null\n" {
-		t.Errorf("undo of nothing: got %s, want null", got.body)
-	}
-	if got := s.do("operator", "POST", "/api/v1/undo", "", nil); got.status != http.StatusNotFound {
-		t.Errorf("undo of nothing: got %d %s, want 404", got.status, got.body)
-	}
+	assert.Equal(t, s.do("viewer", "GET", "/api/v1/undo", "", nil).body, "null\n", "undo of nothing")
+	assert.Equal(t, s.do("operator", "POST", "/api/v1/undo", "", nil).status, http.StatusNotFound, "undo of nothing")
 	was := s.data("GET", servers+"/a", "")
 	steps := []struct{ what, method, path, body string }{
 		{"change", "PUT", servers + "/a", `{"description":"new","headersJson":""}`},
@@ -195,9 +166,9 @@ func TestUndo(t *testing.T) {
 			t.Errorf("%s: got %v as the last change", step.what, got)
 		}
 	}
-	if got := s.do("operator", "POST", "/api/v1/undo?at=2020-01-01T00:00:00Z", "", nil); got.status != http.StatusConflict || !strings.Contains(got.body, "stale") {
-		t.Errorf("undo of another change: got %d %s, want 409 and stale", got.status, got.body)
-	}
+	got := s.do("operator", "POST", "/api/v1/undo?at=2020-01-01T00:00:00Z", "", nil)
+	assert.Equal(t, got.status, http.StatusConflict, "undo of another change")
+	assert.Contains(t, got.body, "stale", "undo of another change")
 	for i := len(steps) - 1; i >= 0; i-- {
 		last := s.object("operator", "GET", "/api/v1/undo", "")
 		if got := s.object("operator", "POST", "/api/v1/undo?at="+last["at"].(string), ""); got["what"] != steps[i].what {
@@ -213,13 +184,10 @@ func TestUndo(t *testing.T) {
 			t.Errorf("%s: got %v after all was undone, want %v", name, is[name], was[name])
 		}
 	}
-	if is, err := s.manager.Host().Inspect("a"); err != nil || is.Entry.Headers["Authorization"].Reveal() != "Bearer "+secret {
-		t.Errorf("got %v, want the secret of before", err)
-	}
+	assert.Equal(t, assert.Value(s.manager.Host().Inspect("a"))(t).Entry.Headers["Authorization"].Reveal(), "Bearer "+secret)
 	s.data("PUT", servers+"/a", `{"name":"c"}`)
-	if _, err := s.manager.Undo(t.Context(), manage.Change{}); failed(err) != record.CodeConflict {
-		t.Errorf("undo of a change that was not made: got %v, want a conflict", err)
-	}
+	_, err := s.manager.Undo(t.Context(), manage.Change{})
+	assert.Equal(t, failed(err), record.CodeConflict, "undo of a change that was not made")
 }
 
 func failed(err error) record.Code {
@@ -249,9 +217,8 @@ func TestEditIsTried(t *testing.T) {
 		{`{"url":""}`, 400},
 	} {
 		got := s.do("operator", "POST", servers+"/a/test", c.body, nil)
-		if got.status != c.status || strings.Contains(got.body, `"success":true`) != (c.status == 200) {
-			t.Errorf("%s: got %d %s, want %d", c.body, got.status, got.body, c.status)
-		}
+		assert.Equal(t, got.status, c.status, "%s", c.body)
+		assert.Equal(t, strings.Contains(got.body, `"success":true`), c.status == 200, "%s", c.body)
 	}
 	if after := s.data("GET", servers+"/a", ""); after["revision"] != before["revision"] {
 		t.Errorf("got the revision %v, want %v", after["revision"], before["revision"])
@@ -267,18 +234,14 @@ func TestChangeKey(t *testing.T) {
 	s.object("owner", "PUT", path, `{"label":"two","user":"ann","grant":{"servers":["a*"]},"expires":"`+expires+`"}`)
 	got := s.object("owner", "PUT", path, `{"label":"three"}`)
 	expectFields(t, "changed", got, `{"id":"*","label":"three","user":"ann","grant":{"servers":["a*"]},"expires":"`+expires+`","created":"*"}`)
-	if list := s.get("viewer", "/api/v1/keys"); len(list) != 1 || number(list[0]) != number(got) {
-		t.Errorf("keys: got %v, want %v", list, got)
-	}
+	list := s.get("viewer", "/api/v1/keys")
+	assert.Equal(t, len(list), 1, "keys")
+	assert.Equal(t, number(list[0]), number(got), "keys")
 	if got := s.object("owner", "PUT", path, `{"grant":null}`); got["grant"] != nil {
 		t.Errorf("grant of null: got %v, want none", got["grant"])
 	}
 	for body, status := range map[string]int{`{"grant":{"servers":["[" ]}}`: 400, `{"label":5}`: 400, `{"secret":"x"}`: 400} {
-		if got := s.do("owner", "PUT", path, body, nil); got.status != status {
-			t.Errorf("%s: got %d %s, want %d", body, got.status, got.body, status)
-		}
+		assert.Equal(t, s.do("owner", "PUT", path, body, nil).status, status, "%s", body)
 	}
-	if got := s.do("owner", "PUT", "/api/v1/keys/none", `{}`, nil); got.status != http.StatusNotFound {
-		t.Errorf("a key that is not there: got %d, want 404", got.status)
-	}
+	assert.Equal(t, s.do("owner", "PUT", "/api/v1/keys/none", `{}`, nil).status, http.StatusNotFound, "a key that is not there")
 }

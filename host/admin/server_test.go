@@ -3,7 +3,6 @@ package admin_test
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -29,9 +28,7 @@ func expectFields(t *testing.T, what string, got map[string]any, want string) {
 		default:
 			a, _ := json.Marshal(is)
 			b, _ := json.Marshal(value)
-			if string(a) != string(b) {
-				t.Errorf("%s: got %s = %s, want %s", what, name, a, b)
-			}
+			assert.Equal(t, string(a), string(b), "%s: %s", what, name)
 		}
 	}
 	for name := range got {
@@ -56,9 +53,8 @@ func TestSeedRequests(t *testing.T) {
 		"argsJson":"[\"-y\",\"@anthropic/mcp-filesystem\",\"/home/user/workspace\"]","builtin":false,"revision":"*","createTime":"*","updateTime":"*",`
 	running := `"enabled":true,"lastStatus":"connected","toolCount":1,"lastConnectedTime":"*","stage":"ready"`
 	expectFields(t, "create", got, `{`+local+running+`,"description":"File system read/write tools"}`)
-	if at, _ := got["lastConnectedTime"].(string); len(at) != len("2026-04-01T10:30:00") {
-		t.Errorf("lastConnectedTime: got %s, want the form 2026-04-01T10:30:00", at)
-	}
+	at, _ := got["lastConnectedTime"].(string)
+	assert.Equal(t, len(at), len("2026-04-01T10:30:00"), "lastConnectedTime")
 	one := servers + "/" + got["id"].(string)
 	expectFields(t, "get", s.data("GET", one, ""), `{`+local+running+`,"description":"File system read/write tools"}`)
 	expectFields(t, "get by name", s.data("GET", servers+"/filesystem", ""), `{`+local+running+`,"description":"File system read/write tools"}`)
@@ -75,9 +71,9 @@ func TestSeedRequests(t *testing.T) {
   }`)
 	expectFields(t, "create a remote one", remote, `{"id":"*","name":"remote-tools","description":"Remote tool service","transport":"streamable_http",
 		"url":"https://mcp.example.com/mcp","headersJson":"*","connectTimeoutSeconds":15,"readTimeoutSeconds":60,"builtin":false,"revision":"*","createTime":"*","updateTime":"*",`+running+`}`)
-	if text := remote["headersJson"].(string); strings.Contains(text, "your-api-key") || !strings.Contains(text, "****") {
-		t.Errorf("headersJson: got %s, want the key masked", text)
-	}
+	text := remote["headersJson"].(string)
+	assert.Lacks(t, text, "your-api-key", "headersJson")
+	assert.Contains(t, text, "****", "headersJson")
 
 	expectFields(t, "update", s.data("PUT", one, `{
     "description": "Updated description",
@@ -95,21 +91,19 @@ func TestSeedRequests(t *testing.T) {
 	expectFields(t, "refresh", s.data("POST", servers+"/refresh", ""), `{"refreshed":2,"failed":{}}`)
 
 	var list struct{ Data []map[string]any }
-	if err := json.Unmarshal([]byte(s.do("viewer", "GET", servers, "", nil).body), &list); err != nil || len(list.Data) != 2 {
-		t.Fatalf("list: got %v, %v, want 2 servers", list, err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.do("viewer", "GET", servers, "", nil).body), &list), "list")
+	assert.Equal(t, len(list.Data), 2, "list")
 	expectFields(t, "list", list.Data[0], `{`+local+running+`,"description":"Updated description","readTimeoutSeconds":60}`)
 	list.Data = nil
-	if err := json.Unmarshal([]byte(s.do("viewer", "GET", one+"/tools", "", nil).body), &list); err != nil || len(list.Data) != 1 {
-		t.Fatalf("tools: got %v, %v, want 1", list, err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(s.do("viewer", "GET", one+"/tools", "", nil).body), &list), "tools")
+	assert.Equal(t, len(list.Data), 1, "tools")
 	expectFields(t, "tools", list.Data[0], `{"name":"echo","registeredName":"filesystem__echo","inputSchema":"*","state":"listed"}`)
 
 	expectFields(t, "delete", s.data("DELETE", one, ""), `{"id":"*","restore":"*"}`)
-	if got := s.do("owner", "GET", one, "", nil); got.status != http.StatusNotFound ||
-		!strings.Contains(got.body, `"code":404`) || !strings.Contains(got.body, `"error":"err.mcp.not_found"`) {
-		t.Errorf("get what was removed: got %d %s, want 404 and err.mcp.not_found", got.status, got.body)
-	}
+	gone := s.do("owner", "GET", one, "", nil)
+	assert.Equal(t, gone.status, http.StatusNotFound, "get what was removed")
+	assert.Contains(t, gone.body, `"code":404`, "get what was removed")
+	assert.Contains(t, gone.body, `"error":"err.mcp.not_found"`, "get what was removed")
 }
 
 func number(v any) string {
@@ -153,15 +147,10 @@ func TestSeedErrors(t *testing.T) {
 			Msg   string
 			Error string
 		}
-		if err := json.Unmarshal([]byte(got.body), &e); err != nil {
-			t.Errorf("%s %s %s: got %s, want JSON", c.method, c.path, c.body, got.body)
-		}
-		if got.status != c.status || e.Code != c.status {
-			t.Errorf("%s %s %s: got the status %d and the code %d, want %d (%s)", c.method, c.path, c.body, got.status, e.Code, c.status, got.body)
-		}
-		if e.Error != "err.mcp."+c.code {
-			t.Errorf("%s %s %s: got %s, want err.mcp.%s", c.method, c.path, c.body, e.Error, c.code)
-		}
+		assert.Equal(t, json.Unmarshal([]byte(got.body), &e), nil, "%s %s %s: %s", c.method, c.path, c.body, got.body)
+		assert.Equal(t, got.status, c.status, "%s %s %s", c.method, c.path, c.body)
+		assert.Equal(t, e.Code, c.status, "%s %s %s", c.method, c.path, c.body)
+		assert.Equal(t, e.Error, "err.mcp."+c.code, "%s %s %s", c.method, c.path, c.body)
 		if e.Msg == "" {
 			t.Errorf("%s %s %s: got no msg, want one", c.method, c.path, c.body)
 		}
@@ -180,9 +169,8 @@ func TestEchoKeepsSecrets(t *testing.T) {
 		s := openStore(t, store, &host.Options{}, &admin.Options{})
 		before := assert.Value(store.Records(t.Context()))(t)
 		got := s.do("owner", "GET", servers+"/"+before[0].ID, "", nil)
-		if strings.Contains(got.body, secret) || strings.Contains(got.body, other) {
-			t.Errorf("%s: got %s, want no secret", r.Name, got.body)
-		}
+		assert.Lacks(t, got.body, secret, "%s", r.Name)
+		assert.Lacks(t, got.body, other, "%s", r.Name)
 		var e struct{ Data json.RawMessage }
 		assert.OK(t, json.Unmarshal([]byte(got.body), &e))
 		s.data("PUT", servers+"/"+before[0].ID, string(e.Data))
@@ -190,14 +178,10 @@ func TestEchoKeepsSecrets(t *testing.T) {
 		assert.Equal(t, after[0].Revision, before[0].Revision, "%s: the revision after an echo", r.Name)
 		was, _ := before[0].Record.Encode()
 		is, _ := after[0].Record.Encode()
-		if string(was) != string(is) {
-			t.Errorf("%s: got %s after an echo, want %s", r.Name, is, was)
-		}
+		assert.Equal(t, string(was), string(is), "%s: after an echo", r.Name)
 	}
 	s := open(t, &host.Options{}, &admin.Options{}, &record.Record{Name: "a", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer " + secret}})
 	shown := s.data("GET", servers+"/a", "")
 	body, _ := json.Marshal(map[string]any{"url": "https://evil.example/mcp", "headersJson": shown["headersJson"]})
-	if got := s.do("owner", "PUT", servers+"/a", string(body), nil); got.status != http.StatusBadRequest {
-		t.Errorf("a masked secret for another host: got %d %s, want 400", got.status, got.body)
-	}
+	assert.Equal(t, s.do("owner", "PUT", servers+"/a", string(body), nil).status, http.StatusBadRequest, "a masked secret for another host")
 }

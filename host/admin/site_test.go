@@ -74,9 +74,7 @@ func openStore(t *testing.T, store record.Store, ho *host.Options, o *admin.Opti
 	}
 	m := assert.Value(manage.OpenStore(hosttest.Watchdog(t), store, &manage.Options{Host: *ho}))(t)
 	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Errorf("Close of the manager: got %v, want no error", err)
-		}
+		assert.Equal(t, m.Close(), nil, "Close of the manager")
 	})
 	return s.serve(m, o)
 }
@@ -143,8 +141,8 @@ func (s *site) data(method, path, body string) map[string]any {
 		Code int
 		Data map[string]any
 	}
-	if err := json.Unmarshal([]byte(got.body), &e); err != nil || got.status != http.StatusOK || e.Code != http.StatusOK {
-		s.t.Fatalf("%s %s: got %d %s, want 200", method, path, got.status, got.body)
-	}
+	assert.OK(s.t, json.Unmarshal([]byte(got.body), &e), "%s %s", method, path)
+	assert.Equal(s.t, got.status, http.StatusOK, "%s %s", method, path)
+	assert.Equal(s.t, e.Code, http.StatusOK, "%s %s", method, path)
 	return e.Data
 }

@@ -32,9 +32,8 @@ func (s *site) object(key, method, path, body string) map[string]any {
 	s.t.Helper()
 	a := s.do(key, method, path, body, nil)
 	var o map[string]any
-	if err := json.Unmarshal([]byte(a.body), &o); err != nil || a.status != http.StatusOK {
-		s.t.Fatalf("%s %s %s: got %d %s, want an object", method, path, body, a.status, a.body)
-	}
+	assert.OK(s.t, json.Unmarshal([]byte(a.body), &o), "%s %s %s", method, path, body)
+	assert.Equal(s.t, a.status, http.StatusOK, "%s %s %s", method, path, body)
 	return o
 }
 
@@ -60,9 +59,7 @@ func TestOverviews(t *testing.T) {
 		all[one["name"].(string)] = one
 	}
 	lazy := all["lazy"]
-	if got := lazy["latencyMs"].([]any); len(got) != 1 {
-		t.Errorf("latencies of lazy: got %v, want that of one call", got)
-	}
+	assert.Equal(t, len(lazy["latencyMs"].([]any)), 1, "latencies of lazy")
 	delete(lazy, "latencyMs")
 	delete(lazy, "stage") // it may rest again
 	expectFields(t, "lazy", lazy, `{"name":"lazy","id":"*","local":true,"state":"healthy","tools":1,"quarantined":0,"tokens":`+number(lazy["tokens"])+`,
@@ -117,9 +114,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("tokens: got %v alone and %v in the list, want the same", got["tokens"], tools["lazy__echo"]["tokens"])
 	}
 	for path, status := range map[string]int{"held__echo": 200, "none": 404, url.PathEscape("../tools"): 404} {
-		if got := s.do("viewer", "GET", "/api/v1/tools/"+path, "", nil); got.status != status {
-			t.Errorf("%s: got %d %s, want %d", path, got.status, got.body, status)
-		}
+		assert.Equal(t, s.do("viewer", "GET", "/api/v1/tools/"+path, "", nil).status, status, "%s", path)
 	}
 }
 
@@ -145,9 +140,7 @@ func TestCallTool(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"none", "held__echo", "lazy_echo", "rests__echo"} {
-		if got := s.do("owner", "POST", "/api/v1/tools/"+name+"/call", "{}", nil); got.status != http.StatusNotFound {
-			t.Errorf("%s: got %d %s, want 404", name, got.status, got.body)
-		}
+		assert.Equal(t, s.do("owner", "POST", "/api/v1/tools/"+name+"/call", "{}", nil).status, http.StatusNotFound, "%s", name)
 	}
 	hosttest.Eventually(t, "the calls are recorded", func() bool {
 		return len(s.get("viewer", "/api/v1/activity?tool=echo&outcome=ok")) == 1
@@ -160,9 +153,7 @@ func TestOperatorsCallRemoteTools(t *testing.T) {
 	native := assert.Value(registry.Func("native", "Does it", func(context.Context, struct{}) (string, error) { return "done", nil }))(t)
 	assert.OK(t, s.manager.Host().Registry().Add(native))
 	for name, status := range map[string]int{"remote__echo": 200, "runs__echo": 403, "native": 403} {
-		if got := s.do("operator", "POST", "/api/v1/tools/"+name+"/call", `{"arguments":{}}`, nil); got.status != status {
-			t.Errorf("%s: got %d %s, want %d", name, got.status, got.body, status)
-		}
+		assert.Equal(t, s.do("operator", "POST", "/api/v1/tools/"+name+"/call", `{"arguments":{}}`, nil).status, status, "%s", name)
 	}
 	if got := s.object("owner", "POST", "/api/v1/tools/native/call", `{}`); got["outcome"] != "ok" {
 		t.Errorf("native as owner: got %v, want ok", got)
@@ -188,13 +179,9 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%s: got %v, want offered %t and %s", name, got, want.offered, want.where)
 		}
 	}
-	if after := s.launches.Load(); after != before {
-		t.Errorf("got %d processes, want none", after-before)
-	}
+	assert.Equal(t, s.launches.Load(), before, "processes")
 	for _, name := range []string{"", strings.Repeat("x", 1000)} {
-		if got := s.do("viewer", "GET", "/api/v1/why?name="+name, "", nil); got.status != http.StatusBadRequest {
-			t.Errorf("a name of %d bytes: got %d, want 400", len(name), got.status)
-		}
+		assert.Equal(t, s.do("viewer", "GET", "/api/v1/why?name="+name, "", nil).status, http.StatusBadRequest, "a name of %d bytes", len(name))
 	}
 }
 
@@ -218,9 +205,7 @@ func BenchmarkListAllTools(b *testing.B) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/tools", nil))
 		b.ReportMetric(float64(w.Body.Len())/10_000, "bytes/tool")
-		if w.Code != http.StatusOK {
-			b.Fatalf("got %d %s, want 200", w.Code, w.Body)
-		}
+		assert.Equal(b, w.Code, http.StatusOK)
 	}
 }
 

@@ -26,17 +26,13 @@ func TestHandler(t *testing.T) {
 		members[i] = m
 		servers[i].Config.Handler = m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, err, nil)
 			fmt.Fprintf(w, "%d %s %s %s %s %d", i, r.Method, r.Host, r.URL.RequestURI(), r.Header.Get("Authorization"), len(body))
 		}))
 		servers[i].Start()
 		t.Cleanup(func() {
 			servers[i].Close()
-			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
 		})
 	}
 	if list, err := members[0].Approvals(t.Context()); err != nil || len(list) > 0 { // it looks for others
@@ -78,9 +74,8 @@ func TestHandler(t *testing.T) {
 				res := assert.Value(http.DefaultClient.Do(req))(t)
 				got, err := io.ReadAll(res.Body)
 				_ = res.Body.Close()
-				if err != nil || string(got) != test.want {
-					t.Errorf("got %s, %v, want %s", got, err, test.want)
-				}
+				assert.OK(t, err)
+				assert.Equal(t, string(got), test.want)
 			}
 		})
 	}
@@ -102,9 +97,7 @@ func TestHandlerForwardsOnce(t *testing.T) {
 	join := func() *replica.Member {
 		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: address}))(t)
 		t.Cleanup(func() {
-			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
 		})
 		return m
 	}
@@ -137,9 +130,7 @@ func TestHandlerStreams(t *testing.T) {
 	join := func(url string) *replica.Member {
 		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
 		t.Cleanup(func() {
-			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
 		})
 		return m
 	}
@@ -171,9 +162,8 @@ func TestJoinRefuses(t *testing.T) {
 			_ = m.Close(t.Context())
 		}
 	}
-	if _, err := replica.Join(t.Context(), nil, nil); err == nil {
-		t.Error("got no error without a store, want one")
-	}
+	_, err := replica.Join(t.Context(), nil, nil)
+	assert.Fails(t, err, "without a store")
 }
 
 // A body is looked at up to a bound only, and comes whole where it is served, also if the other
@@ -183,9 +173,7 @@ func TestHandlerBound(t *testing.T) {
 	join := func(url string) *replica.Member {
 		m := assert.Value(replica.Join(t.Context(), store, &replica.Options{URL: url}))(t)
 		t.Cleanup(func() {
-			if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
+			assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
 		})
 		return m
 	}
@@ -200,9 +188,8 @@ func TestHandlerBound(t *testing.T) {
 		res := assert.Value(http.Post(server.URL, "text/plain", strings.NewReader(body)))(t)
 		got, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if want := fmt.Sprint(len(body), " <nil>"); err != nil || string(got) != want {
-			t.Errorf("got %s, %v, want %s", got, err, want)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(got), fmt.Sprint(len(body), " <nil>"))
 	}
 	http.DefaultClient.CloseIdleConnections()
 }

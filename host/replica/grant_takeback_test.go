@@ -40,17 +40,13 @@ func TestTakeBackElsewhere(t *testing.T) {
 				}
 			}
 			waiting := b.asks(t, ann1, "mail__drop")
-			if err := test.do(); err != nil {
-				t.Errorf("%s: got %v, want no error", test.name, err)
-			}
+			assert.Equal(t, test.do(), nil, "%s", test.name)
 			for _, s := range []*sharer{a, b, c} {
 				for i, ctx := range all {
 					assert.Equal(t, s.isFree(t, ctx, "mail__send"), test.want[i], "%s: got a free call", test.name)
 				}
 			}
-			if list := b.registry.Approvals(ann1); (len(list) == 0) != (test.name == "the conversation") {
-				t.Errorf("%s: got %d calls that wait, want one that ends with its conversation", test.name, len(list))
-			}
+			assert.Equal(t, len(b.registry.Approvals(ann1)) == 0, test.name == "the conversation", "%s: no call waits", test.name)
 			_ = b.registry.Deny(ann1, waiting, "")
 		}
 		settled()
@@ -75,9 +71,7 @@ func TestTakeBackOfTheCutOff(t *testing.T) {
 			ctx, cancel := context.WithTimeout(session.WithUser(t.Context(), "ann"), 5*time.Second)
 			defer cancel()
 			err := b.RevokeGrants(ctx)
-			if isThere := away < 20*time.Second; errors.Is(err, context.DeadlineExceeded) != isThere {
-				t.Errorf("away for %v: got %v, want an error %v", away, err, isThere)
-			}
+			assert.Equal(t, errors.Is(err, context.DeadlineExceeded), away < 20*time.Second, "away for %v", away)
 			if !a.isFree(t, ann, "mail__send") {
 				t.Errorf("away for %v: got a question, want that it goes on with what it knows", away)
 			}
@@ -109,13 +103,9 @@ func TestTakeBackWhileItIsDecided(t *testing.T) {
 			made <- err
 		}()
 		synctest.Wait()
-		if err := b.RevokeGrants(ann); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, b.RevokeGrants(ann), nil)
 		close(decided)
-		if err := <-made; err != nil {
-			t.Errorf("got %v, want that the call itself is made", err)
-		}
+		assert.Equal(t, <-made, nil)
 		for _, s := range []*sharer{a, b} {
 			if s.isFree(t, ann, "mail__send") {
 				t.Error("got a free call, want a question")
@@ -142,15 +132,9 @@ func TestTakeBackOfTheLeaving(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		if err := b.RevokeGrants(ctx); err != nil {
-			t.Errorf("got %v, want no error", err)
-		}
+		assert.Equal(t, b.RevokeGrants(ctx), nil)
 		close(gate)
-		if err := <-made; err != nil {
-			t.Errorf("got %v of the call, want no error", err)
-		}
-		if err := <-left; err != nil {
-			t.Errorf("got %v of Close, want no error", err)
-		}
+		assert.Equal(t, <-made, nil, "of the call")
+		assert.Equal(t, <-left, nil, "of Close")
 	})
 }

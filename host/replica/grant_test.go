@@ -36,9 +36,8 @@ func newSharer(t *testing.T, store storage.Store, opts *replica.Options) *sharer
 	t.Helper()
 	s := &sharer{}
 	var err error
-	if s.Member, err = replica.Join(t.Context(), store, opts); err != nil {
-		t.Fatal(err)
-	}
+	s.Member, err = replica.Join(t.Context(), store, opts)
+	assert.OK(t, err)
 	s.says(approval.Ask)
 	s.registry = registry.New(&registry.Options{
 		Approvals: approval.Options{Replica: s.ID()},
@@ -52,9 +51,7 @@ func newSharer(t *testing.T, store storage.Store, opts *replica.Options) *sharer
 	s.offers(t, registry.Server{Fingerprint: "1"}, "Send a text.")
 	assert.OK(t, s.Attach(s.registry))
 	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("closing: %v", err)
-		}
+		assert.Equal(t, s.Close(context.WithoutCancel(t.Context())), nil, "closing")
 	})
 	return s
 }
@@ -298,9 +295,7 @@ func TestGrantEnds(t *testing.T) {
 		a.allows(t, in(t, "ann", "c2"), "mail__send")
 		assert.Equal(t, len(grantRecords(t, store)), 1, "records of grants")
 		time.Sleep(10 * 24 * time.Hour)
-		if got := grantRecords(t, store); len(got) != 0 {
-			t.Errorf("got the records %v, want none", got)
-		}
+		assert.Equal(t, len(grantRecords(t, store)), 0, "records of grants after ten days")
 	})
 }
 
@@ -430,9 +425,8 @@ func TestApproverHidesWhatIsDenied(t *testing.T) {
 			Decide(req *registry.ApprovalRequest) approval.Decision
 		}
 		_, want := next.(decider)
-		if _, got := m.Approver(next).(decider); got != want {
-			t.Errorf("%T: got one that decides before a call %v, want %v", next, got, want)
-		}
+		_, got := m.Approver(next).(decider)
+		assert.Equal(t, got, want, "%T: one that decides before a call", next)
 	}
 }
 

@@ -59,9 +59,7 @@ func newSite(t *testing.T, store storage.Store, gate chan struct{}) *site {
 	})))
 	assert.OK(t, s.Attach(s.registry))
 	t.Cleanup(func() {
-		if err := s.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Errorf("closing: %v", err)
-		}
+		assert.Equal(t, s.Close(context.WithoutCancel(t.Context())), nil, "closing")
 	})
 	return s
 }
@@ -96,10 +94,8 @@ func TestApproveElsewhere(t *testing.T) {
 		ann := session.WithUser(t.Context(), "ann")
 		id := a.call(t, ann, "hello")
 		settled()
-		list, err := b.Approvals(ann)
-		if err != nil || len(list) != 1 {
-			t.Fatalf("got %v, %v, want one call", list, err)
-		}
+		list := assert.Value(b.Approvals(ann))(t)
+		assert.Equal(t, len(list), 1)
 		if got := list[0]; got.ID != id || got.User != "ann" || string(got.Args) != `{"text":"hello"}` || got.Tool.Name != "send" {
 			t.Errorf("got %+v, want the call as it was asked for", got)
 		}
@@ -128,17 +124,13 @@ func TestApproveElsewhere(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if made.Load() != 1 || refused.Load() != 2 {
-			t.Errorf("got %d approvals that made the call and %d that did not, want 1 and 2", made.Load(), refused.Load())
-		}
-		if a, b := a.runs.Load(), b.runs.Load(); a != 1 || b != 0 {
-			t.Errorf("got %d runs where it waited and %d elsewhere, want 1 and 0", a, b)
-		}
+		assert.Equal(t, made.Load(), 1, "approvals that made the call")
+		assert.Equal(t, refused.Load(), 2, "approvals that came too late")
+		assert.Equal(t, a.runs.Load(), 1, "runs where it waited")
+		assert.Equal(t, b.runs.Load(), 0, "runs elsewhere")
 		settled()
 		for _, s := range []*site{a, b} {
-			if res, err := s.Await(ann, id); err != nil || result.Text(res) != "sent hello" {
-				t.Errorf("got %v, %v later, want what came of it", res, err)
-			}
+			assert.Equal(t, result.Text(assert.Value(s.Await(ann, id))(t)), "sent hello", "later")
 		}
 	})
 }
@@ -192,9 +184,7 @@ func TestOutcomesElsewhere(t *testing.T) {
 		if (err == nil) != (own == nil) || err != nil && (err.Error() != own.Error() || mcp.OutcomeOf(err) != mcp.OutcomeOf(own) || failure.Of(err) != failure.Of(own)) {
 			t.Errorf("got %v, %v, want the error that there is where the call was made, %v", res, err, own)
 		}
-		if got, want := <-outcomes, "it failed"; !strings.Contains(got, want) {
-			t.Errorf("got %q, want %q in it", got, want)
-		}
+		assert.Contains(t, <-outcomes, "it failed")
 		assert.Equal(t, <-outcomes, "denied: it was not approved in time")
 		if list, err := b.Approvals(t.Context()); err != nil || len(list) > 0 {
 			t.Errorf("got %v, %v, want nothing that waits", list, err)
@@ -246,9 +236,7 @@ func TestDeadReplica(t *testing.T) {
 		if !errors.As(err, &unknown) || mcp.OutcomeOf(err) != mcp.NotSent {
 			t.Errorf("got %v, %v, want that it was not made", err, mcp.OutcomeOf(err))
 		}
-		if err := <-begun; mcp.OutcomeOf(err) != mcp.Unknown {
-			t.Errorf("got %v, %v of the call that was being made, want that its outcome is unknown", err, mcp.OutcomeOf(err))
-		}
+		assert.Equal(t, mcp.OutcomeOf(<-begun), mcp.Unknown, "of the call that was being made")
 		if took := time.Since(began); took > 25*time.Second {
 			t.Errorf("it took %v to notice that a replica has died", took)
 		}
@@ -256,9 +244,8 @@ func TestDeadReplica(t *testing.T) {
 			t.Errorf("got %v, %v, want no call of the dead", list, err)
 		}
 		for _, id := range []string{running, waiting} {
-			if _, err := b.Await(t.Context(), id); mcp.OutcomeOf(err) != mcp.Unknown {
-				t.Errorf("got %v, want an unknown outcome", err)
-			}
+			_, err := b.Await(t.Context(), id)
+			assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown)
 		}
 		// It was only slow: the answer that was taken back has no effect.
 		dying.dead.Store(false)
@@ -266,9 +253,7 @@ func TestDeadReplica(t *testing.T) {
 		assert.Equal(t, a.runs.Load(), 1, "runs")
 		close(gate)
 		settled()
-		if res, err := b.Await(t.Context(), running); err != nil || result.Text(res) != "sent running" {
-			t.Errorf("got %v, %v, want the outcome after all", res, err)
-		}
+		assert.Equal(t, result.Text(assert.Value(b.Await(t.Context(), running))(t)), "sent running")
 	})
 }
 
@@ -286,22 +271,22 @@ func TestApproveGivesUp(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			cancel()
 		}()
-		if _, err := b.Approve(ctx, one, nil); mcp.OutcomeOf(err) != mcp.Unknown || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v, %v of a call that is being made, want an unknown outcome", err, mcp.OutcomeOf(err))
-		}
+		_, err := b.Approve(ctx, one, nil)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "of a call that is being made")
+		assert.Is(t, err, context.Canceled, "of a call that is being made")
 		dying.dead.Store(true)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		if _, err := b.Approve(ctx, two, nil); mcp.OutcomeOf(err) != mcp.NotSent || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, %v of an answer that was not taken, want that it was not made", err, mcp.OutcomeOf(err))
-		}
+		_, err = b.Approve(ctx, two, nil)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "of an answer that was not taken")
+		assert.Is(t, err, context.DeadlineExceeded, "of an answer that was not taken")
 		dying.dead.Store(false)
 		close(gate)
 		settled()
 		assert.Equal(t, a.runs.Load(), 1, "runs")
-		if list := a.registry.Approvals(t.Context()); len(list) != 1 || list[0].ID != two {
-			t.Errorf("got %v, want that the second goes on waiting", list)
-		}
+		list := a.registry.Approvals(t.Context())
+		assert.Equal(t, len(list), 1)
+		assert.Equal(t, list[0].ID, two)
 	})
 }
 
@@ -326,17 +311,13 @@ func TestRecordsGo(t *testing.T) {
 		dying.dead.Store(true)
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if got := names(); len(got) != 2 {
-			t.Errorf("got the records %v, want that of the one that lives, and the secret", got)
-		}
+		assert.Equal(t, len(names()), 2, "the records")
 		dying.dead.Store(false)
 		c := newSite(t, store, nil)
 		c.call(t, t.Context(), "waits")
 		settled()
 		before := len(names())
-		if err := c.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, c.Close(t.Context()), nil)
 		assert.Equal(t, before-len(names()), 2, "records less")
 	})
 }
@@ -354,10 +335,9 @@ func TestApprovalsReadWhatWaits(t *testing.T) {
 		settled()
 		for _, want := range []int32{2, 1, 1} {
 			before := counted.calls.Load()
-			list, err := b.Approvals(t.Context())
-			if err != nil || len(list) != 1 || list[0].ID != waits {
-				t.Fatalf("got %v, %v, want the call %s", list, err, waits)
-			}
+			list := assert.Value(b.Approvals(t.Context()))(t)
+			assert.Equal(t, len(list), 1)
+			assert.Equal(t, list[0].ID, waits)
 			assert.Equal(t, counted.calls.Load()-before, want, "records of calls read")
 		}
 	})

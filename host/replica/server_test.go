@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -89,9 +88,7 @@ func (c *cluster) add(t *testing.T, host string) (*replica.Member, *leasingStore
 	t.Cleanup(func() {
 		store.dead.Store(false)
 		store.hangs.Store(false)
-		if err := m.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, m.Close(context.WithoutCancel(t.Context())), nil)
 	})
 	return m, store
 }
@@ -125,9 +122,7 @@ func TestServerRunsOnce(t *testing.T) {
 		place.dead.Store(true)
 		time.Sleep(40 * time.Second)
 		synctest.Wait()
-		if want := []string{"notes at a"}; !slices.Equal(c.lost, want) {
-			t.Errorf("got %q as lost, want %q", c.lost, want)
-		}
+		assert.Equal(t, fmt.Sprint(c.lost), fmt.Sprint([]string{"notes at a"}), "as lost")
 		for _, m := range []*replica.Member{b, b} {
 			assert.Equal(t, c.ask(t, m, "notes"), "200 /s/notes/mcp at b")
 		}
@@ -135,9 +130,7 @@ func TestServerRunsOnce(t *testing.T) {
 		place.dead.Store(false)
 		settled()
 		assert.Equal(t, c.ask(t, a, "notes"), "200 /s/notes/mcp at b")
-		if err := b.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.Equal(t, b.Close(t.Context()), nil)
 		assert.Equal(t, c.ask(t, a, "notes"), "200 /s/notes/mcp at a", "after the other has left")
 	})
 }
@@ -184,9 +177,7 @@ func TestServerRefuses(t *testing.T) {
 			w := httptest.NewRecorder()
 			c.handlers["a"].ServeHTTP(w, req)
 			assert.Equal(t, w.Code, test.want, "%s: the status", test.path)
-			if secret := strings.TrimPrefix(authorization, "Bearer "); strings.Contains(w.Body.String(), secret) {
-				t.Errorf("%s: got the secret in %s", test.path, w.Body)
-			}
+			assert.Lacks(t, w.Body.String(), strings.TrimPrefix(authorization, "Bearer "), "%s: the secret in", test.path)
 		}
 	})
 }

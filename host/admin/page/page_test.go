@@ -15,9 +15,8 @@ import (
 
 func TestNewWithoutAPI(t *testing.T) {
 	for _, api := range []http.Handler{nil, http.HandlerFunc(nil)} {
-		if p, err := New(api); err == nil {
-			t.Errorf("%T: got %v, want an error", api, p)
-		}
+		_, err := New(api)
+		assert.Fails(t, err, "%T", api)
 	}
 }
 

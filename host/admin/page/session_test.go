@@ -70,9 +70,8 @@ func do(p *Page, method, path, body, cookie string, edit func(*http.Request)) *h
 func signInAs(t *testing.T, p *Page, body string) string {
 	t.Helper()
 	res := do(p, "POST", "/admin/session", body, "", nil)
-	if res.StatusCode != http.StatusNoContent || len(res.Cookies()) != 1 {
-		t.Fatalf("sign in with %s: got %d and %v, want 204 and a cookie", body, res.StatusCode, res.Cookies())
-	}
+	assert.Equal(t, res.StatusCode, http.StatusNoContent, "sign in with %s", body)
+	assert.Equal(t, len(res.Cookies()), 1, "sign in with %s", body)
 	return res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
 }
 
@@ -99,9 +98,7 @@ func TestSignIn(t *testing.T) {
 		if err := json.NewDecoder(res.Body).Decode(&problem); c.code != "" && (err != nil || problem.Code != c.code) {
 			t.Errorf("%.40s: got code %q and error %v, want %q", c.body, problem.Code, err, c.code)
 		}
-		if got := len(res.Cookies()); (got == 1) != (c.want == 204) {
-			t.Errorf("%.40s: got %d cookies, want one after success alone", c.body, got)
-		}
+		assert.Equal(t, len(res.Cookies()) == 1, c.want == 204, "%.40s: cookies", c.body)
 	}
 	assert.Equal(t, api.asked.Load().Host, "belt.example:8080", "host that the API is asked at")
 }
@@ -113,9 +110,7 @@ func TestCookie(t *testing.T) {
 		secure bool
 	}{{here, false}, {"https://belt.example:8080", true}} {
 		res := do(p, "POST", "/admin/session", `{"credential":"good"}`, "", func(r *http.Request) { r.Header.Set("Origin", c.origin) })
-		if len(res.Cookies()) != 1 {
-			t.Fatalf("%s: got %d cookies, want 1", c.origin, len(res.Cookies()))
-		}
+		assert.Equal(t, len(res.Cookies()), 1, "%s: cookies", c.origin)
 		got := res.Cookies()[0]
 		assert.Equal(t, got.Secure, c.secure, "%s: got Secure", c.origin)
 		if !got.HttpOnly {
@@ -214,9 +209,7 @@ func TestSessionEnds(t *testing.T) {
 		cookie := signInAs(t, p, `{"credential":"good"}`)
 		for range 11 {
 			time.Sleep(maxIdle - time.Second)
-			if got := status(cookie); got != 200 {
-				t.Fatalf("of a session that is used: got status %d, want 200", got)
-			}
+			assert.Equal(t, status(cookie), 200, "of a session that is used")
 		}
 		time.Sleep(30 * time.Minute)
 		status(cookie)
@@ -295,9 +288,7 @@ func TestChangeOutlivesTheSession(t *testing.T) {
 	p.api = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		p.sessions.end(id)
 		inside, ended = true, r.Context()
-		if err := ended.Err(); err != nil {
-			t.Errorf("context of a change, after signing out: got %v, want none", err)
-		}
+		assert.Equal(t, ended.Err(), nil, "context of a change, after signing out")
 	})
 	do(p, "POST", "/api/v1/mcp/servers/refresh", "", cookie, nil)
 	if !inside {
