@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+
 	"github.com/mcpbelt/mcpbelt/host/access"
 	"github.com/mcpbelt/mcpbelt/host/access/oidc"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -27,9 +29,7 @@ func wantRefused(t *testing.T, name string, a access.Authenticator, r *http.Requ
 		return
 	}
 	assert.Equal(t, refused.Status, status, "%s: the status", name)
-	if !strings.Contains(refused.Error(), reason) {
-		t.Errorf("%s: got %q, want the reason %q", name, refused, reason)
-	}
+	assert.Contains(t, refused.Error(), reason, "%s", name)
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	for part := range strings.SplitSeq(token, ".") {
 		if len(part) > 10 && strings.Contains(refused.Error(), part) {
@@ -146,10 +146,9 @@ func TestGrantsOfTokens(t *testing.T) {
 		return s.token(t, "at+jwt", all)
 	}
 	for scope, want := range map[string]bool{"read": true, "read write": false} {
-		caller, err := a(with("/mcp", email(map[string]any{"scope": scope})))
-		if err != nil || caller.User != "ada@example.com" || caller.Grant.ReadOnly != want {
-			t.Errorf("%s: got %+v, %v, want ada@example.com who only reads: %t", scope, caller, err, want)
-		}
+		caller := assert.Value(a(with("/mcp", email(map[string]any{"scope": scope}))))(t)
+		assert.Equal(t, caller.User, "ada@example.com", "%s", scope)
+		assert.Equal(t, caller.Grant.ReadOnly, want, "%s", scope)
 	}
 	if caller, err := a(with("/mcp", email(map[string]any{"scope": nil, "scp": []string{"read"}}))); err != nil || !caller.Grant.ReadOnly {
 		t.Errorf("scp: got %+v, %v, want one who only reads", caller, err)
@@ -166,12 +165,8 @@ func TestTwoIssuers(t *testing.T) {
 	each := access.Any(one.authenticator(t, nil), two.authenticator(t, nil))
 	for _, s := range []*server{one, two} {
 		r := with("/mcp", s.token(t, "at+jwt", nil))
-		if caller, err := both(r); err != nil || caller.User != s.URL+"#ada" {
-			t.Errorf("got %+v, %v, want the user %s#ada", caller, err, s.URL)
-		}
-		if caller, err := each(r); err != nil || caller.Credential != s.URL+"#desk" {
-			t.Errorf("got %+v, %v, want the credential %s#desk", caller, err, s.URL)
-		}
+		assert.Equal(t, assert.Value(both(r))(t).User, s.URL+"#ada")
+		assert.Equal(t, assert.Value(each(r))(t).Credential, s.URL+"#desk")
 	}
 	wantRefused(t, "key of the other", both, with("/mcp", sign(t, jose.ES256, two.key, "one", "", one.claims(nil))), 0, "not valid")
 	wantRefused(t, "stranger", each, with("/mcp", newServer(t).token(t, "", nil)), 0, "the issuer is not one")
@@ -181,9 +176,7 @@ func TestTwoIssuers(t *testing.T) {
 func TestDiscovery(t *testing.T) {
 	s := newServer(t)
 	s.metadata = "/.well-known/oauth-authorization-server"
-	if _, err := s.authenticator(t, nil)(with("/mcp", s.token(t, "", nil))); err != nil {
-		t.Errorf("got %v, want no error", err)
-	}
+	assert.Value(s.authenticator(t, nil)(with("/mcp", s.token(t, "", nil))))(t)
 	for name, document := range map[string]string{
 		"other issuer": `{"issuer":"https://other.example","jwks_uri":"` + s.URL + `/keys"}`,
 		"open keys":    `{"issuer":"` + s.URL + `","jwks_uri":"http://192.0.2.1/keys"}`,
@@ -207,9 +200,8 @@ func TestOptions(t *testing.T) {
 		"resource":  {Issuers: []string{"https://as.example"}, Resource: "belt"},
 		"query":     {Issuers: []string{"https://as.example"}, Resource: belt + "?a"},
 	} {
-		if _, err := oidc.New(context.Background(), o); err == nil {
-			t.Errorf("%s: got no error, want one", name)
-		}
+		_, err := oidc.New(context.Background(), o)
+		assert.Fails(t, err, "%s", name)
 	}
 }
 
@@ -221,9 +213,8 @@ func TestRotation(t *testing.T) {
 		good := func(name string, tokens ...string) {
 			t.Helper()
 			for _, token := range tokens {
-				if _, err := a(with("/mcp", token)); err != nil {
-					t.Errorf("%s: got %v, want no error", name, err)
-				}
+				_, err := a(with("/mcp", token))
+				assert.Equal(t, err, nil, "%s", name)
 			}
 		}
 		week := map[string]any{"exp": time.Now().Add(7 * 24 * time.Hour).Unix()}
@@ -334,9 +325,8 @@ func FuzzToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if caller, err := a(with("/mcp", token).WithContext(ctx)); err == nil {
-			t.Errorf("got %+v, want an error", caller)
-		}
+		_, err := a(with("/mcp", token).WithContext(ctx))
+		assert.Fails(t, err)
 
 	})
 }
