@@ -3,7 +3,6 @@
 package host_test
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -37,13 +36,10 @@ func TestRejectionByAnotherProcess(t *testing.T) {
 	l := approvePending(t, h)
 	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Rejected))
 	status := awaitStage(t, h, host.StageNotAllowed)
-	var unapproved *host.LaunchNotAllowedError
-	if !errors.As(status.Err, &unapproved) || unapproved.Verdict != consent.Rejected {
-		t.Errorf("it is stopped for %v", status.Err)
-	}
-	if len(h.Registry().Snapshot().Tools()) != 0 {
-		t.Error("its tools are listed")
-	}
+
+	unapproved := assert.As[*host.LaunchNotAllowedError](t, status.Err, "it is stopped for")
+	assert.Equal(t, unapproved.Verdict, consent.Rejected, "it is stopped for")
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "its tools are listed")
 	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
 	awaitStage(t, h, host.StageReady)
 	// What is rejected here can be approved there, too.
@@ -74,9 +70,7 @@ func TestApprovalAndSwitches(t *testing.T) {
 		func() error { return h.AllowLaunch(t.Context(), "ann", l.Fingerprint()) },
 		func() error { return h.DenyLaunch(t.Context(), "ann", l.Fingerprint()) },
 	} {
-		if err := decide(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, decide())
 		wantStage(t, h, host.StageDisabled)
 	}
 	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what was rejected while it was disabled")
@@ -107,9 +101,7 @@ func TestDecideAllAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := one.AllowLaunch(t.Context(), "ann", print); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, one.AllowLaunch(t.Context(), "ann", print))
 	awaitStage(t, one, host.StageReady)
 	awaitStage(t, two, host.StageReady)
 	for _, h := range []*host.Host{one, two} {

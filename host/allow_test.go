@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -17,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A project is a folder with a config file of somebody else, and a program there that
@@ -99,9 +102,7 @@ func (p *project) apply(h *host.Host, entry string) {
 func newApprovalHost(t testing.TB, book *consent.Book) *host.Host {
 	h := host.New(&host.Options{Consents: book, StateDir: host.NoState})
 	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, h.Close())
 	})
 	return h
 }
@@ -122,28 +123,22 @@ func TestApproval(t *testing.T) {
 	p.apply(h, `{"command":"./bin/notes","args":["a b"],"cwd":".","env":{"KEY":"s3cret"}}`)
 	p.wantStarts()
 	status := wantStage(t, h, host.StageNotAllowed)
-	var unapproved *host.LaunchNotAllowedError
-	if !errors.As(status.Err, &unapproved) || unapproved.Verdict != consent.Pending || mcp.OutcomeOf(unapproved) != mcp.NotSent {
-		t.Errorf("the error is %v", status.Err)
-	}
+
+	unapproved := assert.As[*host.LaunchNotAllowedError](t, status.Err, "the error")
+	assert.Equal(t, unapproved.Verdict, consent.Pending, "the error")
+	assert.Equal(t, mcp.OutcomeOf(unapproved), mcp.NotSent, "the error")
 	pending := h.PendingLaunches()
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait", len(pending))
 	}
 	program := filepath.Join(p.dir, "bin", "notes")
-	if want := fmt.Sprintf(`: 'server notes' && cd %s && KEY='****' %s 'a b'`, p.dir, program); pending[0].String() != want {
-		t.Errorf("shown is %s, want %s", pending[0], want)
-	}
+	assert.Equal(t, pending[0].String(), fmt.Sprintf(`: 'server notes' && cd %s && KEY='****' %s 'a b'`, p.dir, program), "shown")
 	approvePending(t, h)
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(program + " a b")
-	if len(h.PendingLaunches()) != 0 {
-		t.Error("it waits after its approval")
-	}
+	assert.Equal(t, len(h.PendingLaunches()), 0, "it waits after its approval")
 	// A restart is the same launch.
-	if err := h.Restart(t.Context(), "notes"); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, h.Restart(t.Context(), "notes"))
 	assert.Equal(t, len(p.starts()), 2, "starts")
 }
 
@@ -170,12 +165,8 @@ func TestApprovalIsOfTheLaunch(t *testing.T) {
 			before := len(p.starts())
 			p.apply(h, entry)
 			wantStage(t, h, host.StageNotAllowed)
-			if len(h.Registry().Snapshot().Tools()) != 0 {
-				t.Error("its tools are listed")
-			}
-			if n := len(p.starts()); n != before {
-				t.Errorf("%d starts of what nobody has approved", n-before)
-			}
+			assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "its tools are listed")
+			assert.Equal(t, len(p.starts()), before)
 			// What was approved is approved still.
 			p.apply(h, `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"1"},"description":"new"}`)
 			wantStage(t, h, host.StageReady)
@@ -214,20 +205,17 @@ func TestReject(t *testing.T) {
 	l := approvePending(t, h)
 	assert.OK(t, h.DenyLaunch(t.Context(), "bob", l.Fingerprint()))
 	status := wantStage(t, h, host.StageNotAllowed)
-	if status.Err == nil || !strings.Contains(status.Err.Error(), "was denied") || status.State.Phase != mcp.Idle {
-		t.Errorf("after Reject: %v, %v", status.State.Phase, status.Err)
-	}
-	if len(h.Registry().Snapshot().Tools()) != 0 || len(h.PendingLaunches()) != 0 {
-		t.Error("tools are listed, or somebody is asked again")
-	}
+	assert.Fails(t, status.Err, "after Reject")
+	assert.Contains(t, fmt.Sprint(status.Err), "was denied", "after Reject")
+	assert.Equal(t, status.State.Phase, mcp.Idle, "after Reject")
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "tools are listed, or somebody is asked again")
+	assert.Equal(t, len(h.PendingLaunches()), 0, "tools are listed, or somebody is asked again")
 	assert.Fails(t, h.Enable(t.Context(), "notes"), "Enable starts what was rejected")
 	records, err := book.Records(t.Context())
 	if err != nil || len(records) != 1 || records[0].By != "bob" || records[0].Verdict != consent.Rejected {
 		t.Errorf("recorded: %v, %v", records, err)
 	}
-	if err := h.AllowLaunch(t.Context(), "ann", l.Fingerprint()); err != nil {
-		t.Errorf("approving after all: %v", err)
-	}
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", l.Fingerprint()), "approving after all")
 	wantStage(t, h, host.StageReady)
 }
 
@@ -238,9 +226,9 @@ func TestApprovalOfLoaders(t *testing.T) {
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./one"}}`)
 	l := approvePending(t, h)
-	if text := l.String(); strings.Contains(text, "s3cret") || !strings.Contains(text, `NODE_OPTIONS='--require ./one'`) {
-		t.Errorf("shown is %s", text)
-	}
+	text := l.String()
+	assert.Lacks(t, text, "s3cret", "shown")
+	assert.Contains(t, text, `NODE_OPTIONS='--require ./one'`, "shown")
 	p.apply(h, `{"command":"./bin/notes","cwd":".","env":{"KEY":"s3cret","NODE_OPTIONS":"--require ./two"}}`)
 	wantStage(t, h, host.StageNotAllowed)
 	assert.Equal(t, len(p.starts()), 1, "starts")
@@ -254,10 +242,8 @@ func TestApproveStale(t *testing.T) {
 	seen := h.PendingLaunches()[0].Fingerprint()
 	p.apply(h, `{"command":"./bin/notes","args":["--evil"],"cwd":"."}`)
 	err := h.AllowLaunch(t.Context(), "ann", seen)
-	var stale *host.StaleLaunchError
-	if !errors.As(err, &stale) {
-		t.Errorf("got %v, want a StaleLaunchError", err)
-	}
+
+	stale := assert.As[*host.StaleLaunchError](t, err)
 	if err := h.DenyLaunch(t.Context(), "ann", "nonsense"); !errors.As(err, &stale) {
 		t.Errorf("got %v, want a StaleLaunchError", err)
 	}
@@ -298,10 +284,9 @@ func TestUnsoundBook(t *testing.T) {
 	defer func() { _ = h.Close() }()
 	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
 	status := wantStage(t, h, host.StageNotAllowed)
-	var unsound *consent.Error
-	if !errors.As(status.Err, &unsound) || unsound.File != file {
-		t.Errorf("the error is %v", status.Err)
-	}
+
+	unsound := assert.As[*consent.Error](t, status.Err, "the error")
+	assert.Equal(t, unsound.File, file, "the error")
 	pending := h.PendingLaunches()
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait", len(pending))
@@ -310,9 +295,7 @@ func TestUnsoundBook(t *testing.T) {
 		t.Errorf("Approve: %v", err)
 	}
 	p.wantStarts()
-	if data, err := os.ReadFile(file); err != nil || string(data) != "{" {
-		t.Errorf("the file is %q now, %v", data, err)
-	}
+	assert.Equal(t, string(assert.Value(os.ReadFile(file))(t)), "{", "the file")
 }
 
 // The user's own servers need no approval.
@@ -324,9 +307,7 @@ func TestNoApproval(t *testing.T) {
 		c.Servers[0].Source.Scope = scope
 		assert.Value(h.Apply(t.Context(), c))(t)
 		wantStage(t, h, host.StageReady)
-		if len(h.PendingLaunches()) != 0 {
-			t.Error("it waits")
-		}
+		assert.Equal(t, len(h.PendingLaunches()), 0, "it waits")
 	}
 }
 
@@ -335,9 +316,9 @@ func TestLaunchProgramNotFound(t *testing.T) {
 	p := newProject(t)
 	h := newApprovalHost(t, consent.New())
 	p.apply(h, `{"command":"no-such-program-here"}`)
-	if status := h.Servers()[0]; !errors.Is(status.Err, exec.ErrNotFound) || status.Stage == host.StageNotAllowed {
-		t.Errorf("stage %q, %v; want that it is not found", status.Stage, status.Err)
-	}
+	status := h.Servers()[0]
+	assert.Is(t, status.Err, exec.ErrNotFound, "stage")
+	assert.Equal(t, status.Stage == host.StageNotAllowed, false, "stage")
 }
 
 // A host can be closed while servers wait.
@@ -348,7 +329,214 @@ func TestCloseWhilePending(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = h.Shutdown(ctx)
-	if err := h.Close(); err != nil {
-		t.Error(err)
+	assert.OK(t, h.Close())
+}
+
+// Of a project's server the person who approves sees which of his secrets leave for
+// where, and nobody is asked for one before.
+func TestApprovalBeforeAnswers(t *testing.T) {
+	p := newProject(t)
+	file := filepath.Join(p.dir, "mcp.json")
+	text := `{"inputs":[{"id":"word","type":"promptString","description":"Word"}],
+		"servers":{"notes":{"command":"./bin/notes","cwd":".","args":["${input:word}"],"env":{"K":"${keyring:k}","A":"${env:HOME}"}}}}`
+	assert.OK(t, os.WriteFile(file, []byte(text), 0o600))
+	var asked, looked atomic.Int32
+	c := assert.Value(config.Load(t.Context(), file, &config.Options{
+		Scope:   config.ScopeProject,
+		Secrets: &countedSecrets{SecretStore: config.NewSecrets(), looked: &looked},
+		Input: func(context.Context, config.Input) (config.Secret, error) {
+			asked.Add(1)
+			return "said", nil
+		},
+	}))(t)
+	h := newApprovalHost(t, consent.New())
+	assert.Value(h.Apply(t.Context(), c))(t)
+	wantStage(t, h, host.StageNotAllowed)
+	pending := h.PendingLaunches()
+	if len(pending) != 1 || asked.Load() != 0 || looked.Load() != 0 {
+		t.Fatalf("%d wait, %d asked, %d looked up", len(pending), asked.Load(), looked.Load())
+	}
+	shown := pending[0].String()
+	for _, want := range []string{"args[0]: ${input:word}", "env.K: ${keyring:k}", "env.A: ${env:HOME}"} {
+		assert.Contains(t, shown, want, "not shown")
+	}
+	assert.OK(t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
+	wantStage(t, h, host.StageReady)
+	if got := p.starts(); len(got) != 1 || !strings.HasSuffix(got[0], "/bin/notes said") {
+		t.Errorf("started %q", got)
+	}
+	assert.OK(t, h.Restart(t.Context(), "notes"))
+	assert.Equal(t, len(p.starts()), 2, "started")
+	assert.Equal(t, asked.Load(), 1, "started")
+}
+
+// countedSecrets counts how often somebody looks.
+type countedSecrets struct {
+	config.SecretStore
+	looked *atomic.Int32
+}
+
+func (s *countedSecrets) Secret(ctx context.Context, name string) (config.Secret, bool, error) {
+	s.looked.Add(1)
+	if name == "k" {
+		return "key", true, nil
+	}
+	return s.SecretStore.Secret(ctx, name)
+}
+
+// applyFrom has a host run an entry of the project as if it stood in that file, in
+// that scope.
+func (p *project) applyFrom(h *host.Host, entry, file string, scope config.Scope) host.Report {
+	p.Helper()
+	c := p.config(entry)
+	c.Servers[0].Source.File, c.Servers[0].Source.Scope = file, scope
+	report, err := h.Apply(p.Context(), c)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return report
+}
+
+// The same entry in another file is trusted as that file is.
+func TestApprovalFollowsTheFile(t *testing.T) {
+	const entry = `{"command":"./bin/notes","cwd":"."}`
+	p := newProject(t)
+	h := newApprovalHost(t, consent.New())
+	user, own := filepath.Join(t.TempDir(), "mcp.json"), filepath.Join(p.dir, ".mcp.json")
+
+	p.applyFrom(h, entry, own, config.ScopeProject)
+	wantStage(t, h, host.StageNotAllowed)
+	assert.Equal(t, strings.Join(p.applyFrom(h, entry, user, config.ScopeUser).Started, " "), "notes", "the user's own entry")
+	wantStage(t, h, host.StageReady)
+	r := p.applyFrom(h, entry, own, config.ScopeProject)
+	assert.Equal(t, strings.Join(r.Stopped, " "), "notes", "the entry of the project")
+	assert.Fails(t, r.Failed["notes"], "the entry of the project")
+	wantStage(t, h, host.StageNotAllowed)
+	approvePending(t, h)
+	wantStage(t, h, host.StageReady)
+	if r := p.applyFrom(h, entry, filepath.Join(p.dir, ".mcprc"), config.ScopeRC); !slices.Equal(r.Kept, []string{"notes"}) {
+		t.Errorf("another file of the same folder: %+v", r)
+	}
+	assert.Equal(t, filepath.Base(h.Servers()[0].Source.File), ".mcprc", "it stands in")
+	p.applyFrom(h, entry, filepath.Join(t.TempDir(), ".mcp.json"), config.ScopeProject)
+	wantStage(t, h, host.StageNotAllowed)
+	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "tools of what is not approved are listed")
+}
+
+// A flakyStore lives in memory, and cannot be read while it is down.
+type flakyStore struct {
+	*storage.Memory
+	down atomic.Bool
+}
+
+var errStoreDown = errors.New("the store is down")
+
+func (f *flakyStore) Load(ctx context.Context, name string, known storage.Revision) (storage.Record, error) {
+	if f.down.Load() {
+		return storage.Record{}, errStoreDown
+	}
+	return f.Memory.Load(ctx, name, known)
+}
+
+// While nobody knows what is approved a changed entry does not start, and what runs
+// goes on.
+func TestApplyWhileBookIsDown(t *testing.T) {
+	p := newProject(t)
+	store := &flakyStore{Memory: storage.NewMemory()}
+	book := assert.Value(consent.Load(t.Context(), store, "consents", nil))(t)
+	h := newApprovalHost(t, book)
+	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
+	approvePending(t, h)
+	store.down.Store(true)
+	r, err := h.Apply(t.Context(), p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
+	assert.OK(t, err)
+	assert.Is(t, r.Failed["notes"], errStoreDown)
+	assert.Equal(t, len(r.Stopped), 0)
+	wantStage(t, h, host.StageReady)
+	assert.Equal(t, len(p.starts()), 1, "starts")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	store.down.Store(false)
+	_, _ = h.Apply(ctx, p.config(`{"command":"./bin/notes","args":["new"],"cwd":"."}`))
+	assert.Equal(t, h.Servers()[0].Stage, host.StageReady, "an Apply that was given up has stopped what ran")
+	assert.Lacks(t, strings.Join(p.starts(), "|"), "new", "started")
+}
+
+// TestCommittedLedgerIsSeenOnce: whoever is asked whether a server of a project may start
+// sees whose decisions about its tools the ledger of the project has, and is asked once.
+func TestCommittedLedgerIsSeenOnce(t *testing.T) {
+	p := newProject(t)
+	file, ledger := filepath.Join(p.dir, ".mcp.json"), filepath.Join(p.dir, "mcp.lock.json")
+	p.write(file, projectFile)
+	author := assert.Value(host.Open(t.Context(), file, &host.Options{
+		StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1, Config: &config.Options{Scope: config.ScopeProgram},
+	}))(t)
+	assert.OK(t, author.Close())
+	text := assert.Value(os.ReadFile(ledger))(t)
+	p.write(ledger, strings.ReplaceAll(string(text), `"first use"`, `"mallory"`))
+
+	opts := &host.Options{StateDir: t.TempDir(), Ledger: ledger, OpenWait: -1}
+	user := assert.Value(host.Open(t.Context(), file, opts))(t)
+	p.opened(user, nil)
+	pending := user.PendingLaunches()
+	if len(pending) != 1 {
+		t.Fatalf("got %d servers that wait, want 1", len(pending))
+	}
+	shown := pending[0].String()
+	for _, want := range []string{"1 by \"mallory\" until 2", ledger} {
+		assert.Contains(t, shown, want, "launch")
+	}
+	bare := *pending[0]
+	bare.Accepted = ""
+	assert.Equal(t, bare.Fingerprint(), pending[0].Fingerprint(), "the fingerprint without what is accepted")
+	assert.OK(t, user.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()))
+	again := assert.Value(host.Open(t.Context(), file, opts))(t)
+	p.opened(again, nil)
+	assert.Equal(t, len(again.PendingLaunches()), 0)
+}
+
+// TestNoLedgerIsSeenWhereThereIsNone: without decisions nothing is said.
+func TestNoLedgerIsSeenWhereThereIsNone(t *testing.T) {
+	p := newProject(t)
+	file := filepath.Join(p.dir, ".mcp.json")
+	p.write(file, projectFile)
+	for _, ledger := range []string{"", filepath.Join(p.dir, "mcp.lock.json")} {
+		h, err := host.Open(t.Context(), file, &host.Options{StateDir: host.NoState, Consents: consent.New(), Ledger: ledger})
+		p.opened(h, err)
+		if pending := h.PendingLaunches(); len(pending) != 1 || pending[0].Accepted != "" {
+			t.Errorf("with the ledger %q: got %v, want a launch of which nothing is accepted", ledger, pending)
+		}
+	}
+}
+
+// A server that waits for its launch to be allowed was not started.
+func TestReportOfUnapprovedServers(t *testing.T) {
+	for _, entry := range []string{`{"command": "./bin/notes"}`, `{"command": "./bin/notes", "lazy": true}`} {
+		p := newProject(t)
+		h := newApprovalHost(t, consent.New())
+		report := assert.Value(h.Apply(watchdog(t), p.config(entry)))(t)
+		assert.Equal(t, len(report.Started), 0, "started")
+		assert.Equal(t, fmt.Sprint(report.NotAllowed), fmt.Sprint([]string{"notes"}), "unapproved")
+
+		assert.As[*host.LaunchNotAllowedError](t, report.Failed["notes"], "failed")
+		p.wantStarts()
+	}
+}
+
+// An error says once which server it is about.
+func TestErrorsNameTheirServerOnce(t *testing.T) {
+	p := newProject(t)
+	h := newApprovalHost(t, consent.New())
+	report, err := h.Apply(watchdog(t), p.config(`{"command": "./bin/notes"}`))
+	assert.OK(t, err)
+	errs := map[string]error{"unapproved": report.Failed["notes"]}
+	errs["refresh of an unapproved server"] = h.Refresh(watchdog(t), "notes")
+	report = assert.Value(h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
+		{Name: "boxed", Transport: config.TransportStdio, Command: "x", Enabled: true, Isolation: &config.Isolation{Kind: "no-such-kind"}},
+		{Name: "dying", Transport: config.TransportStdio, Command: "false", Enabled: true},
+	}}))(t)
+	errs["isolated"], errs["dying"] = report.Failed["boxed"], report.Failed["dying"]
+	for what, err := range errs {
+		assert.Equal(t, strings.Count(fmt.Sprint(err), `server "`), 1, "%s: it names servers: %v", what, err)
 	}
 }

@@ -21,23 +21,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// A village makes servers in this process, by the command of their entry. A
+// A commandServers makes servers in this process, by the command of their entry. A
 // server's only tool is named after the command, and waits while hold is open.
-type village struct {
+type commandServers struct {
 	mu      sync.Mutex
 	started []string
 	hold    chan struct{}
 	entered chan struct{}
 }
 
-func (v *village) transport(_ session.Key, e *config.Server) (mcp.Transport, error) {
+func (v *commandServers) transport(_ session.Key, e *config.Server) (mcp.Transport, error) {
 	v.mu.Lock()
 	v.started = append(v.started, e.Name+"="+e.Command)
 	v.mu.Unlock()
 	if e.Command == "bad" {
 		return &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return fmt.Errorf("bad indeed") }}, nil
 	}
-	s := sdk.NewServer(&sdk.Implementation{Name: e.Name}, sameSchemas)
+	s := sdk.NewServer(&sdk.Implementation{Name: e.Name}, schemas)
 	sdk.AddTool(s, &sdk.Tool{Name: e.Command}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		if v.hold != nil {
 			v.entered <- struct{}{}
@@ -49,7 +49,7 @@ func (v *village) transport(_ session.Key, e *config.Server) (mcp.Transport, err
 	return &transport.Pipe{Serve: s.Run, CloseTimeout: 500 * time.Millisecond}, nil
 }
 
-func (v *village) open(t *testing.T, entries ...string) *host.Host {
+func (v *commandServers) open(t *testing.T, entries ...string) *host.Host {
 	t.Helper()
 	return open(t, write(t, commands(entries)...), &host.Options{Transport: v.transport})
 }
@@ -72,7 +72,7 @@ func load(t *testing.T, pairs ...string) *config.Config {
 }
 
 func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
-	v := &village{}
+	v := &commandServers{}
 	h := v.open(t, "kept", "k", "changed", "old", "gone", "g", "off", "o")
 	kept := assert.Value(h.Client(t.Context(), session.Key{Server: "kept"}))(t)
 	v.started = nil
@@ -81,42 +81,33 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	slices.Sort(v.started)
 	assert.Equal(t, strings.Join(v.started, " "), "changed=next new=n", "started")
 	assert.Equal(t, names(h), "changed__next kept__k new__n", "tools")
-	if c, err := h.Client(t.Context(), session.Key{Server: "kept"}); err != nil || c != kept {
-		t.Errorf("the kept server has another client: %v", err)
-	}
-	if s := status(t, h, "kept"); s.Source.Line != 5 {
-		t.Errorf("the kept server is said to stand at line %d", s.Source.Line)
-	}
+	assert.Equal(t, assert.Value(h.Client(t.Context(), session.Key{Server: "kept"}))(t), kept, "the kept server has another client")
+	assert.Equal(t, status(t, h, "kept").Source.Line, 5, "the kept server is said to stand at line")
 }
 
 func TestFailedReplacementLeavesTheOldServer(t *testing.T) {
-	v := &village{}
+	v := &commandServers{}
 	h := v.open(t, "s", "works")
 	for _, entry := range []string{"bad", `{"command": 5}`} {
 		report := assert.Value(h.Apply(watchdog(t), load(t, "s", entry)))(t)
-		if report.Failed["s"] == nil || len(report.Replaced) > 0 {
-			t.Errorf("%s: report %+v", entry, report)
-		}
-		if text, err := call(t, h, "s__works", "{}"); err != nil || text != "works" {
-			t.Errorf("%s: the old server answers %q, %v", entry, text, err)
-		}
+		assert.Fails(t, report.Failed["s"], "%s: report", entry)
+		assert.Equal(t, len(report.Replaced), 0, "%s: report", entry)
+		assert.Equal(t, assert.Value(call(t, h, "s__works", "{}"))(t), "works", "%s: the old server answers", entry)
 	}
 }
 
 func TestBrokenServerIsReplacedAnyway(t *testing.T) {
-	v := &village{}
+	v := &commandServers{}
 	h := v.open(t, "s", "bad")
 	report, err := h.Apply(watchdog(t), load(t, "s", "works"))
 	if err != nil || len(report.Replaced) != 1 {
 		t.Fatalf("report %+v, %v", report, err)
 	}
-	if text, err := call(t, h, "s__works", "{}"); err != nil || text != "works" {
-		t.Errorf("got %q, %v", text, err)
-	}
+	assert.Equal(t, assert.Value(call(t, h, "s__works", "{}"))(t), "works")
 }
 
 func TestReplacedServerFinishesItsCalls(t *testing.T) {
-	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
+	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
 	h := v.open(t, "s", "old")
 	answer := make(chan string, 1)
 	go func() {
@@ -135,7 +126,7 @@ func TestReplacedServerFinishesItsCalls(t *testing.T) {
 }
 
 func TestShutdownWaitsForCalls(t *testing.T) {
-	v := &village{hold: make(chan struct{}), entered: make(chan struct{})}
+	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
 	h := v.open(t, "s", "slow")
 	answer := make(chan error, 1)
 	go func() {
@@ -156,16 +147,12 @@ func TestShutdownWaitsForCalls(t *testing.T) {
 	default:
 	}
 	close(v.hold)
-	if err := <-answer; err != nil {
-		t.Errorf("the call under way: %v", err)
-	}
-	if err := <-down; err != nil {
-		t.Errorf("Shutdown: %v", err)
-	}
+	assert.OK(t, <-answer, "the call under way")
+	assert.OK(t, <-down, "Shutdown")
 }
 
 func TestApplyAndCallAtTheSameTime(t *testing.T) {
-	v := &village{}
+	v := &commandServers{}
 	h := v.open(t, "s", "a")
 	ctx := watchdog(t)
 	var wg sync.WaitGroup
@@ -185,9 +172,7 @@ func TestApplyAndCallAtTheSameTime(t *testing.T) {
 	}
 	for i := range 10 {
 		name := string(rune('a' + i%2))
-		if _, err := h.Apply(ctx, load(t, "s", name, "t", name)); err != nil {
-			t.Error(err)
-		}
+		assert.Value(h.Apply(ctx, load(t, "s", name, "t", name)))(t)
 	}
 	wg.Wait()
 	assert.Equal(t, names(h), "s__b t__b", "tools in the end")
@@ -206,9 +191,7 @@ func TestApplyServersFails(t *testing.T) {
 		"what loads servers panics: out of order": func(context.Context) (map[string]*config.Server, error) { panic("out of order") },
 	} {
 		_, err := h.ApplyServers(watchdog(t), "add", []string{"a", "b"}, load)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got the error %v, want %q in it", err, want)
-		}
+		assert.Contains(t, fmt.Sprint(err), want, "error")
 		assert.Equal(t, len(h.Servers()), 0, "%s: servers", want)
 	}
 }
@@ -222,8 +205,61 @@ func TestApplyServersTouchesNoOther(t *testing.T) {
 	}))(t)
 	assert.Equal(t, strings.Join(report.Stopped, " "), "a", "stopped")
 	after := assert.Value(h.Client(watchdog(t), session.Key{Server: "b"}))(t)
-	if after != before {
-		t.Error("got another client of the other server, want the same")
-	}
+	assert.Equal(t, after, before, "another client of the other server, want the same")
 	assert.Equal(t, names(h), "b__echo", "the tools")
+}
+
+// TestApplyOfAConfigMadeByHand: what no file can say is refused as a whole, and changes
+// nothing.
+func TestApplyOfAConfigMadeByHand(t *testing.T) {
+	pipes := &pipeServers{}
+	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x"}`))
+	made := func(names ...string) *config.Config {
+		c := &config.Config{}
+		for _, name := range names {
+			c.Servers = append(c.Servers, &config.Server{Name: name, Transport: config.TransportStdio, Command: "y", Enabled: true})
+		}
+		return c
+	}
+	withNil := made("s")
+	withNil.Servers = append(withNil.Servers, nil)
+	for name, test := range map[string]struct {
+		c    *config.Config
+		want string
+	}{
+		"nil":       {nil, "no config"},
+		"nil entry": {withNil, "nil"},
+		"twice":     {made("a", "b", "a"), `"a"`},
+		"no name":   {made("a", ""), "name"},
+	} {
+		report, err := h.Apply(watchdog(t), test.c)
+		assert.Fails(t, err, "%s", name)
+		assert.Contains(t, fmt.Sprint(err), test.want, "%s", name)
+		assert.Equal(t, len(report.Started), 0, "%s", name)
+		if servers := h.Servers(); len(servers) != 1 || servers[0].Name != "s" || names(h) != "s__echo" {
+			t.Errorf("%s: %+v", name, servers)
+		}
+	}
+	assert.Equal(t, len(assert.Value(h.Apply(watchdog(t), made("a", "b")))(t).Started), 2)
+	assert.OK(t, errors.Join(h.Close()))
+}
+
+// TestApplyFollowsAMoveToAnotherScope: an entry that waits for approval in a project's
+// file starts when the user takes it over into a file of his own, and the other way
+// round it waits.
+func TestApplyFollowsAMoveToAnotherScope(t *testing.T) {
+	pipes := &pipeServers{}
+	parse := func(scope config.Scope) *config.Config {
+		t.Helper()
+		c := assert.Value(config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope}))(t)
+		return c
+	}
+	h := newHost(t, pipes.options(), parse(config.ScopeProject))
+	for _, test := range []struct {
+		scope config.Scope
+		want  string
+	}{{config.ScopeProject, ""}, {config.ScopeUser, "s__echo"}, {config.ScopeProject, ""}} {
+		assert.Value(h.Apply(watchdog(t), parse(test.scope)))(t)
+		assert.Equal(t, names(h), test.want)
+	}
 }

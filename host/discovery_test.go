@@ -179,12 +179,8 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 			assert.OK(t, test.login(watchdog(t), w))
 			awaitTools(t, w.host)
 			ctx := session.WithUser(watchdog(t), "alice")
-			if _, err := w.host.Registry().Call(ctx, "s__whoami", []byte(`{}`)); err != nil {
-				t.Errorf("whoami: got %v, want an answer", err)
-			}
-			if got := status(t, w.host, "s").Err; got != nil {
-				t.Errorf("Status.Err: got %v, want nil", got)
-			}
+			assert.Value(w.host.Registry().Call(ctx, "s__whoami", []byte(`{}`)))(t)
+			assert.OK(t, status(t, w.host, "s").Err, "Status.Err")
 		})
 	}
 }
@@ -327,16 +323,12 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	if len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintLoginRequired {
 		t.Fatalf("hints: got %+v, want one of code %q", d.Hints, doctor.HintLoginRequired)
 	}
-	if got, want := d.Hints[0].Text, `server "s"`; !strings.Contains(got, want) {
-		t.Errorf("hint: got %q, want %q in it", got, want)
-	}
+	assert.Contains(t, d.Hints[0].Text, `server "s"`, "hint")
 	logInAt(t, h, as, "alice")
 	awaitTools(t, h)
 	d = diagnose()
 	assert.Equal(t, d.Health.Action, doctor.ActionNone, "action after the login")
-	if len(d.Hints) != 0 {
-		t.Errorf("hints after the login: got %+v, want none", d.Hints)
-	}
+	assert.Equal(t, len(d.Hints), 0, "hints after the login")
 }
 
 // Where the program sees to logins itself, a diagnosis says what makes the tools known.

@@ -5,14 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
@@ -221,4 +227,260 @@ func ExampleHost_ApplyServers() {
 	// Output:
 	// [notes] <nil>
 	// notes__echo
+}
+
+// A host that follows where its servers are listed. For files there is [host.FileChanges].
+func ExampleHost_Follow() {
+	ctx, cancel := context.WithCancel(context.Background())
+	h := host.New(exampleOptions())
+	defer func() { _ = h.Close() }()
+
+	table := []string{
+		`{"mcpServers": {"notes": {"command": "notes-server"}}}`,
+		`{"mcpServers": {"notes": {"command`, // somebody is writing
+		`{"mcpServers": {"diary": {"command": "diary-server"}}}`,
+	}
+	row := -1
+	changes := func(ctx context.Context) iter.Seq[[]string] {
+		return func(yield func([]string) bool) {
+			for row++; row < len(table) && ctx.Err() == nil && yield([]string{"table"}); row++ {
+			}
+		}
+	}
+	load := func(context.Context) (*config.Config, error) {
+		return config.Parse(ctx, "table", []byte(table[row]), nil)
+	}
+	err := h.Follow(ctx, changes, load, &host.FollowOptions{Done: func(r host.Report, err error) {
+		fmt.Println(r.Started, r.Stopped, err != nil)
+	}})
+	fmt.Println(err)
+	cancel()
+	// Output:
+	// [notes] [] false
+	// [] [] true
+	// [diary] [notes] false
+	// <nil>
+}
+
+func ExampleFileChanges() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "mcp.json")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			fmt.Println(err)
+		}
+	}
+	write(`{"mcpServers": {"notes": {"command": "notes-server"}}}`)
+	ctx, cancel := context.WithCancel(context.Background())
+	h := host.New(exampleOptions())
+	defer func() { _ = h.Close() }()
+
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
+	err = h.Follow(ctx, host.FileChanges(path), load, &host.FollowOptions{Done: func(r host.Report, err error) {
+		fmt.Println(r.Started, r.Stopped, err)
+		if len(r.Stopped) > 0 {
+			cancel()
+			return
+		}
+		write(`{"mcpServers": {"diary": {"command": "diary-server"}}}`)
+	}})
+	fmt.Println(err)
+	// Output:
+	// [notes] [] <nil>
+	// [diary] [notes] <nil>
+	// context canceled
+}
+
+// exampleLogins runs a server that wants a login, and a host that can log in.
+func exampleLogins() (h *host.Host, as *authtest.Server, end func(), err error) {
+	if as, err = authtest.New(nil); err != nil {
+		return nil, nil, nil, err
+	}
+	logins, err := login.New(session.Memory(), &login.Options{
+		Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"},
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	h = host.New(&host.Options{Logins: logins, StateDir: host.NoState})
+	c, err := config.Parse(context.Background(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"notes": {"url": %q}}}`, as.NewMCP(nil).URL), nil)
+	if err == nil {
+		_, err = h.Apply(context.Background(), c)
+	}
+	return h, as, func() { _ = h.Close(); _ = logins.Close(); as.Close() }, err
+}
+
+// A user is sent to log in, and comes back.
+func ExampleHost_Login() {
+	ctx := context.Background()
+	h, as, end, err := exampleLogins()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer end()
+
+	login, err := h.Login(ctx, session.Key{Server: "notes"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	callback, err := as.Approve(ctx, login.URL) // the user, in a browser
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	key, err := h.Complete(ctx, callback, nil)
+	fmt.Println(key, err)
+	for range h.Watch(ctx) {
+		if h.Servers()[0].Stage == host.StageReady {
+			break
+		}
+	}
+	fmt.Println(len(h.Registry().Snapshot().Tools()), "tools")
+	// Output:
+	// server "notes" <nil>
+	// 2 tools
+}
+
+// A program on a server has a page that browsers come back to.
+func ExampleHost_Complete() {
+	ctx := context.Background()
+	h, as, end, err := exampleLogins()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer end()
+	page := func(w http.ResponseWriter, r *http.Request) {
+		key, err := h.Complete(r.Context(), r.URL.String(), nil)
+		if err != nil {
+			http.Error(w, "The login has failed.", http.StatusBadRequest)
+			return
+		}
+		fmt.Fprintf(w, "You are logged in at %s.", key.Server)
+	}
+
+	login, err := h.Login(ctx, session.Key{Server: "notes"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	callback, err := as.Approve(ctx, login.URL) // the user, in a browser
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 { // a login can be completed once
+		w := httptest.NewRecorder()
+		page(w, httptest.NewRequest(http.MethodGet, callback, nil))
+		fmt.Println(w.Body)
+	}
+	// Output:
+	// You are logged in at notes.
+	// The login has failed.
+}
+
+func ExampleHost_Logout() {
+	ctx := context.Background()
+	h, _, end, err := exampleLogins()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer end()
+	fmt.Println(h.Logout(ctx, session.Key{Server: "notes"}))
+	// Output: <nil>
+}
+
+// notesOptions make "notes-server" a server in this process.
+func notesOptions() *host.Options {
+	return &host.Options{
+		StateDir: host.NoState,
+		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+			if e.Command != "notes-server" {
+				return nil, nil
+			}
+			s := sdk.NewServer(&sdk.Implementation{Name: "notes", Version: "1.0"}, nil)
+			s.AddTool(&sdk.Tool{Name: "create", InputSchema: map[string]any{"type": "object"}}, nil)
+			return &transport.Pipe{Serve: s.Run}, nil
+		},
+	}
+}
+
+// The tools of a server that is not in the configuration.
+func ExampleHost_Try() {
+	ctx := context.Background()
+	h := host.New(notesOptions())
+	defer func() { _ = h.Close() }()
+	c, err := config.Parse(ctx, "new.json", []byte(`{"mcpServers": {"new": {"command": "notes-server"}}}`), nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	entry := c.Servers[0]
+	err = h.Try(ctx, entry, nil, func(ctx context.Context, t mcp.Transport, opts *mcp.ClientOptions) error {
+		client := mcp.NewClient(entry.Name, t, opts)
+		defer func() { _ = client.Close() }()
+		tools, err := client.Tools(ctx)
+		for _, tool := range tools {
+			fmt.Println(tool.Name)
+		}
+		return err
+	})
+	if err != nil {
+		log.Print(err)
+	}
+	// Output: create
+}
+
+// What completion at a shell knows of a server without starting it.
+func ExampleCachedTools() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "state")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	opts := notesOptions()
+	opts.StateDir = dir
+	h := host.New(opts)
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), nil)
+	if err == nil {
+		_, err = h.Apply(ctx, c)
+	}
+	if err := errors.Join(err, h.Close()); err != nil {
+		log.Print(err)
+		return
+	}
+	tools, known := host.CachedTools(dir, c.Servers[0])
+	fmt.Println(known, tools[0].Name)
+	// Output: true create
+}
+
+func ExampleHost_Inspect() {
+	ctx := context.Background()
+	h := host.New(notesOptions())
+	defer func() { _ = h.Close() }()
+	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), nil)
+	if err == nil {
+		_, err = h.Apply(ctx, c)
+	}
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	notes, err := h.Inspect("notes")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(notes.Entry.Command, notes.Client.State().Phase, notes.Calls.Total.Ended(), notes.LastFailure.Err)
+	// Output: notes-server ready 0 <nil>
 }

@@ -67,23 +67,15 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 		until(t, h, name, string(stage), func(s host.Status) bool { return s.Stage == stage })
 	}
 
-	if _, err := call(t, h, "good__echo", `{"text": "hi"}`); err != nil {
-		t.Errorf("good: %v", err)
-	}
+	assert.Value(call(t, h, "good__echo", `{"text": "hi"}`))(t)
 	wantNotReady(t, watchdog(t), r, "hung__echo", "hung", "is being started")
 	dying := wantNotReady(t, watchdog(t), r, "dying__echo", "dying", "cannot be reached")
-	var exit *transport.ExitError
-	if !errors.As(dying, &exit) {
-		t.Errorf("dying: got %v, want that the process has ended", dying)
-	}
-	var refused *transport.StatusError
-	if got := wantNotReady(t, watchdog(t), r, "wall__echo", "wall", "credentials"); !errors.As(got, &refused) {
-		t.Errorf("wall: got %v, want its status 401", got)
-	}
-	var login *auth.LoginRequiredError
-	if got := wantNotReady(t, watchdog(t), r, "login__whoami", "login", "log in"); !errors.As(got, &login) {
-		t.Errorf("login: got %v, want the login that is required", got)
-	}
+
+	assert.As[*transport.ExitError](t, dying, "dying")
+
+	assert.As[*transport.StatusError](t, wantNotReady(t, watchdog(t), r, "wall__echo", "wall", "credentials"), "wall")
+
+	assert.As[*auth.LoginRequiredError](t, wantNotReady(t, watchdog(t), r, "login__whoami", "login", "log in"), "login")
 	wantNotReady(t, watchdog(t), r, "off__echo", "off", "is disabled")
 	unset := wantNotReady(t, watchdog(t), r, "unset__echo", "unset", "cannot be used")
 	assert.Contains(t, unset.Error(), "the variable HOST_TEST_UNSET is not set", "unset")
@@ -161,15 +153,11 @@ func TestCallsStartALazyServer(t *testing.T) {
 			}}, nil
 		}})
 		time.Sleep(time.Hour)
-		if got := status(t, h, "s").Stage; got != host.StageConfigured {
-			t.Fatalf("got stage %s, want %s", got, host.StageConfigured)
-		}
+		assert.Equal(t, status(t, h, "s").Stage, host.StageConfigured, "stage")
 		wantNotReady(t, watchdog(t), h.Registry(), "s__echo", "s", "cannot be reached")
 		time.Sleep(time.Hour)
 		works.Store(true)
-		if _, err := call(t, h, "s__echo", `{"text": "hi"}`); err != nil {
-			t.Error(err)
-		}
+		assert.Value(call(t, h, "s__echo", `{"text": "hi"}`))(t)
 		_ = h.Close()
 	})
 }
@@ -177,26 +165,19 @@ func TestCallsStartALazyServer(t *testing.T) {
 // The tools of a server with a connection for each user are found out for whoever calls
 // one.
 func TestCallsDiscoverForTheirUser(t *testing.T) {
-	w := newLoginWorld(t, nil)
+	w := newLoginsHost(t, nil)
 	as := authtest.NewServer(t, nil)
 	w.apply(&config.Server{Name: "s", URL: as.NewMCP(nil).URL, Identity: config.IdentityUser})
 	r := w.host.Registry()
-	var nobody *host.NoUserError
-	if got := wantNotReady(t, watchdog(t), r, "s__whoami", "s", "before a user"); !errors.As(got, &nobody) {
-		t.Errorf("nobody: got %v, want a NoUserError", got)
-	}
-	var login *auth.LoginRequiredError
-	if got := wantNotReady(t, session.WithUser(watchdog(t), "bob"), r, "s__whoami", "s", "log in"); !errors.As(got, &login) {
-		t.Errorf("bob: got %v, want the login that is required", got)
-	}
+
+	assert.As[*host.NoUserError](t, wantNotReady(t, watchdog(t), r, "s__whoami", "s", "before a user"), "nobody")
+
+	assert.As[*auth.LoginRequiredError](t, wantNotReady(t, session.WithUser(watchdog(t), "bob"), r, "s__whoami", "s", "log in"), "bob")
 	w.logIn(as, "alice", "s")
-	if got, err := w.whoami("alice", "s"); err != nil || got != "user alice" {
-		t.Errorf("alice: got %q, %v, want user alice", got, err)
-	}
-	var unknown *registry.UnknownToolError
-	if _, err := r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil); !errors.As(err, &unknown) {
-		t.Errorf("another tool: got %v, want an UnknownToolError", err)
-	}
+	assert.Equal(t, assert.Value(w.whoami("alice", "s"))(t), "user alice", "alice")
+
+	_, err := r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil)
+	assert.As[*registry.UnknownToolError](t, err, "another tool")
 }
 
 // The tools of a closed host are not unknown either, unless another host has them.
@@ -208,18 +189,13 @@ func TestCallsOfAClosedHost(t *testing.T) {
 			h := open(t, path, opts)
 			r := h.Registry()
 			assert.OK(t, h.Close())
-			if got := wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"); !errors.Is(got, host.ErrClosed) {
-				t.Errorf("got %v, want ErrClosed", got)
-			}
+			assert.Is(t, wantNotReady(t, watchdog(t), r, "s__echo", "s", "closed"), host.ErrClosed)
 			opts.Registry = r
 			next := open(t, path, opts)
-			if _, err := call(t, next, "s__echo", `{"text": "hi"}`); err != nil {
-				t.Errorf("with the next host: %v", err)
-			}
-			var unknown *registry.UnknownToolError
-			if _, err := r.Call(watchdog(t), "s__none", nil); !errors.As(err, &unknown) {
-				t.Errorf("with the next host: got %v, want an UnknownToolError", err)
-			}
+			assert.Value(call(t, next, "s__echo", `{"text": "hi"}`))(t)
+
+			_, err := r.Call(watchdog(t), "s__none", nil)
+			unknown := assert.As[*registry.UnknownToolError](t, err, "with the next host")
 			if _, err := r.Call(watchdog(t), "other__none", nil); !errors.As(err, &unknown) {
 				t.Errorf("of no host: got %v, want an UnknownToolError", err)
 			}
@@ -241,10 +217,9 @@ func TestHostsWithOneRegistryExplainTheirOwn(t *testing.T) {
 	}
 	defer close(stuck.release)
 	wantNotReady(t, watchdog(t), r, "one__echo", "one", "is being started")
-	var unknown *registry.UnknownToolError
-	if _, err := r.Call(watchdog(t), "two__none", nil); !errors.As(err, &unknown) {
-		t.Errorf("got %v, want an UnknownToolError", err)
-	}
+
+	_, err := r.Call(watchdog(t), "two__none", nil)
+	assert.As[*registry.UnknownToolError](t, err)
 }
 
 // A server is not ready before the registry has its tools.
@@ -261,7 +236,5 @@ func TestReadyServersHaveTheirTools(t *testing.T) {
 	wantNotReady(t, watchdog(t), h.Registry(), "s__echo", "s", "is being started")
 	close(release)
 	until(t, h, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
-	if _, err := call(t, h, "s__echo", `{"text": "hi"}`); err != nil {
-		t.Error(err)
-	}
+	assert.Value(call(t, h, "s__echo", `{"text": "hi"}`))(t)
 }

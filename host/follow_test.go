@@ -2,15 +2,16 @@ package host_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -47,9 +48,7 @@ func newFollowing(t *testing.T, ctx context.Context, path string) *following {
 	opts := &host.FollowOptions{Done: func(r host.Report, err error) { f.done <- followed{r, err} }}
 	go func() { f.ended <- f.host.Follow(ctx, f.changes, load, opts) }()
 	t.Cleanup(func() {
-		if err := f.host.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, f.host.Close())
 	})
 	return f
 }
@@ -105,9 +104,9 @@ func servers(names ...string) string {
 func TestFollow(t *testing.T) {
 	f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 	report, err := f.change(servers("a", "b"))
-	if err != nil || !slices.Equal(report.Started, []string{"a", "b"}) || f.running() != "a b" {
-		t.Fatalf("%+v, %v, %q", report, err, f.running())
-	}
+	assert.OK(t, err)
+	assert.Equal(t, strings.Join(report.Started, " "), "a b")
+	assert.Equal(t, f.running(), "a b")
 	report, err = f.change(servers("b", "c"))
 	if err != nil || !slices.Equal(report.Stopped, []string{"a"}) || !slices.Equal(report.Kept, []string{"b"}) || f.running() != "b c" {
 		t.Fatalf("%+v, %v, %q", report, err, f.running())
@@ -120,18 +119,16 @@ func TestFollowABadFile(t *testing.T) {
 	whole := servers("a", "b")
 	assert.Value(f.change(whole))(t)
 	for i := range len(whole) {
-		var fault *config.Error
-		if _, err := f.change(whole[:i]); !errors.As(err, &fault) || fault.File != f.path {
-			t.Fatalf("%q: %v", whole[:i], err)
-		}
-		if f.running() != "a b" {
-			t.Fatalf("after %q there runs %q", whole[:i], f.running())
-		}
+
+		_, err := f.change(whole[:i])
+		fault := assert.As[*config.Error](t, err, "%q", whole[:i])
+		assert.Equal(t, fault.File, f.path, "%q", whole[:i])
+		assert.Equal(t, f.running(), "a b", "after %q there runs", whole[:i])
 	}
 	assert.OK(t, os.Remove(f.path))
-	if _, err := f.again(); !errors.Is(err, fs.ErrNotExist) || f.running() != "a b" {
-		t.Fatalf("of no file: %v, %q", err, f.running())
-	}
+	_, err := f.again()
+	assert.Is(t, err, fs.ErrNotExist, "of no file")
+	assert.Equal(t, f.running(), "a b", "of no file")
 	if _, err := f.change(servers("b")); err != nil || f.running() != "b" {
 		t.Fatalf("%v, %q", err, f.running())
 	}
@@ -142,9 +139,9 @@ func TestFollowABadEntry(t *testing.T) {
 	f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 	assert.Value(f.change(servers("a")))(t)
 	report, err := f.change(`{"mcpServers": {"a": {"command": 5}, "b": {"command": "x"}}}`)
-	if err != nil || report.Failed["a"] == nil || f.running() != "a b" {
-		t.Fatalf("%+v, %v, %q", report, err, f.running())
-	}
+	assert.OK(t, err)
+	assert.Fails(t, report.Failed["a"])
+	assert.Equal(t, f.running(), "a b")
 }
 
 func TestFollowEnds(t *testing.T) {
@@ -152,24 +149,18 @@ func TestFollowEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(watchdog(t))
 		f := newFollowing(t, ctx, filepath.Join(t.TempDir(), "mcp.json"))
 		cancel()
-		if err := <-f.ended; !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		assert.Is(t, <-f.ended, context.Canceled)
 	})
 	t.Run("with the host", func(t *testing.T) {
 		f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 		assert.Value(f.change(servers("a")))(t)
 		assert.OK(t, f.host.Close())
-		if err := <-f.ended; !errors.Is(err, host.ErrClosed) {
-			t.Error(err)
-		}
+		assert.Is(t, <-f.ended, host.ErrClosed)
 	})
 	t.Run("with the changes", func(t *testing.T) {
 		f := newFollowing(t, watchdog(t), filepath.Join(t.TempDir(), "mcp.json"))
 		close(f.changed)
-		if err := <-f.ended; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-f.ended)
 	})
 	t.Run("without configuration", func(t *testing.T) {
 		h := host.New(nil)
@@ -180,9 +171,8 @@ func TestFollowEnds(t *testing.T) {
 		none := func(context.Context) (*config.Config, error) { return nil, nil }
 		var told error
 		err := h.Follow(t.Context(), once, none, &host.FollowOptions{Done: func(_ host.Report, err error) { told = err }})
-		if err != nil || told == nil {
-			t.Errorf("%v, %v", err, told)
-		}
+		assert.OK(t, err)
+		assert.Fails(t, told)
 	})
 }
 
@@ -214,4 +204,76 @@ func TestOpenStoreFollows(t *testing.T) {
 	await(1)
 	assert.Value(record.Remove(t.Context(), there, "notes"))(t)
 	await(0)
+}
+
+// Open follows its file if it is told to, and only as long as it is sound.
+func TestOpenFollowsItsFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	for name, follow := range map[string]bool{"followed": true, "not followed": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				put := func(text string) {
+					t.Helper()
+					// Beside it and over it, as editors do: a file in which a time is the same is
+					// another one all the same.
+					assert.OK(t, os.WriteFile(path+".new", []byte(text), 0o600))
+					assert.OK(t, os.Rename(path+".new", path))
+					time.Sleep(time.Minute)
+				}
+				var log lockedBuffer
+				put(servers("a", "b"))
+				opts := fakes(&host.Options{Follow: follow})
+				opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				h := open(t, path, opts)
+				want := func(what string, names ...string) {
+					t.Helper()
+					if !follow {
+						names = []string{"a", "b"}
+					}
+					var got []string
+					for _, s := range h.Servers() {
+						if s.Stage == host.StageReady {
+							got = append(got, s.Name)
+						}
+					}
+					assert.Equal(t, fmt.Sprint(got), fmt.Sprint(names), "%s", what)
+				}
+				want("at first", "a", "b")
+				put(servers("b", "c"))
+				want("after a change", "b", "c")
+				log.take()
+				put(`{"mcpServers": {"b": {`)
+				want("half-written", "b", "c")
+				if got := strings.Count(log.take(), "has an error"); got != 1 && follow {
+					t.Errorf("the error was logged %d times, want once", got)
+				}
+				assert.OK(t, os.Remove(path))
+				time.Sleep(time.Minute)
+				want("without a file", "b", "c")
+				put(servers("c"))
+				want("with a file again", "c")
+				assert.OK(t, h.Close())
+			})
+		})
+	}
+}
+
+// A file that is being written is read when it is whole.
+func TestFollowWaitsForTheEndOfTheFile(t *testing.T) {
+	path := write(t, "a", `{"command": "x"}`)
+	synctest.Test(t, func(t *testing.T) {
+		var log lockedBuffer
+		opts := fakes(&host.Options{Follow: true})
+		opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h := open(t, path, opts)
+		text := servers("b", "c", "d")
+		for i := range len(text) {
+			assert.OK(t, os.WriteFile(path, []byte(text[:i+1]), 0o600))
+			time.Sleep(100 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		assert.Equal(t, names(h), "b__echo c__echo d__echo", "tools")
+		assert.Lacks(t, log.take(), "error", "log")
+		assert.OK(t, h.Close())
+	})
 }

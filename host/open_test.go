@@ -3,17 +3,21 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -34,35 +38,31 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 		"off", child(t, "off", `"enabled": false`),
 	), nil)
 
-	if text, err := call(t, h, "good__echo", `{"text":"hi"}`); err != nil || !strings.HasPrefix(text, "hi ") {
-		t.Errorf("good: %q, %v", text, err)
-	}
+	assert.Equal(t, strings.HasPrefix(assert.Value(call(t, h, "good__echo", `{"text":"hi"}`))(t), "hi "), true, "good")
 	assert.Equal(t, names(h), "good__echo", "tools")
-	var exit *transport.ExitError
-	if s := status(t, h, "exit"); !errors.As(s.Err, &exit) || exit.Code != 3 || !strings.Contains(exit.Stderr, "no licence found") {
-		t.Errorf("exit: %+v", s)
-	}
-	if s := status(t, h, "gone"); !errors.Is(s.Err, exec.ErrNotFound) || s.State.Phase == mcp.Ready {
-		t.Errorf("gone: %+v", s)
-	}
-	if s := status(t, h, "silent"); !errors.Is(s.Err, context.DeadlineExceeded) {
-		t.Errorf("silent: %+v", s)
-	}
-	var at *config.Error
-	if s := status(t, h, "broken"); !errors.As(s.Err, &at) || at.Line != 7 || at.Key != "mcpServers.broken.comand" {
-		t.Errorf("broken: %+v", s)
-	}
-	if s := status(t, h, "off"); s.Err != nil || s.Enabled || s.State.Phase != mcp.Idle {
-		t.Errorf("off: %+v", s)
-	}
+
+	exit := assert.As[*transport.ExitError](t, status(t, h, "exit").Err, "exit")
+	assert.Equal(t, exit.Code, 3, "exit")
+	assert.Contains(t, exit.Stderr, "no licence found", "exit")
+	s := status(t, h, "gone")
+	assert.Is(t, s.Err, exec.ErrNotFound, "gone")
+	assert.Equal(t, s.State.Phase == mcp.Ready, false, "gone")
+	assert.Is(t, status(t, h, "silent").Err, context.DeadlineExceeded, "silent")
+
+	at := assert.As[*config.Error](t, status(t, h, "broken").Err, "broken")
+	assert.Equal(t, at.Line, 7, "broken")
+	assert.Equal(t, at.Key, "mcpServers.broken.comand", "broken")
+	s = status(t, h, "off")
+	assert.OK(t, s.Err, "off")
+	assert.Equal(t, s.Enabled, false, "off")
+	assert.Equal(t, s.State.Phase, mcp.Idle, "off")
 }
 
 func TestOpenReportsTheFile(t *testing.T) {
 	path := write(t, "a", `{"command": "x",, }`)
 	_, err := host.Open(watchdog(t), path, nil)
-	if err == nil || !strings.HasPrefix(err.Error(), path+":3:") {
-		t.Errorf("malformed: %v", err)
-	}
+	assert.Fails(t, err, "malformed")
+	assert.Equal(t, strings.HasPrefix(err.Error(), path+":3:"), true, "malformed")
 	if _, err := host.Open(watchdog(t), filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
@@ -73,10 +73,9 @@ func TestRequiredServerFailsOpen(t *testing.T) {
 		"good", child(t, "good"),
 		"exit", child(t, "exit", `"required": true`),
 	), nil)
-	var exit *transport.ExitError
-	if !errors.As(err, &exit) || !strings.Contains(err.Error(), `"exit"`) {
-		t.Errorf("got %v", err)
-	}
+
+	assert.As[*transport.ExitError](t, err)
+	assert.Contains(t, fmt.Sprint(err), `"exit"`)
 }
 
 func TestOpenEndsWithItsContext(t *testing.T) {
@@ -88,9 +87,8 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 			return nil
 		}}, nil
 	}}
-	if _, err := host.Open(ctx, write(t, "hung", `{"command": "x"}`), opts); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
+	_, err := host.Open(ctx, write(t, "hung", `{"command": "x"}`), opts)
+	assert.Is(t, err, context.Canceled)
 }
 
 func TestLazyServerStartsOnFirstCall(t *testing.T) {
@@ -100,13 +98,12 @@ func TestLazyServerStartsOnFirstCall(t *testing.T) {
 	until(t, first, "lazy", "listed", func(s host.Status) bool { return s.Stage == host.StageReady && s.Tools == 1 })
 	assert.OK(t, first.Close())
 	h := open(t, path, opts)
-	if s := status(t, h, "lazy"); s.Stage != host.StageCached || s.Tools != 1 || s.State.PID != 0 {
-		t.Fatalf("before use: %+v", s)
-	}
+	s := status(t, h, "lazy")
+	assert.Equal(t, s.Stage, host.StageCached, "before use")
+	assert.Equal(t, s.Tools, 1, "before use")
+	assert.Equal(t, s.State.PID, 0, "before use")
 	assert.Value(call(t, h, "lazy__echo", `{"text": "hello"}`))(t)
-	if s := status(t, h, "lazy"); s.State.Connections != 1 {
-		t.Errorf("after use: %+v", s)
-	}
+	assert.Equal(t, status(t, h, "lazy").State.Connections, 1, "after use")
 }
 
 func TestFilterAndRename(t *testing.T) {
@@ -123,12 +120,8 @@ func TestFilterAndRename(t *testing.T) {
 	for scheme, name := range map[regnames.Scheme]string{regnames.ServerTool: "x__first", regnames.BareTool: "first"} {
 		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: scheme}})
 		h := open(t, write(t, "x", entry), opts)
-		if got := names(h); got != name {
-			t.Fatalf("tools: %s, want %s", got, name)
-		}
-		if text, err := call(t, h, name, "{}"); err != nil || text != "called a" {
-			t.Errorf("%s: got %q, %v", name, text, err)
-		}
+		assert.Equal(t, names(h), name, "tools")
+		assert.Equal(t, assert.Value(call(t, h, name, "{}"))(t), "called a", "%s", name)
 	}
 }
 
@@ -147,11 +140,207 @@ func TestHeadersAndNativeTools(t *testing.T) {
 		return in.A + in.B, nil
 	})))
 	assert.Equal(t, names(h), "add remote__echo", "tools")
-	if text, err := call(t, h, "add", `{"A":1,"B":2}`); err != nil || text != "3" {
-		t.Errorf("add: %q, %v", text, err)
-	}
+	assert.Equal(t, assert.Value(call(t, h, "add", `{"A":1,"B":2}`))(t), "3", "add")
 	var unknown *registry.UnknownToolError
 	if _, err := call(t, h, "remote__ecco", `{}`); !errors.As(err, &unknown) || len(unknown.Suggestions) == 0 || unknown.Suggestions[0] != "remote__echo" {
 		t.Errorf("unknown tool: %v", err)
 	}
+}
+
+// A stuckServer never answers, and does not end before the test lets it.
+type stuckServer struct {
+	started chan struct{} // gets a token for each connection
+	release chan struct{}
+	ended   chan struct{} // the same, when it has ended
+}
+
+func newStuckServer() *stuckServer {
+	return &stuckServer{make(chan struct{}, 100), make(chan struct{}), make(chan struct{}, 100)}
+}
+
+func (s *stuckServer) serve(context.Context, mcp.Transport) error {
+	s.started <- struct{}{}
+	<-s.release
+	s.ended <- struct{}{}
+	return nil
+}
+
+// with are options with which the servers named in stuck are such ones, and the others
+// work.
+func (s *stuckServer) with(stuck ...string) *host.Options {
+	return &host.Options{StateDir: host.NoState, Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+		for _, name := range stuck {
+			if e.Name == name {
+				return &transport.Pipe{Serve: s.serve, CloseTimeout: time.Hour}, nil
+			}
+		}
+		return &transport.Pipe{Serve: newServer(e.Name).Run}, nil
+	}}
+}
+
+// startedServers is a sink that gets the names of servers that were started.
+type startedServers chan string
+
+func (s startedServers) Write(_ context.Context, events []activity.Event) error {
+	for _, e := range events {
+		if e.Kind == activity.KindStart && e.Outcome == activity.OK {
+			s <- e.Server
+		}
+	}
+	return nil
+}
+
+// A server that hangs is not waited for.
+func TestOpenDoesNotWaitForAHangingServer(t *testing.T) {
+	stuck := newStuckServer()
+	opts := stuck.with("hung")
+	opts.OpenWait = 1 // the others may be still starting, too
+	h := open(t, write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), opts)
+	defer close(stuck.release)
+	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "hung: got stage")
+	until(t, h, "good", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+	assert.Value(call(t, h, "good__echo", `{"text": "hi"}`))(t)
+}
+
+// By default nobody waits long.
+func TestOpenWaitsForSomeTime(t *testing.T) {
+	t.Parallel()
+	stuck := newStuckServer()
+	h := assert.Value(host.Open(watchdog(t), write(t, "hung", `{"command": "x"}`), stuck.with("hung")))(t)
+	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "stage")
+	close(stuck.release)
+	assert.OK(t, h.Close())
+}
+
+// A required server is waited for, also if others are not any more.
+func TestOpenWaitsForRequiredServers(t *testing.T) {
+	opts := &host.Options{OpenWait: 1}
+	h := open(t, write(t, "needed", child(t, "needed", `"required": true`)), opts)
+	assert.Equal(t, status(t, h, "needed").Stage, host.StageReady, "stage")
+}
+
+// If ctx ends before, the error names the servers, Open does not wait for what it ends,
+// and the registry has none of the tools any more.
+func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
+	for name, required := range map[string]string{"optional": "", "required": `, "required": true`} {
+		t.Run(name, func(t *testing.T) {
+			stuck := newStuckServer()
+			opts := stuck.with("hung", "stuck")
+			opts.OpenWait, opts.Registry = -1, registry.New(nil)
+			if required != "" {
+				opts.OpenWait = 1
+			}
+			ctx, cancel := context.WithCancelCause(watchdog(t))
+			stopped := errors.New("stopped by the user")
+			ready := make(startedServers, 10)
+			opts.Activity = activity.New(nil, ready)
+			defer func() { _ = opts.Activity.Close(watchdog(t)) }()
+			go func() {
+				<-stuck.started
+				<-stuck.started
+				<-ready // the good one
+				cancel(stopped)
+			}()
+			entry := `{"command": "x"` + required + `}`
+			h, err := host.Open(ctx, write(t, "hung", entry, "good", `{"command": "x"}`, "stuck", entry), opts)
+			if h != nil {
+				t.Errorf("got a host, want none")
+			}
+			assert.Is(t, err, context.Canceled)
+			assert.Is(t, err, stopped)
+
+			servers := assert.As[*host.ServersError](t, err)
+			if len(servers.Failed) != 2 || servers.Failed["hung"] == nil || servers.Failed["stuck"] == nil {
+				t.Errorf("got %v, want those of hung and stuck", servers.Failed)
+			}
+			assert.Equal(t, servers.Error(), `host: not ready are the servers "hung", "stuck": context canceled`)
+			assert.Equal(t, len(opts.Registry.Snapshot().Tools()), 0, "tools in the registry")
+			close(stuck.release) // it had not ended when Open returned
+			<-stuck.ended
+			<-stuck.ended
+		})
+	}
+}
+
+// What was started ends also if Open has not waited for that.
+func TestOpenLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.OK(t, err)
+	defer func() { _ = listener.Close() }()
+	ctx, cancel := context.WithCancel(watchdog(t))
+	alive := make(chan net.Conn, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			alive <- conn
+		}
+		cancel()
+	}()
+	path := write(t, "hung", child(t, "hold", fmt.Sprintf(`"args": [%q]`, listener.Addr())))
+	_, err = host.Open(ctx, path, patient(nil))
+	assert.Is(t, err, context.Canceled)
+	conn := <-alive
+	defer func() { _ = conn.Close() }()
+	if _, err := conn.Read(make([]byte, 1)); err == nil {
+		t.Error("got a byte, want the end of the process")
+	}
+}
+
+func TestOpenEndsWithADeadline(t *testing.T) {
+	stuck := newStuckServer()
+	opts := stuck.with("hung")
+	opts.OpenWait = -1
+	ctx, cancel := context.WithTimeout(watchdog(t), 1)
+	defer cancel()
+	_, err := host.Open(ctx, write(t, "hung", `{"command": "x"}`), opts)
+	assert.Is(t, err, context.DeadlineExceeded)
+	close(stuck.release)
+}
+
+// The errors of required servers have a type, and stay what they are.
+func TestRequiredServersAreReported(t *testing.T) {
+	_, err := host.Open(watchdog(t), write(t,
+		"b", child(t, "exit", `"required": true`),
+		"a", `{"command": "x", "args": ["${HOST_TEST_UNSET}"], "required": true}`,
+		"c", `{"command": 5}`,
+	), nil)
+
+	servers := assert.As[*host.ServersError](t, err)
+	assert.Equal(t, len(servers.Failed), 2)
+	assert.OK(t, servers.Err)
+
+	assert.As[*config.UnsetVariableError](t, servers.Failed["a"], "a")
+
+	assert.As[*transport.ExitError](t, err)
+	assert.Equal(t, strings.HasPrefix(err.Error(), `host: required: server "a" (`), true, "has prefix")
+}
+
+// Apply waits for all, and says for which it could not any more.
+func TestApplyNamesTheServersThatAreNotReady(t *testing.T) {
+	stuck := newStuckServer()
+	h := host.New(stuck.with("hung"))
+	defer func() {
+		close(stuck.release)
+		_ = h.Close()
+	}()
+	c := assert.Value(config.Load(t.Context(), write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), nil))(t)
+	ctx, cancel := context.WithCancel(watchdog(t))
+	go func() {
+		for all := range h.Watch(watchdog(t)) {
+			if len(all) == 2 && all[1].Stage == host.StageReady {
+				break
+			}
+		}
+		cancel()
+	}()
+	report, err := h.Apply(ctx, c)
+
+	servers := assert.As[*host.ServersError](t, err)
+	assert.Is(t, err, context.Canceled)
+	if len(servers.Failed) != 1 || servers.Failed["hung"] == nil {
+		t.Errorf("got %v, want that of hung", servers.Failed)
+	}
+	assert.Equal(t, len(report.Failed), 1, "report")
+	assert.Value(call(t, h, "good__echo", `{"text": "hi"}`))(t)
 }

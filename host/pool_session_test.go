@@ -1,3 +1,5 @@
+// Tests of pool.go: sessions of users whose clients were closed for others.
+
 package host_test
 
 import (
@@ -117,11 +119,11 @@ func (s *sessionServer) awaitSessions(t *testing.T, want int) {
 // tools the user called first has discovered.
 func newSessionHost(t *testing.T, s *sessionServer, places int, change func(*host.Options)) *host.Host {
 	t.Helper()
-	opts := &host.Options{StateDir: host.NoState, MaxUserClients: places, UserHeaders: acceptBearer}
+	opts := &host.Options{StateDir: host.NoState, MaxUserClients: places, UserHeaders: bearerOf}
 	if change != nil {
 		change(opts)
 	}
-	h := acceptNew(t, opts, acceptFor(config.IdentityHeader, acceptParse(t, "s", fmt.Sprintf(`{"url": %q, "type": "http"}`, s.URL))))
+	h := newHost(t, opts, withIdentity(config.IdentityHeader, parseEntries(t, "s", fmt.Sprintf(`{"url": %q, "type": "http"}`, s.URL))))
 	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
 	return h
 }
@@ -129,10 +131,9 @@ func newSessionHost(t *testing.T, s *sessionServer, places int, change func(*hos
 // countAs calls the tool as a user, and checks how many calls the session of the user has had.
 func countAs(t *testing.T, h *host.Host, user string, want int) {
 	t.Helper()
-	got, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
-	if want := fmt.Sprintf("Bearer %s %d", user, want); got != want || err != nil {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
+	got, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
+	assert.Equal(t, got, fmt.Sprintf("Bearer %s %d", user, want))
+	assert.OK(t, err)
 }
 
 // A user who comes back after their client was closed for another user goes on with their
@@ -142,20 +143,14 @@ func TestExpelledUserGoesOn(t *testing.T) {
 	const places, users, rounds = 2, 8, 4
 	h := newSessionHost(t, s, places, nil)
 	for round := range rounds {
-		for _, user := range acceptUsers(users) {
+		for _, user := range userNames(users) {
 			countAs(t, h, user, round+1)
 		}
 	}
-	if got, want := s.count("initialize"), users+1; got != want {
-		t.Errorf("got %d sessions, want %d: one for each user", got, want)
-	}
-	if got := s.count("tools/list"); got != users*rounds+1 {
-		t.Errorf("got %d lists of tools, want %d: one for each client", got, users*rounds+1)
-	}
+	assert.Equal(t, s.count("initialize"), (users + 1))
+	assert.Equal(t, s.count("tools/list"), users*rounds+1)
 	assert.Equal(t, s.count(http.MethodDelete), 0, "sessions ended")
-	if err := h.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, h.Close())
 	s.awaitSessions(t, 0)
 }
 
@@ -163,7 +158,7 @@ func TestExpelledUserGoesOn(t *testing.T) {
 func TestKeptSessionsAreBounded(t *testing.T) {
 	s := newSessionServer(t)
 	h := newSessionHost(t, s, 1, nil)
-	users := acceptUsers(20)
+	users := userNames(20)
 	for _, user := range users {
 		countAs(t, h, user, 1)
 	}
@@ -196,29 +191,21 @@ func TestKeptSessionsAreEnded(t *testing.T) {
 	}{
 		"idle": {time.Millisecond, func(*testing.T, *host.Host) {}},
 		"restart": {time.Hour, func(t *testing.T, h *host.Host) {
-			if err := h.Restart(watchdog(t), "s"); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, h.Restart(watchdog(t), "s"))
 		}},
 		"disable": {time.Hour, func(t *testing.T, h *host.Host) {
-			if err := h.Disable(watchdog(t), "s"); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, h.Disable(watchdog(t), "s"))
 		}},
 		"remove": {time.Hour, func(t *testing.T, h *host.Host) {
-			if _, err := h.Apply(watchdog(t), &config.Config{}); err != nil {
-				t.Error(err)
-			}
+			assert.Value(h.Apply(watchdog(t), &config.Config{}))(t)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSessionServer(t)
 			h := newSessionHost(t, s, 1, func(o *host.Options) { o.IdleTimeout = c.idle })
-			for _, user := range acceptUsers(5) {
-				_, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
-				if err != nil {
-					t.Error(err)
-				}
+			for _, user := range userNames(5) {
+				_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
+				assert.OK(t, err)
 			}
 			c.end(t, h)
 			s.awaitSessions(t, 0)
@@ -243,9 +230,8 @@ func TestSessionOfAnotherLoginIsNotUsed(t *testing.T) {
 	mu.Lock()
 	logins["anna"] = "-anew"
 	mu.Unlock()
-	got, err := acceptAnswer(h.Registry().Call(session.WithUser(watchdog(t), "anna"), "s__count", nil))
-	if want := "Bearer anna-anew 1"; got != want || err != nil {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
+	got, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), "anna"), "s__count", nil))
+	assert.Equal(t, got, "Bearer anna-anew 1")
+	assert.OK(t, err)
 	s.awaitSessions(t, 3) // of the first user, and one each
 }

@@ -1,8 +1,9 @@
+// Tests of user.go and transport.go: what is made for what was not allowed.
+
 package host_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"path/filepath"
 	"sync/atomic"
@@ -17,11 +18,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-// A credulous program makes transports and headers for whatever server it is
+// A countingProgram program makes transports and headers for whatever server it is
 // asked about, and counts how often it is.
-type credulous struct{ transports, headers atomic.Int64 }
+type countingProgram struct{ transports, headers atomic.Int64 }
 
-func (c *credulous) options(book *consent.Book) *host.Options {
+func (c *countingProgram) options(book *consent.Book) *host.Options {
 	return &host.Options{
 		StateDir: host.NoState, Consents: book,
 		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
@@ -35,13 +36,13 @@ func (c *credulous) options(book *consent.Book) *host.Options {
 	}
 }
 
-func (c *credulous) wantNotAsked(t *testing.T) {
+func (c *countingProgram) wantNotAsked(t *testing.T) {
 	t.Helper()
 	assert.Equal(t, c.transports.Load(), 0, "calls of Transport")
 	assert.Equal(t, c.headers.Load(), 0, "calls of UserHeaders")
 }
 
-func (c *credulous) forget() {
+func (c *countingProgram) forget() {
 	c.transports.Store(0)
 	c.headers.Store(0)
 }
@@ -57,32 +58,30 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		assert.Value(h.Apply(watchdog(t), c))(t)
 		return c.Servers[0]
 	}
-	newHost := func(t *testing.T, program *credulous, book *consent.Book) *host.Host {
+	newHost := func(t *testing.T, program *countingProgram, book *consent.Book) *host.Host {
 		t.Helper()
 		h := host.New(program.options(book))
 		t.Cleanup(func() { _ = h.Close() })
 		return h
 	}
 	t.Run("pending", func(t *testing.T) {
-		program := &credulous{}
+		program := &countingProgram{}
 		h := newHost(t, program, consent.New())
 		apply(t, h, remoteUsers)
 		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
-		var unapproved *host.LaunchNotAllowedError
-		if !errors.As(err, &unapproved) {
-			t.Errorf("got %v, want a LaunchNotAllowedError", err)
-		}
+
+		assert.As[*host.LaunchNotAllowedError](t, err)
 		program.wantNotAsked(t)
 	})
 	t.Run("a program that is not there", func(t *testing.T) {
-		program := &credulous{}
+		program := &countingProgram{}
 		h := newHost(t, program, consent.New())
 		e := apply(t, h, `"s":{"command":"mcpbelt-no-such-program"}`)
 		assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
 		program.wantNotAsked(t)
 	})
 	t.Run("rejected a moment ago", func(t *testing.T) {
-		program, book := &credulous{}, consent.New()
+		program, book := &countingProgram{}, consent.New()
 		h := newHost(t, program, book)
 		apply(t, h, remoteUsers)
 		l := h.PendingLaunches()[0]
@@ -90,10 +89,8 @@ func TestNothingIsMadeForWhatWasNotAllowed(t *testing.T) {
 		assert.OK(t, book.Decide(watchdog(t), "bob", l, consent.Rejected))
 		program.forget()
 		_, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
-		var unapproved *host.LaunchNotAllowedError
-		if !errors.As(err, &unapproved) {
-			t.Errorf("got %v, want a LaunchNotAllowedError", err)
-		}
+
+		assert.As[*host.LaunchNotAllowedError](t, err)
 		program.wantNotAsked(t)
 	})
 }

@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,17 +14,15 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 )
 
-// unappliedHost opens a host whose only server, "s", was to be replaced by what does not
-// connect: the town is down for connections that are made from then on.
-func unappliedHost(t *testing.T, town *frailTown, kept *hosttest.Statuses) *manage.Manager {
+// newUnappliedHost opens a host whose only server, "s", was to be replaced by what does not
+// connect: the pipes is down for connections that are made from then on.
+func newUnappliedHost(t *testing.T, pipes *failingServers, kept *hosttest.Statuses) *manage.Manager {
 	t.Helper()
-	opts := &manage.Options{Host: *patient(town.options()), Statuses: kept}
+	opts := &manage.Options{Host: *patient(pipes.options()), Statuses: kept}
 	m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), opts))(t)
-	town.down.Store(true)
+	pipes.down.Store(true)
 	report := assert.Value(m.Update(t.Context(), "s", patch(t, `{"args": ["2"], "env": {"KEY": "`+hosttest.Secret+`"}}`)))(t)
-	if !errors.Is(report.Failed["s"], errFrail) {
-		t.Fatalf("got the report %+v, want that the replacement failed", report)
-	}
+	assert.Is(t, report.Failed["s"], errOutOfOrder, "report")
 	return m
 }
 
@@ -34,47 +31,41 @@ func TestFailedReplacementIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
 		began := time.Now()
-		m := unappliedHost(t, &frailTown{}, kept)
+		m := newUnappliedHost(t, &failingServers{}, kept)
 		defer func() { _ = m.Close() }()
 		h := m.Host()
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		s := status(t, h, "s")
-		if s.Stage != host.StageReady || s.Err != nil {
-			t.Errorf("got the stage %s and the error %v, want that the former server is ready", s.Stage, s.Err)
-		}
+		assert.Equal(t, s.Stage, host.StageReady, "stage")
+		assert.OK(t, s.Err, "stage")
 		u := s.Unapplied
 		if u == nil {
 			t.Fatal("got no Unapplied, want the changed entry")
 		}
-		if !errors.Is(u.Err, errFrail) {
-			t.Errorf("got the error %v, want %v", u.Err, errFrail)
-		}
-		if u.Source.File == "" {
-			t.Error("got no source of the entry, want one")
-		}
+		assert.Is(t, u.Err, errOutOfOrder, "error")
+		assert.Equal(t, u.Source.File == "", false, "no source of the entry, want one")
 		if u.Since.Before(began) || u.Since.After(time.Now()) || u.Failures != 1 || !u.RetryAt.After(u.Since) {
 			t.Errorf("got since %v, %d failures, retry at %v, want one failure since %v and a later retry", u.Since, u.Failures, u.RetryAt, began)
 		}
 		health := assert.Value(doctor.HealthOf(h, "s"))(t)
-		if health.Level != doctor.LevelDegraded || health.Action != doctor.ActionWait || !strings.Contains(health.Error, errFrail.Error()) {
-			t.Errorf("got the health %s, %s and the error %q, want degraded, wait and %v", health.Level, health.Action, health.Error, errFrail)
-		}
-		if got := kept.At("s"); got.Status != record.StatusConnected || !strings.Contains(got.Error, errFrail.Error()) {
-			t.Errorf("got the kept status %+v, want connected with the error %v", got, errFrail)
-		}
+		assert.Equal(t, health.Level, doctor.LevelDegraded, "health")
+		assert.Equal(t, health.Action, doctor.ActionWait, "health")
+		assert.Contains(t, health.Error, errOutOfOrder.Error(), "health")
+		got := kept.At("s")
+		assert.Equal(t, got.Status, record.StatusConnected, "kept status")
+		assert.Contains(t, got.Error, errOutOfOrder.Error(), "kept status")
 		d := assert.Value(doctor.Diagnose(t.Context(), h, "s"))(t)
-		if !errors.Is(d.Err, errFrail) || !strings.Contains(d.Doing, "it runs as it was before") {
-			t.Errorf("got the diagnosis %q with the error %v, want that it runs as it was before", d.Doing, d.Err)
-		}
+		assert.Is(t, d.Err, errOutOfOrder, "diagnosis")
+		assert.Contains(t, d.Doing, "it runs as it was before", "diagnosis")
 	})
 }
 
 // The changed entry is tried again by itself, with growing waits.
 func TestFailedReplacementIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		town := &frailTown{}
-		m := unappliedHost(t, town, hosttest.NewStatuses(nil))
+		pipes := &failingServers{}
+		m := newUnappliedHost(t, pipes, hosttest.NewStatuses(nil))
 		defer func() { _ = m.Close() }()
 		h := m.Host()
 		time.Sleep(10 * time.Minute)
@@ -86,15 +77,13 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 		if u.Failures < 5 || u.Failures > 60 {
 			t.Errorf("got %d attempts in ten minutes, want a few", u.Failures)
 		}
-		town.down.Store(false)
+		pipes.down.Store(false)
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		if s := status(t, h, "s"); s.Unapplied != nil || s.Stage != host.StageReady {
 			t.Errorf("got the stage %s and %+v, want that it runs as configured", s.Stage, s.Unapplied)
 		}
-		if got, err := call(t, h, "s__echo", "{}"); err != nil || got != "2" {
-			t.Errorf("got the answer %q and the error %v, want that of the changed server", got, err)
-		}
+		assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), "2", "answer")
 	})
 }
 
@@ -121,26 +110,20 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				town := &frailTown{}
-				m := unappliedHost(t, town, hosttest.NewStatuses(nil))
+				pipes := &failingServers{}
+				m := newUnappliedHost(t, pipes, hosttest.NewStatuses(nil))
 				defer func() { _ = m.Close() }()
 				h := m.Host()
 				if c.name == "Restart" || c.name == "Refresh" {
-					if err := c.do(t, m); !errors.Is(err, errFrail) {
-						t.Errorf("while it fails: got %v, want %v", err, errFrail)
-					}
-					if got := status(t, h, "s"); got.Stage != host.StageReady {
-						t.Errorf("while it fails: got the stage %s, want %s", got.Stage, host.StageReady)
-					}
+					assert.Is(t, c.do(t, m), errOutOfOrder, "while it fails")
+					assert.Equal(t, status(t, h, "s").Stage, host.StageReady, "while it fails: got the stage")
 				}
-				town.down.Store(false)
+				pipes.down.Store(false)
 				assert.OK(t, c.do(t, m))
 				if s := status(t, h, "s"); s.Unapplied != nil || s.Stage != host.StageReady {
 					t.Errorf("got the stage %s and %+v, want that it runs as configured", s.Stage, s.Unapplied)
 				}
-				if got, err := call(t, h, "s__echo", "{}"); err != nil || got != c.args {
-					t.Errorf("got the answer %q and the error %v, want %q", got, err, c.args)
-				}
+				assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), c.args, "answer")
 			})
 		})
 	}
@@ -158,9 +141,7 @@ func TestHintsJudgeTheEntryThatFailed(t *testing.T) {
 		}
 		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 		for _, hint := range d.Hints {
-			if hint.Code == "bad_interpreter" {
-				t.Errorf("changed %v: got the hint %+v, want none about what runs", changed, hint)
-			}
+			assert.Equal(t, hint.Code == "bad_interpreter", false, "changed")
 		}
 		if changed && d.Health.Action != doctor.ActionConfigure {
 			t.Errorf("got the action %s, want %s", d.Health.Action, doctor.ActionConfigure)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
@@ -118,16 +119,14 @@ func TestWhatComesToWaitHidesNothing(t *testing.T) {
 	p.reported(h.Apply(t.Context(), p.merged(`{"command":"mcpbelt-no-such-program"}`, ownEntry)))
 	wantRuns(t, h, config.ScopeUser)
 	r, err := h.Apply(t.Context(), p.merged(theirEntry, ownEntry))
-	if err != nil || !slices.Equal(r.Kept, []string{"notes"}) {
-		t.Errorf("got %+v, %v, want it to be kept", r, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, strings.Join(r.Kept, " "), "notes")
 	p.wantStarts("./bin/notes own")
 	l := approvePending(t, h)
 	wantRuns(t, h, config.ScopeProject)
 	r, err = h.Apply(t.Context(), p.merged(theirEntry, ownEntry))
-	if err != nil || !slices.Equal(r.Kept, []string{"notes"}) {
-		t.Errorf("got %+v, %v, want what was allowed to be kept", r, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, strings.Join(r.Kept, " "), "notes")
 	p.reported(h.Apply(t.Context(), p.merged(`{"command":"./bin/notes","cwd":".","args":["changed"]}`, ownEntry)))
 	wantRuns(t, h, config.ScopeUser)
 	p.wantStarts("./bin/notes own", l.Path+" theirs", "./bin/notes own")

@@ -1,7 +1,11 @@
+// Tests of transport.go: routes, certificates, sockets and the watchdog.
+
 package host_test
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -16,6 +20,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,9 +95,7 @@ func (ca *testCA) serve(clients tls.ClientAuthType) (address string, shown *atom
 func parsedEntry(t *testing.T, dir, keys string) *config.Server {
 	t.Helper()
 	c := assert.Value(config.Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"s":{"type":"http",`+keys+`}}}`), nil))(t)
-	if c.Servers[0].Err != nil {
-		t.Fatal(c.Servers[0].Err)
-	}
+	assert.OK(t, c.Servers[0].Err)
 	return c.Servers[0]
 }
 
@@ -134,14 +137,10 @@ func TestPrivateCertificates(t *testing.T) {
 			if (err == nil) != test.works {
 				t.Errorf("got %v, want that it works %v", err, test.works)
 			}
-			if len(status.Warnings) != test.warnings {
-				t.Errorf("got the warnings %v, want %d", status.Warnings, test.warnings)
-			}
+			assert.Equal(t, len(status.Warnings), test.warnings, "warnings")
 		})
 	}
-	if shown.Load() == 0 {
-		t.Error("got no certificate of a client at the server, want one")
-	}
+	assert.Equal(t, shown.Load() == 0, false, "no certificate of a client at the server, want one")
 }
 
 // A connectProxy tunnels to where it is asked to, and notes that.
@@ -210,8 +209,80 @@ func TestProxyOfAnEntry(t *testing.T) {
 		t.Error("got no Proxy-Authorization, want that of the entry")
 	}
 	for what, text := range map[string]string{"the launch": e.Launch().String(), "the record": e.Masked().String()} {
-		if strings.Contains(text, "pass-word-1") {
-			t.Errorf("got the proxy's password in %s, want it masked: %s", what, text)
+		assert.Lacks(t, text, "pass-word-1", "proxy's password in %s", what)
+	}
+}
+
+// IronClaw's entry of a server behind a Unix socket runs, and one that is not there says so.
+func TestServerBehindASocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mcp") // t.TempDir may be too long for a socket
+	assert.OK(t, err)
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "s.sock")
+	listener := assert.Value(net.Listen("unix", path))(t)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server := sdk.NewServer(&sdk.Implementation{Name: "socket"}, nil)
+			sdk.AddTool(server, &sdk.Tool{Name: "ping"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "pong"}}}, nil, nil
+			})
+			session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: conn, Writer: conn}, nil)
+			if err != nil {
+				return
+			}
+			defer func() { _ = session.Close() }()
+		}
+	}()
+	defer func() { _ = listener.Close(); <-served }()
+	c := assert.Value(config.Parse(t.Context(), "mcp-servers.json", []byte(`{"schema_version":1,"servers":[
+		{"name":"there","url":"","transport":{"transport":"unix","socket_path":"`+path+`"}},
+		{"name":"absent","transport":{"transport":"unix","socket_path":"`+path+`.none"},"url":""}]}`), nil))(t)
+	h := host.New(&host.Options{StateDir: host.NoState})
+	defer func() { _ = h.Close() }()
+	assert.Value(h.Apply(watchdog(t), c))(t)
+	until(t, h, "there", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
+	assert.Value(h.Registry().Call(watchdog(t), "there__ping", nil))(t)
+	for _, s := range c.Servers {
+		report := assert.Value(doctor.Test(watchdog(t), h, s, nil))(t)
+		assert.Equal(t, report.Err == nil, s.Name == "there", "%s: the test ok (%v)", s.Name, report.Err)
+		refused := slices.ContainsFunc(report.Hints, func(hint doctor.Hint) bool { return hint.Code == doctor.HintConnectionRefused })
+		assert.Equal(t, refused, s.Name == "absent", "%s: the hint %s", s.Name, doctor.HintConnectionRefused)
+	}
+}
+
+// watchdogs returns the ids of this process's children that are watchdogs.
+func watchdogs(t *testing.T) []string {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(lists) == 0 {
+		t.Skip("the system does not tell who the children of a process are")
+	}
+	var found []string
+	for _, path := range lists {
+		data, _ := os.ReadFile(path) // a thread may have ended
+		for _, pid := range strings.Fields(string(data)) {
+			line, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+			if bytes.Contains(line, []byte("\x00mcpbelt-watchdog\x00")) {
+				found = append(found, pid)
+			}
 		}
 	}
+	return found
+}
+
+// One watchdog serves all servers of a host, from the first to Close.
+func TestOneWatchdog(t *testing.T) {
+	h := assert.Value(host.Open(watchdog(t), write(t, "one", child(t, "echo"), "two", child(t, "echo")), patient(nil)))(t)
+	all := watchdogs(t)
+	assert.Equal(t, len(all), 1, "watchdogs")
+	assert.OK(t, h.Disable(watchdog(t), "one"))
+	assert.Equal(t, strings.Join(watchdogs(t), " "), strings.Join(all, " "), "watchdogs")
+	assert.OK(t, h.Close())
+	assert.Equal(t, len(watchdogs(t)), 0, "watchdogs")
 }

@@ -1,3 +1,5 @@
+// Tests of call.go: calls that a server has no room for.
+
 package host_test
 
 import (
@@ -82,9 +84,7 @@ func openBusyHost(t *testing.T, perUser bool) (h *host.Host, ctx context.Context
 	t.Cleanup(func() {
 		close(release)
 		for range 2 {
-			if err := <-done; err != nil {
-				t.Errorf("a call that had a place: got %v, want no error", err)
-			}
+			assert.OK(t, <-done, "a call that had a place")
 		}
 	})
 	asked.Store(0)
@@ -98,10 +98,8 @@ func TestBusyServerRefusesBeforeApproval(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, ctx, asked := openBusyHost(t, perUser)
 			_, err := h.Registry().Call(ctx, "s__a", json.RawMessage(`no JSON`))
-			var busy *mcp.BusyError
-			if !errors.As(err, &busy) {
-				t.Fatalf("got %v, want a BusyError", err)
-			}
+
+			busy := assert.As[*mcp.BusyError](t, err)
 			if busy.RetryAfter <= 0 {
 				t.Errorf("RetryAfter: got %v, want more", busy.RetryAfter)
 			}
@@ -117,9 +115,8 @@ func TestRefusalDoesNotAllocate(t *testing.T) {
 	h, ctx, _ := openBusyHost(t, false)
 	args := json.RawMessage(`{"path":"a"}`)
 	if n := testing.AllocsPerRun(100, func() {
-		if _, err := h.Registry().Call(ctx, "s__a", args); err == nil {
-			t.Error("got no error, want a BusyError")
-		}
+		_, err := h.Registry().Call(ctx, "s__a", args)
+		assert.Fails(t, err, "no error, want a BusyError")
 	}); n > 1 {
 		t.Errorf("got %v allocations, want 1: the error", n)
 	}
@@ -164,10 +161,10 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 		}
 	}
 	waits("ann", anns-1)
-	var busy *mcp.BusyError
-	if _, err := h.Registry().Call(ctx, "s__a", nil); !errors.As(err, &busy) || busy.Bound != "user" {
-		t.Errorf("one more call of ann's: got %v, want a BusyError with the bound user", err)
-	}
+
+	_, err := h.Registry().Call(ctx, "s__a", nil)
+	busy := assert.As[*mcp.BusyError](t, err, "one more call of ann's")
+	assert.Equal(t, busy.Bound, "user", "one more call of ann's")
 	go func() {
 		_, err := h.Registry().Call(session.WithUser(t.Context(), "ben"), "s__a", json.RawMessage(`{"of":"ben"}`))
 		done <- err
@@ -180,9 +177,7 @@ func TestUsersOfSharedServerTakeTurns(t *testing.T) {
 	}
 	turns <- struct{}{}
 	for range anns + 1 {
-		if err := <-done; err != nil {
-			t.Errorf("got %v, want no error", err)
-		}
+		assert.OK(t, <-done)
 	}
 	assert.Equal(t, slices.IndexFunc(order, func(params string) bool { return strings.Contains(params, "ben") }), 1, "ben's call came after of those that waited")
 }

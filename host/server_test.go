@@ -1,3 +1,5 @@
+// Tests of server.go: processes that die, and what becomes of their tools.
+
 package host_test
 
 import (
@@ -35,9 +37,7 @@ func TestKilledServerServesTheNextCall(t *testing.T) {
 	pid := status(t, h, "s").State.PID
 	kill(t, pid)
 	second, err := call(t, h, "s__echo", `{"text":"b"}`)
-	if err != nil {
-		t.Fatalf("the call after the kill: %v", err)
-	}
+	assert.OK(t, err, "the call after the kill")
 	if first == second || strings.HasSuffix(second, fmt.Sprint(pid)) {
 		t.Errorf("%q was not answered by a new process, after %q", second, first)
 	}
@@ -89,17 +89,15 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 			}}, nil
 		}}
 		h := open(t, path, opts)
-		if got := names(h); got != "s__echo" {
-			t.Fatalf("tools: %s", got)
-		}
+		assert.Equal(t, names(h), "s__echo", "tools")
 		mu.Lock()
 		down = true
 		hangUp()
 		mu.Unlock()
 		time.Sleep(time.Minute - time.Second)
-		if s := status(t, h, "s"); s.State.Phase == mcp.Ready || !strings.Contains(fmt.Sprint(s.Err), "maintenance") {
-			t.Errorf("after the loss: %+v", s)
-		}
+		s := status(t, h, "s")
+		assert.Equal(t, s.State.Phase == mcp.Ready, false, "after the loss")
+		assert.Contains(t, fmt.Sprint(s.Err), "maintenance", "after the loss")
 		assert.Equal(t, names(h), "s__echo", "tools within the time of grace")
 		time.Sleep(2 * time.Second)
 		assert.Equal(t, names(h), "", "tools after it")
@@ -117,40 +115,31 @@ func TestDisableEnableRestart(t *testing.T) {
 	ctx := watchdog(t)
 	pid := status(t, h, "a").State.PID
 	assert.OK(t, h.Disable(ctx, "a"))
-	if s := status(t, h, "a"); s.Enabled || s.Tools != 0 || names(h) != "b__echo" {
-		t.Errorf("disabled: %+v, tools %s", s, names(h))
-	}
-	if alive(pid) {
-		t.Error("the process of a disabled server lives")
-	}
+	s := status(t, h, "a")
+	assert.Equal(t, s.Enabled, false, "disabled")
+	assert.Equal(t, s.Tools, 0, "disabled")
+	assert.Equal(t, names(h), "b__echo", "disabled")
+	assert.Equal(t, alive(pid), false, "the process of a disabled server lives")
 	if _, err := h.Client(t.Context(), session.Key{Server: "a"}); err == nil {
 		t.Error("a disabled server has a client")
 	}
 	assert.OK(t, h.Enable(ctx, "a"))
-	if err := h.Enable(ctx, "a"); err != nil {
-		t.Errorf("enabling twice: %v", err)
-	}
+	assert.OK(t, h.Enable(ctx, "a"), "enabling twice")
 	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
 	assert.OK(t, h.Restart(ctx, "a"))
 	after, err := call(t, h, "a__echo", `{"text":""}`)
 	if err != nil || before == after {
 		t.Errorf("restart: %q then %q, %v", before, after, err)
 	}
-	var unknown *host.UnknownServerError
-	if err := h.Restart(ctx, "c"); !errors.As(err, &unknown) {
-		t.Errorf("unknown server: %v", err)
-	}
+
+	assert.As[*host.UnknownServerError](t, h.Restart(ctx, "c"), "unknown server")
 }
 
 func TestEnableReportsTheFailure(t *testing.T) {
 	h := open(t, write(t, "exit", child(t, "exit", `"enabled": false`)), nil)
-	var exit *transport.ExitError
-	if err := h.Enable(watchdog(t), "exit"); !errors.As(err, &exit) {
-		t.Errorf("got %v", err)
-	}
-	if !status(t, h, "exit").Enabled {
-		t.Error("an enabled server that fails is not tried again")
-	}
+
+	assert.As[*transport.ExitError](t, h.Enable(watchdog(t), "exit"))
+	assert.Equal(t, status(t, h, "exit").Enabled, true, "an enabled server that fails is not tried again")
 }
 
 func TestCloseLeavesNothing(t *testing.T) {
@@ -163,23 +152,15 @@ func TestCloseLeavesNothing(t *testing.T) {
 	h := open(t, path, nil)
 	server := status(t, h, "family").State.PID
 	grandchild := readPID(t, path)
-	if !alive(server) || !alive(grandchild) {
-		t.Fatal("the family does not live")
-	}
+	assert.Equal(t, alive(server), true, "the family does not live")
+	assert.Equal(t, alive(grandchild), true, "the family does not live")
 	assert.OK(t, h.Close())
-	if alive(server) || alive(grandchild) {
-		t.Error("a process is left")
-	}
-	if got := countFDs(t); got != fds {
-		t.Errorf("%d descriptors, %d before", got, fds)
-	}
+	assert.Equal(t, alive(server), false, "a process is left")
+	assert.Equal(t, alive(grandchild), false, "a process is left")
+	assert.Equal(t, countFDs(t), fds)
 	assert.Equal(t, names(h), "", "tools")
-	if err := h.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
-	if err := h.Enable(watchdog(t), "family"); !errors.Is(err, host.ErrClosed) {
-		t.Errorf("Enable after Close: %v", err)
-	}
+	assert.OK(t, h.Close(), "second Close")
+	assert.Is(t, h.Enable(watchdog(t), "family"), host.ErrClosed, "Enable after Close")
 }
 
 func TestGrandchildrenDieWithTheirServer(t *testing.T) {
@@ -214,9 +195,7 @@ func TestCloseWhileOpening(t *testing.T) {
 			break
 		}
 	}
-	if err := h.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, h.Close())
 	if err := <-applied; err != nil && !errors.Is(err, host.ErrClosed) {
 		t.Errorf("Apply: %v", err)
 	}
@@ -267,9 +246,9 @@ func TestLedgerHoldsBackWhatChanges(t *testing.T) {
 	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
 	until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
-	if now := status(t, h, "s"); now.Tools != 2 || now.Quarantined != 0 {
-		t.Errorf("after the approval: %d tools, %d held back", now.Tools, now.Quarantined)
-	}
+	now := status(t, h, "s")
+	assert.Equal(t, now.Tools, 2, "after the approval")
+	assert.Equal(t, now.Quarantined, 0, "after the approval")
 
 	c := assert.Value(config.Parse(t.Context(), path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil))(t)
 	assert.Value(h.Apply(t.Context(), c))(t)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,12 +88,8 @@ func TestCallsOfAMeter(t *testing.T) {
 			t.Errorf("got latency %+v, want that of 3 calls", l)
 		}
 		last := m.lastFailure()
-		if last.Err == nil || !strings.Contains(last.Err.Error(), "down") {
-			t.Errorf("got last failure %v, want that of the call", last.Err)
-		}
-		if !last.At.Equal(time.Now()) {
-			t.Errorf("got last failure at %v, want now", last.At)
-		}
+		assert.Contains(t, fmt.Sprint(last.Err), "down", "last failure")
+		assert.Equal(t, last.At.Equal(time.Now()), true, "last failure at")
 	})
 }
 
@@ -108,8 +103,6 @@ func TestCallsJSON(t *testing.T) {
 		want := `{"inFlight":0,"total":{"done":1,"toolErrors":0,"failed":0,"timedOut":0,"unknown":0,"unavailable":0,"refused":0,"cancelled":0},` +
 			`"recent":{"done":1,"toolErrors":0,"failed":0,"timedOut":0,"unknown":0,"unavailable":0,"refused":0,"cancelled":0},"errorRate":0,` +
 			`"latency":{"count":1,"p50Seconds":1,"p90Seconds":1,"p99Seconds":1,"maxSeconds":1}}`
-		if string(text) != want {
-			t.Errorf("got %s, want %s", text, want)
-		}
+		assert.Equal(t, string(text), want)
 	})
 }

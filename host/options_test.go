@@ -1,15 +1,22 @@
+// Tests of options.go: functions of the program that fail, nil, and warnings of the configuration.
+
 package host_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/edit"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/host/login"
 	"github.com/mcpbelt/mcpbelt/host/manage"
 	"github.com/mcpbelt/mcpbelt/host/record"
@@ -38,14 +45,10 @@ func TestZeroHost(t *testing.T) {
 		"Enable": h.Enable(ctx, "s"), "Refresh": h.Refresh(ctx), "Discover": h.Discover(ctx, session.Key{Server: "s"}),
 		"Follow": h.Follow(ctx, nil, nil, nil),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", name, err, want)
-		}
+		assert.Contains(t, fmt.Sprint(err), want, "%s", name)
 	}
 	for name, err := range map[string]error{"Close": h.Close(), "Shutdown": h.Shutdown(ctx)} {
-		if err != nil {
-			t.Errorf("%s: got %v, want none", name, err)
-		}
+		assert.OK(t, err, "%s", name)
 	}
 	defer func() {
 		assert.Equal(t, fmt.Sprint(recover()), want, "Servers: the panic")
@@ -80,13 +83,10 @@ func TestNilRefused(t *testing.T) {
 		"host: Follow: changes and load must not be nil":                                          h.Follow(ctx, none, nil, nil),
 		"host: Follow: changes returns nil":                                                       h.Follow(ctx, none, load, nil),
 	} {
-		if err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		assert.Fails(t, err)
+		assert.Equal(t, err.Error(), want)
 	}
-	if err := new(login.Logins).Close(); err != nil {
-		t.Errorf("Close of the zero Logins: got %v, want none", err)
-	}
+	assert.OK(t, new(login.Logins).Close(), "Close of the zero Logins")
 }
 
 // A program's function that makes no transport, or panics, fails its server and no
@@ -103,15 +103,9 @@ func TestTransportOfTheProgramFails(t *testing.T) {
 		report, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
 			{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},
 		}})
-		if err != nil {
-			t.Errorf("%s: got %v, want no error", want, err)
-		}
-		if err := report.Failed["s"]; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %q in it", err, want)
-		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, err, "%s", want)
+		assert.Contains(t, fmt.Sprint(report.Failed["s"]), want)
+		assert.OK(t, h.Close())
 	}
 }
 
@@ -128,15 +122,9 @@ func TestNamesOfTheProgramPanic(t *testing.T) {
 	_, err := h.Apply(watchdog(t), &config.Config{Servers: []*config.Server{
 		{Name: "s", Transport: config.TransportHTTP, URL: "http://127.0.0.1:1", Enabled: true},
 	}})
-	if err != nil {
-		t.Errorf("got %v, want no error", err)
-	}
-	if err, want := h.Servers()[0].Err, "a function of the registry's options panics: out of order"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q in it", err, want)
-	}
-	if err := h.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, err)
+	assert.Contains(t, fmt.Sprint(h.Servers()[0].Err), "a function of the registry's options panics: out of order")
+	assert.OK(t, h.Close())
 }
 
 // A context that is nil is missed on the goroutine of the caller.
@@ -174,7 +162,119 @@ func TestNilContext(t *testing.T) {
 			call(none)
 		}()
 	}
-	if _, err := h.Apply(watchdog(t), servers); err != nil {
-		t.Errorf("afterwards: got %v, want none", err)
+	assert.Value(h.Apply(watchdog(t), servers))(t)
+}
+
+// A lockedBuffer collects what is logged.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *lockedBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.all.Reset()
+	return b.all.String()
+}
+
+// mistaken is an entry with two keys that are near to others.
+const mistaken = `{"command": "x", "evn": {}, "disabledd": true}`
+
+// What looks like a mistake in an entry is in the status, in the diagnosis and, once for
+// each config that comes in, in the log, however that comes in.
+func TestWarningsOfTheConfigAreTold(t *testing.T) {
+	var log lockedBuffer
+	options := func() *host.Options {
+		opts := fakes(&host.Options{})
+		opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		return opts
 	}
+	path := write(t, "good", `{"command": "x"}`, "odd", mistaken)
+	stored := func(t *testing.T) record.Store {
+		t.Helper()
+		return edit.OpenFileStore(path, nil)
+	}
+	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
+	once := func(context.Context) iter.Seq[[]string] {
+		return func(yield func([]string) bool) { yield([]string{path}) }
+	}
+	for name, start := range map[string]func(t *testing.T) *host.Host{
+		"Open": func(t *testing.T) *host.Host { return open(t, path, options()) },
+		"OpenStore": func(t *testing.T) *host.Host {
+			h := assert.Value(host.OpenStore(watchdog(t), stored(t), patient(options())))(t)
+			t.Cleanup(func() { _ = h.Close() })
+			return h
+		},
+		"Apply": func(t *testing.T) *host.Host {
+			h := host.New(options())
+			c, err := load(t.Context())
+			if err == nil {
+				_, err = h.Apply(watchdog(t), c)
+			}
+			assert.OK(t, err)
+			return h
+		},
+		"Follow": func(t *testing.T) *host.Host {
+			h := host.New(options())
+			assert.OK(t, h.Follow(watchdog(t), once, load, nil))
+			return h
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log.take()
+			h := start(t)
+			defer func() { _ = h.Close() }()
+			logged := log.take()
+			assert.Equal(t, len(status(t, h, "good").Warnings), 0, "good: warnings")
+			warnings := status(t, h, "odd").Warnings
+			if len(warnings) != 2 {
+				t.Fatalf("odd: got warnings %v, want 2", warnings)
+			}
+			d := assert.Value(doctor.Diagnose(watchdog(t), h, "odd"))(t)
+			for i, key := range []string{"evn", "disabledd"} {
+				got := warnings[i].Error()
+				assert.Contains(t, got, key, "warning")
+				assert.Equal(t, strings.HasPrefix(got, path+":4:"), true, "warning")
+				assert.Equal(t, strings.Count(logged, "mcpServers.odd."+key), 1, "%s was logged", key)
+				assert.Contains(t, fmt.Sprint(d.Hints), key, "hints")
+			}
+			assert.Equal(t, d.Hints[0].Code, doctor.HintInvalidEntry, "code")
+			assert.Contains(t, logged, "server=odd", "log")
+		})
+	}
+}
+
+// Warnings follow the file also for a server that is not touched.
+func TestWarningsFollowTheFile(t *testing.T) {
+	h := host.New(fakes(&host.Options{}))
+	defer func() { _ = h.Close() }()
+	read := func(entry string) {
+		t.Helper()
+		c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"a": `+entry+`}}`), &config.Options{Scope: config.ScopeUser}))(t)
+		assert.Value(h.Apply(watchdog(t), c))(t)
+	}
+	read(`{"command": "x", "userHeader": "X-User"}`)
+	before := len(status(t, h, "a").Warnings)
+	read(`{"command": "x"}`)
+	after := len(status(t, h, "a").Warnings)
+	assert.Equal(t, before, 1)
+	assert.Equal(t, after, 0)
+}
+
+// A record can have warnings, too.
+func TestWarningsOfRecordsAreTold(t *testing.T) {
+	var log lockedBuffer
+	opts := fakes(&host.Options{})
+	opts.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	h := open(t, write(t, "a", `{"command": "x"}`), opts)
+	assert.Value(manage.New(h, record.NewMemoryStore(), nil).Add(watchdog(t), &record.Record{Name: "b", Command: "x y"}))(t)
+	assert.Equal(t, len(status(t, h, "b").Warnings), 1, "warnings")
+	assert.Equal(t, strings.Count(log.take(), "has spaces"), 1, "the warning was logged times")
 }

@@ -1,0 +1,355 @@
+// Tests of change.go: Enable, Disable, Restart, Refresh, and servers that hang meanwhile.
+
+package host_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// Refresh of one server and of all, by many at one time, makes no tool vanish and no
+// call fail.
+func TestRefreshUnderLoad(t *testing.T) {
+	pipes := &pipeServers{}
+	var pairs []string
+	for i := range 10 {
+		pairs = append(pairs, fmt.Sprint("s", i), fmt.Sprintf(`{"command": "x", "args": ["%d"], "lazy": %t}`, i, i%3 == 2))
+	}
+	opts := pipes.options()
+	opts.StateDir = t.TempDir()
+	h := newHost(t, opts, parseEntries(t, pairs...))
+	assert.OK(t, h.Refresh(watchdog(t)))
+	version := h.Registry().Snapshot().Version()
+	look := func(s *registry.Snapshot) error {
+		if n := len(s.Tools()); n != 10 || s.Version() != version {
+			return fmt.Errorf("version %d, was %d: %d tools", s.Version(), version, n)
+		}
+		return nil
+	}
+	load := callLoad{callers: 32, calls: 500, tool: "s2__echo", look: look}
+	answers := load.during(t, h, func() {
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 5 {
+					err := h.Refresh(watchdog(t), fmt.Sprint("s", (w+i)%10))
+					if err == nil && w == 0 {
+						err = h.Refresh(watchdog(t))
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+	if len(answers) != 1 || answers["2"] == 0 {
+		t.Errorf("answers: %v", answers)
+	}
+	eventually(t, "the end of the old connections", func() bool { return pipes.living.Load() <= 10 })
+	if err := h.Refresh(watchdog(t), "s0", "none"); !errors.As(err, new(*host.UnknownServerError)) {
+		t.Errorf("Refresh of a server that is not there: %v", err)
+	}
+}
+
+// With processes: each Refresh is a new one, and the old one is gone afterwards.
+func TestRefreshOfAProcessUnderLoad(t *testing.T) {
+	h := newHost(t, &host.Options{StateDir: host.NoState}, parseEntries(t, "s", childEntry(t, "s", "1")))
+	pids := []int{status(t, h, "s").State.PID}
+	load := callLoad{callers: 16, calls: 200, tool: "s__echo", args: `{"text":""}`}
+	load.during(t, h, func() {
+		for range 5 {
+			if err := h.Refresh(watchdog(t), "s"); err != nil {
+				t.Error(err)
+			}
+			pids = append(pids, status(t, h, "s").State.PID)
+		}
+	})
+	for _, pid := range pids[:len(pids)-1] {
+		awaitExit(t, pid)
+	}
+}
+
+// Refresh sees what the server offers now, also if the server did not tell.
+func TestRefreshReadsAnew(t *testing.T) {
+	server := &changingServer{}
+	server.set("a", "does a")
+	pipes := &pipeServers{serve: serveFuncs{"server": server.serve}}
+	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "server"}`, "t", `{"command": "server"}`))
+	server.set("b", "does b")
+	assert.OK(t, h.Refresh(watchdog(t), "s"))
+	assert.Equal(t, names(h), "s__b t__a", "tools after the Refresh of one")
+	assert.OK(t, h.Refresh(watchdog(t)))
+	assert.Equal(t, names(h), "s__b t__b", "tools after the Refresh of all")
+}
+
+// A server that is down when it is refreshed keeps what it has: its connection, if that
+// lives, and its tools as long as those of any lost server stay.
+func TestRefreshOfAServerThatIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		hangUp := make(chan struct{})
+		pipes := &pipeServers{}
+		pipes.serve = serveFuncs{
+			"x": func(ctx context.Context, tr mcp.Transport) error {
+				if down.Load() {
+					return errors.New("down for maintenance")
+				}
+				served := make(chan error, 1)
+				go func() { served <- newEcho("s", "1").Run(ctx, tr) }()
+				select {
+				case err := <-served:
+					return err
+				case <-hangUp:
+					return errors.New("hung up")
+				}
+			},
+		}
+		h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x"}`, "t", `{"command": "y", "args": ["t"]}`))
+		down.Store(true)
+		err := h.Refresh(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "maintenance") || !strings.Contains(err.Error(), `"s"`) || strings.Contains(err.Error(), `"t"`) {
+			t.Errorf("Refresh while new connections fail: %v", err)
+		}
+		assert.Equal(t, assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t), "1", "the old connection")
+		close(hangUp)
+		synctest.Wait()
+		assert.Fails(t, h.Refresh(t.Context(), "s"), "Refresh of a server that is down is said to be good")
+		assert.Equal(t, names(h), "s__echo t__echo", "tools within the time of grace")
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, names(h), "t__echo", "tools after it")
+		assert.Fails(t, h.Refresh(t.Context(), "s"), "Refresh of a server that is down is said to be good")
+		down.Store(false)
+		hangUp = make(chan struct{})
+		assert.OK(t, h.Refresh(t.Context(), "s"), "Refresh of the server when it is back")
+		assert.Equal(t, names(h), "s__echo t__echo", "tools when it is back")
+		_ = h.Close()
+	})
+}
+
+// A server that never answers does not hold up the Refresh of the others, and Refresh
+// ends with its context.
+func TestRefreshWithAHungServer(t *testing.T) {
+	pipes, asked := newHungServer(t)
+	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry, "other", `{"command": "x"}`))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	enabled := make(chan error, 1)
+	go func() { enabled <- h.Enable(ctx, "hung") }()
+	asked(1)
+	refreshing, stop := context.WithCancel(t.Context())
+	refreshed := make(chan error, 1)
+	before := pipes.connections("other")
+	go func() { refreshed <- h.Refresh(refreshing) }()
+	eventually(t, "the Refresh of the other server", func() bool { return pipes.connections("other") > before })
+	assert.OK(t, h.Refresh(watchdog(t), "other"))
+	stop()
+	assert.Is(t, <-refreshed, context.Canceled, "Refresh")
+	cancel()
+	<-enabled
+}
+
+// newHungServer returns a pipes in which "hung" never answers, and what waits until it
+// was asked n times.
+func newHungServer(t *testing.T) (pipes *pipeServers, asked func(n int)) {
+	deaf := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Hang, "server/discover": mcptest.Hang})
+	pipes = &pipeServers{serve: serveFuncs{"hung": deaf.Serve}}
+	return pipes, func(n int) {
+		t.Helper()
+		eventually(t, "the hung server to be asked", func() bool { return pipes.connections("hung") >= n })
+	}
+}
+
+const (
+	hungEntry     = `{"command": "hung", "connectTimeoutSeconds": 600, "enabled": false}`
+	disabledEntry = `{"command": "x", "enabled": false}`
+)
+
+// While somebody waits for a server that never answers, everything can be done to
+// the others, and to it.
+func TestHungServerDelaysOnlyItself(t *testing.T) {
+	pipes, asked := newHungServer(t)
+	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry, "other", disabledEntry))
+	waiting, cancel := context.WithCancel(watchdog(t))
+	defer cancel()
+	enabled := make(chan error, 1)
+	go func() { enabled <- h.Enable(waiting, "hung") }()
+	asked(1)
+	ctx := watchdog(t)
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"Enable", func() error { return h.Enable(ctx, "other") }},
+		{"Restart", func() error { return h.Restart(ctx, "other") }},
+		{"Disable", func() error { return h.Disable(ctx, "other") }},
+		{"Enable again", func() error { return h.Enable(ctx, "other") }},
+	} {
+		assert.OK(t, step.do())
+	}
+	assert.Value(call(t, h, "other__echo", "{}"))(t)
+	select {
+	case err := <-enabled:
+		t.Fatalf("Enable of the hung server returned: %v", err)
+	default:
+	}
+	cancel()
+	assert.Is(t, <-enabled, context.Canceled, "Enable of the hung server")
+	assert.OK(t, h.Disable(ctx, "hung"), "Disable of the hung server")
+	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 1 })
+}
+
+// Disable does not wait for the attempt that Enable waits for, and ends it.
+func TestHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
+	pipes, asked := newHungServer(t)
+	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // outlasts what is to be quick
+	defer cancel()
+	enabled := make(chan error, 1)
+	go func() { enabled <- h.Enable(ctx, "hung") }()
+	asked(1)
+	assert.OK(t, h.Disable(watchdog(t), "hung"), "Disable")
+	assert.Fails(t, <-enabled, "Enable says that a server is ready that was disabled instead")
+	assert.Equal(t, status(t, h, "hung").Enabled, false, "in the end")
+	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 0 })
+}
+
+// Apply returns with its context; what it began goes on, and the host can be used.
+func TestApplyReturnsWithItsContext(t *testing.T) {
+	pipes, asked := newHungServer(t)
+	h := newHost(t, pipes.options(), parseEntries(t, "other", `{"command": "x", "args": ["0"]}`))
+	ctx, cancel := context.WithCancel(watchdog(t))
+	applied := make(chan error, 1)
+	next := parseEntries(t, "other", `{"command": "x", "args": ["1"]}`, "hung", `{"command": "hung", "connectTimeoutSeconds": 600}`)
+	go func() {
+		_, err := h.Apply(ctx, next)
+		applied <- err
+	}()
+	asked(1)
+	// The hung server does not delay the replacement of the other one.
+	eventually(t, "the replacement of the other server", func() bool {
+		text, err := call(t, h, "other__echo", "{}")
+		return err == nil && text == "1"
+	})
+	cancel()
+	assert.Is(t, <-applied, context.Canceled, "Apply")
+	assert.Equal(t, status(t, h, "hung").Enabled, true, "the hung server")
+	report, err := h.Apply(watchdog(t), parseEntries(t, "other", `{"command": "x", "args": ["1"]}`))
+	assert.OK(t, err, "the next Apply")
+	assert.Equal(t, len(report.Kept), 1, "the next Apply")
+	assert.Equal(t, len(report.Stopped), 1, "the next Apply")
+	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 1 })
+}
+
+// An Apply that waits for a hung server does not hold up another one, which takes
+// the server away.
+func TestApplyDoesNotWaitForAnother(t *testing.T) {
+	pipes, asked := newHungServer(t)
+	h := newHost(t, pipes.options(), parseEntries(t, "other", `{"command": "x"}`))
+	applied := make(chan error, 1)
+	hung := parseEntries(t, "other", `{"command": "x"}`, "hung", `{"command": "hung", "connectTimeoutSeconds": 600}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // outlasts what is to be quick
+	defer cancel()
+	go func() {
+		_, err := h.Apply(ctx, hung)
+		applied <- err
+	}()
+	asked(1)
+	assert.Value(h.Apply(watchdog(t), parseEntries(t, "other", `{"command": "x"}`)))(t)
+	<-applied // with whatever it has to say
+	assert.Equal(t, names(h), "other__echo", "tools")
+	assert.Equal(t, len(h.Servers()), 1, "tools")
+	eventually(t, "the end of the hung server", func() bool { return pipes.living.Load() == 1 })
+}
+
+// Close ends what waits for a server that never answers.
+func TestCloseEndsWhatWaits(t *testing.T) {
+	pipes, asked := newHungServer(t)
+	h := host.New(pipes.options())
+	assert.Value(h.Apply(watchdog(t), parseEntries(t, "hung", hungEntry)))(t)
+	enabled := make(chan error, 1)
+	go func() { enabled <- h.Enable(watchdog(t), "hung") }()
+	asked(1)
+	assert.OK(t, h.Close())
+	assert.Is(t, <-enabled, host.ErrClosed, "Enable")
+	assert.Equal(t, pipes.living.Load(), 0, "servers live after Close")
+}
+
+// TestWatchTellsTheLastChange: when nothing moves any more, what was seen last is how it
+// stands.
+func TestWatchTellsTheLastChange(t *testing.T) {
+	type act struct {
+		what string
+		do   func(context.Context, *host.Host) error
+	}
+	call := func(ctx context.Context, h *host.Host) error {
+		_, err := h.Registry().Call(ctx, "s__echo", nil)
+		return err
+	}
+	idle := func(ctx context.Context, _ *host.Host) error { // on the clock of the bubble
+		timer := time.NewTimer(20 * time.Minute)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	enable := act{"Enable", func(ctx context.Context, h *host.Host) error { return h.Enable(ctx, "s") }}
+	disable := act{"Disable", func(ctx context.Context, h *host.Host) error { return h.Disable(ctx, "s") }}
+	restart := act{"Restart", func(ctx context.Context, h *host.Host) error { return h.Restart(ctx, "s") }}
+	refresh := act{"Refresh", func(ctx context.Context, h *host.Host) error { return h.Refresh(ctx) }}
+	for entry, acts := range map[string][]act{
+		`{"command": "x"}`:               {disable, enable, restart, refresh, {"call", call}},
+		`{"command": "x", "lazy": true}`: {{"idle", idle}, {"call", call}, refresh, {"idle", idle}, disable, enable},
+		`{"command": "x", "identity": "user"}`: {
+			{"Discover", func(ctx context.Context, h *host.Host) error { return h.Discover(ctx, session.Key{Server: "s"}) }},
+			restart, {"call", call}, {"idle", idle}, {"call", call},
+			{"Client", func(ctx context.Context, h *host.Host) error {
+				_, err := h.Client(ctx, session.Key{User: "berta", Server: "s"})
+				return err
+			}},
+			disable,
+		},
+	} {
+		t.Run(entry, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pipes := &pipeServers{}
+				h := host.New(pipes.options())
+				assert.Value(h.Apply(t.Context(), parseEntries(t, "s", entry)))(t)
+				var last atomic.Pointer[host.Status]
+				go func() {
+					for all := range h.Watch(t.Context()) {
+						last.Store(&all[0])
+					}
+				}()
+				ctx := session.WithUser(t.Context(), "anna")
+				for _, a := range acts {
+					assert.OK(t, a.do(ctx, h))
+					synctest.Wait()
+					is, seen := status(t, h, "s"), last.Load()
+					if seen.Stage != is.Stage || seen.Tools != is.Tools || seen.Users != is.Users || seen.Enabled != is.Enabled || !errors.Is(seen.Err, is.Err) {
+						t.Errorf("after %s: seen last %+v\nis %+v", a.what, *seen, is)
+					}
+				}
+				assert.OK(t, h.Close())
+			})
+		})
+	}
+}

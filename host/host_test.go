@@ -1,0 +1,656 @@
+// Tests of host.go: the end of a host, whatever goes on, and what it records.
+
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/host/doctor"
+	"github.com/mcpbelt/mcpbelt/host/login"
+	"github.com/mcpbelt/mcpbelt/host/manage"
+	"github.com/mcpbelt/mcpbelt/host/record"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// An endMoment is something that goes on when the host is ended.
+type endMoment struct {
+	name string
+	// begin begins it and returns when it goes on, and what waits for its end.
+	begin func(t *testing.T, h *host.Host, path string) (end func())
+}
+
+func inBackground(f func()) (end func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	return func() { <-done }
+}
+
+// killStubborn is a transport that kills the server named stubborn soon. All other
+// servers are the host's own business.
+func killStubborn(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	if e.Name != "stubborn" {
+		return nil, nil
+	}
+	c := &transport.Command{Path: e.Command, CloseTimeout: 200 * time.Millisecond}
+	for name, value := range e.Env {
+		c.Env = append(c.Env, name+"="+value.Reveal())
+	}
+	return c, nil
+}
+
+func endMoments() []endMoment {
+	awaitStage := func(t *testing.T, h *host.Host, name string, stages ...host.Stage) {
+		t.Helper()
+		eventually(t, "the moment", func() bool {
+			for _, s := range h.Servers() {
+				for _, stage := range stages {
+					if s.Name == name && s.Stage == stage {
+						return true
+					}
+				}
+			}
+			return false
+		})
+	}
+	return []endMoment{
+		{"nothing", func(*testing.T, *host.Host, string) func() { return func() {} }},
+		{"Apply", func(t *testing.T, h *host.Host, _ string) func() {
+			c := parseEntries(t, "stubborn", childEntry(t, "silent", "1"), "s", childEntry(t, "s", "2"))
+			end := inBackground(func() { _, _ = h.Apply(watchdog(t), c) })
+			awaitStage(t, h, "stubborn", host.StageStarting)
+			return end
+		}},
+		{"replacement", func(t *testing.T, h *host.Host, _ string) func() {
+			c := parseEntries(t, "s", childEntry(t, "mute", "1"))
+			before := len(childProcesses(t))
+			end := inBackground(func() { _, _ = h.Apply(watchdog(t), c) })
+			eventually(t, "the new process", func() bool { return len(childProcesses(t)) > before })
+			return end
+		}},
+		{"Enable", func(t *testing.T, h *host.Host, _ string) func() {
+			c := parseEntries(t, "silent", childEntry(t, "mute", "1", `"enabled": false`), "s", childEntry(t, "s", "0"))
+			assert.Value(h.Apply(watchdog(t), c))(t)
+			end := inBackground(func() { _ = h.Enable(watchdog(t), "silent") })
+			awaitStage(t, h, "silent", host.StageStarting)
+			return end
+		}},
+		{"Restart", func(t *testing.T, h *host.Host, _ string) func() {
+			return inBackground(func() { _ = h.Restart(watchdog(t), "s") })
+		}},
+		{"Refresh", func(t *testing.T, h *host.Host, _ string) func() {
+			return inBackground(func() { _ = h.Refresh(watchdog(t)) })
+		}},
+		{"lazy start", func(t *testing.T, h *host.Host, _ string) func() {
+			c := parseEntries(t, "lazy", childEntry(t, "mute", "1", `"lazy": true`))
+			assert.Value(h.Apply(watchdog(t), c))(t)
+			awaitStage(t, h, "lazy", host.StageStarting)
+			return func() {}
+		}},
+		{"death", func(t *testing.T, h *host.Host, _ string) func() {
+			kill(t, status(t, h, "s").State.PID)
+			return func() {}
+		}},
+		{"retirement", func(t *testing.T, h *host.Host, _ string) func() {
+			assert.Value(h.Apply(watchdog(t), parseEntries(t)))(t)
+			return func() {}
+		}},
+	}
+}
+
+// Whatever goes on, Close and Shutdown return, and no process, file descriptor or tool is
+// left; goleak looks for goroutines.
+func TestEndAtAnyMoment(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	for _, how := range []string{"Close", "Shutdown"} {
+		for _, m := range endMoments() {
+			t.Run(how+" during "+m.name, func(t *testing.T) {
+				temp := t.TempDir()
+				t.Setenv("TMPDIR", temp)
+				before := childProcesses(t)
+				path := write(t, "s", childEntry(t, "s", "0"))
+				h, err := host.Open(watchdog(t), path, patient(&host.Options{StateDir: t.TempDir(), Transport: killStubborn}))
+				assert.OK(t, err)
+				end := m.begin(t, h, path)
+				if how == "Close" {
+					err = h.Close()
+				} else {
+					err = h.Shutdown(watchdog(t))
+				}
+				assert.OK(t, err, "%s", how)
+				if now := childProcesses(t); len(now) > len(before) {
+					t.Errorf("processes %v, before %v", now, before)
+				}
+				end()
+				if now := childProcesses(t); len(now) > len(before) {
+					t.Errorf("processes %v later, before %v", now, before)
+				}
+				assert.Equal(t, names(h), "", "tools")
+				assert.Equal(t, len(assert.Value(os.ReadDir(temp))(t)), 0, "files are left")
+				wantEnded(t, h)
+			})
+		}
+	}
+}
+
+// wantEnded checks that a closed host says so, whatever is asked.
+func wantEnded(t *testing.T, h *host.Host) {
+	t.Helper()
+	ctx := watchdog(t)
+	_, applied := h.Apply(ctx, parseEntries(t))
+	for what, err := range map[string]error{
+		"Apply": applied, "Enable": h.Enable(ctx, "s"), "Disable": h.Disable(ctx, "s"), "Restart": h.Restart(ctx, "s"),
+		"Refresh": h.Refresh(ctx, "s"),
+	} {
+		assert.Is(t, err, host.ErrClosed, "%s after the end", what)
+	}
+}
+
+// Refresh of all servers of a closed host says that it is closed.
+func TestRefreshOfAllAfterTheEnd(t *testing.T) {
+	h := host.New(&host.Options{StateDir: host.NoState})
+	assert.OK(t, h.Close())
+	assert.Is(t, h.Refresh(watchdog(t)), host.ErrClosed, "Refresh")
+}
+
+// A Shutdown whose context ends cuts off the calls under way, leaves nothing, and says
+// so. A call that is cut off tells that it may have run.
+func TestShutdownThatRunsOutOfTime(t *testing.T) {
+	t.Parallel()
+	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
+	defer close(v.hold)
+	h := newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
+	answer := make(chan error, 1)
+	go func() {
+		_, err := h.Registry().Call(t.Context(), "s__slow", nil)
+		answer <- err
+	}()
+	<-v.entered
+	ctx, cancel := context.WithCancel(t.Context())
+	down := make(chan error, 1)
+	go func() { down <- h.Shutdown(ctx) }()
+	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
+	// A second one waits for the same end.
+	second := make(chan error, 1)
+	go func() { second <- h.Close() }()
+	cancel()
+	assert.Is(t, <-down, context.Canceled, "Shutdown")
+	assert.Fails(t, <-answer, "the call that was cut off was answered")
+	assert.OK(t, <-second, "Close")
+}
+
+// Close during a slow Shutdown cuts it short: it does not wait for calls.
+func TestCloseDuringShutdown(t *testing.T) {
+	t.Parallel()
+	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
+	defer close(v.hold)
+	h := newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
+	answer := make(chan error, 1)
+	go func() {
+		_, err := h.Registry().Call(t.Context(), "s__slow", nil)
+		answer <- err
+	}()
+	<-v.entered
+	down := make(chan error, 1)
+	go func() { down <- h.Shutdown(t.Context()) }()
+	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
+	closed := make(chan error, 1)
+	go func() { closed <- h.Close() }()
+	ctx := watchdog(t)
+	for range 2 {
+		select {
+		case err := <-closed:
+			assert.OK(t, err, "Close")
+			closed = nil
+		case <-answer:
+			answer = nil
+		case <-ctx.Done():
+			t.Fatal("Close waits for the calls that Shutdown waits for")
+		}
+	}
+	<-down
+}
+
+// When the host begins to end, nothing new is begun, while calls under way go on.
+func TestShutdownStopsTheIntake(t *testing.T) {
+	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
+	h := newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
+	tool, _ := h.Registry().Snapshot().Lookup("s__slow")
+	answer := make(chan error, 1)
+	go func() {
+		_, err := h.Registry().Call(t.Context(), "s__slow", nil)
+		answer <- err
+	}()
+	<-v.entered
+	down := make(chan error, 1)
+	go func() { down <- h.Shutdown(watchdog(t)) }()
+	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
+	wantEnded(t, h)
+	_, err := h.Registry().Call(watchdog(t), "s__slow", nil)
+	assert.Is(t, err, host.ErrClosed, "a new call")
+	_, err = tool.Call(watchdog(t), nil)
+	assert.Is(t, err, host.ErrClosed, "a new call of a tool that was looked up before")
+	close(v.hold)
+	assert.OK(t, <-answer, "the call under way")
+	assert.OK(t, <-down, "Shutdown")
+}
+
+const stormServers = 12
+
+// stormConfig is a configuration of some of the servers, some of them off.
+func stormConfig(t *testing.T, r *rand.Rand) *config.Config {
+	t.Helper()
+	var pairs []string
+	for i := range stormServers {
+		if i > 0 && r.IntN(4) == 0 {
+			continue
+		}
+		entry := fmt.Sprintf(`{"command": "x", "args": ["%d"], "lazy": %t, "enabled": %t}`, r.IntN(3), r.IntN(3) == 0, i == 0 || r.IntN(4) > 0)
+		if r.IntN(10) == 0 && i > 0 {
+			entry = `{"command": "exits"}`
+		}
+		pairs = append(pairs, fmt.Sprint("s", i), entry)
+	}
+	return parseEntries(t, pairs...)
+}
+
+// storm does anything to the host, by many at one time, until each has done it
+// n times, and returns what went wrong.
+func storm(ctx context.Context, h *host.Host, configs []*config.Config, workers, n int) []error {
+	var (
+		mu     sync.Mutex
+		faults []error
+		wg     sync.WaitGroup
+	)
+	expected := func(err error) bool {
+		var unknown *host.UnknownServerError
+		return err == nil || errors.Is(err, host.ErrClosed) || errors.As(err, &unknown)
+	}
+	for w := range workers {
+		r := rand.New(rand.NewPCG(1, uint64(w)))
+		wg.Go(func() {
+			for range n {
+				name := fmt.Sprint("s", r.IntN(stormServers))
+				var err error
+				what := ""
+				switch r.IntN(8) {
+				case 0:
+					what = "Enable"
+					_ = h.Enable(ctx, name) // a server may fail, or be disabled meanwhile
+				case 1:
+					what = "Disable"
+					err = h.Disable(ctx, name)
+				case 2:
+					what = "Restart"
+					_ = h.Restart(ctx, name)
+				case 3:
+					what = "Apply"
+					_, err = h.Apply(ctx, configs[r.IntN(len(configs))])
+				case 4:
+					what = "Servers"
+					for _, s := range h.Servers() {
+						if s.Name == "" {
+							err = errors.New("a server without a name")
+						}
+					}
+				case 5:
+					what = "Watch"
+					for range h.Watch(ctx) {
+						break
+					}
+				default:
+					what = "Call"
+					_, failed := h.Registry().Call(ctx, name+"__echo", nil)
+					if ctx.Err() != nil {
+						err = failed // nothing may take so long
+					}
+				}
+				if !expected(err) {
+					mu.Lock()
+					faults = append(faults, fmt.Errorf("%s %s: %w", what, name, err))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return faults
+}
+
+func newExitingServers() *pipeServers {
+	return &pipeServers{serve: serveFuncs{
+		"exits": func(context.Context, mcp.Transport) error { return errors.New("no licence") },
+	}}
+}
+
+// Whatever is done at one time, all of it returns, and the host is sound afterwards.
+func TestStorm(t *testing.T) {
+	pipes := newExitingServers()
+	r := rand.New(rand.NewPCG(2, 3))
+	var configs []*config.Config
+	for range 6 {
+		configs = append(configs, stormConfig(t, r))
+	}
+	h := newHost(t, pipes.options(), configs[0])
+	for _, err := range storm(watchdog(t), h, configs, 16, 30) {
+		t.Error(err)
+	}
+	last := parseEntries(t, "s0", `{"command": "x", "args": ["last"]}`, "s1", `{"command": "x", "args": ["last"]}`)
+	report, err := h.Apply(watchdog(t), last)
+	assert.OK(t, err, "the last Apply")
+	assert.Equal(t, len(report.Failed), 0, "the last Apply")
+	assert.Equal(t, names(h), "s0__echo s1__echo", "tools")
+	for _, name := range []string{"s0", "s1"} {
+		assert.Equal(t, assert.Value(call(t, h, name+"__echo", "{}"))(t), "last", "%s", name)
+	}
+	eventually(t, "the end of all others", func() bool { return pipes.living.Load() == 2 })
+}
+
+// Shutdown in the middle of it leaves nothing, and everything afterwards says that
+// the host is closed.
+func TestShutdownInAStorm(t *testing.T) {
+	for round := range 8 {
+		pipes := newExitingServers()
+		r := rand.New(rand.NewPCG(4, uint64(round)))
+		configs := []*config.Config{stormConfig(t, r), stormConfig(t, r)}
+		h := newHost(t, pipes.options(), configs[0])
+		stormy := make(chan []error, 1)
+		go func() { stormy <- storm(watchdog(t), h, configs, 8, 20) }()
+		for range round {
+			_, _ = h.Apply(watchdog(t), configs[1])
+		}
+		end := h.Close
+		if round%2 == 1 {
+			end = func() error { return h.Shutdown(watchdog(t)) }
+		}
+		assert.OK(t, end(), "round %d", round)
+		assert.Equal(t, pipes.living.Load(), 0, "round %d: servers live", round)
+		for _, err := range <-stormy {
+			t.Errorf("round %d: %v", round, err)
+		}
+		assert.Equal(t, pipes.living.Load(), 0, "round %d: servers were started after the end", round)
+		wantClosed(t, h, configs[0])
+	}
+}
+
+// wantClosed checks what a closed host answers.
+func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
+	t.Helper()
+	ctx := watchdog(t)
+	_, applied := h.Apply(ctx, c)
+	for what, err := range map[string]error{
+		"Apply": applied, "Enable": h.Enable(ctx, "s0"), "Disable": h.Disable(ctx, "s0"), "Restart": h.Restart(ctx, "s0"),
+	} {
+		assert.Is(t, err, host.ErrClosed, "%s after the end", what)
+	}
+	assert.Equal(t, names(h), "", "tools after the end")
+	var unknown *registry.UnknownToolError
+	if _, err := h.Registry().Call(ctx, "s0__echo", nil); !errors.As(err, &unknown) && !errors.Is(err, host.ErrClosed) {
+		t.Errorf("a call after the end: %v", err)
+	}
+	for range h.Watch(ctx) { // ends
+	}
+	assert.OK(t, h.Close(), "a second Close")
+}
+
+// What needs a host that runs says that it is closed, of servers that it had and of others.
+func TestMethodsOfAClosedHost(t *testing.T) {
+	logins := assert.Value(login.New(session.Memory(), &login.Options{Session: session.Options{RedirectURL: loginCallback}}))(t)
+	t.Cleanup(func() { _ = logins.Close() })
+	h := open(t, write(t, "s", `{"command": "x"}`, "w", `{"url": "http://127.0.0.1:1"}`), fakes(&host.Options{Logins: logins}))
+	assert.OK(t, h.Close())
+	ctx := watchdog(t)
+	m := manage.New(h, record.NewMemoryStore(&record.Record{Name: "s", Command: "x"}), nil)
+	methods := map[string]func(server string) error{
+		"Apply":       func(string) error { _, err := h.Apply(ctx, &config.Config{}); return err },
+		"Enable":      func(s string) error { return h.Enable(ctx, s) },
+		"Disable":     func(s string) error { return h.Disable(ctx, s) },
+		"Restart":     func(s string) error { return h.Restart(ctx, s) },
+		"Refresh":     func(s string) error { return h.Refresh(ctx, s) },
+		"Refresh all": func(string) error { return h.Refresh(ctx) },
+		"Discover":    func(s string) error { return h.Discover(ctx, session.Key{Server: s}) },
+		"Login":       func(s string) error { _, err := h.Login(ctx, session.Key{Server: s}); return err },
+		"Logout":      func(s string) error { return h.Logout(ctx, session.Key{Server: s}) },
+		"Client":      func(s string) error { _, err := h.Client(ctx, session.Key{Server: s}); return err },
+		"Approve":     func(s string) error { return h.AllowLaunch(ctx, "ann", s) },
+		"Reject":      func(s string) error { return h.DenyLaunch(ctx, "ann", s) },
+		"ReadResource": func(s string) error {
+			_, err := content.New(h).ReadResource(ctx, content.Address(s, "x://y"), nil)
+			return err
+		},
+		"GetPrompt": func(s string) error { _, err := content.New(h).GetPrompt(ctx, s+"__x", nil, nil); return err },
+		"ApplyServers": func(s string) error {
+			_, err := h.ApplyServers(ctx, "remove", []string{s}, func(context.Context) (map[string]*config.Server, error) { return nil, nil })
+			return err
+		},
+		"Add": func(s string) error {
+			_, err := m.Add(ctx, &record.Record{Name: s + "2", Command: "x"})
+			return err
+		},
+		"Update":  func(s string) error { _, err := m.Update(ctx, s, patch(t, `{}`)); return err },
+		"Remove":  func(s string) error { _, err := m.Remove(ctx, s); return err },
+		"Restore": func(s string) error { _, err := m.Restore(ctx, s); return err },
+		"Test": func(s string) error {
+			_, err := doctor.Test(ctx, h, &config.Server{Name: s, Command: "x", Transport: config.TransportStdio}, nil)
+			return err
+		},
+		"Follow": func(string) error {
+			return h.Follow(ctx, func(context.Context) iter.Seq[[]string] { return func(func([]string) bool) {} }, nil, nil)
+		},
+		"WithClient": func(s string) error {
+			return h.WithClient(ctx, session.Key{Server: s}, func(context.Context, *mcp.Client) error { return nil })
+		},
+	}
+	for name, method := range methods {
+		for _, server := range []string{"s", "w", "none"} {
+			assert.Is(t, method(server), host.ErrClosed, "%s(%q)", name, server)
+		}
+	}
+}
+
+// A host writes down what its servers and their callers do, in a file that tells
+// nothing secret, and nothing after its end.
+func TestActivity(t *testing.T) {
+	ctx := watchdog(t)
+	path := filepath.Join(t.TempDir(), "activity.jsonl")
+	file := assert.Value(activity.OpenFile(path, nil))(t)
+	log := activity.New(nil, file)
+	reg := registry.New(nil)
+	const secret = "correct horse"
+	h := assert.Value(host.Open(ctx, write(t,
+		"good", child(t, "echo"),
+		"bad", `{"command": "/no/such/program", "args": ["`+secret+`"], "env": {"PASSWORD": "`+secret+`"}}`,
+	), patient(&host.Options{Registry: reg, Activity: log, StateDir: host.NoState})))(t)
+	ctx = session.WithUser(ctx, "ann")
+	call := func(name, args string) {
+		_, _ = reg.Call(registry.WithCallID(ctx, "call "+name), name, json.RawMessage(args))
+	}
+	call("good__echo", `{"text":"hidden text"}`)
+	call("bad__nothing", `{}`)
+	call("good__nothing", `{}`)
+	call("good__echo", `{"text":1}`)
+	assert.OK(t, h.Disable(ctx, "good"))
+	assert.OK(t, h.Close())
+	call("after", `{}`)
+	assert.OK(t, log.Close(context.WithoutCancel(ctx)))
+	var seen []string
+	for e, err := range file.Events(nil) {
+		assert.OK(t, err)
+		text, _ := json.Marshal(e)
+		assert.Lacks(t, string(text), secret, "the log tells")
+		assert.Lacks(t, string(text), "hidden text", "the log tells")
+		if e.Kind == activity.KindState || e.Kind == activity.KindStop {
+			continue // how many there are depends on what is first
+		}
+		seen = append(seen, fmt.Sprintf("%s %s/%s: %s by %q, id %t", e.Kind, e.Server, e.Tool, e.Outcome, e.User, strings.HasPrefix(e.ID, "call ")))
+	}
+	slices.Sort(seen)
+	want := []string{
+		`call /good__nothing: unknown_tool by "ann", id true`,
+		`call bad/bad__nothing: not_sent by "ann", id true`,
+		`call good/echo: bad_arguments by "ann", id true`,
+		`call good/echo: ok by "ann", id true`,
+		`config /: ok by "", id false`,
+		`config good/: ok by "ann", id false`,
+		`start bad/: error by "", id false`,
+		`start good/: ok by "", id false`,
+	}
+	assert.Equal(t, fmt.Sprint(seen), fmt.Sprint(want), "recorded")
+}
+
+// A tracer notes whose calls it is to record.
+type tracer struct {
+	registry *registry.Registry
+	stopped  int
+}
+
+func (*tracer) RequestStart(ctx context.Context, _ *mcp.RequestInfo) context.Context { return ctx }
+func (*tracer) RequestEnd(context.Context, *mcp.RequestInfo)                         {}
+func (t *tracer) Registry(r *registry.Registry) (stop func()) {
+	t.registry = r
+	return func() { t.stopped++ }
+}
+
+// A tracer that can is told of the registry, until the host is closed.
+func TestTracerOfRegistry(t *testing.T) {
+	seen := &tracer{}
+	h := host.New(&host.Options{StateDir: host.NoState, Client: mcp.ClientOptions{Tracer: seen}})
+	assert.Equal(t, seen.registry, h.Registry())
+	assert.Equal(t, seen.stopped, 0)
+	for range 2 {
+		assert.OK(t, h.Close())
+	}
+	assert.Equal(t, seen.stopped, 1, "stopped times")
+}
+
+const goodServers = 8
+
+// hugeToolList is a list of many tools that all say much.
+var hugeToolList = sync.OnceValue(func() string {
+	all := make([]string, 1000)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"name":"echo%d","description":"%s","inputSchema":{"type":"object"}}`, i, strings.Repeat("long ", 200))
+	}
+	return `{"tools":[` + strings.Join(all, ",") + `]}`
+})
+
+// hostileEntries are the entries of servers that do all they can, by what they do.
+// Those in this process are serve of the pipes.
+func hostileEntries(t *testing.T, pipes *pipeServers) (entries map[string]string) {
+	const one = `{"tools":[{"name":"echo","description":"echoes","inputSchema":{"type":"object"}}]}`
+	hostile := func(scripts ...mcptest.Script) func(context.Context, mcp.Transport) error {
+		all := append([]mcptest.Script{mcptest.Handshake(mcp.Revision20251125, ""), {"tools/list": mcptest.Result(one)}}, scripts...)
+		return mcptest.NewServer(t, all...).Serve
+	}
+	storm := func(method, params string) mcptest.Handler {
+		return func(c *mcptest.Call) {
+			for c.Context().Err() == nil {
+				c.Notify(method, params)
+			}
+		}
+	}
+	pipes.serve = serveFuncs{
+		"logs": hostile(mcptest.Script{"notifications/initialized": storm("notifications/message", `{"level":"error","data":"`+strings.Repeat("x", 4000)+`"}`)}),
+		"announces": hostile(mcptest.Script{
+			"notifications/initialized": storm("notifications/tools/list_changed", ""),
+			"tools/list": func(c *mcptest.Call) {
+				c.Result(strings.Replace(one, "echoes", fmt.Sprint("echoes ", c.Number), 1))
+			},
+		}),
+		"huge":   hostile(mcptest.Script{"tools/list": mcptest.Result(hugeToolList())}),
+		"pages":  hostile(mcptest.Script{"tools/list": mcptest.Result(strings.TrimSuffix(one, "}") + `,"nextCursor":"again"}`)}),
+		"hangs":  hostile(mcptest.Script{"tools/list": mcptest.Hang}),
+		"dies":   func(context.Context, mcp.Transport) error { return errors.New("dead") },
+		"drops":  hostile(mcptest.Script{"tools/list": mcptest.Disconnect}),
+		"denies": hostile(mcptest.Script{"tools/list": mcptest.Error(-32000, strings.Repeat("no\n", 10_000))}),
+	}
+	entries = map[string]string{}
+	for name := range pipes.serve {
+		entries[name] = fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 1, "readTimeoutSeconds": 1}`, name)
+	}
+	entries["hangs"] = `{"command": "hangs", "readTimeoutSeconds": 0.3}`
+	if runtime.GOOS != "windows" {
+		entries["garbage"] = `{"command": "sh", "args": ["-c", "yes this is not JSON & cat > /dev/null; kill $!"], "connectTimeoutSeconds": 1}`
+		entries["exits"] = `{"command": "sh", "args": ["-c", "echo bye >&2; exit 1"]}`
+	}
+	return entries
+}
+
+// One server that floods, hangs, dies again and again or says endless things does no
+// harm to the others: no call fails, and no tool is missing.
+func TestHostileNeighbour(t *testing.T) {
+	hostile := hostileEntries(t, &pipeServers{})
+	for name := range hostile {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pipes := &pipeServers{}
+			entry := hostileEntries(t, pipes)[name]
+			opts := pipes.options()
+			var pairs []string
+			for i := range goodServers {
+				pairs = append(pairs, fmt.Sprintf("good%02d", i), fmt.Sprintf(`{"command": "x", "args": ["%d"]}`, i))
+			}
+			if pipes.serve[name] == nil { // a process
+				opts.Transport = exceptProcess(pipes.transport, name)
+			}
+			h := newHost(t, opts, parseEntries(t, append(pairs, name, entry)...))
+			look := func(s *registry.Snapshot) error {
+				good := 0
+				for _, tool := range s.Tools() {
+					if strings.HasPrefix(tool.Definition().Origin.Server, "good") {
+						good++
+					}
+				}
+				if good != goodServers {
+					return fmt.Errorf("version %d lists %d tools of the others", s.Version(), good)
+				}
+				return nil
+			}
+			load := callLoad{callers: 4, calls: 100, tool: "good00__echo", look: look}
+			load.during(t, h, func() {
+				var wg sync.WaitGroup
+				for i := range goodServers {
+					wg.Go(func() {
+						for range 5 {
+							text, err := textOf(h.Registry().Call(watchdog(t), fmt.Sprintf("good%02d__echo", i), nil))
+							if err != nil || text != fmt.Sprint(i) {
+								t.Errorf("server %d: %q, %v", i, text, err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if err := h.Restart(watchdog(t), "good01"); err != nil {
+					t.Errorf("Restart of another: %v", err)
+				}
+				_ = h.Restart(watchdog(t), name)
+				if err := h.Disable(watchdog(t), name); err != nil {
+					t.Errorf("Disable of the hostile: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,324 @@
+// Kit of the tests of package host: servers in this process, processes, and callers.
+
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+const serverMode = hosttest.ServerMode
+
+var (
+	call       = hosttest.Call
+	child      = hosttest.Child
+	eventually = hosttest.Eventually
+	fakes      = hosttest.Fakes
+	inProcess  = hosttest.InProcess
+	kill       = hosttest.Kill
+	names      = hosttest.Names
+	newServer  = hosttest.NewServer
+	open       = hosttest.Open
+	patch      = hosttest.Patch
+	patient    = hosttest.Patient
+	schemas    = hosttest.Schemas
+	status     = hosttest.Status
+	until      = hosttest.Until
+	wantStage  = hosttest.WantStage
+	watchdog   = hosttest.Watchdog
+	write      = hosttest.Write
+)
+
+func TestMain(m *testing.M) {
+	if end := hosttest.Begin(serve); end != nil {
+		goleak.VerifyTestMain(m, goleak.Cleanup(end))
+	}
+}
+
+// serve serves the modes that only these tests have.
+func serve(mode string) bool {
+	switch mode {
+	case "silent":
+		// Never answers, and takes no notice of the end of its input.
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		select {}
+	case "hold":
+		// The same, with a connection that tells who listens that the process lives.
+		if _, err := net.Dial("tcp", os.Args[1]); err != nil {
+			panic(err)
+		}
+		select {}
+	}
+	return false
+}
+
+// serveFuncs are what servers in this process do, by the command of their entry.
+type serveFuncs = map[string]func(context.Context, mcp.Transport) error
+
+// pipeServers makes servers in this process. What a server does follows from its
+// command; one whose command is not in serve has the tool echo, which answers with the
+// arguments of the entry.
+type pipeServers struct {
+	serve serveFuncs
+
+	started atomic.Int64 // connections that were made
+	living  atomic.Int64 // connections that there are
+
+	mu     sync.Mutex
+	served map[string]int // connections that were made, by the name of the entry
+}
+
+func (pipes *pipeServers) transport(_ session.Key, e *config.Server) (mcp.Transport, error) {
+	serve := pipes.serve[e.Command]
+	if serve == nil {
+		text := strings.Join(e.Args, " ")
+		serve = func(ctx context.Context, t mcp.Transport) error { return newEcho(e.Name, text).Run(ctx, t) }
+	}
+	return &transport.Pipe{Serve: func(ctx context.Context, t mcp.Transport) error {
+		pipes.started.Add(1)
+		pipes.living.Add(1)
+		defer pipes.living.Add(-1)
+		pipes.mu.Lock()
+		if pipes.served == nil {
+			pipes.served = map[string]int{}
+		}
+		pipes.served[e.Name]++
+		pipes.mu.Unlock()
+		return serve(ctx, t)
+	}}, nil
+}
+
+// connections says how often the named server was connected to.
+func (pipes *pipeServers) connections(name string) int {
+	pipes.mu.Lock()
+	defer pipes.mu.Unlock()
+	return pipes.served[name]
+}
+
+func (pipes *pipeServers) options() *host.Options {
+	return &host.Options{Transport: pipes.transport, StateDir: host.NoState}
+}
+
+// newEcho returns a server whose tool echo answers with a fixed text.
+func newEcho(name, text string) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: name, Version: "1"}, schemas)
+	type input struct {
+		Text string `json:"text,omitempty"`
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(context.Context, *sdk.CallToolRequest, input) (*sdk.CallToolResult, any, error) {
+		return textResult(text), nil, nil
+	})
+	return s
+}
+
+func textResult(text string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+}
+
+// parseEntries reads a config of pairs of names and entries.
+func parseEntries(t testing.TB, pairs ...string) *config.Config {
+	t.Helper()
+	var members []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		members = append(members, fmt.Sprintf("%q: %s", pairs[i], pairs[i+1]))
+	}
+	c := assert.Value(config.Parse(t.Context(), "accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil))(t)
+	return c
+}
+
+// newHost returns a host that runs c, and is closed with the test.
+func newHost(t *testing.T, opts *host.Options, c *config.Config) *host.Host {
+	t.Helper()
+	h := host.New(opts)
+	t.Cleanup(func() {
+		assert.OK(t, h.Close(), "Close")
+	})
+	assert.Value(h.Apply(watchdog(t), c))(t)
+	return h
+}
+
+// childEntry is the entry of a server that is this program, and that ends as fast
+// under the race detector as without it.
+func childEntry(t testing.TB, mode, generation string, more ...string) string {
+	t.Helper()
+	program := assert.Value(os.Executable())(t)
+	entry := fmt.Sprintf(`{"command": %q, "env": {%q: %q, "GORACE": "atexit_sleep_ms=0", "GENERATION": %q}`, program, serverMode, mode, generation)
+	return entry + strings.Join(append([]string{""}, more...), ", ") + "}"
+}
+
+// awaitExit waits until a process has ended.
+func awaitExit(t *testing.T, pid int) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	eventually(t, fmt.Sprintf("the end of process %d", pid), func() bool { return !alive(pid) })
+}
+
+// A callLoad calls tools and looks at the catalogue while something happens.
+type callLoad struct {
+	callers, calls int
+	tool           string
+	args           string
+	// look is asked about each snapshot that can be seen. Nil: the tool is there.
+	look func(*registry.Snapshot) error
+}
+
+// When enough calls were made, so many callers go on at that pace, to leave the machine
+// to what they wait for.
+const (
+	loadStay = 8
+	loadPace = 8 * time.Millisecond
+)
+
+// during makes the calls until f has returned and there were enough of them. It
+// returns how often each text was the answer, and fails the test for each call that
+// failed and each snapshot that was not as it should be.
+func (l callLoad) during(t *testing.T, h *host.Host, f func()) map[string]int {
+	t.Helper()
+	if l.args == "" {
+		l.args = "{}"
+	}
+	if l.look == nil {
+		l.look = func(s *registry.Snapshot) error {
+			if _, ok := s.Lookup(l.tool); !ok {
+				return fmt.Errorf("version %d does not list %s", s.Version(), l.tool)
+			}
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		answers = map[string]int{}
+		faults  []error
+		made    int
+		ended   atomic.Bool
+		wg      sync.WaitGroup
+	)
+	note := func(text string, err error) (enough, over bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		made++
+		if err != nil {
+			faults = append(faults, err)
+		} else {
+			answers[text]++
+		}
+		return made >= l.calls, made >= l.calls && ended.Load() || len(faults) > 20
+	}
+	for caller := range l.callers {
+		wg.Go(func() {
+			pace := time.NewTicker(loadPace)
+			defer pace.Stop()
+			for {
+				res, err := h.Registry().Call(ctx, l.tool, json.RawMessage(l.args))
+				text, err := textOf(res, err)
+				enough, over := note(text, err)
+				if over || enough && caller >= loadStay {
+					return
+				}
+				if enough {
+					<-pace.C
+				}
+			}
+		})
+	}
+	looked := make(chan error, 1)
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		for s := range h.Registry().Watch(looking) {
+			if err := l.look(s); err != nil {
+				looked <- err
+				return
+			}
+		}
+		looked <- l.look(h.Registry().Snapshot())
+	}()
+	f()
+	ended.Store(true)
+	wg.Wait()
+	stop()
+	assert.OK(t, <-looked, "a snapshot")
+	for i, err := range faults {
+		if t.Errorf("of %d calls one failed: %v", made, err); i == 5 {
+			t.Fatalf("and %d others", len(faults)-i)
+		}
+	}
+	return answers
+}
+
+// textOf returns the text of a result that has nothing else.
+func textOf(res *mcp.CallToolResult, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	if len(res.Content) != 1 || res.IsError {
+		return "", fmt.Errorf("answer %+v, error %t", res.Content, res.IsError)
+	}
+	text, ok := res.Content[0].(*mcp.TextContent)
+	if !ok {
+		return "", errors.New("the answer is no text")
+	}
+	return text.Text, nil
+}
+
+// childProcesses returns the ids of this program's child processes that have not
+// ended.
+func childProcesses(t testing.TB) []int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	tasks := assert.Value(filepath.Glob("/proc/self/task/*/children"))(t)
+	var pids []int
+	for _, task := range tasks {
+		text, err := os.ReadFile(task)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for field := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil && alive(pid) {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
+
+// exceptProcess returns what makes transports for all servers but the named one, which
+// is a process.
+func exceptProcess(in func(session.Key, *config.Server) (mcp.Transport, error), name string) func(session.Key, *config.Server) (mcp.Transport, error) {
+	return func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		if e.Name == name {
+			return nil, nil
+		}
+		return in(key, e)
+	}
+}

@@ -1,0 +1,403 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A holdingServer is a server of many users in this process, whose tool waits for leave.
+type holdingServer struct {
+	entered chan string
+	leave   chan struct{}
+	living  atomic.Int64
+	most    atomic.Int64
+}
+
+func (holding *holdingServer) transport(key session.Key, _ *config.Server) (mcp.Transport, error) {
+	return &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+		if n := holding.living.Add(1); n > holding.most.Load() {
+			holding.most.Store(n)
+		}
+		defer holding.living.Add(-1)
+		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, schemas)
+		sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+			holding.entered <- key.User
+			select {
+			case <-holding.leave:
+				return textResult(key.User), nil, nil
+			case <-ctx.Done():
+				return nil, nil, ctx.Err()
+			}
+		})
+		sdk.AddTool(s, &sdk.Tool{Name: "now"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+			return textResult(key.User), nil, nil
+		})
+		return s.Run(ctx, tr)
+	}}, nil
+}
+
+func newHoldingHost(t *testing.T, places int, more func(*host.Options)) (*holdingServer, *host.Host) {
+	t.Helper()
+	holding := &holdingServer{entered: make(chan string, 100), leave: make(chan struct{})}
+	opts := &host.Options{Transport: holding.transport, StateDir: host.NoState, MaxUserClients: places}
+	if more != nil {
+		more(opts)
+	}
+	h := newHost(t, opts, withIdentity(config.IdentityUser, parseEntries(t, "s", `{"command": "x"}`)))
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
+	return holding, h
+}
+
+// When all places are taken by calls under way, the next user waits, no longer than his
+// context, and goes as soon as there is a place.
+func TestPoolOfBusyUsers(t *testing.T) {
+	const places = 4
+	holding, h := newHoldingHost(t, places, nil)
+	answers := make(chan string, places)
+	for _, user := range userNames(places) {
+		go func() {
+			text, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__wait", nil))
+			if err != nil {
+				text = err.Error()
+			}
+			answers <- text
+		}()
+		<-holding.entered
+	}
+	now := func(ctx context.Context, user string) (string, error) {
+		return textOf(h.Registry().Call(session.WithUser(ctx, user), "s__now", nil))
+	}
+	// Who has a place can use it for more.
+	assert.Equal(t, assert.Value(now(watchdog(t), "user0000"))(t), "user0000", "a user with a place")
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := now(short, "late")
+	assert.Is(t, err, context.DeadlineExceeded, "a user without a place")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "a user without a place")
+	waiting := make(chan string, 10)
+	for _, user := range []string{"w1", "w2", "w3", "w4", "w5", "w6"} {
+		go func() {
+			text, err := now(watchdog(t), user)
+			if err != nil {
+				text = err.Error()
+			}
+			waiting <- text
+		}()
+	}
+	select {
+	case text := <-waiting:
+		t.Errorf("a user without a place got %q", text)
+	default:
+	}
+	holding.leave <- struct{}{} // one place is free now, for one after the other
+	var got []string
+	for range 6 {
+		got = append(got, <-waiting)
+	}
+	slices.Sort(got)
+	assert.Equal(t, fmt.Sprint(got), "[w1 w2 w3 w4 w5 w6]", "the users who waited")
+	close(holding.leave)
+	for range places {
+		assert.Equal(t, strings.HasPrefix(<-answers, "user"), true, "a user with a place")
+	}
+	if most := holding.most.Load(); most > places {
+		t.Errorf("there were %d connections with %d places", most, places)
+	}
+}
+
+// Users who wait for a place learn that the host ends.
+func TestShutdownWhileUsersWait(t *testing.T) {
+	holding, h := newHoldingHost(t, 1, nil)
+	busy := make(chan error, 1)
+	go func() {
+		_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), "busy"), "s__wait", nil))
+		busy <- err
+	}()
+	<-holding.entered
+	waiting := make(chan error, 5)
+	for i := range 5 {
+		go func() {
+			_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), fmt.Sprint("w", i)), "s__now", nil))
+			waiting <- err
+		}()
+	}
+	down := make(chan error, 1)
+	go func() { down <- h.Shutdown(watchdog(t)) }()
+	for range 5 {
+		// Some may not have come so far, and find no tool any more.
+		var unknown *registry.UnknownToolError
+		if err := <-waiting; !errors.Is(err, host.ErrClosed) && !errors.As(err, &unknown) {
+			t.Errorf("a user who waited: %v", err)
+		}
+	}
+	select {
+	case err := <-down:
+		t.Fatalf("Shutdown did not wait for the call under way: %v", err)
+	default:
+	}
+	close(holding.leave)
+	assert.OK(t, <-busy, "the call under way")
+	assert.OK(t, <-down, "Shutdown")
+	assert.Equal(t, holding.living.Load(), 0, "servers live")
+}
+
+// The client of a user who does nothing is ended, and made again when he comes back.
+func TestIdleUsersAreEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		holding, h := newHoldingHost(t, 64, func(o *host.Options) { o.IdleTimeout = time.Minute })
+		for _, user := range userNames(20) {
+			assert.Equal(t, assert.Value(textOf(h.Registry().Call(session.WithUser(t.Context(), user), "s__now", nil)))(t), user)
+		}
+		assert.Equal(t, holding.living.Load(), 21, "connections for 21 users")
+		time.Sleep(59 * time.Second)
+		text := assert.Value(textOf(h.Registry().Call(session.WithUser(t.Context(), "user0003"), "s__now", nil)))(t)
+		assert.Equal(t, text, "user0003")
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, holding.living.Load(), 1, "connections; one user was not idle")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		assert.Equal(t, holding.living.Load(), 0, "connections an hour later")
+		assert.Equal(t, names(h), "s__now s__wait", "tools")
+		text = assert.Value(textOf(h.Registry().Call(session.WithUser(t.Context(), "user0003"), "s__now", nil)))(t)
+		assert.Equal(t, text, "user0003")
+		_ = h.Close()
+	})
+}
+
+// An answer that the server lets everybody keep, and one that it lets its user keep, is
+// for the connection that asked: two users never share one, even if the program lets
+// all clients share a cache.
+func TestCachedAnswersAreOfTheirUser(t *testing.T) {
+	for _, scope := range []string{"private", "public"} {
+		pipes := func(key session.Key, _ *config.Server) (mcp.Transport, error) {
+			return mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{},"resources":{}}`), mcptest.Script{
+				"tools/list": mcptest.Result(fmt.Sprintf(
+					`{"resultType":"complete","tools":[{"name":"t","description":"of %s","inputSchema":{"type":"object"}}],"ttlMs":600000,"cacheScope":%q}`, key.User, scope)),
+				"tools/call": mcptest.Result(fmt.Sprintf(`{"resultType":"complete","content":[{"type":"text","text":%q}]}`, key.User)),
+				"resources/read": mcptest.Result(fmt.Sprintf(
+					`{"resultType":"complete","contents":[{"uri":"a:mine","text":%q}],"ttlMs":600000,"cacheScope":%q}`, key.User, scope)),
+			}), nil
+		}
+		opts := &host.Options{Transport: pipes, StateDir: host.NoState}
+		opts.Client.Cache = mcp.NewCache(1 << 20)
+		h := newHost(t, opts, withIdentity(config.IdentityUser, parseEntries(t, "s", `{"command": "x"}`)))
+		assert.OK(t, h.Discover(watchdog(t), session.Key{User: "ann", Server: "s"}))
+		for _, user := range []string{"ann", "bob", "ann"} {
+			c := assert.Value(h.Client(watchdog(t), session.Key{User: user, Server: "s"}))(t)
+			res := assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t)
+			assert.Equal(t, res.Contents[0].Text, user, "%s", scope)
+			_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__t", nil))
+			assert.Equal(t, (err == nil), (user == "ann"), "%s", scope)
+		}
+	}
+}
+
+// The key says whose client it is; without a user it is that of the context.
+func TestClientOfTheContextsUser(t *testing.T) {
+	_, h := newHoldingHost(t, 8, nil)
+	ann := session.WithUser(watchdog(t), "ann")
+	a := assert.Value(h.Client(ann, session.Key{Server: "s"}))(t)
+	same, err := h.Client(watchdog(t), session.Key{User: "ann", Server: "s"})
+	assert.OK(t, err, "the client by the key is another one")
+	assert.Equal(t, same, a, "the client by the key is another one")
+	b, err := h.Client(ann, session.Key{User: "bob", Server: "s"})
+	if err != nil || b == a {
+		t.Errorf("the client of the key's user is that of the context's: %v", err)
+	}
+	var unknown *host.UnknownServerError
+	if _, err := h.Client(ann, session.Key{User: "ann", Server: "none"}); !errors.As(err, &unknown) {
+		t.Errorf("no such server: %v", err)
+	}
+}
+
+// However many users wait for the answer of one server, a user can call another one.
+func TestHungServerLeavesPlaces(t *testing.T) {
+	const places = 8
+	hung := &holdingServer{entered: make(chan string, 100), leave: make(chan struct{})}
+	fine := &holdingServer{}
+	opts := &host.Options{StateDir: host.NoState, MaxUserClients: places, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
+		if e.Name == "hung" {
+			return hung.transport(key, e)
+		}
+		return fine.transport(key, e)
+	}}
+	h := newHost(t, opts, withIdentity(config.IdentityUser, parseEntries(t, "hung", `{"command": "x"}`, "fine", `{"command": "x"}`)))
+	for _, name := range []string{"hung", "fine"} {
+		assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: name}))
+	}
+	call := func(ctx context.Context, user, tool string) (string, error) {
+		return textOf(h.Registry().Call(session.WithUser(ctx, user), tool, nil))
+	}
+	const users = 2 * places
+	answers := make(chan error, users)
+	for i := range users {
+		go func() {
+			user := fmt.Sprint("u", i)
+			got, err := call(watchdog(t), user, "hung__wait")
+			if err == nil && got != user {
+				err = fmt.Errorf("got %q, want %q", got, user)
+			}
+			answers <- err
+		}()
+	}
+	for range places - places/4 {
+		<-hung.entered
+	}
+	short, cancel := context.WithTimeout(watchdog(t), 20*time.Second)
+	defer cancel()
+	for i := range places {
+		user := fmt.Sprint("v", i)
+		got, err := call(short, user, "fine__now")
+		assert.Equal(t, got, user)
+		assert.OK(t, err)
+	}
+	close(hung.leave)
+	for range users {
+		assert.OK(t, <-answers)
+	}
+	if got, want := hung.most.Load(), int64(places-places/4); got > want {
+		t.Errorf("got %d clients of one server, want at most %d", got, want)
+	}
+}
+
+// A countingServer is a server over HTTP of revision 2025-11-25 that counts what comes.
+type countingServer struct {
+	*httptest.Server
+
+	mu          sync.Mutex
+	requests    map[string]int // by method of JSON-RPC, or of HTTP
+	connections int
+	sessions    int
+	fail        func(w http.ResponseWriter, method string) bool // reports whether it has answered; may be nil
+}
+
+func newCountingServer(t *testing.T) *countingServer {
+	t.Helper()
+	s := &countingServer{requests: map[string]int{}}
+	s.Server = httptest.NewUnstartedServer(s)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.mu.Lock()
+			s.connections++
+			s.mu.Unlock()
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+	}
+	if body, err := io.ReadAll(r.Body); err != nil || len(body) > 0 && json.Unmarshal(body, &m) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	method := m.Method
+	if r.Method != http.MethodPost {
+		method = r.Method
+	}
+	s.mu.Lock()
+	s.requests[method]++
+	s.sessions++
+	id, fail := strconv.Itoa(s.sessions), s.fail
+	s.mu.Unlock()
+	if fail != nil && fail(w, method) {
+		return
+	}
+	result := ""
+	switch method {
+	case http.MethodDelete:
+		return
+	case http.MethodGet:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	case "initialize":
+		w.Header().Set("Mcp-Session-Id", id)
+		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"whoami","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, r.Header.Get("X-User"))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case m.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case result == "":
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`, m.ID)
+	default:
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}
+}
+
+// seen returns how many requests of a method, and how many connections, have come.
+func (s *countingServer) seen(method string) (requests, connections int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests[method], s.connections
+}
+
+// newCountedHost returns a host whose users call a server with one place for them.
+func newCountedHost(t *testing.T, s *countingServer) *host.Host {
+	t.Helper()
+	opts := &host.Options{StateDir: host.NoState, MaxUserClients: 1, UserHeaders: func(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
+		return http.Header{"X-User": {key.User}}, nil
+	}}
+	return newHost(t, opts, withIdentity(config.IdentityHeader, parseEntries(t, "s", fmt.Sprintf(`{"url": %q}`, s.URL))))
+}
+
+func callWhoami(t *testing.T, h *host.Host, user string) {
+	t.Helper()
+	got := assert.Value(textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__whoami", nil)))(t)
+	assert.Equal(t, got, user)
+}
+
+// TestUsersShareWhatTheServerRefused: more users than places make each call a new
+// session, which must cost neither a new connection nor the questions that were answered
+// before.
+func TestUsersShareWhatTheServerRefused(t *testing.T) {
+	s := newCountingServer(t)
+	h := newCountedHost(t, s)
+	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
+	for i := range 20 {
+		callWhoami(t, h, fmt.Sprintf("user%d", i))
+	}
+	for method, want := range map[string]int{"initialize": 21, "tools/call": 20, "server/discover": 1, http.MethodGet: 1} {
+		got, _ := s.seen(method)
+		assert.Equal(t, got, want)
+	}
+	const most = 4 // a session may begin before the one before has ended
+	if _, got := s.seen(""); got > most {
+		t.Errorf("got %d connections for 21 sessions, want at most %d", got, most)
+	}
+}
