@@ -26,9 +26,7 @@ func TestGivenAuthority(t *testing.T) {
 	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	p := begin(t, f, a, c)
 	page := assert.Value(url.Parse(p.URL))(t)
-	if !strings.HasPrefix(p.URL, as.url+"/login/authorize?") {
-		t.Errorf("got the page %s, want the authorization endpoint", p.URL)
-	}
+	assert.Equal(t, strings.HasPrefix(p.URL, as.url+"/login/authorize?"), true, "got the page")
 	for name, want := range map[string]string{"code_challenge_method": "S256", "access_type": "offline", "client_id": "client"} {
 		assert.Equal(t, page.Query().Get(name), want, "%s", name)
 	}
@@ -41,9 +39,8 @@ func TestGivenAuthority(t *testing.T) {
 	}
 	assert.Equal(t, len(as.requests()), 0, "requests for wrong answers")
 	assert.Value(f.Complete(t.Context(), p, redirectURI+"?code=c&state="+p.State.Reveal()))(t)
-	if got := as.only(t); got.path != "/login/token" || got.form.Get("code_verifier") == "" {
-		t.Errorf("got %s with %d parameters, want the token endpoint and a code_verifier", got.path, len(got.form))
-	}
+	got := as.only(t)
+	assert.Equal(t, [...]any{got.path, got.form.Get("code_verifier") == ""}, [...]any{"/login/token", false}, "got")
 }
 
 // What one token endpoint has issued is not sent to another that takes its place.
@@ -75,10 +72,6 @@ func TestGivenAuthorityThatCannotBe(t *testing.T) {
 			Authority: &Authority{AuthorizationEndpoint: at + "/a", TokenEndpoint: at + "/t", RevocationEndpoint: "ftp://x.example"}},
 	} {
 		c.URL = "https://mcp.example.com/mcp"
-		_, err := New(&c)
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("got %v, want a *ConfigError of %s", err, field)
-		}
+		assert.Equal(t, assert.As[*ConfigError](t, errOf(New(&c))).Field, field)
 	}
 }

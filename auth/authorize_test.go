@@ -32,15 +32,11 @@ func TestBegin(t *testing.T) {
 		"code_challenge_method": {"S256"},
 		"resource":              {a.Resource},
 	}
-	if got := u.Query(); !reflect.DeepEqual(got, want) || u.Path != "/authorize" {
-		t.Errorf("%s, want %v", p.URL, want)
-	}
-	if p.Server != "files" || p.Grant != AuthorizationCode || p.RedirectURI != redirectURI || !reflect.DeepEqual(p.Authority, *a) || p.DPoPKey != "" {
-		t.Errorf("%+v", p)
-	}
-	if life := p.Expires.Sub(before); life < pendingLife || life > pendingLife+time.Minute {
-		t.Errorf("lives %v", life)
-	}
+	assert.Equal(t, [...]any{reflect.DeepEqual(u.Query(), want), u.Path}, [...]any{true, "/authorize"}, "%s", p.URL)
+	assert.Equal(t, [...]any{p.Server, p.Grant, p.RedirectURI, reflect.DeepEqual(p.Authority, *a), p.DPoPKey},
+		[...]any{"files", AuthorizationCode, redirectURI, true, Secret("")})
+	life := p.Expires.Sub(before)
+	assert.Equal(t, [...]any{life < pendingLife, life > pendingLife+time.Minute}, [...]any{false, false}, "lives")
 	seen := map[Secret]bool{}
 	for range 100 {
 		p := begin(t, f, a, c)
@@ -51,12 +47,10 @@ func TestBegin(t *testing.T) {
 			seen[s] = true
 		}
 	}
-	if p, err = f.Begin(a, c, redirectURI, nil); err != nil || strings.Contains(p.URL, "scope") {
-		t.Errorf("without scopes: %s, %v", p.URL, err)
-	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	p, err = f.Begin(a, c, redirectURI, nil)
+	assert.OK(t, err)
+	assert.Lacks(t, p.URL, "scope", "without scopes")
+	assert.Equal(t, len(as.requests()), 0)
 }
 
 // TestLoginThroughStorage completes a login in another process, so to speak.
@@ -66,9 +60,7 @@ func TestLoginThroughStorage(t *testing.T) {
 	data := assert.Value(p.MarshalBinary())(t)
 	var stored Pending
 	assert.OK(t, stored.UnmarshalBinary(data))
-	if !reflect.DeepEqual(*p, stored) {
-		t.Errorf("%+v, want %+v", stored, *p)
-	}
+	assert.Equal(t, reflect.DeepEqual(*p, stored), true, "reflect")
 	g := assert.Value(flow(t, Config{}).Complete(t.Context(), &stored, callback(p, "code", "CODE")))(t)
 	r := as.only(t)
 	want := url.Values{
@@ -79,12 +71,9 @@ func TestLoginThroughStorage(t *testing.T) {
 		"client_id":     {"client"},
 		"resource":      {p.Authority.Resource},
 	}
-	if r.path != "/token" || !reflect.DeepEqual(r.form, want) {
-		t.Errorf("%s: sends %v, want %v", r.path, r.form, want)
-	}
-	if !reflect.DeepEqual(g.Scopes, []string{"read"}) || !reflect.DeepEqual(g.Requested, []string{"read"}) || !reflect.DeepEqual(g.Authority, p.Authority) {
-		t.Errorf("%+v", g)
-	}
+	assert.Equal(t, [...]any{r.path, reflect.DeepEqual(r.form, want)}, [...]any{"/token", true})
+	assert.Equal(t, [...]any{reflect.DeepEqual(g.Scopes, []string{"read"}), reflect.DeepEqual(g.Requested, []string{"read"}), reflect.DeepEqual(g.Authority, p.Authority)},
+		[...]any{true, true, true}, "reflect")
 }
 
 func TestEndpointHasItsOwnQuery(t *testing.T) {
@@ -101,15 +90,11 @@ func TestEndpointHasItsOwnQuery(t *testing.T) {
 	} {
 		a.AuthorizationEndpoint = "https://as.example.com/authorize" + query
 		p, err := f.Begin(a, c, redirectURI, nil)
-		if err != nil {
-			t.Errorf("%s: %v", query, err)
-			continue
-		}
+		assert.OK(t, err, "%s", query)
 		u := assert.Value(url.Parse(p.URL))(t)
 		q := u.Query()
-		if q.Get("state") != p.State.Reveal() || q.Get("redirect_uri") != redirectURI || q.Get("code_challenge_method") != "S256" || q.Get("resource") != a.Resource {
-			t.Errorf("%s: %s", query, p.URL)
-		}
+		assert.Equal(t, [...]any{q.Get("state"), q.Get("redirect_uri"), q.Get("code_challenge_method"), q.Get("resource")},
+			[...]any{p.State.Reveal(), redirectURI, "S256", a.Resource}, "%s: %s", query, p.URL)
 		for _, ours := range []string{"response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method", "resource"} {
 			assert.Equal(t, len(q[ours]), 1, "%s: %s is there times", query, ours)
 			q.Del(ours)
@@ -128,18 +113,14 @@ func TestLoginParams(t *testing.T) {
 	assert.OK(t, err)
 	q := parsed(t, p.URL).Query()
 	for name, want := range map[string]string{"access_type": "offline", "audience": "https://a.example/?x&y", "prompt": "select_account", "t": "1", "client_id": "client"} {
-		if got := q[name]; !reflect.DeepEqual(got, []string{want}) {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		assert.Equal(t, reflect.DeepEqual(q[name], []string{want}), true, "%s", name)
 	}
 	for _, name := range []string{
 		"", "response_type", "client_id", "redirect_uri", "state", "code_challenge", "code_challenge_method",
 		"scope", "resource", "dpop_jkt", "response_mode", "request", "request_uri",
 	} {
 		_, err := New(&Config{URL: "https://mcp.example", LoginParams: url.Values{name: {"x"}}})
-		if e := wantAs[*ConfigError](t, err); e.Field != "LoginParams" {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Equal(t, wantAs[*ConfigError](t, err).Field, "LoginParams", "%s", name)
 	}
 	_, err = New(&Config{URL: "https://mcp.example", Grant: DeviceCode, LoginParams: url.Values{"a": {"x"}}})
 	wantAs[*ConfigError](t, err)
@@ -163,33 +144,20 @@ func TestHostileAuthorizationEndpoints(t *testing.T) {
 		`https://as.example.com/x"&calc&"`, "https://as.example.com/`id`", "https://as.example.com/a|b",
 	} {
 		p, err := f.Begin(&Authority{Issuer: c.Issuer, AuthorizationEndpoint: endpoint}, c, redirectURI, nil)
-		var refused *URLError
-		if !errors.As(err, &refused) || refused.Field != "authorization_endpoint" || refused.Server != "files" {
-			t.Errorf("%.60q: %v, %v", endpoint, p, err)
-			continue
-		}
+		refused := assert.As[*URLError](t, err, "%.60q: %v", endpoint, p)
+		assert.Equal(t, [...]any{refused.Field, refused.Server}, [...]any{"authorization_endpoint", "files"}, "%.60q: %v", endpoint, p)
 		keepsSecrets(t, err, "password", "CANARY")
-		if len(err.Error()) > 500 {
-			t.Errorf("%.60q: an error of %d bytes", endpoint, len(err.Error()))
-		}
+		assert.Equal(t, len(err.Error()) <= 500, true, "%.60q: an", endpoint)
 	}
 	for _, endpoint := range []string{
 		"https://as.example.com/$(calc);x", "https://as.example.com", "http://localhost:1/a", "http://[::1]:1/a",
 	} {
 		p, err := f.Begin(&Authority{Issuer: c.Issuer, AuthorizationEndpoint: endpoint}, c, redirectURI, nil)
-		if err != nil {
-			t.Errorf("%q: %v", endpoint, err)
-			continue
-		}
-		if strings.ContainsAny(p.URL, "\"` |<>\\") {
-			t.Errorf("%q: %s", endpoint, p.URL)
-		}
+		assert.OK(t, err, "%q", endpoint)
+		assert.Equal(t, strings.ContainsAny(p.URL, "\"` |<>\\"), false, "%q", endpoint)
 	}
 	_, err := f.Begin(&Authority{Issuer: c.Issuer}, c, redirectURI, nil)
-	var none *MetadataError
-	if !errors.As(err, &none) || none.Field != "authorization_endpoint" {
-		t.Errorf("no endpoint: %v", err)
-	}
+	assert.Equal(t, assert.As[*MetadataError](t, err).Field, "authorization_endpoint", "no endpoint")
 }
 
 func TestRedirectURIs(t *testing.T) {
@@ -222,9 +190,7 @@ func TestRedirectURIs(t *testing.T) {
 func TestHTTPAllowed(t *testing.T) {
 	f := flow(t, Config{Network: Network{AllowHTTP: true}})
 	a := &Authority{Issuer: "http://as.test", AuthorizationEndpoint: "http://as.test/authorize"}
-	if _, err := f.Begin(a, &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}, redirectURI, nil); err != nil {
-		t.Error(err)
-	}
+	assert.Value(f.Begin(a, &Client{Issuer: a.Issuer, ID: "client", Source: Dynamic}, redirectURI, nil))(t)
 }
 
 // TestBoundLogin binds the code and the token to one key, where the Config or the
@@ -238,31 +204,20 @@ func TestBoundLogin(t *testing.T) {
 			for _, algorithms := range [][]string{nil, {"RS256"}} {
 				a.DPoPAlgorithms = algorithms
 				_, err := f.Begin(a, as.public(), redirectURI, nil)
-				var lacks *MetadataError
-				if !errors.As(err, &lacks) || lacks.Field != "dpop_signing_alg_values_supported" {
-					t.Errorf("%q: %v", algorithms, err)
-				}
+				assert.Equal(t, assert.As[*MetadataError](t, err, "%q", algorithms).Field, "dpop_signing_alg_values_supported", "%q", algorithms)
 			}
 			a.DPoPAlgorithms = []string{"RS256", "ES256"}
 			p := begin(t, f, a, as.public())
 			u := assert.Value(url.Parse(p.URL))(t)
 			g := assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)
-			if g.Token.Type != "DPoP" || g.DPoPKey == "" || g.DPoPKey != p.DPoPKey {
-				t.Errorf("%+v", g)
-			}
+			assert.Equal(t, [...]any{g.Token.Type, g.DPoPKey == "", g.DPoPKey}, [...]any{"DPoP", false, p.DPoPKey})
 			assert.Value(f.Refresh(t.Context(), g))(t)
 			for _, r := range as.requests() {
 				claims, print := openProof(t, r.header.Get("DPoP"))
-				if claims["htm"] != "POST" || claims["htu"] != as.url+"/token" || claims["ath"] != nil {
-					t.Errorf("%v", claims)
-				}
-				if print != u.Query().Get("dpop_jkt") {
-					t.Errorf("key %s, announced was %q", print, u.Query().Get("dpop_jkt"))
-				}
+				assert.Equal(t, [...]any{claims["htm"], claims["htu"], claims["ath"]}, [...]any{"POST", as.url + "/token", nil}, "claims")
+				assert.Equal(t, print, u.Query().Get("dpop_jkt"), "key")
 			}
-			if other := begin(t, f, a, as.public()); other.DPoPKey == p.DPoPKey {
-				t.Error("two logins have one key")
-			}
+			assert.Equal(t, begin(t, f, a, as.public()).DPoPKey != p.DPoPKey, true, "two logins have one key")
 		})
 	}
 }

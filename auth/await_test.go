@@ -34,9 +34,7 @@ func TestAwaitLogin(t *testing.T) {
 			calls++
 			return test.errs[calls-1]
 		})
-		if !errors.Is(err, test.want) {
-			t.Errorf("%s: got %v, want %v", name, err, test.want)
-		}
+		assert.Is(t, err, test.want, "%s", name)
 		assert.Equal(t, calls, len(test.errs), "%s: calls", name)
 	}
 }

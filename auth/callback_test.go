@@ -52,16 +52,13 @@ func TestIssuerOfResponse(t *testing.T) {
 				}
 				g, err := f.Complete(t.Context(), p, callback(p, members...))
 				var mismatch *IssuerMismatchError
-				var no *OAuthError
 				switch {
 				case row.ok && refused:
-					if !errors.As(err, &no) || no.Code != "sneaky_error" || no.Request != "authorization" {
-						t.Errorf("%v, want the refusal", err)
-					}
+					no := assert.As[*OAuthError](t, err)
+					assert.Equal(t, [...]any{no.Code, no.Request}, [...]any{"sneaky_error", "authorization"})
 				case row.ok:
-					if err != nil || g.Token.Access != "AT" {
-						t.Errorf("%+v, %v", g, err)
-					}
+					assert.OK(t, err)
+					assert.Equal(t, g.Token.Access, "AT")
 				case !errors.As(err, &mismatch) || mismatch.What != "response" || mismatch.Want != as.url:
 					t.Errorf("%v, want a mismatch", err)
 				}
@@ -70,9 +67,7 @@ func TestIssuerOfResponse(t *testing.T) {
 				}
 				if !row.ok {
 					keepsSecrets(t, err, "sneaky_error")
-					if len(err.Error()) > 1000 {
-						t.Errorf("an error of %d bytes", len(err.Error()))
-					}
+					assert.Equal(t, len(err.Error()) <= 1000, true, "an")
 				}
 				if sent := len(as.requests()); sent > 0 != (row.ok && !refused) {
 					t.Errorf("%d requests", sent)
@@ -126,16 +121,11 @@ func TestStateOfResponse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := f.Complete(t.Context(), c.p, c.callback)
-			var wrong *StateError
-			if !errors.As(err, &wrong) || wrong.Server != "files" {
-				t.Fatalf("%v, want a *StateError", err)
-			}
+			assert.Equal(t, assert.As[*StateError](t, err).Server, "files")
 			keepsSecrets(t, err, "CODE", state)
 		})
 	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Equal(t, len(as.requests()), 0)
 }
 
 // TestCallbackForms completes a login by each form in which users and web servers
@@ -154,10 +144,8 @@ func TestCallbackForms(t *testing.T) {
 		f := flow(t, Config{})
 		p := begin(t, f, as.authority(), as.public())
 		address := form(callback(p, "code", "a+b/c="))
-		if _, err := f.Complete(t.Context(), p, address); err != nil {
-			t.Errorf("%q: %v", address, err)
-			continue
-		}
+		_, err := f.Complete(t.Context(), p, address)
+		assert.OK(t, err, "%q", address)
 		assert.Equal(t, as.only(t).form.Get("code"), "a+b/c=", "sends the code")
 	}
 }
@@ -166,9 +154,7 @@ func TestRedirectURIWithoutPort(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f := flow(t, Config{})
 	p := assert.Value(f.Begin(as.authority(), as.public(), "https://Agent.example.com", nil))(t)
-	if _, err := f.Complete(t.Context(), p, "https://agent.example.com:443/?code=C&state="+p.State.Reveal()); err != nil {
-		t.Error(err)
-	}
+	assert.Value(f.Complete(t.Context(), p, "https://agent.example.com:443/?code=C&state="+p.State.Reveal()))(t)
 	assert.Equal(t, as.only(t).form.Get("redirect_uri"), "https://Agent.example.com", "redirect_uri, not as it")
 }
 
@@ -188,21 +174,14 @@ func TestResponseSaysNo(t *testing.T) {
 		"interaction_required":          "interaction_required",
 	} {
 		_, err := f.Complete(t.Context(), p, callback(p, "error", code, "error_description", "CANARY", "code", "CODE"))
-		var no *OAuthError
-		if !errors.As(err, &no) || no.Code != want || no.Status != 0 {
-			t.Errorf("%q: %v, want code %q", code, err, want)
-			continue
-		}
+		no := assert.As[*OAuthError](t, err, "%q", code)
+		assert.Equal(t, [...]any{no.Code, no.Status}, [...]any{want, 0}, "%q", code)
 		keepsSecrets(t, err, "CANARY", "CODE")
 	}
 	_, err := f.Complete(t.Context(), p, callback(p))
-	var none *RequestError
-	if !errors.As(err, &none) || none.Request != "authorization" || none.Host == "" {
-		t.Errorf("neither code nor error: %v", err)
-	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	none := assert.As[*RequestError](t, err)
+	assert.Equal(t, [...]any{none.Request, none.Host == ""}, [...]any{"authorization", false}, "neither code nor")
+	assert.Equal(t, len(as.requests()), 0)
 }
 
 func TestStateOf(t *testing.T) {
@@ -231,16 +210,9 @@ func TestIssuerOfConfigHasChanged(t *testing.T) {
 	p := begin(t, f, as.authority(), as.public())
 	other := newPeer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
 	moved := flow(t, Config{Issuer: other.url})
-	var mismatch *IssuerMismatchError
-	if _, err := moved.Complete(t.Context(), p, callback(p, "code", "CODE")); !errors.As(err, &mismatch) {
-		t.Errorf("Complete: %v", err)
-	}
-	if _, err := moved.Refresh(t.Context(), grantOf(as.authority(), as.public())); !errors.As(err, &mismatch) {
-		t.Errorf("Refresh: %v", err)
-	}
-	if n := len(as.requests()) + len(other.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(moved.Complete(t.Context(), p, callback(p, "code", "CODE"))))
+	assert.As[*IssuerMismatchError](t, errOf(moved.Refresh(t.Context(), grantOf(as.authority(), as.public()))))
+	assert.Equal(t, len(as.requests())+len(other.requests()), 0)
 }
 
 func FuzzCallback(f *testing.F) {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 type params = map[string]string
@@ -50,9 +52,7 @@ func TestChallenges(t *testing.T) {
 			if len(got) == 0 && len(test.want) == 0 {
 				return
 			}
-			if !reflect.DeepEqual(got, test.want) {
-				t.Errorf("challenges of %q are\n%q, want\n%q", test.fields, got, test.want)
-			}
+			assert.Equal(t, reflect.DeepEqual(got, test.want), true, "challenges of %q are\n", test.fields)
 		})
 	}
 }
@@ -69,19 +69,13 @@ func FuzzChallenges(f *testing.F) {
 	f.Fuzz(func(t *testing.T, field string) {
 		got := challengesOf(field)
 		for _, c := range got {
-			if c.Scheme == "" || c.Scheme != strings.ToLower(c.Scheme) {
-				t.Errorf("scheme %q of %q", c.Scheme, field)
-			}
+			assert.Equal(t, [...]any{c.Scheme == "", c.Scheme}, [...]any{false, strings.ToLower(c.Scheme)}, "scheme %q of %q", c.Scheme, field)
 			for name := range c.Params {
-				if name == "" || name != strings.ToLower(name) {
-					t.Errorf("parameter %q of %q", name, field)
-				}
+				assert.Equal(t, [...]any{name == "", name}, [...]any{false, strings.ToLower(name)}, "parameter %q of %q", name, field)
 			}
 		}
 		// What follows in a field of its own is never lost.
 		after := challengesOf(field, "Bearer scope=x")
-		if len(after) != len(got)+1 || after[len(got)].Params["scope"] != "x" {
-			t.Errorf("%q spoils the next field: %q", field, after)
-		}
+		assert.Equal(t, [...]any{len(after), after[len(got)].Params["scope"]}, [...]any{len(got) + 1, "x"}, "%q spoils the next field", field)
 	})
 }

@@ -28,30 +28,22 @@ func TestClientAuthentication(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			as := newPeer(t, sends(200, tokenAnswer))
 			c := &Client{Issuer: as.url, ID: id, Secret: secret, AuthMethod: method}
-			f := flow(t, Config{Client: c, SigningKey: signingKey(t)})
-			assert.Value(f.Refresh(t.Context(), grantOf(as.authority(), c)))(t)
+			assert.Value(flow(t, Config{Client: c, SigningKey: signingKey(t)}).Refresh(t.Context(), grantOf(as.authority(), c)))(t)
 			r := as.only(t)
 			header := r.header.Get("Authorization")
-			if (header != "") != (method == authBasic) {
-				t.Errorf("Authorization: %q", header)
-			}
-			if got := r.form.Get("client_id"); (got == id) != (method != authBasic) {
-				t.Errorf("client_id %q", got)
-			}
+			assert.Equal(t, (header != ""), (method == authBasic), "Authorization")
+			assert.Equal(t, (r.form.Get("client_id") == id), (method != authBasic), "client_id")
 			if got := r.form.Get("client_secret"); (got == secret) != (method == authPost) || got != secret && got != "" {
 				t.Errorf("client_secret %q", got)
 			}
 			if method == authBasic {
 				pair, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(header, "Basic "))
 				gotID, gotSecret, _ := strings.Cut(string(pair), ":")
-				if err != nil || gotID != "client%3A1+%2B%C3%A4%25%2F" || gotSecret != "se%3Acret+%26%3D%2B%25%C3%BC~" {
-					t.Errorf("%q, %v", pair, err)
-				}
+				assert.OK(t, err, "%q", pair)
+				assert.Equal(t, [...]any{gotID, gotSecret}, [...]any{"client%3A1+%2B%C3%A4%25%2F", "se%3Acret+%26%3D%2B%25%C3%BC~"}, "%q", pair)
 			}
-			assertion := r.form.Get("client_assertion")
-			if strings.Count(assertion, ".") != 2 == (method == authKey) || r.form.Has("client_assertion_type") != (method == authKey) {
-				t.Errorf("client_assertion %q", assertion)
-			}
+			assert.Equal(t, [...]any{strings.Count(r.form.Get("client_assertion"), ".") != 2 == (method == authKey), r.form.Has("client_assertion_type")},
+				[...]any{false, (method == authKey)}, "client_assertion")
 			if method != authBasic && method != authPost && strings.Contains(r.body+header, "cret") {
 				t.Errorf("sends the secret: %s", r.body)
 			}
@@ -96,14 +88,9 @@ func TestClientThatCannotAuthenticate(t *testing.T) {
 		"Client.AuthMethod": {Issuer: as.url, ID: "id", AuthMethod: "tls_client_auth", Source: Dynamic},
 	} {
 		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(as.authority(), c))
-		var wrong *ConfigError
-		if !errors.As(err, &wrong) || wrong.Field != field {
-			t.Errorf("%s: %v", field, err)
-		}
+		assert.Equal(t, assert.As[*ConfigError](t, err, "%s", field).Field, field, "%s", field)
 	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Equal(t, len(as.requests()), 0)
 }
 
 // TestConfiguredClient follows a client of the Config through a login: what is
@@ -123,18 +110,13 @@ func TestConfiguredClient(t *testing.T) {
 	for name, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{"Pending": direct, "Grant": g} {
 		data := assert.Value(v.MarshalBinary())(t)
 		for _, form := range forms("old CANARY") {
-			if strings.Contains(string(data), form) {
-				t.Errorf("%s is stored with the client's secret", name)
-			}
+			assert.Lacks(t, string(data), form, "%s is stored with the client's secret", name)
 		}
 	}
-	if c.Secret != "" || g.Client.Source != Preregistered {
-		t.Errorf("%+v", g.Client)
-	}
+	assert.Equal(t, [...]any{c.Secret, g.Client.Source}, [...]any{Secret(""), Preregistered})
 	rotated := flow(t, Config{Client: &Client{Issuer: as.url, ID: "id", Secret: "new"}})
-	if g, err = rotated.Refresh(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	g, err = rotated.Refresh(t.Context(), g)
+	assert.OK(t, err)
 	assert.OK(t, rotated.Revoke(t.Context(), g))
 	for i, r := range as.requests() {
 		want := "new"
@@ -142,9 +124,7 @@ func TestConfiguredClient(t *testing.T) {
 			want = "old CANARY"
 		}
 		pair := base64.StdEncoding.EncodeToString([]byte("id:" + url.QueryEscape(want)))
-		if got := r.header.Get("Authorization"); got != "Basic "+pair {
-			t.Errorf("request %d: Authorization %q, want the secret %q", i, got, want)
-		}
+		assert.Equal(t, r.header.Get("Authorization"), "Basic "+pair, "request %d: Authorization", i)
 	}
 
 	before := len(as.requests())
@@ -159,19 +139,14 @@ func TestConfiguredClient(t *testing.T) {
 		_, err2 := f.Refresh(t.Context(), g)
 		for i, err := range []error{err1, err2, f.Revoke(t.Context(), g)} {
 			var gone *RegistrationError
-			var left *IssuerMismatchError
 			if name == "another issuer" && i < 2 {
-				if !errors.As(err, &left) || left.Got != as.url {
-					t.Errorf("%s, step %d: %v", name, i, err)
-				}
+				assert.Equal(t, assert.As[*IssuerMismatchError](t, err, "%s, step %d", name, i).Got, as.url, "%s, step %d", name, i)
 			} else if !errors.As(err, &gone) || gone.Issuer != as.url {
 				t.Errorf("%s, step %d: %v", name, i, err)
 			}
 		}
 	}
-	if n := len(as.requests()); n > before {
-		t.Errorf("%d requests as a client that is gone", n-before)
-	}
+	assert.Equal(t, len(as.requests()) <= before, true)
 }
 
 // TestClientOfAnotherIssuer has nothing sent as a client, or to one, that belongs
@@ -187,14 +162,10 @@ func TestClientOfAnotherIssuer(t *testing.T) {
 	p.Authority = *evil.authority()
 	_, err3 := f.Complete(t.Context(), p, callback(p, "code", "C"))
 	for i, err := range []error{err1, err2, err3, f.Revoke(t.Context(), moved)} {
-		var mismatch *IssuerMismatchError
-		if !errors.As(err, &mismatch) || mismatch.Want != evil.url || mismatch.Got != as.url {
-			t.Errorf("step %d: %v", i, err)
-		}
+		mismatch := assert.As[*IssuerMismatchError](t, err, "step %d", i)
+		assert.Equal(t, [...]any{mismatch.Want, mismatch.Got}, [...]any{evil.url, as.url}, "step %d", i)
 	}
-	if n := len(as.requests()) + len(evil.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Equal(t, len(as.requests())+len(evil.requests()), 0)
 }
 
 // TestWorkloadHasNoClient: nothing tells the authorization server of a client.
@@ -203,11 +174,9 @@ func TestWorkloadHasNoClient(t *testing.T) {
 	f := flow(t, Config{Grant: WorkloadIdentity, Assertion: noAssertion})
 	a := as.authority()
 	c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
-	if _, _, err := f.token(t.Context(), &tokenRequest{"token", a, c, url.Values{"assertion": {"JWT"}}, ""}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := f.token(t.Context(), &tokenRequest{"token", a, c, url.Values{"assertion": {"JWT"}}, ""})
+	assert.OK(t, err)
 	r := as.only(t)
-	if got := fmt.Sprint(r.form); got != fmt.Sprint(url.Values{"assertion": {"JWT"}, "resource": {a.Resource}}) || r.header.Get("Authorization") != "" {
-		t.Errorf("sends %s", got)
-	}
+	assert.Equal(t, [...]any{fmt.Sprint(r.form), r.header.Get("Authorization")},
+		[...]any{fmt.Sprint(url.Values{"assertion": {"JWT"}, "resource": {a.Resource}}), ""}, "sends")
 }

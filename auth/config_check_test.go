@@ -23,10 +23,8 @@ func TestFragmentOfURL(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	got, err := flow(t, Config{URL: server.url + "/mcp#tools"}).Probe(t.Context())
-	if err != nil || len(got) != 1 || server.only(t).path != "/mcp" {
-		t.Errorf("%v, %v", got, err)
-	}
+	got := assert.Value(flow(t, Config{URL: server.url + "/mcp#tools"}).Probe(t.Context()))(t)
+	assert.Equal(t, [...]any{len(got), server.only(t).path}, [...]any{1, "/mcp"})
 }
 
 func TestConfigIsChecked(t *testing.T) {
@@ -34,8 +32,7 @@ func TestConfigIsChecked(t *testing.T) {
 	small := assert.Value(rsa.GenerateKey(rand.Reader, 1024))(t)
 	big := assert.Value(rsa.GenerateKey(rand.Reader, 2048))(t)
 	curve := func(c elliptic.Curve) crypto.Signer {
-		k := assert.Value(ecdsa.GenerateKey(c, rand.Reader))(t)
-		return k
+		return assert.Value(ecdsa.GenerateKey(c, rand.Reader))(t)
 	}
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
 	assert.OK(t, err)
@@ -138,14 +135,10 @@ func TestConfigIsChecked(t *testing.T) {
 				f.Close()
 				return
 			}
-			if e := wantAs[*ConfigError](t, err); e.Field != test.field || f != nil {
-				t.Errorf("%v, want one of %s", e, test.field)
-			}
+			assert.Equal(t, [...]any{wantAs[*ConfigError](t, err).Field, f == nil}, [...]any{test.field, true})
 		})
 	}
-	if _, err := New(nil); err == nil {
-		t.Error("no Config is one")
-	}
+	assert.Fails(t, errOf(New(nil)), "no Config is one")
 }
 
 func TestConfigIsCopied(t *testing.T) {
@@ -158,17 +151,12 @@ func TestConfigIsCopied(t *testing.T) {
 		Network:    Network{TLS: &tls.Config{ServerName: "x"}, Allow: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 	}
 	f := flowOf(t, &c)
-	if c.Server != "" || c.ClientName != "" || c.SigningKey.Algorithm != "" || c.Network.TLS.MinVersion != 0 {
-		t.Errorf("the caller's Config was written: %+v", c)
-	}
+	assert.Equal(t, [...]any{c.Server, c.ClientName, c.SigningKey.Algorithm, c.Network.TLS.MinVersion},
+		[...]any{"", "", "", uint16(0)}, "the caller's Config was written")
 	c.Scopes[0], c.MaxScopes[0], c.Client.ID, c.Client.RedirectURIs[0], c.Network.TLS.ServerName = "b", "b", "d", "x", "y"
 	c.Network.Allow[0] = netip.Prefix{}
 	own := f.config
-	if own.Scopes[0] != "a" || own.MaxScopes[0] != "a" || own.Client.ID != "c" || !strings.HasPrefix(own.Client.RedirectURIs[0], "http") ||
-		own.Network.TLS.ServerName != "x" || !own.Network.Allow[0].IsValid() {
-		t.Errorf("the Flow's Config was written: %+v", own)
-	}
-	if own.Server != "mcp.example:8443" || own.ClientName != "MCP client" {
-		t.Errorf("defaults are %q and %q", own.Server, own.ClientName)
-	}
+	assert.Equal(t, [...]any{own.Scopes[0], own.MaxScopes[0], own.Client.ID, strings.HasPrefix(own.Client.RedirectURIs[0], "http"), own.Network.TLS.ServerName, own.Network.Allow[0].IsValid()},
+		[...]any{"a", "a", "c", true, "x", true}, "the Flow's Config was written")
+	assert.Equal(t, [...]any{own.Server, own.ClientName}, [...]any{"mcp.example:8443", "MCP client"}, "defaults")
 }

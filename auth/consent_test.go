@@ -26,7 +26,6 @@ func TestBeginAsksForConsent(t *testing.T) {
 		f := &Flow{config: Config{Server: "notes", AskConsent: test.ask}}
 		a := &Authority{Issuer: "https://as.example", AuthorizationEndpoint: "https://as.example/authorize", PKCE: true}
 		p := assert.Value(f.Begin(a, &Client{Issuer: a.Issuer, ID: "1", Source: test.source}, "http://127.0.0.1:1/", test.scopes))(t)
-		u := assert.Value(url.Parse(p.URL))(t)
-		assert.Equal(t, u.Query().Get("prompt"), test.want, "%+v: prompt", test)
+		assert.Equal(t, assert.Value(url.Parse(p.URL))(t).Query().Get("prompt"), test.want, "%+v: prompt", test)
 	}
 }

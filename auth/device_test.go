@@ -52,20 +52,14 @@ func TestBeginDevice(t *testing.T) {
 	p := assert.Value(flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), []string{"read", "write"}))(t)
 	got := as.only(t)
 	want := url.Values{"client_id": {"client"}, "scope": {"read write"}, "resource": {"https://mcp.example.com/mcp"}}
-	if got.path != "/device" || got.form.Encode() != want.Encode() || got.header.Get("Authorization") != "" {
-		t.Errorf("asked %s %v, want %v", got.path, got.form, want)
-	}
-	if p.Grant != DeviceCode || p.Server != "files" || p.URL != "https://as.example/device" || p.DPoPKey != "" ||
-		p.Client.ID != "client" || p.Authority.Issuer != as.url || strings.Join(p.Scopes, " ") != "read write" {
-		t.Errorf("login %+v", p)
-	}
-	if d := p.Device; d.UserCode != "WDJB-MJHT" || d.Code != "dc-1" || d.Interval != 7*time.Second ||
-		d.CompleteURL != "https://as.example/device?user_code=WDJB-MJHT" {
-		t.Errorf("device %+v", p.Device)
-	}
-	if life := p.Expires.Sub(begin); life < 29*time.Minute || life > 31*time.Minute {
-		t.Errorf("expires in %v", life)
-	}
+	assert.Equal(t, [...]any{got.path, got.form.Encode(), got.header.Get("Authorization")}, [...]any{"/device", want.Encode(), ""}, "asked")
+	assert.Equal(t, [...]any{p.Grant, p.Server, p.URL, p.DPoPKey, p.Client.ID, p.Authority.Issuer, strings.Join(p.Scopes, " ")},
+		[...]any{DeviceCode, "files", "https://as.example/device", Secret(""), "client", as.url, "read write"}, "login")
+	d := p.Device
+	assert.Equal(t, [...]any{d.UserCode, d.Code, d.Interval, d.CompleteURL},
+		[...]any{"WDJB-MJHT", Secret("dc-1"), 7 * time.Second, "https://as.example/device?user_code=WDJB-MJHT"}, "device %+v", p.Device)
+	life := p.Expires.Sub(begin)
+	assert.Equal(t, [...]any{life < 29*time.Minute, life > 31*time.Minute}, [...]any{false, false}, "expires in")
 }
 
 func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
@@ -74,18 +68,11 @@ func TestBeginDeviceAuthenticatesTheClient(t *testing.T) {
 	f := flow(t, Config{Grant: DeviceCode, Client: client, NoResource: true, DPoP: true})
 	p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), client, nil))(t)
 	got := as.only(t)
-	if id, secret, ok := (&http.Request{Header: got.header}).BasicAuth(); !ok || id != "c1" || secret != "s1" {
-		t.Errorf("header %v", got.header)
-	}
-	if want := (url.Values{"client_id": {"c1"}}); got.form.Encode() != want.Encode() {
-		t.Errorf("asked %v, want %v", got.form, want)
-	}
-	if p.Client.Secret != "" {
-		t.Error("the secret of the configuration is kept with the login")
-	}
-	if _, err := thumbprint(p.DPoPKey); err != nil {
-		t.Errorf("key: %v", err)
-	}
+	id, secret, ok := (&http.Request{Header: got.header}).BasicAuth()
+	assert.Equal(t, [...]any{ok, id, secret}, [...]any{true, "c1", "s1"}, "header %v", got.header)
+	assert.Equal(t, got.form.Encode(), (url.Values{"client_id": {"c1"}}).Encode(), "asked")
+	assert.Equal(t, p.Client.Secret, "", "the secret of the configuration is kept with the login")
+	assert.Value(thumbprint(p.DPoPKey))(t)
 }
 
 func TestBeginDeviceAnswers(t *testing.T) {
@@ -114,9 +101,8 @@ func TestBeginDeviceAnswers(t *testing.T) {
 			begin := time.Now()
 			p := assert.Value(f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil))(t)
 			assert.Equal(t, p.Device.Interval, test.interval, "interval")
-			if p.Expires.Before(begin.Add(test.life).Round(0)) || p.Expires.After(time.Now().Add(test.life)) {
-				t.Errorf("expires in %v, want %v", p.Expires.Sub(begin), test.life)
-			}
+			assert.Equal(t, [...]any{p.Expires.Before(begin.Add(test.life).Round(0)), p.Expires.After(time.Now().Add(test.life))},
+				[...]any{false, false}, "expires in")
 		})
 	}
 }
@@ -126,10 +112,8 @@ func TestBeginDeviceByOldName(t *testing.T) {
 	as := newPeer(t, sends(200, deviceAnswer(map[string]any{
 		"verification_uri": nil, "verification_uri_complete": nil, "verification_url": "https://as.example/old",
 	})))
-	p, err := flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
-	if err != nil || p.URL != "https://as.example/old" {
-		t.Errorf("%v, %v", p, err)
-	}
+	p := assert.Value(flow(t, Config{Grant: DeviceCode}).BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil))(t)
+	assert.Equal(t, p.URL, "https://as.example/old")
 }
 
 func TestBeginDeviceRefuses(t *testing.T) {
@@ -175,27 +159,20 @@ func TestBeginDeviceRefuses(t *testing.T) {
 	t.Run("refusal", func(t *testing.T) {
 		as := newPeer(t, sends(400, `{"error":"unauthorized_client","error_description":"`+canary+`"}`))
 		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), as.public(), nil)
-		var oauth *OAuthError
-		if !errors.As(err, &oauth) || oauth.Request != "device authorization" || oauth.Code != "unauthorized_client" {
-			t.Fatalf("error %v", err)
-		}
+		oauth := assert.As[*OAuthError](t, err)
+		assert.Equal(t, [...]any{oauth.Request, oauth.Code}, [...]any{"device authorization", "unauthorized_client"}, "oauth")
 		keepsSecrets(t, err, canary)
 	})
 	t.Run("not offered", func(t *testing.T) {
 		as := newPeer(t, sends(200, deviceAnswer(nil)))
-		var missing *MetadataError
 		_, err := f.BeginDevice(t.Context(), as.authority(), as.public(), nil)
-		if !errors.As(err, &missing) || missing.Field != "device_authorization_endpoint" || len(as.requests()) > 0 {
-			t.Errorf("error %v", err)
-		}
+		assert.Equal(t, [...]any{assert.As[*MetadataError](t, err).Field, len(as.requests())}, [...]any{"device_authorization_endpoint", 0}, "missing")
 	})
 	t.Run("client of another", func(t *testing.T) {
 		as := newPeer(t, sends(200, deviceAnswer(nil)))
-		var other *IssuerMismatchError
 		_, err := f.BeginDevice(t.Context(), deviceAuthority(as), &Client{Issuer: "https://other.example", ID: "c1", Source: Dynamic}, nil)
-		if !errors.As(err, &other) || len(as.requests()) > 0 {
-			t.Errorf("error %v after %d requests", err, len(as.requests()))
-		}
+		assert.As[*IssuerMismatchError](t, err)
+		assert.Equal(t, len(as.requests()), 0)
 	})
 }
 
@@ -236,17 +213,11 @@ func TestPoll(t *testing.T) {
 	}
 	assert.Equal(t, len(as.requests()), 4, "asked times")
 	for _, got := range as.requests() {
-		if got.path != "/token" || got.form.Encode() != want.Encode() {
-			t.Errorf("asked %s %v, want %v", got.path, got.form, want)
-		}
+		assert.Equal(t, [...]any{got.path, got.form.Encode()}, [...]any{"/token", want.Encode()}, "asked %s", got.path)
 	}
-	if g.Token.Access != "at" || g.Token.Refresh != "rt" || strings.Join(g.Scopes, " ") != "read" ||
-		strings.Join(g.Requested, " ") != "read write" || g.Client.ID != "client" || g.Authority.Issuer != as.url {
-		t.Errorf("grant %+v", g)
-	}
-	if p.Device.Interval != time.Millisecond || p.Device.Code != "dc-1" {
-		t.Error("the login was changed")
-	}
+	assert.Equal(t, [...]any{g.Token.Access, g.Token.Refresh, strings.Join(g.Scopes, " "), strings.Join(g.Requested, " "), g.Client.ID, g.Authority.Issuer},
+		[...]any{Secret("at"), Secret("rt"), "read", "read write", "client", as.url}, "grant")
+	assert.Equal(t, [...]any{p.Device.Interval, p.Device.Code}, [...]any{time.Millisecond, Secret("dc-1")}, "the login was changed")
 }
 
 func TestPollBindsTheToken(t *testing.T) {
@@ -261,10 +232,8 @@ func TestPollBindsTheToken(t *testing.T) {
 	})
 	p := pollLogin(as)
 	p.DPoPKey = dpopKey(t)
-	g, err := flow(t, Config{Grant: DeviceCode, DPoP: true}).Poll(t.Context(), p)
-	if err != nil || g.Token.Type != "DPoP" || g.DPoPKey != p.DPoPKey {
-		t.Fatalf("grant %+v, error %v", g, err)
-	}
+	g := assert.Value(flow(t, Config{Grant: DeviceCode, DPoP: true}).Poll(t.Context(), p))(t)
+	assert.Equal(t, [...]any{g.Token.Type, g.DPoPKey}, [...]any{"DPoP", p.DPoPKey}, "grant")
 }
 
 func TestPollEnds(t *testing.T) {
@@ -304,36 +273,23 @@ func TestPollEnds(t *testing.T) {
 func TestPollSendsNothingForOtherLogins(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	f := flow(t, Config{Grant: DeviceCode})
-	var state *StateError
 	p := pollLogin(as)
 	p.Device = nil
-	if _, err := f.Poll(t.Context(), p); !errors.As(err, &state) {
-		t.Errorf("without device: %v", err)
-	}
+	assert.As[*StateError](t, errOf(f.Poll(t.Context(), p)))
 	p = pollLogin(as)
 	p.Grant = AuthorizationCode
-	if _, err := f.Poll(t.Context(), p); !errors.As(err, &state) {
-		t.Errorf("by code: %v", err)
-	}
+	assert.As[*StateError](t, errOf(f.Poll(t.Context(), p)))
 	p = pollLogin(as)
 	p.Expires = time.Now().Add(-time.Second)
-	var refused *OAuthError
-	if _, err := f.Poll(t.Context(), p); !errors.As(err, &refused) || refused.Code != "expired_token" {
-		t.Errorf("expired: %v", err)
-	}
-	var other *IssuerMismatchError
+	assert.Equal(t, assert.As[*OAuthError](t, errOf(f.Poll(t.Context(), p))).Code, "expired_token", "expired")
 	moved := flow(t, Config{Grant: DeviceCode, Issuer: "https://other.example"})
-	if _, err := moved.Poll(t.Context(), pollLogin(as)); !errors.As(err, &other) {
-		t.Errorf("of another issuer: %v", err)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(moved.Poll(t.Context(), pollLogin(as))))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.Poll(ctx, pollLogin(as)); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), `"files"`) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("asked %d times", n)
-	}
+	_, err := f.Poll(ctx, pollLogin(as))
+	assert.Is(t, err, context.Canceled, "cancelled")
+	assert.Contains(t, err.Error(), `"files"`, "cancelled")
+	assert.Equal(t, len(as.requests()), 0, "asked")
 }
 
 // An asker answers polls in a bubble, and keeps when it was asked.
@@ -376,9 +332,7 @@ func TestPollPace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &asker{begin: time.Now(), answers: test.answers}
 				assert.OK(t, poll(t.Context(), 5*s, time.Now().Add(time.Hour), a.ask))
-				if fmt.Sprint(a.asked) != fmt.Sprint(test.want) {
-					t.Errorf("asked after %v, want %v", a.asked, test.want)
-				}
+				assert.Equal(t, fmt.Sprint(a.asked), fmt.Sprint(test.want), "asked")
 			})
 		})
 	}
@@ -388,38 +342,24 @@ func TestPollExpires(t *testing.T) {
 	broken := &RequestError{Err: errors.New("reset")}
 	synctest.Test(t, func(t *testing.T) {
 		a := &asker{begin: time.Now()}
-		err := poll(t.Context(), 0, time.Now().Add(21*time.Second), a.ask)
-		var late *pollExpired
-		if !errors.As(err, &late) || late.last != nil {
-			t.Errorf("error %v", err)
-		}
-		if len(a.asked) != 4 || a.asked[3] != 20*time.Second {
-			t.Errorf("asked after %v", a.asked)
-		}
+		assert.OK(t, assert.As[*pollExpired](t, poll(t.Context(), 0, time.Now().Add(21*time.Second), a.ask)).last)
+		assert.Equal(t, [...]any{len(a.asked), a.asked[3]}, [...]any{4, 20 * time.Second}, "asked")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		a := &asker{begin: time.Now(), answers: []error{broken, broken}}
 		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
-		var late *pollExpired
-		if !errors.As(err, &late) || !errors.Is(late.last, broken) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, assert.As[*pollExpired](t, err).last, broken)
 	})
 	synctest.Test(t, func(t *testing.T) { // the network is back
 		a := &asker{begin: time.Now(), answers: []error{broken}}
 		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
-		var late *pollExpired
-		if !errors.As(err, &late) || late.last != nil {
-			t.Errorf("error %v", err)
-		}
+		assert.OK(t, assert.As[*pollExpired](t, err).last)
 	})
 	synctest.Test(t, func(t *testing.T) { // more than the login lives
 		a := &asker{begin: time.Now(), answers: []error{&OAuthError{Status: 429, RetryAfter: 2 * time.Hour}}}
 		err := poll(t.Context(), 5*time.Second, time.Now().Add(time.Hour), a.ask)
-		var late *pollExpired
-		if !errors.As(err, &late) || len(a.asked) != 1 || time.Since(a.begin) > time.Minute {
-			t.Errorf("error %v after %v", err, time.Since(a.begin))
-		}
+		assert.As[*pollExpired](t, err)
+		assert.Equal(t, [...]any{len(a.asked), time.Since(a.begin) > time.Minute}, [...]any{1, false})
 	})
 }
 
@@ -428,18 +368,15 @@ func TestPollEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
 		defer cancel()
 		a := &asker{begin: time.Now()}
-		err := poll(ctx, 5*time.Second, time.Now().Add(time.Hour), a.ask)
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(a.begin) != 12*time.Second || len(a.asked) != 2 {
-			t.Errorf("error %v after %v, asked after %v", err, time.Since(a.begin), a.asked)
-		}
+		assert.Is(t, poll(ctx, 5*time.Second, time.Now().Add(time.Hour), a.ask), context.DeadlineExceeded)
+		assert.Equal(t, [...]any{time.Since(a.begin), len(a.asked)}, [...]any{12 * time.Second, 2}, "time")
 	})
 	synctest.Test(t, func(t *testing.T) { // while it asks
 		ctx, cancel := context.WithCancel(t.Context())
 		a := &asker{begin: time.Now()}
 		err := poll(ctx, 5*time.Second, time.Now().Add(6*time.Second), func() error { cancel(); return a.ask() })
-		if !errors.Is(err, context.Canceled) || len(a.asked) != 1 {
-			t.Errorf("error %v, asked after %v", err, a.asked)
-		}
+		assert.Is(t, err, context.Canceled)
+		assert.Equal(t, len(a.asked), 1)
 	})
 }
 
@@ -449,10 +386,8 @@ func TestPollTellsWhyItExpired(t *testing.T) {
 		sends(503, "{}")(w, r)
 	})
 	_, err := flow(t, Config{Grant: DeviceCode}).Poll(t.Context(), pollLogin(as))
-	var refused *OAuthError
-	if !errors.As(err, &refused) || refused.Code != "expired_token" || !strings.Contains(err.Error(), "503") {
-		t.Errorf("error %v", err)
-	}
+	assert.Equal(t, assert.As[*OAuthError](t, err).Code, "expired_token", "refused")
+	assert.Contains(t, err.Error(), "503")
 	as.only(t)
 }
 
@@ -471,12 +406,9 @@ func FuzzDeviceAnswer(f *testing.F) {
 			return
 		}
 		d := p.Device
-		if life <= 0 || life > maxDeviceLife || d.Interval < time.Second || d.Interval > maxDeviceLife {
-			t.Errorf("lives %v, interval %v", life, d.Interval)
-		}
-		if d.Code == "" || d.UserCode == "" || len(d.UserCode) > maxUserCode || p.URL == "" ||
-			strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b") {
-			t.Errorf("device %+v, code %q", d, d.Code.Reveal())
-		}
+		assert.Equal(t, [...]any{life <= 0, life > maxDeviceLife, d.Interval < time.Second, d.Interval > maxDeviceLife},
+			[...]any{false, false, false, false}, "lives")
+		assert.Equal(t, [...]any{d.Code == "", d.UserCode == "", len(d.UserCode) > maxUserCode, p.URL == "", strings.ContainsAny(d.Code.Reveal()+d.UserCode, "\r\n\x00\x1b")},
+			[...]any{false, false, false, false, false}, "device")
 	})
 }

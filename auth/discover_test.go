@@ -41,9 +41,7 @@ func TestDiscover(t *testing.T) {
 		Scopes: []string{"a", "offline_access"}, GrantTypes: []string{"authorization_code"}, AuthMethods: []string{"none"},
 		PKCE: true, NamesIssuer: true, MetadataDocuments: true, DPoPAlgorithms: []string{"ES256"},
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("authority is\n%+v, want\n%+v", got, want)
-	}
+	assert.Equal(t, reflect.DeepEqual(got, want), true, "authority is\n")
 	server.wantAsked(t, "/custom")
 	as.wantAsked(t, rootAS)
 }
@@ -73,9 +71,7 @@ func TestResourcePlaces(t *testing.T) {
 			server.resource(test.at, server.url+test.resource, as.url)
 			as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
 			a := assert.Value(flowOf(t, &Config{URL: server.url + test.path}).Discover(t.Context(), nil))(t)
-			if a.Resource != server.url+test.resource || !a.HasMetadata {
-				t.Errorf("resource %q, with metadata %v", a.Resource, a.HasMetadata)
-			}
+			assert.Equal(t, [...]any{a.Resource, a.HasMetadata}, [...]any{server.url + test.resource, true}, "resource")
 			server.wantAsked(t, test.asked...)
 		})
 	}
@@ -140,12 +136,8 @@ func TestIssuerHasToBeIdentical(t *testing.T) {
 			}
 			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
 			e := wantAs[*IssuerMismatchError](t, err)
-			if e.What != "metadata" || e.Want != as.url+test.named {
-				t.Errorf("%+v", e)
-			}
-			if got := as.asked(); len(got) != 1 {
-				t.Errorf("after the wrong issuer it asked on: %q", got)
-			}
+			assert.Equal(t, [...]any{e.What, e.Want}, [...]any{"metadata", as.url + test.named})
+			assert.Equal(t, len(as.asked()), 1, "after the wrong issuer it asked on")
 		})
 	}
 }
@@ -174,9 +166,7 @@ func TestResourceInOtherForms(t *testing.T) {
 		{"https://mcp.example:8443/a/b", "https://mcp.example:8443/a"},
 	} {
 		f := flowOf(t, &Config{URL: test.server})
-		if err := f.checkResource(parsed(t, test.server), &resourceMetadata{resource: test.resource}); err != nil {
-			t.Errorf("%s: %v", test.server, err)
-		}
+		assert.OK(t, f.checkResource(parsed(t, test.server), &resourceMetadata{resource: test.resource}), "%s", test.server)
 	}
 	for raw, want := range map[string]string{
 		"https://MCP.example:443/":      "https://mcp.example",
@@ -201,9 +191,7 @@ func TestChallengesAddressFails(t *testing.T) {
 				server.put("/custom", h)
 			}
 			_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), &DiscoverOptions{Challenges: challenge(server.url + "/custom")})
-			if e := wantAs[*DiscoveryError](t, err); e.Stage != resourceStage {
-				t.Errorf("stage %q", e.Stage)
-			}
+			assert.Equal(t, wantAs[*DiscoveryError](t, err).Stage, resourceStage, "stage")
 			wantAs[*RequestError](t, err)
 			server.wantAsked(t, "/custom")
 		})
@@ -220,9 +208,7 @@ func TestLongListsSayNothing(t *testing.T) {
 	server.put(pathPRM, jsonDoc(members{"resource": server.url + "/mcp", "authorization_servers": []string{as.url}, "scopes_supported": many}))
 	as.put(rootAS, jsonDoc(authorityDoc(as.url, members{"scopes_supported": many, "grant_types_supported": many})))
 	a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
-	if len(a.ResourceScopes)+len(a.Scopes)+len(a.GrantTypes) > 0 {
-		t.Errorf("%d, %d and %d", len(a.ResourceScopes), len(a.Scopes), len(a.GrantTypes))
-	}
+	assert.Equal(t, len(a.ResourceScopes)+len(a.Scopes)+len(a.GrantTypes), 0)
 }
 
 func TestPKCE(t *testing.T) {
@@ -258,9 +244,9 @@ func TestPKCE(t *testing.T) {
 				assert.OK(t, err)
 				return
 			}
-			if e := wantAs[*MetadataError](t, err); e.Field != "code_challenge_methods_supported" || !strings.Contains(e.Error(), "AssumePKCE") {
-				t.Errorf("%v", e)
-			}
+			e := wantAs[*MetadataError](t, err)
+			assert.Equal(t, e.Field, "code_challenge_methods_supported")
+			assert.Contains(t, e.Error(), "AssumePKCE")
 		})
 	}
 }
@@ -283,9 +269,8 @@ func TestMissingEndpoints(t *testing.T) {
 			server.resource(pathPRM, server.url+"/mcp", as.url, "https://127.0.0.1:1")
 			as.put(rootAS, jsonDoc(authorityDoc(as.url, members{test.field: test.value})))
 			_, err := flowOf(t, &Config{URL: server.url + "/mcp", Grant: test.grant}).Discover(t.Context(), nil)
-			if e := wantAs[*MetadataError](t, err); e.Field != test.field || e.Issuer != as.url {
-				t.Errorf("%+v", e)
-			}
+			e := wantAs[*MetadataError](t, err)
+			assert.Equal(t, [...]any{e.Field, e.Issuer}, [...]any{test.field, as.url})
 		})
 	}
 }
@@ -296,16 +281,14 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	f := flowOf(t, &Config{URL: server.url + "/mcp", Issuer: as.url, NoFallback: true})
 	a, err := f.Discover(t.Context(), nil)
 	assert.OK(t, err)
-	if a.Issuer != as.url || a.HasMetadata || a.Resource != server.url+"/mcp" {
-		t.Errorf("authority %+v", a)
-	}
+	assert.Equal(t, [...]any{a.Issuer, a.HasMetadata, a.Resource}, [...]any{as.url, false, server.url + "/mcp"}, "authority")
 	// Programs of one page answer all addresses with it.
 	for name, h := range map[string]http.HandlerFunc{"HTML": html, "other JSON": jsonDoc(members{"x": 1}), "redirect": elsewhere} {
 		server.put(pathPRM, h)
 		server.put(rootPRM, h)
-		if a, err := f.Discover(t.Context(), nil); err != nil || a.Issuer != as.url || a.HasMetadata {
-			t.Errorf("%s: %v, %v", name, a, err)
-		}
+		a, err := f.Discover(t.Context(), nil)
+		assert.OK(t, err, "%s", name)
+		assert.Equal(t, [...]any{a.Issuer, a.HasMetadata}, [...]any{as.url, false}, "%s", name)
 	}
 	server.put(pathPRM, nil)
 	server.put(rootPRM, nil)
@@ -313,9 +296,7 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	wantAs[*DiscoveryError](t, err)
 	host := parsed(t, server.url).Host
 	want := fmt.Sprintf("auth: server %q: no usable protected resource metadata: metadata request to %s: HTTP status 404, although the server had some before", host, host)
-	if err.Error() != want {
-		t.Errorf("error\n%s, want\n%s", err, want)
-	}
+	assert.Equal(t, err.Error(), want, "error\n")
 	server.put(pathPRM, status(503))
 	_, err = f.Discover(t.Context(), nil)
 	wantAs[*DiscoveryError](t, err)
@@ -327,14 +308,12 @@ func TestClientsIssuerIsTheOnlyOne(t *testing.T) {
 	server, as, other := newSite(t), newSite(t), newSite(t)
 	as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
 	f := flowOf(t, &Config{URL: server.url + "/mcp", Client: &Client{ID: "c", Issuer: as.url}})
-	if a, err := f.Discover(t.Context(), nil); err != nil || a.Issuer != as.url || a.HasMetadata {
-		t.Errorf("%v, %v", a, err)
-	}
+	a := assert.Value(f.Discover(t.Context(), nil))(t)
+	assert.Equal(t, [...]any{a.Issuer, a.HasMetadata}, [...]any{as.url, false})
 	server.resource(pathPRM, server.url+"/mcp", other.url)
 	_, err := f.Discover(t.Context(), nil)
-	if e := wantAs[*IssuerMismatchError](t, err); e.Want != as.url || e.Got != other.url {
-		t.Errorf("%v", err)
-	}
+	e := wantAs[*IssuerMismatchError](t, err)
+	assert.Equal(t, [...]any{e.Want, e.Got}, [...]any{as.url, other.url})
 	other.wantAsked(t)
 }
 
@@ -344,13 +323,9 @@ func TestLookUpIssuer(t *testing.T) {
 	f := flowOf(t, &Config{URL: "https://mcp.example", Issuer: idp.url})
 	a, err := f.lookUpIssuer(t.Context(), idp.url)
 	assert.OK(t, err)
-	if a.TokenEndpoint != idp.url+"/token" || a.Issuer != idp.url {
-		t.Errorf("authority %+v", a)
-	}
+	assert.Equal(t, [...]any{a.TokenEndpoint, a.Issuer}, [...]any{idp.url + "/token", idp.url}, "authority")
 	_, err = f.lookUpIssuer(t.Context(), idp.url+"?x")
-	if e := wantAs[*URLError](t, err); e.Field != "issuer" {
-		t.Errorf("%+v", e)
-	}
+	assert.Equal(t, wantAs[*URLError](t, err).Field, "issuer", "wantAs")
 }
 
 func TestDiscoverUntilTheContextEnds(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -19,8 +18,7 @@ import (
 
 func dpopKey(t testing.TB) Secret {
 	t.Helper()
-	key := assert.Value(newDPoPKey())(t)
-	return key
+	return assert.Value(newDPoPKey())(t)
 }
 
 // openProof checks a proof by the key in its own header, and returns its claims
@@ -34,9 +32,7 @@ func openProof(t testing.TB, proof string) (claims map[string]any, print string)
 		Key       map[string]string `json:"jwk"`
 	}
 	assert.OK(t, json.Unmarshal(head, &header))
-	if header.Type != "dpop+jwt" || header.Algorithm != "ES256" {
-		t.Fatalf("header %s", head)
-	}
+	assert.Equal(t, [...]any{header.Type, header.Algorithm}, [...]any{"dpop+jwt", "ES256"}, "header %s", head)
 	if len(header.Key) != 4 || header.Key["kty"] != "EC" || header.Key["crv"] != "P-256" {
 		t.Fatalf("key %v", header.Key)
 	}
@@ -60,21 +56,19 @@ func TestThumbprint(t *testing.T) {
 		X: "l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs",
 		Y: "9VE4jf_Ok_o64zbTTlcuNJajHmt6v9TDVrU0CdvGRDA"}
 	got, err := key.thumbprint()
-	if want := "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"; err != nil || got != want {
-		t.Errorf("thumbprint %q (%v), want %q", got, err, want)
-	}
+	want := "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
+	assert.OK(t, err)
+	assert.Equal(t, got, want, "thumbprint")
 }
 
 // The token and its hash of RFC 9449, figures 12 and 13.
 func TestTokenHash(t *testing.T) {
-	got := tokenHash("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU")
-	assert.Equal(t, got, "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo", "hash")
+	assert.Equal(t, tokenHash("Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU"), "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo", "hash")
 }
 
 // The body and its digest of RFC 9530, appendix D.1.
 func TestContentDigest(t *testing.T) {
-	got := contentDigest([]byte("{\"hello\": \"world\"}\n"))
-	assert.Equal(t, got, "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:", "digest")
+	assert.Equal(t, contentDigest([]byte("{\"hello\": \"world\"}\n")), "sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:", "digest")
 }
 
 func TestProofForTheAuthorizationServer(t *testing.T) {
@@ -87,22 +81,17 @@ func TestProofForTheAuthorizationServer(t *testing.T) {
 		proof := assert.Value(f.proof(key, "POST", "https://as.example/token?tenant=1", nonce))(t)
 		claims, print := openProof(t, proof)
 		assert.Equal(t, print, want, "thumbprint")
-		if claims["htm"] != "POST" || claims["htu"] != "https://as.example/token" {
-			t.Errorf("claims %v", claims)
-		}
+		assert.Equal(t, [...]any{claims["htm"], claims["htu"]}, [...]any{"POST", "https://as.example/token"}, "claims")
 		if got, has := claims["nonce"]; has != (nonce != "") || has && got != nonce {
 			t.Errorf("nonce %v, want %q", got, nonce)
 		}
-		if at := int64(claims["iat"].(float64)); at < begin || at > time.Now().Unix() {
-			t.Errorf("iat %d", at)
-		}
+		at := int64(claims["iat"].(float64))
+		assert.Equal(t, [...]any{at < begin, at > time.Now().Unix()}, [...]any{false, false}, "iat")
 		if id, _ := claims["jti"].(string); len(id) < 22 || seen[id] {
 			t.Errorf("jti %q is short or was used before", id)
 		}
 		seen[claims["jti"]] = true
-		if claims["ath"] != nil || claims["content_digest"] != nil {
-			t.Errorf("claims that are for resources only: %v", claims)
-		}
+		assert.Equal(t, [...]any{claims["ath"], claims["content_digest"]}, [...]any{nil, nil}, "claims that are for resources only")
 	}
 }
 
@@ -122,14 +111,12 @@ func TestProofTarget(t *testing.T) {
 		{"https://user:c4n4ry@mcp.example/mcp", "https://mcp.example/mcp"},
 		{"https://mcp.example/a%2Fb/%C3%BC", "https://mcp.example/a%2Fb/%C3%BC"},
 	} {
-		if got, err := proofTarget(test.raw); err != nil || got != test.want {
-			t.Errorf("%s: %q (%v), want %q", test.raw, got, err, test.want)
-		}
+		got, err := proofTarget(test.raw)
+		assert.OK(t, err, "%s", test.raw)
+		assert.Equal(t, got, test.want, "%s", test.raw)
 	}
 	for _, raw := range []string{"", "/mcp", "mcp.example/mcp", "ftp://mcp.example/", "https:///mcp", "https://mcp.example/%zz"} {
-		if got, err := proofTarget(raw); err == nil {
-			t.Errorf("%s: %q, want an error", raw, got)
-		}
+		assert.Fails(t, errOf(proofTarget(raw)), "%s", raw)
 	}
 }
 
@@ -147,18 +134,15 @@ func TestAuthorizeWithAProof(t *testing.T) {
 	} {
 		header := http.Header{"Authorization": {"Bearer old"}, "Dpop": {"old"}}
 		assert.OK(t, g.Authorize(header, test.method, "https://mcp.example/mcp?x=1", test.body, "n-1"))
-		if got := header.Values("Authorization"); len(got) != 1 || got[0] != "DPoP an-access-token" {
-			t.Errorf("Authorization %q", got)
-		}
+		got := header.Values("Authorization")
+		assert.Equal(t, [...]any{len(got), got[0]}, [...]any{1, "DPoP an-access-token"}, "Authorization")
 		if len(header.Values("DPoP")) != 1 {
 			t.Fatalf("DPoP %q", header.Values("DPoP"))
 		}
 		claims, print := openProof(t, header.Get("DPoP"))
 		assert.Equal(t, print, want, "thumbprint")
-		if claims["htm"] != test.method || claims["htu"] != "https://mcp.example/mcp" || claims["nonce"] != "n-1" ||
-			claims["ath"] != tokenHash("an-access-token") || claims["content_digest"] != contentDigest(test.body) {
-			t.Errorf("claims %v", claims)
-		}
+		assert.Equal(t, [...]any{claims["htm"], claims["htu"], claims["nonce"], claims["ath"], claims["content_digest"]},
+			[...]any{test.method, "https://mcp.example/mcp", "n-1", tokenHash("an-access-token"), contentDigest(test.body)}, "claims")
 		if seen[claims["jti"]] {
 			t.Error("jti was used before")
 		}
@@ -170,9 +154,7 @@ func TestAuthorizeWithoutAProof(t *testing.T) {
 	g := &TokenSet{Token: Token{Access: "an-access-token", Type: "Bearer"}}
 	header := http.Header{"Dpop": {"of another grant"}}
 	assert.OK(t, g.Authorize(header, "POST", "https://mcp.example/mcp", []byte("{}"), "n"))
-	if got := header.Get("Authorization"); got != "Bearer an-access-token" || header.Get("DPoP") != "" {
-		t.Errorf("header %v", header)
-	}
+	assert.Equal(t, [...]any{header.Get("Authorization"), header.Get("DPoP")}, [...]any{"Bearer an-access-token", ""}, "header")
 }
 
 func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
@@ -197,26 +179,15 @@ func TestAuthorizeFailsWithoutShowingSecrets(t *testing.T) {
 			}
 			header := http.Header{}
 			err := g.Authorize(header, "POST", test.target, nil, "n")
-			var problem *ProofError
-			if !errors.As(err, &problem) || problem.Server != "mcp.example" {
-				t.Fatalf("error %v", err)
-			}
-			if len(header) > 0 {
-				t.Errorf("header %v", header)
-			}
+			problem := assert.As[*ProofError](t, err)
+			assert.Equal(t, problem.Server, "mcp.example", "problem")
+			assert.Equal(t, len(header), 0, "header")
 			assert.Lacks(t, fmt.Sprintf("%v %+v %#v", err, problem, problem), canary, "the error shows a secret")
 		})
 	}
-	var problem *ProofError
-	if err := (&TokenSet{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""); !errors.As(err, &problem) {
-		t.Errorf("no header: %v", err)
-	}
-	if err := (&TokenSet{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""); !errors.As(err, &problem) {
-		t.Errorf("no token: %v", err)
-	}
-	if _, err := (&Flow{config: Config{Server: "files"}}).proof("", "POST", "https://as.example", ""); !errors.As(err, &problem) || problem.Server != "files" {
-		t.Errorf("no key: %v", err)
-	}
+	assert.As[*ProofError](t, (&TokenSet{Token: Token{Access: "a"}}).Authorize(nil, "POST", "https://mcp.example", nil, ""))
+	assert.As[*ProofError](t, (&TokenSet{Token: Token{Type: "Bearer"}}).Authorize(http.Header{}, "POST", "https://mcp.example", nil, ""))
+	assert.Equal(t, assert.As[*ProofError](t, errOf((&Flow{config: Config{Server: "files"}}).proof("", "POST", "https://as.example", ""))).Server, "files", "no key")
 }
 
 // A nonce that is none must not keep all further requests from being made.
@@ -225,23 +196,18 @@ func TestAuthorizeLeavesOutWhatIsNoNonce(t *testing.T) {
 	f := &Flow{config: Config{Server: "files"}}
 	for _, nonce := range []string{strings.Repeat("n", maxNonce+1), "n\r\nX: y", `n"`, `n\`, "n n", "nü", "n\x7f"} {
 		header := http.Header{}
-		if err := g.Authorize(header, "POST", "https://mcp.example/mcp", nil, nonce); err != nil {
-			t.Fatalf("%q: %v", nonce, err)
-		}
-		if claims, _ := openProof(t, header.Get("DPoP")); claims["nonce"] != nil {
-			t.Errorf("%q: sent as %q", nonce, claims["nonce"])
-		}
-		var problem *ProofError
-		if _, err := f.proof(g.DPoPKey, "POST", "https://as.example/token", nonce); !errors.As(err, &problem) || strings.Contains(err.Error(), nonce) {
-			t.Errorf("%q, to the authorization server: %v", nonce, err)
-		}
+		assert.OK(t, g.Authorize(header, "POST", "https://mcp.example/mcp", nil, nonce), "%q", nonce)
+		claims, _ := openProof(t, header.Get("DPoP"))
+		assert.Equal(t, any(claims["nonce"]), nil, "%q: sent", nonce)
+		_, err := f.proof(g.DPoPKey, "POST", "https://as.example/token", nonce)
+		assert.As[*ProofError](t, err, "%q, to the authorization server", nonce)
+		assert.Lacks(t, err.Error(), nonce, "%q, to the authorization server", nonce)
 	}
 	longest := strings.Repeat("~", maxNonce)
 	header := http.Header{}
 	assert.OK(t, g.Authorize(header, "POST", "https://mcp.example/mcp", nil, longest))
-	if claims, _ := openProof(t, header.Get("DPoP")); claims["nonce"] != longest {
-		t.Errorf("nonce %v", claims["nonce"])
-	}
+	claims, _ := openProof(t, header.Get("DPoP"))
+	assert.Equal(t, claims["nonce"], any(longest), "nonce")
 }
 
 func BenchmarkAuthorize(b *testing.B) {

@@ -17,13 +17,9 @@ func TestScopeErrorIsShort(t *testing.T) {
 		scopes = append(scopes, fmt.Sprint("scope", i))
 	}
 	got := (&ScopeError{Server: "docs", Scopes: scopes, Problem: "are too much"}).Error()
-	if len(got) > 1000 {
-		t.Errorf("got an error of %d bytes, want few", len(got))
-	}
+	assert.Equal(t, len(got) <= 1000, true, "got an")
 	for _, part := range []string{github, "\x1b"} {
-		if strings.Contains(got, part) {
-			t.Errorf("got the error %q, want no %q in it", got, part)
-		}
+		assert.Lacks(t, got, part, "got the")
 	}
 	assert.Equal(t, (&ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), `auth: server "docs": scopes ["read" "write"]: no`)
 }

@@ -56,9 +56,7 @@ func TestFallback(t *testing.T) {
 				return
 			}
 			assert.OK(t, err)
-			if a.AuthorizationEndpoint != server.url+test.want || a.HasMetadata || a.Resource != server.url+"/mcp" {
-				t.Errorf("authority %+v", a)
-			}
+			assert.Equal(t, [...]any{a.AuthorizationEndpoint, a.HasMetadata, a.Resource}, [...]any{server.url + test.want, false, server.url + "/mcp"}, "authority")
 		})
 	}
 }

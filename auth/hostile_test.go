@@ -128,9 +128,8 @@ func TestHostileAuthorizationServers(t *testing.T) {
 		server.resource(pathPRM, origin+"/mcp", raw, origin)
 		server.put(rootAS, jsonDoc(authorityDoc(origin, nil)))
 		_, err := f.Discover(t.Context(), nil)
-		if e := wantAs[*URLError](t, err); e.Field != "authorization_servers" || len(e.Error()) > 512 {
-			t.Errorf("%.80q: %v", raw, e)
-		}
+		e := wantAs[*URLError](t, err)
+		assert.Equal(t, [...]any{e.Field, len(e.Error()) > 512}, [...]any{"authorization_servers", false}, "%.80q", raw)
 		server.wantAsked(t, pathPRM) // a bad one is not passed over in silence
 	}
 }
@@ -184,9 +183,7 @@ func TestHostileEndpointNames(t *testing.T) {
 			},
 			"revocation_endpoint": func() error { return f.Revoke(t.Context(), grant) },
 		} {
-			if e := wantAs[*URLError](t, request()); e.Field != field {
-				t.Errorf("%s: %v", field, e)
-			}
+			assert.Equal(t, wantAs[*URLError](t, request()).Field, field, "%s", field)
 		}
 	}
 }
@@ -198,9 +195,7 @@ func TestRedirectedMetadata(t *testing.T) {
 		server := newSite(t)
 		f, origin := publicly(t, server, Config{})
 		server.put(pathPRM, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
-		if _, err := f.Discover(t.Context(), nil); err == nil {
-			t.Errorf("followed to %s", to)
-		}
+		assert.Fails(t, errOf(f.Discover(t.Context(), nil)), "followed to %s", to)
 		server.resource(pathPRM, origin+"/mcp", origin)
 		server.put(rootAS, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusPermanentRedirect) })
 		_, err := f.Discover(t.Context(), nil)
@@ -219,9 +214,7 @@ func TestLocalServerOpensThisMachineOnly(t *testing.T) {
 	here := "http://x.localhost:" + portOf(as.url)
 	server.resource(pathPRM, server.url+"/mcp", here)
 	as.put(rootAS, jsonDoc(authorityDoc(here, nil)))
-	if _, err := f.Discover(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
+	assert.Value(f.Discover(t.Context(), nil))(t)
 	for _, issuer := range []string{"https://10.0.0.1", "http://169.254.169.254", "http://as.example"} {
 		server.resource(pathPRM, server.url+"/mcp", issuer)
 		_, err := f.Discover(t.Context(), nil)

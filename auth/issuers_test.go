@@ -77,9 +77,7 @@ func TestSeveralAuthorizationServers(t *testing.T) {
 			}
 			assert.OK(t, err)
 			assert.Equal(t, a.Issuer, urlOf(test.want), "issuer")
-			if got := sites['e'].asked(); len(got) > 1 {
-				t.Errorf("one that fails was asked on: %q", got)
-			}
+			assert.Equal(t, len(sites['e'].asked()) <= 1, true, "one that fails was asked on")
 		})
 	}
 }
@@ -99,15 +97,13 @@ func TestIssuerWithASlashTooMuch(t *testing.T) {
 			"authorization_endpoint": as.url + "/authorize", "token_endpoint": as.url + "/token",
 		})))
 		_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
-		if e := wantAs[*IssuerMismatchError](t, err); e.What != "metadata" || !strings.Contains(err.Error(), "set Issuer") {
-			t.Errorf("%v", err)
-		}
+		assert.Equal(t, wantAs[*IssuerMismatchError](t, err).What, "metadata")
+		assert.Contains(t, err.Error(), "set Issuer")
 		for _, c := range []Config{{Issuer: issuer}, {Client: &Client{ID: "c", Issuer: issuer}}} {
 			c.URL = server.url + "/mcp"
 			a, err := flowOf(t, &c).Discover(t.Context(), nil)
-			if err != nil || a.Issuer != issuer {
-				t.Errorf("issuer %q: %v, %v", issuer, a, err)
-			}
+			assert.OK(t, err, "issuer %q", issuer)
+			assert.Equal(t, a.Issuer, issuer, "issuer %q", issuer)
 		}
 	}
 }

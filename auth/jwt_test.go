@@ -37,8 +37,7 @@ var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 
 func ecdsaKey(t testing.TB, curve elliptic.Curve) *ecdsa.PrivateKey {
 	t.Helper()
-	key := assert.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
-	return key
+	return assert.Value(ecdsa.GenerateKey(curve, rand.Reader))(t)
 }
 
 func ed25519Key(t testing.TB) ed25519.PrivateKey {
@@ -59,9 +58,8 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 	var raw [3][]byte
 	for i, part := range parts {
 		var err error
-		if raw[i], err = base64.RawURLEncoding.Strict().DecodeString(part); err != nil {
-			t.Fatalf("part %d: %v", i, err)
-		}
+		raw[i], err = base64.RawURLEncoding.Strict().DecodeString(part)
+		assert.OK(t, err, "part %d", i)
 	}
 	assert.OK(t, json.Unmarshal(raw[0], &header))
 	assert.OK(t, json.Unmarshal(raw[1], &claims))
@@ -105,9 +103,7 @@ func openJWT(t testing.TB, token string, public crypto.PublicKey) (header, claim
 	default:
 		t.Fatalf("algorithm %v", alg)
 	}
-	if err != nil {
-		t.Fatalf("%v: %v", header["alg"], err)
-	}
+	assert.OK(t, err, "%v", header["alg"])
 	return header, claims
 }
 
@@ -146,9 +142,8 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 					claims["aud"] != "https://as.example/" || claims["iat"] != 1_700_000_000. || len(claims) != 6 {
 					t.Fatalf("claims %v", claims)
 				}
-				if life := claims["exp"].(float64) - claims["iat"].(float64); life <= 0 || life > 300 {
-					t.Errorf("good for %v s", life)
-				}
+				life := claims["exp"].(float64) - claims["iat"].(float64)
+				assert.Equal(t, [...]any{life <= 0, life > 300}, [...]any{false, false}, "good for")
 				if id, _ := claims["jti"].(string); len(id) < 22 || seen[id] {
 					t.Errorf("jti %q is short or was used before", id)
 				}
@@ -161,9 +156,8 @@ func TestAssertionIsSignedByEveryAlgorithm(t *testing.T) {
 func TestAssertionWithoutKeyID(t *testing.T) {
 	key := ecdsaKey(t, elliptic.P256())
 	token := assert.Value((&SigningKey{Signer: key}).assertion("c", "https://as.example", time.Now()))(t)
-	if header, _ := openJWT(t, token.Reveal(), key.Public()); len(header) != 2 {
-		t.Errorf("header %v", header)
-	}
+	header, _ := openJWT(t, token.Reveal(), key.Public())
+	assert.Equal(t, len(header), 2, "header")
 }
 
 // A signer signs as told.
@@ -203,9 +197,9 @@ func TestUnusableSigningKeys(t *testing.T) {
 				t.Errorf("check: %v, want %q", err, test.want)
 			}
 			token, err := test.key.assertion("c", "https://as.example", time.Now())
-			if err == nil || !strings.Contains(err.Error(), test.want) || token != "" {
-				t.Errorf("assertion: %v, want %q", err, test.want)
-			}
+			assert.Fails(t, err, "assertion")
+			assert.Contains(t, err.Error(), test.want, "assertion")
+			assert.Equal(t, token, "", "assertion")
 		})
 	}
 }
@@ -213,8 +207,7 @@ func TestUnusableSigningKeys(t *testing.T) {
 func TestSignersThatGiveNoSignature(t *testing.T) {
 	public := ecdsaKey(t, elliptic.P256()).Public()
 	pair := func(r, s *big.Int) []byte {
-		der := assert.Value(asn1.Marshal(struct{ R, S *big.Int }{r, s}))(t)
-		return der
+		return assert.Value(asn1.Marshal(struct{ R, S *big.Int }{r, s}))(t)
 	}
 	one, large := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 256)
 	for name, der := range map[string][]byte{
@@ -227,22 +220,19 @@ func TestSignersThatGiveNoSignature(t *testing.T) {
 		"trailing": append(pair(one, one), 0),
 	} {
 		k := &SigningKey{Signer: signer{public, func() ([]byte, error) { return der, nil }}}
-		if token, err := k.assertion("c", "a", time.Now()); err == nil || token != "" {
-			t.Errorf("%s: no error", name)
-		}
+		token, err := k.assertion("c", "a", time.Now())
+		assert.Fails(t, err, "%s: no", name)
+		assert.Equal(t, token, "", "%s: no", name)
 	}
 	away := errors.New("the token is unplugged")
 	k := &SigningKey{Signer: signer{public, func() ([]byte, error) { return nil, away }}}
-	if _, err := k.assertion("c", "a", time.Now()); !errors.Is(err, away) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, errOf(k.assertion("c", "a", time.Now())), away)
 }
 
 func TestParsePrivateKey(t *testing.T) {
 	ec, ed := ecdsaKey(t, elliptic.P256()), ed25519Key(t)
 	pkcs8 := func(key any) []byte {
-		der := assert.Value(x509.MarshalPKCS8PrivateKey(key))(t)
-		return der
+		return assert.Value(x509.MarshalPKCS8PrivateKey(key))(t)
 	}
 	sec1 := assert.Value(x509.MarshalECPrivateKey(ec))(t)
 	for name, test := range map[string]struct {
@@ -261,9 +251,8 @@ func TestParsePrivateKey(t *testing.T) {
 			// What openssl ecparam writes before the key, and a comment.
 			text = append(append([]byte("a comment\n"), pem.EncodeToMemory(&pem.Block{Type: "EC PARAMETERS", Bytes: []byte{6}})...), text...)
 			got := assert.Value(ParsePrivateKey(text))(t)
-			if equal, ok := got.(interface{ Equal(crypto.PrivateKey) bool }); !ok || !equal.Equal(test.want) {
-				t.Error("another key")
-			}
+			equal, ok := got.(interface{ Equal(crypto.PrivateKey) bool })
+			assert.Equal(t, [...]any{ok, equal.Equal(test.want)}, [...]any{true, true}, "another key")
 		})
 	}
 }
@@ -292,12 +281,10 @@ func TestParsePrivateKeyRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			key, err := ParsePrivateKey([]byte(test.text))
-			if err == nil || key != nil || !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("error %v, want %q", err, test.want)
-			}
-			if strings.Contains(err.Error(), canary) {
-				t.Errorf("the error shows the text: %v", err)
-			}
+			assert.Fails(t, err)
+			assert.Equal(t, any(key), nil)
+			assert.Contains(t, err.Error(), test.want)
+			assert.Lacks(t, err.Error(), canary, "the error shows the text")
 		})
 	}
 }
@@ -308,8 +295,6 @@ func TestAssertionForAnotherAudience(t *testing.T) {
 		token := assert.Value((&SigningKey{Signer: signer, Audience: audience}).assertion("id", "https://as.example", time.Now()))(t)
 		payload := assert.Value(base64.RawURLEncoding.DecodeString(strings.Split(token.Reveal(), ".")[1]))(t)
 		want := "https://as.example" + strings.TrimPrefix(audience, "https://as.example")
-		if !strings.Contains(string(payload), `"aud":"`+want+`"`) {
-			t.Errorf("audience %q: %s", audience, payload)
-		}
+		assert.Contains(t, string(payload), `"aud":"`+want+`"`, "audience %q", audience)
 	}
 }

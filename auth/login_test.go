@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 
@@ -41,19 +40,15 @@ func setOut(t testing.TB, o *authtest.Options, change func(c *auth.Config, as *a
 	}
 	l := &journey{as: as}
 	var err error
-	if l.flow, err = auth.New(c); err != nil {
-		t.Fatal(err)
-	}
+	l.flow, err = auth.New(c)
+	assert.OK(t, err)
 	t.Cleanup(l.flow.Close)
-	if l.authority, err = l.flow.Discover(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if l.client, err = l.flow.Register(t.Context(), l.authority, loginURI, nil); err != nil {
-		t.Fatal(err)
-	}
-	if l.pending, err = l.flow.Begin(l.authority, l.client, loginURI, []string{"read"}); err != nil {
-		t.Fatal(err)
-	}
+	l.authority, err = l.flow.Discover(t.Context(), nil)
+	assert.OK(t, err)
+	l.client, err = l.flow.Register(t.Context(), l.authority, loginURI, nil)
+	assert.OK(t, err)
+	l.pending, err = l.flow.Begin(l.authority, l.client, loginURI, []string{"read"})
+	assert.OK(t, err)
 	return l
 }
 
@@ -70,9 +65,7 @@ func keepsSecretsOf(t testing.TB, as *authtest.Server, err error) {
 	t.Helper()
 	text := fmt.Sprintf("%v %+v %#v", err, err, err)
 	for _, secret := range as.Secrets() {
-		if strings.Contains(text, secret) {
-			t.Errorf("shows %q: %s", secret, text)
-		}
+		assert.Lacks(t, text, secret, "shows %q", secret)
 	}
 }
 
@@ -133,22 +126,16 @@ func TestLogins(t *testing.T) {
 			if name == "fewer scopes than asked for" {
 				scope = "less"
 			}
-			if g.Token.Access == "" || g.Token.Refresh == "" || g.Token.Expires.IsZero() || fmt.Sprint(g.Scopes) != "["+scope+"]" {
-				t.Errorf("%+v", g)
-			}
+			assert.Equal(t, [...]any{g.Token.Access == "", g.Token.Refresh == "", g.Token.Expires.IsZero(), fmt.Sprint(g.Scopes)},
+				[...]any{false, false, false, "[" + scope + "]"})
 			for range 2 {
 				fresh := assert.Value(l.flow.Refresh(t.Context(), g))(t)
-				if fresh.Token.Access == g.Token.Access {
-					t.Error("the same token again")
-				}
+				assert.Equal(t, fresh.Token.Access != g.Token.Access, true, "the same token again")
 				g = fresh
 			}
 			assert.OK(t, l.flow.Revoke(t.Context(), g))
 			_, err = l.flow.Refresh(t.Context(), g)
-			var refused *auth.OAuthError
-			if !errors.As(err, &refused) || refused.Code != "invalid_grant" {
-				t.Errorf("after it was revoked: %v", err)
-			}
+			assert.Equal(t, assert.As[*auth.OAuthError](t, err).Code, "invalid_grant", "after it was revoked")
 			keepsSecretsOf(t, l.as, err)
 		})
 	}
@@ -160,13 +147,8 @@ func TestResponsesOfOthers(t *testing.T) {
 	for _, iss := range []authtest.Iss{authtest.IssWrong, authtest.IssWrongUnadvertised, authtest.IssMissing} {
 		l := setOut(t, &authtest.Options{Iss: iss}, nil)
 		_, err := l.complete(t)
-		var mismatch *auth.IssuerMismatchError
-		if !errors.As(err, &mismatch) || mismatch.What != "response" {
-			t.Errorf("%v: %v", iss, err)
-		}
-		if n := l.as.Count(authtest.TokenEndpoint); n > 0 {
-			t.Errorf("%v: %d token requests", iss, n)
-		}
+		assert.Equal(t, assert.As[*auth.IssuerMismatchError](t, err, "%v", iss).What, "response", "%v", iss)
+		assert.Equal(t, l.as.Count(authtest.TokenEndpoint), 0, "%v", iss)
 		keepsSecretsOf(t, l.as, err)
 	}
 }
@@ -193,9 +175,7 @@ func TestLoginIsCompletedOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if done > 1 {
-		t.Errorf("completed %d times", done)
-	}
+	assert.Equal(t, done <= 1, true, "completed")
 }
 
 // TestRegistrationIsGone: an authorization server that has forgotten a client is
@@ -206,19 +186,12 @@ func TestRegistrationIsGone(t *testing.T) {
 	assert.OK(t, err)
 	l.as.Purge()
 	_, err = l.flow.Refresh(t.Context(), g)
-	var refused *auth.OAuthError
-	if !errors.As(err, &refused) || refused.Code != "invalid_client" {
-		t.Fatalf("%v", err)
-	}
+	assert.Equal(t, assert.As[*auth.OAuthError](t, err).Code, "invalid_client")
 	again, err := l.flow.Register(t.Context(), l.authority, loginURI, nil)
 	assert.OK(t, err)
-	if again.ID == l.client.ID {
-		t.Error("has the same client again")
-	}
-	if l.pending, err = l.flow.Begin(l.authority, again, loginURI, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = l.complete(t); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, again.ID != l.client.ID, true, "has the same client again")
+	l.pending, err = l.flow.Begin(l.authority, again, loginURI, nil)
+	assert.OK(t, err)
+	_, err = l.complete(t)
+	assert.OK(t, err)
 }

@@ -39,14 +39,10 @@ func TestMetadataOfAnotherLoopbackAddress(t *testing.T) {
 			flow, err := auth.New(&auth.Config{Server: "s", URL: server.URL + "/mcp", Network: auth.Network{Allow: test.allow}})
 			assert.OK(t, err)
 			defer flow.Close()
-			_, err = flow.Discover(t.Context(), nil)
-			if err == nil {
-				t.Fatal("got no error from an address where nothing listens")
-			}
+			err = errOf(flow.Discover(t.Context(), nil))
+			assert.Fails(t, err, "nothing listens there")
 			var refusal *auth.URLError
-			if got := errors.As(err, &refusal) && refusal.Origin == elsewhere; got != test.refused {
-				t.Errorf("got %v, want refused: %t", err, test.refused)
-			}
+			assert.Equal(t, errors.As(err, &refusal) && refusal.Origin == elsewhere, test.refused, "%v: refused", err)
 		})
 	}
 }

@@ -38,18 +38,14 @@ func TestLoopbackOpens(t *testing.T) {
 		p := assert.Value((&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil))(t)
 		login := pending(p.RedirectURI())
 		login.URL, login.Device = test.page, &auth.Device{UserCode: "1"} // so that nobody is waited for
-		if _, err := p.Show(t.Context(), login); err != nil {
-			t.Error(err)
-		}
+		assert.Value(p.Show(t.Context(), login))(t)
 		_ = p.Close()
 		args, _ := os.ReadFile(filepath.Join(folder, "args"))
 		want := ""
 		if test.opened {
 			want = "1\n" + test.page + "\n"
 		}
-		if string(args) != want {
-			t.Errorf("%s: the program got %q", test.page, args)
-		}
+		assert.Equal(t, string(args), want, "%s: the program", test.page)
 		_ = os.Remove(filepath.Join(folder, "args"))
 	}
 }

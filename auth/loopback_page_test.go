@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // FuzzLoopbackPage sends a request of any kind. Its answer is one of few pages,
@@ -53,18 +55,13 @@ func FuzzLoopbackPage(f *testing.F) {
 		values, _ := url.ParseQuery(query)
 		right := method == http.MethodGet && from == host && r.URL.EscapedPath() == "/callback" &&
 			len(values["state"]) == 1 && values["state"][0] == state
-		if right != (status == http.StatusOK) {
-			t.Errorf("status %d", status)
-		}
+		assert.Equal(t, right, (status == http.StatusOK), "status %d", status)
 		select {
 		case callback := <-b.callback:
-			if !right || !strings.HasPrefix(callback, "http://127.0.0.1:1/callback?") || !strings.HasSuffix(callback, query) {
-				t.Errorf("came back at %q", callback)
-			}
+			assert.Equal(t, [...]any{right, strings.HasPrefix(callback, "http://127.0.0.1:1/callback?"), strings.HasSuffix(callback, query)},
+				[...]any{true, true, true}, "came back")
 		default:
-			if right {
-				t.Error("the answer was lost")
-			}
+			assert.Equal(t, right, false, "the answer was lost")
 		}
 		if status, _ := ask(b, request(http.MethodGet, host, "/callback", "state=right")); right != (status == http.StatusGone) {
 			t.Errorf("then status %d", status)
@@ -84,8 +81,6 @@ func TestLoopbackPageIsSentFirst(t *testing.T) {
 		b.ServeHTTP(w, &http.Request{Method: http.MethodGet, Host: host, URL: &url.URL{Path: "/callback", RawQuery: "code=1&state=right"}})
 	}()
 	<-b.callback
-	if !w.Flushed || !strings.HasSuffix(w.Body.String(), "</html>\n") {
-		t.Errorf("flushed: %v, body %q", w.Flushed, w.Body)
-	}
+	assert.Equal(t, [...]any{w.Flushed, strings.HasSuffix(w.Body.String(), "</html>\n")}, [...]any{true, true}, "flushed")
 	<-served
 }

@@ -36,9 +36,8 @@ func show(t *testing.T, registered ...string) *login {
 	l := &login{shown: make(chan returned, 1), open: make(chan string, 1), out: &screen{}}
 	loopback := &auth.Loopback{Out: l.out, Open: func(_ context.Context, url string) error { l.open <- url; return nil }}
 	var err error
-	if l.PromptSession, err = loopback.Start(t.Context(), registered); err != nil {
-		t.Fatal(err)
-	}
+	l.PromptSession, err = loopback.Start(t.Context(), registered)
+	assert.OK(t, err)
 	var once sync.Once
 	t.Cleanup(func() {
 		once.Do(func() {
@@ -80,24 +79,22 @@ func TestLoopback(t *testing.T) {
 
 	want := l.RedirectURI() + "?code=c%2Bd&iss=https%3A%2F%2Fas.example&state=" + state
 	res, body := get(t, "GET", want, "")
-	if res.StatusCode != http.StatusOK || !strings.Contains(body, "Almost done") || !res.Close {
-		t.Errorf("status %d: %s", res.StatusCode, body)
-	}
+	assert.Equal(t, res.StatusCode, http.StatusOK, "status")
+	assert.Contains(t, body, "Almost done", "status")
+	assert.Equal(t, res.Close, true, "status")
 	for name, value := range map[string]string{
 		"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
 	} {
 		assert.Equal(t, res.Header.Get(name), value, "%s", name)
 	}
-	if csp := res.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") {
-		t.Errorf("policy %q", csp)
-	}
+	assert.Equal(t, strings.HasPrefix(res.Header.Get("Content-Security-Policy"), "default-src 'none';"), true, "policy")
 	// Until the login is closed.
 	if res, _ := get(t, "GET", want, ""); res.StatusCode != http.StatusGone {
 		t.Errorf("second callback: status %d, want 410", res.StatusCode)
 	}
-	if got := <-l.shown; got.callback != want || got.err != nil {
-		t.Errorf("came back at %q, %v, want %q", got.callback, got.err, want)
-	}
+	got := <-l.shown
+	assert.Equal(t, got.callback, want, "came back")
+	assert.OK(t, got.err)
 }
 
 // Nothing but the answer to the login that is shown ends it, and whatever comes
@@ -140,9 +137,7 @@ func TestLoopbackJunk(t *testing.T) {
 		if test.status == 405 && res.Header.Get("Allow") != "GET" {
 			t.Errorf("allowed: %q", res.Header.Get("Allow"))
 		}
-		if strings.Contains(body+fmt.Sprint(res.Header), "canary") {
-			t.Errorf("%s %.60s: echoed: %s", test.method, test.target, body)
-		}
+		assert.Lacks(t, body+fmt.Sprint(res.Header), "canary", "%s %.60s: echoed", test.method, test.target)
 	}
 	select {
 	case got := <-l.shown:
@@ -153,9 +148,9 @@ func TestLoopbackJunk(t *testing.T) {
 	if res, body := get(t, "GET", want, ""); res.StatusCode != 200 || !strings.Contains(body, "Not logged in") || strings.Contains(body, "canary") {
 		t.Errorf("status %d: %s", res.StatusCode, body)
 	}
-	if got := <-l.shown; got.callback != want || got.err != nil {
-		t.Errorf("came back at %q, %v, want %q", got.callback, got.err, want)
-	}
+	got := <-l.shown
+	assert.Equal(t, got.callback, want, "came back")
+	assert.OK(t, got.err)
 }
 
 // Not even the right answer is one before the login is shown, nor to a login
@@ -164,9 +159,8 @@ func TestLoopbackEarly(t *testing.T) {
 	p := assert.Value((&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil))(t)
 	defer p.Close()
 	for _, query := range []string{"?code=1&state=" + state, "?code=1&state="} {
-		if res, _ := get(t, "GET", p.RedirectURI()+query, ""); res.StatusCode != 400 {
-			t.Errorf("status %d", res.StatusCode)
-		}
+		res, _ := get(t, "GET", p.RedirectURI()+query, "")
+		assert.Equal(t, res.StatusCode, 400, "status")
 	}
 }
 
@@ -184,12 +178,8 @@ func TestLoopbackOneHit(t *testing.T) {
 	for range 20 {
 		count[<-statuses]++
 	}
-	if count[200] != 1 || count[410] != 19 {
-		t.Errorf("statuses %v", count)
-	}
-	if got := <-l.shown; got.err != nil {
-		t.Error(got.err)
-	}
+	assert.Equal(t, [...]any{count[200], count[410]}, [...]any{1, 19}, "statuses")
+	assert.OK(t, (<-l.shown).err)
 }
 
 // The page arrives although the login is closed as soon as its answer is here,
@@ -211,12 +201,8 @@ func TestLoopbackClose(t *testing.T) {
 				t.Errorf("page %q", body)
 			}
 		}
-		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-		if _, err := silent.Read(make([]byte, 1)); err == nil {
-			t.Error("a connection is still open")
-		}
+		assert.OK(t, <-closed)
+		assert.Fails(t, errOf(silent.Read(make([]byte, 1))), "a connection is still open")
 		_ = silent.Close()
 		if c, err := net.Dial("tcp", u.Host); err == nil {
 			t.Error("something still listens")
@@ -230,22 +216,18 @@ func TestLoopbackEnds(t *testing.T) {
 	p := assert.Value(loopback.Start(t.Context(), nil))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Show(ctx, pending("")); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), state) {
-		t.Errorf("error %v", err)
-	}
+	_, err := p.Show(ctx, pending(""))
+	assert.Is(t, err, context.Canceled)
+	assert.Lacks(t, err.Error(), state)
 	late := pending("")
 	late.Expires = time.Unix(1, 0)
-	if _, err := p.Show(t.Context(), late); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, errOf(p.Show(t.Context(), late)), context.DeadlineExceeded)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := p.Show(t.Context(), pending(""))
 		ended <- err
 	}()
-	if err := errors.Join(p.Close(), p.Close()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, errors.Join(p.Close(), p.Close()))
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), `server "notes"`) {
 		t.Errorf("error %v", err)
 	}
@@ -263,14 +245,12 @@ func TestLoopbackNoBrowser(t *testing.T) {
 	}()
 	out.await(t, "No browser opened. Open the page yourself.\n", 1)
 	get(t, "GET", p.RedirectURI()+"?code=1&state="+state, "")
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, <-ended)
 	// Neither a browser nor a terminal.
 	loopback.Out = broken{}
-	if _, err := p.Show(t.Context(), pending("")); err == nil || strings.Contains(err.Error(), state) {
-		t.Errorf("error %v", err)
-	}
+	_, err := p.Show(t.Context(), pending(""))
+	assert.Fails(t, err)
+	assert.Lacks(t, err.Error(), state)
 }
 
 type broken struct{}
@@ -284,16 +264,12 @@ func TestLoopbackDevice(t *testing.T) {
 		p := assert.Value(loopback.Start(t.Context(), nil))(t)
 		login := pending("")
 		login.URL, login.Device = "https://as.example/device", &auth.Device{UserCode: "ABCD-EFGH", CompleteURL: complete}
-		if callback, err := p.Show(t.Context(), login); callback != "" || err != nil {
-			t.Errorf("%q, %v", callback, err)
-		}
+		callback, err := p.Show(t.Context(), login)
+		assert.Equal(t, callback, "", "callback")
+		assert.OK(t, err)
 		assert.Equal(t, opened, want, "opened")
-		if !strings.Contains(out.String(), "\n  https://as.example/device\nand type this code there:\n  ABCD-EFGH\n") {
-			t.Errorf("shown: %s", out)
-		}
-		if _, err := p.Show(t.Context(), hostile()); err != nil {
-			t.Error(err)
-		}
+		assert.Contains(t, out.String(), "\n  https://as.example/device\nand type this code there:\n  ABCD-EFGH\n", "shown")
+		assert.Value(p.Show(t.Context(), hostile()))(t)
 		_ = p.Close()
 		checkHarmless(t, out.String())
 	}
@@ -325,7 +301,6 @@ func TestLoopbackRegistered(t *testing.T) {
 	taken := httptest.NewServer(http.NotFoundHandler())
 	defer taken.Close()
 	free := freePort(t)
-	const any = "any"
 	for name, test := range map[string]struct {
 		registered []string
 		want       string // with the port "any" if another one is all right
@@ -345,20 +320,15 @@ func TestLoopbackRegistered(t *testing.T) {
 			l := show(t, test.registered...)
 			got := l.RedirectURI()
 			u := assert.Value(url.Parse(got))(t)
-			want := strings.Replace(test.want, any, u.Port(), 1)
-			if got != want || u.Port() == "" || u.Port() == "0" {
-				t.Errorf("redirect URI %q, want %q", got, test.want)
-			}
+			assert.Equal(t, got, strings.Replace(test.want, "any", u.Port(), 1), "redirect URI")
+			assert.Equal(t, u.Port() != "" && u.Port() != "0", true, "the port %q is one", u.Port())
 			separator := "?"
 			if u.RawQuery != "" {
 				separator = "&"
 			}
-			if res, body := get(t, "GET", got+separator+"code=1&state="+state, ""); res.StatusCode != 200 {
-				t.Errorf("status %d: %s", res.StatusCode, body)
-			}
-			if back := <-l.shown; back.err != nil {
-				t.Error(back.err)
-			}
+			res, _ := get(t, "GET", got+separator+"code=1&state="+state, "")
+			assert.Equal(t, res.StatusCode, 200, "status")
+			assert.OK(t, (<-l.shown).err)
 		})
 	}
 }
@@ -367,9 +337,9 @@ func TestLoopbackRedirectURIs(t *testing.T) {
 	loopback := &auth.Loopback{RedirectURIs: []string{"https://app.example/", "http://localhost/own"}}
 	p := assert.Value(loopback.Start(t.Context(), []string{"http://127.0.0.1:" + freePort(t) + "/registered"}))(t)
 	defer p.Close()
-	if u, err := url.Parse(p.RedirectURI()); err != nil || u.Hostname() != "localhost" || u.Port() == "" || u.Path != "/own" {
-		t.Errorf("redirect URI %q", p.RedirectURI())
-	}
+	u, err := url.Parse(p.RedirectURI())
+	assert.OK(t, err, "redirect URI %q", p.RedirectURI())
+	assert.Equal(t, [...]any{u.Hostname(), u.Port() == "", u.Path}, [...]any{"localhost", false, "/own"}, "redirect URI %q", p.RedirectURI())
 }
 
 // Of two addresses of localhost nobody else has one.
@@ -382,9 +352,7 @@ func TestLoopbackLocalhost(t *testing.T) {
 	_, port, _ := net.SplitHostPort(other.Addr().String())
 	l := show(t, "http://localhost:"+port+"/a")
 	u, _ := url.Parse(l.RedirectURI())
-	if u.Port() == port {
-		t.Errorf("redirect URI %q", l.RedirectURI())
-	}
+	assert.Equal(t, u.Port() != port, true, "redirect URI %q", l.RedirectURI())
 	res, _ := get(t, "GET", "http://[::1]:"+u.Port()+"/a?code=1&state="+state, u.Host)
 	assert.Equal(t, res.StatusCode, 200, "status")
 	<-l.shown
@@ -404,9 +372,7 @@ func TestLoopbackConns(t *testing.T) {
 	more := assert.Value(net.Dial("tcp", u.Host))(t)
 	defer more.Close()
 	if _, err := fmt.Fprintf(more, "GET / HTTP/1.1\r\nHost: %s\r\n\r\n", u.Host); err == nil {
-		if _, err := bufio.NewReader(more).ReadString('\n'); err == nil {
-			t.Error("one more connection was served")
-		}
+		assert.Fails(t, errOf(bufio.NewReader(more).ReadString('\n')), "one more connection was served")
 	}
 	for _, c := range silent {
 		_ = c.Close()
@@ -419,9 +385,7 @@ func TestLoopbackConns(t *testing.T) {
 		_ = res.Body.Close()
 		break
 	}
-	if got := <-l.shown; got.err != nil {
-		t.Error(got.err)
-	}
+	assert.OK(t, (<-l.shown).err)
 }
 
 func ExampleLoopback() {

@@ -25,31 +25,25 @@ func TestClientCredentials(t *testing.T) {
 			client: Client{ID: "a client:1", Secret: "s+1"},
 			check: func(t *testing.T, _ *peer, got posted) {
 				id, secret, ok := (&http.Request{Header: got.header}).BasicAuth()
-				if !ok || id != "a+client%3A1" || secret != "s%2B1" || got.form.Has("client_secret") {
-					t.Errorf("header %v, form %v", got.header, got.form)
-				}
+				assert.Equal(t, [...]any{ok, id, secret, got.form.Has("client_secret")}, [...]any{true, "a+client%3A1", "s%2B1", false}, "header")
 			},
 		},
 		"post": {
 			client:  Client{ID: "c1", Secret: "s1"},
 			methods: []string{"client_secret_post"},
 			check: func(t *testing.T, _ *peer, got posted) {
-				if got.form.Get("client_id") != "c1" || got.form.Get("client_secret") != "s1" || got.header.Get("Authorization") != "" {
-					t.Errorf("header %v, form %v", got.header, got.form)
-				}
+				assert.Equal(t, [...]any{got.form.Get("client_id"), got.form.Get("client_secret"), got.header.Get("Authorization")},
+					[...]any{"c1", "s1", ""}, "header")
 			},
 		},
 		"private_key_jwt": {
 			client: Client{ID: "c1"},
 			key:    &SigningKey{Signer: key, ID: "k1"},
 			check: func(t *testing.T, as *peer, got posted) {
-				if got.form.Get("client_assertion_type") != "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" || got.header.Get("Authorization") != "" {
-					t.Errorf("header %v, form %v", got.header, got.form)
-				}
+				assert.Equal(t, [...]any{got.form.Get("client_assertion_type"), got.header.Get("Authorization")},
+					[...]any{"urn:ietf:params:oauth:client-assertion-type:jwt-bearer", ""}, "header")
 				_, claims := openJWT(t, got.form.Get("client_assertion"), key.Public())
-				if claims["iss"] != "c1" || claims["sub"] != "c1" || claims["aud"] != as.url {
-					t.Errorf("claims %v", claims)
-				}
+				assert.Equal(t, [...]any{claims["iss"], claims["sub"], claims["aud"]}, [...]any{"c1", "c1", as.url}, "claims")
 			},
 		},
 	} {
@@ -62,15 +56,11 @@ func TestClientCredentials(t *testing.T) {
 			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
 			g := assert.Value(f.Obtain(t.Context(), a, c, []string{"read", "write"}))(t)
 			got := as.only(t)
-			if got.path != "/token" || got.form.Get("grant_type") != "client_credentials" ||
-				got.form.Get("scope") != "read write" || got.form.Get("resource") != a.Resource {
-				t.Errorf("asked %s %v", got.path, got.form)
-			}
+			assert.Equal(t, [...]any{got.path, got.form.Get("grant_type"), got.form.Get("scope"), got.form.Get("resource")},
+				[...]any{"/token", "client_credentials", "read write", a.Resource}, "asked")
 			test.check(t, as, got)
-			if g.Token.Access != "AT" || g.Token.Type != "Bearer" || g.DPoPKey != "" || g.Client.Secret != "" || g.Client.ID != test.client.ID ||
-				strings.Join(g.Scopes, " ") != "read" || strings.Join(g.Requested, " ") != "read write" || g.Authority.Issuer != as.url {
-				t.Errorf("grant %+v", g)
-			}
+			assert.Equal(t, [...]any{g.Token.Access, g.Token.Type, g.DPoPKey, g.Client.Secret, g.Client.ID, strings.Join(g.Scopes, " "), strings.Join(g.Requested, " "), g.Authority.Issuer},
+				[...]any{Secret("AT"), "Bearer", Secret(""), Secret(""), test.client.ID, "read", "read write", as.url}, "grant")
 		})
 	}
 }
@@ -87,15 +77,11 @@ func TestObtainBindsTheToken(t *testing.T) {
 	client := &Client{Issuer: as.url, ID: "c1", Secret: "s1"}
 	f := flow(t, Config{Grant: ClientCredentials, Client: client, DPoP: true})
 	a := as.authority()
-	var missing *MetadataError
-	if _, err := f.Obtain(t.Context(), a, client, nil); !errors.As(err, &missing) || len(as.requests()) > 0 {
-		t.Errorf("without DPoP at the authorization server: %v", err)
-	}
+	assert.As[*MetadataError](t, errOf(f.Obtain(t.Context(), a, client, nil)))
+	assert.Equal(t, len(as.requests()), 0, "without DPoP at the authorization server")
 	a.DPoPAlgorithms = []string{"ES256"}
-	g, err := f.Obtain(t.Context(), a, client, nil)
-	if err != nil || g.Token.Type != "DPoP" {
-		t.Fatalf("grant %+v, error %v", g, err)
-	}
+	g := assert.Value(f.Obtain(t.Context(), a, client, nil))(t)
+	assert.Equal(t, g.Token.Type, "DPoP", "grant")
 	got := as.requests()
 	if len(got) != 2 || got[0].form.Has("scope") {
 		t.Fatalf("requests %v", got)
@@ -103,9 +89,7 @@ func TestObtainBindsTheToken(t *testing.T) {
 	want := assert.Value(thumbprint(g.DPoPKey))(t)
 	for _, r := range got {
 		claims, print := openProof(t, r.header.Get("DPoP"))
-		if print != want || claims["htu"] != as.url+"/token" || claims["content_digest"] != nil {
-			t.Errorf("claims %v, thumbprint %q", claims, print)
-		}
+		assert.Equal(t, [...]any{print, claims["htu"], claims["content_digest"]}, [...]any{want, as.url + "/token", nil}, "claims")
 	}
 }
 
@@ -155,12 +139,9 @@ func TestEnterpriseManaged(t *testing.T) {
 		"subject_token":        {"id.token.1"},
 		"subject_token_type":   {"urn:ietf:params:oauth:token-type:id_token"},
 	}
-	if first.path != "/token" || first.form.Encode() != want.Encode() {
-		t.Errorf("the identity provider was asked %s %v, want %v", first.path, first.form, want)
-	}
-	if id, secret, _ := (&http.Request{Header: first.header}).BasicAuth(); id != "at-the-idp" || secret != "s-idp" {
-		t.Errorf("there it was %s with %s", id, secret)
-	}
+	assert.Equal(t, [...]any{first.path, first.form.Encode()}, [...]any{"/token", want.Encode()}, "the identity provider was asked")
+	id, secret, _ := (&http.Request{Header: first.header}).BasicAuth()
+	assert.Equal(t, [...]any{id, secret}, [...]any{"at-the-idp", "s-idp"}, "there it was")
 	second := e.as.only(t)
 	want = url.Values{
 		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
@@ -168,20 +149,16 @@ func TestEnterpriseManaged(t *testing.T) {
 		"scope":      {"read"},
 		"resource":   {a.Resource},
 	}
-	if second.path != "/token" || second.form.Encode() != want.Encode() {
-		t.Errorf("the authorization server was asked %s %v, want %v", second.path, second.form, want)
-	}
+	assert.Equal(t, [...]any{second.path, second.form.Encode()}, [...]any{"/token", want.Encode()}, "the authorization server was asked")
 	if id, secret, _ := (&http.Request{Header: second.header}).BasicAuth(); id != "at+the+as" || secret != "s-as" {
 		t.Errorf("there it was %s with %s", id, secret)
 	}
 	for _, text := range []string{first.body, second.body} {
-		if strings.Contains(text, "s-as") || strings.Contains(text, "s-idp") {
-			t.Errorf("a secret in %s", text)
-		}
+		assert.Lacks(t, text, "s-as", "a secret in %s", text)
+		assert.Lacks(t, text, "s-idp", "a secret in %s", text)
 	}
-	if g.Token.Access != "AT" || g.Authority.Issuer != e.as.url || g.Client.ID != "at the as" || g.Client.Secret != "" {
-		t.Errorf("grant %+v", g)
-	}
+	assert.Equal(t, [...]any{g.Token.Access, g.Authority.Issuer, g.Client.ID, g.Client.Secret},
+		[...]any{Secret("AT"), e.as.url, "at the as", Secret("")}, "grant")
 }
 
 func TestEnterpriseWithAKeyAndAnotherSubjectToken(t *testing.T) {
@@ -194,18 +171,15 @@ func TestEnterpriseWithAKeyAndAnotherSubjectToken(t *testing.T) {
 	c.Enterprise.SigningKey = &SigningKey{Signer: atIDP}
 	c.Enterprise.SubjectTokenType = "urn:ietf:params:oauth:token-type:saml2"
 	c.NoResource = true // is about the authorization server
-	f := flow(t, c)
-	assert.Value(f.Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
+	assert.Value(flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
 	first, second := e.idp.only(t), e.as.only(t)
-	if _, claims := openJWT(t, first.form.Get("client_assertion"), atIDP.Public()); claims["aud"] != e.idp.url || claims["sub"] != "at-the-idp" {
-		t.Errorf("claims %v", claims)
-	}
+	_, claims := openJWT(t, first.form.Get("client_assertion"), atIDP.Public())
+	assert.Equal(t, [...]any{claims["aud"], claims["sub"]}, [...]any{e.idp.url, "at-the-idp"}, "claims")
 	if _, claims := openJWT(t, second.form.Get("client_assertion"), atAS.Public()); claims["aud"] != e.as.url || claims["sub"] != "c-as" {
 		t.Errorf("claims %v", claims)
 	}
-	if first.form.Get("subject_token_type") != "urn:ietf:params:oauth:token-type:saml2" || !first.form.Has("resource") || second.form.Has("resource") {
-		t.Errorf("asked %v and %v", first.form, second.form)
-	}
+	assert.Equal(t, [...]any{first.form.Get("subject_token_type"), first.form.Has("resource"), second.form.Has("resource")},
+		[...]any{"urn:ietf:params:oauth:token-type:saml2", true, false}, "asked")
 }
 
 func TestEnterpriseClientWithASecretBesideAnotherKey(t *testing.T) {
@@ -213,9 +187,8 @@ func TestEnterpriseClientWithASecretBesideAnotherKey(t *testing.T) {
 	c := e.config()
 	c.SigningKey = &SigningKey{Signer: ecdsaKey(t, elliptic.P256())}
 	assert.Value(flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
-	if got := e.idp.only(t); got.form.Has("client_assertion") || got.header.Get("Authorization") == "" {
-		t.Errorf("asked %v", got.form)
-	}
+	got := e.idp.only(t)
+	assert.Equal(t, [...]any{got.form.Has("client_assertion"), got.header.Get("Authorization") == ""}, [...]any{false, false}, "asked")
 }
 
 func TestEnterpriseLooksTheTokenEndpointUp(t *testing.T) {
@@ -234,9 +207,8 @@ func TestEnterpriseLooksTheTokenEndpointUp(t *testing.T) {
 	c.Enterprise.TokenEndpoint = ""
 	assert.Value(flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil))(t)
 	got := e.idp.requests()
-	if last := got[len(got)-1]; last.path != "/exchange" || last.form.Get("subject_token") != "id.token.1" {
-		t.Errorf("asked %s %v", last.path, last.form)
-	}
+	last := got[len(got)-1]
+	assert.Equal(t, [...]any{last.path, last.form.Get("subject_token")}, [...]any{"/exchange", "id.token.1"}, "asked")
 	e.as.only(t)
 }
 
@@ -272,9 +244,7 @@ func TestEnterpriseRefused(t *testing.T) {
 			}
 			keepsSecrets(t, err, canary)
 			e.idp.only(t)
-			if len(e.as.requests()) > 0 {
-				t.Error("the authorization server was asked")
-			}
+			assert.Equal(t, len(e.as.requests()), 0, "the authorization server was asked")
 		})
 	}
 }
@@ -295,16 +265,13 @@ func TestEnterpriseSubjectToken(t *testing.T) {
 			c := e.config()
 			c.Enterprise.SubjectToken = func(context.Context) (Secret, error) { return test.token, test.err }
 			_, err := flow(t, c).Obtain(t.Context(), e.as.authority(), c.Client, nil)
-			var own *AssertionError
-			if !errors.As(err, &own) || own.Server != "files" || own.Field != "Enterprise.SubjectToken" || !strings.Contains(err.Error(), test.text) {
-				t.Errorf("error %v", err)
-			}
+			own := assert.As[*AssertionError](t, err)
+			assert.Equal(t, [...]any{own.Server, own.Field}, [...]any{"files", "Enterprise.SubjectToken"}, "own")
+			assert.Contains(t, err.Error(), test.text)
 			if test.err != nil && !errors.Is(err, test.err) {
 				t.Errorf("error %v", err)
 			}
-			if len(e.idp.requests())+len(e.as.requests()) > 0 {
-				t.Error("something was asked")
-			}
+			assert.Equal(t, len(e.idp.requests())+len(e.as.requests()), 0, "something was asked")
 		})
 	}
 }
@@ -319,9 +286,7 @@ func TestWorkloadIdentity(t *testing.T) {
 			}
 			f := flow(t, Config{Grant: WorkloadIdentity, Client: client,
 				Assertion: func(_ context.Context, issuer, tokenEndpoint string) (Secret, error) {
-					if issuer != as.url || tokenEndpoint != as.url+"/token" {
-						t.Errorf("asked for %s, %s", issuer, tokenEndpoint)
-					}
+					assert.Equal(t, [...]any{issuer, tokenEndpoint}, [...]any{as.url, as.url + "/token"}, "asked for")
 					return "workload.jwt.1\n", nil
 				}})
 			c := assert.Value(f.Register(t.Context(), a, "", nil))(t)
@@ -335,12 +300,9 @@ func TestWorkloadIdentity(t *testing.T) {
 			if client != nil {
 				want.Set("client_id", "c1")
 			}
-			if got := as.only(t); got.path != "/token" || got.form.Encode() != want.Encode() || got.header.Get("Authorization") != "" {
-				t.Errorf("asked %s %v, want %v", got.path, got.form, want)
-			}
-			if g.Token.Access != "AT" || g.Authority.Issuer != as.url {
-				t.Errorf("grant %+v", g)
-			}
+			got := as.only(t)
+			assert.Equal(t, [...]any{got.path, got.form.Encode(), got.header.Get("Authorization")}, [...]any{"/token", want.Encode(), ""}, "asked")
+			assert.Equal(t, [...]any{g.Token.Access, g.Authority.Issuer}, [...]any{Secret("AT"), as.url}, "grant")
 		})
 	}
 }
@@ -362,24 +324,18 @@ func TestWorkloadIdentityIsNotTriedAgain(t *testing.T) {
 
 func TestObtainSendsNothing(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
-	var wrong *ConfigError
 	for _, grant := range []GrantType{AuthorizationCode, DeviceCode} {
 		_, err := flow(t, Config{Grant: grant}).Obtain(t.Context(), as.authority(), as.public(), nil)
-		if !errors.As(err, &wrong) || wrong.Field != "Grant" || !strings.Contains(err.Error(), grant.String()) {
-			t.Errorf("%v: %v", grant, err)
-		}
+		assert.Equal(t, assert.As[*ConfigError](t, err, "%v", grant).Field, "Grant", "%v", grant)
+		assert.Contains(t, err.Error(), grant.String(), "%v", grant)
 	}
 	client := &Client{Issuer: "https://other.example", ID: "c1", Secret: "s1"}
 	f := flow(t, Config{Grant: ClientCredentials, Client: client})
-	var other *IssuerMismatchError
-	if _, err := f.Obtain(t.Context(), as.authority(), client, nil); !errors.As(err, &other) {
-		t.Errorf("client of another: %v", err)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(f.Obtain(t.Context(), as.authority(), client, nil)))
 	e := newEnterprise(t, sends(200, exchanged))
 	c := e.config()
-	if _, err := flow(t, c).Obtain(t.Context(), as.authority(), c.Client, nil); !errors.As(err, &other) || len(e.idp.requests()) > 0 {
-		t.Errorf("client of another: %v", err)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(flow(t, c).Obtain(t.Context(), as.authority(), c.Client, nil)))
+	assert.Equal(t, len(e.idp.requests()), 0, "client of another")
 	away := errors.New("no volume")
 	f = flow(t, Config{Grant: WorkloadIdentity, Assertion: func(context.Context, string, string) (Secret, error) { return "", away }})
 	var own *AssertionError
@@ -388,10 +344,6 @@ func TestObtainSendsNothing(t *testing.T) {
 	}
 	// A session of an earlier configuration.
 	f = flow(t, Config{Grant: WorkloadIdentity, Issuer: "https://other.example", Assertion: func(context.Context, string, string) (Secret, error) { return "x", nil }})
-	if _, err := f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil); !errors.As(err, &other) {
-		t.Errorf("authority of another: %v", err)
-	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("asked %d times", n)
-	}
+	assert.As[*IssuerMismatchError](t, errOf(f.Obtain(t.Context(), as.authority(), &Client{Issuer: as.url}, nil)))
+	assert.Equal(t, len(as.requests()), 0, "asked")
 }

@@ -64,12 +64,9 @@ func TestPasteURL(t *testing.T) {
 		" \t\n" + whole:                                            "",
 	} {
 		got, shown := paste(t, pending(base), typed)
-		if got.callback != want || (want == "") != errors.Is(got.err, auth.ErrDeclined) {
-			t.Errorf("%.200q: %q, %v, want %q\n%s", typed, got.callback, got.err, want, shown)
-		}
-		if strings.Contains(got.callback, "\n") || strings.Count(shown, state) != 1 {
-			t.Errorf("%.200q: shown %s", typed, shown)
-		}
+		assert.Equal(t, [...]any{got.callback, (want == "")}, [...]any{want, errors.Is(got.err, auth.ErrDeclined)}, "%.200q", typed)
+		assert.Lacks(t, got.callback, "\n", "%.200q: shown", typed)
+		assert.Equal(t, strings.Count(shown, state), 1, "%.200q: shown", typed)
 	}
 }
 
@@ -93,9 +90,9 @@ Paste the whole address, or the rest of it: `
 	checkHarmless(t, shown)
 	got, shown := paste(t, hostile(), "")
 	checkHarmless(t, shown)
-	if got.callback != "" || got.err != nil || !strings.Contains(shown, "type this code there:\n  AB<U+001B>[31m") {
-		t.Errorf("%+v: %s", got, shown)
-	}
+	assert.Equal(t, got.callback, "", "got")
+	assert.OK(t, got.err)
+	assert.Contains(t, shown, "type this code there:\n  AB<U+001B>[31m")
 }
 
 func TestPasteURLRegistered(t *testing.T) {
@@ -109,14 +106,10 @@ func TestPasteURLRegistered(t *testing.T) {
 	} {
 		x := assert.Value((&auth.PasteURL{}).Start(t.Context(), test.registered))(t)
 		assert.Equal(t, x.RedirectURI(), test.want, "%q", test.registered)
-		if err := x.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, x.Close())
 	}
-	x, err := (&auth.PasteURL{RedirectURIs: []string{"https://app.example/", "http://127.0.0.1:3/own"}}).Start(t.Context(), []string{"http://127.0.0.1:2/"})
-	if err != nil || x.RedirectURI() != "http://127.0.0.1:3/own" {
-		t.Errorf("%v, %v", x, err)
-	}
+	x := assert.Value((&auth.PasteURL{RedirectURIs: []string{"https://app.example/", "http://127.0.0.1:3/own"}}).Start(t.Context(), []string{"http://127.0.0.1:2/"}))(t)
+	assert.Equal(t, x.RedirectURI(), "http://127.0.0.1:3/own")
 	got, _ := paste(t, pending(""), "?y=1&code=1&state="+state, "http://localhost:1/x?y=1")
 	assert.Equal(t, got.callback, "http://localhost:1/x?y=1&code=1&state="+state, "came back at")
 }
@@ -140,9 +133,9 @@ func TestPasteURLEnds(t *testing.T) {
 		}()
 		out.await(t, "paste it here", 2*i+1)
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), state) {
-			t.Errorf("error %v", err)
-		}
+		err := <-ended
+		assert.Is(t, err, context.Canceled)
+		assert.Lacks(t, err.Error(), state)
 
 		y := assert.Value(prompt.Start(t.Context(), nil))(t)
 		shown := make(chan returned, 1)
@@ -152,19 +145,15 @@ func TestPasteURLEnds(t *testing.T) {
 		}()
 		out.await(t, "paste it here", 2*i+2)
 		assert.Value(fmt.Fprintf(keys, "code=%d&state=%s\n", i, state))(t)
-		if got := <-shown; got.err != nil || !strings.Contains(got.callback, fmt.Sprintf("code=%d&", i)) {
-			t.Errorf("%+v", got)
-		}
+		got := <-shown
+		assert.OK(t, got.err)
+		assert.Contains(t, got.callback, fmt.Sprintf("code=%d&", i))
 	}
 	late := pending("")
 	late.Expires = time.Unix(1, 0)
 	x, _ := prompt.Start(t.Context(), nil)
-	if _, err := x.Show(t.Context(), late); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
-	}
-	if err := x.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.Is(t, errOf(x.Show(t.Context(), late)), context.DeadlineExceeded)
+	assert.OK(t, x.Close())
 }
 
 // Two logins are shown one after the other, and one that waits for its turn ends
@@ -187,16 +176,14 @@ func TestPasteURLTurns(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first, impatient, second := show(t.Context()), show(ctx), show(t.Context())
 		cancel()
-		if got := <-impatient; !errors.Is(got.err, context.Canceled) {
-			t.Errorf("%+v", got)
-		}
+		assert.Is(t, (<-impatient).err, context.Canceled)
 		for i, shown := range []<-chan returned{first, second} {
 			synctest.Wait()
 			assert.Equal(t, strings.Count(out.String(), "paste it here"), i+1, "logins are shown")
 			_, _ = fmt.Fprintf(keys, "code=%d&state=%s\n", i, state)
-			if got := <-shown; got.err != nil || !strings.Contains(got.callback, fmt.Sprintf("code=%d&", i)) {
-				t.Errorf("%+v", got)
-			}
+			got := <-shown
+			assert.OK(t, got.err)
+			assert.Contains(t, got.callback, fmt.Sprintf("code=%d&", i))
 		}
 	})
 }
@@ -217,9 +204,7 @@ func TestPasteURLStale(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, <-ended, context.Canceled)
 		_ = x.Close()
 		y, _ := prompt.Start(t.Context(), nil)
 		shown := make(chan returned, 1)
@@ -230,13 +215,11 @@ func TestPasteURLStale(t *testing.T) {
 		synctest.Wait()
 		_, _ = io.WriteString(keys, "code=old&state="+state+"\n")
 		synctest.Wait()
-		if !strings.Contains(out.String(), "may have been meant for the question before") {
-			t.Errorf("shown: %s", out)
-		}
+		assert.Contains(t, out.String(), "may have been meant for the question before", "shown")
 		_, _ = io.WriteString(keys, "code=new&state="+state+"\n")
-		if got := <-shown; got.err != nil || !strings.Contains(got.callback, "code=new") {
-			t.Errorf("%+v", got)
-		}
+		got := <-shown
+		assert.OK(t, got.err)
+		assert.Contains(t, got.callback, "code=new")
 		_ = y.Close()
 	})
 }

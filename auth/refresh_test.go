@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -29,20 +28,13 @@ func TestRefresh(t *testing.T) {
 			if fresh.Token.Refresh != c.refresh || fresh.Token.Access == old.Token.Access && c.name != "rotates" || !reflect.DeepEqual(fresh.Scopes, c.scopes) {
 				t.Errorf("%q %q", fresh.Token.Refresh.Reveal(), fresh.Scopes)
 			}
-			if !reflect.DeepEqual(fresh.Requested, old.Requested) || !reflect.DeepEqual(fresh.Authority, old.Authority) || !reflect.DeepEqual(fresh.Client, old.Client) {
-				t.Errorf("%+v, was %+v", fresh, old)
-			}
-			if !fresh.Token.Obtained.After(old.Token.Obtained) {
-				t.Errorf("obtained %v, before %v", fresh.Token.Obtained, old.Token.Obtained)
-			}
-			if !reflect.DeepEqual(*g, old) {
-				t.Error("has changed the old grant")
-			}
+			assert.Equal(t, [...]any{reflect.DeepEqual(fresh.Requested, old.Requested), reflect.DeepEqual(fresh.Authority, old.Authority), reflect.DeepEqual(fresh.Client, old.Client)},
+				[...]any{true, true, true}, "reflect")
+			assert.Equal(t, fresh.Token.Obtained.After(old.Token.Obtained), true, "obtained")
+			assert.Equal(t, reflect.DeepEqual(*g, old), true, "has changed the old grant")
 			r := as.only(t)
 			want := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"RT"}, "client_id": {"client"}, "resource": {g.Authority.Resource}}
-			if r.path != "/token" || !reflect.DeepEqual(r.form, want) {
-				t.Errorf("%s: sends %v, want %v", r.path, r.form, want)
-			}
+			assert.Equal(t, [...]any{r.path, reflect.DeepEqual(r.form, want)}, [...]any{"/token", true})
 		})
 	}
 }
@@ -51,12 +43,8 @@ func TestRefreshWithoutToken(t *testing.T) {
 	as := newPeer(t, sends(200, tokenAnswer))
 	g := grantOf(as.authority(), as.public())
 	g.Token.Refresh = ""
-	if _, err := flow(t, Config{}).Refresh(t.Context(), g); !errors.Is(err, ErrNoRefreshToken) {
-		t.Errorf("%v", err)
-	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.Is(t, errOf(flow(t, Config{}).Refresh(t.Context(), g)), ErrNoRefreshToken)
+	assert.Equal(t, len(as.requests()), 0)
 }
 
 // TestRefreshByOtherCodes: a refusal that only another login can cure has one name.
@@ -74,9 +62,8 @@ func TestRefreshByOtherCodes(t *testing.T) {
 	} {
 		as := newPeer(t, sends(c.status, `{"error":"`+c.code+`"}`))
 		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(as.authority(), as.public()))
-		if no := wantAs[*OAuthError](t, err); no.Code != c.want || no.Status != c.status {
-			t.Errorf("%s: %v", c.code, err)
-		}
+		no := wantAs[*OAuthError](t, err)
+		assert.Equal(t, [...]any{no.Code, no.Status}, [...]any{c.want, c.status}, "%s", c.code)
 	}
 }
 
@@ -85,21 +72,17 @@ func TestRefreshTellsWhatBecameOfTheToken(t *testing.T) {
 	as := newPeer(t, sends(400, `{"error":"invalid_grant"}`))
 	f, g := flow(t, Config{}), grantOf(as.authority(), as.public())
 	_, err := f.Refresh(t.Context(), g)
-	var no *OAuthError
-	if !errors.As(err, &no) || no.Code != "invalid_grant" || no.Request != "refresh" {
-		t.Errorf("refused: %v", err)
-	}
-	var lost *RequestError
+	no := assert.As[*OAuthError](t, err)
+	assert.Equal(t, [...]any{no.Code, no.Request}, [...]any{"invalid_grant", "refresh"}, "refused")
 	as.says(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	if _, err = f.Refresh(t.Context(), g); !errors.As(err, &lost) || lost.NotSent || lost.Request != "refresh" {
-		t.Errorf("cut: %v", err)
-	}
+	_, err = f.Refresh(t.Context(), g)
+	lost := assert.As[*RequestError](t, err)
+	assert.Equal(t, [...]any{lost.NotSent, lost.Request}, [...]any{false, "refresh"}, "cut")
 	as.says(sends(200, `{}`))
-	if _, err = f.Refresh(t.Context(), g); !errors.As(err, &lost) || lost.NotSent || lost.Request != "refresh" {
-		t.Errorf("unreadable: %v", err)
-	}
+	_, err = f.Refresh(t.Context(), g)
+	lost = assert.As[*RequestError](t, err)
+	assert.Equal(t, [...]any{lost.NotSent, lost.Request}, [...]any{false, "refresh"}, "unreadable")
 	g.Authority.TokenEndpoint = "http://127.0.0.1:1/token"
-	if _, err = f.Refresh(t.Context(), g); !errors.As(err, &lost) || !lost.NotSent {
-		t.Errorf("unreachable: %v", err)
-	}
+	_, err = f.Refresh(t.Context(), g)
+	assert.Equal(t, assert.As[*RequestError](t, err).NotSent, true, "unreachable")
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,15 +61,12 @@ func TestRegistrationOrder(t *testing.T) {
 			a.MetadataDocuments = c.documents
 			got, err := flow(t, c.config).Register(t.Context(), a, c.redirect, c.known)
 			if c.want == "" {
-				if none := (*RegistrationError)(nil); !errors.As(err, &none) || !strings.Contains(err.Error(), "NoRegistration") {
-					t.Errorf("%v", err)
-				}
+				assert.As[*RegistrationError](t, err)
+				assert.Contains(t, err.Error(), "NoRegistration")
 				return
 			}
 			assert.OK(t, err)
-			if got.ID != c.want || got.Source != c.source || got.Issuer != as.url {
-				t.Errorf("%+v, want %s", got, c.want)
-			}
+			assert.Equal(t, [...]any{got.ID, got.Source, got.Issuer}, [...]any{c.want, c.source, as.url}, "got")
 			assert.Equal(t, len(as.requests()) > before, (c.want == "new"), "registers")
 		})
 	}
@@ -80,10 +77,9 @@ func TestRegisterWithNothingOffered(t *testing.T) {
 	a := as.authority()
 	a.RegistrationEndpoint = ""
 	_, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
-	var none *RegistrationError
-	if !errors.As(err, &none) || none.Issuer != as.url || none.Server != "files" || !strings.Contains(err.Error(), "set Client") {
-		t.Errorf("%v", err)
-	}
+	none := assert.As[*RegistrationError](t, err)
+	assert.Equal(t, [...]any{none.Issuer, none.Server}, [...]any{as.url, "files"}, "none")
+	assert.Contains(t, err.Error(), "set Client")
 }
 
 // TestConfiguredClientOfAnotherIssuer: the server names another authorization
@@ -93,13 +89,9 @@ func TestConfiguredClientOfAnotherIssuer(t *testing.T) {
 	evil := newPeer(t, sends(201, `{"client_id":"new"}`))
 	f := flow(t, Config{Client: &Client{Issuer: "https://as.example.com", ID: "own", Secret: "s"}})
 	_, err := f.Register(t.Context(), evil.authority(), redirectURI, nil)
-	var mismatch *IssuerMismatchError
-	if !errors.As(err, &mismatch) || mismatch.What != "registered client" || mismatch.Want != evil.url || mismatch.Got != "https://as.example.com" {
-		t.Errorf("%v", err)
-	}
-	if n := len(evil.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	mismatch := assert.As[*IssuerMismatchError](t, err)
+	assert.Equal(t, [...]any{mismatch.What, mismatch.Want, mismatch.Got}, [...]any{"registered client", evil.url, "https://as.example.com"}, "mismatch")
+	assert.Equal(t, len(evil.requests()), 0)
 }
 
 func TestMetadataDocumentWithKey(t *testing.T) {
@@ -108,10 +100,8 @@ func TestMetadataDocumentWithKey(t *testing.T) {
 	a.MetadataDocuments = true
 	config := Config{ClientMetadataURL: "https://agent.example.com/client.json"}
 	for _, want := range []string{authNone, authKey} {
-		c, err := flow(t, config).Register(t.Context(), a, redirectURI, nil)
-		if err != nil || c.AuthMethod != want {
-			t.Errorf("%+v, %v, want %s", c, err, want)
-		}
+		c := assert.Value(flow(t, config).Register(t.Context(), a, redirectURI, nil))(t)
+		assert.Equal(t, c.AuthMethod, want)
 		config.SigningKey = signingKey(t)
 	}
 }
@@ -145,14 +135,10 @@ func TestRegistrationRequest(t *testing.T) {
 			a.AuthMethods, a.DPoPRequired = strings.Fields(c.methods), c.dpop
 			assert.Value(flow(t, c.config).Register(t.Context(), a, c.redirect, nil))(t)
 			r := as.only(t)
-			if r.path != "/register" || r.header.Get("Content-Type") != "application/json" || r.header.Get("Authorization") != "" {
-				t.Errorf("%s %v", r.path, r.header)
-			}
+			assert.Equal(t, [...]any{r.path, r.header.Get("Content-Type"), r.header.Get("Authorization")}, [...]any{"/register", "application/json", ""})
 			var got, want any
 			assert.OK(t, errors.Join(json.Unmarshal([]byte(r.body), &got), json.Unmarshal([]byte(c.want), &want)))
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("sends\n%s, want\n%s", r.body, c.want)
-			}
+			assert.Equal(t, reflect.DeepEqual(got, want), true, "sends\n%s, want\n", r.body)
 		})
 	}
 }
@@ -182,15 +168,10 @@ func TestRegistrationAnswers(t *testing.T) {
 			a := as.authority()
 			a.AuthMethods = strings.Fields(c.methods)
 			got, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
-			if err != nil {
-				t.Errorf("%s: %v", c.body, err)
-				continue
-			}
+			assert.OK(t, err, "%s", c.body)
 			want := c.want
 			want.Issuer, want.Source, want.RedirectURIs = as.url, Dynamic, []string{redirectURI}
-			if !reflect.DeepEqual(*got, want) {
-				t.Errorf("%s: %#v, want %#v", c.body, *got, want)
-			}
+			assert.Equal(t, reflect.DeepEqual(*got, want), true, "%s", c.body)
 			// It can be stored, found again and used for the next login.
 			if again, err := flow(t, Config{}).Register(t.Context(), a, redirectURI, got); err != nil || again.ID != "id" || len(as.requests()) != 1 {
 				t.Errorf("%s: registers %d times, %v", c.body, len(as.requests()), err)
@@ -219,9 +200,9 @@ func TestRegistrationRefusals(t *testing.T) {
 			t.Errorf("%d %s: %v", c.status, c.body, err)
 			continue
 		}
-		if text := err.Error(); strings.Count(text, "auth:") != 1 || !strings.Contains(text, "set Client") {
-			t.Errorf("says the same twice, or no cure: %s", text)
-		}
+		text := err.Error()
+		assert.Equal(t, strings.Count(text, "auth:"), 1, "says the same twice, or no cure")
+		assert.Contains(t, text, "set Client", "says the same twice, or no cure")
 		keepsSecrets(t, err, "CANARY")
 	}
 	for _, body := range []string{
@@ -233,11 +214,8 @@ func TestRegistrationRefusals(t *testing.T) {
 	} {
 		as := newPeer(t, sends(201, body))
 		_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
-		var useless *RequestError
-		if !errors.As(err, &useless) || useless.Request != "registration" || useless.NotSent {
-			t.Errorf("%s: %v", body, err)
-			continue
-		}
+		useless := assert.As[*RequestError](t, err, "%s", body)
+		assert.Equal(t, [...]any{useless.Request, useless.NotSent}, [...]any{"registration", false}, "%s", body)
 		keepsSecrets(t, err, "CANARY")
 	}
 }
@@ -249,15 +227,14 @@ func TestRegistrationIsNotRedirected(t *testing.T) {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	})
 	_, err := flow(t, Config{}).Register(t.Context(), as.authority(), redirectURI, nil)
-	if failed := (*RequestError)(nil); !errors.As(err, &failed) || len(canary.requests()) > 0 {
-		t.Errorf("%v, %d requests went on", err, len(canary.requests()))
-	}
+	assert.As[*RequestError](t, err)
+	assert.Equal(t, len(canary.requests()), 0)
 	a := as.authority()
 	a.RegistrationEndpoint = "http://192.168.0.1/register"
 	_, err = flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
-	if refused := (*URLError)(nil); !errors.As(err, &refused) || refused.Field != "registration_endpoint" {
-		t.Errorf("%v", err)
-	}
+	refused := (*URLError)(nil)
+	refused = assert.As[*URLError](t, err)
+	assert.Equal(t, refused.Field, "registration_endpoint", "refused")
 }
 
 // TestRegisterSharesNothing: what Register returns can be changed.
@@ -267,8 +244,6 @@ func TestRegisterSharesNothing(t *testing.T) {
 	a := &Authority{Issuer: "https://as.example.com"}
 	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
 	c.RedirectURIs[0] = "changed"
-	again, err := f.Register(t.Context(), a, redirectURI, nil)
-	if err != nil || !slices.Equal(again.RedirectURIs, []string{redirectURI}) {
-		t.Errorf("%+v, %v", again, err)
-	}
+	again := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
+	assert.Equal(t, fmt.Sprint(again.RedirectURIs), fmt.Sprint([]string{redirectURI}))
 }

@@ -33,9 +33,7 @@ func TestRevoke(t *testing.T) {
 				{"token": {"RT"}, "token_type_hint": {"refresh_token"}, "client_id": {"client"}, "client_secret": {"s"}},
 				{"token": {"AT"}, "token_type_hint": {"access_token"}, "client_id": {"client"}, "client_secret": {"s"}},
 			}
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("sends %v, want %v", got, want)
-			}
+			assert.Equal(t, reflect.DeepEqual(got, want), true, "sends")
 		})
 	}
 }
@@ -83,24 +81,16 @@ func TestRevokeBothFail(t *testing.T) {
 	})
 	err := flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), as.public()))
 	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 2 || len(as.requests()) != 2 {
-		t.Errorf("%v", err)
-	}
+	assert.Equal(t, [...]any{ok, len(joined.Unwrap()), len(as.requests())}, [...]any{true, 2, 2})
 }
 
 func TestRevokeNothing(t *testing.T) {
 	as := newPeer(t, sends(200, `{}`))
 	f, g := flow(t, Config{}), grantOf(as.authority(), as.public())
 	g.Token.Refresh, g.Token.Access = "", ""
-	if err := f.Revoke(t.Context(), g); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, f.Revoke(t.Context(), g))
 	g = grantOf(as.authority(), as.public())
 	g.Authority.RevocationEndpoint = ""
-	if err := f.Revoke(t.Context(), g); err != nil {
-		t.Error(err)
-	}
-	if n := len(as.requests()); n > 0 {
-		t.Errorf("%d requests", n)
-	}
+	assert.OK(t, f.Revoke(t.Context(), g))
+	assert.Equal(t, len(as.requests()), 0)
 }

@@ -1,7 +1,7 @@
 package auth
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -56,15 +56,11 @@ func TestChooseScopes(t *testing.T) {
 			a := &Authority{ResourceScopes: test.resource, Scopes: test.listed}
 			got, err := f.ChooseScopes(a, challengesOf(test.challenges...), test.before)
 			if test.extra != nil {
-				if e := wantAs[*ScopeError](t, err); !slices.Equal(e.Scopes, test.extra) {
-					t.Errorf("%v, want scopes %q", e, test.extra)
-				}
+				assert.Equal(t, fmt.Sprint(wantAs[*ScopeError](t, err).Scopes), fmt.Sprint(test.extra))
 				return
 			}
 			assert.OK(t, err)
-			if !slices.Equal(got, test.want) {
-				t.Errorf("scopes %q, want %q", got, test.want)
-			}
+			assert.Equal(t, fmt.Sprint(got), fmt.Sprint(test.want), "scopes")
 		})
 	}
 }
@@ -76,8 +72,6 @@ func TestChooseScopesCopies(t *testing.T) {
 	got := assert.Value(f.ChooseScopes(&Authority{Scopes: []string{"offline_access"}}, nil, nil))(t)
 	got[0] = "y"
 	scopes[0] = "z"
-	again, err := f.ChooseScopes(&Authority{}, nil, nil)
-	if err != nil || !slices.Equal(again, []string{"x"}) {
-		t.Errorf("scopes %q, %v", again, err)
-	}
+	again := assert.Value(f.ChooseScopes(&Authority{}, nil, nil))(t)
+	assert.Equal(t, fmt.Sprint(again), fmt.Sprint([]string{"x"}), "scopes")
 }

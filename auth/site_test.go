@@ -2,7 +2,7 @@ package auth
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -67,15 +67,12 @@ func (s *site) wantAsked(t testing.TB, paths ...string) {
 	for _, p := range paths {
 		want = append(want, "GET "+p)
 	}
-	if got := s.asked(); !slices.Equal(got, want) {
-		t.Errorf("asked for\n%q, want\n%q", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(s.asked()), fmt.Sprint(want), "asked for\n")
 }
 
 func parsed(t testing.TB, raw string) *url.URL {
 	t.Helper()
-	u := assert.Value(url.Parse(raw))(t)
-	return u
+	return assert.Value(url.Parse(raw))(t)
 }
 
 type members = map[string]any
@@ -138,10 +135,7 @@ func flowOf(t testing.TB, c *Config) *Flow {
 
 func wantAs[E error](t testing.TB, err error) E {
 	t.Helper()
-	var want E
-	if !errors.As(err, &want) {
-		t.Fatalf("error is %T %v, want %T", err, err, want)
-	}
+	want := assert.As[E](t, err)
 	assert.Lacks(t, err.Error(), "SECRET", "error shows a secret")
 	return want
 }

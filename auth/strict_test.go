@@ -116,9 +116,8 @@ func TestStrictDevice(t *testing.T) {
 	g, err := v.flow.Poll(t.Context(), p)
 	assert.OK(t, err)
 	v.enter(t, g)
-	if g, err = v.flow.Refresh(t.Context(), g); err != nil {
-		t.Fatal(err)
-	}
+	g, err = v.flow.Refresh(t.Context(), g)
+	assert.OK(t, err)
 	v.enter(t, g)
 }
 
@@ -145,9 +144,8 @@ func TestStrictEnterprise(t *testing.T) {
 			})
 			g := assert.Value(v.flow.Obtain(t.Context(), v.authority, v.client, []string{"read"}))(t)
 			v.enter(t, g)
-			if f, ok := server.Family(g.Token.Access.Reveal()); !ok || f.User != "ann" || f.Resource != v.at.URL {
-				t.Errorf("login %+v", f)
-			}
+			f, ok := server.Family(g.Token.Access.Reveal())
+			assert.Equal(t, [...]any{ok, f.User, f.Resource}, [...]any{true, "ann", v.at.URL}, "login")
 		})
 	}
 }
@@ -167,9 +165,6 @@ func TestStrictWorkload(t *testing.T) {
 	g := assert.Value(v.flow.Obtain(t.Context(), v.authority, v.client, nil))(t)
 	v.enter(t, g)
 	jwt = "jwt of another"
-	var refused *auth.OAuthError
-	if _, err := v.flow.Obtain(t.Context(), v.authority, v.client, nil); !errors.As(err, &refused) || refused.Code != "invalid_grant" {
-		t.Errorf("error %v", err)
-	}
+	assert.Equal(t, assert.As[*auth.OAuthError](t, errOf(v.flow.Obtain(t.Context(), v.authority, v.client, nil))).Code, "invalid_grant")
 	assert.Equal(t, server.Count(authtest.TokenEndpoint), 2, "token requests")
 }

@@ -25,9 +25,7 @@ func TestTokenAnswerInFormEncoding(t *testing.T) {
 	assert.Equal(t, token.Access.Reveal(), "A+", "the token")
 	assert.Equal(t, token.Refresh.Reveal(), "R x", "the refresh token")
 	assert.Equal(t, token.Expires.Sub(token.Obtained), time.Minute, "the lifetime")
-	if len(scopes) != 2 {
-		t.Errorf("got the scopes %q, want repo and read:org", scopes)
-	}
+	assert.Equal(t, len(scopes), 2, "got the scopes")
 }
 
 func TestFormAnswersOfNoUse(t *testing.T) {

@@ -62,19 +62,12 @@ func TestTokenAnswers(t *testing.T) {
 		before := time.Now()
 		token, scopes, err := ask(t, sends(200, c.body), "")
 		after := time.Now()
-		if err != nil {
-			t.Errorf("%s: %v", c.body, err)
-			continue
-		}
-		if token.Access != "A" || token.Type != "Bearer" || token.Refresh.Reveal() != c.refresh || strings.Join(scopes, " ") != c.scopes {
-			t.Errorf("%s: %q %q %q %q", c.body, token.Access.Reveal(), token.Type, token.Refresh.Reveal(), scopes)
-		}
-		if token.Obtained != token.Obtained.Round(0) || token.Expires != token.Expires.Round(0) {
-			t.Errorf("%s: the times have a monotonic clock, which stops while the machine sleeps", c.body)
-		}
-		if token.Obtained.Before(before) || token.Obtained.After(after) {
-			t.Errorf("%s: obtained at %v", c.body, token.Obtained)
-		}
+		assert.OK(t, err, "%s", c.body)
+		assert.Equal(t, [...]any{token.Access, token.Type, token.Refresh.Reveal(), strings.Join(scopes, " ")},
+			[...]any{Secret("A"), "Bearer", c.refresh, c.scopes}, "%s", c.body)
+		assert.Equal(t, [...]any{token.Obtained, token.Expires},
+			[...]any{token.Obtained.Round(0), token.Expires.Round(0)}, "%s: the times have a monotonic clock, which stops while the machine sleeps", c.body)
+		assert.Equal(t, [...]any{token.Obtained.Before(before), token.Obtained.After(after)}, [...]any{false, false}, "%s: obtained", c.body)
 		if life := token.Expires.Sub(token.Obtained); token.Expires.IsZero() != (c.life == 0) || c.life != 0 && life != c.life {
 			t.Errorf("%s: lives %v, want %v", c.body, life, c.life)
 		}
@@ -112,11 +105,9 @@ func TestTokenAnswersOfNoUse(t *testing.T) {
 		{body: `{"access_token":"` + strings.Repeat("CANARY", 1<<18) + `","token_type":"Bearer"}`},
 	} {
 		_, _, err := ask(t, sends(200, c.body), c.key)
-		var useless *RequestError
-		if !errors.As(err, &useless) || useless.Server != "files" || useless.Request != "token" || useless.Host == "" || useless.NotSent {
-			t.Errorf("%.80s: %v, want a *RequestError", c.body, err)
-			continue
-		}
+		useless := assert.As[*RequestError](t, err, "%.80s", c.body)
+		assert.Equal(t, [...]any{useless.Server, useless.Request, useless.Host == "", useless.NotSent},
+			[...]any{"files", "token", false, false}, "%.80s", c.body)
 		keepsSecrets(t, err, "CANARY")
 	}
 }
@@ -140,11 +131,8 @@ func TestTokenRefusals(t *testing.T) {
 		{503, `{"error":"temporarily_unavailable"}`, "temporarily_unavailable"},
 	} {
 		_, _, err := ask(t, sends(c.status, c.body), "")
-		var no *OAuthError
-		if !errors.As(err, &no) || no.Code != c.code || no.Status != c.status || no.Request != "token" || no.Server != "files" {
-			t.Errorf("%d %s: %v, want code %q", c.status, c.body, err, c.code)
-			continue
-		}
+		no := assert.As[*OAuthError](t, err, "%d %s", c.status, c.body)
+		assert.Equal(t, [...]any{no.Code, no.Status, no.Request, no.Server}, [...]any{c.code, c.status, "token", "files"}, "%d %s", c.status, c.body)
 		keepsSecrets(t, err, "CANARY")
 	}
 }
@@ -164,10 +152,8 @@ func TestRetryAfter(t *testing.T) {
 			w.Header().Set("Retry-After", value)
 			w.WriteHeader(429)
 		}, "")
-		var no *OAuthError
-		if !errors.As(err, &no) || no.RetryAfter != want || no.Status != 429 {
-			t.Errorf("%q: %v, retry after %v, want %v", value, err, no.RetryAfter, want)
-		}
+		no := assert.As[*OAuthError](t, err, "%q", value)
+		assert.Equal(t, [...]any{no.RetryAfter, no.Status}, [...]any{want, 429}, "%q", value)
 	}
 }
 
@@ -214,9 +200,7 @@ func TestNoSecretsInErrors(t *testing.T) {
 				keepsSecrets(t, err, secrets...)
 			}
 		}
-		if n := len(as.requests()); n < 4 {
-			t.Errorf("%d requests", n)
-		}
+		assert.Equal(t, len(as.requests()) >= 4, true)
 	}
 }
 
@@ -228,14 +212,9 @@ func TestTokenRequestIsNotRedirected(t *testing.T) {
 			w.WriteHeader(status)
 		})
 		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(as.authority(), as.public()))
-		var failed *RequestError
-		if !errors.As(err, &failed) || failed.NotSent {
-			t.Errorf("%d: %v", status, err)
-		}
+		assert.Equal(t, assert.As[*RequestError](t, err, "%d", status).NotSent, false, "%d", status)
 	}
-	if n := len(canary.requests()); n > 0 {
-		t.Errorf("%d requests went on", n)
-	}
+	assert.Equal(t, len(canary.requests()), 0)
 }
 
 func TestTokenRequestThatCannotBeSent(t *testing.T) {
@@ -269,10 +248,8 @@ func TestTokenRequestEndsWithItsContext(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := flow(t, Config{}).Refresh(ctx, grantOf(as.authority(), as.public()))
-	var failed *RequestError
-	if !errors.Is(err, context.Canceled) || !errors.As(err, &failed) || failed.NotSent {
-		t.Errorf("%v", err)
-	}
+	assert.Is(t, err, context.Canceled)
+	assert.Equal(t, assert.As[*RequestError](t, err).NotSent, false)
 }
 
 func TestResourceIsNamed(t *testing.T) {
@@ -284,16 +261,11 @@ func TestResourceIsNamed(t *testing.T) {
 			want = nil
 		}
 		p := begin(t, f, a, as.public())
-		u := assert.Value(url.Parse(p.URL))(t)
-		if got := u.Query()["resource"]; fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("authorization: resource %q, want %q", got, want)
-		}
+		assert.Equal(t, fmt.Sprint(assert.Value(url.Parse(p.URL))(t).Query()["resource"]), fmt.Sprint(want), "authorization: resource")
 		g := assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)
 		assert.Value(f.Refresh(t.Context(), g))(t)
 		for _, r := range as.requests() {
-			if got := r.form["resource"]; fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s: resource %q, want %q", r.form.Get("grant_type"), got, want)
-			}
+			assert.Equal(t, fmt.Sprint(r.form["resource"]), fmt.Sprint(want), "%s: resource", r.form.Get("grant_type"))
 		}
 	}
 }
@@ -323,31 +295,22 @@ func TestNonces(t *testing.T) {
 	g.DPoPKey = dpopKey(t)
 	for i, want := range []int{2, 3, 4} { // the nonce of an answer spares a round
 		fresh := assert.Value(f.Refresh(t.Context(), g))(t)
-		if fresh.Token.Type != "DPoP" || fresh.DPoPKey != g.DPoPKey {
-			t.Errorf("%+v", fresh)
-		}
+		assert.Equal(t, [...]any{fresh.Token.Type, fresh.DPoPKey}, [...]any{"DPoP", g.DPoPKey}, "fresh")
 		assert.Equal(t, len(as.requests()), want, "refresh %d: requests so far", i)
 	}
 	proofs := map[string]bool{}
 	for _, r := range as.requests() {
 		proofs[r.header.Get("DPoP")] = true
-		if r.form.Get("refresh_token") != "RT" {
-			t.Errorf("sent %q", r.body)
-		}
+		assert.Equal(t, r.form.Get("refresh_token"), "RT", "sent %q", r.body)
 	}
-	if len(proofs) != len(as.requests()) {
-		t.Error("a proof was sent twice")
-	}
+	assert.Equal(t, len(proofs), len(as.requests()), "a proof was sent twice")
 
 	mu.Lock()
 	stubborn = true
 	mu.Unlock()
 	before := len(as.requests())
 	_, err := f.Refresh(t.Context(), g)
-	var no *OAuthError
-	if !errors.As(err, &no) || no.Code != "use_dpop_nonce" || len(as.requests()) != before+2 {
-		t.Errorf("%v after %d requests", err, len(as.requests())-before)
-	}
+	assert.Equal(t, [...]any{assert.As[*OAuthError](t, err).Code, len(as.requests())}, [...]any{"use_dpop_nonce", before + 2})
 }
 
 func TestNonceThatIsNone(t *testing.T) {
@@ -358,11 +321,8 @@ func TestNonceThatIsNone(t *testing.T) {
 		})
 		g := grantOf(as.authority(), as.public())
 		g.DPoPKey = dpopKey(t)
-		_, err := flow(t, Config{}).Refresh(t.Context(), g)
-		var no *OAuthError
-		if !errors.As(err, &no) || len(as.requests()) != 1 {
-			t.Errorf("%.20q: %v after %d requests", nonce, err, len(as.requests()))
-		}
+		assert.As[*OAuthError](t, errOf(flow(t, Config{}).Refresh(t.Context(), g)), "%.20q", nonce)
+		assert.Equal(t, len(as.requests()), 1, "%.20q", nonce)
 	}
 }
 
@@ -371,9 +331,7 @@ func TestNoncesOfManyOrigins(t *testing.T) {
 	for i := range 10 * maxNonces {
 		n.keep(fmt.Sprintf("https://as%d.example.com/token", i), "n")
 	}
-	if len(n.byOrigin) > maxNonces {
-		t.Errorf("keeps %d", len(n.byOrigin))
-	}
+	assert.Equal(t, len(n.byOrigin) <= maxNonces, true, "keeps")
 	n.keep("https://as.example.com/token", "newest")
 	assert.Equal(t, n.newest("https://as.example.com/other?x=y"), "newest")
 	assert.Equal(t, n.newest("https://as.example.com:8443/token"), "", "for another origin")

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"net/url"
 	"testing"
 
@@ -28,19 +27,12 @@ func TestServerMovesDuringTheLogin(t *testing.T) {
 	first := w.mustNeedLogin(m, alice)
 	callback := assert.Value(w.as.Approve(w.ctx, first.URL))(t)
 	w.move()
-	var stale *auth.StateError
-	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &stale) {
-		t.Errorf("completed: %v", err)
-	}
+	assert.As[*auth.StateError](t, errOf(m.Complete(w.ctx, callback, nil)))
 	resp, _ := w.refusal(m, alice)
 	_ = resp.Body.Close()
-	if w.lastSent() != "" {
-		t.Error("the server at the new address got a token for the old one")
-	}
+	assert.Equal(t, w.lastSent(), "", "the server at the new address got a token for the old one")
 	for _, f := range w.as.Families() {
-		if !f.Ended {
-			t.Error("what nobody keeps was not revoked")
-		}
+		assert.Equal(t, f.Ended, true, "what nobody keeps was not revoked")
 	}
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
@@ -52,13 +44,9 @@ func TestServerMovesBeforeTheLogin(t *testing.T) {
 	m := w.manager(nil)
 	w.mustNeedLogin(m, alice)
 	w.move()
-	if status, err := m.Status(w.ctx, alice); err != nil || status.LoginURL != "" {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	assert.Equal(t, assert.Value(m.Status(w.ctx, alice))(t).LoginURL, "", "status")
 	l := assert.Value(m.Login(w.ctx, alice))(t)
-	if got := resourceOf(t, l.URL); got != w.rs.URL {
-		t.Errorf("the login is for %s, not %s", got, w.rs.URL)
-	}
+	assert.Equal(t, resourceOf(t, l.URL), w.rs.URL, "the login is for")
 	w.approve(m, l.URL)
 	w.mustCall(m, alice)
 }

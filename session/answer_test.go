@@ -35,9 +35,7 @@ func TestJournalIsWrittenSoon(t *testing.T) {
 	w.as.ExpireAll()
 	disk.patience = 0
 	w.mustCall(m, alice)
-	if disk.patience == 0 || disk.patience+requestTime > leaseTime {
-		t.Errorf("the journal may take %v, the request %v, and is believed for %v", disk.patience, requestTime, leaseTime)
-	}
+	assert.Equal(t, [...]any{disk.patience == 0, disk.patience+requestTime > leaseTime}, [...]any{false, false}, "the journal may take")
 }
 
 // An answer that could not be saved is saved as soon as that is possible, though
@@ -52,15 +50,11 @@ func TestAnswerIsSavedLater(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop() // as if it had taken too long
 		grant := &auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer"}}
-		if err := e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}, true); err == nil {
-			t.Fatal("it is saved already")
-		}
+		assert.Fails(t, e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}, true), "it is saved already")
 		time.Sleep(time.Minute)
-		if r, _, err := m.load(t.Context(), alice, e.name); err != nil || r.Grant == nil {
-			t.Errorf("the answer is still not saved: %v", err)
-		}
-		if e.takeUnsaved() != nil {
-			t.Error("it is still kept")
-		}
+		r, _, err := m.load(t.Context(), alice, e.name)
+		assert.OK(t, err)
+		assert.Equal(t, r.Grant != nil, true, "the answer is still not saved")
+		assert.Equal(t, e.takeUnsaved() == nil, true, "it is still kept")
 	})
 }

@@ -27,9 +27,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 	_ = m.Close()
 	m = nil
 	before := heap()
-	if m, err = NewManager(store, opts); err != nil {
-		b.Fatal(err)
-	}
+	m, err = NewManager(store, opts)
+	assert.OK(b, err)
 	defer func() { _ = m.Close() }()
 	handlers := make([]*Handler, users)
 	for i, key := range keys {
@@ -42,10 +41,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		header := http.Header{}
 		for i := 0; pb.Next(); i++ {
-			if err := handlers[i%users].Authenticate(b.Context(), header, http.MethodPost, config.URL, nil); err != nil {
-				b.Error(err)
-				return
-			}
+			assert.OK(b, handlers[i%users].Authenticate(b.Context(), header, http.MethodPost, config.URL, nil))
 		}
 	})
 	b.ReportMetric(perSession, "B/session")

@@ -39,9 +39,7 @@ func arrive(t *testing.T, h http.Handler, method, callback, user string) *http.R
 	resp := w.Result()
 	assert.Equal(t, resp.Header.Get("Cache-Control"), "no-store", "Cache-Control")
 	assert.Equal(t, resp.Header.Get("Referrer-Policy"), "no-referrer", "Referrer-Policy")
-	if got := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none';") {
-		t.Errorf("Content-Security-Policy: %q", got)
-	}
+	assert.Equal(t, strings.HasPrefix(resp.Header.Get("Content-Security-Policy"), "default-src 'none';"), true, "Content-Security-Policy")
 	return resp
 }
 
@@ -49,14 +47,11 @@ func arrive(t *testing.T, h http.Handler, method, callback, user string) *http.R
 func checkPage(t *testing.T, what string, resp *http.Response, status int, title string, secrets ...string) {
 	t.Helper()
 	body := assert.Value(io.ReadAll(resp.Body))(t)
-	if resp.StatusCode != status || !strings.Contains(string(body), "<h1>"+title+"</h1>") {
-		t.Errorf("%s: status %d, want %d %s: %s", what, resp.StatusCode, status, title, body)
-	}
+	assert.Equal(t, resp.StatusCode, status, "%s: status", what)
+	assert.Contains(t, string(body), "<h1>"+title+"</h1>", "%s: status", what)
 	all := string(body) + fmt.Sprint(resp.Header)
 	for _, secret := range secrets {
-		if strings.Contains(all, secret) {
-			t.Errorf("%s: the answer shows %q", what, secret)
-		}
+		assert.Lacks(t, all, secret, "%s: the answer shows %q", what, secret)
 	}
 }
 
@@ -65,9 +60,8 @@ func (w *world) begin(m *Manager, key Key) (l *Login, callback string) {
 	w.t.Helper()
 	l, err := m.Login(w.ctx, key)
 	assert.OK(w.t, err)
-	if callback, err = w.as.Approve(w.ctx, l.URL); err != nil {
-		w.t.Fatal(err)
-	}
+	callback, err = w.as.Approve(w.ctx, l.URL)
+	assert.OK(w.t, err)
 	return l, callback
 }
 
@@ -91,29 +85,19 @@ func TestCallbackHandler(t *testing.T) {
 	checkPage(t, "two states", arrive(t, h, "GET", callback+"&state=canary", "ann"), 400, "Not logged in", secrets...)
 	for _, method := range []string{"POST", "HEAD", "PUT"} {
 		resp := arrive(t, h, method, callback, "ann")
-		if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != "GET" {
-			t.Errorf("%s: status %d", method, resp.StatusCode)
-		}
+		assert.Equal(t, [...]any{resp.StatusCode, resp.Header.Get("Allow")}, [...]any{http.StatusMethodNotAllowed, "GET"}, "%s: status", method)
 	}
-	if after := len(w.as.Requests()); after != before {
-		t.Errorf("%d requests went to the authorization server", after-before)
-	}
+	assert.Equal(t, len(w.as.Requests()), before)
 
 	checkPage(t, "the user", arrive(t, h, "GET", u.RequestURI(), "ann"), 200, "Logged in", secrets...)
-	if err := l.Wait(w.ctx); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Wait(w.ctx))
 	w.mustCall(m, ann)
 	checkPage(t, "once more", arrive(t, h, "GET", callback, "ann"), 400, "Not logged in", secrets...)
 	w.mustCall(m, ann)
 	for _, secret := range w.as.Secrets() {
-		if strings.Contains(log.String(), secret) {
-			t.Errorf("a secret was logged: %s", &log)
-		}
+		assert.Lacks(t, log.String(), secret, "a secret was logged")
 	}
-	if !strings.Contains(log.String(), "login not completed") {
-		t.Errorf("nothing was logged: %s", &log)
-	}
+	assert.Contains(t, log.String(), "login not completed", "nothing was logged")
 }
 
 // A program says who may complete the logins that are not a user's own, such as those that
@@ -152,9 +136,7 @@ func TestCallbackHandlerElsewhere(t *testing.T) {
 	here, there := w.manager(nil), w.manager(nil)
 	l, callback := w.begin(here, key)
 	checkPage(t, "the user", arrive(t, there.CallbackHandler(nil), "GET", callback, ""), 200, "Logged in")
-	if err := l.Wait(w.ctx); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Wait(w.ctx))
 	w.mustCall(here, key)
 }
 
@@ -164,9 +146,7 @@ func TestCallbackHandlerOneUser(t *testing.T) {
 	m := w.manager(nil)
 	_, callback := w.begin(m, Key{User: "ann", Server: "s"})
 	checkPage(t, "another", arrive(t, m.CallbackHandler(nil), "GET", callback, ""), 403, "Not logged in")
-	if _, err := m.Complete(w.ctx, callback, nil); err != nil {
-		t.Error(err)
-	}
+	assert.Value(m.Complete(w.ctx, callback, nil))(t)
 }
 
 func TestCallbackHandlerFails(t *testing.T) {
@@ -176,8 +156,7 @@ func TestCallbackHandlerFails(t *testing.T) {
 	login := func(visit func(l *Login) (string, error)) string {
 		t.Helper()
 		l := assert.Value(m.Login(w.ctx, Key{Server: "s"}))(t)
-		callback := assert.Value(visit(l))(t)
-		return callback
+		return assert.Value(visit(l))(t)
 	}
 	approve := func(l *Login) (string, error) { return w.as.Approve(w.ctx, l.URL) }
 	denied := login(func(l *Login) (string, error) { return w.as.Deny(w.ctx, l.URL) })
@@ -204,9 +183,7 @@ func TestCallbackHandlerRedirects(t *testing.T) {
 		{callback, "/out"},
 	} {
 		resp := arrive(t, h, "GET", test.callback, "")
-		if got := resp.Header.Get("Location"); resp.StatusCode != http.StatusSeeOther || got != test.want {
-			t.Errorf("status %d to %q, want %q", resp.StatusCode, got, test.want)
-		}
+		assert.Equal(t, [...]any{resp.StatusCode, resp.Header.Get("Location")}, [...]any{http.StatusSeeOther, test.want}, "status")
 	}
 }
 

@@ -74,9 +74,7 @@ func serversOfEachKind(t *testing.T, as *authtest.Options, rs *authtest.Resource
 			u.client = mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: u.manager.Handler(stormKey())}, nil)
 			t.Cleanup(func() { _ = u.client.Close() })
 			test(t, u)
-			if modern := u.client.State().ProtocolVersion == mcp.Revision20260728; modern == (kind == "with sessions") {
-				t.Errorf("the server %s speaks revision %s", kind, u.client.State().ProtocolVersion)
-			}
+			assert.Equal(t, u.client.State().ProtocolVersion == mcp.Revision20260728 == (kind == "with sessions"), false, "the server %s speaks revision %s", kind, u.client.State().ProtocolVersion)
 		})
 	}
 }
@@ -92,9 +90,7 @@ func (u *user) call(tool string) error {
 
 func (u *user) mustCall(tool string) {
 	u.t.Helper()
-	if err := u.call(tool); err != nil {
-		u.t.Fatalf("%s: %v", tool, err)
-	}
+	assert.OK(u.t, u.call(tool), "%s", tool)
 }
 
 // mustLogIn does what an error says, and waits until the client has noticed.
@@ -130,9 +126,8 @@ func ready(s mcp.State) bool { return s.Phase == mcp.Ready }
 func TestClientLogsInOnce(t *testing.T) {
 	serversOfEachKind(t, nil, nil, func(t *testing.T, u *user) {
 		required := u.client.Ready(u.ctx)
-		if s := u.client.State(); s.Phase != mcp.Authenticating || !strings.HasPrefix(s.LoginURL, u.as.Issuer) {
-			t.Errorf("state %+v", s)
-		}
+		s := u.client.State()
+		assert.Equal(t, [...]any{s.Phase, strings.HasPrefix(s.LoginURL, u.as.Issuer)}, [...]any{mcp.Authenticating, true}, "state")
 		u.mustLogIn(required)
 		u.await("ready", ready)
 		for range 5 {
@@ -142,9 +137,7 @@ func TestClientLogsInOnce(t *testing.T) {
 		if s := u.client.State(); s.Phase != mcp.Ready || s.Connections != 1 {
 			t.Errorf("state %+v", s)
 		}
-		if n := u.as.Granted("refresh_token"); n < 1 || u.as.Revoked() != 0 || u.as.Granted("authorization_code") != 1 {
-			t.Errorf("%d refreshes", n)
-		}
+		assert.Equal(t, [...]any{u.as.Granted("refresh_token") < 1, u.as.Revoked(), u.as.Granted("authorization_code")}, [...]any{false, 0, 1})
 	})
 }
 
@@ -158,12 +151,8 @@ func TestClientLogsInAgain(t *testing.T) {
 		u.as.EndAll()
 		required := u.call("echo")
 		u.await("a login", func(s mcp.State) bool { return s.Phase == mcp.Authenticating && s.LoginURL != "" })
-		if reason := u.mustLogIn(required).Reason; reason == "" {
-			t.Error("no reason why")
-		}
-		if s := u.await("ready", ready); s.Connections != 1 {
-			t.Errorf("state %+v", s)
-		}
+		assert.Equal(t, u.mustLogIn(required).Reason != "", true, "no reason why")
+		assert.Equal(t, u.await("ready", ready).Connections, 1, "state")
 		u.mustCall("echo")
 	})
 }
@@ -173,15 +162,11 @@ func TestClientStepsUp(t *testing.T) {
 	serversOfEachKind(t, nil, nil, func(t *testing.T, u *user) {
 		u.mustLogIn(u.client.Ready(u.ctx))
 		u.await("ready", ready)
-		required := u.mustLogIn(u.call("whoami"))
-		if !required.StepUp() {
-			t.Errorf("login required: %+v", required)
-		}
+		assert.Equal(t, u.mustLogIn(u.call("whoami")).StepUp(), true, "login required")
 		u.mustCall("whoami")
 		u.mustCall("echo")
-		if s := u.client.State(); s.Phase != mcp.Ready || s.Connections != 1 {
-			t.Errorf("state %+v", s)
-		}
+		s := u.client.State()
+		assert.Equal(t, [...]any{s.Phase, s.Connections}, [...]any{mcp.Ready, 1}, "state")
 	})
 }
 
@@ -199,8 +184,7 @@ func TestClientProvesPossession(t *testing.T) {
 		}
 		u.mustLogIn(u.call("whoami"))
 		u.mustCall("whoami")
-		if s := u.client.State(); s.Phase != mcp.Ready || s.Connections != 1 {
-			t.Errorf("state %+v", s)
-		}
+		s := u.client.State()
+		assert.Equal(t, [...]any{s.Phase, s.Connections}, [...]any{mcp.Ready, 1}, "state")
 	})
 }

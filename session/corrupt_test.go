@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 	"testing"
 
@@ -40,13 +39,10 @@ func TestLoginReplacesACorruptSession(t *testing.T) {
 	_ = m.Close()
 	w.spoil(disk, alice, atSealed)
 	m = w.manager(nil)
-	status, err := m.Status(w.ctx, alice)
-	if err != nil || status.Phase != LoggedOut || status.Reason == "" {
-		t.Errorf("status %+v, error %v", status, err)
-	}
-	if required := w.mustNeedLogin(m, alice); required.URL == "" || required.Reason == "" {
-		t.Errorf("%+v", required)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, [...]any{status.Phase, status.Reason == ""}, [...]any{LoggedOut, false}, "status")
+	required := w.mustNeedLogin(m, alice)
+	assert.Equal(t, [...]any{required.URL == "", required.Reason == ""}, [...]any{false, false}, "required")
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
 	w.mustCall(m, bob)
@@ -61,13 +57,8 @@ func TestSessionOfAnotherFormatIsKept(t *testing.T) {
 	_ = m.Close()
 	w.spoil(disk, alice, atVersion)
 	m = w.manager(nil)
-	var corrupt *seal.CorruptError
-	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &corrupt) {
-		t.Errorf("%v", err)
-	}
-	if _, err := m.Login(w.ctx, alice); !errors.As(err, &corrupt) {
-		t.Errorf("%v", err)
-	}
+	assert.As[*seal.CorruptError](t, errOf(w.call(w.ctx, m, alice)))
+	assert.As[*seal.CorruptError](t, errOf(m.Login(w.ctx, alice)))
 	w.spoil(disk, alice, atVersion)
 	w.mustCall(m, alice)
 }
@@ -81,9 +72,7 @@ func TestForgetTakesWhatCannotBeRead(t *testing.T) {
 			w.mustLogIn(m, alice)
 			w.spoil(disk, alice, at)
 			assert.OK(t, m.Forget(w.ctx, alice))
-			if _, err := disk.Load(w.ctx, recordName(alice), ""); !errors.Is(err, storage.ErrNotFound) {
-				t.Errorf("%v", err)
-			}
+			assert.Is(t, errOf(disk.Load(w.ctx, recordName(alice), "")), storage.ErrNotFound)
 			w.mustLogIn(m, alice)
 		})
 	}
@@ -106,8 +95,5 @@ func TestForgetLeavesNothingOfTheSession(t *testing.T) {
 	if want := []string{registrationName(w.config, w.as.Issuer, callbackURL), keysRecord}; !slices.Equal(names, want) {
 		t.Errorf("records that are left: got %q, want %q", names, want)
 	}
-	var stale *auth.StateError
-	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &stale) {
-		t.Errorf("a forgotten login was completed: %v", err)
-	}
+	assert.As[*auth.StateError](t, errOf(m.Complete(w.ctx, callback, nil)))
 }

@@ -38,12 +38,8 @@ func TestImport(t *testing.T) {
 	status := assert.Value(m.Status(w.ctx, alice))(t)
 	assert.Equal(t, status.Phase, LoggedIn, "phase")
 	assert.Equal(t, status.LoginURL, "", "login URL")
-	if got := len(status.Scopes); got != 2 {
-		t.Errorf("scopes: got %q, want 2", status.Scopes)
-	}
-	if len(told) != 1 || told[0] != alice {
-		t.Errorf("OnLogin: got %v, want it for %v", told, alice)
-	}
+	assert.Equal(t, len(status.Scopes), 2, "scopes: got %q, want 2", status.Scopes)
+	assert.Equal(t, [...]any{len(told), told[0]}, [...]any{1, alice}, "OnLogin")
 	w.as.ExpireAll()
 	w.mustCall(m, alice)
 	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
@@ -58,9 +54,7 @@ func TestImportExpiredToken(t *testing.T) {
 	m := w.manager(nil)
 	assert.OK(t, m.Import(w.ctx, alice, token, &client))
 	w.mustCall(m, alice)
-	if sent := w.lastSent(); sent == "Bearer "+token.AccessToken {
-		t.Error("the token that has expired was sent")
-	}
+	assert.Equal(t, w.lastSent() == "Bearer "+token.AccessToken, false, "the token that has expired was sent")
 }
 
 func TestImportRefused(t *testing.T) {
@@ -88,9 +82,7 @@ func TestImportRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want a %T", name, err, test.want)
 		}
 	}
-	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedOut {
-		t.Errorf("status: got %v, %v, want %v", status.Phase, err, LoggedOut)
-	}
+	assert.Equal(t, assert.Value(m.Status(w.ctx, alice))(t).Phase, LoggedOut, "status")
 }
 
 // A token without a refresh token needs no client.

@@ -63,13 +63,10 @@ func TestNothingIsSentThatCannotBeWrittenDown(t *testing.T) {
 	w.as.ExpireAll()
 	disk.fail.Store(-1)
 	before := w.as.Count(authtest.TokenEndpoint)
-	var failed *StoreError
-	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) || !errors.Is(err, errDisk) {
-		t.Fatal(err)
-	}
-	if w.as.Count(authtest.TokenEndpoint) != before {
-		t.Error("a refresh token was sent that nobody could have replaced")
-	}
+	_, err := w.call(w.ctx, m, alice)
+	assert.As[*StoreError](t, err)
+	assert.Is(t, err, errDisk)
+	assert.Equal(t, w.as.Count(authtest.TokenEndpoint), before, "a refresh token was sent that nobody could have replaced")
 	disk.fail.Store(0)
 	w.mustCall(m, alice)
 }
@@ -84,9 +81,7 @@ func TestAnswerIsSavedBeforeItIsUsed(t *testing.T) {
 	disk.skip.Store(1) // the journal
 	disk.fail.Store(3)
 	w.mustCall(m, alice)
-	if disk.fail.Load() != 0 {
-		t.Error("the token was used before it was saved")
-	}
+	assert.Equal(t, disk.fail.Load(), 0, "the token was used before it was saved")
 	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
 }
 
@@ -109,7 +104,5 @@ func TestAnswerThatIsNeverSaved(t *testing.T) {
 	_ = m.Close()
 	disk.fail.Store(0)
 	m = w.manager(nil)
-	if required := w.mustNeedLogin(m, alice); required.Reason != "the answer to an earlier renewal was lost" {
-		t.Errorf("reason %q", required.Reason)
-	}
+	assert.Equal(t, w.mustNeedLogin(m, alice).Reason, "the answer to an earlier renewal was lost", "reason")
 }

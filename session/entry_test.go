@@ -32,9 +32,7 @@ func TestLogoutElsewhere(t *testing.T) {
 	two.entry(alice).agedForTest()
 	resp, _ := w.refusal(two, alice)
 	_ = resp.Body.Close()
-	if w.lastSent() != "" {
-		t.Error("a token was sent though the user has logged out")
-	}
+	assert.Equal(t, w.lastSent(), "", "a token was sent though the user has logged out")
 }
 
 // Requests go on while the store hangs.
@@ -61,14 +59,10 @@ func TestRetiredEntryDoesNothing(t *testing.T) {
 	if !e.retired || now.retired {
 		t.Fatal("the session is still in memory")
 	}
-	if e.watch() != nil {
-		t.Error("an entry is watched that nobody looks at")
-	}
+	assert.Equal(t, e.watch() == nil, true, "an entry is watched that nobody looks")
 	w.as.ExpireAll()
 	assert.OK(t, e.ensure(w.ctx, request{sent: w.grantOf(m, alice).Token.Access}))
-	if e.known != nil || m.entry(alice).known == nil {
-		t.Error("what is new is known to an entry that nobody uses")
-	}
+	assert.Equal(t, [...]any{e.known == nil, m.entry(alice).known == nil}, [...]any{true, false}, "what is new is known to an entry that nobody uses")
 }
 
 // Who waits for a login is not woken because many do.

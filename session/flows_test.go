@@ -32,9 +32,7 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 	}
 	first := flow()
 	next = config()
-	if flow() != first {
-		t.Error("an equal Config: got another flow, want the same")
-	}
+	assert.Equal(t, flow(), first, "an equal Config: got another flow, want the same")
 	for name, change := range map[string]func(*auth.Config){
 		"scopes":   func(c *auth.Config) { c.Scopes = []string{"b"} },
 		"secret":   func(c *auth.Config) { c.Client.Secret = "other" },
@@ -45,12 +43,8 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 		next = config()
 		change(next)
 		changed := flow()
-		if changed == first {
-			t.Errorf("a Config with another %s: got the same flow, want another", name)
-		}
-		if flow() != changed {
-			t.Errorf("the same Config with another %s again: got another flow, want the same", name)
-		}
+		assert.Equal(t, changed != first, true, "a Config with another %s: got the same flow, want another", name)
+		assert.Equal(t, flow(), changed, "the same Config with another %s again: got another flow, want the same", name)
 	}
 }
 
@@ -61,9 +55,8 @@ func TestFlowsAreBounded(t *testing.T) {
 		return &auth.Config{URL: "https://" + key.Server + ".example/mcp"}, nil
 	}})
 	for i := range maxFlows + 10 {
-		if _, _, err := m.flow(Key{Server: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26))}); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := m.flow(Key{Server: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26))})
+		assert.OK(t, err)
 	}
 	assert.Equal(t, len(m.flows), maxFlows, "flows")
 }

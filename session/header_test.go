@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -14,10 +13,8 @@ func TestSetHeaderOfNothingKeepsTheLogin(t *testing.T) {
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	assert.OK(t, m.SetHeader(w.ctx, alice, nil))
-	status, err := m.Status(w.ctx, alice)
-	if err != nil || status.Phase != LoggedIn {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, status.Phase, LoggedIn, "status")
 	w.mustCall(m, alice)
 }
 
@@ -27,10 +24,8 @@ func TestLoginReplacesHeader(t *testing.T) {
 	assert.OK(t, m.SetToken(w.ctx, alice, "stale"))
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
-	status, err := m.Status(w.ctx, alice)
-	if err != nil || len(status.Headers) > 0 {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, len(status.Headers), 0, "status")
 }
 
 // Secrets that are set take the place of a login that waits for the user, and
@@ -44,13 +39,9 @@ func TestHeaderReplacesLogin(t *testing.T) {
 	required := w.mustNeedLogin(m, bob)
 	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	assert.OK(t, m.SetHeader(w.ctx, bob, map[string]auth.Secret{"Authorization": "Bearer " + token}))
-	if _, err := m.Complete(w.ctx, callback, nil); err == nil {
-		t.Error("the login was completed")
-	}
-	status, err := m.Status(w.ctx, bob)
-	if err != nil || status.Phase != LoggedIn || status.LoginURL != "" || status.Reason != "" {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	assert.Fails(t, errOf(m.Complete(w.ctx, callback, nil)), "the login was completed")
+	status := assert.Value(m.Status(w.ctx, bob))(t)
+	assert.Equal(t, [...]any{status.Phase, status.LoginURL, status.Reason}, [...]any{LoggedIn, "", ""}, "status")
 	w.mustCall(m, bob)
 }
 
@@ -63,9 +54,7 @@ func TestHeaderSetMeanwhile(t *testing.T) {
 	bob := Key{User: "bob", Server: "s"}
 	resp, req := w.refusal(m, bob)
 	assert.OK(t, m.SetToken(w.ctx, bob, token))
-	if err := m.Handler(bob).Authorize(w.ctx, req, resp); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, m.Handler(bob).Authorize(w.ctx, req, resp))
 	w.mustCall(m, bob)
 }
 
@@ -77,19 +66,14 @@ func TestHeaderSetElsewhere(t *testing.T) {
 	token := w.grantOf(one, alice).Token.Access
 	bob := Key{User: "bob", Server: "s"}
 	assert.OK(t, one.SetToken(w.ctx, bob, "stale"))
-	var refused *RefusedError
-	if _, err := w.call(w.ctx, two, bob); !errors.As(err, &refused) {
-		t.Fatal(err)
-	}
+	assert.As[*RefusedError](t, errOf(w.call(w.ctx, two, bob)))
 	assert.OK(t, one.SetToken(w.ctx, bob, token))
 	w.mustCall(two, bob)
 	assert.OK(t, one.SetToken(w.ctx, bob, "stale"))
 	w.mustCall(two, bob)
 	assert.OK(t, one.SetHeader(w.ctx, bob, nil))
 	w.as.ExpireAll()
-	if required := w.mustNeedLogin(two, bob); required.URL == "" {
-		t.Errorf("%+v", required)
-	}
+	assert.Equal(t, w.mustNeedLogin(two, bob).URL != "", true)
 }
 
 func TestErrorClasses(t *testing.T) {

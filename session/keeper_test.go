@@ -154,9 +154,7 @@ func TestKeeperServesMany(t *testing.T) {
 		}
 		time.Sleep(2 * lookBase)
 		synctest.Wait()
-		if n := told.Load(); n != many {
-			t.Errorf("%d of %d were told in time", n, many)
-		}
+		assert.Equal(t, told.Load(), many, "told")
 	})
 }
 
@@ -170,13 +168,8 @@ func TestEndThatCannotBeWrittenDown(t *testing.T) {
 	disk.skip.Store(1) // the journal
 	disk.fail.Store(1)
 	before := w.as.Count(authtest.RegistrationEndpoint)
-	var failed *StoreError
-	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
-		t.Errorf("%v", err)
-	}
-	status, err := m.Status(w.ctx, alice)
-	if err != nil || status.LoginURL != "" || w.as.Count(authtest.RegistrationEndpoint) != before {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	assert.As[*StoreError](t, errOf(w.call(w.ctx, m, alice)))
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, [...]any{status.LoginURL, w.as.Count(authtest.RegistrationEndpoint)}, [...]any{"", before}, "status")
 	w.mustNeedLogin(m, alice)
 }

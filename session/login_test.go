@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -56,18 +56,13 @@ func TestPromptIsShownOnce(t *testing.T) {
 	m := w.manager(&Options{Prompt: u})
 	var done <-chan struct{}
 	for _, err := range w.together(m, alice, 8) {
-		var required *auth.LoginRequiredError
-		if !errors.As(err, &required) {
-			t.Fatal(err)
-		}
+		required := assert.As[*auth.LoginRequiredError](t, err)
 		done = required.Done
 	}
 	close(asked)
 	<-done
 	w.mustCall(m, alice)
-	if u.times() != 1 || w.as.Count(authtest.RegistrationEndpoint) != 1 {
-		t.Errorf("shown %d times, %d registrations", u.times(), w.as.Count(authtest.RegistrationEndpoint))
-	}
+	assert.Equal(t, [...]any{u.times(), w.as.Count(authtest.RegistrationEndpoint)}, [...]any{1, 1}, "shown")
 }
 
 func TestDeclinedLoginIsRemembered(t *testing.T) {
@@ -87,11 +82,8 @@ func TestDeclinedLoginIsRemembered(t *testing.T) {
 				u.answer = w.as.Deny
 			}
 			m := w.manager(&Options{Prompt: u})
-			l, err := m.Login(w.ctx, alice)
-			assert.OK(t, err)
-			if err := l.Wait(w.ctx); err == nil {
-				t.Fatal("nobody has logged in")
-			}
+			l := assert.Value(m.Login(w.ctx, alice))(t)
+			assert.Fails(t, l.Wait(w.ctx), "nobody has logged in")
 			for range 3 {
 				if required := w.mustNeedLogin(m, alice); required.URL != "" || required.Reason == "" {
 					t.Fatalf("%+v", required)
@@ -100,9 +92,7 @@ func TestDeclinedLoginIsRemembered(t *testing.T) {
 			_ = m.Close()
 			m = w.manager(&Options{Prompt: u})
 			w.mustNeedLogin(m, alice)
-			if u.times() != 1 {
-				t.Fatalf("the user was asked %d times", u.times())
-			}
+			assert.Equal(t, u.times(), 1, "the user was asked")
 			u.answer = nil
 			l = assert.Value(m.Login(w.ctx, alice))(t)
 			assert.OK(t, l.Wait(w.ctx))
@@ -119,11 +109,8 @@ func TestLoginIsCompletedElsewhere(t *testing.T) {
 	required := w.mustNeedLogin(here, alice)
 	waited := make(chan error, 1)
 	go func() { waited <- l.Wait(w.ctx) }()
-	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(t)
-	assert.Value(there.Complete(w.ctx, callback, nil))(t)
-	if err := <-waited; err != nil {
-		t.Error(err)
-	}
+	assert.Value(there.Complete(w.ctx, assert.Value(w.as.Approve(w.ctx, l.URL))(t), nil))(t)
+	assert.OK(t, <-waited)
 	select {
 	case <-required.Done:
 	case <-w.ctx.Done():
@@ -138,16 +125,9 @@ func TestCallbackOfSomebodyElse(t *testing.T) {
 	required := w.mustNeedLogin(m, alice)
 	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	before := w.as.Count(authtest.TokenEndpoint)
-	var wrong *UserError
-	if _, err := m.Complete(w.ctx, callback, &CompleteOptions{User: "mallory"}); !errors.As(err, &wrong) {
-		t.Fatal(err)
-	}
-	if w.as.Count(authtest.TokenEndpoint) != before {
-		t.Error("the code was sent")
-	}
-	if _, err := m.Complete(w.ctx, callback, &CompleteOptions{User: "alice"}); err != nil {
-		t.Error(err)
-	}
+	assert.As[*UserError](t, errOf(m.Complete(w.ctx, callback, &CompleteOptions{User: "mallory"})))
+	assert.Equal(t, w.as.Count(authtest.TokenEndpoint), before, "the code was sent")
+	assert.Value(m.Complete(w.ctx, callback, &CompleteOptions{User: "alice"}))(t)
 }
 
 func TestCallbackIsTakenOnce(t *testing.T) {
@@ -172,32 +152,22 @@ func TestCallbackIsTakenOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if good != 1 || w.as.Granted("authorization_code") != 1 {
-		t.Errorf("%d completed, %d codes taken", good, w.as.Granted("authorization_code"))
-	}
+	assert.Equal(t, [...]any{good, w.as.Granted("authorization_code")}, [...]any{1, 1}, "good")
 }
 
 func TestLogout(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	u := &user{server: w.as}
 	m := w.manager(&Options{Prompt: u})
-	l, err := m.Login(w.ctx, alice)
-	assert.OK(t, err)
+	l := assert.Value(m.Login(w.ctx, alice))(t)
 	assert.OK(t, l.Wait(w.ctx))
 	grant := w.grantOf(m, alice)
 	assert.OK(t, m.Logout(w.ctx, alice))
-	if w.as.Count(authtest.RevocationEndpoint) == 0 {
-		t.Error("nothing was revoked")
-	}
-	if f, ok := w.as.Family(grant.Token.Refresh.Reveal()); !ok || !f.Ended {
-		t.Error("the refresh token is still good")
-	}
-	if required := w.mustNeedLogin(m, alice); required.URL != "" || u.times() != 1 {
-		t.Errorf("a user who has logged out is asked again: %+v", required)
-	}
-	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedOut {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	assert.Equal(t, w.as.Count(authtest.RevocationEndpoint) != 0, true, "nothing was revoked")
+	f, ok := w.as.Family(grant.Token.Refresh.Reveal())
+	assert.Equal(t, [...]any{ok, f.Ended}, [...]any{true, true}, "the refresh token is still good")
+	assert.Equal(t, [...]any{w.mustNeedLogin(m, alice).URL, u.times()}, [...]any{"", 1}, "a user who has logged out is asked again")
+	assert.Equal(t, assert.Value(m.Status(w.ctx, alice))(t).Phase, LoggedOut, "status")
 	l = assert.Value(m.Login(w.ctx, alice))(t)
 	assert.OK(t, l.Wait(w.ctx))
 	w.mustCall(m, alice)
@@ -216,23 +186,16 @@ func TestHeaderInsteadOfToken(t *testing.T) {
 	bob := Key{User: "bob", Server: "s"}
 	assert.OK(t, m.SetToken(w.ctx, bob, token))
 	w.mustCall(m, bob)
-	status, err := m.Status(w.ctx, bob)
-	if err != nil || status.Phase != LoggedIn || !slices.Equal(status.Headers, []string{"Authorization"}) {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	status := assert.Value(m.Status(w.ctx, bob))(t)
+	assert.Equal(t, [...]any{status.Phase, fmt.Sprint(status.Headers)}, [...]any{LoggedIn, fmt.Sprint([]string{"Authorization"})}, "status")
 	w.as.ExpireAll()
 	before := len(w.as.Requests())
-	var refused *RefusedError
-	if _, err := w.call(w.ctx, m, bob); !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized {
-		t.Errorf("%v", err)
-	}
-	if len(w.as.Requests()) != before {
-		t.Error("a login was begun for a session with a token of its own")
-	}
+	assert.Equal(t, assert.As[*RefusedError](t, errOf(w.call(w.ctx, m, bob))).Status, http.StatusUnauthorized)
+	assert.Equal(t, len(w.as.Requests()), before, "a login was begun for a session with a token of its own")
 	for _, bad := range []map[string]auth.Secret{{"X-Key": "a\r\nb"}, {"X Key": "a"}, {"": "a"}} {
-		if err := m.SetHeader(w.ctx, bob, bad); err == nil || strings.Contains(err.Error(), "a\r\nb") {
-			t.Errorf("%v: %v", bad, err)
-		}
+		err := m.SetHeader(w.ctx, bob, bad)
+		assert.Fails(t, err, "%v", bad)
+		assert.Lacks(t, err.Error(), "a\r\nb", "%v", bad)
 	}
 }
 
@@ -254,15 +217,11 @@ func TestServerMovesToAnotherAuthorizationServer(t *testing.T) {
 	w.mustCall(m, alice)
 	moved = true
 	w.as.EndAll()
-	required := w.mustNeedLogin(m, alice)
-	if !strings.HasPrefix(required.URL, other.Issuer) {
-		t.Errorf("login at %s", required.URL)
-	}
+	assert.Equal(t, strings.HasPrefix(w.mustNeedLogin(m, alice).URL, other.Issuer), true, "login")
 	for _, r := range other.Requests() {
 		for _, s := range w.as.Secrets() {
-			if strings.Contains(r.Body, s) || strings.Contains(r.Header.Get("Authorization"), s) {
-				t.Errorf("%s %s got a secret of another authorization server", r.Method, r.Path)
-			}
+			assert.Lacks(t, r.Body, s, "%s %s got a secret of another authorization server", r.Method, r.Path)
+			assert.Lacks(t, r.Header.Get("Authorization"), s, "%s %s got a secret of another authorization server", r.Method, r.Path)
 		}
 	}
 	assert.Equal(t, other.Count(authtest.RegistrationEndpoint), 1, "registrations at the new one")
@@ -276,9 +235,7 @@ func TestLoginByDeviceCode(t *testing.T) {
 	if err != nil {
 		t.Skip("the kit has no device code yet: ", err)
 	}
-	if l.UserCode == "" || l.URL == "" {
-		t.Errorf("%+v", l)
-	}
+	assert.Equal(t, [...]any{l.UserCode == "", l.URL == ""}, [...]any{false, false})
 }
 
 func TestCachedSessionsAreBounded(t *testing.T) {
@@ -287,15 +244,11 @@ func TestCachedSessionsAreBounded(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		w.mustLogIn(m, Key{User: name, Server: "s"})
 	}
-	if n := len(m.cached()); n > 3 {
-		t.Errorf("%d sessions in memory", n)
-	}
+	assert.Equal(t, len(m.cached()) <= 3, true)
 	w.mustCall(m, Key{User: "a", Server: "s"})
 	keys := 0
 	for _, err := range m.Keys(w.ctx) {
-		if err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, err)
 		keys++
 	}
 	assert.Equal(t, keys, 5, "keys")
@@ -309,9 +262,9 @@ func TestDamagedSessionNeedsALogin(t *testing.T) {
 	_ = m.Close()
 	w.spoil(disk, alice, atSealed)
 	m = w.manager(nil)
-	if required := w.mustNeedLogin(m, alice); required.URL == "" || !strings.Contains(required.Reason, "cannot be read") {
-		t.Errorf("%+v", required)
-	}
+	required := w.mustNeedLogin(m, alice)
+	assert.Equal(t, required.URL != "", true, "required")
+	assert.Contains(t, required.Reason, "cannot be read")
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
 }
@@ -324,10 +277,7 @@ func TestForgottenClientIsNoDeadEnd(t *testing.T) {
 	w.mustLogIn(m, alice)
 	w.as.Purge()
 	w.as.EndAll()
-	l := assert.Value(m.Login(w.ctx, alice))(t)
-	if _, err := w.as.Approve(w.ctx, l.URL); err == nil {
-		t.Fatal("a client that was forgotten can log in")
-	}
+	assert.Fails(t, errOf(w.as.Approve(w.ctx, assert.Value(m.Login(w.ctx, alice))(t).URL)), "a client that was forgotten can log in")
 	assert.Value(m.entry(alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) {
 			late := *r.Login

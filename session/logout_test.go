@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -22,17 +21,10 @@ func TestLogoutDuringTheLogin(t *testing.T) {
 	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, 1))
 	assert.OK(t, m.Logout(w.ctx, alice))
 	close(release)
-	var stale *auth.StateError
-	if err := <-completed; !errors.As(err, &stale) {
-		t.Errorf("completed: %v", err)
-	}
-	if g := w.grantOf(m, alice); g != nil {
-		t.Error("the user is logged in after the logout")
-	}
+	assert.As[*auth.StateError](t, <-completed)
+	assert.Equal(t, w.grantOf(m, alice) == nil, true, "the user is logged in after the logout")
 	for _, f := range w.as.Families() {
-		if !f.Ended {
-			t.Error("what nobody keeps was not revoked")
-		}
+		assert.Equal(t, f.Ended, true, "what nobody keeps was not revoked")
 	}
 }
 
@@ -45,9 +37,7 @@ func TestLogoutTakesWhatWasNotSaved(t *testing.T) {
 	e.unsaved = &answer{grant: w.grantOf(m, alice), url: w.config.URL, login: true}
 	assert.OK(t, m.Logout(w.ctx, alice))
 	w.mustNeedLogin(m, alice)
-	if g := w.grantOf(m, alice); g != nil {
-		t.Error("the user is logged in after the logout")
-	}
+	assert.Equal(t, w.grantOf(m, alice) == nil, true, "the user is logged in after the logout")
 }
 
 // A program that logs in by itself does not either after Logout.
@@ -59,15 +49,12 @@ func TestLogoutOfAProgram(t *testing.T) {
 	m := w.manager(nil)
 	w.mustCall(m, alice)
 	assert.OK(t, m.Logout(w.ctx, alice))
-	if required := w.mustNeedLogin(m, alice); required.Reason == "" || required.URL != "" {
-		t.Errorf("%+v", required)
-	}
-	l := assert.Value(m.Login(w.ctx, alice))(t)
-	assert.OK(t, l.Wait(w.ctx))
+	required := w.mustNeedLogin(m, alice)
+	assert.Equal(t, [...]any{required.Reason == "", required.URL}, [...]any{false, ""}, "required")
+	assert.OK(t, assert.Value(m.Login(w.ctx, alice))(t).Wait(w.ctx))
 	w.mustCall(m, alice)
-	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedIn || status.Reason != "" {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, [...]any{status.Phase, status.Reason}, [...]any{LoggedIn, ""}, "status")
 }
 
 // A manager that is being closed leaves logins to the others.
@@ -77,11 +64,7 @@ func TestCompleteAfterClose(t *testing.T) {
 	required := w.mustNeedLogin(one, alice)
 	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	_ = one.Close()
-	if _, err := one.Complete(w.ctx, callback, nil); !errors.Is(err, ErrClosed) {
-		t.Fatal(err)
-	}
-	if _, err := two.Complete(w.ctx, callback, nil); err != nil {
-		t.Error(err)
-	}
+	assert.Is(t, errOf(one.Complete(w.ctx, callback, nil)), ErrClosed)
+	assert.Value(two.Complete(w.ctx, callback, nil))(t)
 	w.mustCall(two, alice)
 }

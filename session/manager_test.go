@@ -20,10 +20,8 @@ func TestLoginByURL(t *testing.T) {
 	if required.URL == "" || required.User != "alice" {
 		t.Fatalf("login required: %+v", required)
 	}
-	status, err := m.Status(w.ctx, alice)
-	if err != nil || status.Phase != LoginPending || status.LoginURL != required.URL {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	status := assert.Value(m.Status(w.ctx, alice))(t)
+	assert.Equal(t, [...]any{status.Phase, status.LoginURL}, [...]any{LoginPending, required.URL}, "status")
 	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
 	assert.Value(m.Complete(w.ctx, callback, nil))(t)
 	select {
@@ -35,10 +33,7 @@ func TestLoginByURL(t *testing.T) {
 	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedIn || !status.Renewable || status.LoginURL != "" {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	var stale *auth.StateError
-	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &stale) {
-		t.Errorf("the same callback again: %v", err)
-	}
+	assert.As[*auth.StateError](t, errOf(m.Complete(w.ctx, callback, nil)))
 }
 
 func TestManyRefusalsOneLogin(t *testing.T) {
@@ -46,15 +41,10 @@ func TestManyRefusalsOneLogin(t *testing.T) {
 	m := w.manager(nil)
 	urls := map[string]bool{}
 	for _, err := range w.together(m, alice, 8) {
-		var required *auth.LoginRequiredError
-		if !errors.As(err, &required) {
-			t.Fatal(err)
-		}
+		required := assert.As[*auth.LoginRequiredError](t, err)
 		urls[required.URL] = true
 	}
-	if len(urls) != 1 || w.as.Count(authtest.RegistrationEndpoint) != 1 {
-		t.Errorf("%d logins and %d registrations", len(urls), w.as.Count(authtest.RegistrationEndpoint))
-	}
+	assert.Equal(t, [...]any{len(urls), w.as.Count(authtest.RegistrationEndpoint)}, [...]any{1, 1})
 }
 
 func TestManyRefusalsOneRefresh(t *testing.T) {
@@ -67,13 +57,9 @@ func TestManyRefusalsOneRefresh(t *testing.T) {
 		for _, err := range w.together(m, alice, 50) {
 			assert.OK(t, err)
 		}
-		if n := w.as.Granted("refresh_token"); n != round+1 {
-			t.Fatalf("round %d: %d refreshes", round, n)
-		}
+		assert.Equal(t, w.as.Granted("refresh_token"), round+1, "round %d", round)
 	}
-	if w.as.Revoked() != 0 {
-		t.Error("the authorization server saw a refresh token twice")
-	}
+	assert.Equal(t, w.as.Revoked(), 0, "the authorization server saw a refresh token twice")
 }
 
 func TestRestartNeedsNoLogin(t *testing.T) {
@@ -84,9 +70,7 @@ func TestRestartNeedsNoLogin(t *testing.T) {
 	w.as.ExpireAll()
 	m = w.manager(nil)
 	w.mustCall(m, alice)
-	if w.as.Count(authtest.RegistrationEndpoint) != 1 || w.as.Granted("refresh_token") != 1 {
-		t.Errorf("%d registrations, %d refreshes", w.as.Count(authtest.RegistrationEndpoint), w.as.Granted("refresh_token"))
-	}
+	assert.Equal(t, [...]any{w.as.Count(authtest.RegistrationEndpoint), w.as.Granted("refresh_token")}, [...]any{1, 1})
 }
 
 func TestUsersAreKeptApart(t *testing.T) {
@@ -95,14 +79,8 @@ func TestUsersAreKeptApart(t *testing.T) {
 	w.mustLogIn(m, alice)
 	bob := Key{User: "bob", Server: "s"}
 	w.mustNeedLogin(m, bob)
-	ctx := WithUser(w.ctx, "bob")
-	var wrong *UserError
-	if _, err := w.call(ctx, m, alice); !errors.As(err, &wrong) {
-		t.Errorf("bob's request with the session of alice: %v", err)
-	}
-	if _, err := w.call(WithUser(w.ctx, "alice"), m, alice); err != nil {
-		t.Error(err)
-	}
+	assert.As[*UserError](t, errOf(w.call(WithUser(w.ctx, "bob"), m, alice)))
+	assert.Value(w.call(WithUser(w.ctx, "alice"), m, alice))(t)
 }
 
 func TestTokenStaysAtItsOrigin(t *testing.T) {
@@ -111,10 +89,8 @@ func TestTokenStaysAtItsOrigin(t *testing.T) {
 	w.mustLogIn(m, alice)
 	header := http.Header{}
 	err := m.Handler(alice).Authenticate(w.ctx, header, http.MethodPost, "http://127.0.0.1:1/mcp", nil)
-	var refused *auth.URLError
-	if !errors.As(err, &refused) || len(header) != 0 {
-		t.Errorf("header %v, error %v", header, err)
-	}
+	assert.As[*auth.URLError](t, err)
+	assert.Equal(t, len(header), 0, "header")
 }
 
 // Limits mean the same everywhere: zero is the default, and below zero there is none.
@@ -140,7 +116,5 @@ func TestStatusAsJSON(t *testing.T) {
 	got := assert.Value(json.Marshal(status))(t)
 	want := `{"key":{"user":"alice","server":"s"},"phase":"login_pending","renewable":false,` +
 		`"loginUrl":"https://login.example","loginExpires":"1970-01-01T00:00:01Z"}`
-	if string(got) != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Equal(t, string(got), want, "string")
 }

@@ -1,7 +1,7 @@
 package session
 
 import (
-	"slices"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -26,9 +26,7 @@ func (l *keyLog) check(t *testing.T, what string, want ...Key) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !slices.Equal(l.keys, want) {
-		t.Errorf("%s: got %v, want %v", what, l.keys, want)
-	}
+	assert.Equal(t, fmt.Sprint(l.keys), fmt.Sprint(want), "%s", what)
 	l.keys = nil
 }
 

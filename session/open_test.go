@@ -40,15 +40,9 @@ func TestOpen(t *testing.T) {
 	for run, prompt := range []auth.Prompt{browser(as), declining{}} { // the second run needs no login
 		m := assert.Value(session.Open(ctx, dir, &session.Options{Prompt: prompt}, &auth.Config{Server: "s", URL: url}))(t)
 		client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(key)}, nil)
-		if err := auth.AwaitLogin(ctx, client.Ready); err != nil {
-			t.Errorf("run %d: %v", run, err)
-		}
-		if err := errors.Join(client.Close(), m.Close()); err != nil {
-			t.Errorf("run %d: %v", run, err)
-		}
-		if _, err := m.Status(ctx, key); err == nil {
-			t.Errorf("run %d: the store is open after Close", run)
-		}
+		assert.OK(t, auth.AwaitLogin(ctx, client.Ready), "run %d", run)
+		assert.OK(t, errors.Join(client.Close(), m.Close()), "run %d", run)
+		assert.Fails(t, errOf(m.Status(ctx, key)), "run %d: the store is open after Close", run)
 	}
 }
 
@@ -64,9 +58,7 @@ func TestOpenRefused(t *testing.T) {
 	}
 	m := assert.Value(session.Open(t.Context(), t.TempDir(), nil, &auth.Config{Server: "s", URL: "https://s.example"}))(t)
 	defer m.Close()
-	if _, err := m.Login(t.Context(), session.Key{Server: "other"}); err == nil {
-		t.Error("login at a server that was not named: got no error")
-	}
+	assert.Fails(t, errOf(m.Login(t.Context(), session.Key{Server: "other"})), "login at a server that was not named: got no")
 }
 
 // declining is a prompt whose user never logs in.
@@ -96,11 +88,7 @@ func TestAwaitLoginDeclined(t *testing.T) {
 	client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "s"})}, nil)
 	defer client.Close()
 	err = auth.AwaitLogin(ctx, client.Ready)
-	var required *auth.LoginRequiredError
-	if !errors.As(err, &required) {
-		t.Fatalf("got %v, want a %T", err, required)
-	}
-	assert.Equal(t, required.Reason, "the login was declined", "reason")
+	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, err).Reason, "the login was declined", "reason")
 }
 
 func ExampleOpen() {

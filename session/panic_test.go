@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -16,15 +15,14 @@ func TestConfigPanics(t *testing.T) {
 	assert.OK(t, err)
 	defer func() { _ = m.Close() }()
 	err = m.Handler(alice).Authorize(t.Context(), newRequest(t), newResponse())
-	if want := "panicked: out of order"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q in it", err, want)
-	}
+	want := "panicked: out of order"
+	assert.Fails(t, err)
+	assert.Contains(t, err.Error(), want)
 }
 
 func newRequest(t *testing.T) *http.Request {
 	t.Helper()
-	req := assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://s.example/mcp", nil))(t)
-	return req
+	return assert.Value(http.NewRequestWithContext(t.Context(), http.MethodPost, "https://s.example/mcp", nil))(t)
 }
 
 func newResponse() *http.Response {
@@ -35,10 +33,8 @@ func TestPromptPanics(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	m := w.manager(&Options{Prompt: &user{server: w.as, answer: func(context.Context, string) (string, error) { panic("out of order") }}})
 	login := assert.Value(m.Login(t.Context(), alice))(t)
-	if err := login.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "panicked: out of order") {
-		t.Errorf("got %v, want that the prompt panicked", err)
-	}
-	if status, err := m.Status(t.Context(), alice); err != nil || status.Phase == LoggedIn {
-		t.Errorf("got %+v, %v, want nobody logged in", status, err)
-	}
+	err := login.Wait(t.Context())
+	assert.Fails(t, err)
+	assert.Contains(t, err.Error(), "panicked: out of order")
+	assert.Equal(t, assert.Value(m.Status(t.Context(), alice))(t).Phase != LoggedIn, true)
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -14,8 +13,7 @@ import (
 // hurry makes the login that waits one that is about to expire.
 func (w *world) hurry(key Key) {
 	w.t.Helper()
-	e := newEntry(&Manager{store: w.store}, key)
-	assert.Value(e.change(w.ctx, func(r *record) *record {
+	assert.Value(newEntry(&Manager{store: w.store}, key).change(w.ctx, func(r *record) *record {
 		l := *r.Login
 		l.Expires = time.Now().Add(freshLogin / 2)
 		return r.with(func(r *record) { r.Login = &l })
@@ -31,10 +29,7 @@ func TestLoginThatCannotBeReplaced(t *testing.T) {
 	w.hurry(alice)
 	disk.skip.Store(1) // the login itself
 	disk.fail.Store(1)
-	var failed *StoreError
-	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
+	assert.As[*StoreError](t, errOf(w.call(w.ctx, m, alice)))
 	n := 0
 	for name, err := range disk.Names(w.ctx, pendingPrefix) {
 		if n++; err != nil || n > 1 {
@@ -61,18 +56,14 @@ func TestPromptIsShownByOneProcess(t *testing.T) {
 			t.Error("nobody has the right to show logins")
 			unlock()
 		}
-		if second := w.mustNeedLogin(two, alice); second.URL != first.URL {
-			t.Error("both processes have begun a login")
-		}
+		assert.Equal(t, w.mustNeedLogin(two, alice).URL, first.URL, "both processes have begun a login")
 		close(asked)
 		select {
 		case <-first.Done:
 		case <-w.ctx.Done():
 		}
 		w.mustCall(one, alice)
-		if u.times() != 1 {
-			t.Fatalf("the user was asked %d times", u.times())
-		}
+		assert.Equal(t, u.times(), 1, "the user was asked")
 		_, _ = one.Close(), two.Close()
 	}
 }
@@ -89,13 +80,8 @@ func TestPromptThatReturnsNonsense(t *testing.T) {
 			w := newWorld(t, nil, nil)
 			u := &user{answer: func(context.Context, string) (string, error) { return callback, nil }}
 			m := w.manager(&Options{Prompt: u})
-			l := assert.Value(m.Login(w.ctx, alice))(t)
-			if err := l.Wait(w.ctx); err == nil {
-				t.Fatal("nobody has logged in")
-			}
-			if required := w.mustNeedLogin(m, alice); required.Reason == "" || u.times() != 1 {
-				t.Errorf("the user was asked %d times; %+v", u.times(), required)
-			}
+			assert.Fails(t, assert.Value(m.Login(w.ctx, alice))(t).Wait(w.ctx), "nobody has logged in")
+			assert.Equal(t, [...]any{w.mustNeedLogin(m, alice).Reason == "", u.times()}, [...]any{false, 1}, "the user was asked")
 		})
 	}
 }
@@ -107,9 +93,7 @@ func TestDeviceCodeOfAnotherProcess(t *testing.T) {
 	w.config.Grant = auth.DeviceCode
 	one, two := w.manager(nil), w.manager(nil)
 	first := w.mustNeedLogin(one, alice)
-	if same := w.mustNeedLogin(two, alice); same.UserCode != first.UserCode {
-		t.Error("both processes have begun a login")
-	}
+	assert.Equal(t, w.mustNeedLogin(two, alice).UserCode, first.UserCode, "both processes have begun a login")
 	_ = one.Close()
 	second := w.mustNeedLogin(two, alice)
 	if second.UserCode == first.UserCode {
@@ -135,10 +119,7 @@ func TestWaitForALoginThatIsCalledOff(t *testing.T) {
 	waited := make(chan error, 1)
 	go func() { waited <- l.Wait(w.ctx) }()
 	assert.OK(t, m.Logout(w.ctx, alice))
-	var required *auth.LoginRequiredError
-	if err := <-waited; !errors.As(err, &required) || required.Reason != loggedOut {
-		t.Errorf("%v", err)
-	}
+	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, <-waited).Reason, loggedOut)
 }
 
 // In a web program only a user who has said no is not asked again: nothing is
@@ -166,12 +147,9 @@ func TestLoginThatFailsInAWebProgram(t *testing.T) {
 				w.tooLate(m, callback)
 			}
 			w.as.Fail(authtest.TokenEndpoint, 1, c.fault)
-			if _, err := m.Complete(w.ctx, callback, nil); err == nil {
-				t.Fatal("completed")
-			}
-			if again := w.mustNeedLogin(m, alice); (again.URL == "") != c.deny || again.URL == required.URL {
-				t.Errorf("%+v", again)
-			}
+			assert.Fails(t, errOf(m.Complete(w.ctx, callback, nil)), "completed")
+			again := w.mustNeedLogin(m, alice)
+			assert.Equal(t, [...]any{(again.URL == ""), again.URL == required.URL}, [...]any{c.deny, false})
 		})
 	}
 }

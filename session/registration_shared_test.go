@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -75,9 +74,7 @@ func TestUsersShareOneRegistration(t *testing.T) {
 			}
 			w.logInTogether(crowd(5), managers...)
 			n := w.as.Count(authtest.RegistrationEndpoint)
-			if n > test.most {
-				t.Errorf("registrations: got %d, want at most %d", n, test.most)
-			}
+			assert.Equal(t, n <= test.most, true, "registrations")
 			w.logInTogether(crowd(8)[5:], w.manager(nil))
 			w.checkRegistrations("in the end", n)
 			w.mustCall(managers[0], crowd(1)[0])
@@ -116,9 +113,7 @@ func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
 			// The code was given out before the client was forgotten.
 			_, callback := w.begin(m, Key{User: "late", Server: "s"})
 			w.as.Purge()
-			if _, err := m.Complete(w.ctx, callback, nil); err == nil {
-				w.t.Error("a login with a client that was forgotten: got nil, want an error")
-			}
+			assert.Fails(w.t, errOf(m.Complete(w.ctx, callback, nil)), "a login with a client that was forgotten: got nil, want an")
 		},
 		"by nobody's return": func(w *world, m *Manager) {
 			assert.Value(m.Login(w.ctx, keys[0]))(w.t)
@@ -166,13 +161,10 @@ func TestForgottenRegistrationOfDevices(t *testing.T) {
 	m := w.manager(nil)
 	assert.Value(m.Login(w.ctx, crowd(1)[0]))(t)
 	w.as.Purge()
-	if _, err := m.Login(w.ctx, crowd(2)[1]); err == nil {
-		t.Error("a login with a client that was forgotten: got nil, want an error")
-	}
+	assert.Fails(t, errOf(m.Login(w.ctx, crowd(2)[1])), "a login with a client that was forgotten: got nil, want an")
 	for _, key := range crowd(5)[1:] {
-		if _, err := m.Login(w.ctx, key); err != nil {
-			t.Errorf("login of %v: got %v, want nil", key, err)
-		}
+		_, err := m.Login(w.ctx, key)
+		assert.OK(t, err, "login of %v", key)
 	}
 	w.checkRegistrations("altogether", 2)
 }
@@ -244,9 +236,7 @@ func TestRegistrationThatCannotBeRead(t *testing.T) {
 	name := registrationName(w.config, w.as.Issuer, callbackURL)
 	kept := assert.Value(disk.Load(w.ctx, name, ""))(t)
 	for _, secret := range []string{"client_id", w.grantOf(m, alice).Client.ID} {
-		if bytes.Contains(kept.Data, []byte(secret)) {
-			t.Errorf("the record in the store: got %q in it, want it sealed", secret)
-		}
+		assert.Equal(t, bytes.Contains(kept.Data, []byte(secret)), false, "the record in the store: got %q in it, want it sealed", secret)
 	}
 	kept.Data[atSealed] ^= 1
 	assert.Value(disk.Save(w.ctx, name, kept.Data, kept.Revision))(t)
@@ -269,13 +259,9 @@ func TestRegistrationThatHangs(t *testing.T) {
 		}()
 	}
 	assert.OK(t, w.as.Await(w.ctx, authtest.RegistrationEndpoint, 1))
-	if err := m.Close(); err != nil {
-		t.Errorf("Close: got %v, want nil", err)
-	}
+	assert.OK(t, m.Close())
 	for range 2 {
-		if err := <-errs; !errors.Is(err, ErrClosed) {
-			t.Errorf("Login: got %v, want %v", err, ErrClosed)
-		}
+		assert.Is(t, <-errs, ErrClosed, "Login")
 	}
 	w.checkRegistrations("altogether", 1)
 }

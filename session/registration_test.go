@@ -3,8 +3,8 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -29,10 +29,7 @@ func TestClientIsForgottenDuringTheLogin(t *testing.T) {
 	l := assert.Value(m.Login(w.ctx, alice))(t)
 	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(t)
 	w.as.Purge()
-	var refused *auth.OAuthError
-	if _, err := m.Complete(w.ctx, callback, nil); !errors.As(err, &refused) || refused.Code != "invalid_client" {
-		t.Fatal(err)
-	}
+	assert.Equal(t, assert.As[*auth.OAuthError](t, errOf(m.Complete(w.ctx, callback, nil))).Code, "invalid_client")
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
 	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 2, "registrations")
@@ -60,10 +57,8 @@ func TestRegistrationOfAProgram(t *testing.T) {
 		registrations int
 	}{{"invalid_grant", 1}, {"invalid_grant", 1}, {"invalid_client", 1}, {"invalid_grant", 2}} {
 		w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Code: fault.code})
-		var refused *auth.OAuthError
-		if _, err := m.Login(w.ctx, alice); !errors.As(err, &refused) || refused.Code != fault.code || refused.Request != "token" {
-			t.Fatalf("round %d: %v", round, err)
-		}
+		refused := assert.As[*auth.OAuthError](t, errOf(m.Login(w.ctx, alice)), "round %d", round)
+		assert.Equal(t, [...]any{refused.Code, refused.Request}, [...]any{fault.code, "token"}, "round %d", round)
 		assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), fault.registrations, "round %d: registrations", round)
 	}
 }
@@ -86,9 +81,7 @@ func TestConfigurationChanges(t *testing.T) {
 			wrong := *right
 			change(&wrong)
 			w.config = &wrong
-			if _, err := w.call(w.ctx, w.manager(nil), alice); err == nil {
-				t.Error("a request went through")
-			}
+			assert.Fails(t, errOf(w.call(w.ctx, w.manager(nil), alice)), "a request went through")
 			assert.Equal(t, w.as.Count(authtest.TokenEndpoint)-before, 0, "requests for tokens")
 			w.config = right
 			w.mustCall(w.manager(nil), alice)
@@ -149,10 +142,6 @@ func TestCallbacksKnowTheUser(t *testing.T) {
 		asked = append(asked, user)
 		return "", errors.New("no identity today")
 	}
-	if _, err := w.call(w.ctx, w.manager(nil), alice); err == nil {
-		t.Error("a request went through")
-	}
-	if !slices.Equal(asked, []string{"alice"}) {
-		t.Errorf("asked for %q", asked)
-	}
+	assert.Fails(t, errOf(w.call(w.ctx, w.manager(nil), alice)), "a request went through")
+	assert.Equal(t, fmt.Sprint(asked), fmt.Sprint([]string{"alice"}), "asked for")
 }

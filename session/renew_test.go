@@ -37,17 +37,11 @@ func TestRefreshOutlivesItsCaller(t *testing.T) {
 	go func() { _, err := w.call(ctx, m, alice); gone <- err }()
 	assert.OK(t, w.as.Await(w.ctx, authtest.TokenEndpoint, before+1))
 	giveUp()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
-	}
+	assert.Is(t, <-gone, context.Canceled)
 	close(release)
 	w.mustCall(m, alice)
-	if n := w.as.Granted("refresh_token"); n != 1 || w.as.Revoked() != 0 {
-		t.Errorf("%d refreshes, %d revocations", n, w.as.Revoked())
-	}
-	if now := w.grantOf(m, alice); now.Token.Access == old.Token.Access {
-		t.Error("the answer was lost with its caller")
-	}
+	assert.Equal(t, [...]any{w.as.Granted("refresh_token"), w.as.Revoked()}, [...]any{1, 0})
+	assert.Equal(t, w.grantOf(m, alice).Token.Access != old.Token.Access, true, "the answer was lost with its caller")
 }
 
 func TestRefreshOutlivesClose(t *testing.T) {
@@ -103,21 +97,15 @@ func TestShutdownCutsOffAHungRefresh(t *testing.T) {
 			go func() { ended <- ends.end(m) }()
 			select {
 			case err := <-ended:
-				if !errors.Is(err, ends.want) {
-					t.Errorf("got %v, want %v", err, ends.want)
-				}
+				assert.Is(t, err, ends.want)
 			case <-time.After(20 * time.Second): // a request alone has 30
 				t.Fatal("got no end while the token endpoint hangs")
 			}
 			<-called
 			r, _, err := w.manager(nil).load(w.ctx, alice, recordName(alice))
 			assert.OK(t, err)
-			if r.Journal == nil || !r.Journal.Lost {
-				t.Errorf("got the journal %+v, want that an answer was lost", r.Journal)
-			}
-			if r.Grant == nil || r.Ended != "" {
-				t.Errorf("got a session that has ended (%q), want one that can be tried", r.Ended)
-			}
+			assert.Equal(t, [...]any{r.Journal == nil, r.Journal.Lost}, [...]any{false, true}, "got the journal")
+			assert.Equal(t, [...]any{r.Grant == nil, r.Ended}, [...]any{false, ""}, "got a session that has ended")
 			w.mustCall(w.manager(nil), alice)
 		})
 	}
@@ -143,9 +131,7 @@ func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
 		w.as.ExpireAll()
 		w.mustCall(one, alice)
 		w.mustCall(two, alice)
-		if n := w.as.Granted("refresh_token"); n != round+1 {
-			t.Fatalf("round %d: %d refreshes", round, n)
-		}
+		assert.Equal(t, w.as.Granted("refresh_token"), round+1, "round %d", round)
 	}
 }
 
@@ -166,37 +152,24 @@ func TestFailedRefreshKeepsTheSession(t *testing.T) {
 			w.mustLogIn(m, alice)
 			w.as.ExpireAll()
 			w.as.Fail(authtest.TokenEndpoint, 1, fault)
-			var failed *RefreshError
-			if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
-				t.Fatalf("error %v", err)
-			}
+			failed := assert.As[*RefreshError](t, errOf(w.call(w.ctx, m, alice)))
 			if fault.RetryAfter > 0 && time.Until(failed.RetryAt) < fault.RetryAfter/2 {
 				t.Errorf("the next attempt is at %v", failed.RetryAt)
 			}
 			before := w.as.Count(authtest.TokenEndpoint)
-			if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
-				t.Fatalf("at once: %v", err)
-			}
-			if w.as.Count(authtest.TokenEndpoint) != before {
-				t.Error("the authorization server was not left alone")
-			}
-			status, err := m.Status(w.ctx, alice)
-			if err != nil || status.Phase != LoggedIn {
-				t.Errorf("status %+v, error %v", status, err)
-			}
+			assert.As[*RefreshError](t, errOf(w.call(w.ctx, m, alice)))
+			assert.Equal(t, w.as.Count(authtest.TokenEndpoint), before, "the authorization server was not left alone")
+			status := assert.Value(m.Status(w.ctx, alice))(t)
+			assert.Equal(t, status.Phase, LoggedIn, "status")
 			for {
 				_, err := w.call(w.ctx, m, alice)
 				if err == nil {
 					break
 				}
-				if !errors.As(err, &failed) {
-					t.Fatal(err)
-				}
+				failed := assert.As[*RefreshError](t, err)
 				waitUntil(w.ctx, failed.RetryAt)
 			}
-			if w.as.Revoked() != 0 {
-				t.Error("a refresh token was used twice")
-			}
+			assert.Equal(t, w.as.Revoked(), 0, "a refresh token was used twice")
 		})
 	}
 }
@@ -219,17 +192,13 @@ func TestLostAnswer(t *testing.T) {
 			w.mustLogIn(m, alice)
 			w.as.ExpireAll()
 			w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Cut: true})
-			var failed *RefreshError
-			if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
-				t.Fatal(err)
-			}
+			failed := assert.As[*RefreshError](t, errOf(w.call(w.ctx, m, alice)))
 			waitUntil(w.ctx, failed.RetryAt)
 			if grace > 0 {
 				w.mustCall(m, alice)
 				return
 			}
-			required := w.mustNeedLogin(m, alice)
-			assert.Equal(t, required.Reason, "the answer to an earlier renewal was lost", "reason")
+			assert.Equal(t, w.mustNeedLogin(m, alice).Reason, "the answer to an earlier renewal was lost", "reason")
 			w.mustLogIn(m, alice)
 			w.mustCall(m, alice)
 		})
@@ -242,9 +211,7 @@ func TestEndOfTheLogin(t *testing.T) {
 	w.mustLogIn(m, alice)
 	w.as.EndAll()
 	required := w.mustNeedLogin(m, alice)
-	if required.Reason == "" || required.URL == "" {
-		t.Errorf("%+v", required)
-	}
+	assert.Equal(t, [...]any{required.Reason == "", required.URL == ""}, [...]any{false, false}, "required")
 	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 1, "registrations")
 	w.mustLogIn(m, alice)
 	w.mustCall(m, alice)
@@ -276,17 +243,12 @@ func TestServerThatRefusesNewTokens(t *testing.T) {
 	w.mustLogIn(m, alice)
 	for range 3 {
 		if _, err := w.call(w.ctx, m, alice); err != nil {
-			var required *auth.LoginRequiredError
-			if !errors.As(err, &required) {
-				t.Fatal(err)
-			}
+			assert.As[*auth.LoginRequiredError](t, err)
 			break
 		}
 	}
 	w.mustNeedLogin(m, alice)
-	if n := w.as.Granted("refresh_token"); n > maxRefusals {
-		t.Errorf("%d refreshes", n)
-	}
+	assert.Equal(t, w.as.Granted("refresh_token") <= maxRefusals, true)
 }
 
 func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
@@ -297,8 +259,7 @@ func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
 	aged := w.grantOf(m, alice)
 	aged.Token.Obtained = time.Now().Add(-50 * time.Minute)
 	aged.Token.Expires = time.Now().Add(10 * time.Minute)
-	e := newEntry(m, alice)
-	assert.Value(e.change(w.ctx, func(r *record) *record {
+	assert.Value(newEntry(m, alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) { r.Grant = aged })
 	}))(t)
 	m = w.manager(nil)
@@ -319,8 +280,7 @@ func TestTokenIsRenewedByTheClock(t *testing.T) {
 	old := w.grantOf(m, alice)
 	old.Token.Obtained = time.Now().Add(-18 * time.Second) // too short a life for the keeper
 	old.Token.Expires = time.Now().Add(-time.Second)
-	e := newEntry(m, alice)
-	assert.Value(e.change(w.ctx, func(r *record) *record {
+	assert.Value(newEntry(m, alice).change(w.ctx, func(r *record) *record {
 		return r.with(func(r *record) { r.Grant = old })
 	}))(t)
 	m = w.manager(nil)
@@ -398,10 +358,7 @@ func TestTokenEndpointMoves(t *testing.T) {
 		if err == nil {
 			break
 		}
-		var failed *RefreshError
-		if !errors.As(err, &failed) {
-			t.Fatal(err)
-		}
+		failed := assert.As[*RefreshError](t, err)
 		waitUntil(w.ctx, failed.RetryAt)
 	}
 	assert.Equal(t, w.as.Granted("refresh_token"), 1, "refreshes")
@@ -422,13 +379,9 @@ func TestStoreWithoutLocks(t *testing.T) {
 			go func() { errs <- errors.Join(w.together(m, alice, 8)...) }()
 		}
 		for range managers {
-			if err := <-errs; err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, <-errs)
 		}
-		if n := w.as.Granted("refresh_token"); n != round+1 || w.as.Revoked() != 0 {
-			t.Fatalf("round %d: %d refreshes, %d revocations", round, n, w.as.Revoked())
-		}
+		assert.Equal(t, [...]any{w.as.Granted("refresh_token"), w.as.Revoked()}, [...]any{round + 1, 0}, "round %d", round)
 	}
 }
 
@@ -451,12 +404,8 @@ func TestLoginDuringARenewal(t *testing.T) {
 	w.approve(there, login.URL)
 	new := w.grantOf(there, alice)
 	close(release)
-	if err := <-called; err != nil {
-		t.Error(err)
-	}
-	if now := w.grantOf(here, alice); now.Token.Refresh != new.Token.Refresh {
-		t.Error("an older login has taken the place of a newer one")
-	}
+	assert.OK(t, <-called)
+	assert.Equal(t, w.grantOf(here, alice).Token.Refresh, new.Token.Refresh, "an older login has taken the place of a newer one")
 	w.mustCall(here, alice)
 }
 
@@ -471,11 +420,7 @@ func TestNoSecretInLogs(t *testing.T) {
 	_ = m.Logout(w.ctx, alice)
 	_ = m.Close()
 	for _, s := range w.as.Secrets() {
-		if bytes.Contains(log.Bytes(), []byte(s)) {
-			t.Errorf("the log shows %q", s)
-		}
+		assert.Equal(t, bytes.Contains(log.Bytes(), []byte(s)), false, "the log shows %q", s)
 	}
-	if log.Len() == 0 {
-		t.Error("nothing was logged")
-	}
+	assert.Equal(t, log.Len() != 0, true, "nothing was logged")
 }

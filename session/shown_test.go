@@ -89,9 +89,7 @@ func TestShownSecretsAreFound(t *testing.T) {
 		s.add(errors.New("before " + form + " after"))
 		found := &testing.T{}
 		s.check(found, []string{"canary in a mine"})
-		if !found.Failed() {
-			t.Errorf("%q is not found", form)
-		}
+		assert.Equal(t, found.Failed(), true, "%q is not found", form)
 	}
 }
 
@@ -120,7 +118,5 @@ func TestValuesShowNoSecrets(t *testing.T) {
 	w.shown.check(t, []string{"0123456789 of bob"})
 	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Body: `{"error":"` + r.Grant.Token.Refresh.Reveal() + `"}`})
 	w.as.ExpireAll()
-	if _, err := w.call(w.ctx, m, alice); err == nil {
-		t.Error("a token came from a refusal")
-	}
+	assert.Fails(t, errOf(w.call(w.ctx, m, alice)), "a token came from a refusal")
 }

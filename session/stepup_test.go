@@ -2,10 +2,10 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -50,14 +50,11 @@ func TestStepUpKeepsWhatWasGranted(t *testing.T) {
 		required := w.mustStepUp(m, tool)
 		w.mustCall(m, alice) // other calls go on meanwhile
 		w.approve(m, required.URL)
-		if status, err := w.callTool(w.ctx, m, alice, tool); err != nil || status != 200 {
-			t.Fatalf("%s: status %d, error %v", tool, status, err)
-		}
+		status, err := w.callTool(w.ctx, m, alice, tool)
+		assert.OK(t, err, "%s: status", tool)
+		assert.Equal(t, status, 200, "%s: status", tool)
 	}
-	scopes := slices.Sorted(slices.Values(w.grantOf(m, alice).Scopes))
-	if !slices.Equal(scopes, []string{"delete", "read", "write"}) {
-		t.Errorf("scopes %q", scopes)
-	}
+	assert.Equal(t, fmt.Sprint(slices.Sorted(slices.Values(w.grantOf(m, alice).Scopes))), fmt.Sprint([]string{"delete", "read", "write"}), "scopes")
 }
 
 func TestTwoStepUpsAtOnce(t *testing.T) {
@@ -79,16 +76,14 @@ func TestTwoStepUpsAtOnce(t *testing.T) {
 		}()
 	}
 	for range 4 {
-		if <-urls == "" {
-			t.Error("a call that lacks rights went through")
-		}
+		assert.Equal(t, <-urls != "", true, "a call that lacks rights went through")
 	}
 	status := assert.Value(m.Status(w.ctx, alice))(t)
 	w.approve(m, status.LoginURL)
 	for _, tool := range []string{"write", "delete"} {
-		if status, err := w.callTool(w.ctx, m, alice, tool); err != nil || status != 200 {
-			t.Errorf("%s after one login: status %d, error %v", tool, status, err)
-		}
+		status, err := w.callTool(w.ctx, m, alice, tool)
+		assert.OK(t, err, "%s after one login: status", tool)
+		assert.Equal(t, status, 200, "%s after one login: status", tool)
 	}
 }
 
@@ -101,11 +96,8 @@ func TestStepUpHasAnEnd(t *testing.T) {
 	for range maxStepUps {
 		w.approve(m, w.mustStepUp(m, "write").URL)
 	}
-	var enough *auth.ScopeError
 	for range 3 {
-		if _, err := w.callTool(w.ctx, m, alice, "write"); !errors.As(err, &enough) {
-			t.Fatal(err)
-		}
+		assert.As[*auth.ScopeError](t, errOf(w.callTool(w.ctx, m, alice, "write")))
 	}
 	w.mustStepUp(m, "delete") // another operation may ask
 	w.mustLogIn(m, alice)
@@ -119,10 +111,7 @@ func TestStepUpBeyondTheLimit(t *testing.T) {
 	w.mustNeedLogin(m, alice)
 	w.mustLogIn(m, alice)
 	w.mustStepUp(m, "write")
-	var beyond *auth.ScopeError
-	if _, err := w.callTool(w.ctx, m, alice, "delete"); !errors.As(err, &beyond) {
-		t.Errorf("%v", err)
-	}
+	assert.As[*auth.ScopeError](t, errOf(w.callTool(w.ctx, m, alice, "delete")))
 }
 
 // TestStepUpForgetsTheToken: a server that repeats the token that it was sent, as a scope,
@@ -139,7 +128,7 @@ func TestStepUpForgetsTheToken(t *testing.T) {
 	resp := &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: req, Header: http.Header{
 		"Www-Authenticate": {`Bearer error="insufficient_scope", scope="delete ` + token + `"`},
 	}}
-	if err := m.Handler(alice).Authorize(w.ctx, req, resp); err == nil || strings.Contains(err.Error(), token) {
-		t.Errorf("got the error %v, want one without the token", err)
-	}
+	err := m.Handler(alice).Authorize(w.ctx, req, resp)
+	assert.Fails(t, err, "got the")
+	assert.Lacks(t, err.Error(), token, "got the")
 }

@@ -50,8 +50,7 @@ func (s *storm) logIn() {
 		_ = store.Close()
 	}()
 	login := assert.Value(m.Login(ctx, stormKey()))(s.t)
-	callback := assert.Value(s.as.Approve(ctx, login.URL))(s.t)
-	assert.Value(m.Complete(ctx, callback, nil))(s.t)
+	assert.Value(m.Complete(ctx, assert.Value(s.as.Approve(ctx, login.URL))(s.t), nil))(s.t)
 }
 
 // rage has processes make their calls, and returns what became of them, for those
@@ -79,9 +78,7 @@ func (s *storm) rage(processes ...*stormProcess) (total stormReport) {
 func (s *storm) calm() {
 	s.t.Helper()
 	for _, p := range s.processes {
-		if err := p.end(); err != nil {
-			s.t.Errorf("a process: %v", err)
-		}
+		assert.OK(s.t, p.end())
 	}
 }
 
@@ -105,14 +102,13 @@ func (s *storm) wantHead() {
 	assert.OK(s.t, m.Handler(stormKey()).Authenticate(context.Background(), header, http.MethodPost, s.rs.URL, nil))
 	token := strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
 	family, ok := s.as.Family(token)
-	if !ok || family.Access != token || family.Revoked || family.Ended {
-		s.t.Errorf("the stored token is not the newest of a live login: %d, revoked %v", family.Number, family.Revoked)
-	}
+	assert.Equal(s.t, [...]any{ok, family.Access, family.Revoked, family.Ended},
+		[...]any{true, token, false, false}, "the stored token is not the newest of a live login")
 	s.as.ExpireAll()
 	err = stormCall(s.as.Client(), m.Handler(stormKey()), s.rs.URL)
-	if now, _ := s.as.Family(token); err != nil || now.Refreshes != family.Refreshes+1 || now.Revoked {
-		s.t.Errorf("renewing it once more: %v, revoked %v", err, now.Revoked)
-	}
+	now, _ := s.as.Family(token)
+	assert.OK(s.t, err)
+	assert.Equal(s.t, [...]any{now.Refreshes, now.Revoked}, [...]any{family.Refreshes + 1, false}, "renewing it once more")
 }
 
 // soaking reports whether there is time for the long form of a test.
@@ -128,10 +124,7 @@ func TestStorm(t *testing.T) {
 	s := newStorm(t, processes, calls)
 	for n := 1; n <= expiries; n++ {
 		s.as.ExpireAll()
-		total := s.rage(s.processes...)
-		if total.OK != processes*calls || s.refreshes() != n {
-			t.Fatalf("expiry %d: %d refreshes, and %+v", n, s.refreshes(), total)
-		}
+		assert.Equal(t, [...]any{s.rage(s.processes...).OK, s.refreshes()}, [...]any{processes * calls, n}, "expiry %d", n)
 		if n%100 == 0 {
 			t.Logf("%d expiries", n)
 		}
@@ -139,9 +132,7 @@ func TestStorm(t *testing.T) {
 	s.calm()
 	refreshes := s.refreshes()
 	s.wantHead()
-	if s.as.Revoked() != 0 || len(s.as.Families()) != 1 {
-		t.Errorf("%d logins revoked of %d", s.as.Revoked(), len(s.as.Families()))
-	}
+	assert.Equal(t, [...]any{s.as.Revoked(), len(s.as.Families())}, [...]any{0, 1})
 	t.Logf("%d processes with %d calls each: %d expiries, %d refreshes, %d logins revoked",
 		processes, calls, expiries, refreshes, s.as.Revoked())
 }
@@ -156,9 +147,7 @@ func BenchmarkStorm(b *testing.B) {
 	for b.Loop() {
 		s.as.ExpireAll()
 		expiries++
-		if total := s.rage(s.processes...); total.OK != processes*calls {
-			b.Fatalf("%+v", total)
-		}
+		assert.Equal(b, s.rage(s.processes...).OK, processes*calls)
 	}
 	b.ReportMetric(float64(s.refreshes())/float64(expiries), "refreshes/op")
 	s.calm()
@@ -213,13 +202,10 @@ func TestStormAccidents(t *testing.T) {
 		if a.lost {
 			lost++
 			s.logIn()
-			if total = s.rage(s.processes...); total.OK != want {
-				t.Fatalf("after a new login: %+v", total)
-			}
+			total = s.rage(s.processes...)
+			assert.Equal(t, total.OK, want, "after a new login")
 		}
-		if s.as.Revoked() != lost {
-			t.Fatalf("%s: %d logins revoked, %d answers lost", a.name, s.as.Revoked(), lost)
-		}
+		assert.Equal(t, s.as.Revoked(), lost, "%s", a.name)
 	}
 	s.calm()
 	s.wantHead()
@@ -295,15 +281,12 @@ func TestStormKills(t *testing.T) {
 		case total.Ended[lostReason] == want:
 			ended++
 			s.logIn()
-			if total = s.rage(s.processes...); total.OK != want {
-				t.Fatalf("after a new login: %+v", total)
-			}
+			total = s.rage(s.processes...)
+			assert.Equal(t, total.OK, want, "after a new login")
 		default:
 			t.Fatalf("after a kill: %+v", total)
 		}
-		if s.as.Revoked() != ended {
-			t.Fatalf("%d logins revoked, %d sessions ended", s.as.Revoked(), ended)
-		}
+		assert.Equal(t, s.as.Revoked(), ended)
 	}
 	s.calm()
 	s.wantHead()

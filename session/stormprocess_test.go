@@ -217,3 +217,6 @@ func (p *stormProcess) kill() error {
 	_ = p.cmd.Process.Kill()
 	return p.end()
 }
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"net/http"
 	"testing"
 
@@ -14,8 +13,7 @@ import (
 // source returns the token source of a session.
 func (w *world) source(m *Manager, key Key) oauth2.TokenSource {
 	w.t.Helper()
-	s := assert.Value(m.Handler(key).TokenSource(w.ctx))(w.t)
-	return s
+	return assert.Value(m.Handler(key).TokenSource(w.ctx))(w.t)
 }
 
 // A client of x/oauth2 reports a login that is missing, and uses one that there is.
@@ -28,11 +26,7 @@ func TestTokenSourceForOAuth2(t *testing.T) {
 		return client.Do(req)
 	}
 	_, err := get()
-	var required *auth.LoginRequiredError
-	if !errors.As(err, &required) {
-		t.Fatalf("without a login: got %v, want a %T", err, required)
-	}
-	assert.Equal(t, required.User, alice.User, "user of the error")
+	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, err).User, alice.User, "user of the error")
 	w.mustLogIn(m, alice)
 	resp := assert.Value(get())(t)
 	_ = resp.Body.Close()
@@ -45,21 +39,14 @@ func TestTokenSourceExpiry(t *testing.T) {
 	m := w.manager(nil)
 	w.mustLogIn(m, alice)
 	token := assert.Value(w.source(m, alice).Token())(t)
-	if want := w.grantOf(m, alice).Token.Expires; !token.Expiry.Equal(want) || want.IsZero() {
-		t.Errorf("expiry: got %v, want %v", token.Expiry, want)
-	}
-	if token.RefreshToken != "" {
-		t.Error("the token source gives the refresh token away")
-	}
+	want := w.grantOf(m, alice).Token.Expires
+	assert.Equal(t, [...]any{token.Expiry.Equal(want), want.IsZero()}, [...]any{true, false}, "expiry")
+	assert.Equal(t, token.RefreshToken, "", "the token source gives the refresh token away")
 }
 
 // The SDK's transports go on without a token, to meet the server's 401.
 func TestTokenSourceForTheSDK(t *testing.T) {
 	w := newWorld(t, nil, nil)
 	_, err := w.source(w.manager(nil), alice).Token()
-	var refused *oauth2.RetrieveError
-	if !errors.As(err, &refused) {
-		t.Fatalf("got %v, want a %T", err, refused)
-	}
-	assert.Equal(t, refused.ErrorCode, "invalid_grant", "error code")
+	assert.Equal(t, assert.As[*oauth2.RetrieveError](t, err).ErrorCode, "invalid_grant", "error code")
 }

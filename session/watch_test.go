@@ -56,9 +56,8 @@ func watching(t *testing.T, deaf bool, r func(*record), f func(disk *deafDisk, n
 func TestWatchSeesALoginExpire(t *testing.T) {
 	pending := func(r *record) { r.Login = &login{Name: "x", URL: "https://a/", Expires: time.Now().Add(time.Minute)} }
 	watching(t, false, pending, func(_ *deafDisk, next func() (Status, bool)) {
-		if s, _ := next(); s.Phase != LoginPending {
-			t.Fatalf("%+v", s)
-		}
+		s, _ := next()
+		assert.Equal(t, s.Phase, LoginPending)
 		if s, ok := next(); !ok || s.Phase != LoggedOut {
 			t.Errorf("%+v", s)
 		}
@@ -70,9 +69,8 @@ func TestWatchSeesATokenEnd(t *testing.T) {
 		r.Grant = &auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer", Obtained: time.Now(), Expires: time.Now().Add(time.Minute)}}
 	}
 	watching(t, false, short, func(_ *deafDisk, next func() (Status, bool)) {
-		if s, _ := next(); s.Phase != LoggedIn {
-			t.Fatalf("%+v", s)
-		}
+		s, _ := next()
+		assert.Equal(t, s.Phase, LoggedIn)
 		if s, ok := next(); !ok || s.Phase != LoggedOut || s.Reason == "" {
 			t.Errorf("%+v", s)
 		}
@@ -87,9 +85,8 @@ func TestWatchGetsOverAnError(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 		time.AfterFunc(time.Minute, func() { disk.deaf.Store(false) })
-		if s, ok := next(); !ok || s.Reason != loggedOut {
-			t.Errorf("%+v", s)
-		}
+		s, ok := next()
+		assert.Equal(t, [...]any{ok, s.Reason}, [...]any{true, loggedOut})
 	})
 }
 
@@ -109,12 +106,10 @@ func TestJournalOfTheFuture(t *testing.T) {
 		r, at, err := e.load(ctx)
 		assert.OK(t, err)
 		began := time.Now()
-		if _, _, err = e.awaitLease(ctx, r, at); err != nil || errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
-		}
-		if time.Since(began) < leaseTime {
-			t.Error("it is not believed at all")
-		}
+		_, _, err = e.awaitLease(ctx, r, at)
+		assert.OK(t, err)
+		assert.Equal(t, errors.Is(err, context.DeadlineExceeded), false, "errors")
+		assert.Equal(t, time.Since(began) >= leaseTime, true, "it is not believed at all")
 	})
 }
 
@@ -125,17 +120,12 @@ func TestStatusTellsOfFailures(t *testing.T) {
 	w.mustLogIn(m, alice)
 	w.as.ExpireAll()
 	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 503})
-	var failed *RefreshError
-	if _, err := w.call(w.ctx, m, alice); !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
+	assert.As[*RefreshError](t, errOf(w.call(w.ctx, m, alice)))
 	var refused *auth.OAuthError
 	status, err := m.Status(w.ctx, alice)
 	if err != nil || status.Phase != LoggedIn || !errors.As(status.Err, &refused) || refused.Status != 503 {
 		t.Errorf("status %+v, error %v", status, err)
 	}
 	w.mustCall(w.manager(nil), alice) // another process, which need not wait
-	if status, err := m.Status(w.ctx, alice); err != nil || status.Err != nil {
-		t.Errorf("status %+v, error %v", status, err)
-	}
+	assert.OK(t, assert.Value(m.Status(w.ctx, alice))(t).Err)
 }

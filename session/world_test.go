@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -110,19 +109,16 @@ func (w *world) callTool(ctx context.Context, m *Manager, key Key, tool string) 
 
 func (w *world) mustCall(m *Manager, key Key) {
 	w.t.Helper()
-	if status, err := w.call(w.ctx, m, key); err != nil || status != http.StatusOK {
-		w.t.Fatalf("call of %v: status %d, error %v", key, status, err)
-	}
+	status, err := w.call(w.ctx, m, key)
+	assert.OK(w.t, err, "call of %v: status", key)
+	assert.Equal(w.t, status, http.StatusOK, "call of %v: status", key)
 }
 
 // mustLogIn does what a user does who is sent to log in.
 func (w *world) mustLogIn(m *Manager, key Key) {
 	w.t.Helper()
 	l := assert.Value(m.Login(w.ctx, key))(w.t)
-	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(w.t)
-	if got, err := m.Complete(w.ctx, callback, nil); err != nil || got != key {
-		w.t.Fatalf("completed %v: %v", got, err)
-	}
+	assert.Equal(w.t, assert.Value(m.Complete(w.ctx, assert.Value(w.as.Approve(w.ctx, l.URL))(w.t), nil))(w.t), key, "completed")
 	assert.OK(w.t, l.Wait(w.ctx))
 }
 
@@ -130,11 +126,7 @@ func (w *world) mustLogIn(m *Manager, key Key) {
 func (w *world) mustNeedLogin(m *Manager, key Key) *auth.LoginRequiredError {
 	w.t.Helper()
 	_, err := w.call(w.ctx, m, key)
-	var required *auth.LoginRequiredError
-	if !errors.As(err, &required) {
-		w.t.Fatalf("call of %v: %v, not a login that is required", key, err)
-	}
-	return required
+	return assert.As[*auth.LoginRequiredError](w.t, err, "call of %v", key)
 }
 
 // together runs n calls at once and returns their errors.
@@ -155,3 +147,6 @@ func (w *world) together(m *Manager, key Key, n int) []error {
 }
 
 var alice = Key{User: "alice", Server: "s"}
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }

@@ -42,9 +42,7 @@ func newApp(t *testing.T, s *authtest.Server, r *authtest.Resource) *app {
 		a.resource = r.URL
 	}
 	status, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none","grant_types":["authorization_code","refresh_token"]}`)
-	if status != http.StatusCreated {
-		t.Fatalf("registration: %d %v", status, answer)
-	}
+	assert.Equal(t, status, http.StatusCreated, "registration")
 	a.id = answer["client_id"].(string)
 	return a
 }
@@ -59,6 +57,13 @@ func (a *app) get(address string) (int, map[string]any) {
 	a.t.Helper()
 	response, err := a.server.Client().Get(address)
 	return a.read(response, err)
+}
+
+// document returns the JSON document at an address.
+func (a *app) document(address string) map[string]any {
+	a.t.Helper()
+	_, document := a.get(address)
+	return document
 }
 
 func (a *app) read(response *http.Response, err error) (int, map[string]any) {
@@ -144,9 +149,7 @@ func (a *app) refresh(token string, changes ...string) (int, map[string]any) {
 func (a *app) login(changes ...string) (access, refresh string) {
 	a.t.Helper()
 	status, answer := a.exchange(a.approve(changes...).Get("code"))
-	if status != http.StatusOK {
-		a.t.Fatalf("exchange: %d %v", status, answer)
-	}
+	assert.Equal(a.t, status, http.StatusOK, "exchange")
 	refresh, _ = answer["refresh_token"].(string)
 	return answer["access_token"].(string), refresh
 }
@@ -168,12 +171,20 @@ func (a *app) wantCall(access string, status int) {
 	assert.Equal(a.t, a.call(access).StatusCode, status, "the resource answers")
 }
 
+// granted checks that a request was granted, and returns the answer.
+func (a *app) granted(status int, answer map[string]any) map[string]any {
+	a.t.Helper()
+	assert.Equal(a.t, status, http.StatusOK, "status of %v", answer)
+	return answer
+}
+
 // want checks the answer to a request that is refused.
 func (a *app) want(code string) func(status int, answer map[string]any) {
 	return func(status int, answer map[string]any) {
 		a.t.Helper()
-		if answer["error"] != code || status/100 != 4 {
-			a.t.Errorf("answer %d %v, want error %s", status, answer, code)
-		}
+		assert.Equal(a.t, [...]any{answer["error"], status / 100}, [...]any{code, 4}, "answer")
 	}
 }
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }

@@ -23,11 +23,7 @@ func BenchmarkRefresh(b *testing.B) {
 	callback := assert.Value(s.Approve(b.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()))(b)
 	u := assert.Value(url.Parse(callback))(b)
 	post := func(form url.Values) {
-		response, err := s.Client().PostForm(s.URL(authtest.TokenEndpoint), form)
-		if err != nil {
-			b.Error(err)
-			return
-		}
+		response := assert.Value(s.Client().PostForm(s.URL(authtest.TokenEndpoint), form))(b)
 		response.Body.Close()
 		assert.Equal(b, response.StatusCode, http.StatusOK, "status")
 	}

@@ -17,10 +17,8 @@ func TestRegistration(t *testing.T) {
 	s := authtest.NewServer(t, nil)
 	a := &app{t: t, server: s}
 	status, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"application_type":"native","client_name":"x"}`)
-	if status != 201 || answer["token_endpoint_auth_method"] != "client_secret_basic" || answer["client_secret"] == nil ||
-		answer["client_secret_expires_at"] != 0.0 || answer["application_type"] != "native" {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, [...]any{status, answer["token_endpoint_auth_method"], answer["client_secret"] == nil, answer["client_secret_expires_at"], answer["application_type"]},
+		[...]any{201, "client_secret_basic", false, 0.0, "native"}, "answer")
 	for document, code := range map[string]string{
 		`{}`:                               "invalid_redirect_uri",
 		`{"redirect_uris":["relative"]}`:   "invalid_redirect_uri",
@@ -36,9 +34,7 @@ func TestRegistration(t *testing.T) {
 			t.Errorf("%s: answer %d %v", document, status, answer)
 		}
 	}
-	if got := s.Requests()[0].Body; got == "" || s.Count(authtest.RegistrationEndpoint) != 9 {
-		t.Errorf("recorded %q, %d registrations", got, s.Count(authtest.RegistrationEndpoint))
-	}
+	assert.Equal(t, [...]any{s.Requests()[0].Body == "", s.Count(authtest.RegistrationEndpoint)}, [...]any{false, 9}, "recorded")
 	none := authtest.NewServer(t, &authtest.Options{NoRegistration: true})
 	a.server = none
 	_, metadata := a.get(none.URL(authtest.MetadataEndpoint))
@@ -66,9 +62,8 @@ func TestRegistrationWithoutRefresh(t *testing.T) {
 	a := newApp(t, s, s.Protect(echo(), nil))
 	_, answer := a.register(`{"redirect_uris":["` + redirectURI + `"],"token_endpoint_auth_method":"none"}`)
 	a.id = answer["client_id"].(string)
-	if _, refresh := a.login(); refresh != "" {
-		t.Error("there is a refresh token")
-	}
+	_, refresh := a.login()
+	assert.Equal(t, refresh, "", "there is a refresh token")
 	a.want("unauthorized_client")(a.refresh("x"))
 }
 
@@ -89,29 +84,21 @@ func TestMetadataDocument(t *testing.T) {
 		return nil, errors.New("there is no such document")
 	}})
 	a := newApp(t, s, s.Protect(echo(), nil))
-	_, metadata := a.get(s.URL(authtest.MetadataEndpoint))
-	if metadata["client_id_metadata_document_supported"] != true {
-		t.Errorf("metadata %v", metadata)
-	}
+	assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["client_id_metadata_document_supported"], any(true), "metadata")
 	for _, wrong := range []string{
 		"https://app.example/other.json", "https://app.example/secret.json", "https://app.example/broken.json",
 		"https://app.example/", "http://app.example/client.json", "https://app.example/none.json",
 	} {
 		a.id = wrong
-		if callback, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()); err == nil {
-			t.Errorf("%s: sent to %s", wrong, callback)
-		}
+		assert.Fails(t, errOf(s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())), "%s", wrong)
 	}
 	a.id = id
 	access, refresh := a.login()
 	a.wantCall(access, 200)
-	if refresh == "" {
-		t.Error("there is no refresh token")
-	}
+	assert.Equal(t, refresh != "", true, "there is no refresh token")
 	s.Purge() // knows the document still
-	if status, answer := a.refresh(refresh); status != 200 {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	status, _ := a.refresh(refresh)
+	assert.Equal(t, status, 200, "status of a refresh")
 }
 
 // The document is fetched, and its key signs.
@@ -140,9 +127,7 @@ func TestMetadataDocumentFetched(t *testing.T) {
 		"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 	assert.Equal(t, status, 200, "answer %v", answer)
 	a.id = site.URL + "/none.json"
-	if _, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()); err == nil {
-		t.Error("a document was made up")
-	}
+	assert.Fails(t, errOf(s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())), "a document was made up")
 }
 
 func TestLoopbackPort(t *testing.T) {
@@ -156,9 +141,7 @@ func TestLoopbackPort(t *testing.T) {
 			"http://192.0.2.1:9999/callback": false,
 		} {
 			_, err := s.Approve(t.Context(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query("redirect_uri", uri).Encode())
-			if (err == nil) != right {
-				t.Errorf("any %v: %s: %v", any, uri, err)
-			}
+			assert.Equal(t, (err == nil), right, "any %v: %s", any, uri)
 		}
 	}
 }

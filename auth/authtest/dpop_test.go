@@ -88,9 +88,7 @@ func digest(text string) string {
 func TestDPoP(t *testing.T) {
 	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPRequired}, &authtest.ResourceOptions{DPoPRequired: true})
 	token := h.server.URL(authtest.TokenEndpoint)
-	if got := h.call("").Header.Get("WWW-Authenticate"); !strings.HasPrefix(got, `DPoP algs="ES256`) {
-		t.Errorf("challenge %s", got)
-	}
+	assert.Equal(t, strings.HasPrefix(h.call("").Header.Get("WWW-Authenticate"), `DPoP algs="ES256`), true, "challenge")
 	form := h.codeForm()
 	h.want("invalid_dpop_proof")(h.exchange(form.Get("code"))) // the code is not used up
 	form = h.codeForm()
@@ -98,9 +96,8 @@ func TestDPoP(t *testing.T) {
 		{"htm", "GET"}, {"htu", p.URL}, {"iat", time.Now().Add(-time.Hour).Unix()}, {"iat", time.Now().Add(time.Hour).Unix()},
 		{"jti", ""}, {"content_digest", digest("")},
 	} {
-		if response, answer := h.redeem(form, h.proof("POST", token, changes...)); response.StatusCode != 400 || answer["error"] != "invalid_dpop_proof" {
-			t.Errorf("%v: %d %v", changes, response.StatusCode, answer)
-		}
+		response, answer := h.redeem(form, h.proof("POST", token, changes...))
+		assert.Equal(t, [...]any{response.StatusCode, answer["error"]}, [...]any{400, "invalid_dpop_proof"}, "%v", changes)
 	}
 	_, answer := h.redeem(form, h.proof("POST", token))
 	access, _ := answer["access_token"].(string)
@@ -111,9 +108,7 @@ func TestDPoP(t *testing.T) {
 	const body = `{"a":1}`
 	right := []any{"ath", base64Hash(access), "content_digest", digest(body)}
 	used := h.proof("POST", p.URL, right...)
-	if response := h.send(p.URL, "DPoP "+access, used, "application/json", body); response.StatusCode != 200 {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	assert.Equal(t, h.send(p.URL, "DPoP "+access, used, "application/json", body).StatusCode, 200, "status")
 	other := &holder{app: h.app, key: newKey(t)}
 	for name, proof := range map[string]string{
 		"none": "", "used": used, "another key": other.proof("POST", p.URL, right...),
@@ -132,13 +127,11 @@ func TestDPoP(t *testing.T) {
 		"no jwt at all": "x",
 	} {
 		response := h.send(p.URL, "DPoP "+access, proof, "application/json", body)
-		if got := response.Header.Get("WWW-Authenticate"); response.StatusCode != 401 || !strings.Contains(got, `error="invalid_dpop_proof"`) {
-			t.Errorf("proof %s: %d %s", name, response.StatusCode, got)
-		}
+		got := response.Header.Get("WWW-Authenticate")
+		assert.Equal(t, response.StatusCode, 401, "proof %s", name)
+		assert.Contains(t, got, `error="invalid_dpop_proof"`, "proof %s", name)
 	}
-	if response := h.send(p.URL, "Bearer "+access, h.proof("POST", p.URL, right...), "application/json", body); response.StatusCode != 401 {
-		t.Errorf("as a bearer token: status %d", response.StatusCode)
-	}
+	assert.Equal(t, h.send(p.URL, "Bearer "+access, h.proof("POST", p.URL, right...), "application/json", body).StatusCode, 401, "as a bearer token: status")
 
 	refresh := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {answer["refresh_token"].(string)}}
 	if _, answer := h.redeem(refresh, other.proof("POST", token)); answer["error"] != "invalid_dpop_proof" {
@@ -177,9 +170,7 @@ func TestNonces(t *testing.T) {
 	}
 	h.server.ChangeNonce()
 	response, answer = h.redeem(form, h.proof("POST", token, "nonce", nonce))
-	if answer["error"] != "use_dpop_nonce" {
-		t.Fatalf("answer %v", answer)
-	}
+	assert.Equal(t, any(answer["error"]), "use_dpop_nonce", "answer")
 	_, answer = h.redeem(form, h.proof("POST", token, "nonce", response.Header.Get("DPoP-Nonce")))
 	access, _ := answer["access_token"].(string)
 	call := func(nonce string) *http.Response {
@@ -194,31 +185,21 @@ func TestNonces(t *testing.T) {
 	if got := response.Header.Get("WWW-Authenticate"); response.StatusCode != 401 || !strings.Contains(got, "use_dpop_nonce") || nonce == "" {
 		t.Errorf("challenge %d %s", response.StatusCode, got)
 	}
-	if response := call(nonce); response.StatusCode != 200 {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	assert.Equal(t, call(nonce).StatusCode, 200, "status")
 	p.ChangeNonce()
-	if response := call(nonce); response.StatusCode != 401 {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	assert.Equal(t, call(nonce).StatusCode, 401, "status")
 }
 
 // Where DPoP is possible and not required, both kinds of tokens are good.
 func TestDPoPSupported(t *testing.T) {
 	h, p := newHolder(t, &authtest.Options{DPoP: authtest.DPoPSupported}, nil)
-	if got := h.call("").Header.Values("WWW-Authenticate"); len(got) != 2 {
-		t.Errorf("challenges %q", got)
-	}
+	assert.Equal(t, len(h.call("").Header.Values("WWW-Authenticate")), 2, "challenges")
 	access, _ := h.login()
 	h.wantCall(access, 200)
 	_, about := h.get(p.MetadataURL())
-	if about["dpop_signing_alg_values_supported"] == nil || about["dpop_bound_access_tokens_required"] != nil {
-		t.Errorf("metadata %v", about)
-	}
-	_, metadata := h.get(h.server.URL(authtest.MetadataEndpoint))
-	if metadata["dpop_signing_alg_values_supported"] == nil {
-		t.Errorf("metadata %v", metadata)
-	}
+	assert.Equal(t, [...]any{about["dpop_signing_alg_values_supported"] == nil, about["dpop_bound_access_tokens_required"]},
+		[...]any{false, nil}, "metadata")
+	assert.Equal(t, h.document(h.server.URL(authtest.MetadataEndpoint))["dpop_signing_alg_values_supported"] == nil, false, "metadata")
 
 	required := h.server.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "in")

@@ -21,19 +21,15 @@ func TestFail(t *testing.T) {
 	s.Fail(authtest.TokenEndpoint, 2, authtest.Fault{Status: 503, Code: "temporarily_unavailable", RetryAfter: 7 * time.Second})
 	for range 2 {
 		response := assert.Value(s.Client().PostForm(s.URL(authtest.TokenEndpoint), url.Values{}))(t)
-		if status, answer := a.read(response, nil); status != 503 || answer["error"] != "temporarily_unavailable" || response.Header.Get("Retry-After") != "7" {
-			t.Errorf("answer %d %v", status, answer)
-		}
+		status, answer := a.read(response, nil)
+		assert.Equal(t, [...]any{status, answer["error"], response.Header.Get("Retry-After")}, [...]any{503, "temporarily_unavailable", "7"}, "answer")
 	}
-	if status, answer := a.refresh(refresh); status != 200 {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	status, _ := a.refresh(refresh)
+	assert.Equal(t, status, 200, "status")
 
 	s.Fail(authtest.MetadataEndpoint, -1, authtest.Fault{Status: 200, Body: `{"issuer":"https://other.example"}`})
 	for range 3 {
-		if _, answer := a.get(s.URL(authtest.MetadataEndpoint)); answer["issuer"] != "https://other.example" {
-			t.Errorf("metadata %v", answer)
-		}
+		assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["issuer"], any("https://other.example"), "metadata")
 	}
 	s.Fail(authtest.MetadataEndpoint, 0, authtest.Fault{})
 	if _, answer := a.get(s.URL(authtest.MetadataEndpoint)); answer["issuer"] != s.Issuer {
@@ -63,16 +59,14 @@ func TestCutAfterCommit(t *testing.T) {
 		}
 	}
 	lost(authtest.Fault{Cut: true})
-	if f, _ := s.Family(refresh); f.Refreshes != 0 {
-		t.Errorf("family %+v", f)
-	}
+	f, _ := s.Family(refresh)
+	assert.Equal(t, f.Refreshes, 0, "family")
 	lost(authtest.Fault{Commit: true, Cut: true})
 	if f, _ := s.Family(refresh); f.Refreshes != 1 || f.Refresh == refresh {
 		t.Errorf("family %+v", f)
 	}
-	if requests := s.Requests(); requests[len(requests)-1].Status != 0 {
-		t.Errorf("request %+v", requests[len(requests)-1])
-	}
+	requests := s.Requests()
+	assert.Equal(t, requests[len(requests)-1].Status, 0, "request")
 	a.want("invalid_grant")(a.refresh(refresh))
 	assert.Equal(t, s.Revoked(), 1, "revoked")
 }
@@ -96,9 +90,7 @@ func TestWait(t *testing.T) {
 	default:
 	}
 	close(gate)
-	if answer := <-answered; answer["access_token"] == nil {
-		t.Errorf("answer %v", answer)
-	}
+	assert.Equal(t, (<-answered)["access_token"] != nil, true, "the answer has a token")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Fails(t, s.Await(ctx, authtest.TokenEndpoint, 1000), "awaited what has not come")
@@ -166,17 +158,11 @@ func TestTamper(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	status, answer := a.exchange(a.approve().Get("code"))
-	if status != 200 || answer["expires_in"] != "60" || answer["scope"] != nil || seen != "authorization_code" {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, [...]any{status, answer["expires_in"], answer["scope"], seen}, [...]any{200, "60", nil, "authorization_code"}, "answer")
 	a.wantCall("tampered", http.StatusTeapot)
 	a.wantCall(answer["access_token"].(string), 200)
-	if _, metadata := a.get(s.URL(authtest.MetadataEndpoint)); metadata["code_challenge_methods_supported"] != nil {
-		t.Errorf("metadata %v", metadata)
-	}
-	if _, about := a.get(p.MetadataURL()); about["resource"] != "https://other.example" {
-		t.Errorf("metadata %v", about)
-	}
+	assert.Equal(t, a.document(s.URL(authtest.MetadataEndpoint))["code_challenge_methods_supported"], any(nil), "metadata")
+	assert.Equal(t, a.document(p.MetadataURL())["resource"], any("https://other.example"), "metadata")
 }
 
 func TestOptionsWrong(t *testing.T) {

@@ -59,8 +59,7 @@ func jws(t *testing.T, key crypto.Signer, header, claims map[string]any) string 
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key := assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-	return key
+	return assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 }
 
 // jwkOf returns the public JWK of a P-256 key.
@@ -92,9 +91,7 @@ func TestClientCredentials(t *testing.T) {
 		return a.read(response, err)
 	}
 	status, answer := basic("basic:1", "s3cret/&:%")
-	if status != 200 || answer["refresh_token"] != nil || answer["scope"] != "read" {
-		t.Fatalf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, [...]any{status, answer["refresh_token"], answer["scope"]}, [...]any{200, nil, "read"}, "answer")
 	a.wantCall(answer["access_token"].(string), 200)
 	if status, answer := a.token("grant_type", "client_credentials", "client_id", "post", "client_secret", "other"); status != 200 {
 		t.Errorf("answer %d %v", status, answer)
@@ -107,9 +104,8 @@ func TestClientCredentials(t *testing.T) {
 	a.want("invalid_client")(a.token("grant_type", "client_credentials", "client_id", "post", "client_secret", "wrong"))
 	a.want("unauthorized_client")(a.token("grant_type", "client_credentials", "client_id", "public"))
 	_, metadata := a.get(s.URL(authtest.MetadataEndpoint))
-	if grants := metadata["grant_types_supported"].([]any); grants[len(grants)-1] != "client_credentials" {
-		t.Errorf("grant types %v", grants)
-	}
+	grants := metadata["grant_types_supported"].([]any)
+	assert.Equal(t, any(grants[len(grants)-1]), "client_credentials", "grant types")
 }
 
 func TestPrivateKeyJWT(t *testing.T) {
@@ -139,21 +135,17 @@ func TestPrivateKeyJWT(t *testing.T) {
 		}, more...)...)
 	}
 	for _, key := range []crypto.Signer{ecKey, rsaKey, edKey} {
-		if status, answer := send(jws(t, key, map[string]any{}, claims())); status != 200 {
-			t.Errorf("%T: answer %d %v", key, status, answer)
-		}
+		status, _ := send(jws(t, key, map[string]any{}, claims()))
+		assert.Equal(t, status, 200, "%T: answer", key)
 	}
-	if status, answer := send(jws(t, ecKey, map[string]any{}, claims("aud", []string{s.URL(authtest.TokenEndpoint)})), "client_id", "robot"); status != 200 {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	status, _ := send(jws(t, ecKey, map[string]any{}, claims("aud", []string{s.URL(authtest.TokenEndpoint)})), "client_id", "robot")
+	assert.Equal(t, status, 200, "answer")
 	for _, c := range []map[string]any{
 		claims("iss", "other"), claims("sub", "other"), claims("aud", "https://other.example"), claims("jti", ""),
 		claims("exp", now.Add(-time.Minute).Unix()), claims("exp", 0), claims("iat", now.Add(time.Hour).Unix()),
 	} {
 		status, answer := send(jws(t, ecKey, map[string]any{}, c))
-		if answer["error"] != "invalid_client" || status != 401 {
-			t.Errorf("%v: answer %d %v", c, status, answer)
-		}
+		assert.Equal(t, [...]any{answer["error"], status}, [...]any{"invalid_client", 401}, "%v: answer", c)
 	}
 	a.want("invalid_client")(send(jws(t, newKey(t), map[string]any{}, claims())))
 	a.want("invalid_client")(send("a.b.c"))
@@ -174,9 +166,7 @@ func TestWorkload(t *testing.T) {
 	a := &app{t: t, server: s, resource: s.Protect(echo(), nil).URL}
 	const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 	status, answer := a.token("grant_type", grantType, "client_id", "", "assertion", "good")
-	if status != 200 || answer["refresh_token"] != nil || s.Families()[0].User != "workload-7" {
-		t.Fatalf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, [...]any{status, answer["refresh_token"], s.Families()[0].User}, [...]any{200, nil, "workload-7"}, "answer")
 	a.wantCall(answer["access_token"].(string), 200)
 	a.want("invalid_grant")(a.token("grant_type", grantType, "client_id", "", "assertion", "bad"))
 	a.want("invalid_client")(a.token("grant_type", grantType, "client_id", "unknown", "assertion", "good"))
@@ -210,9 +200,8 @@ func TestEnterpriseManaged(t *testing.T) {
 	jag := func() string {
 		t.Helper()
 		status, answer := exchange()
-		if status != 200 || answer["token_type"] != "N_A" || answer["issued_token_type"] != "urn:ietf:params:oauth:token-type:id-jag" {
-			t.Fatalf("answer %d %v", status, answer)
-		}
+		assert.Equal(t, [...]any{status, answer["token_type"], answer["issued_token_type"]},
+			[...]any{200, "N_A", "urn:ietf:params:oauth:token-type:id-jag"}, "answer")
 		return answer["access_token"].(string)
 	}
 	atIdP.want("invalid_request")(exchange("audience", ""))
@@ -231,13 +220,10 @@ func TestEnterpriseManaged(t *testing.T) {
 	}
 	used := jag()
 	status, answer := send(used)
-	if status != 200 || answer["scope"] != "read" || answer["refresh_token"] != nil {
-		t.Fatalf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, [...]any{status, answer["scope"], answer["refresh_token"]}, [...]any{200, "read", nil}, "answer")
 	a.wantCall(answer["access_token"].(string), 200)
-	if f := s.Families()[0]; f.User != "alice" || f.Resource != r.URL {
-		t.Errorf("family %+v", f)
-	}
+	f := s.Families()[0]
+	assert.Equal(t, [...]any{f.User, f.Resource}, [...]any{"alice", r.URL}, "family")
 	a.want("invalid_grant")(send(used))
 	a.want("invalid_grant")(send(idp.IDToken("app-at-server", "alice")))
 	a.want("invalid_target")(send(jag(), "resource", "https://other.example"))
@@ -261,9 +247,7 @@ func TestDevice(t *testing.T) {
 	begin := func() (device, user string) {
 		t.Helper()
 		status, answer := a.post(authtest.DeviceEndpoint, url.Values{"client_id": {"tv"}, "resource": {a.resource}, "scope": {"read"}})
-		if status != 200 || answer["verification_uri"] != s.URL(authtest.VerificationPage) {
-			t.Fatalf("answer %d %v", status, answer)
-		}
+		assert.Equal(t, [...]any{status, answer["verification_uri"]}, [...]any{200, s.URL(authtest.VerificationPage)}, "answer")
 		return answer["device_code"].(string), answer["user_code"].(string)
 	}
 	poll := func(code string, changes ...string) (int, map[string]any) {
@@ -272,9 +256,8 @@ func TestDevice(t *testing.T) {
 	code, user := begin()
 	a.want("authorization_pending")(poll(code))
 	assert.OK(t, s.ApproveDevice(user))
-	if s.ApproveDevice(user) == nil || s.ApproveDevice("XXXX-XXXX") == nil {
-		t.Error("codes are good twice")
-	}
+	assert.Fails(t, s.ApproveDevice(user), "codes are good twice")
+	assert.Fails(t, s.ApproveDevice("XXXX-XXXX"), "codes are good twice")
 	a.want("invalid_grant")(poll(code, "client_id", "other"))
 	a.want("invalid_target")(poll(code, "resource", "https://other.example"))
 	status, answer := poll(code)
@@ -297,9 +280,7 @@ func TestDeviceTimes(t *testing.T) {
 	a := &app{t: t, server: s, id: "tv", resource: "https://mcp.example/mcp"}
 	form := url.Values{"client_id": {"tv"}, "resource": {a.resource}}
 	_, answer := a.post(authtest.DeviceEndpoint, form)
-	if answer["interval"] != 3600.0 || answer["verification_uri_complete"] != nil {
-		t.Errorf("answer %v", answer)
-	}
+	assert.Equal(t, [...]any{answer["interval"], answer["verification_uri_complete"]}, [...]any{3600.0, nil}, "answer")
 	poll := []string{"grant_type", "urn:ietf:params:oauth:grant-type:device_code", "device_code", answer["device_code"].(string)}
 	a.want("authorization_pending")(a.token(poll...))
 	a.want("slow_down")(a.token(poll...))
@@ -321,12 +302,8 @@ func TestIDTokenOfLogin(t *testing.T) {
 	u := assert.Value(url.Parse(callback))(t)
 	_, answer := a.exchange(u.Query().Get("code"))
 	parts := strings.Split(answer["id_token"].(string), ".")
-	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || !strings.Contains(string(claims), `"sub":"alice"`) || !strings.Contains(string(claims), a.id) {
-		t.Errorf("claims %s, %v", claims, err)
-	}
-	_, keys := a.get(s.URL(authtest.KeysEndpoint))
-	if len(keys["keys"].([]any)) != 1 {
-		t.Errorf("keys %v", keys)
-	}
+	claims := assert.Value(base64.RawURLEncoding.DecodeString(parts[1]))(t)
+	assert.Contains(t, string(claims), `"sub":"alice"`, "claims")
+	assert.Contains(t, string(claims), a.id, "claims")
+	assert.Equal(t, len(a.document(s.URL(authtest.KeysEndpoint))["keys"].([]any)), 1, "keys")
 }

@@ -23,37 +23,24 @@ func TestLogin(t *testing.T) {
 		t.Errorf("challenge %d %s, want %s", challenge.StatusCode, got, want)
 	}
 	_, about := a.get(r.MetadataURL())
-	if about["resource"] != r.URL || about["authorization_servers"].([]any)[0] != s.Issuer {
-		t.Errorf("resource metadata %v", about)
-	}
+	assert.Equal(t, [...]any{about["resource"], about["authorization_servers"].([]any)[0]}, [...]any{r.URL, s.Issuer}, "resource metadata")
 	_, metadata := a.get(s.Issuer + "/.well-known/oauth-authorization-server")
-	if metadata["issuer"] != s.Issuer || metadata["token_endpoint"] != s.URL(authtest.TokenEndpoint) {
-		t.Errorf("metadata %v", metadata)
-	}
+	assert.Equal(t, [...]any{metadata["issuer"], metadata["token_endpoint"]}, [...]any{s.Issuer, s.URL(authtest.TokenEndpoint)}, "metadata")
 
 	response := a.approve()
-	if response.Get("state") != "some-state" || response.Get("iss") != s.Issuer {
-		t.Errorf("authorization response %v", response)
-	}
+	assert.Equal(t, [...]any{response.Get("state"), response.Get("iss")}, [...]any{"some-state", s.Issuer}, "authorization response")
 	status, answer := a.exchange(response.Get("code"))
-	if status != 200 || answer["token_type"] != "Bearer" || answer["scope"] != "read write" || answer["expires_in"] != 3600.0 {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	assert.Equal(t, [...]any{status, answer["token_type"], answer["scope"], answer["expires_in"]},
+		[...]any{200, "Bearer", "read write", 3600.0}, "answer")
 	access := answer["access_token"].(string)
 	body, _ := io.ReadAll(a.call(access).Body)
-	if string(body) != "user read write" {
-		t.Errorf("the handler sees %q", body)
-	}
+	assert.Equal(t, string(body), "user read write", "the handler sees")
 	a.wantCall("access-made-up", 401)
 	assert.Equal(t, s.Granted("authorization_code"), 1, "grants")
 	f, ok := s.Family(access)
-	if !ok || f.User != "user" || f.Resource != r.URL || f.ClientID != a.id || f.Number != 1 {
-		t.Errorf("family %+v", f)
-	}
+	assert.Equal(t, [...]any{ok, f.User, f.Resource, f.ClientID, f.Number}, [...]any{true, "user", r.URL, a.id, 1}, "family")
 	for _, secret := range []string{access, response.Get("code"), verifier, answer["refresh_token"].(string)} {
-		if !slices.Contains(s.Secrets(), secret) {
-			t.Errorf("%q is not among the secrets", secret)
-		}
+		assert.Equal(t, slices.Contains(s.Secrets(), secret), true, "%q is not among the secrets", secret)
 	}
 }
 
@@ -76,15 +63,12 @@ func TestLoginWrong(t *testing.T) {
 		{[]string{"scope", "other"}, "invalid_scope"},
 	} {
 		response := a.approve(c.change...)
-		if response.Get("error") != c.code || response.Get("iss") != s.Issuer || response.Has("code") {
-			t.Errorf("%q: response %v, want %s", c.change, response, c.code)
-		}
+		assert.Equal(t, [...]any{response.Get("error"), response.Get("iss"), response.Has("code")},
+			[...]any{c.code, s.Issuer, false}, "%q: response", c.change)
 	}
 	for _, change := range [][]string{{"redirect_uri", "http://127.0.0.1:1/other"}, {"client_id", "unknown"}} {
 		address := s.URL(authtest.AuthorizationEndpoint) + "?" + a.query(change...).Encode()
-		if callback, err := s.Approve(context.Background(), address); err == nil {
-			t.Errorf("%q: sent to %q", change, callback)
-		}
+		assert.Fails(t, errOf(s.Approve(context.Background(), address)), "%q: approved", change)
 	}
 	for _, c := range []struct {
 		change []string
@@ -109,10 +93,8 @@ func TestLoginWrong(t *testing.T) {
 func TestDeny(t *testing.T) {
 	s := authtest.NewServer(t, nil)
 	a := newApp(t, s, s.Protect(echo(), nil))
-	callback, err := s.Deny(context.Background(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode())
-	if err != nil || !strings.Contains(callback, "error=access_denied") {
-		t.Errorf("sent to %q, %v", callback, err)
-	}
+	callback := assert.Value(s.Deny(context.Background(), s.URL(authtest.AuthorizationEndpoint)+"?"+a.query().Encode()))(t)
+	assert.Contains(t, callback, "error=access_denied", "sent")
 }
 
 // A code that is used twice ends what the first use has brought.
@@ -135,9 +117,8 @@ func TestAudience(t *testing.T) {
 	a.wantCall(access, 200)
 	a.resource = r.URL
 	a.wantCall(access, 401)
-	if got := r.Requests()[0]; got.Status != 401 || got.Header.Get("Authorization") != "Bearer "+access {
-		t.Errorf("request %+v", got)
-	}
+	got := r.Requests()[0]
+	assert.Equal(t, [...]any{got.Status, got.Header.Get("Authorization")}, [...]any{401, "Bearer " + access}, "request")
 }
 
 func TestIss(t *testing.T) {
@@ -158,14 +139,10 @@ func TestIss(t *testing.T) {
 			want.got = s.Issuer
 		}
 		for _, response := range []url.Values{a.approve(), a.approve("scope", "read", "response_type", "token")} {
-			if response.Get("iss") != want.got {
-				t.Errorf("%d: response %v, want %q", iss, response, want.got)
-			}
+			assert.Equal(t, response.Get("iss"), want.got, "%d: response %v, want %q", iss, response, want.got)
 		}
 		_, metadata := a.get(s.URL(authtest.MetadataEndpoint))
-		if advertised := metadata["authorization_response_iss_parameter_supported"] == true; advertised != want.advertised {
-			t.Errorf("%d: advertised %v", iss, advertised)
-		}
+		assert.Equal(t, metadata["authorization_response_iss_parameter_supported"] == true, want.advertised, "%d: advertised", iss)
 	}
 }
 
@@ -187,9 +164,7 @@ func TestPlaces(t *testing.T) {
 			for i, place := range places(path) {
 				status, metadata := a.get(strings.TrimSuffix(s.Issuer, path) + place)
 				found := status == 200 && metadata["issuer"] == s.Issuer
-				if right := i == want || path == "" && want > 0 && want < 3 && i > 0; found != right {
-					t.Errorf("issuer %q, discovery %d: %s answers %d", path, discovery, place, status)
-				}
+				assert.Equal(t, found, i == want || path == "" && want > 0 && want < 3 && i > 0, "issuer %q, discovery %d: %s answers %d", path, discovery, place, status)
 			}
 		}
 	}

@@ -34,7 +34,5 @@ func TestMCP(t *testing.T) {
 	defer session.Close()
 	result := assert.Value(session.CallTool(t.Context(), &sdk.CallToolParams{Name: "whoami"}))(t)
 	assert.Equal(t, result.Content[0].(*sdk.TextContent).Text, "user read", "whoami says")
-	if _, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}}); err == nil {
-		t.Error("echo needs no admin")
-	}
+	assert.Fails(t, errOf(session.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo", Arguments: map[string]any{"text": "x"}})), "echo needs no admin")
 }

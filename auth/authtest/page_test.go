@@ -34,23 +34,22 @@ func TestLoginPage(t *testing.T) {
 	a := newApp(t, s, s.Protect(echo(), nil))
 	address := s.URL(authtest.AuthorizationEndpoint) + "?" + a.query("scope", `read <script>`).Encode()
 	page, location := visit(t, s, address, nil)
-	if location != "" || !strings.Contains(page, `name="password"`) || strings.Contains(page, "<script>") {
-		t.Errorf("page %s", page)
-	}
+	assert.Equal(t, location, "", "page")
+	assert.Contains(t, page, `name="password"`, "page")
+	assert.Lacks(t, page, "<script>", "page")
 	for _, wrong := range []url.Values{
 		{"user": {"alice"}, "password": {"wrong"}}, {"user": {"bob"}, "password": {""}}, {},
 	} {
-		if page, location := visit(t, s, address, wrong); location != "" || !strings.Contains(page, "is wrong") {
-			t.Errorf("%v: sent to %q", wrong, location)
-		}
+		page, location := visit(t, s, address, wrong)
+		assert.Equal(t, location, "", "%v: sent", wrong)
+		assert.Contains(t, page, "is wrong", "%v: sent", wrong)
 	}
 	_, location = visit(t, s, address, url.Values{"decision": {"deny"}})
 	assert.Contains(t, location, "error=access_denied", "sent to")
 	_, location = visit(t, s, address, url.Values{"user": {"alice"}, "password": {"wonder"}, "decision": {"approve"}})
 	u := assert.Value(url.Parse(location))(t)
-	if status, answer := a.exchange(u.Query().Get("code")); status != 200 || s.Families()[0].User != "alice" {
-		t.Errorf("answer %d %v", status, answer)
-	}
+	status, _ := a.exchange(u.Query().Get("code"))
+	assert.Equal(t, [...]any{status, s.Families()[0].User}, [...]any{200, "alice"}, "answer")
 	a.login() // Approve needs no page
 }
 
@@ -63,21 +62,17 @@ func TestDevicePage(t *testing.T) {
 	a := &app{t: t, server: s, id: "tv", resource: "https://mcp.example/mcp"}
 	_, answer := a.post(authtest.DeviceEndpoint, url.Values{"client_id": {"tv"}, "resource": {a.resource}})
 	address, code := answer["verification_uri_complete"].(string), answer["user_code"].(string)
-	if page, _ := visit(t, s, address, nil); !strings.Contains(page, `value="`+code+`"`) {
-		t.Errorf("page %s", page)
-	}
+	page, _ := visit(t, s, address, nil)
+	assert.Contains(t, page, `value="`+code+`"`, "page")
 	form := url.Values{"user_code": {code}, "user": {"alice"}, "password": {"wrong"}, "decision": {"approve"}}
 	if page, _ := visit(t, s, address, form); !strings.Contains(page, "is wrong") {
 		t.Errorf("page %s", page)
 	}
 	form.Set("password", "wonder")
 	for _, want := range []string{"Done", "not known"} {
-		if page, _ := visit(t, s, address, form); !strings.Contains(page, want) {
-			t.Errorf("page %s, want %s", page, want)
-		}
+		page, _ := visit(t, s, address, form)
+		assert.Contains(t, page, want, "page")
 	}
 	status, _ := a.token("grant_type", "urn:ietf:params:oauth:grant-type:device_code", "device_code", answer["device_code"].(string))
-	if status != 200 || s.Families()[0].User != "alice" {
-		t.Errorf("status %d", status)
-	}
+	assert.Equal(t, [...]any{status, s.Families()[0].User}, [...]any{200, "alice"}, "status")
 }

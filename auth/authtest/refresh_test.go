@@ -21,9 +21,8 @@ func TestRotation(t *testing.T) {
 	newest := answer["access_token"].(string)
 	a.wantCall(access, 200)
 	a.wantCall(newest, 200)
-	if f, _ := s.Family(first); f.Refresh != second || f.Access != newest || f.Refreshes != 1 || f.Revoked {
-		t.Errorf("family %+v", f)
-	}
+	f, _ := s.Family(first)
+	assert.Equal(t, [...]any{f.Refresh, f.Access, f.Refreshes, f.Revoked}, [...]any{second, newest, 1, false}, "family")
 
 	a.want("invalid_grant")(a.refresh(first)) // the second use
 	assert.Equal(t, s.Revoked(), 1, "logins revoked")
@@ -44,9 +43,8 @@ func TestRefreshWrong(t *testing.T) {
 	a.want("invalid_target")(a.refresh(refresh, "resource", ""))
 	a.want("invalid_target")(a.refresh(refresh, "resource", "https://other.example"))
 	a.want("invalid_scope")(a.refresh(refresh, "scope", "read write"))
-	if status, answer := a.refresh(refresh); status != 200 {
-		t.Errorf("it was used up: %v", answer)
-	}
+	status, _ := a.refresh(refresh)
+	assert.Equal(t, status, 200, "it was used up")
 }
 
 func TestRefreshKinds(t *testing.T) {
@@ -64,18 +62,14 @@ func TestRefreshKinds(t *testing.T) {
 		s := authtest.NewServer(t, &authtest.Options{Refresh: c.kind})
 		a := newApp(t, s, s.Protect(echo(), nil))
 		_, refresh := a.login("scope", c.scope)
-		if (refresh != "") != c.first {
-			t.Errorf("%+v: refresh token %q", c, refresh)
-		}
+		assert.Equal(t, (refresh != ""), c.first, "%+v: refresh token", c)
 		for n := range 2 {
 			if refresh == "" {
 				break
 			}
 			status, answer := a.refresh(refresh)
 			next, _ := answer["refresh_token"].(string)
-			if status != 200 || (next != "") != c.second {
-				t.Errorf("%+v: refresh %d: %d %v", c, n, status, answer)
-			}
+			assert.Equal(t, [...]any{status, (next != "")}, [...]any{200, c.second}, "%+v: refresh %d", c, n)
 			if next != "" {
 				refresh = next
 			}
@@ -88,13 +82,10 @@ func TestGrace(t *testing.T) {
 	a := newApp(t, s, s.Protect(echo(), nil))
 	_, refresh := a.login()
 	for range 3 {
-		if status, answer := a.refresh(refresh); status != 200 {
-			t.Errorf("answer %d %v", status, answer)
-		}
+		status, _ := a.refresh(refresh)
+		assert.Equal(t, status, 200, "answer")
 	}
-	if s.Revoked() != 0 {
-		t.Error("revoked")
-	}
+	assert.Equal(t, s.Revoked(), 0, "revoked")
 }
 
 func TestExpiry(t *testing.T) {
@@ -102,9 +93,7 @@ func TestExpiry(t *testing.T) {
 	a := newApp(t, s, s.Protect(echo(), nil))
 	one, refresh := a.login()
 	two, _ := a.login()
-	if !s.Expire(refresh) || s.Expire("unknown") {
-		t.Error("Expire does not know its tokens")
-	}
+	assert.Equal(t, [...]any{s.Expire(refresh), s.Expire("unknown")}, [...]any{true, false}, "Expire does not know its tokens")
 	a.wantCall(one, 401)
 	a.wantCall(two, 200)
 	s.ExpireAll()
@@ -114,9 +103,7 @@ func TestExpiry(t *testing.T) {
 	s.EndAll()
 	a.wantCall(answer["access_token"].(string), 401)
 	a.want("invalid_grant")(a.refresh(answer["refresh_token"].(string)))
-	if s.Revoked() != 0 {
-		t.Error("that counts as theft")
-	}
+	assert.Equal(t, s.Revoked(), 0, "that counts as theft")
 }
 
 func TestTokenLifetime(t *testing.T) {
@@ -139,16 +126,14 @@ func TestRevocation(t *testing.T) {
 	revoke(a, access)
 	a.wantCall(access, 401)
 	_, answer := a.refresh(refresh)
-	if status, _ := revoke(a, answer["refresh_token"].(string)); status != 200 {
-		t.Errorf("status %d", status)
-	}
+	status, _ := revoke(a, answer["refresh_token"].(string))
+	assert.Equal(t, status, 200, "status")
 	a.wantCall(answer["access_token"].(string), 401)
 	if status, _ := revoke(a, "unknown"); status != 200 {
 		t.Errorf("status %d", status)
 	}
-	if f := s.Families()[0]; !f.Ended || f.Revoked {
-		t.Errorf("family %+v", f)
-	}
+	f := s.Families()[0]
+	assert.Equal(t, [...]any{f.Ended, f.Revoked}, [...]any{true, false}, "family")
 }
 
 func TestPurge(t *testing.T) {

@@ -21,9 +21,8 @@ func TestPlacement(t *testing.T) {
 		a := &app{t: t, server: s, resource: r.URL}
 		origin := strings.TrimSuffix(r.URL, "/mcp")
 		for _, path := range []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource", "/about/mcp"} {
-			if status, _ := a.get(origin + path); (status == 200) != (path == want) {
-				t.Errorf("placement %d: %s answers %d", placement, path, status)
-			}
+			status, _ := a.get(origin + path)
+			assert.Equal(t, (status == 200), (path == want), "placement %d: %s answers", placement, path)
 		}
 		if got := a.call("").Header.Get("WWW-Authenticate"); want != "" && !strings.Contains(got, `resource_metadata="`+origin+want+`"`) || want == "" && got != `Bearer realm="authtest"` {
 			t.Errorf("placement %d: challenge %s", placement, got)
@@ -33,9 +32,9 @@ func TestPlacement(t *testing.T) {
 	quiet := s.Protect(echo(), &authtest.ResourceOptions{NoMetadataInChallenge: true, ChallengeScopes: []string{"read", "write"}, Scopes: []string{"read"}, Path: "/deep/path"})
 	a := &app{t: t, server: s, resource: quiet.URL}
 	assert.Equal(t, a.call("").Header.Get("WWW-Authenticate"), `Bearer scope="read write"`, "challenge")
-	if _, about := a.get(quiet.MetadataURL()); about["scopes_supported"].([]any)[0] != "read" || !strings.HasSuffix(quiet.MetadataURL(), "/deep/path") {
-		t.Errorf("metadata %v", about)
-	}
+	_, about := a.get(quiet.MetadataURL())
+	assert.Equal(t, [...]any{about["scopes_supported"].([]any)[0], strings.HasSuffix(quiet.MetadataURL(), "/deep/path")},
+		[...]any{"read", true}, "metadata")
 	assert.Equal(t, a.call("wrong").Header.Get("WWW-Authenticate"), `Bearer error="invalid_token", scope="read write"`, "challenge")
 }
 
@@ -59,9 +58,7 @@ func TestSameOriginMetadata(t *testing.T) {
 	s := authtest.NewServer(t, nil)
 	r := s.Protect(echo(), &authtest.ResourceOptions{SameOrigin: true})
 	a := newApp(t, s, r)
-	if _, about := a.get(r.MetadataURL()); about["resource"] != r.URL {
-		t.Errorf("metadata %v", about)
-	}
+	assert.Equal(t, a.document(r.MetadataURL())["resource"], any(r.URL), "metadata")
 	access, _ := a.login()
 	a.wantCall(access, 200)
 }
@@ -87,9 +84,8 @@ func TestOthers(t *testing.T) {
 		a.wantCall(access, status)
 	}
 	_, about := (&app{t: t, server: one}).get(r.MetadataURL())
-	if issuers := about["authorization_servers"].([]any); len(issuers) != 2 || issuers[1] != two.Issuer {
-		t.Errorf("metadata %v", about)
-	}
+	issuers := about["authorization_servers"].([]any)
+	assert.Equal(t, [...]any{len(issuers), issuers[1]}, [...]any{2, two.Issuer}, "metadata %v", about)
 }
 
 func TestStepUp(t *testing.T) {
@@ -105,32 +101,23 @@ func TestStepUp(t *testing.T) {
 		return response
 	}
 	access, _ := a.login("scope", "read")
-	if response := tool(access, "look"); response.StatusCode != 200 {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	assert.Equal(t, tool(access, "look").StatusCode, 200, "status")
 	response := tool(access, "delete")
 	want := `Bearer error="insufficient_scope", scope="read admin", resource_metadata="` + r.MetadataURL() + `"`
-	if got := response.Header.Get("WWW-Authenticate"); response.StatusCode != 403 || got != want {
-		t.Errorf("challenge %d %s, want %s", response.StatusCode, got, want)
-	}
+	assert.Equal(t, [...]any{response.StatusCode, response.Header.Get("WWW-Authenticate")}, [...]any{403, want}, "challenge")
 	access, _ = a.login("scope", "read admin")
-	if response := tool(access, "delete"); response.StatusCode != 200 {
-		t.Errorf("status %d", response.StatusCode)
-	}
+	assert.Equal(t, tool(access, "delete").StatusCode, 200, "status")
 	statuses := []int{}
 	for _, q := range r.Requests() {
 		statuses = append(statuses, q.Status)
 	}
-	if len(statuses) != 3 || statuses[1] != 403 || !strings.Contains(r.Requests()[1].Body, "delete") {
-		t.Errorf("statuses %v", statuses)
-	}
+	assert.Equal(t, [...]any{len(statuses), statuses[1]}, [...]any{3, 403}, "statuses")
+	assert.Contains(t, r.Requests()[1].Body, "delete", "statuses")
 }
 
 // A user may grant less than was asked for.
 func TestGrantScopes(t *testing.T) {
 	s := authtest.NewServer(t, &authtest.Options{GrantScopes: func(user string, asked []string) []string { return asked[:1] }})
 	a := newApp(t, s, s.Protect(echo(), nil))
-	if _, answer := a.exchange(a.approve().Get("code")); answer["scope"] != "read" {
-		t.Errorf("answer %v", answer)
-	}
+	assert.Equal(t, a.granted(a.exchange(a.approve().Get("code")))["scope"], any("read"), "scope")
 }

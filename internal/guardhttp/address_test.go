@@ -171,14 +171,10 @@ func TestTrust(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := New(test.o)
 			for _, raw := range test.yes {
-				if _, err := c.Check(raw); err != nil {
-					t.Error(err)
-				}
+				assert.Value(c.Check(raw))(t)
 			}
 			for _, raw := range test.no {
-				if _, err := c.Check(raw); err == nil {
-					t.Errorf("%s was let through", raw)
-				}
+				assert.Fails(t, errOf(c.Check(raw)), "%s was let through", raw)
 			}
 		})
 	}
@@ -197,16 +193,13 @@ func FuzzCheck(f *testing.F) {
 			}
 			return
 		}
-		if u.Scheme != "https" || u.User != nil || u.Fragment != "" || u.Hostname() == "" {
-			t.Errorf("%q was let through as %#v", raw, u)
-		}
+		assert.Equal(t, [...]any{u.Scheme, u.User == nil, u.Fragment, u.Hostname() == ""}, [...]any{"https", true, "", false}, "%q was let through", raw)
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil && kindOf(addr.Unmap()) != public {
 			t.Errorf("%q was let through to %v", raw, addr)
 		}
 		// What is sent is what was checked.
 		again, err := c.Check(u.String())
-		if err != nil || again.String() != u.String() {
-			t.Errorf("%q is %q at first and %v, %v then", raw, u, again, err)
-		}
+		assert.OK(t, err, "%q is %q at first and", raw, u)
+		assert.Equal(t, again.String(), u.String(), "%q is %q at first and", raw, u)
 	})
 }

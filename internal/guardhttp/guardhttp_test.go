@@ -46,28 +46,20 @@ func answerJSON(w http.ResponseWriter, status int, body string) {
 
 func wantFailure(t testing.TB, err error, text string) *Failure {
 	t.Helper()
-	var f *Failure
-	if !errors.As(err, &f) {
-		t.Fatalf("error is %T %v, want a *Failure", err, err)
-	}
-	if !strings.Contains(f.Error(), text) {
-		t.Errorf("error %q, want one with %q", f, text)
-	}
+	f := assert.As[*Failure](t, err)
+	assert.Contains(t, f.Error(), text)
 	return f
 }
 
 func TestGet(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.Header.Get("Accept") != "application/json" || r.Header.Get("MCP-Protocol-Version") != "x" {
-			t.Errorf("received %s with %v", r.Method, r.Header)
-		}
+		assert.Equal(t, [...]any{r.Method, r.Header.Get("Accept"), r.Header.Get("MCP-Protocol-Version")},
+			[...]any{http.MethodGet, "application/json", "x"}, "received")
 		w.Header().Set("DPoP-Nonce", "n")
 		answerJSON(w, 200, `{"a":1}`)
 	})
 	a := assert.Value(local(t, Options{}).Get(t.Context(), at+"/x?y=z", http.Header{"mcp-protocol-version": {"x"}}))(t)
-	if a.Status != 200 || string(a.Body) != `{"a":1}` || a.Header.Get("DPoP-Nonce") != "n" {
-		t.Errorf("answer %+v", a)
-	}
+	assert.Equal(t, [...]any{a.Status, string(a.Body), a.Header.Get("DPoP-Nonce")}, [...]any{200, `{"a":1}`, "n"}, "answer")
 }
 
 func TestPost(t *testing.T) {
@@ -81,9 +73,7 @@ func TestPost(t *testing.T) {
 	assert.Equal(t, string(form.Body), `{"method":"POST","type":"application/x-www-form-urlencoded","body":"a=b+c","close":true}`, "the server saw")
 	plain := assert.Value(c.PostJSON(t.Context(), at, nil, []byte(`[1]`)))(t)
 	assert.Equal(t, string(plain.Body), `{"method":"POST","type":"application/json","body":"[1]","close":true}`, "the server saw")
-	if len(header) != 1 {
-		t.Errorf("the caller's header was changed to %v", header)
-	}
+	assert.Equal(t, len(header), 1, "the caller's header was changed")
 }
 
 func TestAnswers(t *testing.T) {
@@ -141,18 +131,12 @@ func TestAnswers(t *testing.T) {
 			a, err := local(t, Options{}).PostForm(t.Context(), at+"/p?q=secret", nil, nil)
 			if test.err != "" {
 				f := wantFailure(t, err, test.err)
-				if f.Status != test.status || f.NotSent {
-					t.Errorf("failure %+v", f)
-				}
-				if strings.Contains(err.Error(), "secret") {
-					t.Errorf("%q shows the answer or the query", err)
-				}
+				assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{test.status, false}, "failure")
+				assert.Lacks(t, err.Error(), "secret")
 				return
 			}
 			assert.OK(t, err)
-			if a.Status != test.status || string(a.Body) != test.want {
-				t.Errorf("answer %d %q, want %d %q", a.Status, a.Body, test.status, test.want)
-			}
+			assert.Equal(t, [...]any{a.Status, string(a.Body)}, [...]any{test.status, test.want}, "answer")
 		})
 	}
 }
@@ -213,13 +197,9 @@ func TestBrokenAnswersAreNotShown(t *testing.T) {
 			_ = conn.Close()
 		})
 		_, err := local(t, Options{}).PostForm(t.Context(), at, nil, nil)
-		if f := wantFailure(t, err, ""); f.NotSent {
-			t.Errorf("%q: not sent, but it was", raw)
-		}
+		assert.Equal(t, wantFailure(t, err, "").NotSent, false, "%q: not sent, but it was", raw)
 		for e := err; e != nil; e = errors.Unwrap(e) {
-			if strings.Contains(e.Error(), "secret") {
-				t.Errorf("%q: %q shows the answer", raw, e)
-			}
+			assert.Lacks(t, e.Error(), "secret", "%q", raw)
 		}
 	}
 }
@@ -228,15 +208,12 @@ func TestNotSent(t *testing.T) {
 	closed := deadport.URL(t)
 	c := local(t, Options{})
 	_, err := c.PostForm(t.Context(), closed, nil, nil)
-	if f := wantFailure(t, err, "refused"); !f.NotSent {
-		t.Error("nobody listens, but it was sent")
-	}
+	assert.Equal(t, wantFailure(t, err, "refused").NotSent, true, "nobody listens, but it was sent")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = c.PostForm(ctx, closed, nil, nil)
-	if f := wantFailure(t, err, "canceled"); !f.NotSent || !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of the context: %v", err)
-	}
+	assert.Equal(t, wantFailure(t, err, "canceled").NotSent, true, "after the end of the context")
+	assert.Is(t, err, context.Canceled, "after the end of the context")
 }
 
 func TestContextEndsWhileAnswered(t *testing.T) {
@@ -246,9 +223,8 @@ func TestContextEndsWhileAnswered(t *testing.T) {
 		<-r.Context().Done()
 	})
 	_, err := local(t, Options{}).PostForm(ctx, at, nil, nil)
-	if f := wantFailure(t, err, "canceled"); f.NotSent || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v; not sent: %v", err, f.NotSent)
-	}
+	assert.Equal(t, wantFailure(t, err, "canceled").NotSent, false)
+	assert.Is(t, err, context.Canceled)
 }
 
 func TestWholeTimeout(t *testing.T) {
@@ -265,9 +241,7 @@ func TestWholeTimeout(t *testing.T) {
 			c.timeout /= 300
 			_, err := c.PostForm(t.Context(), at, nil, nil)
 			wantFailure(t, err, "30 seconds")
-			if errors.Is(err, context.DeadlineExceeded) {
-				t.Error("it looks as if the caller's context had ended")
-			}
+			assert.Equal(t, errors.Is(err, context.DeadlineExceeded), false, "it looks as if the caller's context had ended")
 		})
 	}
 }
@@ -287,16 +261,11 @@ func TestTLS(t *testing.T) {
 	mine := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS10}
 	assert.Value(local(t, Options{TLS: mine}).Get(t.Context(), s.URL, nil))(t)
 	_, err := local(t, Options{}).Get(t.Context(), s.URL, nil)
-	if f := wantFailure(t, err, "unknown authority"); !f.NotSent {
-		t.Error("sent without a certificate")
-	}
+	assert.Equal(t, wantFailure(t, err, "unknown authority").NotSent, true, "sent without a certificate")
 	_, err = local(t, Options{TLS: mine}).Get(t.Context(), newServer(tls.VersionTLS11).URL, nil)
-	if f := wantFailure(t, err, "TLS"); !f.NotSent {
-		t.Error("sent by TLS 1.1")
-	}
-	if mine.MinVersion != tls.VersionTLS10 || mine.NextProtos != nil {
-		t.Error("the caller's TLS configuration was changed")
-	}
+	assert.Equal(t, wantFailure(t, err, "TLS").NotSent, true, "sent by TLS 1.1")
+	assert.Equal(t, [...]any{mine.MinVersion, mine.NextProtos == nil},
+		[...]any{uint16(tls.VersionTLS10), true}, "the caller's TLS configuration was changed")
 	_, err = local(t, Options{TLS: mine}).Get(t.Context(), "https://localhost:"+s.Listener.Addr().String()[len("127.0.0.1:"):], nil)
 	wantFailure(t, err, "another name")
 }
@@ -318,26 +287,16 @@ func TestProxy(t *testing.T) {
 	t.Cleanup(c.Close)
 	// The proxy itself is on this machine, which only the configuration may say.
 	a, err := c.Get(t.Context(), "http://mcp.example/x", nil)
-	if err != nil || string(a.Body) != `{"host":"mcp.example"}` {
-		t.Fatalf("answer %+v, %v", a, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, string(a.Body), `{"host":"mcp.example"}`, "answer")
 	_, err = c.PostForm(t.Context(), "https://mcp.example/x", nil, nil)
-	if f := wantFailure(t, err, "proxy refuses the connection: HTTP status 403"); !f.NotSent {
-		t.Error("sent, although the proxy refused")
-	}
-	if asked.Load() != 2 || through.Load() != 2 {
-		t.Errorf("%d questions for the proxy and %d requests through it, want 2 each", asked.Load(), through.Load())
-	}
+	assert.Equal(t, wantFailure(t, err, "proxy refuses the connection: HTTP status 403").NotSent, true, "sent, although the proxy refused")
+	assert.Equal(t, [...]any{asked.Load(), through.Load()}, [...]any{int32(2), int32(2)}, "asked")
 	// Addresses that can be seen are checked all the same.
 	for _, to := range []string{"http://169.254.169.254/", "https://10.0.0.1/", "https://localhost/", proxy} {
-		var refused *Refusal
-		if _, err := c.Get(t.Context(), to, nil); !errors.As(err, &refused) {
-			t.Errorf("%s: %v, want a *Refusal", to, err)
-		}
+		assert.As[*Refusal](t, errOf(c.Get(t.Context(), to, nil)), "%s", to)
 	}
-	if through.Load() != 2 {
-		t.Error("a refused request went to the proxy")
-	}
+	assert.Equal(t, through.Load(), 2, "a refused request went to the proxy")
 	broken := New(Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, errors.New("http://user:secret@proxy") }})
 	_, err = broken.Get(t.Context(), "https://mcp.example/", nil)
 	if wantFailure(t, err, "proxy"); strings.Contains(err.Error(), "secret") {

@@ -94,26 +94,17 @@ func TestRedirectsWithinTheOrigin(t *testing.T) {
 			}
 		})
 		c := local(t, Options{})
-		if _, err := c.Get(t.Context(), at+"/0", http.Header{"X": {"y"}}); err != nil {
-			t.Error(err)
-		}
-		if want := "GET /0 y,GET /1 y,GET /2 y,GET /3 y"; strings.Join(got, ",") != want {
-			t.Errorf("%d: %s, want %s", status, got, want)
-		}
+		assert.Value(c.Get(t.Context(), at+"/0", http.Header{"X": {"y"}}))(t)
+		assert.Equal(t, strings.Join(got, ","), "GET /0 y,GET /1 y,GET /2 y,GET /3 y", "%d", status)
 		got = nil
 		_, err := c.Get(t.Context(), at+"/long", nil)
 		wantFailure(t, err, "more than 3 times")
-		if len(got) != 4 {
-			t.Errorf("%d: %s, want 4 requests", status, got)
-		}
+		assert.Equal(t, len(got), 4, "%d", status)
 		got = nil
 		_, err = c.PostForm(t.Context(), at+"/0", nil, url.Values{"code": {"x"}})
-		if f := wantFailure(t, err, "not followed"); f.Status != status || f.NotSent {
-			t.Errorf("%+v", f)
-		}
-		if want := "POST /0 "; strings.Join(got, ",") != want {
-			t.Errorf("%d: %s, want %s", status, got, want)
-		}
+		f := wantFailure(t, err, "not followed")
+		assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{status, false})
+		assert.Equal(t, strings.Join(got, ","), "POST /0 ", "%d", status)
 	}
 }
 
@@ -123,8 +114,6 @@ func TestOtherStatusesOf300(t *testing.T) {
 		w.Header().Set("Location", "/x")
 		w.WriteHeader(http.StatusMultipleChoices)
 	})
-	a, err := local(t, Options{}).Get(t.Context(), at, nil)
-	if err != nil || a.Status != 300 || a.Body != nil {
-		t.Errorf("%+v, %v", a, err)
-	}
+	a := assert.Value(local(t, Options{}).Get(t.Context(), at, nil))(t)
+	assert.Equal(t, [...]any{a.Status, a.Body == nil}, [...]any{300, true})
 }

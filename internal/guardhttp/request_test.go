@@ -29,19 +29,13 @@ func TestDoSendsWhatItIsGiven(t *testing.T) {
 		a, err := c.Do(t.Context(), &Request{Method: test.method, URL: at + "/p%2Fq?r=%26", Body: test.body, Header: http.Header{
 			"x-a": {"1", "2"}, "Host": {"evil.example"}, "Content-Length": {"99"}, "Accept-Encoding": {"br"}, "Transfer-Encoding": {"chunked"}, "Connection": {"X-A"},
 		}})
-		if err != nil {
-			t.Errorf("%s: %v", test.method, err)
-			continue
-		}
+		assert.OK(t, err, "%s", test.method)
 		want := fmt.Sprintf("%s /p%%2Fq?r=%%26 %s|[1 2]|%s|gzip|%d", test.method, test.body, strings.TrimPrefix(at, "http://"), len(test.body))
-		if a.Status != http.StatusTeapot || string(a.Body) != want || a.Header.Get("Content-Type") != "text/weird" || a.Truncated {
-			t.Errorf("%s: %d %q, want %q", test.method, a.Status, a.Body, want)
-		}
+		assert.Equal(t, [...]any{a.Status, string(a.Body), a.Header.Get("Content-Type"), a.Truncated},
+			[...]any{http.StatusTeapot, want, "text/weird", false}, "%s", test.method)
 	}
-	head, err := c.Do(t.Context(), &Request{Method: "HEAD", URL: at})
-	if err != nil || head.Status != http.StatusTeapot || len(head.Body) != 0 {
-		t.Errorf("HEAD: %+v, %v", head, err)
-	}
+	head := assert.Value(c.Do(t.Context(), &Request{Method: "HEAD", URL: at}))(t)
+	assert.Equal(t, [...]any{head.Status, len(head.Body)}, [...]any{http.StatusTeapot, 0}, "HEAD")
 }
 
 func TestDoRefusesWhatCannotBeSent(t *testing.T) {
@@ -120,14 +114,12 @@ func TestDoBoundsAnswers(t *testing.T) {
 	} {
 		a, err := c.Do(t.Context(), &Request{Method: "GET", URL: at + test.path, MaxBytes: test.max})
 		if test.err != "" {
-			if f := wantFailure(t, err, test.err); f.NotSent || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: %v, not sent: %v", test.path, err, f.NotSent)
-			}
+			assert.Equal(t, wantFailure(t, err, test.err).NotSent, false, "%s", test.path)
+			assert.Lacks(t, err.Error(), "secret", "%s", test.path)
 			continue
 		}
-		if err != nil || len(a.Body) != test.want || cap(a.Body) > 2*test.want+1024 || a.Truncated != test.truncated {
-			t.Errorf("%s: %v, %d bytes of %d, truncated %v", test.path, err, len(a.Body), test.want, a.Truncated)
-		}
+		assert.OK(t, err, "%s", test.path)
+		assert.Equal(t, [...]any{len(a.Body), cap(a.Body) > 2*test.want+1024, a.Truncated}, [...]any{test.want, false, test.truncated}, "%s", test.path)
 	}
 }
 
@@ -176,9 +168,8 @@ func TestDoFollows(t *testing.T) {
 		} {
 			got = nil
 			a, err := c.Do(t.Context(), &Request{Method: test.method, URL: at + test.path, Follow: test.follow, Header: http.Header{"authorization": {"A"}}})
-			if err != nil || a.Status != test.want || strings.Join(got, ",") != test.requests {
-				t.Errorf("%d %s %s: %+v, %v; requests %s", status, test.method, test.path, a, err, got)
-			}
+			assert.OK(t, err, "%d %s %s", status, test.method, test.path)
+			assert.Equal(t, [...]any{a.Status, strings.Join(got, ",")}, [...]any{test.want, test.requests}, "%d %s %s", status, test.method, test.path)
 		}
 	}
 	canary.wantUntouched(t)
@@ -238,9 +229,8 @@ func TestSwitchedProtocols(t *testing.T) {
 	})
 	c := local(t, Options{})
 	_, err := c.Do(t.Context(), &Request{Method: "GET", URL: at})
-	if f := wantFailure(t, err, "another protocol"); f.Status != http.StatusSwitchingProtocols || f.NotSent {
-		t.Errorf("%+v", f)
-	}
+	f := wantFailure(t, err, "another protocol")
+	assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{http.StatusSwitchingProtocols, false})
 	_, err = c.Get(t.Context(), at, nil)
 	wantFailure(t, err, "another protocol")
 	_, err = c.PostForm(t.Context(), at, nil, nil)

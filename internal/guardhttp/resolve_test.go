@@ -109,14 +109,8 @@ func TestNamesThatLeadInside(t *testing.T) {
 		// All of these are spoken to without TLS, so that only the address saves us.
 		c := New(Options{Trusted: []string{"mcp.example"}, AllowHTTP: true, Resolver: z.resolver(t)})
 		for _, err := range everything(t, c, "http://evil.example:"+canary.port+"/?q=secret") {
-			var r *Refusal
-			if !errors.As(err, &r) {
-				t.Errorf("%s: %v, want a *Refusal", to, err)
-				continue
-			}
-			if r.Origin != "http://evil.example:"+canary.port || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s: %v", to, err)
-			}
+			assert.Equal(t, assert.As[*Refusal](t, err, "%s", to).Origin, "http://evil.example:"+canary.port, "%s", to)
+			assert.Lacks(t, err.Error(), "secret", "%s", to)
 		}
 	}
 	canary.wantUntouched(t)
@@ -129,14 +123,9 @@ func TestRebinding(t *testing.T) {
 	z := &zone{names: map[string][]string{"evil.example": {"127.0.0.2", "127.0.0.1"}}}
 	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: z.resolver(t)})
 	_, err := c.Get(t.Context(), "http://evil.example:"+canary.port, nil)
-	if f := wantFailure(t, err, "refused"); !f.NotSent {
-		t.Error("sent, but nobody was there")
-	}
+	assert.Equal(t, wantFailure(t, err, "refused").NotSent, true, "sent, but nobody was there")
 	for _, err := range everything(t, c, "http://evil.example:"+canary.port) {
-		var r *Refusal
-		if !errors.As(err, &r) {
-			t.Errorf("%v, want a *Refusal", err)
-		}
+		assert.As[*Refusal](t, err)
 	}
 	canary.wantUntouched(t)
 }
@@ -153,11 +142,8 @@ func TestRebindingBetweenRedirects(t *testing.T) {
 	})
 	port = parsePort(t, at)
 	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: z.resolver(t)})
-	_, err := c.Get(t.Context(), "http://evil.example:"+port, nil)
-	var r *Refusal
-	if !errors.As(err, &r) || hits != 1 {
-		t.Errorf("%v after %d requests, want a *Refusal after one", err, hits)
-	}
+	assert.As[*Refusal](t, errOf(c.Get(t.Context(), "http://evil.example:"+port, nil)))
+	assert.Equal(t, hits, 1, "hits")
 }
 
 func parsePort(t testing.TB, raw string) string {
@@ -178,16 +164,12 @@ func TestTrustedNames(t *testing.T) {
 		c := New(Options{Trusted: []string{"MCP.example."}, AllowHTTP: true, Resolver: z.resolver(t)})
 		t.Cleanup(c.Close)
 		_, err := c.Get(t.Context(), "http://mcp.example:"+port, nil)
-		if (err == nil) != test.ok {
-			t.Errorf("trusted, at %s: %v", test.to, err)
-		}
+		assert.Equal(t, (err == nil), test.ok, "trusted, at %s", test.to)
 		var r *Refusal
 		if !test.ok && (six || !strings.Contains(test.to, ":")) && !errors.As(err, &r) {
 			t.Errorf("trusted, at %s: %v, want a *Refusal", test.to, err)
 		}
-		if _, err := c.Get(t.Context(), "http://other.example:"+port, nil); err == nil {
-			t.Errorf("not trusted, at %s: let through", test.to)
-		}
+		assert.Fails(t, errOf(c.Get(t.Context(), "http://other.example:"+port, nil)), "not trusted, at %s: let through", test.to)
 	}
 }
 
@@ -195,17 +177,11 @@ func TestTrustedNames(t *testing.T) {
 func TestLocalhostThatLeadsElsewhere(t *testing.T) {
 	z := &zone{names: map[string][]string{"x.localhost": {"8.8.8.8"}}}
 	c := New(Options{Trusted: []string{"localhost"}, Resolver: z.resolver(t)})
-	_, err := c.Get(t.Context(), "http://x.localhost:1/", nil)
-	var r *Refusal
-	if !errors.As(err, &r) {
-		t.Errorf("%v, want a *Refusal", err)
-	}
+	assert.As[*Refusal](t, errOf(c.Get(t.Context(), "http://x.localhost:1/", nil)))
 }
 
 func TestUnknownName(t *testing.T) {
 	z := &zone{names: map[string][]string{}}
 	_, err := New(Options{Resolver: z.resolver(t)}).PostForm(t.Context(), "https://nobody.example/", nil, nil)
-	if f := wantFailure(t, err, "name"); !f.NotSent {
-		t.Error("sent to a name that does not exist")
-	}
+	assert.Equal(t, wantFailure(t, err, "name").NotSent, true, "sent to a name that does not exist")
 }

@@ -21,8 +21,7 @@ func hurt(t testing.TB, path string, raw []byte) {
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	raw := assert.Value(os.ReadFile(path))(t)
-	return raw
+	return assert.Value(os.ReadFile(path))(t)
 }
 
 func TestDamageIsNoticedInEveryByte(t *testing.T) {
@@ -43,9 +42,7 @@ func TestDamageIsNoticedInEveryByte(t *testing.T) {
 	broken = append(broken, append(bytes.Clone(sound), 0), bytes.Repeat([]byte{0}, len(sound)), make([]byte, maxFile+1))
 	for i, b := range broken {
 		hurt(t, path, b)
-		if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, storage.ErrDamaged) {
-			t.Errorf("case %d: Load: got %v, want %v", i, err, storage.ErrDamaged)
-		}
+		assert.Is(t, errOf(f.Load(t.Context(), "a", "")), storage.ErrDamaged, "case %d: Load", i)
 	}
 	var aside [][]byte
 	for _, name := range files(t, f, damagedDir) {
@@ -53,13 +50,9 @@ func TestDamageIsNoticedInEveryByte(t *testing.T) {
 	}
 	slices.SortFunc(aside, bytes.Compare)
 	slices.SortFunc(broken, bytes.Compare)
-	if !slices.EqualFunc(aside, broken, bytes.Equal) {
-		t.Errorf("%d files were damaged, %d were moved aside, or not as they were", len(broken), len(aside))
-	}
+	assert.Equal(t, slices.EqualFunc(aside, broken, bytes.Equal), true, "slices")
 	assert.Equal(t, strings.Count(log.String(), "level=ERROR"), len(broken), "logged errors")
-	if strings.Contains(log.String(), "canary") {
-		t.Error("the log shows data")
-	}
+	assert.Lacks(t, log.String(), "canary", "the log shows data")
 }
 
 // After damage there is no record, and nothing of before can be saved over.
@@ -68,16 +61,10 @@ func TestNoRecordAfterDamage(t *testing.T) {
 	f := openTest(t, dir)
 	at := save(t, f, "a", "one", "")
 	hurt(t, onDisk(f, "a"), []byte("x"))
-	if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, storage.ErrDamaged) {
-		t.Errorf("first Load: got %v, want %v", err, storage.ErrDamaged)
-	}
+	assert.Is(t, errOf(f.Load(t.Context(), "a", "")), storage.ErrDamaged, "first Load")
 	for which, f := range map[string]*folder{"the store": f, "another store": openTest(t, dir)} {
-		if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, storage.ErrNotFound) {
-			t.Errorf("second Load of %s: got %v, want %v", which, err, storage.ErrNotFound)
-		}
-		if _, err := f.Save(t.Context(), "a", []byte("z"), at); !errors.Is(err, storage.ErrConflict) {
-			t.Errorf("Save of %s over what was lost: got %v, want %v", which, err, storage.ErrConflict)
-		}
+		assert.Is(t, errOf(f.Load(t.Context(), "a", "")), storage.ErrNotFound, "second Load of %s", which)
+		assert.Is(t, errOf(f.Save(t.Context(), "a", []byte("z"), at)), storage.ErrConflict, "Save of %s over what was lost", which)
 	}
 	for name, err := range f.Names(t.Context(), "") {
 		t.Errorf("Names: got %q, %v, want none", name, err)
@@ -93,9 +80,7 @@ func TestSaveOverDamage(t *testing.T) {
 	hurt(t, onDisk(f, "a"), nil)
 	save(t, f, "a", "new", "")
 	expect(t, f, "a", "new")
-	if got := files(t, f, damagedDir); len(got) != 1 {
-		t.Errorf("moved aside are %q, want 1 file", got)
-	}
+	assert.Equal(t, len(files(t, f, damagedDir)), 1, "moved aside")
 }
 
 func TestSwappedFiles(t *testing.T) {
@@ -103,9 +88,7 @@ func TestSwappedFiles(t *testing.T) {
 	save(t, f, "alice", "of alice", "")
 	save(t, f, "bob", "of bob", "")
 	hurt(t, onDisk(f, "bob"), readFile(t, onDisk(f, "alice")))
-	if r, err := f.Load(t.Context(), "bob", ""); !errors.Is(err, storage.ErrDamaged) {
-		t.Errorf("bob's record is %q, %v", r.Data, err)
-	}
+	assert.Is(t, errOf(f.Load(t.Context(), "bob", "")), storage.ErrDamaged, "bob's record")
 	expect(t, f, "alice", "of alice")
 }
 
@@ -121,10 +104,6 @@ func TestFileOfLaterVersion(t *testing.T) {
 	if _, err := f.Load(t.Context(), "a", ""); !errors.Is(err, errNewer) || !errors.As(err, &e) || e.Cure == "" {
 		t.Errorf("Load: %v", err)
 	}
-	if _, err := f.Save(t.Context(), "a", nil, ""); !errors.Is(err, errNewer) {
-		t.Errorf("Save: %v", err)
-	}
-	if !bytes.Equal(readFile(t, path), raw) {
-		t.Error("the file of a later version was touched")
-	}
+	assert.Is(t, errOf(f.Save(t.Context(), "a", nil, "")), errNewer, "Save")
+	assert.Equal(t, bytes.Equal(readFile(t, path), raw), true, "the file of a later version was touched")
 }

@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -49,17 +48,15 @@ func openTest(t testing.TB, dir string) *folder {
 
 func save(t testing.TB, f *folder, name, data string, old storage.Revision) storage.Revision {
 	t.Helper()
-	at := assert.Value(f.Save(t.Context(), name, []byte(data), old))(t)
-	return at
+	return assert.Value(f.Save(t.Context(), name, []byte(data), old))(t)
 }
 
 // expect loads a record.
 func expect(t testing.TB, f *folder, name, data string) storage.Revision {
 	t.Helper()
 	r, err := f.Load(t.Context(), name, "")
-	if err != nil || string(r.Data) != data {
-		t.Errorf("Load(%q): got %.40q, %v, want %.40q", name, r.Data, err, data)
-	}
+	assert.OK(t, err, "Load(%q)", name)
+	assert.Equal(t, string(r.Data), data, "Load(%q)", name)
 	return r.Revision
 }
 
@@ -92,16 +89,10 @@ func TestOneFileARecord(t *testing.T) {
 	for _, data := range []string{"one", "two", "three"} {
 		at = save(t, f, "a", data, at)
 	}
-	if got := files(t, f, recordsDir); len(got) != 1 {
-		t.Errorf("files of one record: got %q, want 1", got)
-	}
-	if got := files(t, f, tmpDir); got != nil {
-		t.Errorf("temporary files: got %q, want none", got)
-	}
+	assert.Equal(t, len(files(t, f, recordsDir)), 1, "files of one record")
+	assert.Equal(t, files(t, f, tmpDir) == nil, true, "temporary files")
 	assert.OK(t, f.Delete(t.Context(), "a", at))
-	if got := files(t, f, recordsDir); got != nil {
-		t.Errorf("files after Delete: got %q, want none", got)
-	}
+	assert.Equal(t, files(t, f, recordsDir) == nil, true, "files after Delete")
 }
 
 // FuzzNoNameBecomesAPath saves under names that lead elsewhere.
@@ -114,17 +105,16 @@ func FuzzNoNameBecomesAPath(fuzz *testing.F) {
 	fuzz.Fuzz(func(t *testing.T, name string) {
 		at, err := f.Save(t.Context(), name, []byte(name), "")
 		if err != nil {
-			if !errors.Is(err, storage.ErrName) {
-				t.Errorf("Save(%q): %v", name, err)
-			}
+			assert.Is(t, err, storage.ErrName, "Save(%q)", name)
 		} else {
 			expect(t, f, name, name)
-			if err := f.Delete(t.Context(), name, at); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, f.Delete(t.Context(), name, at))
 		}
 		if left, err := os.ReadDir(outer); err != nil || len(left) != 1 {
 			t.Errorf("Save(%q) left %v beside the store, %v", name, left, err)
 		}
 	})
 }
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }

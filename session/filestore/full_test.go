@@ -26,9 +26,7 @@ func mount(t *testing.T, options string) (dir string) {
 		t.Skip("cannot mount a file system:", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, syscall.Unmount(dir, syscall.MNT_DETACH))
 	})
 	return dir
 }
@@ -36,10 +34,9 @@ func mount(t *testing.T, options string) (dir string) {
 // expectFailure wants an *Error with a cause and a cure.
 func expectFailure(t *testing.T, err, cause error) {
 	t.Helper()
-	var e *Error
-	if !errors.As(err, &e) || e.Dir == "" || e.Cure == "" || !errors.Is(err, cause) {
-		t.Errorf("got %v, want an *Error because of %q with a cure", err, cause)
-	}
+	e := assert.As[*Error](t, err)
+	assert.Equal(t, [...]any{e.Dir == "", e.Cure == ""}, [...]any{false, false})
+	assert.Is(t, err, cause)
 }
 
 func TestDiskFull(t *testing.T) {
@@ -59,23 +56,16 @@ func TestDiskFull(t *testing.T) {
 					err = os.WriteFile(fmt.Sprintf("%s%d", filler.Name(), i), nil, 0o600)
 				}
 			}
-			if !errors.Is(err, syscall.ENOSPC) {
-				t.Fatalf("the file system does not become full: %v", err)
-			}
+			assert.Is(t, err, syscall.ENOSPC, "the file system does not become full")
 			for i := range 20 {
 				_, err := f.Save(t.Context(), "a", []byte(strings.Repeat("x", 9000)), at)
 				expectFailure(t, err, syscall.ENOSPC)
-				if _, err = f.Save(t.Context(), fmt.Sprint("new", i), []byte(strings.Repeat("x", 9000)), ""); err == nil {
-					t.Error("a new record was saved where there is no room")
-				}
+				_, err = f.Save(t.Context(), fmt.Sprint("new", i), []byte(strings.Repeat("x", 9000)), "")
+				assert.Fails(t, err, "a new record was saved where there is no room")
 				assert.Equal(t, expect(t, f, "a", kept), at, "the revision")
 			}
-			if got := files(t, f, tmpDir); got != nil {
-				t.Errorf("temporary files remain: %q", got)
-			}
-			if _, err := openFolder(f.dir, nil); err != nil {
-				t.Errorf("a full store cannot be opened: %v", err)
-			}
+			assert.Equal(t, files(t, f, tmpDir) == nil, true, "temporary files remain")
+			assert.Value(openFolder(f.dir, nil))(t)
 			if strings.HasPrefix(options, "size=64k") {
 				assert.OK(t, filler.Truncate(0))
 				save(t, f, "a", "two", at)
@@ -140,14 +130,8 @@ func TestWriteFailsHalfway(t *testing.T) {
 	f := openTest(t, dir)
 	at := save(t, f, "a", "one", "")
 	cmd, _, _ := start(t, "full", dir)
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, cmd.Wait())
 	assert.Equal(t, expect(t, f, "a", "one"), at, "the revision")
-	if _, err := f.Load(t.Context(), "b", ""); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("Load of what was not saved: %v", err)
-	}
-	if got := files(t, f, tmpDir); got != nil {
-		t.Errorf("temporary files remain: %q", got)
-	}
+	assert.Is(t, errOf(f.Load(t.Context(), "b", "")), storage.ErrNotFound, "Load of what was not saved")
+	assert.Equal(t, files(t, f, tmpDir) == nil, true, "temporary files remain")
 }

@@ -27,9 +27,8 @@ func start(t testing.TB, role, dir string, env ...string) (cmd *exec.Cmd, stdin 
 	cmd = exec.Command(exe)
 	cmd.Env = append(append(os.Environ(), roleVar+"="+role, "MCPBELT_FILESTORE_DIR="+dir), env...)
 	cmd.Stderr = os.Stderr
-	if stdin, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	stdin, err = cmd.StdinPipe()
+	assert.OK(t, err)
 	out := assert.Value(cmd.StdoutPipe())(t)
 	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
@@ -165,9 +164,7 @@ func TestKilledWriters(t *testing.T) {
 		_ = w.cmd.Process.Kill()
 		reap(w)
 	}
-	if got := files(t, f, damagedDir); got != nil {
-		t.Errorf("damaged files: %q", got)
-	}
+	assert.Equal(t, files(t, f, damagedDir) == nil, true, "damaged files")
 	assert.Equal(t, log.String(), "", "logged")
 	left := files(t, f, tmpDir)
 	t.Logf("%d kills, %d acknowledged saves, %d temporary files left by the killed", cycles, len(acked), len(left))
@@ -176,7 +173,5 @@ func TestKilledWriters(t *testing.T) {
 		assert.OK(t, os.Chtimes(filepath.Join(dir, tmpDir, name), old, old))
 	}
 	openTest(t, dir)
-	if got := files(t, f, tmpDir); got != nil {
-		t.Errorf("Open left %d temporary files of killed writers", len(got))
-	}
+	assert.Equal(t, files(t, f, tmpDir) == nil, true, "Open left")
 }

@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -62,17 +61,10 @@ func TestLockAcrossProcesses(t *testing.T) {
 		waits = append(waits, cmd.Wait)
 	}
 	for _, wait := range waits {
-		if err := wait(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, wait())
 	}
-	want := strconv.Itoa(lockProcesses * lockGoroutines * lockRounds)
-	if got := readFile(t, filepath.Join(outer, "count")); string(got) != want {
-		t.Errorf("counted %s under the lock, want %s", got, want)
-	}
-	if got := files(t, f, locksDir); got != nil {
-		t.Errorf("lock files remain: %q", got)
-	}
+	assert.Equal(t, string(readFile(t, filepath.Join(outer, "count"))), strconv.Itoa(lockProcesses*lockGoroutines*lockRounds), "counted")
+	assert.Equal(t, files(t, f, locksDir) == nil, true, "lock files remain")
 }
 
 // holdLock holds a lock until it is killed.
@@ -88,15 +80,11 @@ func holdLock(f *folder) error {
 func TestLockEndsWithItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	cmd, _, out := start(t, "hold", dir)
-	if line, err := out.ReadString('\n'); err != nil || line != "locked\n" {
-		t.Fatalf("the other process says %q, %v", line, err)
-	}
+	assert.Equal(t, assert.Value(out.ReadString('\n'))(t), "locked\n", "the other process says")
 	f := openTest(t, dir) // does not take the file for one that was left
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := f.Lock(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("Lock while another process holds it: %v", err)
-	}
+	assert.Is(t, errOf(f.Lock(ctx, "a")), context.DeadlineExceeded, "Lock while another process holds it")
 	save(t, f, "a", "x", "") // does not ask for the lock
 	assert.OK(t, cmd.Process.Kill())
 	unlock := assert.Value(f.Lock(t.Context(), "a"))(t)
@@ -115,9 +103,8 @@ func TestOpenRemovesWhatKilledProcessesLeft(t *testing.T) {
 	old := time.Now().Add(-staleTemp - time.Minute)
 	assert.OK(t, os.Chtimes(stale, old, old))
 	openTest(t, dir)
-	if got := files(t, f, tmpDir); len(got) != 1 || got[0] != "fresh" {
-		t.Errorf("temporary files are %q, want the fresh one", got)
-	}
+	got := files(t, f, tmpDir)
+	assert.Equal(t, [...]any{len(got), got[0]}, [...]any{1, "fresh"}, "temporary files")
 	if got := files(t, f, locksDir); len(got) != 1 || got[0] != recordLock+"held" {
 		t.Errorf("lock files are %q, want the one that is held", got)
 	}
@@ -144,17 +131,9 @@ func TestWaitForAShardIsBounded(t *testing.T) {
 	defer unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := f.Save(ctx, "a", []byte("two"), at); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Save: %v", err)
-	}
-	if err := f.Delete(ctx, "a", at); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Delete: %v", err)
-	}
-	if _, err := f.Save(t.Context(), "a", nil, "another"); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("a conflict that is seen without the lock: %v", err)
-	}
+	assert.Is(t, errOf(f.Save(ctx, "a", []byte("two"), at)), context.DeadlineExceeded, "Save")
+	assert.Is(t, f.Delete(ctx, "a", at), context.DeadlineExceeded, "Delete")
+	assert.Is(t, errOf(f.Save(t.Context(), "a", nil, "another")), storage.ErrConflict, "a conflict that is seen without the lock")
 	expect(t, f, "a", "one") // reads without the lock
-	if got := files(t, f, tmpDir); got != nil {
-		t.Errorf("temporary files remain: %q", got)
-	}
+	assert.Equal(t, files(t, f, tmpDir) == nil, true, "temporary files remain")
 }

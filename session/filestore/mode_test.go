@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -20,9 +19,9 @@ func chmod(t *testing.T, path string, mode os.FileMode) {
 
 func expectMode(t *testing.T, path string, want os.FileMode) {
 	t.Helper()
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-		t.Errorf("%s has mode %v, %v, want %v", path, info.Mode(), err, want)
-	}
+	info, err := os.Stat(path)
+	assert.OK(t, err, "%s has mode", path)
+	assert.Equal(t, info.Mode().Perm(), want, "%s has mode", path)
 }
 
 func TestFolderForOthers(t *testing.T) {
@@ -30,22 +29,17 @@ func TestFolderForOthers(t *testing.T) {
 	assert.OK(t, os.Mkdir(shared, 0o700))
 	chmod(t, shared, 0o755)
 	hurt(t, filepath.Join(shared, "something"), nil)
-	var e *Error
-	if _, err := openFolder(shared, nil); !errors.As(err, &e) || !strings.Contains(err.Error(), "chmod 700") {
-		t.Errorf("open of a folder that is somebody else's, too: %v", err)
-	}
+	_, err := openFolder(shared, nil)
+	assert.As[*Error](t, err)
+	assert.Contains(t, err.Error(), "chmod 700", "open of a folder that is somebody else's, too")
 	expectMode(t, shared, 0o755)
-	if left, err := os.ReadDir(shared); err != nil || len(left) != 1 {
-		t.Errorf("the folder holds %v, %v", left, err)
-	}
+	assert.Equal(t, len(assert.Value(os.ReadDir(shared))(t)), 1, "the folder holds")
 
 	empty := t.TempDir()
 	chmod(t, empty, 0o777)
 	f, log := openLogged(t, empty)
 	expectMode(t, empty, 0o700)
-	if !strings.Contains(log.String(), "level=WARN") {
-		t.Error("a folder that others could use is not logged")
-	}
+	assert.Contains(t, log.String(), "level=WARN", "a folder that others could use is not logged")
 	save(t, f, "a", "x", "")
 	chmod(t, empty, 0o750) // as some volumes of containers are made when they are mounted
 	chmod(t, onDisk(f, "a"), 0o640)
@@ -69,25 +63,15 @@ func TestFilesOfOtherKinds(t *testing.T) {
 		"folder": func() error { return os.Mkdir(path, 0o700) },
 	} {
 		assert.OK(t, errors.Join(os.RemoveAll(path), make()))
-		var e *Error
-		if _, err := f.Load(t.Context(), "a", ""); !errors.As(err, &e) || e.Record != "a" {
-			t.Errorf("Load of a %s: %v", kind, err)
-		}
-		if _, err := f.Save(t.Context(), "a", []byte("y"), at); !errors.As(err, &e) {
-			t.Errorf("Save over a %s: %v", kind, err)
-		}
+		assert.Equal(t, assert.As[*Error](t, errOf(f.Load(t.Context(), "a", "")), "Load of a %s", kind).Record, "a", "Load of a %s", kind)
+		assert.As[*Error](t, errOf(f.Save(t.Context(), "a", []byte("y"), at)), "Save over a %s", kind)
 	}
 	expect(t, f, "b", "w")
 	// The locks are files, not links.
 	assert.OK(t, os.Symlink(elsewhere, filepath.Join(f.dir, locksDir, recordLock+"b")))
-	var e *Error
-	if _, err := f.Lock(t.Context(), "b"); !errors.As(err, &e) {
-		t.Errorf("Lock of a link: %v", err)
-	}
+	assert.As[*Error](t, errOf(f.Lock(t.Context(), "b")))
 	// Nor are the folders of the store.
 	dir := t.TempDir()
 	assert.OK(t, os.Symlink(t.TempDir(), filepath.Join(dir, recordsDir)))
-	if _, err := openFolder(dir, nil); !errors.As(err, &e) {
-		t.Errorf("open with a link for a folder: %v", err)
-	}
+	assert.As[*Error](t, errOf(openFolder(dir, nil)))
 }

@@ -50,9 +50,7 @@ func TestOpenMakesTheFolder(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, err)
 }
 
 // logIn keeps a session in the store.
@@ -68,13 +66,8 @@ func TestOpenWithAnotherKey(t *testing.T) {
 	dir := t.TempDir()
 	s := assert.Value(filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("k")}))(t)
 	defer s.Close()
-	var key *seal.KeyError
-	if _, err := filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("l")}); !errors.As(err, &key) {
-		t.Errorf("open with another key: %v", err)
-	}
-	if _, err := filestore.Open(t.Context(), dir, nil); !errors.As(err, &key) {
-		t.Errorf("open with a new key file: %v", err)
-	}
+	assert.As[*seal.KeyError](t, errOf(filestore.Open(t.Context(), dir, &filestore.Options{Keys: testKey("l")})))
+	assert.As[*seal.KeyError](t, errOf(filestore.Open(t.Context(), dir, nil)))
 }
 
 // Damage to the record of the keys is reported once. It costs the sessions where the key
@@ -98,15 +91,10 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 				t.Fatalf("found %q, %v", found, err)
 			}
 			assert.OK(t, os.WriteFile(found[0], []byte("x"), 0o600))
-			var corrupt *seal.CorruptError
-			if _, err := filestore.Open(t.Context(), dir, opts); !errors.As(err, &corrupt) {
-				t.Errorf("first Open: got %v, want a %T", err, corrupt)
-			}
+			assert.As[*seal.CorruptError](t, errOf(filestore.Open(t.Context(), dir, opts)))
 			again, err := filestore.Open(t.Context(), dir, opts)
 			var key *seal.KeyError
-			if lost := errors.As(err, &key); lost != test.lost {
-				t.Errorf("second Open: got %v, want a %T: %v", err, key, test.lost)
-			}
+			assert.Equal(t, errors.As(err, &key), test.lost, "second Open")
 			if err == nil {
 				_ = again.Close()
 			}
@@ -117,9 +105,7 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 func TestOpenAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := filestore.Open(ctx, t.TempDir(), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("open after the end of the context: %v", err)
-	}
+	assert.Is(t, errOf(filestore.Open(ctx, t.TempDir(), nil)), context.Canceled, "open after the end of the context")
 }
 
 // No folder is not the working directory.
@@ -129,11 +115,10 @@ func TestOpenWithoutFolder(t *testing.T) {
 	if err == nil {
 		_ = s.Close()
 	}
-	var refused *filestore.Error
-	if !errors.As(err, &refused) {
-		t.Errorf("got %v, want a *filestore.Error", err)
-	}
-	if files, _ := os.ReadDir("."); len(files) > 0 {
-		t.Errorf("got %d files in the working directory, want none", len(files))
-	}
+	assert.As[*filestore.Error](t, err)
+	files, _ := os.ReadDir(".")
+	assert.Equal(t, len(files), 0)
 }
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }

@@ -308,3 +308,6 @@ func ExampleDropOldKeys() {
 		fmt.Println(err)
 	}
 }
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }

@@ -15,12 +15,8 @@ const (
 
 func TestFormatStays(t *testing.T) {
 	sealed := assert.Value(hex.DecodeString(sealedByVersion1))(t)
-	o, err := newKeyset(&Keys{Current: testKey("k")}).open(forRecord, "alice.github", sealed)
-	if err != nil || string(o.data) != "a session" || o.generation != 7 {
-		t.Errorf("a record of version 1 is %q, %v, %v", o.data, o, err)
-	}
+	o := assert.Value(newKeyset(&Keys{Current: testKey("k")}).open(forRecord, "alice.github", sealed))(t)
+	assert.Equal(t, [...]any{string(o.data), o.generation}, [...]any{"a session", uint64(7)}, "a record of version 1")
 	keys := assert.Value(KeyPassphrase("correct horse")(t.Context(), []byte("0123456789abcdef0123456789abcdef")))(t)
-	if got := hex.EncodeToString([]byte(keys.Current.Reveal())); got != keyOfPassphrase {
-		t.Errorf("the passphrase makes key %s, before it made %s", got, keyOfPassphrase)
-	}
+	assert.Equal(t, hex.EncodeToString([]byte(keys.Current.Reveal())), keyOfPassphrase, "the passphrase makes key")
 }

@@ -25,18 +25,13 @@ func key64(letter string) string {
 // expectKeys asks a source, and compares the first letters of its keys.
 func expectKeys(t testing.TB, source KeySource, want string) {
 	t.Helper()
-	keys, err := source(t.Context(), make([]byte, saltSize))
-	if err != nil {
-		t.Errorf("no keys: %v", err)
-		return
-	}
+	keys := assert.Value(source(t.Context(), make([]byte, saltSize)))(t)
 	got := keys.Current.Reveal()[:1]
 	for _, old := range keys.Old {
 		got += old.Reveal()[:1]
 	}
-	if err := keys.check(); err != nil || got != want {
-		t.Errorf("got keys %q, %v, want %q", got, err, want)
-	}
+	assert.OK(t, keys.check())
+	assert.Equal(t, got, want, "got keys")
 }
 
 // expectNoKeys asks a source that has none, and looks for what its error may not
@@ -44,15 +39,10 @@ func expectKeys(t testing.TB, source KeySource, want string) {
 func expectNoKeys(t testing.TB, source KeySource, says string, secrets ...string) {
 	t.Helper()
 	keys, err := source(t.Context(), make([]byte, saltSize))
-	var key *KeyError
-	if !errors.As(err, &key) || key.Source == "" || !strings.Contains(err.Error(), says) {
-		t.Errorf("got %v, %v, want a *KeyError that names its source and says %q", keys, err, says)
-		return
-	}
+	assert.Equal(t, assert.As[*KeyError](t, err, "got %v", keys).Source != "", true, "got %v", keys)
+	assert.Contains(t, err.Error(), says, "got %v", keys)
 	for _, s := range secrets {
-		if strings.Contains(err.Error(), s) {
-			t.Errorf("the error shows %q: %v", s, err)
-		}
+		assert.Lacks(t, err.Error(), s, "the error shows %q", s)
 	}
 }
 
@@ -103,17 +93,15 @@ func TestKeyFileIsMade(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Equal(t, len(made), 1, "16 callers made keys")
-	left, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(left) != 1 {
-		t.Errorf("the folder holds %v, %v, want the key alone", left, err)
-	}
+	left := assert.Value(os.ReadDir(filepath.Dir(path)))(t)
+	assert.Equal(t, len(left), 1, "the folder holds")
 	if runtime.GOOS == "windows" {
 		return
 	}
 	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700, filepath.Dir(filepath.Dir(path)): 0o700} {
-		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s has mode %v, %v, want %v", p, info.Mode(), err, want)
-		}
+		info, err := os.Stat(p)
+		assert.OK(t, err, "%s has mode", p)
+		assert.Equal(t, info.Mode().Perm(), want, "%s has mode", p)
 	}
 }
 
@@ -138,9 +126,7 @@ func TestKeyFileRefused(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := KeyFile(filepath.Join(dir, "new"))(ended, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of the context: %v", err)
-	}
+	assert.Is(t, errOf(KeyFile(filepath.Join(dir, "new"))(ended, nil)), context.Canceled, "after the end of the context")
 	if runtime.GOOS == "windows" {
 		return
 	}
@@ -161,11 +147,10 @@ func TestKeyFileRotation(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, KeyFile(path))
 	mustSave(t, s, "a", "1", "")
-	old := assert.Value(os.ReadFile(path))(t)
-	assert.OK(t, os.WriteFile(path, append([]byte(key64("n")+"\n"), old...), 0o600))
-	if n, err := s.Rotate(t.Context()); n != 1 || err != nil {
-		t.Fatalf("Rotate: %d, %v", n, err)
-	}
+	assert.OK(t, os.WriteFile(path, append([]byte(key64("n")+"\n"), assert.Value(os.ReadFile(path))(t)...), 0o600))
+	n, err := s.Rotate(t.Context())
+	assert.Equal(t, n, 1, "Rotate")
+	assert.OK(t, err)
 	assert.OK(t, os.WriteFile(path, []byte(key64("n")), 0o600))
 	expectData(t, openStore(t, d, KeyFile(path)), "a", "1")
 }
@@ -174,13 +159,10 @@ func TestKeyPassphrase(t *testing.T) {
 	d := storage.NewMemory()
 	first := openStore(t, d, KeyPassphrase("correct horse"))
 	mustSave(t, first, "a", "1", "")
-	var key *KeyError
-	if _, err := NewStore(t.Context(), d, KeyPassphrase("canary guess")); !errors.As(err, &key) || strings.Contains(err.Error(), "canary") {
-		t.Errorf("open with another passphrase: %v", err)
-	}
-	if _, err := NewStore(t.Context(), d, KeyPassphrase("")); !errors.As(err, &key) {
-		t.Errorf("open with no passphrase: %v", err)
-	}
+	_, err := NewStore(t.Context(), d, KeyPassphrase("canary guess"))
+	assert.As[*KeyError](t, err)
+	assert.Lacks(t, err.Error(), "canary", "open with another passphrase")
+	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, KeyPassphrase(""))))
 	both := openStore(t, d, KeyPassphrase("battery staple", "correct horse"))
 	if n, err := both.Rotate(t.Context()); n != 1 || err != nil {
 		t.Errorf("Rotate: %d, %v", n, err)
@@ -191,12 +173,8 @@ func TestKeyPassphrase(t *testing.T) {
 	source := KeyPassphrase("correct horse")
 	a := assert.Value(source(t.Context(), []byte("salt of one store")))(t)
 	b := assert.Value(source(t.Context(), []byte("salt of another store")))(t)
-	if a.Current == b.Current {
-		t.Error("the salt makes no difference")
-	}
+	assert.Equal(t, a.Current != b.Current, true, "the salt makes no difference")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := source(ended, []byte("third")); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the end of the context: %v", err)
-	}
+	assert.Is(t, errOf(source(ended, []byte("third"))), context.Canceled, "after the end of the context")
 }

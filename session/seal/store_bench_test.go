@@ -24,10 +24,9 @@ func BenchmarkLoad30000(b *testing.B) {
 	const users, servers = 10_000, 3
 	ctx, dir := b.Context(), b.TempDir()
 	open := func() *seal.Store {
-		s := assert.Value(filestore.Open(ctx, dir, &filestore.Options{
+		return assert.Value(filestore.Open(ctx, dir, &filestore.Options{
 			Keys: seal.StaticKey(auth.Secret(strings.Repeat("k", seal.KeySize))),
 		}))(b)
-		return s
 	}
 	name := func(i int) string { return fmt.Sprintf("user%d.server%d", i/servers, i%servers) }
 	data := []byte(strings.Repeat("token", 500))

@@ -21,8 +21,7 @@ func testKey(letter string) auth.Secret { return auth.Secret(strings.Repeat(lett
 
 func openStore(t testing.TB, d storage.Store, source KeySource) *Store {
 	t.Helper()
-	s := assert.Value(NewStore(t.Context(), d, source))(t)
-	return s
+	return assert.Value(NewStore(t.Context(), d, source))(t)
 }
 
 // memory returns a Store over memory.
@@ -30,17 +29,14 @@ func memory(t testing.TB) *Store { return openStore(t, storage.NewMemory(), Stat
 
 func mustSave(t testing.TB, s *Store, name, data string, old storage.Revision) storage.Revision {
 	t.Helper()
-	at := assert.Value(s.Save(t.Context(), name, []byte(data), old))(t)
-	return at
+	return assert.Value(s.Save(t.Context(), name, []byte(data), old))(t)
 }
 
 // expectData loads a record.
 func expectData(t testing.TB, s *Store, name, want string) storage.Revision {
 	t.Helper()
 	r := assert.Value(s.Load(t.Context(), name, ""))(t)
-	if string(r.Data) != want {
-		t.Errorf("%s is %q, want %q", name, r.Data, want)
-	}
+	assert.Equal(t, string(r.Data), want, "%s", name)
 	return r.Revision
 }
 
@@ -57,29 +53,17 @@ func TestStoreKeepsStates(t *testing.T) {
 	ctx := t.Context()
 	s := memory(t)
 	defer s.Close()
-	if _, err := s.Load(ctx, "a", ""); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("load of nothing: %v", err)
-	}
+	assert.Is(t, errOf(s.Load(ctx, "a", "")), storage.ErrNotFound, "load of nothing")
 	first := mustSave(t, s, "a", "one", "")
-	if _, err := s.Save(ctx, "a", []byte("two"), ""); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("save over an unknown state: %v", err)
-	}
+	assert.Is(t, errOf(s.Save(ctx, "a", []byte("two"), "")), storage.ErrConflict, "save over an unknown state")
 	second := mustSave(t, s, "a", "two", first)
 	if one, two := inside(first).generation, inside(second).generation; one != 1 || two != 2 {
 		t.Errorf("generations %d and %d, want 1 and 2", one, two)
 	}
-	if got := expectData(t, s, "a", "two"); got != second {
-		t.Errorf("loaded version %v, saved as %v", got, second)
-	}
-	if err := s.Delete(ctx, "a", first); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("remove of an earlier state: %v", err)
-	}
-	if err := s.Delete(ctx, "a", second); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Load(ctx, "a", ""); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("load of a removed record: %v", err)
-	}
+	assert.Equal(t, expectData(t, s, "a", "two"), second, "loaded version")
+	assert.Is(t, s.Delete(ctx, "a", first), storage.ErrConflict, "remove of an earlier state")
+	assert.OK(t, s.Delete(ctx, "a", second))
+	assert.Is(t, errOf(s.Load(ctx, "a", "")), storage.ErrNotFound, "load of a removed record")
 }
 
 func TestStoreNames(t *testing.T) {
@@ -96,24 +80,12 @@ func TestStoreNames(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	if got := list(""); !slices.Equal(got, []string{"a.1", "a.2", "b.1"}) {
-		t.Errorf("all names are %q", got)
-	}
-	if got := list("a."); !slices.Equal(got, []string{"a.1", "a.2"}) {
-		t.Errorf("names with a are %q", got)
-	}
-	if got := list(reserved); got != nil {
-		t.Errorf("the store's own names are shown: %q", got)
-	}
-	if _, err := s.Load(t.Context(), keysRecord, ""); !errors.Is(err, storage.ErrName) {
-		t.Errorf("load of a reserved name: %v", err)
-	}
-	if _, err := s.Save(t.Context(), keysRecord, nil, ""); !errors.Is(err, storage.ErrName) {
-		t.Errorf("save under a reserved name: %v", err)
-	}
-	if err := s.Delete(t.Context(), keysRecord, ""); !errors.Is(err, storage.ErrName) {
-		t.Errorf("remove of a reserved name: %v", err)
-	}
+	assert.Equal(t, fmt.Sprint(list("")), fmt.Sprint([]string{"a.1", "a.2", "b.1"}), "all names")
+	assert.Equal(t, fmt.Sprint(list("a.")), fmt.Sprint([]string{"a.1", "a.2"}), "names with a")
+	assert.Equal(t, list(reserved) == nil, true, "the store's own names are shown")
+	assert.Is(t, errOf(s.Load(t.Context(), keysRecord, "")), storage.ErrName, "load of a reserved name")
+	assert.Is(t, errOf(s.Save(t.Context(), keysRecord, nil, "")), storage.ErrName, "save under a reserved name")
+	assert.Is(t, s.Delete(t.Context(), keysRecord, ""), storage.ErrName, "remove of a reserved name")
 }
 
 func TestStoreLock(t *testing.T) {
@@ -142,8 +114,7 @@ func TestStoreLock(t *testing.T) {
 // sealedRecord returns the bytes that the driver has.
 func sealedRecord(t testing.TB, d storage.Store, name string) storage.Record {
 	t.Helper()
-	r := assert.Value(d.Load(t.Context(), name, ""))(t)
-	return r
+	return assert.Value(d.Load(t.Context(), name, ""))(t)
 }
 
 func replace(t testing.TB, d storage.Store, name string, data []byte) {
@@ -174,16 +145,11 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 		if inID := i >= atKey && i < atGeneration; inID && !errors.As(err, &key) || !inID && !errors.As(err, &corrupt) {
 			t.Errorf("byte %d altered: %q, %v", i, r.Data, err)
 		}
-		if inside(r.Revision).revision != sealedRecord(t, d, "a").Revision {
-			t.Errorf("byte %d altered: no version to replace it by", i)
-		}
+		assert.Equal(t, inside(r.Revision).revision, sealedRecord(t, d, "a").Revision, "byte %d altered: no version to replace it by", i)
 	}
 	for _, n := range []int{0, 1, sealHeader, len(sealed) - 1} {
 		replace(t, d, "a", sealed[:n])
-		var corrupt *CorruptError
-		if _, err := s.Load(t.Context(), "a", ""); !errors.As(err, &corrupt) || corrupt.Name != "a" {
-			t.Errorf("cut to %d bytes: %v", n, err)
-		}
+		assert.Equal(t, assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "a", "")), "cut to %d bytes", n).Name, "a", "cut to %d bytes", n)
 	}
 	replace(t, d, "a", sealed)
 	expectData(t, s, "a", "canary-7Qx")
@@ -196,42 +162,31 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 	mustSave(t, s, "alice", "of alice", "")
 	mustSave(t, s, "bob", "of bob", "")
 	replace(t, d, "bob", sealedRecord(t, d, "alice").Data)
-	var corrupt *CorruptError
-	if r, err := s.Load(t.Context(), "bob", ""); !errors.As(err, &corrupt) {
-		t.Errorf("alice's record as bob's: %q, %v", r.Data, err)
-	}
+	assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "bob", "")), "alice's record as bob's")
 	// The check of the keys is sealed for another purpose, under another name.
 	keys := s.keys.Load()
 	replace(t, d, "bob", keys.seal(forCheck, "bob", opened{data: []byte("x")}))
-	if r, err := s.Load(t.Context(), "bob", ""); !errors.As(err, &corrupt) {
-		t.Errorf("a check as a record: %q, %v", r.Data, err)
-	}
+	assert.As[*CorruptError](t, errOf(s.Load(t.Context(), "bob", "")), "a check as a record")
 }
 
 func TestStoreWrongKey(t *testing.T) {
 	d := storage.NewMemory()
 	s := openStore(t, d, StaticKey(testKey("k")))
 	mustSave(t, s, "a", "x", "")
-	_, err := NewStore(t.Context(), d, StaticKey(testKey("l")))
-	var key *KeyError
-	if !errors.As(err, &key) || key.Record != "" {
-		t.Errorf("open with another key: %v", err)
-	}
+	assert.Equal(t, assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("l"))))).Record, "", "open with another key")
 	for _, source := range []KeySource{
 		nil,
 		StaticKey("short"),
 		StaticKey(testKey("k"), "short"),
 		func(context.Context, []byte) (*Keys, error) { return nil, nil },
 	} {
-		if _, err := NewStore(t.Context(), d, source); !errors.As(err, &key) || strings.Contains(err.Error(), "short") {
-			t.Errorf("open with a useless source: %v", err)
-		}
+		_, err := NewStore(t.Context(), d, source)
+		assert.As[*KeyError](t, err)
+		assert.Lacks(t, err.Error(), "short", "open with a useless source")
 	}
 	// Without the record of the keys, a record has to open.
 	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
-	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
-		t.Errorf("open with another key and no record of the keys: %v", err)
-	}
+	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("l")))))
 	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "x")
 }
 
@@ -269,24 +224,17 @@ func TestRotate(t *testing.T) {
 	both := openStore(t, d, StaticKey(testKey("l"), testKey("k")))
 	expectData(t, both, "a", "1")
 	mustSave(t, both, "b", "3", expectData(t, both, "b", "2"))
-	var key *KeyError
-	if _, err := NewStore(t.Context(), d, StaticKey(testKey("l"))); !errors.As(err, &key) {
-		t.Errorf("the old key was left out before Rotate: %v", err)
-	}
-	if _, err := s.Load(t.Context(), "b", ""); !errors.As(err, &key) || key.Record != "b" {
-		t.Errorf("load of a record with a new key: %v", err)
-	}
-	if n, err := both.Rotate(t.Context()); n != 1 || err != nil {
-		t.Errorf("Rotate: %d, %v, want 1 record", n, err)
-	}
+	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("l")))))
+	assert.Equal(t, assert.As[*KeyError](t, errOf(s.Load(t.Context(), "b", ""))).Record, "b", "load of a record with a new key")
+	n, err := both.Rotate(t.Context())
+	assert.Equal(t, n, 1, "Rotate")
+	assert.OK(t, err)
 	if n, err := both.Rotate(t.Context()); n != 0 || err != nil {
 		t.Errorf("second Rotate: %d, %v, want 0 records", n, err)
 	}
 	after := openStore(t, d, StaticKey(testKey("l")))
 	before, now := inside(at), inside(expectData(t, after, "a", "1"))
-	if now.generation != before.generation || now.revision == before.revision {
-		t.Errorf("version %v became %v, want the same generation", before, now)
-	}
+	assert.Equal(t, [...]any{now.generation, now.revision == before.revision}, [...]any{before.generation, false}, "version")
 	expectData(t, after, "b", "3")
 }
 
@@ -305,9 +253,9 @@ func TestNewKeyIsTakenUp(t *testing.T) {
 	mu.Lock()
 	now = StaticKey(testKey("l"), testKey("k"))
 	mu.Unlock()
-	if n, err := s.Rotate(t.Context()); n != 1 || err != nil {
-		t.Fatalf("Rotate: %d, %v", n, err)
-	}
+	n, err := s.Rotate(t.Context())
+	assert.Equal(t, n, 1, "Rotate")
+	assert.OK(t, err)
 	expectData(t, other, "a", "1")
 }
 
@@ -320,10 +268,9 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	s := openStore(t, d, source)
 	mustSave(t, s, "a", "1", "")
 	now = StaticKey(testKey("l")) // without the old one
-	var key *KeyError
-	if n, err := s.Rotate(t.Context()); n != 0 || !errors.As(err, &key) {
-		t.Errorf("Rotate: %d, %v, want a *KeyError", n, err)
-	}
+	n, err := s.Rotate(t.Context())
+	assert.Equal(t, n, 0, "Rotate")
+	assert.As[*KeyError](t, err)
 	at := expectData(t, s, "a", "1")
 	mustSave(t, s, "a", "2", at)
 	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "2")
@@ -331,9 +278,9 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
 	other := newKeyset(&Keys{Current: testKey("m")})
 	replace(t, d, "a", other.seal(forRecord, "a", opened{data: []byte("3")}))
-	if _, err := s.Load(t.Context(), "a", ""); !errors.As(err, &key) || key.Record != "a" || errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("load without the record of the keys: %v, want a *KeyError", err)
-	}
+	err = errOf(s.Load(t.Context(), "a", ""))
+	assert.Equal(t, assert.As[*KeyError](t, err).Record, "a", "load without the record of the keys")
+	assert.Equal(t, errors.Is(err, storage.ErrNotFound), false, "not found")
 }
 
 // One record that nobody can read keeps no other from being sealed anew, and no old
@@ -345,11 +292,9 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 		mustSave(t, s, name, "of "+name, "")
 	}
 	replace(t, d, "b", sealedRecord(t, d, "a").Data)
-	var corrupt *CorruptError
 	n, err := openStore(t, d, StaticKey(testKey("l"), testKey("k"))).Rotate(t.Context())
-	if n != 2 || !errors.As(err, &corrupt) || corrupt.Name != "b" {
-		t.Errorf("Rotate: %d, %v, want 2 records and a *CorruptError", n, err)
-	}
+	assert.Equal(t, n, 2, "Rotate")
+	assert.Equal(t, assert.As[*CorruptError](t, err).Name, "b", "Rotate")
 	after := openStore(t, d, StaticKey(testKey("l")))
 	expectData(t, after, "a", "of a")
 	expectData(t, after, "c", "of c")
@@ -358,22 +303,17 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	later := bytes.Clone(sealedRecord(t, d, "a").Data)
 	later[atVersion]++
 	replace(t, d, "b", later)
-	if _, err := openStore(t, d, StaticKey(testKey("m"), testKey("l"))).Rotate(t.Context()); !errors.As(err, &corrupt) || corrupt.Name != "b" {
-		t.Errorf("Rotate: %v, want a *CorruptError", err)
-	}
+	assert.Equal(t, assert.As[*CorruptError](t, errOf(openStore(t, d, StaticKey(testKey("m"), testKey("l"))).Rotate(t.Context()))).Name, "b", "Rotate")
 	openStore(t, d, StaticKey(testKey("m"), testKey("l")))
-	var key *KeyError
-	if _, err := NewStore(t.Context(), d, StaticKey(testKey("m"))); !errors.As(err, &key) {
-		t.Errorf("the old key can be left out: %v", err)
-	}
+	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("m")))))
 }
 
 func TestRotateMemory(t *testing.T) {
 	s := memory(t)
 	mustSave(t, s, "a", "1", "")
-	if n, err := s.Rotate(t.Context()); n != 0 || err != nil {
-		t.Errorf("Rotate: %d, %v", n, err)
-	}
+	n, err := s.Rotate(t.Context())
+	assert.Equal(t, n, 0, "Rotate")
+	assert.OK(t, err)
 }
 
 func TestPrintingShowsNoKey(t *testing.T) {
@@ -391,3 +331,6 @@ func TestPrintingShowsNoKey(t *testing.T) {
 		}
 	}
 }
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[V any](_ V, err error) error { return err }
