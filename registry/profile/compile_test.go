@@ -1,38 +1,11 @@
 package profile_test
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
-
-// A described tool is a definition and nothing else.
-type described struct{ def registry.Definition }
-
-func (t *described) Definition() *registry.Definition { return &t.def }
-
-func (t *described) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-	return &mcp.CallToolResult{}, nil
-}
-
-func tool(name, schema string) registry.Tool {
-	return &described{registry.Definition{Name: name, Description: "Does " + name, InputSchema: json.RawMessage(schema)}}
-}
-
-// compiled compiles one tool.
-func compiled(t testing.TB, p profile.Provider, schema string) *profile.Tool {
-	t.Helper()
-	set := assert.Value(profile.Compile(p, []registry.Tool{tool("t", schema)}, nil))(t)
-	if len(set.Tools()) != 1 {
-		t.Fatalf("rejected: %v", set.Rejected())
-	}
-	return set.Tools()[0]
-}
 
 func TestWhole(t *testing.T) {
 	for _, test := range []struct {

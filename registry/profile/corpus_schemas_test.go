@@ -7,11 +7,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// corpusOddSchemas are schemas that somebody wrote, or might, and that a registry lets
-// pass.
-func corpusOddSchemas() map[string]string {
+// oddSchemas are schemas that servers have, or might, and that a registry lets pass.
+func oddSchemas() map[string]string {
 	odd := map[string]string{
 		"nothing":        `{}`,
 		"only a type":    `{"type":"object"}`,
@@ -91,19 +92,19 @@ func corpusOddSchemas() map[string]string {
 		"no values":      `{"type":"object","properties":{"a":{"type":"string","enum":[]},"b":{"type":"array","items":{"enum":[]}}}}`,
 		"impossible":     `{"type":"object","properties":{"b":{"anyOf":[]}}}`,
 	}
-	maps.Copy(odd, corpusOddSpellings())
-	odd["wide"] = corpusWideSchema(200)
-	odd["very wide"] = corpusWideSchema(1500 / realShare)
-	odd["deep"] = corpusDeepSchema(25)
+	maps.Copy(odd, oddSpellings())
+	odd["wide"] = wideSchema(200)
+	odd["very wide"] = wideSchema(assert.Cases(300, 1500))
+	odd["deep"] = deepSchema(25)
 	odd["deep lists"] = `{"type":"object","properties":{"a":` + strings.Repeat(`{"type":"array","items":`, 50) + `{"type":"string"}` + strings.Repeat(`}`, 50) + `}}`
-	odd["long enum"] = corpusEnumSchema(1200)
-	odd["expanding"] = corpusExpandingSchema(12)
+	odd["long enum"] = enumSchema(1200)
+	odd["expanding"] = expandingSchema(12)
 	odd["long text"] = fmt.Sprintf(`{"type":"object","description":%q,"properties":{"a":{"type":"string","description":%q}}}`, strings.Repeat("root ", 500), strings.Repeat("text ", 2000))
 	return odd
 }
 
-// corpusOddSpellings are schemas that say something usual in an unusual way.
-func corpusOddSpellings() map[string]string {
+// oddSpellings are schemas that say something usual in an unusual way.
+func oddSpellings() map[string]string {
 	return map[string]string{
 		"escaped keywords":  `{"ty\u0070e":"object","\u0070roperties":{"\u0061":{"type":"stri\u006eg","\u0065num":["\u0078","y"]}},"required":["\u0061"]}`,
 		"whole numbers":     `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"},"minItems":1.0,"maxItems":1e1},"b":{"type":"string","minLength":2.0,"maxLength":1e3},"c":{"type":"integer","enum":[1.0,2e0]},"d":{"type":"integer","minimum":0.0,"exclusiveMaximum":1e1}}}`,
@@ -124,7 +125,7 @@ func corpusOddSpellings() map[string]string {
 	}
 }
 
-func corpusWideSchema(n int) string {
+func wideSchema(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `,"p%d":{"type":"string","description":"property %d"}`, i, i)
@@ -132,7 +133,7 @@ func corpusWideSchema(n int) string {
 	return `{"type":"object","properties":{` + b.String()[1:] + `}}`
 }
 
-func corpusDeepSchema(n int) string {
+func deepSchema(n int) string {
 	s := `{"type":"string","format":"date"}`
 	for range n {
 		s = `{"type":"object","properties":{"a":` + s + `},"required":["a"]}`
@@ -140,7 +141,7 @@ func corpusDeepSchema(n int) string {
 	return s
 }
 
-func corpusEnumSchema(n int) string {
+func enumSchema(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `,"value-%d"`, i)
@@ -148,8 +149,8 @@ func corpusEnumSchema(n int) string {
 	return `{"type":"object","properties":{"a":{"type":"string","enum":[` + b.String()[1:] + `]}}}`
 }
 
-// corpusExpandingSchema doubles with each reference that is written out.
-func corpusExpandingSchema(n int) string {
+// expandingSchema doubles with each reference that is written out.
+func expandingSchema(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `"d%d":{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}},`, i, i+1, i+1)
@@ -213,9 +214,9 @@ func (m *maker) members(depth int) []string {
 	m.suffix = ""
 	for _, name := range names {
 		name += suffix
-		properties = append(properties, corpusQuote(name)+":"+m.schema(depth-1))
+		properties = append(properties, quoteJSON(name)+":"+m.schema(depth-1))
 		if m.r.IntN(2) == 0 {
-			required = append(required, corpusQuote(name))
+			required = append(required, quoteJSON(name))
 		}
 	}
 	if len(properties) > 0 || m.r.IntN(2) == 0 {
@@ -236,7 +237,7 @@ func (m *maker) members(depth int) []string {
 	return parts
 }
 
-func corpusQuote(text string) string {
+func quoteJSON(text string) string {
 	raw, _ := json.Marshal(text)
 	return string(raw)
 }
@@ -295,10 +296,8 @@ func (m *maker) schema(depth int) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// corpusMadeSchemas returns n schemas by chance, the same each time; fewer under the race
-// detector.
-func corpusMadeSchemas(n, depth int) []string {
-	n /= corpusShare
+// madeSchemas returns n schemas by chance, the same each time.
+func madeSchemas(n, depth int) []string {
 	m := &maker{r: rand.New(rand.NewPCG(1, uint64(depth)))}
 	list := make([]string, n)
 	for i := range list {

@@ -8,14 +8,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/providercheck"
 	"github.com/mcpbelt/mcpbelt/internal/schemagate"
-	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
@@ -26,73 +24,37 @@ type trip struct {
 	tool             *profile.Tool
 }
 
-// A source is a schema of the trips.
-type source struct {
-	text  string
-	node  *node
-	takes *schemagate.Schema
-}
-
-// tripSources has what is the same for all providers. What does not compile, the
-// registry refuses.
-var tripSources = sync.OnceValue(func() []source {
-	var list []source
-	for _, schema := range corpusTripSchemas() {
-		if takes, err := schemagate.Compile(json.RawMessage(schema)); err == nil {
-			from, _ := providercheck.Read([]byte(schema))
-			list = append(list, source{schema, from, takes})
+// tripsOf returns the trips of schemas to a provider. What does not compile, the registry
+// refuses.
+func tripsOf(t *testing.T, p profile.Provider) (list []trip) {
+	odd := oddSchemas()
+	var schemas []string
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		if len(odd[name]) < 4_000 {
+			schemas = append(schemas, odd[name])
 		}
 	}
-	return list
-})
-
-// tripsOf has the trips by their provider: those back and those forth are of the same
-// schemas.
-var tripsOf = func() map[profile.Provider]func() ([]trip, error) {
-	all := map[profile.Provider]func() ([]trip, error){}
-	for _, p := range corpusProviderNames() {
-		all[p] = sync.OnceValues(func() ([]trip, error) { return compileTrips(p) })
+	for depth, n := range []int{assert.Cases(8, 160), assert.Cases(16, 240), assert.Cases(4, 100)} {
+		schemas = append(schemas, madeSchemas(n, depth)...)
 	}
-	return all
-}()
-
-// compileTrips compiles schemas for a provider.
-func compileTrips(p profile.Provider) (list []trip, err error) {
-	for i, from := range tripSources() {
-		set, err := profile.Compile(p, []registry.Tool{corpusTool(fmt.Sprintf("t%d", i), "", from.text)}, nil)
-		if err != nil || len(set.Tools()) == 0 {
-			return nil, fmt.Errorf("%v, %v: %s", err, set.Rejected(), from.text)
-		}
-		compiled := set.Tools()[0]
-		asks, err := schemagate.Compile(compiled.Schema)
+	for _, schema := range schemas {
+		takes, err := schemagate.Compile(json.RawMessage(schema))
 		if err != nil {
-			return nil, fmt.Errorf("%v\n\t%.500s\n\t%.500s", err, from.text, compiled.Schema)
+			continue
 		}
-		to, err := providercheck.Read(compiled.Schema)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, trip{from.node, to, from.takes, asks, compiled})
+		c := compiled(t, p, schema)
+		list = append(list, trip{
+			assert.Value(providercheck.Read([]byte(schema)))(t), assert.Value(providercheck.Read(c.Schema))(t),
+			takes, assert.Value(schemagate.Compile(c.Schema))(t), c,
+		})
 	}
-	return list, nil
-}
-
-// corpusTrips returns the trips of a provider.
-func corpusTrips(t *testing.T, p profile.Provider) []trip {
-	t.Helper()
-	list := assert.Value(tripsOf[p]())(t)
 	return list
 }
 
-// lost tells whether there is a loss of an effect.
-func (tr trip) lost(effect profile.Effect) bool {
-	return slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool { return l.Effect == effect })
-}
-
-// looser tells whether losses tell of what keeps arguments from fitting, by its place.
+// looser reports whether losses tell of what keeps arguments from fitting, by its place.
 func (tr trip) looser(args json.RawMessage) bool {
 	if strings.Contains(string(tr.tool.Definition.InputSchema), `"$ref"`) {
-		return tr.lost(profile.Looser) // its places are not those of the values
+		return hasEffect(tr.tool, profile.Looser) // its places are not those of the values
 	}
 	for _, problem := range tr.takes.Problems(args) {
 		at := strings.FieldsFunc(problem.Path, func(r rune) bool { return strings.ContainsRune(`.[]"`, r) })
@@ -109,18 +71,14 @@ func (tr trip) looser(args json.RawMessage) bool {
 			return false
 		}
 	}
-	return tr.lost(profile.Looser)
-}
-
-func (tr trip) has(kind profile.Kind) bool {
-	return slices.ContainsFunc(tr.tool.Losses, func(l profile.Loss) bool { return l.Kind == kind })
+	return hasEffect(tr.tool, profile.Looser)
 }
 
 func (tr trip) String() string {
 	return fmt.Sprintf("\n\t%.700s\n\t%.700s\n\t%v", tr.tool.Definition.InputSchema, tr.tool.Schema, tr.tool.Losses)
 }
 
-func corpusCanonical(value []byte) string {
+func canonical(value []byte) string {
 	raw, err := canonjson.Append(nil, value)
 	if err != nil {
 		return "not JSON: " + string(value)
@@ -128,121 +86,76 @@ func corpusCanonical(value []byte) string {
 	return string(raw)
 }
 
-func corpusTripSchemas() []string {
-	odd := corpusOddSchemas()
-	var schemas []string
-	for _, name := range slices.Sorted(maps.Keys(odd)) {
-		if len(odd[name]) < 4_000 {
-			schemas = append(schemas, odd[name])
-		}
-	}
-	schemas = append(schemas, corpusMadeSchemas(160, 0)...)
-	schemas = append(schemas, corpusMadeSchemas(240, 1)...)
-	return append(schemas, corpusMadeSchemas(100, 2)...)
-}
-
-// What a model writes by the compiled schema fits the tool's own, once it is turned
-// back, unless it is told that it may not.
-func TestCorpusBack(t *testing.T) {
-	for _, p := range corpusProviderNames() {
+// What a model writes by the compiled schema fits the tool's own, once it is turned back; and
+// what fits the tool's own can be written, and is taken as it is: unless a loss says that not.
+func TestCorpusTrips(t *testing.T) {
+	for _, p := range providers {
 		t.Run(string(p), func(t *testing.T) {
-			problems := &corpusTally{t: t}
-			defer problems.done()
 			r := rand.New(rand.NewPCG(2, 3))
-			tried, looser := 0, 0
-			for _, tr := range corpusTrips(t, p) {
-				w := &writer{r: r, root: tr.compiled}
-				for range tripValues {
-					args := json.RawMessage(w.value(tr.compiled, 3))
-					if args[0] != '{' || tr.asks.Validate(args) != nil {
-						continue
+			trips := tripsOf(t, p)
+			back, forth := 0, 0
+			for _, tr := range trips {
+				for range assert.Cases(3, 8) {
+					w := &writer{r: r, root: tr.compiled}
+					if args := json.RawMessage(w.value(tr.compiled, 3)); args[0] == '{' && tr.asks.Validate(args) == nil {
+						back++
+						tr.checkBack(t, args)
 					}
-					tried++
-					back, err := tr.tool.Unmap(args)
-					if err == nil {
-						err = tr.takes.Validate(back)
-					}
-					switch {
-					case err == nil:
-					case tr.looser(back):
-						looser++
-					default:
-						problems.report("does not fit", "%s became %s: %v%v", args, back, err, tr)
-					}
-				}
-			}
-			t.Logf("%d values, of which %d do not fit and are told of", tried, looser)
-			if tried < 2*len(tripSources()) {
-				t.Errorf("only %d values", tried)
-			}
-		})
-	}
-}
-
-// What fits the tool's own schema can be written for the compiled one, unless it is
-// told that it cannot, and is taken as it is.
-func TestCorpusForth(t *testing.T) {
-	for _, p := range corpusProviderNames() {
-		t.Run(string(p), func(t *testing.T) {
-			problems := &corpusTally{t: t}
-			defer problems.done()
-			r := rand.New(rand.NewPCG(4, 5))
-			tried, narrower := 0, 0
-			for _, tr := range corpusTrips(t, p) {
-				w := &writer{r: r, root: tr.schema}
-				for range tripValues {
-					args := json.RawMessage(w.value(tr.schema, 3))
-					if args[0] != '{' || tr.takes.Validate(args) != nil {
-						continue
-					}
-					tried++
-					tr.natural(problems, args)
-					if !tr.express(args) {
-						if tr.lost(profile.Narrower) {
-							narrower++
-						} else if !tr.has(profile.PropertyRenamed) {
-							problems.report("cannot be written", "%s%v", args, tr)
+					w = &writer{r: r, root: tr.schema}
+					if args := json.RawMessage(w.value(tr.schema, 3)); args[0] == '{' && tr.takes.Validate(args) == nil {
+						forth++
+						tr.checkAsItIs(t, args)
+						if !hasEffect(tr.tool, profile.Narrower) && !hasKind(tr.tool, profile.PropertyRenamed) && !tr.canWrite(args) {
+							t.Errorf("got no way to write %s, want one or a loss%v", args, tr)
 						}
 					}
 				}
 			}
-			t.Logf("%d values, of which %d cannot be written and are told of", tried, narrower)
-			if tried < 2*len(tripSources()) {
-				t.Errorf("only %d values", tried)
+			if back < 2*len(trips) || forth < 2*len(trips) {
+				t.Errorf("got %d values of models and %d of the tools, want two for each of %d schemas", back, forth, len(trips))
 			}
 		})
 	}
 }
 
-// natural checks that arguments in the tool's own form are taken, though another was
-// asked for, and to the byte if none was.
-func (tr trip) natural(problems *corpusTally, args json.RawMessage) {
+// checkBack checks that what a model wrote is turned back into what fits.
+func (tr trip) checkBack(t *testing.T, args json.RawMessage) {
 	back, err := tr.tool.Unmap(args)
-	switch {
-	case err != nil:
-		problems.report("not taken as it is", "%s: %v%v", args, err, tr)
-	case tr.has(profile.NullForMissing) && bytes.Contains(args, []byte("null")):
-		// null means that a property is missing
-	case !tr.lost(profile.Recoded) && string(back) != string(args):
-		problems.report("not to the byte", "%s became %s%v", args, back, tr)
-	case tr.takes.Validate(back) != nil:
-		problems.report("spoilt", "%s became %s%v", args, back, tr)
+	if err == nil {
+		err = tr.takes.Validate(back)
+	}
+	if err != nil && !tr.looser(back) {
+		t.Errorf("got %s of %s, want what fits: %v%v", back, args, err, tr)
 	}
 }
 
-// express tells whether a value of the tool can be written as the compiled schema
-// wants it.
-func (tr trip) express(args json.RawMessage) bool {
+// checkAsItIs checks that arguments in the tool's own form are taken, though another was
+// asked for, and to the byte if none was.
+func (tr trip) checkAsItIs(t *testing.T, args json.RawMessage) {
+	back, err := tr.tool.Unmap(args)
+	switch {
+	case err != nil:
+		t.Errorf("got the error %v of %s, want it taken as it is%v", err, args, tr)
+	case hasKind(tr.tool, profile.NullForMissing) && bytes.Contains(args, []byte("null")):
+		// null means that a property is missing
+	case !hasEffect(tr.tool, profile.Recoded) && string(back) != string(args):
+		t.Errorf("got %s, want %s to the byte%v", back, args, tr)
+	case tr.takes.Validate(back) != nil:
+		t.Errorf("got %s of %s, want what fits%v", back, args, tr)
+	}
+}
+
+// canWrite reports whether a value of the tool can be written as the compiled schema wants it.
+func (tr trip) canWrite(args json.RawMessage) bool {
 	value, err := providercheck.Read(args)
 	if err != nil {
 		return true
 	}
-	want := corpusCanonical(args)
 	for _, form := range append([]string{string(args)}, (&encoder{tr.compiled}).forms(value, tr.compiled, 0)...) {
 		if tr.asks.Validate(json.RawMessage(form)) != nil {
 			continue
 		}
-		if back, err := tr.tool.Unmap(json.RawMessage(form)); err == nil && corpusCanonical(back) == want {
+		if back, err := tr.tool.Unmap(json.RawMessage(form)); err == nil && canonical(back) == canonical(args) {
 			return true
 		}
 	}

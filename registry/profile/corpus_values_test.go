@@ -159,9 +159,9 @@ func (w *writer) object(all []*node, depth int) string {
 // name writes a name, at times with an escape that says the same.
 func (w *writer) name(text string) string {
 	if text != "" && text[0] < 0x80 && text[0] > ' ' && w.r.IntN(8) == 0 {
-		return fmt.Sprintf(`"\u%04x`, text[0]) + corpusQuote(text[1:])[1:]
+		return fmt.Sprintf(`"\u%04x`, text[0]) + quoteJSON(text[1:])[1:]
 	}
-	return corpusQuote(text)
+	return quoteJSON(text)
 }
 
 func (w *writer) array(all []*node, depth int) string {
@@ -221,7 +221,7 @@ func (w *writer) text(all []*node) string {
 		}
 	}
 	if low > 4 {
-		return corpusQuote(strings.Repeat("m", low))
+		return quoteJSON(strings.Repeat("m", low))
 	}
 	return w.pick(`"a"`, `"abcd"`, `"x"`, `""`, `"null"`, `"\u00e9\/"`, `"2026-11-21"`, `"[1]"`, `"{\"a\":1}"`, `"1"`, `"true"`, `"z"`)
 }
@@ -270,9 +270,9 @@ func (e *encoder) forms(value, schema *node, depth int) []string {
 	case value.Is('[') && slices.Contains(names, "array"):
 		lists := []string{""}
 		for _, item := range value.Items {
-			lists = corpusCombine(lists, "", e.forms(item, schema.Get("items"), depth+1))
+			lists = combine(lists, "", e.forms(item, schema.Get("items"), depth+1))
 		}
-		forms = append(forms, corpusEnclose("[", lists, "]")...)
+		forms = append(forms, enclose("[", lists, "]")...)
 	case value.Is('"') || providercheck.Fits(value, names):
 		forms = append(forms, value.Write())
 	}
@@ -291,14 +291,14 @@ func (e *encoder) object(value, schema *node, depth int) []string {
 		if v := value.Get(name); v != nil {
 			forms = e.forms(v, properties.Get(name), depth+1)
 		}
-		lists = corpusCombine(lists, corpusQuote(name)+":", forms)
+		lists = combine(lists, quoteJSON(name)+":", forms)
 	}
-	return corpusEnclose("{", lists, "}")
+	return enclose("{", lists, "}")
 }
 
-// corpusCombine puts each of the forms behind each of the lists, some of them if there are
+// combine puts each of the forms behind each of the lists, some of them if there are
 // many.
-func corpusCombine(lists []string, name string, forms []string) []string {
+func combine(lists []string, name string, forms []string) []string {
 	var next []string
 	for _, head := range lists {
 		for _, form := range forms {
@@ -310,7 +310,7 @@ func corpusCombine(lists []string, name string, forms []string) []string {
 	return next
 }
 
-func corpusEnclose(left string, lists []string, right string) []string {
+func enclose(left string, lists []string, right string) []string {
 	for i := range lists {
 		lists[i] = left + strings.TrimPrefix(lists[i], ",") + right
 	}

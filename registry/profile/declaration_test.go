@@ -43,17 +43,15 @@ func TestDeclaration(t *testing.T) {
 func TestChatDeclaration(t *testing.T) {
 	long := strings.Repeat("é", 1_100)
 	def := registry.Definition{Name: "find", Description: long, InputSchema: json.RawMessage(`{"type":"object"}`)}
-	set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{&described{def}}, nil))(t)
+	set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{&described{def: def}}, nil))(t)
 	c := set.Tools()[0]
 	want := `{"type":"function","function":{"name":"find","description":"` + strings.Repeat("é", 1_023) + `…","parameters":{"type":"object","properties":{}},"strict":false}}`
 	assert.Equal(t, string(c.ChatDeclaration()), want)
-	if !strings.Contains(string(c.Declaration()), long) {
-		t.Error("the description is cut where it need not be")
-	}
-	if len(c.Losses) != 1 || c.Losses[0].Kind != profile.DescriptionCut || c.Losses[0].Effect != profile.Unsaid {
-		t.Errorf("got %v", c.Losses)
-	}
-	other, _ := profile.Compile(profile.Bedrock, []registry.Tool{&described{def}}, nil)
+	assert.Contains(t, string(c.Declaration()), long, "the description is cut where it need not be")
+	assert.Equal(t, len(c.Losses), 1)
+	assert.Equal(t, c.Losses[0].Kind, profile.DescriptionCut)
+	assert.Equal(t, c.Losses[0].Effect, profile.Unsaid)
+	other, _ := profile.Compile(profile.Bedrock, []registry.Tool{&described{def: def}}, nil)
 	if o := other.Tools()[0]; string(o.ChatDeclaration()) != string(o.Declaration()) || len(o.Losses) != 0 {
 		t.Errorf("got %s, %v", o.ChatDeclaration(), o.Losses)
 	}
@@ -67,7 +65,7 @@ func TestNoDescriptionAndNoArguments(t *testing.T) {
 			profile.Bedrock:      `{"toolSpec":{"name":"now","inputSchema":{"json":{"type":"object","properties":{}}}}}`,
 			profile.OpenAIStrict: `{"type":"function","name":"now","parameters":{"type":"object","properties":{},"required":[],"additionalProperties":false},"strict":true}`,
 		} {
-			set := assert.Value(profile.Compile(p, []registry.Tool{&described{def}}, nil))(t)
+			set := assert.Value(profile.Compile(p, []registry.Tool{&described{def: def}}, nil))(t)
 			assert.Equal(t, string(set.Tools()[0].Declaration()), want, "%s", p)
 		}
 	}
@@ -86,9 +84,8 @@ func TestRejected(t *testing.T) {
 		tool("broken", `{"type":"obj`),
 		tool("also good", `{"type":["object","null"],"properties":{}}`),
 	}, nil))(t)
-	if len(set.Tools()) != 2 || len(set.Rejected()) != 8 {
-		t.Fatalf("%d tools, rejected: %v", len(set.Tools()), set.Rejected())
-	}
+	assert.Equal(t, len(set.Tools()), 2)
+	assert.Equal(t, len(set.Rejected()), 8)
 	for i, r := range set.Rejected() {
 		var defect *registry.DefinitionError
 		var twice *registry.DuplicateError
@@ -99,13 +96,10 @@ func TestRejected(t *testing.T) {
 			t.Errorf("%d: the error does not name the tool: %v", i, r.Err)
 		}
 	}
-	var unknown *profile.UnknownProviderError
-	if _, err := profile.Compile("mistral", nil, nil); !errors.As(err, &unknown) || !strings.Contains(err.Error(), "gemini") {
-		t.Errorf("got %v", err)
-	}
-	if empty, err := profile.Compile(profile.Gemini, nil, nil); err != nil || len(empty.Tools()) != 0 {
-		t.Errorf("got %v, %v", empty, err)
-	}
+	_, err := profile.Compile("mistral", nil, nil)
+	assert.As[*profile.UnknownProviderError](t, err)
+	assert.Contains(t, err.Error(), "gemini")
+	assert.Equal(t, len(assert.Value(profile.Compile(profile.Gemini, nil, nil))(t).Tools()), 0)
 }
 
 // TestNullOfAlternatives has alternatives of which a value could be of either.
@@ -119,9 +113,7 @@ func TestNullOfAlternatives(t *testing.T) {
 		`[{"type":"string"},{"type":"object","properties":{"a":{"type":"string"}}}]`:                                                                                                    true,
 	} {
 		c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"u":{"anyOf":`+schema+`}},"required":["u"],"$defs":{"o":{"type":"object","properties":{"a":{"type":"string"}}}}}`)
-		if c.Strict != strict {
-			t.Errorf("got strict %v, want %v, of %s: %v", c.Strict, strict, schema, c.Losses)
-		}
+		assert.Equal(t, c.Strict, strict, "%s %v", schema, c.Losses)
 		loss := slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Kind == profile.NotStrict && l.Path == "/properties/u/anyOf" })
 		if loss == strict {
 			t.Errorf("got a loss %v, want %v, of %s: %v", loss, !strict, schema, c.Losses)

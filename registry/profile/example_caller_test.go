@@ -19,7 +19,7 @@ func ExampleTool_Programs() {
 		Annotations:  &mcp.ToolAnnotations{ReadOnlyHint: true},
 	}
 	order := registry.Definition{Name: "order", InputSchema: json.RawMessage(`{"type":"object"}`)}
-	set, _ := profile.Compile(profile.OpenAI, []registry.Tool{&described{stock}, &described{order}}, &profile.Options{
+	set, _ := profile.Compile(profile.OpenAI, []registry.Tool{&described{def: stock}, &described{def: order}}, &profile.Options{
 		AllowedCallers: func(d *registry.Definition) []string {
 			if d.Annotations != nil && d.Annotations.ReadOnlyHint {
 				return []string{"direct", "programmatic"}

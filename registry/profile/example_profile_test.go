@@ -50,7 +50,7 @@ func ExampleCompile() {
 func ExampleTool_losses() {
 	def := registry.Definition{Name: "rate", InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"stars":{"type":"integer","multipleOf":2},"note":{"type":"string","default":"none"}}}`)}
-	set, _ := profile.Compile(profile.Ollama, []registry.Tool{&described{def}}, nil)
+	set, _ := profile.Compile(profile.Ollama, []registry.Tool{&described{def: def}}, nil)
 	for _, loss := range set.Tools()[0].Losses {
 		fmt.Printf("%s: %s at %s: %s\n", loss.Effect, loss.Kind, loss.Path, loss.Detail)
 	}
@@ -64,7 +64,7 @@ func ExampleTool_losses() {
 func ExampleTool_Unmap() {
 	def := registry.Definition{Name: "label", InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"id":{"type":"integer"},"labels":{"type":"array","items":{"type":"string"}}},"required":["id"]}`)}
-	set, _ := profile.Compile(profile.OpenAIStrict, []registry.Tool{&described{def}}, nil)
+	set, _ := profile.Compile(profile.OpenAIStrict, []registry.Tool{&described{def: def}}, nil)
 	for _, args := range []string{
 		`{"id":12345678901234567890,"labels":["a"]}`,
 		`{"id":1}`,
@@ -82,7 +82,7 @@ func ExampleTool_Unmap() {
 // A tool is declared in the form of another API of OpenAI, and of those who copy it.
 func ExampleTool_ChatDeclaration() {
 	def := registry.Definition{Name: "now", Description: "The time", InputSchema: json.RawMessage(`{"type":"object"}`)}
-	set, _ := profile.Compile(profile.OpenAI, []registry.Tool{&described{def}}, nil)
+	set, _ := profile.Compile(profile.OpenAI, []registry.Tool{&described{def: def}}, nil)
 	fmt.Println(string(set.Tools()[0].ChatDeclaration()))
 	// Output:
 	// {"type":"function","function":{"name":"now","description":"The time","parameters":{"type":"object","properties":{}},"strict":false}}
@@ -91,7 +91,7 @@ func ExampleTool_ChatDeclaration() {
 // A provider takes other names than a registry.
 func ExampleSet_Lookup() {
 	def := registry.Definition{Name: "files:read", InputSchema: json.RawMessage(`{"type":"object"}`)}
-	set, _ := profile.Compile(profile.Gemini, []registry.Tool{&described{def}}, nil)
+	set, _ := profile.Compile(profile.Gemini, []registry.Tool{&described{def: def}}, nil)
 	name := set.Tools()[0].Name
 	tool, ok := set.Lookup(name)
 	fmt.Println(name, ok, tool.Definition.Name)
@@ -105,7 +105,7 @@ func ExampleSet_Lookup() {
 // The error says which tool cannot be told to the provider, and why.
 func ExampleSet_Rejected() {
 	def := registry.Definition{Name: "sum", InputSchema: json.RawMessage(`{"type":"array"}`)}
-	set, _ := profile.Compile(profile.Bedrock, []registry.Tool{&described{def}}, nil)
+	set, _ := profile.Compile(profile.Bedrock, []registry.Tool{&described{def: def}}, nil)
 	for _, r := range set.Rejected() {
 		fmt.Println(r.Err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -60,40 +61,54 @@ func repeatedNumbered(n int, form string) string {
 	return strings.Join(all, ",")
 }
 
-func TestBombs(t *testing.T) {
-	if raced {
-		t.Skip("make norace runs it")
+// copies are schemas with much that is referred to many times.
+func copies() map[string]string {
+	names := repeatedNumbered(1_000, `"p%d"`)
+	others := strings.ReplaceAll(names, `"p`, `"q`)
+	text := strings.Repeat("x", 30_000)
+	long := strings.Repeat("a", 44)
+	alternatives := repeatedNumbered(120, `{"$ref":"#/$defs/a","title":"%d"}`)
+	return map[string]string{
+		"a long description":             `{"type":"object","properties":{` + repeatedNumbered(1_500, `"p%d":{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":{"type":"string","description":"` + text + `"}}}`,
+		"a long value in a union":        `{"type":"object","properties":{"p":{"oneOf":[` + alternatives + `]}},"$defs":{"a":{"enum":["` + text + `"]}}}`,
+		"unknown keywords":               `{"type":"object","properties":{` + repeatedNumbered(1_000, `"p%d":{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":{"type":["string","number"],` + repeatedNumbered(2_000, `"x-%d":1`) + `}}}`,
+		"required names in a union":      `{"type":"object","required":[` + names + `],"anyOf":[` + alternatives + `],"$defs":{"a":{"properties":{"b":{}},"required":[` + others + `]}}}`,
+		"definitions of nearly one name": `{"type":"object","properties":{` + repeatedNumbered(500, `"p%d":{"$ref":"#/$defs/`+long+`%[1]d"}`) + `},"$defs":{` + repeatedNumbered(500, `"`+long+`%d":{"type":"string"}`) + `}}`,
 	}
+}
+
+// Hostile schemas stay small and the same, whatever they refer to, and turn arguments back.
+// By default each is tried with one provider.
+func TestHostileSchemas(t *testing.T) {
+	limits := map[string]int{} // of the bytes that come of a schema
 	for name, schema := range bombs() {
-		if err := schemagate.Check(json.RawMessage(schema), schemagate.Limits{}); err != nil {
-			t.Errorf("%s does not get here: %v", name, err)
-			continue
-		}
-		for _, p := range everyProvider() {
+		limits[name] = max(96<<10, 3*len(schema))
+	}
+	all := bombs()
+	for name, schema := range copies() {
+		all[name], limits[name] = schema, 3*len(schema)
+	}
+	share := assert.Cases(len(providers), 1)
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		schema := all[name]
+		assert.OK(t, schemagate.Check(json.RawMessage(schema), schemagate.Limits{}), name)
+		for j, p := range providers {
+			if i%share != j%share {
+				continue
+			}
 			t.Run(name+"/"+string(p), func(t *testing.T) {
 				c := compiled(t, p, schema)
-				if most := max(96<<10, 3*len(schema)); len(c.Schema) > most {
-					t.Errorf("%d bytes of %d became %d", most, len(schema), len(c.Schema))
-				}
-				if len(c.Losses) > 260 {
-					t.Errorf("%d losses", len(c.Losses))
-				}
+				assert.Equal(t, len(c.Schema) > limits[name], false, "%d bytes of %d are too many", len(c.Schema), len(schema))
+				assert.Equal(t, len(c.Losses) > 260, false, "%d losses are too many", len(c.Losses))
 				for _, l := range c.Losses {
-					if len(l.Path) > 2_100 || len(l.Detail) > 500 {
-						t.Errorf("a long loss: %d, %d", len(l.Path), len(l.Detail))
-					}
+					assert.Equal(t, len(l.Path) > 2_100 || len(l.Detail) > 500, false, "a loss of %d and %d bytes is too long", len(l.Path), len(l.Detail))
 				}
 				err := schemagate.Check(c.Schema, schemagate.Limits{})
 				if refused := (*schemagate.SchemaError)(nil); errors.As(err, &refused) && refused.Token != schemagate.TooManyNodes {
-					t.Errorf("%v: %.300s", err, c.Schema)
+					t.Errorf("got the error %v of %.300s, want none", err, c.Schema)
 				}
-				if again := compiled(t, p, schema); string(again.Schema) != string(c.Schema) {
-					t.Error("the schema is another one the second time")
-				}
-				args := json.RawMessage(strings.Repeat(`{"a":`, 100) + `null` + strings.Repeat(`}`, 100))
-				if _, err := c.Unmap(args); err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, string(compiled(t, p, schema).Schema) == string(c.Schema), true, "the schema is the same the second time")
+				unmap(t, c, strings.Repeat(`{"a":`, 100)+`null`+strings.Repeat(`}`, 100))
 			})
 		}
 	}
@@ -105,16 +120,8 @@ func TestMaxSchemaBytes(t *testing.T) {
 		for _, most := range []int{3_000, 10_000, 100_000} {
 			set := assert.Value(profile.Compile(p, []registry.Tool{tool("t", schema)}, &profile.Options{MaxSchemaBytes: most}))(t)
 			c := set.Tools()[0]
-			if len(c.Schema) > most {
-				t.Errorf("%s: at most %d bytes, not %d", p, most, len(c.Schema))
-			}
-			cut := false
-			for _, l := range c.Losses {
-				cut = cut || l.Kind == profile.ReferenceCut || l.Kind == profile.DepthCut
-			}
-			if !cut {
-				t.Errorf("%s: nothing was cut, says %v", p, c.Losses)
-			}
+			assert.Equal(t, len(c.Schema) > most, false, "%s: %d bytes, of at most %d, are too many", p, len(c.Schema), most)
+			assert.Equal(t, hasKind(c, profile.ReferenceCut, profile.DepthCut), true, "%s: the losses tell of a cut: %v", p, c.Losses)
 		}
 	}
 }
@@ -122,23 +129,8 @@ func TestMaxSchemaBytes(t *testing.T) {
 func TestUnmapOfBombs(t *testing.T) {
 	c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"a":{"$ref":"#/$defs/u"}},"$defs":{"u":{"anyOf":[`+
 		`{"type":"object","properties":{"k":{"const":1},"u":{"$ref":"#/$defs/u"}}},{"type":"string"}]}}}`)
-	if !c.Strict {
-		t.Fatalf("not strict: %v", c.Losses)
-	}
-	deep := strings.Repeat(`{"k":1,"u":`, 60) + `null` + strings.Repeat(`}`, 60)
-	if got, err := c.Unmap(json.RawMessage(`{"a":` + deep + `}`)); err != nil || strings.Contains(string(got), "null") {
-		t.Errorf("got %s, %v", got, err)
-	}
-	for _, args := range []string{
-		strings.Repeat(`{"a":`, 10_000), strings.Repeat(`[`, 10_000), `{"a":1,"a":2}`, `{"a":1`, "{\"a\":\"\xff\"}", `nul`, `{} {}`,
-	} {
-		var refused *registry.ArgumentsError
-		if _, err := c.Unmap(json.RawMessage(args)); !errors.As(err, &refused) {
-			t.Errorf("%.20s: %v", args, err)
-		} else if len(refused.Error()) > 1_000 || refused.Tool != "t" {
-			t.Errorf("%.20s: %.2000s", args, refused.Error())
-		}
-	}
+	assert.Equal(t, c.Strict, true, "strict (%v)", c.Losses)
+	assert.Lacks(t, unmap(t, c, `{"a":`+strings.Repeat(`{"k":1,"u":`, 60)+`null`+strings.Repeat(`}`, 60)+`}`), "null")
 }
 
 // A tool of which alternatives are not told can be called all the same: strict mode
@@ -155,8 +147,42 @@ func TestTooManyAlternativesAreNotForbidden(t *testing.T) {
 		`{"type":"object","allOf":[{"anyOf":[` + strings.Join(alternatives[:20], ",") + `]},{"anyOf":[` + strings.Join(alternatives[20:40], ",") + `]}]}`,
 	} {
 		c := compiled(t, profile.OpenAIStrict, schema)
-		if c.Strict || !slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Kind == profile.NotStrict }) {
-			t.Errorf("strict %t, %.200s", c.Strict, c.Schema)
-		}
+		assert.Equal(t, c.Strict, false, "strict: %.200s", c.Schema)
+		assert.Equal(t, hasKind(c, profile.NotStrict), true, "the losses tell that it is not strict: %v", c.Losses)
+	}
+}
+
+// A model that has read of a tool elsewhere calls it as the registry does; what it
+// writes is turned back all the same.
+func TestUnmapRegistryName(t *testing.T) {
+	const schema = `{"type":"object","properties":{"a":{"type":"string"}}}`
+	set := assert.Value(profile.Compile(profile.OpenAIStrict, []registry.Tool{tool("mail.send", schema)}, nil))(t)
+	sent := set.Tools()[0].Name
+	for _, name := range []string{sent, "mail.send"} {
+		back, args, err := set.Unmap(name, json.RawMessage(`{"a":null}`))
+		assert.OK(t, err)
+		assert.Equal(t, back+" "+string(args), "mail.send {}", "%s", name)
+	}
+	// What the provider calls another tool comes first.
+	set = assert.Value(profile.Compile(profile.OpenAIStrict, []registry.Tool{tool(sent, schema), tool("mail.send", schema)}, nil))(t)
+	first, _ := set.Lookup(sent)
+	assert.Equal(t, first.Definition.Name, sent, "the tool of %s", sent)
+	other, _ := set.Lookup("mail.send")
+	assert.Equal(t, other.Definition.Name, "mail.send", "the tool of mail.send")
+}
+
+// Names of definitions that are changed do not become those of others.
+func TestDefinitionNamesDiffer(t *testing.T) {
+	c := compiled(t, profile.Anthropic, `{"type":"object","properties":{"p":{"$ref":"#/$defs/a%20b"},"q":{"$ref":"#/$defs/a!b"},"r":{"$ref":"#/$defs/a_b_2"},"s":{"$ref":"#/$defs/a+b"}},
+		"$defs":{"a b":{"type":"string"},"a!b":{"type":"integer"},"a_b_2":{"type":"boolean"},"a+b":{"type":"null"}}}`)
+	const want = `"$defs":{"a_b":{"type":"string"},"a_b_2":{"type":"integer"},"a_b_2_2":{"type":"boolean"},"a_b_3":{"type":"null"}}}`
+	assert.Contains(t, string(c.Schema), want)
+}
+
+// What is not told of is not required either.
+func TestRequiredOfNothing(t *testing.T) {
+	for _, p := range []profile.Provider{profile.Gemini, profile.Ollama} {
+		c := compiled(t, p, `{"type":"object","properties":{"a":false,"b":{"type":"string"}},"required":["a","b"]}`)
+		assert.Equal(t, string(c.Schema), `{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}`, "%s", p)
 	}
 }

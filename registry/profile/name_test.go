@@ -20,9 +20,8 @@ func namesOf(t testing.TB, p profile.Provider, opts *profile.Options, names ...s
 		tools = append(tools, tool(name, `{"type":"object"}`))
 	}
 	set, err := profile.Compile(p, tools, opts)
-	if err != nil || len(set.Tools()) != len(names) {
-		t.Fatal(err, set.Rejected())
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(set.Tools()), len(names))
 	var all []string
 	for _, c := range set.Tools() {
 		all = append(all, c.Name)
@@ -30,13 +29,10 @@ func namesOf(t testing.TB, p profile.Provider, opts *profile.Options, names ...s
 			t.Errorf("%s is not found", c.Name)
 		}
 		changed := len(c.Losses) > 0 && c.Losses[0].Kind == profile.NameChanged
-		if changed != (c.Name != c.Definition.Name) {
-			t.Errorf("%s: %v", c.Name, c.Losses)
-		}
+		assert.Equal(t, changed, (c.Name != c.Definition.Name), "%v", c.Losses)
 		back, _, err := set.Unmap(c.Name, nil)
-		if err != nil || back != c.Definition.Name {
-			t.Errorf("%s is turned back into %s, %v", c.Name, back, err)
-		}
+		assert.OK(t, err, "%s", c.Name)
+		assert.Equal(t, back, c.Definition.Name, "%s", c.Name)
 	}
 	return all
 }
@@ -60,9 +56,8 @@ func TestNames(t *testing.T) {
 			all := namesOf(t, p, nil, names...)
 			seen := map[string]bool{}
 			for i, name := range all {
-				if !rule.MatchString(name) || seen[name] {
-					t.Errorf("%q became %q", names[i], name)
-				}
+				assert.Equal(t, rule.MatchString(name), true, "%q: rule.MatchString(name)", names[i])
+				assert.Equal(t, seen[name], false, "%q: seen[name]", names[i])
 				seen[name] = true
 				if rule.MatchString(names[i]) && name != names[i] {
 					t.Errorf("%q is taken, and became %q", names[i], name)
@@ -70,17 +65,13 @@ func TestNames(t *testing.T) {
 			}
 			// A name does not depend on the others, nor on their order.
 			for i, name := range names {
-				if got := namesOf(t, p, nil, name)[0]; got != all[i] {
-					t.Errorf("%q is called %q alone, and %q among others", name, got, all[i])
-				}
+				assert.Equal(t, namesOf(t, p, nil, name)[0], all[i], "%q", name)
 			}
 			back := slices.Clone(names)
 			slices.Reverse(back)
 			reversed := namesOf(t, p, nil, back...)
 			slices.Reverse(reversed)
-			if !slices.Equal(reversed, all) {
-				t.Errorf("%q in one order and %q in another", all, reversed)
-			}
+			assert.Equal(t, fmt.Sprintf("%q", reversed), fmt.Sprintf("%q", all))
 		})
 	}
 }
@@ -90,9 +81,7 @@ func TestTakenName(t *testing.T) {
 	changed := namesOf(t, profile.OpenAI, nil, "a.b")[0]
 	for _, names := range [][]string{{"a.b", changed}, {changed, "a.b"}} {
 		got := namesOf(t, profile.OpenAI, nil, names...)
-		if got[slices.Index(names, changed)] != changed {
-			t.Errorf("%q took the name of another tool: %q", names, got)
-		}
+		assert.Equal(t, got[slices.Index(names, changed)], changed)
 		if other := got[slices.Index(names, "a.b")]; other == changed || !strings.HasPrefix(other, "a_b_") {
 			t.Errorf("a.b is called %q", other)
 		}
@@ -121,9 +110,7 @@ func TestArgumentNames(t *testing.T) {
 		assert.OK(t, json.Unmarshal(c.Schema, &s))
 		var user, other string
 		for name := range s.Properties {
-			if !regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name) {
-				t.Errorf("%s: %q", p, name)
-			}
+			assert.Equal(t, regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name), true, "%s: regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`).MatchString(name)", p)
 			switch {
 			case strings.HasPrefix(name, "user_id_"):
 				user = name
@@ -131,18 +118,13 @@ func TestArgumentNames(t *testing.T) {
 				other = name
 			}
 		}
-		if !slices.Equal(s.Required, []string{user, "ok"}) || !strings.Contains(string(s.Properties[other]), `"b c"`) {
-			t.Errorf("%s: %s", p, c.Schema)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", s.Required), fmt.Sprintf("%q", []string{user, "ok"}), "%s %s", p, c.Schema)
+		assert.Contains(t, string(s.Properties[other]), `"b c"`, "%s %s", p, c.Schema)
 		back, err := c.Unmap(json.RawMessage(fmt.Sprintf(`{ %q : 1.50, "ok":2 , %q: {"b c": 1e400, %q: 1}}`, user, other, user)))
-		if want := fmt.Sprintf(`{ "user id":1.50, "ok":2 , "é":{"b c": 1e400, %q: 1}}`, user); err != nil || string(back) != want {
-			t.Errorf("%s: %s, %v, want %s", p, back, err, want)
-		}
-		if _, err := c.Unmap(json.RawMessage(fmt.Sprintf(`{%q:1,"user id":2}`, user))); err == nil {
-			t.Errorf("%s: a property is taken under both of its names", p)
-		}
-		if back, err := c.Unmap(json.RawMessage(`{"user id":2}`)); err != nil || string(back) != `{"user id":2}` {
-			t.Errorf("%s: %s, %v", p, back, err)
-		}
+		assert.OK(t, err, "%s", p)
+		assert.Equal(t, string(back), fmt.Sprintf(`{ "user id":1.50, "ok":2 , "é":{"b c": 1e400, %q: 1}}`, user), "%s", p)
+		_, err = c.Unmap(json.RawMessage(fmt.Sprintf(`{%q:1,"user id":2}`, user)))
+		assert.Fails(t, err, "%s", p)
+		assert.Equal(t, string(assert.Value(c.Unmap(json.RawMessage(`{"user id":2}`)))(t)), `{"user id":2}`, "%s", p)
 	}
 }

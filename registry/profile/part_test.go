@@ -2,6 +2,7 @@ package profile_test
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"slices"
@@ -27,8 +28,6 @@ func webp(chunk string, data ...byte) []byte {
 	b[4], b[16] = byte(len(b)-8), byte(len(data))
 	return b
 }
-
-var providers = []profile.Provider{profile.OpenAI, profile.OpenAIStrict, profile.Anthropic, profile.Gemini, profile.Bedrock, profile.Ollama}
 
 // What a provider does not take must not reach it as data: it would refuse the
 // conversation, and each one after it.
@@ -72,9 +71,8 @@ func TestPartsData(t *testing.T) {
 			if slices.Contains(c.takes, p) {
 				want = c.kind
 			}
-			if parts[0].Type != want || (parts[0].Data != nil) != (want != "") {
-				t.Errorf("%s for %s: type %q, want %q", c.name, p, parts[0].Type, want)
-			}
+			assert.Equal(t, parts[0].Type, want, "%s %s", c.name, p)
+			assert.Equal(t, (parts[0].Data != nil), (want != ""), "%s %s", c.name, p)
 		}
 	}
 }
@@ -95,9 +93,9 @@ func TestPartsOfTooMuch(t *testing.T) {
 		res.Content = append(res.Content, &mcp.TextContent{Text: "the end"})
 		parts := profile.Parts(profile.OpenAI, res)
 		taken := slices.IndexFunc(parts, func(p profile.Part) bool { return p.Data == nil })
-		if len(parts) != c.n+1 || taken != c.taken || parts[c.n].Text != "the end" {
-			t.Fatalf("of %d there are %d in %d parts", c.n, taken, len(parts))
-		}
+		assert.Equal(t, len(parts), c.n+1)
+		assert.Equal(t, taken, c.taken)
+		assert.Equal(t, parts[c.n].Text, "the end")
 		for _, p := range parts[taken:c.n] {
 			if p.Data != nil || !strings.HasSuffix(p.Text, ", left out: the result has too many]") {
 				t.Fatalf("behind the last there is %q with %d bytes", p.Text, len(p.Data))
@@ -121,14 +119,12 @@ func TestPartsText(t *testing.T) {
 		{"the order", &mcp.CallToolResult{Content: []mcp.Content{text("a"), &mcp.AudioContent{MIMEType: "audio/wav"}, text("b")}}, []string{"a", "[audio audio/wav, 0 bytes]", "b"}},
 		{"structure", &mcp.CallToolResult{StructuredContent: map[string]any{"a": 1}}, []string{`{"a":1}`}},
 	} {
-		for _, p := range append(providers, "somebody") {
+		for _, p := range append(slices.Clip(providers), "unknown") {
 			var got []string
 			for _, part := range profile.Parts(p, c.res) {
 				got = append(got, part.Text)
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%s for %s: %q, want %q", c.name, p, got, c.want)
-			}
+			assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", c.want), "%s %s", c.name, p)
 		}
 	}
 }
@@ -158,15 +154,14 @@ func TestApart(t *testing.T) {
 	}})
 	text, media := profile.Apart(parts)
 	lines := strings.Split(text, "\n")
-	if len(lines) != 3 || lines[0] != "before" || !strings.HasSuffix(lines[1], ", attached]") || lines[2] != "behind" {
-		t.Errorf("the text is %q", text)
-	}
+	assert.Equal(t, len(lines), 3, "%q", text)
+	assert.Equal(t, lines[0], "before", "%q", text)
+	assert.Equal(t, strings.HasSuffix(lines[1], ", attached]"), true, "%q: %q ends with %q", text, lines[1], ", attached]")
+	assert.Equal(t, lines[2], "behind", "%q", text)
 	if len(media) != 1 || !bytes.Equal(media[0].Data, image) || media[0].Text != lines[1] {
 		t.Errorf("the media are %+v", media)
 	}
-	if strings.Contains(parts[1].Text, "attached") {
-		t.Error("Apart changed its argument")
-	}
+	assert.Lacks(t, parts[1].Text, "attached", "Apart changed its argument")
 }
 
 func TestTurnOfText(t *testing.T) {

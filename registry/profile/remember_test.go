@@ -1,36 +1,24 @@
 package profile_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
-
-// A served is a tool of a server that is never called.
-type served struct{ def *registry.Definition }
-
-func (t served) Definition() *registry.Definition { return t.def }
-
-func (served) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-	return nil, errors.New("got a call, want none")
-}
 
 // serve makes n tools with one schema all the tools of a server.
 func serve(tb testing.TB, r *registry.Registry, server string, n int, schema string) {
 	tb.Helper()
 	tools := make([]registry.Tool, n)
 	for i := range tools {
-		tools[i] = served{&registry.Definition{
+		tools[i] = &described{def: registry.Definition{
 			Origin: registry.Origin{Server: server, Tool: fmt.Sprintf("tool_%d", i)}, Description: "Makes an issue.",
 			InputSchema: json.RawMessage(schema), OutputSchema: json.RawMessage(`{"type":"object"}`),
 		}}
@@ -67,7 +55,7 @@ func TestTurnIsTheSameAgain(t *testing.T) {
 	assert.OK(t, r.Add(tool("native", `{"type":"object"}`), tool("unusable", `{"$ref":"#"}`)))
 	programs := func(*registry.Definition) []string { return []string{"programmatic"} }
 	later := func(d *registry.Definition) bool { return d.Origin.Server != "" }
-	for _, p := range everyProvider() {
+	for _, p := range providers {
 		for _, opts := range []profile.Options{{}, {MaxSchemaBytes: 100}, {AllowedCallers: programs}, {Deferred: later}, {}} {
 			set := assert.Value(profile.Compile(p, r.Snapshot().Tools(), &opts))(t)
 			for range 2 {
@@ -85,9 +73,7 @@ func TestTurnFollowsTheServer(t *testing.T) {
 		serve(t, r, "server", 1, schema)
 		for range 2 {
 			got := toolsOf(t, r, profile.Anthropic, profile.Options{})[0]
-			if string(got.Schema) != schema {
-				t.Errorf("got the schema %s, want %s", got.Schema, schema)
-			}
+			assert.Equal(t, string(got.Schema), schema)
 			assert.Equal(t, got.Definition, r.Snapshot().Tools()[0].Definition(), "the definition")
 		}
 	}
@@ -103,33 +89,27 @@ func TestTurnsInParallel(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for i, got := range toolsOf(t, r, profile.OpenAIStrict, profile.Options{}) {
-				if string(got.Schema) != string(want[i].Schema) {
-					t.Errorf("got the schema %s, want %s", got.Schema, want[i].Schema)
-				}
+				assert.Equal(t, string(got.Schema), string(want[i].Schema))
 			}
 		})
 	}
 	all.Wait()
 }
 
-// TestKnownToolsDoNotAllocate guards the cost of a turn: a tool that was compiled
-// before must not be compiled again.
-func TestKnownToolsDoNotAllocate(t *testing.T) {
-	if raced {
-		t.Skip("the race detector allocates on its own account")
-	}
-	r := thousand(t)
-	for _, p := range everyProvider() {
-		toolsOf(t, r, p, profile.Options{})
-		const most = 25 // for all of the turn
-		if got := testing.AllocsPerRun(5, func() { toolsOf(t, r, p, profile.Options{}) }); got > most {
-			t.Errorf("%s: got %v allocations for 1000 known tools, want at most %d", p, got, most)
+// A tool that was compiled before is not compiled again.
+func TestKnownToolsAreKept(t *testing.T) {
+	r := registry.New(nil)
+	serve(t, r, "server", 3, issueSchema)
+	for _, p := range providers {
+		first := toolsOf(t, r, p, profile.Options{})
+		for i, again := range toolsOf(t, r, p, profile.Options{}) {
+			assert.Equal(t, &again.Schema[0], &first[i].Schema[0], "%s: the memory of the schema", p)
 		}
 	}
 }
 
 func BenchmarkTurn(b *testing.B) {
-	for _, p := range everyProvider() {
+	for _, p := range providers {
 		b.Run(string(p)+"/first/1000", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -1,14 +1,11 @@
 package profile_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
@@ -25,7 +22,7 @@ func many(t *testing.T, n int) (*registry.Registry, *toolset.Finder) {
 func filled(t *testing.T, r *registry.Registry, n int) *registry.Registry {
 	t.Helper()
 	for i := range n {
-		assert.OK(t, r.Add(nativeTool(fmt.Sprintf("tool_%d", i), func(context.Context) (*mcp.CallToolResult, error) { return says("ok"), nil })))
+		assert.OK(t, r.Add(nativeTool(fmt.Sprintf("tool_%d", i), says("ok"))))
 	}
 	return r
 }
@@ -53,9 +50,9 @@ func TestTurnProviderSearch(t *testing.T) {
 				deferred++
 			}
 		}
-		if got := len(turn.Set().Tools()); got != c.tools || deferred != c.deferred || turn.Searching() != (deferred > 0) {
-			t.Errorf("%s, provider search %v: %d tools, %d deferred, searching %v", c.provider, c.search, got, deferred, turn.Searching())
-		}
+		assert.Equal(t, len(turn.Set().Tools()), c.tools, "%s, provider search %v: tools", c.provider, c.search)
+		assert.Equal(t, deferred, c.deferred, "%s, provider search %v: deferred tools", c.provider, c.search)
+		assert.Equal(t, turn.Searching(), deferred > 0, "%s, provider search %v: Searching", c.provider, c.search)
 	}
 }
 
@@ -65,35 +62,26 @@ func TestTurnProviderSearchAlone(t *testing.T) {
 	opts := &profile.TurnOptions{ProviderSearch: true, Toolset: &toolset.SetOptions{
 		Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "tool_7" },
 	}}
-	turn, err := profile.NewTurn(t.Context(), r, profile.OpenAI, opts)
-	if err != nil || !turn.Searching() || len(turn.Set().Tools()) != 200 {
-		t.Fatalf("%v, searching %v, %d tools", err, turn.Searching(), len(turn.Set().Tools()))
-	}
+	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.OpenAI, opts))(t)
+	assert.Equal(t, turn.Searching(), true, "Searching")
+	assert.Equal(t, len(turn.Set().Tools()), 200, "tools")
 	var names []string
 	for _, tool := range turn.Set().Tools() {
 		names = append(names, tool.Name)
-		if tool.Deferred == (tool.Name == "tool_7") {
-			t.Errorf("%s is deferred: %v", tool.Name, tool.Deferred)
-		}
+		assert.Equal(t, tool.Deferred, tool.Name != "tool_7", "%s is deferred", tool.Name)
 	}
-	if !slices.IsSorted(names) {
-		t.Errorf("the order is %q", names)
-	}
-	if opts.Toolset.ProviderSearch {
-		t.Error("the caller's options have changed")
-	}
-	turn, err = profile.NewTurn(t.Context(), r, profile.Gemini, opts)
-	if err != nil || turn.Searching() || len(turn.Set().Tools()) != 200 {
-		t.Errorf("a provider that cannot search: %v, %d tools", err, len(turn.Set().Tools()))
-	}
+	assert.Equal(t, slices.IsSorted(names), true, "the names are sorted: %q", names)
+	assert.Equal(t, opts.Toolset.ProviderSearch, false, "the caller's options are changed")
+	turn = assert.Value(profile.NewTurn(t.Context(), r, profile.Gemini, opts))(t)
+	assert.Equal(t, turn.Searching(), false, "Searching of a provider that cannot search")
+	assert.Equal(t, len(turn.Set().Tools()), 200, "tools of a provider that cannot search")
 }
 
 func TestTurnFewTools(t *testing.T) {
 	r, finder := many(t, 3)
-	turn, err := profile.NewTurn(t.Context(), r, profile.Anthropic, &profile.TurnOptions{Finder: finder, ProviderSearch: true})
-	if err != nil || len(turn.Set().Tools()) != 3 || turn.Searching() {
-		t.Errorf("%d tools, %v", len(turn.Set().Tools()), err)
-	}
+	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Anthropic, &profile.TurnOptions{Finder: finder, ProviderSearch: true}))(t)
+	assert.Equal(t, len(turn.Set().Tools()), 3, "tools")
+	assert.Equal(t, turn.Searching(), false, "Searching")
 }
 
 func TestTurnKeep(t *testing.T) {
@@ -101,27 +89,17 @@ func TestTurnKeep(t *testing.T) {
 	turn := assert.Value(profile.NewTurn(t.Context(), r, profile.Ollama, &profile.TurnOptions{
 		Keep: func(d *registry.Definition) bool { return d.Name == "tool_1" },
 	}))(t)
-	if tools := turn.Set().Tools(); len(tools) != 1 || tools[0].Name != "tool_1" {
-		t.Errorf("the model is told of %d tools", len(tools))
-	}
+	tools := turn.Set().Tools()
+	assert.Equal(t, len(tools), 1, "tools")
+	assert.Equal(t, tools[0].Name, "tool_1", "the tool")
 	// What a model may call is up to the registry, not to what it was told.
-	if a := turn.Call(t.Context(), profile.Call{Name: "tool_2"}); a.Err != nil {
-		t.Error(a.Err)
-	}
+	assert.OK(t, turn.Call(t.Context(), profile.Call{Name: "tool_2"}).Err)
 }
 
-// A Finder knows the tools of its registry alone.
-func TestTurnFinderOfAnotherRegistry(t *testing.T) {
+func TestTurnRefused(t *testing.T) {
 	_, finder := many(t, 3)
-	if _, err := profile.NewTurn(t.Context(), registry.New(nil), profile.OpenAI, &profile.TurnOptions{Finder: finder}); err == nil {
-		t.Error("got no error, want one")
-	}
-}
-
-func TestTurnUnknownProvider(t *testing.T) {
-	_, err := profile.NewTurn(t.Context(), registry.New(nil), "somebody", nil)
-	var unknown *profile.UnknownProviderError
-	if !errors.As(err, &unknown) || unknown.Provider != "somebody" {
-		t.Errorf("NewTurn returned %v", err)
-	}
+	_, err := profile.NewTurn(t.Context(), registry.New(nil), profile.OpenAI, &profile.TurnOptions{Finder: finder})
+	assert.Fails(t, err, "a Finder of another registry")
+	_, err = profile.NewTurn(t.Context(), registry.New(nil), "unknown", nil)
+	assert.Equal(t, assert.As[*profile.UnknownProviderError](t, err).Provider, "unknown", "the provider")
 }

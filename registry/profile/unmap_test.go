@@ -2,11 +2,11 @@ package profile_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/profile"
@@ -40,30 +40,14 @@ func TestUnmapStrict(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := compiled(t, profile.OpenAIStrict, test.schema)
-			if !c.Strict {
-				t.Fatalf("not strict: %v", c.Losses)
-			}
-			got, err := c.Unmap(json.RawMessage(test.args))
-			if err != nil || string(got) != test.want {
-				t.Errorf("got %s, %v\nwant %s\nof %s", got, err, test.want, c.Schema)
-			}
+			assert.Equal(t, c.Strict, true, "strict (%v)", c.Losses)
+			assert.Equal(t, unmap(t, c, test.args), test.want, "of %s", c.Schema)
 		})
 	}
-	for _, test := range []struct{ name, schema, args, place string }{
-		{"a name", optional, `{"a":"secret","a":"secret"}`, ""},
-	} {
-		t.Run(test.name+" twice", func(t *testing.T) {
-			c := compiled(t, profile.OpenAIStrict, test.schema)
-			_, err := c.Unmap(json.RawMessage(test.args))
-			var refused *registry.ArgumentsError
-			if !errors.As(err, &refused) || len(refused.Problems) != 1 || mcp.OutcomeOf(err) != mcp.NotSent {
-				t.Fatalf("got %v", err)
-			}
-			if test.place != "" && refused.Problems[0].Path != test.place || strings.Contains(err.Error(), "secret") {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
+	_, err := compiled(t, profile.OpenAIStrict, optional).Unmap(json.RawMessage(`{"a":"secret","a":"secret"}`))
+	assert.Equal(t, len(assert.As[*registry.ArgumentsError](t, err).Problems), 1, "problems of a name twice")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
+	assert.Lacks(t, err.Error(), "secret")
 }
 
 // TestUnmapConcurrently is for the race detector.
@@ -84,4 +68,58 @@ func TestUnmapConcurrently(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// What was not written in another form keeps its bytes.
+func TestUnmapExact(t *testing.T) {
+	const lax = `{"type":"object","properties":{"n":{"type":"number"},"s":{"type":"string"},"o":{"type":"object","properties":{"k":{"type":"array","items":{"type":"integer"}}}}}}`
+	for _, args := range []string{
+		`{}`, ` { } `, `{"n":1e400}`, `{"n":-0}`, `{"n":1.0}`, `{"n":1E+2}`, `{"n":12345678901234567890123456789}`, `{"n":0.1000000000000000055511151231257827}`,
+		`{"s":"\u00e9\/\ud83d\ude00"}`, `{"s":"é😀"}`, `{"s":"\u0000\u2028"}`, `{"s":"</script>&"}`, "{\"s\":\"\u2028\"}",
+		`{"o":{"k":[1, 2,3 ]} ,"n" :1}`, "{\n\t\"o\" : {\r\n \"k\":[ ]}}", `{"z":1,"a":2,"m":{"z":1,"a":2}}`, `{"\u006e":1}`, `{"":null}`, `{"unknown":[1e400,{"x":-0.0}]}`, `{"n":null}`,
+	} {
+		for _, p := range providers {
+			if p == profile.OpenAIStrict {
+				continue // see below
+			}
+			assert.Equal(t, unmap(t, compiled(t, p, lax), args), args, "%s", p)
+		}
+	}
+	strict := `{"type":"object","properties":{"n":{"type":"number"},"s":{"type":"string"},"free":{"type":"boolean"},"o":{"type":"object","properties":{"k":{"type":"array","items":{"type":"number"}}},"required":["k"]}},"required":["n"]}`
+	for args, want := range map[string]string{
+		`{"n":1e400,"s":null,"free":null,"o":null}`:                         `{"n":1e400}`,
+		`{"n":-0.0,"s":"\u00e9","free":null,"o":null}`:                      `{"n":-0.0,"s":"\u00e9"}`,
+		`{"s":null,"n":1,"free":null,"o":{"k":[1E2,12345678901234567890]}}`: `{"n":1,"o":{"k":[1E2,12345678901234567890]}}`,
+		`{"o":null,"free":null,"s":null,"n":1.50}`:                          `{"n":1.50}`,
+	} {
+		assert.Equal(t, unmap(t, compiled(t, profile.OpenAIStrict, strict), args), want, "%s", args)
+	}
+}
+
+// Nothing that a model writes brings the way back down.
+func TestUnmapHostile(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 10_000) + `1` + strings.Repeat(`}`, 10_000)
+	for _, p := range providers {
+		for _, schema := range []string{
+			`{"type":"object"}`, `{"type":"object","additionalProperties":{}}`, `{"type":"object","properties":{"a":{"$ref":"#"}}}`,
+			`{"type":"object","properties":{"a b":{"type":"object","additionalProperties":{"type":"string"}},"a":{}}}`,
+		} {
+			c := compiled(t, p, schema)
+			for _, args := range []string{
+				`[1]`, `"x"`, `1`, `true`, `{`, `{"a":}`, `{"a":1}x`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "{\"a\":\"\xff\"}", "\ufeff{}", `{"a":01}`, `{"a":+1}`, `{"a":NaN}`, `{'a':1}`, `{"a":"\x"}`,
+				"{\"a\":\"\x01\"}", deep, strings.Repeat(`[`, 100_000), `{"a":"` + strings.Repeat(`{`, 10_000) + `"}`, `{"a b":"` + strings.Repeat(`[`, 10_000) + `"}`,
+			} {
+				back, err := c.Unmap(json.RawMessage(args))
+				if err != nil {
+					assert.As[*registry.ArgumentsError](t, err, "%s: %.40q", p, args)
+					assert.Equal(t, len(err.Error()) > 2_000, false, "%s: %.40q: a long error", p, args)
+				} else if !json.Valid(back) && json.Valid([]byte(args)) {
+					t.Errorf("%s: got %.40q of %.40q, want JSON", p, back, args)
+				}
+			}
+			for _, none := range []string{"", "null"} {
+				unmap(t, c, none)
+			}
+		}
+	}
 }

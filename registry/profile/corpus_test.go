@@ -1,0 +1,217 @@
+package profile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/providercheck"
+	"github.com/mcpbelt/mcpbelt/internal/schemagate"
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/names"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
+)
+
+// checkers return what a provider would refuse of a declaration.
+var checkers = map[profile.Provider]func(declaration []byte) []string{
+	profile.OpenAI: providercheck.OpenAI, profile.OpenAIStrict: providercheck.OpenAI, profile.Anthropic: providercheck.Anthropic,
+	profile.Gemini: providercheck.Gemini, profile.Bedrock: providercheck.Bedrock, profile.Ollama: providercheck.Ollama,
+}
+
+// realTools returns the tools of the recorded servers, as a registry would name them: by
+// default a part for each provider, so that each tool is tried with some provider.
+func realTools(p profile.Provider) []registry.Tool {
+	share := assert.Cases(len(providers), 1)
+	first := slices.Index(providers, p)
+	var tools []registry.Tool
+	for _, server := range toolcorpus.Servers() {
+		for i, t := range server.Tools {
+			if i%share != first%share {
+				continue
+			}
+			name, _ := names.Names{}.Name(server.Name, t.Name)
+			tools = append(tools, &described{def: registry.Definition{
+				Name: name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
+				Origin: registry.Origin{Server: server.Name, Tool: t.Name},
+			}})
+		}
+	}
+	return tools
+}
+
+// checkSchema reports whether a registry would take a schema.
+func checkSchema(schema string) error {
+	return schemagate.Check(json.RawMessage(schema), schemagate.Limits{})
+}
+
+// oddTools returns tools with the odd schemas, in the order of their names.
+var oddTools = sync.OnceValue(func() []registry.Tool {
+	odd := oddSchemas()
+	var tools []registry.Tool
+	for _, name := range slices.Sorted(maps.Keys(odd)) {
+		if checkSchema(odd[name]) == nil {
+			tools = append(tools, toolOf(name, name, odd[name]))
+		}
+	}
+	return tools
+})
+
+// madeTools returns tools with schemas made by chance.
+var madeTools = sync.OnceValue(func() []registry.Tool {
+	var tools []registry.Tool
+	for depth := range 4 {
+		for i, schema := range madeSchemas(assert.Cases(12, 160), depth) {
+			if checkSchema(schema) == nil {
+				tools = append(tools, toolOf(fmt.Sprintf("made_%d_%d", depth, i), "", schema))
+			}
+		}
+	}
+	return tools
+})
+
+// Each provider takes what comes of each tool, and is told of each keyword, or a loss is.
+func TestCorpus(t *testing.T) {
+	for _, p := range providers {
+		for name, tools := range map[string][]registry.Tool{"real": realTools(p), "odd": oddTools(), "made": madeTools()} {
+			t.Run(name+"/"+string(p), func(t *testing.T) {
+				set := assert.Value(profile.Compile(p, tools, nil))(t)
+				assert.Equal(t, len(set.Tools())+len(set.Rejected()), len(tools), "tools and rejections")
+				for _, r := range set.Rejected() {
+					if name == "real" || isSatisfiable(t, r.Definition.InputSchema) {
+						t.Errorf("%s: got the rejection %v of\n\t%s", r.Definition.Name, r.Err, r.Definition.InputSchema)
+					}
+				}
+				for _, c := range set.Tools() {
+					def := c.Definition
+					for _, refusal := range refusals(p, c) {
+						t.Errorf("%s: got the refusal %s of\n\t%.600s\nmade of\n\t%.600s", def.Name, refusal, c.Declaration(), def.InputSchema)
+					}
+					for _, place := range silent(t, p, c) {
+						t.Errorf("%s: got nothing of %s, want it or a loss in\n\t%.600s\nmade of\n\t%.600s\n\t%v", def.Name, place, c.Schema, def.InputSchema, c.Losses)
+					}
+				}
+			})
+		}
+	}
+}
+
+// isSatisfiable reports whether arguments are found that fit a schema.
+func isSatisfiable(t *testing.T, raw json.RawMessage) bool {
+	n := assert.Value(providercheck.Read(raw))(t)
+	schema, err := schemagate.Compile(raw)
+	if err != nil {
+		return false
+	}
+	w := &writer{r: rand.New(rand.NewPCG(6, 7)), root: n}
+	for range 200 {
+		if args := w.value(n, 3); args[0] == '{' && schema.Validate(json.RawMessage(args)) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// refusals returns what the provider would refuse of a tool.
+func refusals(p profile.Provider, c *profile.Tool) []string {
+	list := checkers[p](c.Declaration())
+	if p == profile.OpenAI || p == profile.OpenAIStrict {
+		list = append(list, providercheck.OpenAIChat(c.ChatDeclaration())...)
+	}
+	return list
+}
+
+// audited are the keywords that silent looks for.
+var audited = strings.Fields(`$comment contains contentEncoding contentMediaType default dependentRequired dependentSchemas deprecated
+	description examples format if maximum maxItems maxLength maxProperties minimum minItems minLength minProperties multipleOf not
+	pattern patternProperties propertyNames readOnly title uniqueItems`)
+
+// silent returns the keywords of a tool's schema that the provider does not get, and of which
+// no loss tells. It looks for them anywhere: that they mean the same there is up to
+// TestCorpusBack and TestCorpusForth.
+func silent(t *testing.T, p profile.Provider, c *profile.Tool) (places []string) {
+	seen, err := providercheck.Read(c.Schema)
+	if p == profile.Ollama {
+		seen, err = providercheck.SeenByOllama(c.Declaration())
+	}
+	assert.OK(t, err)
+	kept := map[string]bool{}
+	providercheck.EachSchema("", seen, func(_ string, n *node) bool {
+		for _, key := range n.Keys() {
+			kept[key], kept[key+n.Get(key).Write()] = true, true
+		}
+		return true
+	})
+	schema := assert.Value(providercheck.Read(c.Definition.InputSchema))(t)
+	lost := "" // what losses are about
+	for _, l := range c.Losses {
+		if v := schema.Resolve("#" + l.Path); v != nil {
+			lost += v.Write()
+		}
+	}
+	told := func(place, key string, v *node) bool {
+		inDefinition := strings.HasPrefix(place, "/$defs/") || strings.HasPrefix(place, "/definitions/")
+		return strings.Contains(lost, quoteJSON(key)+":"+v.Write()) || inDefinition && strings.Contains(lost, `"$ref"`) ||
+			slices.ContainsFunc(c.Losses, func(l profile.Loss) bool {
+				return l.Kind == profile.MoreLosses || strings.HasSuffix(l.Path, "/"+key) || strings.HasPrefix(place+"/", strings.TrimSuffix(l.Path, "…")+"/")
+			})
+	}
+	providercheck.EachSchema("", schema, func(place string, n *node) bool {
+		for _, key := range n.Keys() {
+			v, place := n.Get(key), providercheck.Member(place, key)
+			if (slices.Contains(audited, key) || strings.HasPrefix(key, "x-")) && !saysNothing(key, v) && !kept[key+v.Write()] && !told(place, key, v) {
+				places = append(places, place)
+			}
+		}
+		return true
+	})
+	return places
+}
+
+// saysNothing reports whether a schema with a keyword means what it means without.
+func saysNothing(key string, v *node) bool {
+	switch key {
+	case "minLength", "minItems", "minProperties":
+		return numberOf(v) == "0"
+	case "uniqueItems", "deprecated", "readOnly":
+		return v.Is('t') && v.Text == "false"
+	case "description", "title", "$comment":
+		return v.Says("")
+	}
+	return false
+}
+
+// The same tools give the same bytes, in a set with others too: the cache of a
+// provider's prompt depends on it.
+func TestCorpusIsDeterministic(t *testing.T) {
+	for _, p := range providers {
+		among := map[*registry.Definition]*profile.Tool{}
+		for _, c := range assert.Value(profile.Compile(p, slices.Concat(oddTools(), madeTools()), nil))(t).Tools() {
+			among[c.Definition] = c
+		}
+		for _, alone := range assert.Value(profile.Compile(p, oddTools(), nil))(t).Tools() {
+			if other := among[alone.Definition]; !bytes.Equal(alone.Declaration(), other.Declaration()) || !slices.Equal(alone.Losses, other.Losses) {
+				t.Errorf("%s, %s: got\n\t%s\nalone, and among others\n\t%s", p, alone.Name, alone.Declaration(), other.Declaration())
+			}
+		}
+	}
+}
+
+// Descriptions come through whole, but for what a provider refuses.
+func TestCorpusDescriptions(t *testing.T) {
+	for _, description := range []string{"", " ", "\n\t", "a\x00b", "a\U000e0041b", "bad \xff bytes", strings.Repeat("é", 1025), strings.Repeat("long ", 20000), "\u202e", `"quotes" \ and </script>`} {
+		for _, p := range providers {
+			set := assert.Value(profile.Compile(p, []registry.Tool{toolOf("t", description, `{"type":"object","properties":{}}`)}, nil))(t)
+			for _, c := range set.Tools() {
+				assert.Equal(t, strings.Join(refusals(p, c), "\n"), "", "%s: what is refused of %.20q", p, description)
+			}
+		}
+	}
+}
