@@ -158,9 +158,8 @@ func TestChanges(t *testing.T) {
 			if !reflect.DeepEqual(got, again) {
 				t.Fatalf("seed %d, step %d: after changes\n%v\nbuilt anew\n%v", seed, step, got, again)
 			}
-			if len(got) != len(want) || ix.Len() != len(m.docs) {
-				t.Fatalf("seed %d, step %d: %d hits of %d documents, want %d of %d", seed, step, len(got), ix.Len(), len(want), len(m.docs))
-			}
+			assert.Equal(t, len(got), len(want), "%d %d", seed, step)
+			assert.Equal(t, ix.Len(), len(m.docs), "%d %d", seed, step)
 			for i := range got {
 				if got[i].ID != want[i].ID || math.Abs(got[i].Score-want[i].Score) > 1e-12*want[i].Score {
 					t.Fatalf("seed %d, step %d, hit %d: %v, want %v", seed, step, i, got[i], want[i])
@@ -168,9 +167,7 @@ func TestChanges(t *testing.T) {
 			}
 			for n := range 40 {
 				text := fmt.Sprintf("w%d", n)
-				if ix.Frequency(text) != anew.Frequency(text) {
-					t.Fatalf("frequency of %s is %d, built anew %d", text, ix.Frequency(text), anew.Frequency(text))
-				}
+				assert.Equal(t, ix.Frequency(text), anew.Frequency(text))
 				if !reflect.DeepEqual(ix.Nearest(text), anew.Nearest(text)) {
 					t.Fatalf("nearest of %s: %v, built anew %v", text, ix.Nearest(text), anew.Nearest(text))
 				}
@@ -189,9 +186,9 @@ func TestForgets(t *testing.T) {
 	for i := range 1000 {
 		ix.Remove(fmt.Sprint(i))
 	}
-	if len(ix.byText) != 2 || len(ix.byID) != 1 || len(ix.docs[0].refs) != 2 {
-		t.Errorf("%d terms and %d documents are left, want 2 and 1", len(ix.byText), len(ix.byID))
-	}
+	assert.Equal(t, len(ix.byText), 2)
+	assert.Equal(t, len(ix.byID), 1)
+	assert.Equal(t, len(ix.docs[0].refs), 2)
 	for _, tm := range ix.terms {
 		for _, l := range tm.lists {
 			if cap(l.postings) > 64 {
@@ -205,9 +202,8 @@ func TestForgets(t *testing.T) {
 	for i := range 1000 {
 		ix.Put(fmt.Sprint(i), []string{"two", fmt.Sprintf("other%d", i)})
 	}
-	if len(ix.docs) != 1001 || len(ix.terms) != 1002 {
-		t.Errorf("room for %d documents and %d terms, want that of before: 1001 and 1002", len(ix.docs), len(ix.terms))
-	}
+	assert.Equal(t, len(ix.docs), 1001)
+	assert.Equal(t, len(ix.terms), 1002)
 	for i := range 1000 {
 		ix.Remove(fmt.Sprint(i))
 	}
@@ -228,9 +224,8 @@ func TestKeepsNoText(t *testing.T) {
 	fields := []string{"one"}
 	ix.Put("b", fields)
 	fields[0] = "two"
-	if ix.Frequency("one") != 1 || ix.Frequency("two") != 0 {
-		t.Error("a change of the slice changes the index")
-	}
+	assert.Equal(t, ix.Frequency("one"), 1)
+	assert.Equal(t, ix.Frequency("two"), 0)
 }
 
 func terms(words ...string) []Term {
@@ -283,9 +278,7 @@ func TestSearch(t *testing.T) {
 	// Of two texts the same, the first counts, and only once.
 	one := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}}}}, 1, nil)
 	two := ix.Search([]Term{{Alternatives: []Alternative{{"same", 0.5}, {"same", 7}}}}, 1, nil)
-	if one[0] != two[0] {
-		t.Errorf("%v with an alternative twice, %v once", two, one)
-	}
+	assert.Equal(t, one[0], two[0])
 }
 
 // TestKeepPanics: a search goes on being right after a callback has panicked.
@@ -353,14 +346,10 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, len(ix.byText), MaxWords, "terms")
 	assert.Equal(t, len(ix.fields), 32, "fields")
 	query := terms(long...)
-	if got := ix.Search(query[MaxTerms:], 1, nil); len(got) != 1 {
-		t.Error("a long query finds nothing")
-	}
+	assert.Equal(t, len(ix.Search(query[MaxTerms:], 1, nil)), 1, "a long query finds nothing")
 	query[MaxTerms] = Term{Alternatives: []Alternative{{Text: "last"}}}
 	ix.Put("last", []string{"last"})
-	if got := ids(ix.Search(query, 9, nil)); got != "long" {
-		t.Errorf("found %q, want only what the first %d terms find", got, MaxTerms)
-	}
+	assert.Equal(t, ids(ix.Search(query, 9, nil)), "long", "%d", MaxTerms)
 }
 
 // TestConcurrentSearch: searches run side by side.
@@ -409,8 +398,6 @@ func TestSearchBonus(t *testing.T) {
 		for _, h := range ix.Search(test.query, 9, nil) {
 			got = append(got, h.ID)
 		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%v: %q, want %q", test.query, got, test.want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", test.want), "%v", test.query)
 	}
 }

@@ -75,9 +75,7 @@ func TestNearest(t *testing.T) {
 	for c := 'a'; c <= 'z'; c++ {
 		many = append(many, "word"+string(c))
 	}
-	if got := vocabulary(many...).Nearest("word"); len(got) != maxNearest {
-		t.Errorf("%d words near, want %d", len(got), maxNearest)
-	}
+	assert.Equal(t, len(vocabulary(many...).Nearest("word")), maxNearest)
 }
 
 func TestSplit(t *testing.T) {

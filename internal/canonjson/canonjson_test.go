@@ -23,9 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func canonical(t testing.TB, text string) string {
 	t.Helper()
 	out, err := Append(nil, []byte(text))
-	if err != nil {
-		t.Fatalf("%.200q: %v", text, err)
-	}
+	assert.OK(t, err, "%.200q", text)
 	return string(out)
 }
 
@@ -90,9 +88,7 @@ func TestHashesStay(t *testing.T) {
 		{canonical(t, string(data)), "04217bb5fd894a11cde64d96495a6293bd816f7fba0052b7529e05e8ebc97153"},
 	} {
 		sum := sha256.Sum256([]byte(c.text))
-		if got := hex.EncodeToString(sum[:]); got != c.want {
-			t.Errorf("the hash is %s, want %s: what was approved would not be any more", got, c.want)
-		}
+		assert.Equal(t, hex.EncodeToString(sum[:]), c.want)
 	}
 }
 
@@ -100,9 +96,8 @@ func TestNotCanonical(t *testing.T) {
 	for _, text := range []string{``, `{`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `01`, `1.`, `"`, "\"\xff\"", "\"\n\"", `[1]]`,
 		strings.Repeat("[", 200) + strings.Repeat("]", 200)} {
 		out, err := Append([]byte("before"), []byte(text))
-		if err == nil || string(out) != "before" {
-			t.Errorf("%.20q: %q, %v", text, out, err)
-		}
+		assert.Fails(t, err, "%.20q", text)
+		assert.Equal(t, string(out), "before", "%.20q", text)
 	}
 }
 
@@ -115,9 +110,8 @@ func TestAppendString(t *testing.T) {
 		"a\xed\xa0\x80": `"a\udced\udca0\udc80"`,
 	} {
 		got := string(AppendString(nil, text))
-		if got != want || canonical(t, got) != got {
-			t.Errorf("%q became %s, want %s", text, got, want)
-		}
+		assert.Equal(t, got, want, "%q", text)
+		assert.Equal(t, canonical(t, got), got, "%q", text)
 	}
 }
 
@@ -151,9 +145,7 @@ func TestLongNumbers(t *testing.T) {
 	if got, want := canonical(t, "0.1e1"+strings.Repeat("0", 1<<20)), "1e"+nines; got != want {
 		t.Errorf("%.20s... of %d bytes, want %.20s... of %d", got, len(got), want, len(want))
 	}
-	if got := canonical(t, nines+".5"); len(got) != 1<<20+len(".5e1048575")-1+1 {
-		t.Errorf("%d bytes, ending in %s", len(got), got[len(got)-20:])
-	}
+	assert.Equal(t, len(canonical(t, nines+".5")), 1<<20+len(".5e1048575")-1+1)
 }
 
 func FuzzAppend(f *testing.F) {
@@ -178,9 +170,7 @@ func FuzzAppend(f *testing.F) {
 		if huge.MatchString(text) {
 			return // too large for the other side
 		}
-		if !same(t, []byte(text), once) {
-			t.Fatalf("%q means something else than %q", once, text)
-		}
+		assert.Equal(t, same(t, []byte(text), once), true, "same(t, []byte(text), once)")
 	})
 }
 
@@ -192,9 +182,7 @@ func same(t *testing.T, a, b []byte) bool {
 		var v any
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
-		if err := d.Decode(&v); err != nil {
-			t.Fatalf("%q: %v", data, err)
-		}
+		assert.OK(t, d.Decode(&v), "%q", data)
 		return exact(v)
 	}
 	return fmt.Sprintf("%#v", decode(a)) == fmt.Sprintf("%#v", decode(b))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -80,12 +79,9 @@ func (u unlocked) Save(ctx context.Context, name string, data []byte, old storag
 func TestNoKeeper(t *testing.T) {
 	for _, k := range []Keeper{nil, (*storage.Memory)(nil)} {
 		v := newValue(k)
-		if _, err := v.Load(t.Context()); !errors.Is(err, errNoKeeper) {
-			t.Errorf("got %v, want %v", err, errNoKeeper)
-		}
-		if err := v.Change(t.Context(), set("one")); !errors.Is(err, errNoKeeper) {
-			t.Errorf("got %v for a change, want %v", err, errNoKeeper)
-		}
+		_, err := v.Load(t.Context())
+		assert.Is(t, err, errNoKeeper)
+		assert.Is(t, v.Change(t.Context(), set("one")), errNoKeeper)
 	}
 }
 
@@ -101,12 +97,8 @@ func TestChange(t *testing.T) {
 	expect("")
 	assert.OK(t, v.Change(t.Context(), set("one")))
 	expect("one")
-	if err := v.Change(t.Context(), func(string) (string, bool, error) { return "two", false, nil }); err != nil {
-		t.Errorf("got %v for no change, want none", err)
-	}
-	if err := v.Change(t.Context(), func(string) (string, bool, error) { return "two", true, errUnsound }); !errors.Is(err, errUnsound) {
-		t.Errorf("got %v, want the error of edit", err)
-	}
+	assert.OK(t, v.Change(t.Context(), func(string) (string, bool, error) { return "two", false, nil }))
+	assert.Is(t, v.Change(t.Context(), func(string) (string, bool, error) { return "two", true, errUnsound }), errUnsound)
 	expect("one")
 	r := assert.Value(store.Load(t.Context(), "a", ""))(t)
 	at := assert.Value(store.Save(t.Context(), "a", []byte("theirs"), r.Revision))(t)
@@ -120,15 +112,10 @@ func TestUnsound(t *testing.T) {
 	store := storage.NewMemory()
 	assert.Value(store.Save(t.Context(), "a", []byte("?"), ""))(t)
 	v := newValue(store)
-	if _, err := v.Load(t.Context()); !errors.Is(err, errUnsound) {
-		t.Errorf("got %v, want %v", err, errUnsound)
-	}
-	if err := v.Change(t.Context(), set("one")); !errors.Is(err, errUnsound) {
-		t.Errorf("got %v, want %v", err, errUnsound)
-	}
-	if r, err := store.Load(t.Context(), "a", ""); err != nil || string(r.Data) != "?" {
-		t.Errorf("got %q, %v, want what was kept", r.Data, err)
-	}
+	_, err := v.Load(t.Context())
+	assert.Is(t, err, errUnsound)
+	assert.Is(t, v.Change(t.Context(), set("one")), errUnsound)
+	assert.Equal(t, string(assert.Value(store.Load(t.Context(), "a", ""))(t).Data), "?")
 }
 
 // A Watch yields each state that it sees, and an error once, whether or not the keeper tells of
@@ -162,9 +149,7 @@ func TestWatch(t *testing.T) {
 				cancel()
 				<-done
 				want := []string{", <nil>", "a, <nil>", ", it is not sound", "b, <nil>", "c, <nil>"}
-				if !slices.Equal(got, want) {
-					t.Errorf("got %q, want %q", got, want)
-				}
+				assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 			})
 		})
 	}

@@ -38,13 +38,11 @@ func TestKeepers(t *testing.T) {
 				}
 			}
 			for _, known := range []storage.Revision{"", "gone"} {
-				if _, err := keeper.Load(t.Context(), "a", known); !errors.Is(err, storage.ErrNotFound) {
-					t.Errorf("got %v of what is not there, want %v", err, storage.ErrNotFound)
-				}
+				_, err := keeper.Load(t.Context(), "a", known)
+				assert.Is(t, err, storage.ErrNotFound)
 			}
-			if _, err := save("none", "unknown"); !errors.Is(err, storage.ErrConflict) {
-				t.Errorf("got %v for a save over what was never there, want %v", err, storage.ErrConflict)
-			}
+			_, err := save("none", "unknown")
+			assert.Is(t, err, storage.ErrConflict)
 			one, err := save("one", "")
 			if err != nil || one == "" {
 				t.Fatal(one, err)
@@ -65,12 +63,10 @@ func TestKeepers(t *testing.T) {
 			load(two, "one", again)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := keeper.Load(ctx, "a", ""); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v for a load after the end, want %v", err, context.Canceled)
-			}
-			if _, err := keeper.(storage.Locker).Lock(ctx, "a"); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v for a lock after the end, want %v", err, context.Canceled)
-			}
+			_, err = keeper.Load(ctx, "a", "")
+			assert.Is(t, err, context.Canceled)
+			_, err = keeper.(storage.Locker).Lock(ctx, "a")
+			assert.Is(t, err, context.Canceled)
 		})
 	}
 }
@@ -99,9 +95,7 @@ func TestFileOfOneLook(t *testing.T) {
 				t.Errorf("got %q at %q, %v; %q was known", now.Data, now.Revision, err, known.Revision)
 			}
 			write("three", at)
-			if now, err := f.Load(t.Context(), "", known.Revision); err != nil || string(now.Data) != "three" {
-				t.Errorf("got %q, %v of another length, want three", now.Data, err)
-			}
+			assert.Equal(t, string(assert.Value(f.Load(t.Context(), "", known.Revision))(t).Data), "three")
 		})
 	}
 }
@@ -126,12 +120,10 @@ func TestLockHeld(t *testing.T) {
 	resolved := assert.Value(atomicfile.Resolve(f.Path))(t)
 	unlock := assert.Value(atomicfile.Lock(t.Context(), resolved))(t)
 	defer unlock()
-	if _, err := f.Lock(t.Context(), ""); !errors.Is(err, ErrLocked) {
-		t.Errorf("got %v, want %v", err, ErrLocked)
-	}
-	if _, err := f.Load(t.Context(), "", ""); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("got %v for a load, want %v", err, storage.ErrNotFound)
-	}
+	_, err := f.Lock(t.Context(), "")
+	assert.Is(t, err, ErrLocked)
+	_, err = f.Load(t.Context(), "", "")
+	assert.Is(t, err, storage.ErrNotFound)
 }
 
 // TestFileKnowsWhatItSaved saves without reading back, and sees at once what others write
@@ -152,12 +144,10 @@ func TestFileKnowsWhatItSaved(t *testing.T) {
 		}
 		assert.OK(t, os.WriteFile(f.Path, []byte("abc"), 0o600))
 		r, err := f.Load(t.Context(), "", at)
-		if err != nil || string(r.Data) != "abc" {
-			t.Fatalf("got %q, %v after another write of the same length, want abc", r.Data, err)
-		}
-		if _, err := f.Save(t.Context(), "", []byte("xyz"), at); !errors.Is(err, storage.ErrConflict) {
-			t.Fatalf("got %v for a save over it, want %v", err, storage.ErrConflict)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(r.Data), "abc")
+		_, err = f.Save(t.Context(), "", []byte("xyz"), at)
+		assert.Is(t, err, storage.ErrConflict)
 		at = r.Revision
 	}
 }

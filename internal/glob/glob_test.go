@@ -12,9 +12,7 @@ import (
 func compile(t testing.TB, text string) *Pattern {
 	t.Helper()
 	p, err := Compile(text)
-	if err != nil {
-		t.Fatalf("%q: %v", text, err)
-	}
+	assert.OK(t, err, "%q", text)
 	return p
 }
 
@@ -55,30 +53,22 @@ func TestMatch(t *testing.T) {
 		{"a+(b)|$^", "a+(b)|$^", "aab"},
 	} {
 		p := compile(t, tt.pattern)
-		if p.String() != tt.pattern {
-			t.Errorf("%q is written %q", tt.pattern, p)
-		}
+		assert.Equal(t, p.String(), tt.pattern)
 		sep := "|"
 		if strings.Contains(tt.fits, "|$") {
 			sep = "\x00"
 		}
 		for _, name := range strings.Split(tt.fits, sep) {
-			if !p.Match(name) {
-				t.Errorf("%q does not fit %q", tt.pattern, name)
-			}
+			assert.Equal(t, p.Match(name), true, "%q: p.Match(name)", tt.pattern)
 		}
 		if tt.not == "" {
 			continue
 		}
 		for _, name := range strings.Split(tt.not, "|") {
-			if p.Match(name) {
-				t.Errorf("%q fits %q", tt.pattern, name)
-			}
+			assert.Equal(t, p.Match(name), false, "%q: p.Match(name)", tt.pattern)
 		}
 	}
-	if (&Pattern{}).Match("") {
-		t.Error("the zero pattern fits something")
-	}
+	assert.Equal(t, (&Pattern{}).Match(""), false, "(&Pattern{}).Match(\"\")")
 }
 
 func TestLiteral(t *testing.T) {

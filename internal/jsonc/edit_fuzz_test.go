@@ -64,9 +64,7 @@ func missing(have, want []token) (gone []token, ok bool) {
 func generic(t *testing.T, data []byte) any {
 	t.Helper()
 	d, err := Parse(data)
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, data)
-	}
+	assert.OK(t, err, "%s", data)
 	canonical, err := canonjson.Append(nil, d.JSON(&d.Root)) // 1.0 is 1
 	assert.OK(t, err)
 	dec := json.NewDecoder(bytes.NewReader(canonical))
@@ -246,7 +244,6 @@ func checkAdd(t *testing.T, d *Document, data, value []byte, path []string) {
 // outside fails if a byte before or behind n changed.
 func outside(t *testing.T, data, got []byte, n *Node) {
 	t.Helper()
-	if !bytes.HasPrefix(got, data[:n.Offset]) || !bytes.HasSuffix(got, data[n.End:]) {
-		t.Fatalf("bytes outside of %d to %d changed in\n%s\nwhich is now\n%s", n.Offset, n.End, data, got)
-	}
+	assert.Equal(t, bytes.HasPrefix(got, data[:n.Offset]), true, "bytes.HasPrefix(got, data[:n.Offset])")
+	assert.Equal(t, bytes.HasSuffix(got, data[n.End:]), true, "bytes.HasSuffix(got, data[n.End:])")
 }

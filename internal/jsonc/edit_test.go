@@ -63,12 +63,8 @@ func TestSet(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			before := []byte(c.have)
 			got := assert.Value(Set(before, []byte(c.value), split(c.path)...))(t)
-			if string(got) != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
-			if string(before) != c.have {
-				t.Error("the input changed")
-			}
+			assert.Equal(t, string(got), c.want)
+			assert.Equal(t, string(before), c.have, "the input changed")
 			again, err := Set(got, []byte(c.value), split(c.path)...)
 			if err != nil || !strings.HasSuffix(c.path, "-") && !strings.HasPrefix(c.path, "-") && &again[0] != &got[0] {
 				t.Errorf("a second time it is\n%s, %v", again, err)
@@ -116,9 +112,7 @@ func TestRemove(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := assert.Value(Remove([]byte(c.have), split(c.path)...))(t)
-			if string(got) != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
+			assert.Equal(t, string(got), c.want)
 		})
 	}
 }
@@ -205,13 +199,11 @@ func TestEditLarge(t *testing.T) {
 	file.WriteString("}")
 	turned.WriteString("}")
 	got, err := Set(file.Bytes(), turned.Bytes())
-	if err != nil || len(got) != file.Len() {
-		t.Fatal("the order of keys counts: ", err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(got), file.Len())
 	got, err = Set(file.Bytes(), []byte(`{"a": 1}`))
-	if err != nil || string(bytes.Join(bytes.Fields(got), nil)) != `{"a":1}` {
-		t.Fatalf("%.200s, %v", got, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, string(bytes.Join(bytes.Fields(got), nil)), `{"a":1}`)
 	if got, err = Set([]byte(`{"x": 1}`), file.Bytes()); err != nil || len(got) < members {
 		t.Fatalf("%d bytes, %v", len(got), err)
 	}
@@ -227,8 +219,7 @@ func TestRemoveWhatWasAdded(t *testing.T) {
 	} {
 		added := assert.Value(Set([]byte(text), []byte(`{"command": "x"}`), "a", "b"))(t)
 		got, err := Remove(added, "a", "b")
-		if err != nil || string(got) != text {
-			t.Errorf("got %q, %v, want %q", got, err, text)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(got), text)
 	}
 }

@@ -15,9 +15,7 @@ func TestMade(t *testing.T) {
 		{Key: "b", Value: Node{Kind: Array, Elems: []Node{{Kind: Number, Text: "1.50"}, {Kind: Bool, Text: "true"}, {}, {Kind: Object}, {Kind: Array}}}},
 	}})
 	got := doc.JSON(&doc.Root)
-	if want := `{"a\"\n<":"é\u0000<&>\u2028\\","b":[1.50,true,null,{},[]]}`; string(got) != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	assert.Equal(t, string(got), `{"a\"\n<":"é\u0000<&>\u2028\\","b":[1.50,true,null,{},[]]}`)
 	var back map[string]any
 	if err := json.Unmarshal(got, &back); err != nil || back["a\"\n<"] != "é\x00<&>\u2028\\" {
 		t.Errorf("%v, %v", back, err)

@@ -70,28 +70,18 @@ func TestParseErrors(t *testing.T) {
 			t.Errorf("Parse(%.40q) succeeded, want %q", test.in, test.want)
 			continue
 		}
-		if err.Error() != test.want {
-			t.Errorf("Parse(%.40q):\n got %s\nwant %s", test.in, err, test.want)
-		}
-		var syntax *SyntaxError
-		if !errors.As(err, &syntax) {
-			t.Errorf("Parse(%.40q): error is a %T", test.in, err)
-		}
+		assert.Equal(t, err.Error(), test.want, "%.40q", test.in)
+		assert.As[*SyntaxError](t, err, "%.40q", test.in)
 	}
-	if _, err := Parse([]byte(deep(MaxDepth))); err != nil {
-		t.Errorf("depth %d: %v", MaxDepth, err)
-	}
+	assert.Value(Parse([]byte(deep(MaxDepth))))(t)
 }
 
 func TestParseLimits(t *testing.T) {
 	big := bytes.Repeat([]byte{' '}, MaxSize-1)
-	if _, err := Parse(append(big, '1')); err != nil {
-		t.Errorf("a file of MaxSize: %v", err)
-	}
+	assert.Value(Parse(append(big, '1')))(t)
 	_, err := Parse(append(big, ' ', '1'))
-	if want := "1:1: the file has 16777217 bytes, more than the limit of 16777216"; err == nil || err.Error() != want {
-		t.Errorf("a file above MaxSize: %v, want %s", err, want)
-	}
+	assert.Fails(t, err)
+	assert.Equal(t, err.Error(), "1:1: the file has 16777217 bytes, more than the limit of 16777216")
 
 	// The array and its elements are counted on from a nearly full parser.
 	for in, ok := range map[string]bool{"[1,2]": true, "[1,[2]]": false, "[1,2,3]": false} {
@@ -123,9 +113,8 @@ func TestParseManyKeys(t *testing.T) {
 		_, err := Parse([]byte("{" + b.String() + strconv.Quote(key) + ":1}"))
 		n, _ := strconv.Atoi(key[1:])
 		want := fmt.Sprintf("101:1: %s: duplicate key, first on line %d: remove one", key, n+1)
-		if err == nil || err.Error() != want {
-			t.Errorf("duplicate of %s: got %v, want %s", key, err, want)
-		}
+		assert.Fails(t, err, "%s", key)
+		assert.Equal(t, err.Error(), want, "%s", key)
 	}
 }
 
@@ -287,16 +276,12 @@ func FuzzParse(f *testing.F) {
 		}
 		dec := json.NewDecoder(bytes.NewReader(source))
 		dec.UseNumber()
-		if err := dec.Decode(&want); err != nil {
-			t.Fatalf("encoding/json refuses %q: %v", source, err)
-		}
+		assert.OK(t, dec.Decode(&want), "%q", source)
 		if got := decoded(&doc.Root); !reflect.DeepEqual(got, want) {
 			t.Fatalf("got %#v, encoding/json says %#v", got, want)
 		}
 		again, err := Parse(plain)
-		if err != nil {
-			t.Fatalf("own output %q is refused: %v", plain, err)
-		}
+		assert.OK(t, err, "%q", plain)
 		if twice := again.JSON(&again.Root); !bytes.Equal(plain, twice) {
 			t.Fatalf("JSON is not stable: %q, then %q", plain, twice)
 		}

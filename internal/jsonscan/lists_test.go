@@ -27,15 +27,9 @@ func TestScanLists(t *testing.T) {
 		if !ok {
 			t.Errorf("%s: got a refusal, want it accepted", name)
 		}
-		if string(m.Result) != result {
-			t.Errorf("%s: got the result %.80q, want %.80q", name, m.Result, result)
-		}
-		if string(m.ID) != "7" {
-			t.Errorf("%s: got the id %s, want 7", name, m.ID)
-		}
-		if !ValidLists([]byte(result)) {
-			t.Errorf("%s: got false of ValidLists, want true", name)
-		}
+		assert.Equal(t, string(m.Result), result, "%s", name)
+		assert.Equal(t, string(m.ID), "7", "%s", name)
+		assert.Equal(t, ValidLists([]byte(result)), true, "%s: ValidLists([]byte(result))", name)
 	}
 }
 
@@ -111,12 +105,8 @@ func TestChecked(t *testing.T) {
 	got := 0
 	for i := range walk.Elements() {
 		value, err := walk.Checked()
-		if string(value) != elements[i] {
-			t.Errorf("got %q, want %q", value, elements[i])
-		}
-		if want := Valid([]byte(elements[i])); fmt.Sprint(err) != fmt.Sprint(want) {
-			t.Errorf("%q: got error %v, want %v", value, err, want)
-		}
+		assert.Equal(t, string(value), elements[i])
+		assert.Equal(t, fmt.Sprint(err), fmt.Sprint(Valid([]byte(elements[i]))), "%q", value)
 		got++
 	}
 	assert.Equal(t, got, len(elements), "elements")

@@ -3,7 +3,6 @@ package jsonscan
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,25 +57,19 @@ func TestScanRefuses(t *testing.T) {
 		"halves swapped":    `{"a":"\uDE00\uD83D"}`,
 		"half in a key":     `{"a\ud800":1}`,
 	} {
-		if _, err := Scan([]byte(in)); err == nil {
-			t.Errorf("%s: accepted %q", name, in)
-		}
+		_, err := Scan([]byte(in))
+		assert.Fails(t, err, "%s %q", name, in)
 	}
-	if _, err := Scan([]byte(`[]`)); !errors.Is(err, ErrNotObject) {
-		t.Errorf("array: got %v", err)
-	}
-	var at *SyntaxError
-	if _, err := Scan([]byte(`{"a":1,}`)); !errors.As(err, &at) || at.Offset != 7 {
-		t.Errorf("trailing comma: got %v", err)
-	}
+	_, err := Scan([]byte(`[]`))
+	assert.Is(t, err, ErrNotObject)
+	_, err = Scan([]byte(`{"a":1,}`))
+	assert.Equal(t, assert.As[*SyntaxError](t, err).Offset, 7)
 }
 
 // A character of two halves is one, and so are those next to the halves.
 func TestScanTakesPairs(t *testing.T) {
 	for _, text := range []string{`\ud83d\ude00`, `\uD800\uDC00`, `\udbff\udfff`, `x\ud83d\ude00\ud83d\ude00y`, `\ud7ff`, `\ue000`, `\uFFFD`, `\\ud83d`} {
-		if err := Valid([]byte(`{"` + text + `":"` + text + `"}`)); err != nil {
-			t.Errorf("%s: got %v, want it accepted", text, err)
-		}
+		assert.OK(t, Valid([]byte(`{"`+text+`":"`+text+`"}`)), "%s", text)
 	}
 }
 
@@ -89,25 +82,20 @@ func TestStringsAtEveryPlace(t *testing.T) {
 				text := bytes.Repeat([]byte{0x7f}, length)
 				text[at] = c
 				in := slices.Concat([]byte(`{"a":"`), text, []byte(`"}`))
-				if _, err := Scan(in); err == nil {
-					t.Errorf("accepted %q", in)
-				}
+				_, err := Scan(in)
+				assert.Fails(t, err, "%q", in)
 			}
 		}
 		plain := strings.Repeat("~ !", length)
 		escaped := strings.Repeat(`\\\"`, length)
 		in := fmt.Sprintf(`{"a":%q,"b":"%s","c":[{"d":"%s"}],"e":0}`, plain, escaped, escaped)
-		if _, err := Scan([]byte(in)); err != nil {
-			t.Errorf("%s: %v", in, err)
-		}
+		assert.Value(Scan([]byte(in)))(t)
 		var got []string
 		for k, v := range Fields([]byte(in)) {
 			got = append(got, string(k)+string(v))
 		}
 		want := []string{fmt.Sprintf("a%q", plain), `b"` + escaped + `"`, `c[{"d":"` + escaped + `"}]`, "e0"}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 	}
 }
 
@@ -116,21 +104,15 @@ func TestDuplicatesAmongManyOpenKeys(t *testing.T) {
 	for depth := range 2 * keyRoom {
 		open := strings.Repeat(`{"a":1,"b":`, depth)
 		shut := strings.Repeat(`}`, depth)
-		if err := Valid([]byte(open + `{"a":0,"b":0}` + shut)); err != nil {
-			t.Errorf("depth %d: %v", depth, err)
-		}
+		assert.OK(t, Valid([]byte(open+`{"a":0,"b":0}`+shut)), "%d", depth)
 		for _, dup := range []string{`{"a":0,"b":0,"a":0}`, `{"b":0,"b":0}`, `{"c":{"a":0},"c":0}`} {
-			if Valid([]byte(open+dup+shut)) == nil {
-				t.Errorf("depth %d: accepted %s", depth, dup)
-			}
+			assert.Fails(t, Valid([]byte(open+dup+shut)), "%d", depth)
 		}
 	}
 }
 
 func TestSameKeyInSiblingsIsNoDuplicate(t *testing.T) {
-	if err := Valid([]byte(`[{"a":1},{"a":{"a":2}}]`)); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, Valid([]byte(`[{"a":1},{"a":{"a":2}}]`)))
 }
 
 func TestWalk(t *testing.T) {
@@ -138,16 +120,12 @@ func TestWalk(t *testing.T) {
 	for k, v := range Fields([]byte(` { "a" : [1, "]"] , "b\n":{"c":"}"}, "d":-1.5e3 } `)) {
 		got = append(got, string(k)+"="+string(v))
 	}
-	if want := "a=[1, \"]\"]|b\n={\"c\":\"}\"}|d=-1.5e3"; strings.Join(got, "|") != want {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, strings.Join(got, "|"), "a=[1, \"]\"]|b\n={\"c\":\"}\"}|d=-1.5e3")
 	got = nil
 	for v := range Elements([]byte(`[ {"a":[]} ,2, "x" ]`)) {
 		got = append(got, string(v))
 	}
-	if strings.Join(got, "|") != `{"a":[]}|2|"x"` {
-		t.Errorf("got %q", got)
-	}
+	assert.Equal(t, strings.Join(got, "|"), `{"a":[]}|2|"x"`)
 	for range Elements([]byte(`[]`)) {
 		t.Error("element of an empty array")
 	}
@@ -163,9 +141,7 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if Valid(data) == nil != (json.Valid(data) && Valid(data) == nil) {
-			t.Fatalf("accepted what encoding/json refuses: %q", data)
-		}
+		assert.Equal(t, Valid(data) == nil, (json.Valid(data) && Valid(data) == nil))
 		m, err := Scan(data)
 		if err != nil {
 			return
@@ -182,9 +158,7 @@ func FuzzScan(f *testing.F) {
 				t.Fatalf("field %q: %q != %q", k, v, w)
 			}
 		}
-		if n != len(want) {
-			t.Fatalf("%d fields, want %d", n, len(want))
-		}
+		assert.Equal(t, n, len(want))
 	})
 }
 

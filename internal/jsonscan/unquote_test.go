@@ -47,9 +47,7 @@ func TestLongString(t *testing.T) {
 				t.Errorf("%q behind %d bytes: got %q, want %q", special, size, got, want)
 			}
 			walk := Walk(quoted)
-			if got := walk.Value(); len(got) != len(quoted) {
-				t.Errorf("%q behind %d bytes: got %q, want all", special, size, got)
-			}
+			assert.Equal(t, len(walk.Value()), len(quoted), "%q %d", special, size)
 		}
 	}
 }

@@ -54,9 +54,8 @@ func TestStop(t *testing.T) {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	if _, err := r.Read(ended(), nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	_, err = r.Read(ended(), nil)
+	assert.Is(t, err, context.Canceled)
 	r.Close()
 	if _, err := r.Read(t.Context(), nil); err != lines.ErrEnded {
 		t.Errorf("error %v", err)

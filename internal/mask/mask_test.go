@@ -69,9 +69,7 @@ func TestMask(t *testing.T) {
 	for _, c := range cases {
 		got := mask.String(c[0])
 		assert.Equal(t, got, c[1], "Mask(%q) =", c[0])
-		if !utf8.ValidString(got) {
-			t.Errorf("Mask(%q) = %q is not UTF-8", c[0], got)
-		}
+		assert.Equal(t, utf8.ValidString(got), true, "%q: utf8.ValidString(got)", c[0])
 	}
 }
 
@@ -117,9 +115,7 @@ func TestCutURL(t *testing.T) {
 	for _, s := range []string{"", "://", "a", "host/path?query#fragment", "https://h:1/p?q=a#f", "postgres://u:p@h/d"} {
 		u := mask.CutURL(s)
 		got := u.Scheme + u.User + map[bool]string{true: "@"}[u.HasUser] + u.Host + u.Path + u.Query + u.Fragment
-		if got != s {
-			t.Errorf("%q: got the parts %q, want %q", s, got, s)
-		}
+		assert.Equal(t, got, s)
 	}
 }
 
@@ -140,8 +136,6 @@ func FuzzMask(f *testing.F) {
 		if got := mask.String(secret); !utf8.ValidString(got) && utf8.ValidString(secret) {
 			t.Errorf("Mask(%q) = %q", secret, got)
 		}
-		if got := mask.Args([]string{secret, around}); len(got) != 2 {
-			t.Errorf("%q", got)
-		}
+		assert.Equal(t, len(mask.Args([]string{secret, around})), 2)
 	})
 }

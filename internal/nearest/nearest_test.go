@@ -1,8 +1,8 @@
 package nearest_test
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -61,9 +61,7 @@ func TestNames(t *testing.T) {
 		{"---", 3, nil},
 		{strings.Repeat("y", 300), 3, nil},
 	} {
-		if got := nearest.Names(test.asked, names, test.most); !slices.Equal(got, test.want) {
-			t.Errorf("got %q for %.20q, want %q", got, test.asked, test.want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", nearest.Names(test.asked, names, test.most)), fmt.Sprintf("%q", test.want), "%.20q", test.asked)
 	}
 }
 
@@ -82,9 +80,7 @@ func TestEditsWithinALimit(t *testing.T) {
 		want, _ := nearest.Edits(a, b, 100)
 		limit := random.IntN(8)
 		got, ok := nearest.Edits(a, b, limit)
-		if ok != (want <= limit) {
-			t.Fatalf("got %v for %q and %q, which are %d edits apart, within %d", ok, a, b, want, limit)
-		}
+		assert.Equal(t, ok, (want <= limit), "%q %q", a, b)
 		if ok && got != want {
 			t.Fatalf("got %d edits from %q to %q within %d, want %d", got, a, b, limit, want)
 		}

@@ -15,9 +15,8 @@ func TestParamHeaders(t *testing.T) {
 		"deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}},
 		"flag":{"type":"boolean","default":{"x-mcp-header":"no"},"x-mcp-header":"Flag"}}}`
 	headers, err := Find(json.RawMessage(schema))
-	if err != nil || len(headers) != 3 {
-		t.Fatalf("%v, %v", headers, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(headers), 3)
 	for args, want := range map[string]string{
 		`{"region":"eu","deep":{"n":9007199254740993},"flag":true}`: "map[Mcp-Param-Flag:true Mcp-Param-N:9007199254740993 Mcp-Param-Region:eu]",
 		`{"region":null,"deep":{"n":-1.2e1}}`:                       "map[Mcp-Param-N:-12]",

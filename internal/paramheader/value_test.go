@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/httpfield"
 )
 
@@ -13,9 +14,8 @@ func FuzzEncode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		encoded := Encode(value)
-		if !httpfield.ValidValue(encoded) || encoded != strings.TrimSpace(encoded) {
-			t.Fatalf("%q cannot be sent", encoded)
-		}
+		assert.Equal(t, httpfield.ValidValue(encoded), true, "httpfield.ValidValue(encoded)")
+		assert.Equal(t, encoded, strings.TrimSpace(encoded))
 		if decoded, ok := Decode(encoded); !ok || decoded != value {
 			t.Fatalf("got %q, %t, want %q", decoded, ok, value)
 		}

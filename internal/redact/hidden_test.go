@@ -1,9 +1,10 @@
 package redact_test
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/redact"
 )
 
@@ -20,8 +21,6 @@ func TestHidden(t *testing.T) {
 		{"pg://me:s3cret@host/db", "pg://****:****@host/db", []string{"pg://me:s3cret@host/db", "me", "s3cret"}},
 		{`{"key":"s3cret"}`, `{"key":"****"}`, []string{`{"key":"s3cret"}`, "s3cret"}},
 	} {
-		if got := redact.Hidden(c.text, c.shown); !slices.Equal(got, c.want) {
-			t.Errorf("Hidden(%q, %q) = %q, want %q", c.text, c.shown, got, c.want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", redact.Hidden(c.text, c.shown)), fmt.Sprintf("%q", c.want), "%q %q", c.text, c.shown)
 	}
 }

@@ -58,9 +58,7 @@ func TestCacheWeight(t *testing.T) {
 		for _, e := range c.schemas.entries.Oldest() {
 			weight += e.weight()
 		}
-		if weight != c.schemas.weight {
-			t.Errorf("got the weight %d, want %d", c.schemas.weight, weight)
-		}
+		assert.Equal(t, weight, c.schemas.weight)
 		return c.schemas.entries.Len(), weight
 	}
 	text := strings.Repeat("x", 200<<10)
@@ -95,9 +93,8 @@ func TestCacheConcurrent(t *testing.T) {
 				if err != nil || s.Validate(fmt.Append(nil, i%6)) != nil {
 					t.Error(err)
 				}
-				if _, err := c.Compile(fmt.Append(nil, i%6)); err == nil {
-					t.Error("no error")
-				}
+				_, err = c.Compile(fmt.Append(nil, i%6))
+				assert.Fails(t, err)
 			}
 		})
 	}

@@ -16,10 +16,7 @@ func TestCheckRefusesBombs(t *testing.T) {
 	for _, bomb := range bombs() {
 		t.Run(bomb.name, func(t *testing.T) {
 			err := Check(json.RawMessage(bomb.schema), Limits{})
-			var refused *SchemaError
-			if !errors.As(err, &refused) {
-				t.Fatalf("error %v", err)
-			}
+			refused := assert.As[*SchemaError](t, err)
 			if string(refused.Token) != bomb.token || bomb.token == "invalid" && refused.Path != bomb.path {
 				t.Errorf("refused as %s at %q, want %s at %q", refused.Token, refused.Path, bomb.token, bomb.path)
 			}
@@ -59,9 +56,7 @@ func TestCheckShapes(t *testing.T) {
 					}
 					schema := fmt.Sprintf(shape, said, keyword, value)
 					_, want := Compile(json.RawMessage(schema))
-					if got := Check(json.RawMessage(schema), Limits{}); (got == nil) != (want == nil) {
-						t.Errorf("%s: Check says %v, Compile says %v", schema, got, want)
-					}
+					assert.Equal(t, (Check(json.RawMessage(schema), Limits{}) == nil), (want == nil), "%s", schema)
 				}
 			}
 		}
@@ -126,9 +121,7 @@ func FuzzCheck(f *testing.F) {
 func TestEnumRepeats(t *testing.T) {
 	s := mustCompile(t, `{"$schema":"http://json-schema.org/draft-07/schema#","enum":["a","b","a",1,1]}`)
 	for value, fits := range map[string]bool{`"a"`: true, `"b"`: true, `1`: true, `"c"`: false, `2`: false} {
-		if err := s.Validate(json.RawMessage(value)); (err == nil) != fits {
-			t.Errorf("%s: %v", value, err)
-		}
+		assert.Equal(t, (s.Validate(json.RawMessage(value)) == nil), fits, "%s", value)
 	}
 }
 

@@ -80,9 +80,7 @@ func TestCompleteTellsWhatIsLeft(t *testing.T) {
 	if _, problems := s.Complete(value); len(problems) != 1 || problems[0].Path != "o" {
 		t.Errorf("got problems %+v, want that of o", problems)
 	}
-	if problems := s.Problems(value); len(problems) != 2 {
-		t.Errorf("got problems %+v without defaults, want 2", problems)
-	}
+	assert.Equal(t, len(s.Problems(value)), 2)
 }
 
 // None of these ends, or fits into memory, without bounds.
@@ -94,9 +92,8 @@ func TestCompleteTraps(t *testing.T) {
 			}
 			t.Parallel()
 			s := mustCompile(t, test.schema)
-			if _, problems := s.Complete([]byte(test.value)); len(problems) != 1 {
-				t.Errorf("problems %+v", problems)
-			}
+			_, problems := s.Complete([]byte(test.value))
+			assert.Equal(t, len(problems), 1)
 		})
 	}
 	for _, test := range []struct{ name, schema, value string }{
@@ -135,9 +132,7 @@ func TestCompleteConcurrent(t *testing.T) {
 				if got, _ := s.Complete([]byte(`{"n":1}`)); string(got) != `{"n":1,"m":1}` {
 					t.Errorf("got %s, want the default of m in it", got)
 				}
-				if problems := s.Problems([]byte(`{"n":"1"}`)); len(problems) != 1 {
-					t.Errorf("got problems %+v, want one", problems)
-				}
+				assert.Equal(t, len(s.Problems([]byte(`{"n":"1"}`))), 1)
 			}
 		})
 	}
@@ -192,15 +187,11 @@ func FuzzComplete(f *testing.F) {
 			}
 			return
 		}
-		if err := s.Validate(out); err != nil {
-			t.Fatalf("completed to %s: %v", out, err)
-		}
+		assert.OK(t, s.Validate(out), "%s", out)
 		again, problems := s.Complete(out)
 		if problems != nil || !bytes.Equal(again, out) {
 			t.Fatalf("completed to %s and then to %s: %+v", out, again, problems)
 		}
-		if listed := s.Problems(value); (listed == nil) != fits {
-			t.Fatalf("got problems %+v of a value that fits: %v", listed, fits)
-		}
+		assert.Equal(t, (s.Problems(value) == nil), fits)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestModern(t *testing.T) {
@@ -19,12 +21,9 @@ func TestModern(t *testing.T) {
 			`{"properties":{"exclusiveMinimum":{"type":"boolean"},"required":{"exclusiveMinimum":3}},"default":{"exclusiveMinimum":true}}`},
 	} {
 		got, old := Modern(json.RawMessage(c.old))
-		if string(got) != c.want || !old {
-			t.Errorf("%s: got %s, %v, want %s", c.old, got, old, c.want)
-		}
-		if err := Check(got, Limits{}); err != nil {
-			t.Errorf("%s: %v", got, err)
-		}
+		assert.Equal(t, string(got), c.want, "%s", c.old)
+		assert.Equal(t, old, true, "%s: old", c.old)
+		assert.OK(t, Check(got, Limits{}), "%s", got)
 		if again, old := Modern(got); old {
 			t.Errorf("%s: got %s again", got, again)
 		}

@@ -21,9 +21,7 @@ func TestRefused(t *testing.T) {
 				t.Fatalf("schema %v, error %v", s, err)
 			}
 			tokens[refused.Token] = true
-			if string(refused.Token) != test.token {
-				t.Errorf("token %s, want %s: %v", refused.Token, test.token, err)
-			}
+			assert.Equal(t, string(refused.Token), test.token)
 			if test.path != "" && refused.Path != test.path {
 				t.Errorf("path %q, want %q: %v", refused.Path, test.path, err)
 			}
@@ -35,9 +33,7 @@ func TestRefused(t *testing.T) {
 	for _, token := range []Token{
 		TooLarge, TooDeep, TooManyNodes, TooComplex, RemoteRef, DynamicRef, UnresolvedRef, SchemaCycle, Dialect, Pattern, Invalid,
 	} {
-		if !tokens[token] {
-			t.Errorf("nothing was refused as %s", token)
-		}
+		assert.Equal(t, tokens[token], true, "tokens[token]")
 	}
 }
 
@@ -47,10 +43,7 @@ func TestTraps(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := mustCompile(t, test.schema)
-			var wrong *Problem
-			if err := s.Validate(json.RawMessage(test.value)); !errors.As(err, &wrong) {
-				t.Fatalf("error %v", err)
-			}
+			wrong := assert.As[*Problem](t, s.Validate(json.RawMessage(test.value)))
 			if wrong.Path != "" || len(wrong.Error()) > 3*maxText {
 				t.Errorf("error %v", wrong)
 			}
@@ -157,9 +150,7 @@ func TestFormFormats(t *testing.T) {
 	} {
 		for _, dialect := range []string{"", `"$schema":"http://json-schema.org/draft-07/schema#",`} {
 			s := assert.Value(CompileForm(json.RawMessage(`{` + dialect + `"format":"` + test.format + `"}`)))(t)
-			if err := s.Validate(json.RawMessage(`"` + test.value + `"`)); (err == nil) != test.fits {
-				t.Errorf("%s %q: %v", test.format, test.value, err)
-			}
+			assert.Equal(t, (s.Validate(json.RawMessage(`"`+test.value+`"`)) == nil), test.fits, "%s %q", test.format, test.value)
 		}
 	}
 }
@@ -170,18 +161,12 @@ func TestLargeValues(t *testing.T) {
 		"properties":{"id":{"type":"integer"},"name":{"type":"string","maxLength":100},"tags":{"type":"array","items":{"type":"string"},"uniqueItems":true}},
 		"required":["id"],"additionalProperties":false}}}`)
 	rows := `[` + many(50_000/valuesShare, func(int) string { return `{"id":12345678901234567890,"name":"somebody","tags":["a","b"]}` }) + `]`
-	if err := row.Validate(json.RawMessage(rows)); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, row.Validate(json.RawMessage(rows)))
 	text := mustCompile(t, `{"type":"string","pattern":"^[A-Za-z0-9+/]*=*$"}`)
-	if err := text.Validate(json.RawMessage(`"` + strings.Repeat("QUJD", 2<<20/valuesShare) + `"`)); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, text.Validate(json.RawMessage(`"`+strings.Repeat("QUJD", 2<<20/valuesShare)+`"`)))
 	unique := mustCompile(t, `{"uniqueItems":true}`)
 	pairs := `[` + many(50_000/valuesShare, func(i int) string { return fmt.Sprintf(`{"id":%d,"n":"x"}`, i) }) + `]`
-	if err := unique.Validate(json.RawMessage(pairs)); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, unique.Validate(json.RawMessage(pairs)))
 }
 
 func TestConcurrent(t *testing.T) {
@@ -208,9 +193,7 @@ func TestForeignPattern(t *testing.T) {
 		`{"mail":"a@b"}`: true, `{"mail":"."}`: true, `{"mail":7}`: false, `{}`: false,
 		`{"mail":"012345678901234567890"}`: false, `{"mail":"","code":"b"}`: false,
 	} {
-		if err := s.Validate(json.RawMessage(value)); (err == nil) != ok {
-			t.Errorf("%s: %v", value, err)
-		}
+		assert.Equal(t, (s.Validate(json.RawMessage(value)) == nil), ok, "%s", value)
 	}
 }
 
@@ -225,13 +208,10 @@ func TestUnnamedDialect(t *testing.T) {
 	} {
 		_, compiled := Compile(json.RawMessage(schema))
 		checked := Check(json.RawMessage(schema), Limits{})
-		if (compiled == nil) != fits || (checked == nil) != fits {
-			t.Errorf("%s: compiled %v, checked %v, want it to be fine: %v", schema, compiled, checked, fits)
-		}
+		assert.Equal(t, (compiled == nil), fits, "%s", schema)
+		assert.Equal(t, (checked == nil), fits, "%s", schema)
 	}
 	s := mustCompile(t, tuple)
-	if err := s.Validate(json.RawMessage(`["a",1]`)); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, s.Validate(json.RawMessage(`["a",1]`)))
 	assert.Fails(t, s.Validate(json.RawMessage(`[1,"a"]`)), "the places of a tuple do not count")
 }

@@ -1,8 +1,10 @@
 package textguard
 
 import (
-	"slices"
+	"fmt"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMentions(t *testing.T) {
@@ -34,9 +36,7 @@ func TestMentions(t *testing.T) {
 		for m := range Mentions(text) {
 			got = append(got, m.Word)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want), "%q", text)
 	}
 }
 
@@ -45,9 +45,7 @@ func TestSkeleton(t *testing.T) {
 		{"a.b", "a_b"}, {"a-b", "a/b"}, {"Search", "search"}, {"sеarch", "search"}, {"l1st", "list"}, {"f00", "foo"},
 		{"get\u200bfile", "getfile"}, {"ｇｅｔ", "get"}, {"ѕеnd", "send"}, {"Ι", "l"},
 	} {
-		if Skeleton(alike[0]) != Skeleton(alike[1]) {
-			t.Errorf("%q and %q differ", alike[0], alike[1])
-		}
+		assert.Equal(t, Skeleton(alike[0]), Skeleton(alike[1]))
 	}
 	for _, other := range [][2]string{{"ab", "a_b"}, {"list", "lists"}, {"日本", "中国"}, {"é", "e"}, {"", "_"}} {
 		if Skeleton(other[0]) == Skeleton(other[1]) {

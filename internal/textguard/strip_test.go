@@ -46,17 +46,11 @@ func FuzzStrip(f *testing.F) {
 func TestIsASCII(t *testing.T) {
 	for size := range 80 {
 		text := []byte(strings.Repeat("\x7f", size))
-		if !IsASCII(text) {
-			t.Errorf("IsASCII(%q): got false, want true", text)
-		}
+		assert.Equal(t, IsASCII(text), true, "IsASCII(text)")
 		for i := range text {
 			text[i] = 0x80
-			if IsASCII(text) {
-				t.Errorf("IsASCII(%q): got true, want false", text)
-			}
-			if IsASCII(string(text)) {
-				t.Errorf("IsASCII(%q) of a string: got true, want false", text)
-			}
+			assert.Equal(t, IsASCII(text), false, "IsASCII(text)")
+			assert.Equal(t, IsASCII(string(text)), false, "IsASCII(string(text))")
 			text[i] = 0x7f
 		}
 	}

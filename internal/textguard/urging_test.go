@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // hostile are texts of the kinds that were published, in words of our own.
@@ -75,9 +77,9 @@ func TestUrging(t *testing.T) {
 	g := NewGuard()
 	for text, want := range hostile() {
 		urge, ok := g.Urging(text)
-		if !ok || urge.Mild || !strings.Contains(urge.What, want) {
-			t.Errorf("%q: %+v, want %s", text, urge, want)
-		}
+		assert.Equal(t, ok, true, "%q: ok", text)
+		assert.Equal(t, urge.Mild, false, "%q: urge.Mild", text)
+		assert.Contains(t, urge.What, want, "%q", text)
 		if urge.Start < 0 || urge.End > len(text) || urge.Start >= urge.End {
 			t.Errorf("%q: place %d to %d", text, urge.Start, urge.End)
 		}

@@ -93,9 +93,8 @@ func TestSignaturesOfRealTools(t *testing.T) {
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
 			got := Signature(tool.InputSchema)
-			if plain.Text(got) != got || strings.Contains(got, "\n") {
-				t.Errorf("%s/%s: %q", s.Name, tool.Name, got)
-			}
+			assert.Equal(t, plain.Text(got), got, "%s %s", s.Name, tool.Name)
+			assert.Lacks(t, got, "\n", "%s %s", s.Name, tool.Name)
 			var schema struct{ Required []string }
 			assert.OK(t, json.Unmarshal(tool.InputSchema, &schema))
 			for _, name := range schema.Required {

@@ -1,9 +1,10 @@
 package toolcorpus_test
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -25,8 +26,6 @@ func TestCountTerms(t *testing.T) {
 		"?!":                 {},
 	}
 	for query, want := range tests {
-		if got := search(query); !slices.Equal(got, want) {
-			t.Errorf("%q finds %v, want %v", query, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", search(query)), fmt.Sprintf("%q", want), "%q", query)
 	}
 }

@@ -15,9 +15,7 @@ func TestDocuments(t *testing.T) {
 	for _, s := range toolcorpus.Servers() {
 		tools += len(s.Tools)
 	}
-	if len(docs) != tools {
-		t.Errorf("%d documents for %d tools", len(docs), tools)
-	}
+	assert.Equal(t, len(docs), tools)
 	find := func(key string) toolcorpus.Document {
 		i := slices.IndexFunc(docs, func(d toolcorpus.Document) bool { return d.Key == key })
 		if i < 0 {

@@ -62,9 +62,8 @@ func TestMeasure(t *testing.T) {
 		asked, ndcg, recall := 0, 0.0, 0.0
 		m, err := toolcorpus.Measure(half, func(text string) ([]string, error) {
 			q, ok := byText[text]
-			if !ok || q.Half != half {
-				t.Errorf("%q was asked for the half %s", text, half)
-			}
+			assert.Equal(t, ok, true, "%q: ok", text)
+			assert.Equal(t, q.Half, half, "%q", text)
 			found := []string{"no/such", "github/create_issue", "github/list_issues"}
 			asked, ndcg, recall = asked+1, ndcg+toolcorpus.NDCG5(q.Relevant, found), recall+toolcorpus.Recall5(q.Relevant, found)
 			return found, nil
@@ -97,11 +96,9 @@ func TestMeasureOfMoreThanFive(t *testing.T) {
 func TestMeasureFails(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := toolcorpus.Measure(toolcorpus.Tuning, func(string) ([]string, error) { return nil, broken })
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "phrase-01") {
-		t.Errorf("error = %v, want the search's, with the query", err)
-	}
+	assert.Is(t, err, broken)
+	assert.Contains(t, err.Error(), "phrase-01")
 	_, err = toolcorpus.Measure("both", func(string) ([]string, error) { return nil, nil })
-	if err == nil || !strings.Contains(err.Error(), `"both"`) {
-		t.Errorf("error = %v, want one that names the half", err)
-	}
+	assert.Fails(t, err)
+	assert.Contains(t, err.Error(), `"both"`)
 }

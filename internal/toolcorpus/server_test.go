@@ -3,6 +3,7 @@ package toolcorpus_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
 
@@ -38,9 +40,8 @@ func TestServers(t *testing.T) {
 			checkTool(t, s.Name, tool)
 		}
 	}
-	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
-		t.Errorf("the servers %v are not sorted, or one comes twice", names)
-	}
+	assert.Equal(t, slices.IsSorted(names), true, "slices.IsSorted(names)")
+	assert.Equal(t, len(slices.Compact(slices.Clone(names))), len(names))
 	if len(servers) < 25 || total < 380 {
 		t.Errorf("%d servers with %d tools, want at least 25 and 380", len(servers), total)
 	}
@@ -52,12 +53,9 @@ func checkTool(t *testing.T, server string, tool toolcorpus.Tool) {
 	var schema struct {
 		Type string `json:"type"`
 	}
-	if err := json.Unmarshal(tool.InputSchema, &schema); err != nil || schema.Type != "object" {
-		t.Errorf("%s/%s: the input schema has type %q: %v", server, tool.Name, schema.Type, err)
-	}
-	if bytes.Contains(tool.InputSchema, []byte("\n")) {
-		t.Errorf("%s/%s: the input schema is not compact", server, tool.Name)
-	}
+	assert.OK(t, json.Unmarshal(tool.InputSchema, &schema), "%s %s", server, tool.Name)
+	assert.Equal(t, schema.Type, "object", "%s %s", server, tool.Name)
+	assert.Equal(t, bytes.Contains(tool.InputSchema, []byte("\n")), false, "%s %s: bytes.Contains(tool.InputSchema, []byte(\"\\n\"))", server, tool.Name)
 	for _, raw := range []json.RawMessage{tool.OutputSchema, tool.Annotations} {
 		if len(raw) > 0 && !strings.HasPrefix(string(raw), "{") {
 			t.Errorf("%s/%s: %.40s is not an object", server, tool.Name, raw)
@@ -78,9 +76,8 @@ func TestServerFiles(t *testing.T) {
 		want = append(want, s.Name+".json")
 	}
 	files, err := fs.Glob(os.DirFS("testdata/servers"), "*")
-	if err != nil || !slices.Equal(files, want) {
-		t.Errorf("testdata/servers holds %v, %v; want %v", files, err, want)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, fmt.Sprintf("%q", files), fmt.Sprintf("%q", want))
 }
 
 func TestServersAreFresh(t *testing.T) {

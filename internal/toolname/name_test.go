@@ -1,7 +1,7 @@
 package toolname
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -37,8 +37,6 @@ func TestSplits(t *testing.T) {
 		for server, tool := range Fold(name).Splits() {
 			got = append(got, server+"|"+tool)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want), "%q", name)
 	}
 }

@@ -1,6 +1,7 @@
 package toolrank
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -80,9 +81,7 @@ func TestConversation(t *testing.T) {
 	for word, want := range map[string]float64{"delete": 1, "invoice": 1, "morning": firstWeight, "mail": amidWeight, "weather": amidWeight} {
 		assert.Equal(t, weights[word], want, "%s: got weight", word)
 	}
-	if got := order[len(order)-2:]; !slices.Equal(got, []string{"weather", "mail"}) {
-		t.Errorf("got %q last, want the rarer first", got)
-	}
+	assert.Equal(t, fmt.Sprint(order[len(order)-2:]), "[weather mail]")
 }
 
 func TestDeletes(t *testing.T) {
@@ -105,12 +104,8 @@ func TestChanges(t *testing.T) {
 
 func TestDerived(t *testing.T) {
 	for _, c := range [][2]string{{"translate", "translation"}, {"notify", "notification"}, {"authorize", "authorization"}, {"execute", "execution"}, {"transform", "transformation"}, {"collect", "collection"}, {"deploy", "deployment"}} {
-		if got := derived(c[0]); !slices.Contains(got, c[1]) {
-			t.Errorf("%s: got %q, want %s in it", c[0], got, c[1])
-		}
-		if got := derived(c[1]); !slices.Contains(got, c[0]) {
-			t.Errorf("%s: got %q, want %s in it", c[1], got, c[0])
-		}
+		assert.Equal(t, slices.Contains(derived(c[0]), c[1]), true, "%s: slices.Contains(derived(c[0]), c[1])", c[0])
+		assert.Equal(t, slices.Contains(derived(c[1]), c[0]), true, "%s: slices.Contains(derived(c[1]), c[0])", c[1])
 	}
 	if got := derived("get"); got != nil {
 		t.Errorf("get: got %q, want none", got)
@@ -120,9 +115,8 @@ func TestDerived(t *testing.T) {
 // TestLongName: words of a name after the sixth count as those of a description do.
 func TestLongName(t *testing.T) {
 	words := Words(&Doc{Name: "get_list_find_search_read_show_invoice", Description: "Tells the time."}, 100)
-	if slices.Contains(words[0], "invoice") || !slices.Contains(words[2], "invoice") {
-		t.Errorf("got the name %q and the description %q, want invoice in the latter", words[0], words[2])
-	}
+	assert.Equal(t, slices.Contains(words[0], "invoice"), false, "slices.Contains(words[0], \"invoice\")")
+	assert.Equal(t, slices.Contains(words[2], "invoice"), true, "slices.Contains(words[2], \"invoice\")")
 }
 
 // TestMisspelt: a misspelt word stands for what means the same as the word that is meant.
@@ -130,8 +124,7 @@ func TestMisspelt(t *testing.T) {
 	for text, want := range map[string]string{"coleague": "list_users", "serch files": "find_files"} {
 		ix := indexOf("list_users", "find_files", "get_weather")
 		hits := ix.Search(NewQuery(text, none).In(ix), 1, nil)
-		if len(hits) != 1 || hits[0].ID != want {
-			t.Errorf("%q: got %v, want %s", text, hits, want)
-		}
+		assert.Equal(t, len(hits), 1, "%q", text)
+		assert.Equal(t, hits[0].ID, want, "%q", text)
 	}
 }

@@ -47,12 +47,8 @@ func TestSynonymTable(t *testing.T) {
 			if bm25.Stem(w) != w || len(bm25.Words(w)) != 1 && bm25.Words(w)[0] != w {
 				t.Errorf("%q in %q is no stem: %q", w, line, bm25.Stem(w))
 			}
-			if isStopWord(w) {
-				t.Errorf("%q in %q is a stop word", w, line)
-			}
-			if slices.Contains(words[:i], w) {
-				t.Errorf("%q is twice in %q", w, line)
-			}
+			assert.Equal(t, isStopWord(w), false, "%q: isStopWord(w)", line)
+			assert.Equal(t, slices.Contains(words[:i], w), false, "%q: slices.Contains(words[:i], w)", line)
 		}
 	}
 }
@@ -69,14 +65,11 @@ func TestVerbs(t *testing.T) {
 func TestStopWords(t *testing.T) {
 	for _, query := range []string{"how do I", "please", "I need a tool to", "what is the", "I want to use"} {
 		for _, w := range bm25.Words(query) {
-			if !isStopWord(w) || !isStopWord(bm25.Stem(w)) {
-				t.Errorf("%q of %q is no stop word", w, query)
-			}
+			assert.Equal(t, isStopWord(w), true, "%q: isStopWord(w)", query)
+			assert.Equal(t, isStopWord(bm25.Stem(w)), true, "%q: isStopWord(bm25.Stem(w))", query)
 		}
 	}
 	for _, w := range []string{"", "delete", "issue", "get", "list", "s3", "id", "ip", "not found"} {
-		if isStopWord(w) {
-			t.Errorf("%q is a stop word", w)
-		}
+		assert.Equal(t, isStopWord(w), false, "isStopWord(w)")
 	}
 }

@@ -37,9 +37,7 @@ func TestPauseAndResume(t *testing.T) {
 	report, err := c.Run(t.Context(), &codemode.Script{Code: loop})
 	for i := range 3 {
 		assert.OK(t, err)
-		if len(report.Waiting) != 1 {
-			t.Fatalf("got %d calls that wait, want 1: %v", len(report.Waiting), report.Err)
-		}
+		assert.Equal(t, len(report.Waiting), 1)
 		req := report.Waiting[0]
 		assert.Equal(t, string(req.Args), fmt.Sprintf(`{"i":%d}`, i), "the arguments")
 		assert.Value(r.Approve(t.Context(), req.ID, nil))(t)
@@ -106,9 +104,7 @@ func TestEndedWhilePaused(t *testing.T) {
 		t.Errorf("got the error %v, want an UnknownError", err)
 	}
 	report := assert.Value(c.Resume(t.Context(), first.ID, 0))(t)
-	if report.Err == nil {
-		t.Error("got no error of a script that had to make room, want one")
-	}
+	assert.Fails(t, report.Err)
 	assert.Equal(t, report.Calls[0].State, codemode.NotSent, "the state")
 	second := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
 	assert.OK(t, c.Close())
@@ -143,9 +139,7 @@ func TestRoomOfALaterPause(t *testing.T) {
 	}()
 	close(waits)
 	for _, ended := range []chan error{first, second} {
-		if err := <-ended; err != nil {
-			t.Errorf("got the error %v, want none", err)
-		}
+		assert.OK(t, <-ended)
 	}
 }
 
@@ -180,9 +174,7 @@ func TestResumeOfAnotherUser(t *testing.T) {
 			t.Errorf("got the error %v, want an UnknownRunError", err)
 		}
 	}
-	if again, err := c.Resume(ann, report.ID, time.Nanosecond); err != nil || again.ID != report.ID {
-		t.Errorf("got %+v and the error %v, want the same run", again, err)
-	}
+	assert.Equal(t, assert.Value(c.Resume(ann, report.ID, time.Nanosecond))(t).ID, report.ID)
 }
 
 // An engineFunc is an engine in this process.
@@ -234,9 +226,7 @@ func TestPausedForTooLong(t *testing.T) {
 		c := newRunner(t, r, &codemode.Options{Engine: engine, KeepPaused: time.Minute})
 		report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
 		time.Sleep(59 * time.Second)
-		if again, err := c.Resume(t.Context(), report.ID, time.Millisecond); err != nil || len(again.Waiting) != 1 {
-			t.Errorf("got %+v and the error %v, want a call that waits", again, err)
-		}
+		assert.Equal(t, len(assert.Value(c.Resume(t.Context(), report.ID, time.Millisecond))(t).Waiting), 1)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if _, err := c.Resume(t.Context(), report.ID, 0); !errors.As(err, new(*codemode.UnknownRunError)) {
@@ -262,9 +252,7 @@ func TestDryRun(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s", call.Tool, call.Arguments, call.State))
 	}
 	want := `[s__list {"ids":[1,2]} answered stranger__list {} planned s__work {"id":1} planned s__work {"id":2} planned]`
-	if fmt.Sprint(got) != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(got), want)
 	assert.Equal(t, done.String(), "", "the calls in a dry run")
 }
 
@@ -303,9 +291,7 @@ func TestAskOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			assert.Equal(t, asked, 1, "questions")
-			if got := len(report.Waiting); got != test.waits {
-				t.Errorf("got %d calls that wait, want %d: %v", got, test.waits, report.Err)
-			}
+			assert.Equal(t, len(report.Waiting), test.waits)
 			assert.Equal(t, done.String(), test.want, "the calls")
 		})
 	}
@@ -343,9 +329,8 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 				return approval.Decision{Verdict: approval.Allow}, nil
 			}})
 			report, err := c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`})
-			if err != nil || report.Err != nil {
-				t.Fatalf("got %+v and the error %v, want none", report, err)
-			}
+			assert.OK(t, err)
+			assert.OK(t, report.Err)
 			if _, err := r.Call(late, "s__outer", []byte(`{"late":true}`)); !errors.As(err, new(*registry.ApprovalRequiredError)) {
 				t.Errorf("after the call: got the error %v, want an ApprovalRequiredError", err)
 			}
@@ -369,9 +354,8 @@ func TestPassIsForOneTool(t *testing.T) {
 		{shown, approval.Ask},
 	} {
 		d, err := approver.Approve(ctx, &registry.ApprovalRequest{Tool: test.tool})
-		if err != nil || d.Verdict != test.want {
-			t.Errorf("request %d: got %v and the error %v, want %v", i+1, d.Verdict, err, test.want)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, d.Verdict, test.want, "request %d", i+1)
 	}
 }
 

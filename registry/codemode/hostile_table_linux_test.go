@@ -57,9 +57,7 @@ func TestHostileTable(t *testing.T) {
 	const page = "../../docs/codemode.md"
 	text := assert.Value(os.ReadFile(page))(t)
 	place := regexp.MustCompile(`(?s)(<!-- hostile -->\n).*(<!-- end -->)`)
-	if !place.Match(text) {
-		t.Fatalf("%s has no place for the table", page)
-	}
+	assert.Equal(t, place.Match(text), true, "%s: place.Match(text)", page)
 	text = place.ReplaceAllFunc(text, func([]byte) []byte {
 		return []byte("<!-- hostile -->\n\n" + table.String() + "\n<!-- end -->")
 	})

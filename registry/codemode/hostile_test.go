@@ -204,15 +204,11 @@ func TestEndedInTheFifthCall(t *testing.T) {
 	}}
 	c := newRunner(t, newRegistry(t, nil, stall), nil)
 	report := assert.Value(c.Run(ctx, &codemode.Script{Code: `for (let i = 0; i < 9; i++) await tools.s.work({i})`}))(t)
-	if !errors.Is(report.Err, context.Canceled) {
-		t.Errorf("got the error %v, want %v", report.Err, context.Canceled)
-	}
+	assert.Is(t, report.Err, context.Canceled)
 	var got []string
 	for _, call := range report.Calls {
 		got = append(got, fmt.Sprintf("%s %s %s %s", call.Tool, call.Arguments, call.State, call.Result))
 	}
 	want := `[s__work {"i":0} answered 1 s__work {"i":1} answered 2 s__work {"i":2} answered 3 s__work {"i":3} answered 4 s__work {"i":4} unknown ]`
-	if fmt.Sprint(got) != want {
-		t.Errorf("got the calls %v, want %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(got), want)
 }

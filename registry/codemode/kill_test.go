@@ -91,9 +91,7 @@ func TestManyScripts(t *testing.T) {
 		}()
 	}
 	for range many {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-errs)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -73,9 +73,7 @@ func newRunner(t testing.TB, r *registry.Registry, opts *codemode.Options) *code
 func run(t testing.TB, c *codemode.Runner, code string) string {
 	t.Helper()
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: code}))(t)
-	if report.Err != nil {
-		t.Fatalf("%s: got the error %v, want none", code, report.Err)
-	}
+	assert.OK(t, report.Err, "%s", code)
 	return string(report.Value.JSON)
 }
 

@@ -36,19 +36,15 @@ func TestStoredScripts(t *testing.T) {
 	l := open()
 	again := newRunner(t, r, &codemode.Options{Ledger: l, Scripts: script(`return await tools.s.echo(input)`)})
 	_, err = again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)})
-	var held *codemode.QuarantinedError
-	if !errors.As(err, &held) {
-		t.Fatalf("got the error %v of a script that has changed, want a QuarantinedError", err)
-	}
+	held := assert.As[*codemode.QuarantinedError](t, err)
 	assert.Equal(t, held.Change.Fields[0].Field, "/inputSchema/code", "the change of")
 	assert.OK(t, l.Accept(t.Context(), "ann", *held.Change))
 	if report, err = again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)}); err != nil {
 		t.Fatal(err)
 	}
 	assert.Equal(t, string(report.Value.JSON), `{"a":1}`, "(%v)", report.Err)
-	if _, err := c.Run(t.Context(), &codemode.Script{Name: "other"}); err == nil {
-		t.Error("got no error of a script that there is not, want one")
-	}
+	_, err = c.Run(t.Context(), &codemode.Script{Name: "other"})
+	assert.Fails(t, err)
 }
 
 // codeEngine is an engine whose scripts return their own code.
@@ -115,9 +111,7 @@ func TestFollowScripts(t *testing.T) {
 			for i := range all {
 				l := assert.Value(ledger.Load(t.Context(), store, "ledger", nil))(t)
 				ledgers[i], all[i] = l, newFollower(t, store, l)
-				if err := <-all[i].told; err != nil {
-					t.Errorf("%s: got %v, want no error", name, err)
-				}
+				assert.OK(t, <-all[i].told, "%s", name)
 				assert.Equal(t, all[i].code(t, "own"), "", "%s: of a script that is not kept", name)
 			}
 			put(t, store, codemode.StoredScript{Name: "own", Code: "0"}) // as it was pinned
@@ -133,9 +127,7 @@ func TestFollowScripts(t *testing.T) {
 			}
 			for _, f := range all {
 				f.end()
-				if err := <-f.ended; !errors.Is(err, context.Canceled) {
-					t.Errorf("%s: got %v at the end, want that of the context", name, err)
-				}
+				assert.Is(t, <-f.ended, context.Canceled, "%s", name)
 			}
 		})
 	}
@@ -147,9 +139,7 @@ func TestFollowScriptsThatAreNotSound(t *testing.T) {
 		store := storage.NewMemory()
 		put(t, store, codemode.StoredScript{Name: "a", Code: "1"})
 		f := newFollower(t, store, nil)
-		if err := <-f.told; err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, <-f.told)
 		for _, test := range []struct{ data, want string }{
 			{`{`, "not sound"},
 			{`{}`, "no version"},
@@ -162,9 +152,7 @@ func TestFollowScriptsThatAreNotSound(t *testing.T) {
 			r := assert.Value(store.Load(t.Context(), "scripts", ""))(t)
 			assert.Value(store.Save(t.Context(), "scripts", []byte(test.data), r.Revision))(t)
 			time.Sleep(time.Minute)
-			if got := len(f.told); got != 1 {
-				t.Fatalf("%s: got told %d times, want once", test.data, got)
-			}
+			assert.Equal(t, len(f.told), 1, "%s", test.data)
 			if err := <-f.told; err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s: got %v, want %q", test.data, err, test.want)
 			}
@@ -174,14 +162,10 @@ func TestFollowScriptsThatAreNotSound(t *testing.T) {
 		assert.OK(t, store.Delete(t.Context(), "scripts", r.Revision))
 		put(t, store, codemode.StoredScript{Name: "a", Code: "2"})
 		time.Sleep(4 * time.Second)
-		if err := <-f.told; err != nil {
-			t.Errorf("got %v, want that it is told that all is well", err)
-		}
+		assert.OK(t, <-f.told)
 		assert.Equal(t, f.code(t, "a"), "2")
 		assert.OK(t, store.Close())
-		if err := <-f.ended; !errors.Is(err, storage.ErrClosed) {
-			t.Errorf("got %v of a store that is closed, want %v", err, storage.ErrClosed)
-		}
+		assert.Is(t, <-f.ended, storage.ErrClosed)
 	})
 }
 
@@ -191,19 +175,13 @@ func TestFollowScriptsWithoutALedger(t *testing.T) {
 		store, away := storage.NewMemory(), &awayStore{Store: storage.NewMemory()}
 		l := assert.Value(ledger.Load(t.Context(), away, "ledger", nil))(t)
 		f := newFollower(t, store, l)
-		if err := <-f.told; err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, <-f.told)
 		away.set(true)
 		put(t, store, codemode.StoredScript{Name: "own", Code: "1"})
-		if err := <-f.told; !errors.Is(err, errAway) {
-			t.Errorf("got %v, want %v", err, errAway)
-		}
+		assert.Is(t, <-f.told, errAway)
 		away.set(false)
 		time.Sleep(4 * time.Second)
-		if err := <-f.told; err != nil {
-			t.Errorf("got %v, want that it is told that all is well", err)
-		}
+		assert.OK(t, <-f.told)
 		if _, err := f.Run(t.Context(), &codemode.Script{Name: "own"}); !errors.As(err, new(*codemode.QuarantinedError)) {
 			t.Errorf("got %v, want that what has changed is held back", err)
 		}
@@ -264,9 +242,7 @@ func TestChangeScripts(t *testing.T) {
 			}
 			return next, nil
 		})
-		if want := name == "nothing new"; (err == nil) != want {
-			t.Errorf("%s: got %v, want no error: %v", name, err, want)
-		}
+		assert.Equal(t, (err == nil), name == "nothing new", "%s", name)
 	}
 	for _, store := range []storage.Store{nil, (*storage.Memory)(nil)} {
 		assert.Fails(t, codemode.ChangeScripts(t.Context(), store, "scripts", nil), "got no error of no store, want one")

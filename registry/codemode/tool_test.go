@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,9 +61,7 @@ func TestTool(t *testing.T) {
 			t.Errorf("%s: got the error %v, want a result", test.args, err)
 			continue
 		}
-		if got := textOf(res); !strings.HasPrefix(got, test.want) {
-			t.Errorf("%s: got %s, want %s", test.args, got, test.want)
-		}
+		assert.Equal(t, strings.HasPrefix(textOf(res), test.want), true, "%s: %q begins with %q", test.args, textOf(res), test.want)
 	}
 	for _, args := range []string{`{}`, `{"code":"1","resume":"x"}`, `{"code":"1","more":2}`, `{"code":1}`, `{"code":"1","timeout":-1}`} {
 		if _, err := r.Call(t.Context(), codemode.ToolName, []byte(args)); !errors.As(err, new(*registry.ArgumentsError)) {
@@ -96,9 +93,7 @@ func TestDescription(t *testing.T) {
 	r := newRegistry(t, nil, remote{server: "git hub", name: "create-issue", output: `{"type":"object","properties":{"number":{"type":"integer"}},"required":["number"]}`})
 	c := newRunner(t, r, nil)
 	want := "\n\nThe tools:\ntools.git_hub.create_issue(args: object): Promise<{number: number}> // Tool create-issue.\n"
-	if got := c.Tool(nil).Definition().Description; !strings.HasSuffix(got, want) {
-		t.Errorf("got the description %s, want the end %s", got, want)
-	}
+	assert.Equal(t, strings.HasSuffix(c.Tool(nil).Definition().Description, want), true, "%q ends with %q", c.Tool(nil).Definition().Description, want)
 	none := func(*registry.Definition) bool { return false }
 	if got, want := c.Tool(none).Definition().Description, "\n\nFind the tools by search."; !strings.HasSuffix(got, want) {
 		t.Errorf("got the description %s, want the end %s", got, want)
@@ -174,9 +169,7 @@ func TestSameAsDirectCalls(t *testing.T) {
 	scripted := seenBy(func(ctx context.Context, r *registry.Registry, name, args string) {
 		assert.Value(newRunner(t, r, nil).Run(ctx, &codemode.Script{Code: fmt.Sprintf("await call(%q, %s)", name, args)}))(t)
 	})
-	if !slices.Equal(direct, scripted) {
-		t.Errorf("got of a script\n%s\nwant as of direct calls\n%s", strings.Join(scripted, "\n"), strings.Join(direct, "\n"))
-	}
+	assert.Equal(t, fmt.Sprintf("%q", direct), fmt.Sprintf("%q", scripted))
 	if got, least := len(direct), 2*len(calls); got < least {
 		t.Errorf("got %d notes, want at least %d", got, least)
 	}

@@ -73,9 +73,7 @@ func TestLogins(t *testing.T) {
 			send := func(auth Auth) int {
 				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth}, network(server))
 				a := assert.Value(trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}, cookies: []pair{{"c", "2"}}, body: test.body}))(t)
-				if strings.Contains(string(a.body)+a.header.Get("X-Echo"), basic) {
-					t.Errorf("the answer %s shows the credentials", a.body)
-				}
+				assert.Lacks(t, string(a.body)+a.header.Get("X-Echo"), basic)
 				return a.status
 			}
 			assert.Equal(t, send(test.auth), 200, "status ; the server got %+v", server.requests())
@@ -107,9 +105,8 @@ func TestHeadersOfAnAPI(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, h, want)
 		}
 	}
-	if len(r.header) != 2 || len(r.cookies) != 1 {
-		t.Error("the caller's request was changed")
-	}
+	assert.Equal(t, len(r.header), 2)
+	assert.Equal(t, len(r.cookies), 1)
 }
 
 // Secrets that cannot be had or sent are errors before anything is sent.
@@ -137,17 +134,15 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 		test.api.BaseURL = server.URL + test.api.BaseURL
 		s := newTestService(t, &test.api, network(server))
 		_, err := trySend(t, s, get())
-		var secret *SecretError
-		if !errors.As(err, &secret) || secret.Name != test.name || !strings.Contains(err.Error(), test.want) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("%+v: %v", test.api, err)
-		}
+		secret := assert.As[*SecretError](t, err, "%+v", test.api)
+		assert.Equal(t, secret.Name, test.name, "%+v", test.api)
+		assert.Contains(t, err.Error(), test.want, "%+v", test.api)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%+v", test.api)
 		if test.name == "NOT_SET" && !errors.Is(err, ErrNotSet) {
 			t.Errorf("%v is not ErrNotSet", err)
 		}
 	}
-	if got := server.requests(); len(got) != 0 {
-		t.Errorf("%d requests were sent", len(got))
-	}
+	assert.Equal(t, len(server.requests()), 0)
 }
 
 func TestTheEnvironmentHasTheSecrets(t *testing.T) {
@@ -163,9 +158,8 @@ func TestTheEnvironmentHasTheSecrets(t *testing.T) {
 func TestHostsAreWrittenDown(t *testing.T) {
 	for _, base := range []string{"https://${HOST}/", "https://a.${HOST}.example", "https://a.example:${PORT}/", "${SCHEME}://a.example"} {
 		_, err := New(&API{Name: "shop", BaseURL: base}, nil)
-		if err == nil || !strings.Contains(err.Error(), "before its path") {
-			t.Errorf("%s: %v", base, err)
-		}
+		assert.Fails(t, err, "%s", base)
+		assert.Contains(t, err.Error(), "before its path", "%s", base)
 	}
 }
 
@@ -254,8 +248,6 @@ func TestDescriptionsThatCannotLogIn(t *testing.T) {
 		for _, p := range bad.Problems {
 			got = append(got, p.Field)
 		}
-		if strings.Join(got, " ") != strings.Join(test.want, " ") {
-			t.Errorf("%+v: problems at %q, want %q: %v", test.api, got, test.want, err)
-		}
+		assert.Equal(t, strings.Join(got, " "), strings.Join(test.want, " "), "%+v", test.api)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -134,9 +135,7 @@ func TestDescriptionsAreChecked(t *testing.T) {
 		}
 		_, err := New(&API{Name: "shop", BaseURL: "http://localhost", Headers: map[string]string{"X-Fixed": "1"}, Endpoints: []Endpoint{test.ep}}, nil)
 		if test.want == "" {
-			if err != nil {
-				t.Errorf("%.200s: %v", fmt.Sprint(test.ep), err)
-			}
+			assert.OK(t, err)
 			continue
 		}
 		var bad *APIError
@@ -172,9 +171,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		t.Errorf("problems %q, want %q", got, want)
 	}
 	for _, part := range []string{`API "my shop"`, `endpoint "a": method is "X"`} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%v has no %s", err, part)
-		}
+		assert.Contains(t, err.Error(), part)
 	}
 	for range 300 {
 		api.Endpoints = append(api.Endpoints, Endpoint{Name: "a"})
@@ -214,9 +211,7 @@ func TestInputSchema(t *testing.T) {
 		`"ref":{"$ref":"#/$defs/r"},"any":{},"body":{"$ref":"#/$defs/r"}},` +
 		`"required":["z","id","body"],"additionalProperties":false,` +
 		`"$defs":{"r":{"type":"object","properties":{"r":{"$ref":"#/$defs/r"}}}}}`
-	if got := string(def.InputSchema); got != strings.Replace(want, `"description":"x",`, "", 1) {
-		t.Errorf("schema\n%s, want\n%s", got, want)
-	}
+	assert.Equal(t, string(def.InputSchema), strings.Replace(want, `"description":"x",`, "", 1))
 	if def.Name != "" || def.Title != "Op" || def.Description != "Does it." || def.Origin.Server != "shop" || def.Origin.Tool != "op" || def.OutputSchema != nil {
 		t.Errorf("definition %+v", def)
 	}
@@ -230,12 +225,10 @@ func TestAnnotationsFollowFromTheMethod(t *testing.T) {
 	} {
 		s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: method}}})
 		h := s.Tools()[0].Definition().Hints()
-		if got := [3]bool{h.ReadOnly, h.Destructive, h.Idempotent}; got != want || !h.Annotated || !h.OpenWorld {
-			t.Errorf("%s: %+v", method, h)
-		}
+		assert.Equal(t, [3]bool{h.ReadOnly, h.Destructive, h.Idempotent}, want, "%s", method)
+		assert.Equal(t, h.Annotated, true, "%s: h.Annotated", method)
+		assert.Equal(t, h.OpenWorld, true, "%s: h.OpenWorld", method)
 	}
 	s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: "POST", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}})
-	if h := s.Tools()[0].Definition().Hints(); !h.ReadOnly {
-		t.Errorf("own annotations: %+v", h)
-	}
+	assert.Equal(t, s.Tools()[0].Definition().Hints().ReadOnly, true, "s.Tools()[0].Definition().Hints().ReadOnly")
 }

@@ -49,13 +49,12 @@ func wide(t testing.TB) *API {
 func TestExportAndParse(t *testing.T) {
 	api := wide(t)
 	data, left, err := Export(api, &API{Name: "b", BaseURL: "http://10.0.0.1"})
-	if err != nil || len(left) != 0 {
-		t.Fatal(left, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(left), 0)
 	again, _, err := Export(api, &API{Name: "b", BaseURL: "http://10.0.0.1"})
-	if err != nil || string(again) != string(data) || !strings.Contains(string(data), "Orders <&> more") {
-		t.Errorf("%v; the second time it wrote %s", err, again)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, string(again), string(data))
+	assert.Contains(t, string(data), "Orders <&> more")
 	apis := assert.Value(Parse(data))(t)
 	if len(apis) != 2 || !reflect.DeepEqual(apis[0], api) {
 		t.Errorf("read %+v\nwant %+v\nfrom %s", apis[0], api, data)
@@ -93,24 +92,22 @@ func TestExportWithoutSecrets(t *testing.T) {
 		var got []string
 		for _, p := range left {
 			got = append(got, p.Place+" "+p.Name)
-			if p.API != "shop.1" || !strings.Contains(string(data), "${"+p.Name+"}") || showsSecret(p.String()) {
-				t.Errorf("%v is not in %s", p, data)
-			}
+			assert.Equal(t, p.API, "shop.1")
+			assert.Contains(t, string(data), "${"+p.Name+"}")
+			assert.Equal(t, showsSecret(p.String()), false, "showsSecret(p.String())")
 		}
-		if strings.Join(got, ",") != strings.Join(test.want, ",") || showsSecret(string(data)) {
-			t.Errorf("replaced %q, want %q, in %s", got, test.want, data)
-		}
+		assert.Equal(t, strings.Join(got, ","), strings.Join(test.want, ","))
+		assert.Equal(t, showsSecret(string(data)), false, "showsSecret(string(data))")
 		assert.Equal(t, fmt.Sprintf("%+v %+v", test.api, test.api.Auth.Token), before, "the API was changed to")
 		// It can be read, and does not log in with what it is not.
 		apis, err := Parse(data)
-		if err != nil || len(apis) != 1 {
-			t.Fatalf("%v in %s", err, data)
-		}
+		assert.OK(t, err, "%s", data)
+		assert.Equal(t, len(apis), 1, "%s", data)
 		s := assert.Value(New(apis[0], &Options{Secrets: testSecrets}))(t)
-		var secret *SecretError
-		if err := s.Health(t.Context()); !errors.As(err, &secret) || !errors.Is(err, ErrNotSet) || !strings.HasPrefix(secret.Name, "SHOP_1_") {
-			t.Errorf("%v", err)
-		}
+		err = s.Health(t.Context())
+		secret := assert.As[*SecretError](t, err)
+		assert.Is(t, err, ErrNotSet)
+		assert.Equal(t, strings.HasPrefix(secret.Name, "SHOP_1_"), true, "%q begins with %q", secret.Name, "SHOP_1_")
 		_ = s.Close()
 	}
 }
@@ -185,10 +182,10 @@ func TestParseTellsAllThatIsWrong(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(lines), len(want), "faults")
-	var fault *FileError
-	if !errors.As(err, &fault) || fault.Line != 3 || fault.Column != 3 || fault.Key != "api" {
-		t.Errorf("%+v", fault)
-	}
+	fault := assert.As[*FileError](t, err)
+	assert.Equal(t, fault.Line, 3)
+	assert.Equal(t, fault.Column, 3)
+	assert.Equal(t, fault.Key, "api")
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -208,9 +205,7 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if apis, err := Parse([]byte(`{"apis":[]}`)); err != nil || len(apis) != 0 {
-		t.Errorf("%v, %v", apis, err)
-	}
+	assert.Equal(t, len(assert.Value(Parse([]byte(`{"apis":[]}`)))(t)), 0)
 }
 
 func TestSecretsOfAnAPI(t *testing.T) {
@@ -231,13 +226,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		text, left, err := Export(apis...)
-		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
-		}
+		assert.OK(t, err)
 		again, err := Parse(text)
-		if err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, text)
-		}
+		assert.OK(t, err, "%s", text)
 		twice, none, err := Export(again...)
 		if err != nil || len(none) > 0 || string(twice) != string(text) {
 			t.Fatalf("written a second time, after %v: %v, %v\n%s\n%s", left, none, err, text, twice)

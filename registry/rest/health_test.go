@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestHealth(t *testing.T) {
@@ -34,29 +36,21 @@ func TestHealth(t *testing.T) {
 	}
 	got := server.requests()
 	first, last := got[0], got[len(got)-1]
-	if first.method != "HEAD" || first.uri != "/v1/" || first.header.Get("Authorization") != "Bearer "+testSecret {
-		t.Errorf("without a path it asked %+v", first)
-	}
-	if last.method != "GET" || last.uri != "/v1/health?deep=1&x=" {
-		t.Errorf("with a path it asked %+v", last)
-	}
+	assert.Equal(t, first.method, "HEAD")
+	assert.Equal(t, first.uri, "/v1/")
+	assert.Equal(t, first.header.Get("Authorization"), "Bearer "+testSecret)
+	assert.Equal(t, last.method, "GET")
+	assert.Equal(t, last.uri, "/v1/health?deep=1&x=")
 }
 
 func TestHealthOfWhatCannotBeReached(t *testing.T) {
 	server := newWebAPI(t, nil)
 	api := &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}
-	var secret *SecretError
-	if err := newTestService(t, api, network(server)).Health(t.Context()); !errors.As(err, &secret) {
-		t.Errorf("%v", err)
-	}
+	assert.As[*SecretError](t, newTestService(t, api, network(server)).Health(t.Context()))
 	api = &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InBody, Value: "${KEY}"}}
 	s := newTestService(t, api, network(server))
-	if err := s.Health(t.Context()); err != nil || server.requests()[0].body != "" {
-		t.Errorf("%v", err)
-	}
+	assert.OK(t, s.Health(t.Context()))
+	assert.Equal(t, server.requests()[0].body, "")
 	server.Close()
-	var failed *RequestError
-	if err := s.Health(t.Context()); !errors.As(err, &failed) || failed.Endpoint != "" {
-		t.Errorf("%v", err)
-	}
+	assert.Equal(t, assert.As[*RequestError](t, s.Health(t.Context())).Endpoint, "")
 }

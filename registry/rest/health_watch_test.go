@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -49,17 +48,13 @@ func TestWatchHidesToolsOfASickAPI(t *testing.T) {
 	listed(t, r, 0)
 	assert.Value(s.Publish(r))(t)
 	assert.Equal(t, len(r.Snapshot().Tools()), 0, "tools of Publish while the API is sick")
-	if res, err := tool.Call(t.Context(), nil); err != nil || res.IsError {
-		t.Errorf("got %+v, %v of a tool that was got before, want its result", res, err)
-	}
+	assert.Equal(t, assert.Value(tool.Call(t.Context(), nil))(t).IsError, false, "assert.Value(tool.Call(t.Context(), nil))(t).IsError")
 	status.Store(http.StatusNoContent)
 	listed(t, r, 1)
 	status.Store(http.StatusInternalServerError)
 	listed(t, r, 0)
 	stop()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
-	}
+	assert.Is(t, <-done, context.Canceled)
 	assert.Value(s.Publish(r))(t)
 	listed(t, r, 1) // for nothing would find out when it is healthy again
 }
@@ -74,9 +69,7 @@ func TestWatchWithoutASecret(t *testing.T) {
 	go func() { done <- s.Watch(ctx, r, time.Hour) }()
 	listed(t, r, 1)
 	stop()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the end of the context", err)
-	}
+	assert.Is(t, <-done, context.Canceled)
 }
 
 func TestWatchEnds(t *testing.T) {
@@ -84,7 +77,5 @@ func TestWatchEnds(t *testing.T) {
 	s := newTestService(t, &API{BaseURL: server.URL}, network(server))
 	assert.Fails(t, s.Watch(t.Context(), nil, 0), "got no error for a registry that is nil")
 	assert.OK(t, s.Close())
-	if err := s.Watch(t.Context(), registry.New(nil), 0); !errors.Is(err, ErrClosed) {
-		t.Errorf("got %v, want ErrClosed", err)
-	}
+	assert.Is(t, s.Watch(t.Context(), registry.New(nil), 0), ErrClosed)
 }

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -79,14 +80,10 @@ func checkHostile(t testing.TB, rec *recorder, s *Service, place, text string) b
 		if err != nil {
 			t.Errorf("%s %q: segment %q: %v", place, text, segment, err)
 		}
-		if strings.ContainsAny(segment, "?#\\;") {
-			t.Errorf("%s %q: segment %q", place, text, segment)
-		}
+		assert.Equal(t, strings.ContainsAny(segment, "?#\\;"), false, "%s %q: strings.ContainsAny(segment, \"?#\\\\;\")", place, text)
 		segments = append(segments, decoded)
 	}
-	if !slices.Equal(segments, wantSegments) {
-		t.Errorf("%s %q: segments %q, want %q", place, text, segments, wantSegments)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", segments), fmt.Sprintf("%q", wantSegments), "%s %q", place, text)
 	// No server that decodes before it looks finds another directory above.
 	if clean := got.url.JoinPath().Path; strings.Count(clean, "/") > 0 && !strings.HasPrefix(clean, "/v1/things/") {
 		t.Errorf("%s %q: %q is %q when it is cleaned", place, text, raw, clean)
@@ -95,9 +92,7 @@ func checkHostile(t testing.TB, rec *recorder, s *Service, place, text string) b
 	if err != nil || len(query) != 3 || !slices.Equal(query["q"], []string{values["q"]}) || !slices.Equal(query["list"], []string{"l", values["q"]}) || !slices.Equal(query["deep"], []string{jsonOf(t, args["deep"])}) {
 		t.Errorf("%s %q: query %q: %v", place, text, got.url.RawQuery, err)
 	}
-	if h := got.header.Values("X-H"); !slices.Equal(h, []string{values["X-H"]}) {
-		t.Errorf("%s %q: header %q", place, text, h)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got.header.Values("X-H")), fmt.Sprintf("%q", []string{values["X-H"]}), "%s %q", place, text)
 	for name := range got.header {
 		switch name {
 		case "X-H", "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Cookie", "User-Agent":
@@ -207,9 +202,9 @@ func TestHostileNamesInMultipart(t *testing.T) {
 				break
 			}
 			value, _ := io.ReadAll(part)
-			if len(part.Header) != 1 || part.FileName() != "" || string(value) != "v" {
-				t.Errorf("%q: header %q, value %q", text, part.Header, value)
-			}
+			assert.Equal(t, len(part.Header), 1, "%q", text)
+			assert.Equal(t, part.FileName(), "", "%q", text)
+			assert.Equal(t, string(value), "v", "%q", text)
 		}
 	}
 }

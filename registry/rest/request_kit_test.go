@@ -91,12 +91,8 @@ func (rec *recorder) arrive(t testing.TB, s *Service, args string) *arrival {
 	t.Helper()
 	rec.take()
 	res, err := callOnly(t, s, args)
-	if err != nil {
-		t.Fatalf("%s: %v", args, err)
-	}
-	if res.IsError {
-		t.Fatalf("%s: %s", args, textIn(t, res))
-	}
+	assert.OK(t, err, "%s", args)
+	assert.Equal(t, res.IsError, false, "%s: res.IsError", args)
 	got := rec.take()
 	if got == nil {
 		t.Fatalf("%s: nothing arrived", args)

@@ -58,9 +58,9 @@ func TestStylesArrive(t *testing.T) {
 			ep.Path = "/p/{c}/x"
 		}
 		got := rec.arrive(t, rec.serve(t, ep), test.args)
-		if got.uri != test.want || got.method != "GET" || got.body != "" {
-			t.Errorf("%+v %s: %s %s %q, want %s", test.param, test.args, got.method, got.uri, got.body, test.want)
-		}
+		assert.Equal(t, got.uri, test.want, "%+v %s", test.param, test.args)
+		assert.Equal(t, got.method, "GET", "%+v %s", test.param, test.args)
+		assert.Equal(t, got.body, "", "%+v %s", test.param, test.args)
 	}
 }
 
@@ -85,9 +85,7 @@ func TestLiteralPathsArrive(t *testing.T) {
 			ep.Params = append(ep.Params, Param{Name: "d", In: InPath, Default: json.RawMessage(`"x"`)}, Param{Name: "d2", In: InPath, Default: json.RawMessage(`"y"`)})
 		}
 		s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url + test.base, Endpoints: []Endpoint{ep}})
-		if got := rec.arrive(t, s, `{}`); got.uri != test.want {
-			t.Errorf("%s and %s: %s, want %s", test.base, test.path, got.uri, test.want)
-		}
+		assert.Equal(t, rec.arrive(t, s, `{}`).uri, test.want, "%s %s", test.base, test.path)
 	}
 }
 
@@ -114,9 +112,8 @@ func TestHeadersAndCookiesArrive(t *testing.T) {
 	} {
 		got := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{test.param}}), test.args)
 		values := got.header.Values(test.name)
-		if len(values) != 1 || values[0] != test.want {
-			t.Errorf("%+v %s: %q, want %q", test.param, test.args, values, test.want)
-		}
+		assert.Equal(t, len(values), 1, "%+v %s", test.param, test.args)
+		assert.Equal(t, values[0], test.want, "%+v %s", test.param, test.args)
 	}
 	got := rec.arrive(t, rec.serve(t, Endpoint{Path: "/p", Params: []Param{inPlace(InHeader, "X-Tag", `{}`, ""), inPlace(InCookie, "id", `{}`, "")}}), `{"X-Tag":[],"id":null}`)
 	if got.header.Values("X-Tag") != nil || got.header.Values("Cookie") != nil || got.header.Get("Accept") == "" {
@@ -159,9 +156,7 @@ func TestWhatHasNoFormIsRefused(t *testing.T) {
 		if test.param.In == InPath {
 			ep.Path = "/p/{c}/x"
 		}
-		if err := rec.refuse(t, rec.serve(t, ep), test.args); !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v %.60s:\n got %v\nwant %s", test.param, test.args, err, test.want)
-		}
+		assert.Contains(t, rec.refuse(t, rec.serve(t, ep), test.args).Error(), test.want, "%+v %.60s", test.param, test.args)
 	}
 }
 
@@ -195,9 +190,10 @@ func TestBodiesArrive(t *testing.T) {
 	} {
 		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Params: test.params, Body: test.body})
 		got := rec.arrive(t, s, test.args)
-		if got.body != test.want || got.header.Get("Content-Type") != test.kind || got.method != "POST" || got.uri != "/p" {
-			t.Errorf("%+v %s: %s %q, want %s %q", test.body, test.args, got.header.Get("Content-Type"), got.body, test.kind, test.want)
-		}
+		assert.Equal(t, got.body, test.want, "%+v %s", test.body, test.args)
+		assert.Equal(t, got.header.Get("Content-Type"), test.kind, "%+v %s", test.body, test.args)
+		assert.Equal(t, got.method, "POST", "%+v %s", test.body, test.args)
+		assert.Equal(t, got.uri, "/p", "%+v %s", test.body, test.args)
 	}
 }
 
@@ -222,9 +218,7 @@ func TestLoginInTheBodyHasItsPlace(t *testing.T) {
 		{serve(nil, whole), `{"b":{"c":1}}`, `{"key":"test-key-1","c":1}`},
 		{serve(nil, form), `{"b":{"c":1}}`, `c=1&key=test-key-1`},
 	} {
-		if got := rec.arrive(t, test.s, test.args); got.body != test.want {
-			t.Errorf("%s: %s, want %s", test.args, got.body, test.want)
-		}
+		assert.Equal(t, rec.arrive(t, test.s, test.args).body, test.want, "%s", test.args)
 	}
 	for _, test := range []struct {
 		s          *Service
@@ -236,9 +230,7 @@ func TestLoginInTheBodyHasItsPlace(t *testing.T) {
 		{serve(nil, whole), `{"b":{"KEY":1}}`, `is not known; the login has that name`},
 		{serve(nil, form), `{"b":{"key":1}}`, `"b.key" is not known; the login has that name`},
 	} {
-		if err := rec.refuse(t, test.s, test.args); !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %s", test.args, err, test.want)
-		}
+		assert.Contains(t, rec.refuse(t, test.s, test.args).Error(), test.want, "%s", test.args)
 	}
 }
 
@@ -261,9 +253,7 @@ func TestBodiesAreRefused(t *testing.T) {
 		{[]Param{inPlace(InBody, "a", anyRecord, "form")}, &Body{ContentType: form}, `{"a":{"admin":1}}`, `"a.admin" is not known`},
 	} {
 		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Params: test.params, Body: test.body})
-		if err := rec.refuse(t, s, test.args); !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v %s:\n got %v\nwant %s", test.body, test.args, err, test.want)
-		}
+		assert.Contains(t, rec.refuse(t, s, test.args).Error(), test.want, "%+v %s", test.body, test.args)
 	}
 }
 
@@ -308,7 +298,7 @@ func TestMultipartArrives(t *testing.T) {
 	_, params, err := mime.ParseMediaType(got.header.Get("Content-Type"))
 	assert.OK(t, err)
 	form := assert.Value(multipart.NewReader(strings.NewReader(got.body), params["boundary"]).ReadForm(1 << 20))(t)
-	if len(form.Value) != 2 || form.Value["a%22; x=%22"][0] != hostile || strings.Join(form.Value["b"], "|") != "é|2" {
-		t.Errorf("form %q", form.Value)
-	}
+	assert.Equal(t, len(form.Value), 2)
+	assert.Equal(t, form.Value["a%22; x=%22"][0], hostile)
+	assert.Equal(t, strings.Join(form.Value["b"], "|"), "é|2")
 }

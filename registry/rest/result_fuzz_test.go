@@ -25,9 +25,8 @@ func FuzzResult(f *testing.F) {
 		for _, o.method = range []string{"GET", "HEAD"} {
 			res := o.result(a)
 			assert.Value(json.Marshal(res))(t)
-			if len(res.Content) != 1 || res.IsError != (status < 200 || status > 299 || truncated && o.method != "HEAD") {
-				t.Fatalf("result %+v", res)
-			}
+			assert.Equal(t, len(res.Content), 1)
+			assert.Equal(t, res.IsError, (status < 200 || status > 299 || truncated && o.method != "HEAD"))
 			if text, ok := res.Content[0].(*mcp.TextContent); ok && !utf8.ValidString(text.Text) {
 				t.Fatalf("text %q", text.Text)
 			}

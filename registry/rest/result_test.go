@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"reflect"
@@ -67,9 +66,7 @@ func TestAnswersBecomeResults(t *testing.T) {
 		if res.IsError || len(res.Content) != 1 || !reflect.DeepEqual(res.Content[0], want) || string(structured) != test.structured {
 			t.Errorf("%d %s %.40q: %s and %s, want %s", test.status, test.kind, test.body, jsonOf(t, res.Content), structured, jsonOf(t, want))
 		}
-		if _, err := json.Marshal(res); err != nil {
-			t.Error(err)
-		}
+		assert.Value(json.Marshal(res))(t)
 	}
 }
 
@@ -148,13 +145,12 @@ func TestNoAnswerIsAResult(t *testing.T) {
 	} {
 		s := serveAPI(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
 		res := assert.Value(callOnly(t, s, `{"q":"my-value"}`))(t)
-		var failed *RequestError
 		if got := textIn(t, res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
 			t.Errorf("%q", got)
 		}
-		if cause := res.Err; !errors.As(cause, &failed) || mcp.OutcomeOf(cause) != test.outcome {
-			t.Errorf("%v has the outcome %v, want %v", cause, mcp.OutcomeOf(cause), test.outcome)
-		}
+		cause := res.Err
+		assert.As[*RequestError](t, cause)
+		assert.Equal(t, mcp.OutcomeOf(cause), test.outcome)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // TestSecretsInEachForm: an answer shows no secret in the forms in which servers and their
@@ -67,9 +69,7 @@ func TestSecretsInEachForm(t *testing.T) {
 		a := &answer{body: []byte("before " + text + " after"), header: http.Header{"X-Echo": {text}}}
 		k.clean(a)
 		for place, got := range map[string]string{"body": string(a.body), "header": a.header.Get("X-Echo")} {
-			if !strings.Contains(got, hiddenMark) {
-				t.Errorf("%s, %s: got %s, want %s in it", name, place, got, hiddenMark)
-			}
+			assert.Contains(t, got, hiddenMark, "%s %s", name, place)
 			if decoded := decodedOnce(got); strings.Contains(decoded, secret[2:len(secret)-3]) {
 				t.Errorf("%s, %s: got %s, want no secret", name, place, got)
 			}

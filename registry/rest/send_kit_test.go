@@ -33,9 +33,7 @@ func showsSecret(text string) bool {
 func noSecretIn(t testing.TB, err error) {
 	t.Helper()
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		if showsSecret(e.Error()) {
-			t.Errorf("the error %q shows the secret", e)
-		}
+		assert.Equal(t, showsSecret(e.Error()), false, "showsSecret(e.Error())")
 	}
 }
 
@@ -130,13 +128,9 @@ func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
 	a, err := s.send(t.Context(), r)
 	noSecretIn(t, err)
 	if a != nil {
-		if showsSecret(string(a.body)) {
-			t.Errorf("the answer %q shows the secret", a.body)
-		}
+		assert.Equal(t, showsSecret(string(a.body)), false, "showsSecret(string(a.body))")
 		for name, values := range a.header {
-			if showsSecret(strings.Join(values, " ")) {
-				t.Errorf("the header %s of the answer shows the secret", name)
-			}
+			assert.Equal(t, showsSecret(strings.Join(values, " ")), false, "%s: showsSecret(strings.Join(values, \" \"))", name)
 		}
 	}
 	return a, err
@@ -146,8 +140,6 @@ func trySend(t testing.TB, s *Service, r *request) (*answer, error) {
 func mustSend(t testing.TB, s *Service, r *request) *answer {
 	t.Helper()
 	a := assert.Value(trySend(t, s, r))(t)
-	if a.status != http.StatusOK {
-		t.Fatalf("status %d %s", a.status, a.body)
-	}
+	assert.Equal(t, a.status, http.StatusOK, "%s", a.body)
 	return a
 }

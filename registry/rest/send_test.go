@@ -33,9 +33,7 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 	})
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "alice12"}}, network(server))
 	a := mustSend(t, s, get())
-	if want := `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`; string(a.body) != want {
-		t.Errorf("answer %s, want %s", a.body, want)
-	}
+	assert.Equal(t, string(a.body), `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`)
 	assert.Equal(t, a.header.Get("X-Echo"), "Bearer [redacted]", "header")
 	// Of what is cut off no part of a secret is left.
 	for n := 1; n < 40; n++ {
@@ -43,9 +41,8 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 		r.maxBytes = n
 		a := mustSend(t, s, r)
 		for i := minHidden; i <= len(testSecret); i++ {
-			if bytes.HasSuffix(a.body, []byte(testSecret[:i])) || !a.truncated {
-				t.Errorf("%d bytes: %s, truncated %v", n, a.body, a.truncated)
-			}
+			assert.Equal(t, bytes.HasSuffix(a.body, []byte(testSecret[:i])), false, "%d: bytes.HasSuffix(a.body, []byte(testSecret[:i]))", n)
+			assert.Equal(t, a.truncated, true, "%d: a.truncated", n)
 		}
 	}
 }
@@ -92,9 +89,7 @@ func TestSecretsBehindAWord(t *testing.T) {
 		_, _ = io.WriteString(w, secret+" "+url.QueryEscape(r.Header.Get("X-Secret")))
 	})
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, Name: "Authorization", Value: "Token " + testSecret}, Headers: map[string]string{"X-Secret": "two words/" + testSecret}}, network(server))
-	if a := mustSend(t, s, get()); string(a.body) != "[redacted] [redacted]" {
-		t.Errorf("answer %s", a.body)
-	}
+	assert.Equal(t, string(mustSend(t, s, get()).body), "[redacted] [redacted]")
 }
 
 // A secret in the path of the base URL stays in its segment, and out of answers.
@@ -104,9 +99,7 @@ func TestSecretsInThePath(t *testing.T) {
 		_, _ = io.WriteString(w, r.RequestURI+" "+r.URL.Path)
 	})
 	s := newTestService(t, &API{BaseURL: server.URL + "/bot${TOKEN}/v1"}, network(server))
-	if a := mustSend(t, s, get()); string(a.body) != "/bot[redacted]/v1/x /bot[redacted]/v1/x" {
-		t.Errorf("answer %s", a.body)
-	}
+	assert.Equal(t, string(mustSend(t, s, get()).body), "/bot[redacted]/v1/x /bot[redacted]/v1/x")
 	if got := server.requests()[0].uri; got != "/bot"+url.PathEscape(testSecret)+"/v1/x" || strings.Count(got, "/") != 3 {
 		t.Errorf("it was asked for %s", got)
 	}
@@ -192,16 +185,15 @@ func TestSlowAnswers(t *testing.T) {
 		}{{3 * time.Second, mcp.NotSent}, {7 * time.Second, mcp.Unknown}, {3 * time.Second, mcp.Unknown}} {
 			began := time.Now()
 			_, err := trySend(t, s, &request{endpoint: "slow", method: "POST", timeout: test.timeout})
-			if mcp.OutcomeOf(err) != test.outcome || time.Since(began) != test.timeout || err.Error() != `rest: API "shop": endpoint "slow": no whole answer within `+test.timeout.String() {
-				t.Errorf("%v: %v after %v", test, err, time.Since(began))
-			}
+			assert.Equal(t, mcp.OutcomeOf(err), test.outcome)
+			assert.Equal(t, time.Since(began), test.timeout)
+			assert.Equal(t, err.Error(), `rest: API "shop": endpoint "slow": no whole answer within `+test.timeout.String())
 		}
 		// Fetched, used, fetched again, used again: 16 s of the 30 that are usual.
 		began := time.Now()
 		s.sender.tokens = &tokens{}
-		if a, err := trySend(t, s, &request{method: "POST"}); err != nil || a.status != 401 || time.Since(began) != 16*time.Second {
-			t.Errorf("%+v, %v after %v", a, err, time.Since(began))
-		}
+		assert.Equal(t, assert.Value(trySend(t, s, &request{method: "POST"}))(t).status, 401)
+		assert.Equal(t, time.Since(began), 16*time.Second)
 	})
 }
 
@@ -210,9 +202,8 @@ func TestNobodyThere(t *testing.T) {
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}}, network(server))
 	server.Close()
 	_, err := trySend(t, s, get())
-	if mcp.OutcomeOf(err) != mcp.NotSent || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("%v", err)
-	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
+	assert.Contains(t, err.Error(), "refused")
 }
 
 // A canary is a server that nothing may reach.
@@ -268,10 +259,9 @@ func TestPublicOnly(t *testing.T) {
 		if err == nil {
 			_ = s.Close()
 		}
-		var bad *APIError
-		if !errors.As(err, &bad) || len(bad.Problems) != 1 || !strings.Contains(err.Error(), "leads to") {
-			t.Errorf("%s: %v", api.BaseURL, err)
-		}
+		bad := assert.As[*APIError](t, err, "%s", api.BaseURL)
+		assert.Equal(t, len(bad.Problems), 1, "%s", api.BaseURL)
+		assert.Contains(t, err.Error(), "leads to", "%s", api.BaseURL)
 	}
 	// A name shows where it leads when it is connected to.
 	at := assert.Value(url.Parse(canary.URL))(t)
@@ -287,10 +277,9 @@ func TestPublicOnly(t *testing.T) {
 		s.sender.guard = n.guard(names, "api.example")
 		s.sender.do = s.sender.guard.Do
 		_, err = trySend(t, s, get())
-		var failed *RequestError
-		if !errors.As(err, &failed) || mcp.OutcomeOf(err) != mcp.NotSent || !strings.Contains(err.Error(), "leads to") {
-			t.Errorf("%+v: %v", n, err)
-		}
+		assert.As[*RequestError](t, err, "%+v", n)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%+v", n)
+		assert.Contains(t, err.Error(), "leads to", "%+v", n)
 		_ = s.Close()
 	}
 }
@@ -306,9 +295,9 @@ func TestRebinding(t *testing.T) {
 	s.sender.do = s.sender.guard.Do
 	for i, want := range []string{"refused", "leads to this machine"} {
 		_, err := trySend(t, s, get())
-		if err == nil || !strings.Contains(err.Error(), want) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("%d: %v", i, err)
-		}
+		assert.Fails(t, err, "%d", i)
+		assert.Contains(t, err.Error(), want, "%d", i)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%d", i)
 	}
 }
 
@@ -330,9 +319,7 @@ func TestCloseEndsTheService(t *testing.T) {
 	s := w.service(t, nil)
 	mustSend(t, s, get())
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, s.Close())
 	}
 	plain := newTestService(t, &API{BaseURL: w.URL}, network(w.webAPI))
 	_ = plain.Close()

@@ -28,18 +28,16 @@ func toolNames(s *Service) string {
 func TestToolsCanBeSwitchedOff(t *testing.T) {
 	rec := newRecorder(t)
 	s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Endpoints: []Endpoint{{Name: "a"}, {Name: "b", Disabled: true}, {Name: "c"}}})
-	if got := toolNames(s); got != "a c" {
-		t.Fatalf("tools %s", got)
-	}
+	assert.Equal(t, toolNames(s), "a c")
 	a := s.Tools()[0]
 	assert.OK(t, s.SetEnabled("a", false))
 	assert.OK(t, s.SetEnabled("b", true))
 	assert.Equal(t, toolNames(s), "b c", "tools")
 	_, err := a.Call(t.Context(), nil)
-	var off *DisabledError
-	if !errors.As(err, &off) || off.API != "shop" || off.Tool != "a" || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("error %v", err)
-	}
+	off := assert.As[*DisabledError](t, err)
+	assert.Equal(t, off.API, "shop")
+	assert.Equal(t, off.Tool, "a")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 	if res := registry.ErrorResult(err); !res.IsError || !strings.Contains(result.Text(res), "switched off") {
 		t.Errorf("the model reads %q", result.Text(res))
 	}
@@ -47,13 +45,11 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 		t.Error("a request arrived")
 	}
 	assert.OK(t, s.SetEnabled("a", true))
-	if res, err := a.Call(t.Context(), nil); err != nil || res.IsError {
-		t.Errorf("%+v, %v", res, err)
-	}
-	var unknown *UnknownToolError
-	if err := s.SetEnabled("d", true); !errors.As(err, &unknown) || unknown.Tool != "d" || err.Error() != `rest: API "shop" has no endpoint "d"` {
-		t.Errorf("error %v", err)
-	}
+	assert.Equal(t, assert.Value(a.Call(t.Context(), nil))(t).IsError, false, "assert.Value(a.Call(t.Context(), nil))(t).IsError")
+	err = s.SetEnabled("d", true)
+	unknown := assert.As[*UnknownToolError](t, err)
+	assert.Equal(t, unknown.Tool, "d")
+	assert.Equal(t, err.Error(), `rest: API "shop" has no endpoint "d"`)
 	off2 := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Disabled: true, Endpoints: []Endpoint{{Name: "a"}}})
 	assert.Equal(t, toolNames(off2), "", "tools of a disabled API")
 }
@@ -71,25 +67,17 @@ func TestPublish(t *testing.T) {
 	r := registry.New(nil)
 	assert.Value(s.Publish(r))(t)
 	assert.Value(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)))(t)
-	if got := rec.take(); got.uri != "/find?q=a%20b&max=10" {
-		t.Errorf("%s arrived", got.uri)
-	}
-	var refused *registry.ArgumentsError
-	if _, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`)); !errors.As(err, &refused) {
-		t.Errorf("error %v", err)
-	}
+	assert.Equal(t, rec.take().uri, "/find?q=a%20b&max=10")
+	_, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`))
+	assert.As[*registry.ArgumentsError](t, err)
 	assert.OK(t, s.SetEnabled("drop", false))
 	diff, err := s.Publish(r)
-	if err != nil || len(diff.Removed) != 1 {
-		t.Errorf("%+v, %v", diff, err)
-	}
-	var unknown *registry.UnknownToolError
-	if _, err := r.Call(t.Context(), "shop__drop", nil); !errors.As(err, &unknown) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := s.Publish(nil); err == nil {
-		t.Error("a nil registry was published to")
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(diff.Removed), 1)
+	_, err = r.Call(t.Context(), "shop__drop", nil)
+	assert.As[*registry.UnknownToolError](t, err)
+	_, err = s.Publish(nil)
+	assert.Fails(t, err)
 }
 
 // The API that a Service was made of can be changed without harm.
@@ -105,9 +93,7 @@ func TestNewCopies(t *testing.T) {
 	api.BaseURL, api.Headers["X-A"], api.Endpoints[0].Path, api.Endpoints[0].Params[0].Name, yes = "http://127.0.0.1:1", "2", "/evil", "evil", false
 	copy(schema, `{"type":"number"}`)
 	copy(fallback, `"y"`)
-	if after := jsonOf(t, s.Tools()[0].Definition()) + s.Server().Fingerprint; after != before {
-		t.Errorf("the definition changed: %s, was %s", after, before)
-	}
+	assert.Equal(t, jsonOf(t, s.Tools()[0].Definition())+s.Server().Fingerprint, before)
 	if got := rec.arrive(t, s, `{}`); got.uri != "/p?q=x" || got.header.Get("X-A") != "1" {
 		t.Errorf("%s arrived", got.uri)
 	}
@@ -129,9 +115,8 @@ func TestFingerprint(t *testing.T) {
 		return serveAPI(t, api).Server().Fingerprint
 	}
 	same := after(nil)
-	if len(same) != 64 || same != after(nil) {
-		t.Fatalf("fingerprint %q", same)
-	}
+	assert.Equal(t, len(same), 64)
+	assert.Equal(t, same, after(nil))
 	for name, change := range map[string]func(*API){
 		"description": func(a *API) { a.Endpoints[0].Description = "x" }, // that is for the ledger
 		"schema":      func(a *API) { a.Endpoints[0].Params[1].Schema = json.RawMessage(`{}`) },
@@ -140,9 +125,7 @@ func TestFingerprint(t *testing.T) {
 		"method GET":  func(a *API) { a.Endpoints[0].Method = "GET" },
 		"timeout":     func(a *API) { a.Endpoints[0].Timeout = Duration(time.Second) },
 	} {
-		if after(change) != same {
-			t.Errorf("%s: another fingerprint", name)
-		}
+		assert.Equal(t, after(change), same, "%s", name)
 	}
 	for name, change := range map[string]func(*API){
 		"url":                     func(a *API) { a.BaseURL = "https://api.example/v2" },
@@ -232,12 +215,8 @@ func TestArgumentsWithoutARegistry(t *testing.T) {
 		{Name: "d", In: InQuery, Schema: json.RawMessage(`{"type":"integer","default":"wrong"}`)},
 		{Name: "e", In: InQuery, Schema: json.RawMessage(`{"type":["integer","null"],"default":null}`), Default: json.RawMessage(`null`)},
 	}})
-	if got := rec.arrive(t, s, ` {"a":"1"} `); got.uri != "/p?a=1&b=7&c=x%20y" {
-		t.Errorf("%s arrived", got.uri)
-	}
-	if got := rec.arrive(t, s, `{"a":"\u0031","b":null,"c":"z"}`); got.uri != "/p?a=1&c=z" {
-		t.Errorf("%s arrived", got.uri)
-	}
+	assert.Equal(t, rec.arrive(t, s, ` {"a":"1"} `).uri, "/p?a=1&b=7&c=x%20y")
+	assert.Equal(t, rec.arrive(t, s, `{"a":"\u0031","b":null,"c":"z"}`).uri, "/p?a=1&c=z")
 	for args, want := range map[string]string{
 		``:                 `arguments of tool "op": "a" is missing; it must be a value`,
 		`null`:             `"a" is missing`,
@@ -248,8 +227,6 @@ func TestArgumentsWithoutARegistry(t *testing.T) {
 		`{"x":1,"y":{}}`:   `"x" is not known; "y" is not known`,
 		"{\"a\":\"\xff\"}": `must be valid JSON`,
 	} {
-		if err := rec.refuse(t, s, args); !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", args, err, want)
-		}
+		assert.Contains(t, rec.refuse(t, s, args).Error(), want, "%s", args)
 	}
 }

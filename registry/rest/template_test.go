@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/canonjson"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
@@ -38,21 +39,15 @@ func TestTemplates(t *testing.T) {
 		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Body: &Body{Template: json.RawMessage(test.template)}, Params: []Param{
 			{Name: "x", In: InQuery, Schema: json.RawMessage(`{}`), Style: "json"}, {Name: "y", In: InQuery, Schema: json.RawMessage(`{}`)},
 		}})
-		if got := rec.arrive(t, s, test.args); got.body != test.want {
-			t.Errorf("%s with %s: %s, want %s", test.template, test.args, got.body, test.want)
-		}
+		assert.Equal(t, rec.arrive(t, s, test.args).body, test.want, "%s %s", test.template, test.args)
 	}
 	s := rec.serve(t, Endpoint{Method: "POST", Path: "/p",
 		Body:   &Body{ContentType: "application/x-www-form-urlencoded", Template: json.RawMessage(`{"kind":"a&b","text":"{{x}}","n":"{{y}}"}`)},
 		Params: []Param{inPlace(InBody, "x", "", ""), inPlace(InBody, "y", `{}`, "")},
 	})
-	if got := rec.arrive(t, s, `{"x":"1&kind=2"}`); got.body != "kind=a%26b&text=1%26kind%3D2" {
-		t.Errorf("form %s", got.body)
-	}
+	assert.Equal(t, rec.arrive(t, s, `{"x":"1&kind=2"}`).body, "kind=a%26b&text=1%26kind%3D2")
 	s = rec.serve(t, Endpoint{Method: "POST", Path: "/p", Body: &Body{ContentType: "application/x-www-form-urlencoded", Template: json.RawMessage(`{"a":"b"}`)}})
-	if got := rec.arrive(t, s, `{}`); got.body != "a=b" {
-		t.Errorf("form %s", got.body)
-	}
+	assert.Equal(t, rec.arrive(t, s, `{}`).body, "a=b")
 }
 
 // A small template cannot make a huge body of a large argument.
@@ -62,9 +57,7 @@ func TestTemplatesAreBounded(t *testing.T) {
 		template := "[" + strings.Repeat(hole+",", 2_000) + "1]"
 		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Params: []Param{inPlace(InBody, "x", "", "")}, Body: &Body{Template: json.RawMessage(template)}})
 		err := rec.refuse(t, s, `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
-		if !strings.Contains(err.Error(), "at most 16777216 bytes long in the body") {
-			t.Error(err)
-		}
+		assert.Contains(t, err.Error(), "at most 16777216 bytes long in the body")
 	}
 }
 
@@ -92,9 +85,7 @@ func FuzzTemplate(f *testing.F) {
 		// The same shape comes of harmless values.
 		args = arguments{"x": json.RawMessage(`"-"`), "y": args["y"]}
 		plain, _ := node.expand(args)
-		if members(got) != members(plain) {
-			t.Fatalf("%s with %s: %s has other members than %s", template, x, got, plain)
-		}
+		assert.Equal(t, members(got), members(plain), "%s %s", template, x)
 	})
 }
 

@@ -98,9 +98,8 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 			callers.Go(func() { b.want(t, 1, "1") })
 		}
 		callers.Go(func() {
-			if _, err := b.ask(first, 1); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v of one who waits, want that the time is over", err)
-			}
+			_, err := b.ask(first, 1)
+			assert.Is(t, err, context.DeadlineExceeded)
 		})
 		callers.Wait()
 		assert.Equal(t, b.fetched, 1, "fetches")
@@ -113,9 +112,8 @@ func TestClosedTokens(t *testing.T) {
 		b := &tokenBench{life: time.Minute}
 		b.want(t, 1, "1")
 		b.close()
-		if _, err := b.ask(t.Context(), 1); !errors.Is(err, ErrClosed) {
-			t.Errorf("got %v, want ErrClosed", err)
-		}
+		_, err := b.ask(t.Context(), 1)
+		assert.Is(t, err, ErrClosed)
 		b.close()
 	})
 }
@@ -204,10 +202,10 @@ func TestASlowTokenEndpoint(t *testing.T) {
 		r := get()
 		r.timeout = 3 * time.Second
 		_, err = s.send(t.Context(), r)
-		var failed *RequestError
-		if !errors.As(err, &failed) || !failed.NotSent || time.Since(began) != 3*time.Second || failed.Err.Error() != "no whole answer within 3s" {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
+		failed := assert.As[*RequestError](t, err)
+		assert.Equal(t, failed.NotSent, true, "failed.NotSent")
+		assert.Equal(t, time.Since(began), 3*time.Second)
+		assert.Equal(t, failed.Err.Error(), "no whole answer within 3s")
 		_ = s.Close()
 	})
 }

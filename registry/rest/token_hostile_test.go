@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A token is visible ASCII (RFC 6749, appendix A.12), and nothing else is sent as one.
@@ -14,7 +16,5 @@ func TestTextsThatAreNoTokens(t *testing.T) {
 			t.Errorf("%.20q is the token %.20q", text, got.text)
 		}
 	}
-	if _, err := s.token("a~!", time.Hour, time.Now()); err != nil {
-		t.Error(err)
-	}
+	assert.Value(s.token("a~!", time.Hour, time.Now()))(t)
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -160,9 +159,7 @@ func TestPlainFieldsAreNotHidden(t *testing.T) {
 		a.Token.User, a.Token.Password = "${USER}", "${PASSWORD}"
 		a.Token.Fields = map[string]string{"grant_type": "client_credentials", "requested_token_type": "access_token", "pass_key": "hunter22"}
 	})
-	if a := mustSend(t, s, get()); string(a.body) != "client_credentials access_token alice12 [redacted] [redacted]" {
-		t.Errorf("answer %s", a.body)
-	}
+	assert.Equal(t, string(mustSend(t, s, get()).body), "client_credentials access_token alice12 [redacted] [redacted]")
 }
 
 // A token in a body is another one in the second attempt; the rest is the same.
@@ -177,9 +174,9 @@ func TestATokenInTheBody(t *testing.T) {
 	s := w.service(t, func(a *Auth) { a.In = InBody })
 	mustSend(t, s, &request{method: "POST", path: "/x", body: payload{kind: jsonPayload, contentType: "application/json", raw: []byte(`{"a":1}`)}})
 	got := w.of("/x")
-	if len(got) != 2 || got[0].body != `{"access_token":"`+tokenText(1)+`","a":1}` || got[1].body != `{"access_token":"`+tokenText(2)+`","a":1}` {
-		t.Errorf("requests: %+v", got)
-	}
+	assert.Equal(t, len(got), 2)
+	assert.Equal(t, got[0].body, `{"access_token":"`+tokenText(1)+`","a":1}`)
+	assert.Equal(t, got[1].body, `{"access_token":"`+tokenText(2)+`","a":1}`)
 }
 
 // A request that is refused with 401 is made once more, byte for byte, and never
@@ -203,22 +200,19 @@ func TestOneMoreAttemptAfter401(t *testing.T) {
 				return n <= test.refuse
 			}
 			a, err := trySend(t, w.service(t, nil), &request{method: "POST", path: "/x", header: http.Header{"X-A": {"b"}}, query: []pair{{"q", "1"}}, body: payload{kind: multipartPayload, fields: []pair{{"a", "b"}}}})
-			if err != nil || a.status != test.status {
-				t.Fatalf("%+v, %v", a, err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, a.status, test.status)
 			got := w.of("/x")
-			if len(w.of("/token")) != test.fetches || len(got) != test.attempt {
-				t.Fatalf("%d fetches, %d attempts", len(w.of("/token")), len(got))
-			}
+			assert.Equal(t, len(w.of("/token")), test.fetches)
+			assert.Equal(t, len(got), test.attempt)
 			first, second := got[0], got[1]
 			if first.header.Get("Authorization") == second.header.Get("Authorization") {
 				t.Error("the second attempt has the same token")
 			}
 			first.header.Del("Authorization")
 			second.header.Del("Authorization")
-			if fmt.Sprint(first) != fmt.Sprint(second) || !strings.Contains(first.body, "form-data") {
-				t.Errorf("the second attempt is %+v, the first was %+v", second, first)
-			}
+			assert.Equal(t, fmt.Sprint(first), fmt.Sprint(second))
+			assert.Contains(t, first.body, "form-data")
 		})
 	}
 }
@@ -227,16 +221,15 @@ func TestOneMoreAttemptAfter401(t *testing.T) {
 func TestNoSecondAttemptOtherwise(t *testing.T) {
 	server := newWebAPI(t, func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(401) })
 	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${KEY}"}}, network(server))
-	if a, err := trySend(t, s, get()); err != nil || a.status != 401 || len(server.requests()) != 1 {
-		t.Errorf("%+v, %v, %d requests", a, err, len(server.requests()))
-	}
+	assert.Equal(t, assert.Value(trySend(t, s, get()))(t).status, 401)
+	assert.Equal(t, len(server.requests()), 1)
 
 	w := newTokenWorld(t) // which always issues the same
 	w.issue = func(rw http.ResponseWriter, _ string) { _, _ = io.WriteString(rw, `{"access_token":"same"}`) }
 	w.answer = func(rw http.ResponseWriter, _ int32) bool { rw.WriteHeader(401); return true }
-	if a, err := trySend(t, w.service(t, nil), get()); err != nil || a.status != 401 || len(w.of("/x")) != 1 || len(w.of("/token")) != 2 {
-		t.Errorf("%+v, %v, requests %+v", a, err, w.requests())
-	}
+	assert.Equal(t, assert.Value(trySend(t, w.service(t, nil), get()))(t).status, 401)
+	assert.Equal(t, len(w.of("/x")), 1)
+	assert.Equal(t, len(w.of("/token")), 2)
 
 	w = newTokenWorld(t) // an answer that breaks off is none
 	w.answer = func(rw http.ResponseWriter, _ int32) bool {
@@ -245,10 +238,9 @@ func TestNoSecondAttemptOtherwise(t *testing.T) {
 		return true
 	}
 	_, err := trySend(t, w.service(t, nil), get())
-	var failed *RequestError
-	if !errors.As(err, &failed) || mcp.OutcomeOf(err) != mcp.Unknown || len(w.of("/x")) != 1 {
-		t.Errorf("%v, %d requests", err, len(w.of("/x")))
-	}
+	assert.As[*RequestError](t, err)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown)
+	assert.Equal(t, len(w.of("/x")), 1)
 }
 
 func TestAnswersThatRejectTheToken(t *testing.T) {
@@ -371,9 +363,7 @@ func TestTokensOfUsers(t *testing.T) {
 			return
 		}
 		// What is sent is hidden in the answer, if it is long enough.
-		if want := "u=" + user + "-" + tenant; string(a.body) != want {
-			t.Errorf("%s/%s got the token of %s", user, tenant, a.body)
-		}
+		assert.Equal(t, string(a.body), "u="+user+"-"+tenant, "%s %s", user, tenant)
 	}
 	var calls sync.WaitGroup
 	for i := range 24 {
@@ -386,9 +376,7 @@ func TestTokensOfUsers(t *testing.T) {
 	calls.Wait()
 	ask(t.Context())
 	ask(onbehalf.With(t.Context(), "")) // who is known to be nobody
-	if len(owner) != 4+4+2 {
-		t.Errorf("%d tokens, want 10: %v", len(owner), owner)
-	}
+	assert.Equal(t, len(owner), 4+4+2)
 }
 
 // Users whose credentials are the same have tokens of their own all the same.
@@ -397,9 +385,7 @@ func TestUsersShareNoToken(t *testing.T) {
 	w.wants = func(*http.Request, string) bool { return true }
 	s := w.service(t, nil)
 	for _, user := range []string{"a", "b", "a", "b"} {
-		if a, err := s.send(onbehalf.With(t.Context(), user), get()); err != nil || a.status != 200 {
-			t.Errorf("%+v, %v", a, err)
-		}
+		assert.Equal(t, assert.Value(s.send(onbehalf.With(t.Context(), user), get()))(t).status, 200)
 	}
 	assert.Equal(t, len(w.of("/token")), 2, "fetches")
 	sent := w.of("/x")
@@ -444,23 +430,21 @@ func TestTokensThatCannotBeHad(t *testing.T) {
 			s := w.service(t, func(a *Auth) { a.Token.Extract = test.extract })
 			_, err := trySend(t, s, get())
 			if test.want == "" { // it is there after all
-				if err != nil {
-					t.Error(err)
-				}
+				assert.OK(t, err)
 				return
 			}
-			var failed *TokenError
-			if !errors.As(err, &failed) || failed.Status != test.status || failed.API != "shop" || failed.Host != "127.0.0.1" ||
-				!strings.Contains(err.Error(), test.want) || mcp.OutcomeOf(err) != mcp.NotSent {
-				t.Errorf("%#v: %v", err, err)
-			}
+			failed := assert.As[*TokenError](t, err)
+			assert.Equal(t, failed.Status, test.status)
+			assert.Equal(t, failed.API, "shop")
+			assert.Equal(t, failed.Host, "127.0.0.1")
+			assert.Contains(t, err.Error(), test.want)
+			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 			// Who comes next does not ask again at once.
 			if _, again := trySend(t, s, get()); again == nil || again.Error() != err.Error() {
 				t.Errorf("the second time: %v", again)
 			}
-			if len(w.of("/token")) != 1 || len(w.of("/x")) != 0 {
-				t.Errorf("requests: %d for a token, %d for the API", len(w.of("/token")), len(w.of("/x")))
-			}
+			assert.Equal(t, len(w.of("/token")), 1)
+			assert.Equal(t, len(w.of("/x")), 0)
 		})
 	}
 }
@@ -469,10 +453,10 @@ func TestTokenEndpointThatIsNotThere(t *testing.T) {
 	w := newTokenWorld(t)
 	gone := deadport.URL(t)
 	_, err := trySend(t, w.service(t, func(a *Auth) { a.Token.URL = gone }), get())
-	var failed *TokenError
-	if !errors.As(err, &failed) || failed.Status != 0 || !strings.Contains(err.Error(), "refused") || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("%v", err)
-	}
+	failed := assert.As[*TokenError](t, err)
+	assert.Equal(t, failed.Status, 0)
+	assert.Contains(t, err.Error(), "refused")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 }
 
 // A fetch that fails after a 401 is the error of the call.
@@ -483,8 +467,5 @@ func TestATokenThatCannotBeRenewed(t *testing.T) {
 	w.issue = func(rw http.ResponseWriter, _ string) { rw.WriteHeader(500) }
 	w.answer = func(rw http.ResponseWriter, _ int32) bool { rw.WriteHeader(401); return true }
 	_, err := trySend(t, s, get())
-	var failed *TokenError
-	if !errors.As(err, &failed) || failed.Status != 500 {
-		t.Errorf("%v", err)
-	}
+	assert.Equal(t, assert.As[*TokenError](t, err).Status, 500)
 }

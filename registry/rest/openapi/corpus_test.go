@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -49,18 +48,14 @@ func TestCorpus(t *testing.T) {
 			got := fmt.Sprint(len(api.Endpoints), params, lost[openapi.LostOperation], lost[openapi.LostParameter], lost[openapi.LostNothing],
 				lost[openapi.LostKeyword], size, api.BaseURL, string(api.Auth.Type)+" "+api.Auth.Value)
 			want := fmt.Sprint(c.endpoints, params, c.operationsLost, c.paramsLost, c.notices, 0, c.size, c.baseURL, c.auth)
-			if got != want || params != c.params || len(api.Endpoints)+lost[openapi.LostOperation] != c.operations {
-				t.Errorf("%d parameters, and\n got %s\nwant %s", params, got, want)
-			}
+			assert.Equal(t, got, want)
+			assert.Equal(t, params, c.params)
+			assert.Equal(t, len(api.Endpoints)+lost[openapi.LostOperation], c.operations)
 			if api.BaseURL == "" {
 				api.BaseURL = "https://petstore.example/api/v3"
 			}
-			if _, err := rest.New(api, nil); err != nil {
-				t.Error(err)
-			}
-			if strings.Contains(fmt.Sprint(problems), "\n") {
-				t.Error("a problem is longer than a line")
-			}
+			assert.Value(rest.New(api, nil))(t)
+			assert.Lacks(t, fmt.Sprint(problems), "\n", "a problem is longer than a line")
 		})
 	}
 }

@@ -31,9 +31,7 @@ func one(t *testing.T, text string) rest.Endpoint {
 	if len(problems) > 0 {
 		t.Errorf("problems: %v", problems)
 	}
-	if len(api.Endpoints) != 1 {
-		t.Fatalf("%d endpoints, want 1", len(api.Endpoints))
-	}
+	assert.Equal(t, len(api.Endpoints), 1)
 	return api.Endpoints[0]
 }
 
@@ -45,19 +43,15 @@ func same(t *testing.T, what string, got any, want string) {
 		text = raw
 	}
 	squeeze := strings.NewReplacer(" ", "", "\n", "", "\t", "")
-	if squeeze.Replace(string(text)) != squeeze.Replace(want) {
-		t.Errorf("%s:\n got %s\nwant %s", what, text, want)
-	}
+	assert.Equal(t, squeeze.Replace(string(text)), squeeze.Replace(want), "%s", what)
 }
 
 // problem checks that there is exactly one problem, and what it is.
 func problem(t *testing.T, problems []openapi.Problem, lost openapi.Lost, place, reason string) {
 	t.Helper()
-	if len(problems) != 1 {
-		t.Fatalf("%d problems, want 1: %v", len(problems), problems)
-	}
+	assert.Equal(t, len(problems), 1)
 	p := problems[0]
-	if p.Lost != lost || p.Place != place || !strings.Contains(p.Reason, reason) {
-		t.Errorf("the problem is %q at %s: %s\nwant %q at %s: ...%s...", p.Lost, p.Place, p.Reason, lost, place, reason)
-	}
+	assert.Equal(t, p.Lost, lost)
+	assert.Equal(t, p.Place, place)
+	assert.Contains(t, p.Reason, reason)
 }

@@ -71,9 +71,8 @@ func TestHostilePaths(t *testing.T) {
 		quoted := assert.Value(json.Marshal(path))(t)
 		api, problems := parse(t, `{"openapi": "3.0.0", "servers": [{"url": "https://shop.example"}], "paths": {`+string(quoted)+`: {"get": {"operationId": "a"}}}}`, nil)
 		if len(api.Endpoints) == 0 {
-			if len(problems) != 1 || problems[0].Lost != openapi.LostOperation {
-				t.Errorf("%q: problems %v", path, problems)
-			}
+			assert.Equal(t, len(problems), 1, "%q", path)
+			assert.Equal(t, problems[0].Lost, openapi.LostOperation, "%q", path)
 			continue
 		}
 		// What is taken over must be harmless as it stands there.
@@ -82,9 +81,7 @@ func TestHostilePaths(t *testing.T) {
 		default:
 			t.Errorf("%q is taken over", path)
 		}
-		if _, err := rest.New(api, nil); err != nil {
-			t.Errorf("%q: %v", path, err)
-		}
+		assert.Value(rest.New(api, nil))(t)
 	}
 }
 
@@ -200,9 +197,8 @@ func TestReferencesToLargeThings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			api, problems := parse(t, `{"openapi": "3.1.0", "servers": [{"url": "https://a.example"}], "x-get": {}, "x-large": {"description": "`+long[:400_000]+`"}, "x-item": `+item+
 				`, "paths": {`+paths.String()[1:]+`}}`, nil)
-			if len(api.Endpoints) != 0 || len(problems) != 1_001 {
-				t.Errorf("%d endpoints, %d problems", len(api.Endpoints), len(problems))
-			}
+			assert.Equal(t, len(api.Endpoints), 0)
+			assert.Equal(t, len(problems), 1_001)
 			if first, last := problems[0].Reason, problems[999].Reason; strings.Contains(first, "take fewer") || !strings.Contains(last, "take fewer") {
 				t.Errorf("problems %q to %q", first, last)
 			}

@@ -1,7 +1,6 @@
 package openapi_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -100,13 +99,10 @@ func TestOperationsOfOtherLogins(t *testing.T) {
 				names = append(names, e.Name)
 			}
 			assert.Equal(t, strings.Join(names, " "), c.want, "endpoints")
-			if len(problems)+len(names) != 9 {
-				t.Errorf("%d endpoints and %d problems of 9 operations", len(names), len(problems))
-			}
+			assert.Equal(t, len(problems)+len(names), 9)
 			for _, p := range problems {
-				if p.Lost != openapi.LostOperation || !strings.Contains(p.Reason, "it needs the login") {
-					t.Error(p)
-				}
+				assert.Equal(t, p.Lost, openapi.LostOperation)
+				assert.Contains(t, p.Reason, "it needs the login")
 			}
 		})
 	}
@@ -120,18 +116,14 @@ paths:
   /a: {get: {security: [{key: []}]}, put: {security: [{key: []}]}}
   /b: {get: {}, put: {}, post: {}}
 `, nil)
-	if len(api.Endpoints) != 3 || api.Auth.Type != rest.Bearer {
-		t.Errorf("%d endpoints, login %v", len(api.Endpoints), api.Auth)
-	}
+	assert.Equal(t, len(api.Endpoints), 3)
+	assert.Equal(t, api.Auth.Type, rest.Bearer)
 }
 
 func TestSecurityOption(t *testing.T) {
 	for _, name := range []string{"nowhere", "digest", "mtls", "bad", "host", "nameless", "body"} {
 		_, _, err := openapi.Parse([]byte(manyLogins), &openapi.Options{Security: []string{"bearer", name}})
-		var wrong *openapi.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != "Security[1]" {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Equal(t, assert.As[*openapi.OptionError](t, err, "%s", name).Option, "Security[1]", "%s", name)
 	}
 }
 
@@ -149,16 +141,12 @@ paths:
         - {name: key, in: header}
 `, nil)
 	same(t, "params", api.Endpoints[0].Params, `[{"name":"key","in":"header","schema":{}}]`)
-	if len(problems) != 2 {
-		t.Errorf("problems: %v", problems)
-	}
+	assert.Equal(t, len(problems), 2)
 	api, problems = parse(t, head+schemes+`
 security: [{key: []}]
 paths: {/a: {get: {operationId: a, parameters: [{name: x-key, in: header, required: true}]}}}
 `, nil)
-	if len(api.Endpoints[0].Params)+len(problems) != 0 {
-		t.Errorf("params %v, problems %v", api.Endpoints[0].Params, problems)
-	}
+	assert.Equal(t, len(api.Endpoints[0].Params)+len(problems), 0)
 }
 
 // Whoever writes a document must not get what is meant for another host, or what the

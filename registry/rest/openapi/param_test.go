@@ -113,9 +113,7 @@ func TestParameterProblems(t *testing.T) {
 			if c.lost == openapi.LostOperation {
 				want = 1
 			}
-			if len(api.Endpoints) != want {
-				t.Fatalf("%d endpoints, want %d", len(api.Endpoints), want)
-			}
+			assert.Equal(t, len(api.Endpoints), want)
 			if want == 2 {
 				same(t, "params", api.Endpoints[0].Params, `[{"name":"z","in":"query","schema":{}}]`)
 			}

@@ -39,9 +39,8 @@ func TestDocuments(t *testing.T) {
 			if !errors.As(err, &wrong) || api != nil || problems != nil {
 				t.Fatalf("%v, %v, %v", api, problems, err)
 			}
-			if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "openapi: the document") {
-				t.Errorf("%v, want %s", err, c.want)
-			}
+			assert.Contains(t, err.Error(), c.want)
+			assert.Equal(t, strings.HasPrefix(err.Error(), "openapi: the document"), true, "%q begins with %q", err.Error(), "openapi: the document")
 			if c.line != 0 && wrong.Line != c.line {
 				t.Errorf("line %d, want %d: %v", wrong.Line, c.line, err)
 			}
@@ -98,9 +97,8 @@ func TestDescriptions(t *testing.T) {
 		{`summary: 5, description: [x]`, "", "Of the path."},
 	} {
 		e := one(t, head+"paths: {/a: {description: Of the path., get: {"+c.operation+"}}}")
-		if e.Title != c.title || e.Description != c.want {
-			t.Errorf("%s:\n got %q, %q\nwant %q, %q", c.operation, e.Title, e.Description, c.title, c.want)
-		}
+		assert.Equal(t, e.Title, c.title, "%s", c.operation)
+		assert.Equal(t, e.Description, c.want, "%s", c.operation)
 	}
 }
 
@@ -121,10 +119,7 @@ func TestAPINames(t *testing.T) {
 	assert.Equal(t, api.Name, "My.Shop-2", "the name")
 	for _, name := range []string{"My Shop", "${HOME}", strings.Repeat("x", 129), "日本"} {
 		_, _, err := openapi.Parse([]byte(head), &openapi.Options{Name: name})
-		var wrong *openapi.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != "Name" {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Equal(t, assert.As[*openapi.OptionError](t, err, "%s", name).Option, "Name", "%s", name)
 	}
 }
 
@@ -196,8 +191,6 @@ webhooks: {w: {post: {operationId: no}}}
 		got = append(got, p.Operation+" "+p.Place)
 	}
 	want := "[a f all of /b /paths/~1b all of /c /paths/~1c GET /d /paths/~1d/get TRACE /e /paths/~1e/trace]"
-	if fmt.Sprint(got) != want {
-		t.Errorf("got  %v\nwant %s", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(got), want)
 	assert.Equal(t, api.Endpoints[0].Description, "Of P.", "described as")
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
@@ -43,9 +44,8 @@ func TestSchemas(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, defs := schemaOf(t, c.version, c.schema, "")
-			if got != strings.ReplaceAll(c.want, ", ", ",") || defs != "" {
-				t.Errorf("got  %s, defs %q\nwant %s", got, defs, c.want)
-			}
+			assert.Equal(t, got, strings.ReplaceAll(c.want, ", ", ","))
+			assert.Equal(t, defs, "")
 		})
 	}
 }
@@ -82,9 +82,8 @@ func TestReferences(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, defs := schemaOf(t, c.version, c.schema, c.components)
-			if got != c.want || defs != c.defs {
-				t.Errorf("got  %s, defs %s\nwant %s, defs %s", got, defs, c.want, c.defs)
-			}
+			assert.Equal(t, got, c.want)
+			assert.Equal(t, defs, c.defs)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package openapi_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -49,12 +48,8 @@ func TestServers(t *testing.T) {
 			if len(problems) != 1 || c.reason == "" || !strings.Contains(problems[0].Reason, c.reason) || !strings.Contains(problems[0].Reason, "Options.") {
 				t.Errorf("problems %v, want one: %s", problems, c.reason)
 			}
-			if len(api.Endpoints) != 1 {
-				t.Error("the endpoints are lost")
-			}
-			if strings.Contains(problems[0].String(), "secret") {
-				t.Error("the login is told")
-			}
+			assert.Equal(t, len(api.Endpoints), 1, "the endpoints are lost")
+			assert.Lacks(t, problems[0].String(), "secret", "the login is told")
 		})
 	}
 }
@@ -62,10 +57,9 @@ func TestServers(t *testing.T) {
 func TestBaseURLOption(t *testing.T) {
 	for _, base := range []string{"/v1", "ftp://a.example", "https://me:hunter2@a.example", "https://${HOST}/", "https://a.example/../b", "https://a.example/#b"} {
 		_, _, err := openapi.Parse([]byte(head), &openapi.Options{BaseURL: base})
-		var wrong *openapi.OptionError
-		if !errors.As(err, &wrong) || wrong.Option != "BaseURL" || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v", base, err)
-		}
+		wrong := assert.As[*openapi.OptionError](t, err, "%s", base)
+		assert.Equal(t, wrong.Option, "BaseURL", "%s", base)
+		assert.Lacks(t, err.Error(), "hunter2", "%s", base)
 	}
 }
 
@@ -82,9 +76,8 @@ paths:
 	for _, e := range api.Endpoints {
 		names = append(names, e.Name)
 	}
-	if strings.Join(names, " ") != "a c" || len(problems) != 3 {
-		t.Errorf("endpoints %v, problems %v", names, problems)
-	}
+	assert.Equal(t, strings.Join(names, " "), "a c")
+	assert.Equal(t, len(problems), 3)
 }
 
 func TestRelativeServersOfOperations(t *testing.T) {
@@ -96,7 +89,5 @@ paths:
   /b: {servers: [{url: /v2}], get: {operationId: b}}
 `, &openapi.Options{BaseURL: "https://shop.example/v1"})
 	problem(t, problems, openapi.LostOperation, "/paths/~1b/servers/0", "relative")
-	if len(api.Endpoints) != 1 {
-		t.Errorf("endpoints %v", api.Endpoints)
-	}
+	assert.Equal(t, len(api.Endpoints), 1)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
 
@@ -37,9 +38,7 @@ func TestYAMLValues(t *testing.T) {
 			t.Errorf("%s: %v %v", c.yaml, err, problems)
 			continue
 		}
-		if got := string(api.Endpoints[0].Params[0].Schema); got != `{"const":`+c.want+`}` {
-			t.Errorf("%s became %s, want const %s", c.yaml, got, c.want)
-		}
+		assert.Equal(t, string(api.Endpoints[0].Params[0].Schema), `{"const":`+c.want+`}`, "%s", c.yaml)
 	}
 }
 
@@ -121,16 +120,12 @@ func deepByAliases() string {
 // As JSON a document may hold more, since what is not asked for is not kept.
 func TestLargeDocuments(t *testing.T) {
 	large := `{"openapi": "3.0.0", "x-a": [` + strings.Repeat("1,", 1<<20) + `1]}`
-	if _, _, err := openapi.Parse([]byte(large), nil); err != nil {
-		t.Error(err)
-	}
+	parse(t, large, nil)
 	_, _, err := openapi.Parse([]byte(large), &openapi.Options{MaxBytes: 1 << 20})
-	var wrong *openapi.DocumentError
-	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "Options.MaxBytes") {
-		t.Error(err)
-	}
+	assert.As[*openapi.DocumentError](t, err)
+	assert.Contains(t, err.Error(), "Options.MaxBytes")
 	deep := `{"openapi": "3.0.0", "x-a": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`
-	if _, _, err := openapi.Parse([]byte(deep), nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "deep") {
-		t.Error(err)
-	}
+	_, _, err = openapi.Parse([]byte(deep), nil)
+	assert.As[*openapi.DocumentError](t, err)
+	assert.Contains(t, err.Error(), "deep")
 }

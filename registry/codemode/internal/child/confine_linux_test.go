@@ -66,9 +66,7 @@ func TestConfined(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{attempts + "=1"}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	assert.OK(t, err, "%s", out)
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if got, want := lines[0], "[rlimits seccomp]"; got != want {
 		t.Skipf("got the confinement %s of this system, want %s", got, want)
@@ -77,9 +75,7 @@ func TestConfined(t *testing.T) {
 		t.Errorf("got %d lines, want %d: %s", got, want, out)
 	}
 	for _, line := range lines[1 : len(lines)-1] {
-		if !strings.HasSuffix(line, ": false") {
-			t.Errorf("got %q, want false", line)
-		}
+		assert.Equal(t, strings.HasSuffix(line, ": false"), true, "%q ends with %q", line, ": false")
 	}
 	assert.Equal(t, lines[len(lines)-1], "goroutines run")
 }

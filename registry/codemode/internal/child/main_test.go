@@ -1,7 +1,6 @@
 package child
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) {
@@ -40,9 +41,6 @@ func TestWatch(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = []string{attempts + "=" + what}
 		err := cmd.Run()
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != want {
-			t.Errorf("%s: got %v, want the exit code %d", what, err, want)
-		}
+		assert.Equal(t, assert.As[*exec.ExitError](t, err, "%s", what).ExitCode(), want, "%s", what)
 	}
 }
