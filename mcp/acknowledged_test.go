@@ -2,11 +2,11 @@ package mcp_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -36,7 +36,9 @@ func TestSubscriptionsAreToldApart(t *testing.T) {
 			lists := next()
 			f := follow(t, c, "file:///a")
 			resources := next()
-			if lists.ID() == resources.ID() || !strings.Contains(string(resources.Params), "file:///a") || strings.Contains(string(lists.Params), "file:///a") {
+			assert.Contains(t, string(resources.Params), "file:///a")
+			assert.Lacks(t, string(lists.Params), "file:///a")
+			if lists.ID() == resources.ID() {
 				t.Errorf("%s asks for %s, and %s for %s", lists.ID(), lists.Params, resources.ID(), resources.Params)
 			}
 			agree := func(id string) {

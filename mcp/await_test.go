@@ -2,10 +2,10 @@ package mcp_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -95,8 +95,7 @@ func TestEveryWaitEnds(t *testing.T) {
 				return server, c
 			}
 			ended := func(c *mcp.Client, ctx context.Context) <-chan error {
-				end := make(chan error, 1)
-				go func() { end <- use(ctx, c) }()
+				end := inBackground(func() error { return use(ctx, c) })
 				time.Sleep(time.Second) // sleep: on the bubble's clock
 				return end
 			}
@@ -106,9 +105,9 @@ func TestEveryWaitEnds(t *testing.T) {
 			start := time.Now()
 			cancel()
 			err := <-end
-			if err == nil || !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
-				t.Errorf("%s, cancelled: error %v, outcome %v", method, err, mcp.OutcomeOf(err))
-			}
+			assert.Fails(t, err, "%s, cancelled", method)
+			assert.Is(t, err, context.Canceled, "%s, cancelled", method)
+			wantOutcome(t, err, mcp.Unknown)
 			if len(server.Received(method)) == 0 {
 				t.Errorf("%s: the server was not asked", method)
 			}

@@ -39,7 +39,8 @@ func (c *Cache) check(t *testing.T) (entries int) {
 			}
 		}
 	}
-	if size != c.size || size > c.max || entries != c.used.Len() || len(c.fetches) != 0 {
+	assert.Equal(t, [...]any{size, entries, len(c.fetches)}, [...]any{c.size, c.used.Len(), 0})
+	if size > c.max {
 		t.Errorf("%d entries of %d bytes, noted %d of %d, at most %d; %d under way", entries, size, c.used.Len(), c.size, c.max, len(c.fetches))
 	}
 	return entries
@@ -53,9 +54,7 @@ func TestCacheAfterClose(t *testing.T) {
 	now := freshness{received: time.Now(), ttl: time.Hour}
 	keepFor(c, "a:1", 10, now)
 	keepFor(c, "a:2", 10, freshness{received: now.received, ttl: now.ttl, public: true})
-	if n := cache.check(t); n != 2 {
-		t.Fatalf("%d entries", n)
-	}
+	assert.Equal(t, cache.check(t), 2)
 	_ = c.Close()
 	keepFor(c, "a:3", 10, now)
 	assert.Equal(t, cache.check(t), 1, "entries after Close")

@@ -80,9 +80,8 @@ func eachCacheable(t *testing.T, test func(t *testing.T, method string, want fun
 			test(t, kind.method, func(t *testing.T, c *mcp.Client, n int) {
 				t.Helper()
 				got, err := kind.ask(t.Context(), c)
-				if err != nil || got != fmt.Sprint(n) {
-					t.Errorf("%q, %v, want answer %d", got, err, n)
-				}
+				assert.OK(t, err)
+				assert.Equal(t, got, fmt.Sprint(n))
 			})
 		})
 	}
@@ -244,13 +243,10 @@ func TestCacheForgetsUnderWay(t *testing.T) {
 		}})
 		c := newClient(t, server, nil)
 		for _, want := range []string{"1", "2", "2"} {
-			if got, err := read(t.Context(), c, "a:x", nil); err != nil || got != want {
-				t.Errorf("%q, %v, want %s", got, err, want)
-			}
+			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
 			prompts, err := collect(c.Prompts(t.Context()))
-			if err != nil || prompts[0].Name != want {
-				t.Errorf("%v, %v, want %s", prompts, err, want)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, prompts[0].Name, want, "name")
 		}
 	})
 }
@@ -270,9 +266,8 @@ func TestCacheForgetsWhole(t *testing.T) {
 			server.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, test.changed))
 			synctest.Wait()
 			got, err := read(t.Context(), c, "f://a/b", nil)
-			if err != nil || got == "2" != test.forgets {
-				t.Errorf("after a change of %s: %q, %v", test.changed, got, err)
-			}
+			assert.OK(t, err, "after a change of %s", test.changed)
+			assert.Equal(t, got == "2", test.forgets, "after a change of %s", test.changed)
 		})
 	}
 }
@@ -285,9 +280,7 @@ func TestCacheFresh(t *testing.T) {
 		fresh bool
 		want  string
 	}{{"a", false, "1"}, {"a", false, "1"}, {"b", false, "2"}, {"a", false, "1"}, {"a", true, "3"}, {"a", false, "3"}, {"b", false, "2"}} {
-		if got, err := read(t.Context(), c, test.uri, &mcp.RequestOptions{Fresh: test.fresh}); err != nil || got != test.want {
-			t.Errorf("%d: %q, %v, want %s", i, got, err, test.want)
-		}
+		assert.Equal(t, assert.Value(read(t.Context(), c, test.uri, &mcp.RequestOptions{Fresh: test.fresh}))(t), test.want, "%d", i)
 	}
 }
 
@@ -306,9 +299,7 @@ func TestCacheKeepsNoOther(t *testing.T) {
 	c := newClient(t, server, &mcp.ClientOptions{Elicit: annAnswers})
 	for i, want := range []string{"1", "", "", "2", "2"} {
 		got, err := read(t.Context(), c, "a", nil)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%d: %q, %v, want %q", i, got, err, want)
-		}
+		assert.Equal(t, [...]any{got, err == nil}, [...]any{want, want != ""}, "%d", i)
 	}
 }
 
@@ -322,9 +313,7 @@ func TestCacheLastAnswerCounts(t *testing.T) {
 		answer(1, `,"ttlMs":60000,"cacheScope":"public"`), answer(2, `,"ttlMs":0`), answer(3, `,"ttlMs":60000`), answer(4, ""))})
 	c := newClient(t, server, nil)
 	for i, want := range []string{"1", "2", "3", "3"} {
-		if got, err := read(t.Context(), c, "a", &mcp.RequestOptions{Fresh: i == 1}); err != nil || got != want {
-			t.Errorf("%d: %q, %v, want %q", i, got, err, want)
-		}
+		assert.Equal(t, assert.Value(read(t.Context(), c, "a", &mcp.RequestOptions{Fresh: i == 1}))(t), want, "%d", i)
 	}
 }
 
@@ -336,9 +325,8 @@ func TestCacheGivesCopies(t *testing.T) {
 	c := newClient(t, server, nil)
 	for range 3 {
 		res, err := c.ReadResource(t.Context(), "a", nil)
-		if err != nil || res.Contents[0].Blob[0] != 0 || res.Meta["k"] != "v" || res.TTLMs != 60000 {
-			t.Fatalf("%+v, %v", res, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, [...]any{res.Contents[0].Blob[0], res.Meta["k"], res.TTLMs}, [...]any{byte(0), "v", 60000})
 		res.Contents[0].Blob[0], res.Contents[0].URI, res.Meta["k"] = 9, "b", "w"
 	}
 	wantCount(t, server, "resources/read", 1)
@@ -362,9 +350,7 @@ func TestCacheBounded(t *testing.T) {
 	server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
 	want := func(c *mcp.Client, uri, want string) {
 		t.Helper()
-		if got, err := read(t.Context(), c, uri, nil); err != nil || got != want {
-			t.Errorf("%s: %q, %v, want %s", uri, got, err, want)
-		}
+		assert.Equal(t, assert.Value(read(t.Context(), c, uri, nil))(t), want, "%s", uri)
 	}
 	c := newClient(t, server, &mcp.ClientOptions{Cache: mcp.NewCache(800)}) // room for two
 	want(c, "a", "1")
@@ -387,9 +373,7 @@ func TestCacheForgetsWhenFollowed(t *testing.T) {
 		c := newClient(t, server, nil)
 		want := func(want string) {
 			t.Helper()
-			if got, err := read(t.Context(), c, "a:x", nil); err != nil || got != want {
-				t.Errorf("%q, %v, want %s", got, err, want)
-			}
+			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
 		}
 		want("1")
 		want("1")
@@ -410,9 +394,7 @@ func TestCacheGivesCopiesOfTools(t *testing.T) {
 	for range 3 {
 		tools := assert.Value(newClient(t, server, opts).Tools(t.Context()))(t)
 		schema := tools[0].InputSchema
-		if string(schema) != `{"type":"object"}` {
-			t.Fatalf("schema %s", schema)
-		}
+		assert.Equal(t, string(schema), `{"type":"object"}`, "schema")
 		clear(schema)
 	}
 	wantCount(t, server, "tools/list", 1)

@@ -27,9 +27,7 @@ func TestCallToolSnakeError(t *testing.T) {
 		`{"content":[],"is_error":null}`:                              false,
 		`{"content":[7,{"type":"image","data":"!"}],"isError":true}`:  true,
 	} {
-		if res := loosely(t, raw); res.IsError != want {
-			t.Errorf("%s: got an error: %v, want %v", raw, res.IsError, want)
-		}
+		assert.Equal(t, loosely(t, raw).IsError, want, "%s: is error", raw)
 	}
 }
 
@@ -63,9 +61,7 @@ func sameJSON(t *testing.T, got, want string) bool {
 	t.Helper()
 	canonical := func(text string) string {
 		var value any
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(text), &value), "%s", text)
 		canon := assert.Value(json.Marshal(value))(t)
 		return string(canon)
 	}
@@ -96,7 +92,5 @@ func TestCallToolUnreadableBlock(t *testing.T) {
 // Text that belongs to a kind is read only where the kind has it.
 func TestCallToolStrayMembers(t *testing.T) {
 	res := loosely(t, `{"content":[{"type":"text","text":"a","data":"no base64","blob":7}]}`)
-	if text, ok := res.Content[0].(*mcp.TextContent); !ok || text.Text != "a" {
-		t.Errorf("got %+v, want the text a", res.Content[0])
-	}
+	assert.Equal(t, cast[*mcp.TextContent](t, res.Content[0]).Text, "a", "text")
 }

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,9 +37,7 @@ func TestCallToolByteForByte(t *testing.T) {
 			Arguments json.RawMessage `json:"arguments"`
 		}
 		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params))
-		if string(params.Arguments) != value || params.Name != `x "y"` {
-			t.Errorf("arguments %s of %s", params.Arguments, params.Name)
-		}
+		assert.Equal(t, [...]any{string(params.Arguments), params.Name}, [...]any{value, `x "y"`})
 	})
 }
 
@@ -53,16 +50,15 @@ func TestCallToolMeta(t *testing.T) {
 		}})
 		assert.OK(t, err)
 		params := string(server.Received("tools/call")[0].Params)
-		if !strings.Contains(params, `"own":{"a":1}`) || strings.Contains(params, "mine") || strings.Count(params, "progressToken") != 1 {
-			t.Errorf("params %s", params)
-		}
+		assert.Contains(t, params, `"own":{"a":1}`)
+		assert.Lacks(t, params, "mine")
+		assert.Equal(t, strings.Count(params, "progressToken"), 1, "progressToken")
 		version := fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q`, revision)
 		if revision != mcp.Revision20260728 {
 			version = `"io.modelcontextprotocol/protocolVersion":"1"` // nothing that this revision knows
 		}
-		if !strings.Contains(params, version) || strings.Count(params, "protocolVersion") != 1 {
-			t.Errorf("params %s, want %s once", params, version)
-		}
+		assert.Contains(t, params, version)
+		assert.Equal(t, strings.Count(params, "protocolVersion"), 1, "protocolVersion")
 		_, err = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"own": func() {}}})
 		wantOutcome(t, err, mcp.NotSent)
 	})
@@ -80,12 +76,9 @@ func TestCallToolContent(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Result(raw)})
 		res := mustCall(t, newClient(t, p.to(server), nil), "x")
-		if !res.IsError || len(res.Content) != 7 || res.Meta["m"] != json.Number("1") {
-			t.Fatalf("result %+v", res)
-		}
-		if b := res.Content[0].(*mcp.TextContent); b.Text != "a" || b.Meta["m"] != json.Number("2") || len(b.Annotations.Audience) != 1 {
-			t.Errorf("text %+v", b)
-		}
+		assert.Equal(t, [...]any{res.IsError, len(res.Content), res.Meta["m"]}, [...]any{true, 7, json.Number("1")})
+		b := res.Content[0].(*mcp.TextContent)
+		assert.Equal(t, [...]any{b.Text, b.Meta["m"], len(b.Annotations.Audience)}, [...]any{"a", json.Number("2"), 1})
 		if b := res.Content[1].(*mcp.ImageContent); string(b.Data) != "\x01\x02" || b.MIMEType != "image/png" {
 			t.Errorf("image %+v", b)
 		}
@@ -99,12 +92,8 @@ func TestCallToolContent(t *testing.T) {
 		if b := res.Content[4].(*mcp.EmbeddedResource).Resource; b.URI != "u" || b.MIMEType != "m" || b.Text != "x" || b.Meta["m"] != json.Number("3") {
 			t.Errorf("resource %+v", b)
 		}
-		if b := res.Content[5].(*mcp.EmbeddedResource).Resource; string(b.Blob) != "\x01\x02" {
-			t.Errorf("resource %+v", b)
-		}
-		if b := res.Content[6].(*mcp.TextContent); b.Text != `{"type":"hologram","depth":3}` {
-			t.Errorf("unknown kind %q", b.Text)
-		}
+		assert.Equal(t, string(res.Content[5].(*mcp.EmbeddedResource).Resource.Blob), "\x01\x02", "blob")
+		assert.Equal(t, res.Content[6].(*mcp.TextContent).Text, `{"type":"hologram","depth":3}`, "text")
 	})
 }
 
@@ -112,9 +101,7 @@ func TestCallToolEmptyResult(t *testing.T) {
 	for _, raw := range []string{`{}`, `{"content":null,"structuredContent":null,"isError":null}`, `{"resultType":"complete"}`, `{"CONTENT":7}`} {
 		server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(raw)})
 		res := mustCall(t, newClient(t, server, nil), "x")
-		if res.Content == nil || len(res.Content) != 0 || res.StructuredContent != nil || res.IsError {
-			t.Errorf("%s became %+v", raw, res)
-		}
+		assert.Equal(t, [...]any{res.Content == nil, len(res.Content), res.StructuredContent == nil, res.IsError}, [...]any{false, 0, true, false})
 	}
 }
 
@@ -134,14 +121,10 @@ func TestCallToolInvalidResult(t *testing.T) {
 			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Result(raw)})
 			c := newClient(t, p.to(server), nil)
 			_, err := call(t, c, "x")
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &invalid) || invalid.Path != path || invalid.Server != "scripted" || invalid.Method != "tools/call" {
-				t.Errorf("%s: error %v, want one at %s", raw, err, path)
-			}
+			invalid := assert.As[*mcp.ProtocolError](t, err, "%s", raw)
+			assert.Equal(t, [...]any{invalid.Path, invalid.Server, invalid.Method}, [...]any{path, "scripted", "tools/call"}, "%s", raw)
 			wantOutcome(t, err, mcp.Answered)
-			if s := wantPhase(t, c, mcp.Ready); s.Connections != 1 {
-				t.Errorf("%d connections", s.Connections)
-			}
+			assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, 1, "connections")
 		})
 	}
 }
@@ -151,10 +134,8 @@ func TestCallToolUncheckedResult(t *testing.T) {
 	for _, raw := range []string{``, `{"content":[}`, `{"a":1,"a":2}`, "{\"a\":\"\xff\"}", `{} {}`} {
 		server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(raw)})
 		_, err := call(t, newClient(t, server, nil), "x")
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) || invalid.Path != "result" {
-			t.Errorf("%q: error %v", raw, err)
-		}
+		invalid := assert.As[*mcp.ProtocolError](t, err, "%q", raw)
+		assert.Equal(t, invalid.Path, "result", "%q: path", raw)
 	}
 }
 
@@ -162,10 +143,8 @@ func TestCallToolRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Error(-32602, "no such tool")})
 		_, err := call(t, newClient(t, p.to(server), nil), "x")
-		var refused *mcp.ServerError
-		if !errors.As(err, &refused) || refused.Err.Code != -32602 || refused.Err.Message != "no such tool" || refused.Server != "scripted" {
-			t.Errorf("error %v", err)
-		}
+		refused := assert.As[*mcp.ServerError](t, err)
+		assert.Equal(t, [...]any{refused.Err.Code, refused.Err.Message, refused.Server}, [...]any{int64(-32602), "no such tool", "scripted"})
 		wantOutcome(t, err, mcp.Answered)
 	})
 }
@@ -176,13 +155,10 @@ func TestCallToolArguments(t *testing.T) {
 	for _, args := range []string{`7`, `[]`, `null`, `{`, `{"a":1,"a":1}`, `{}{}`, "{\"a\":\"\xff\"}"} {
 		_, err := c.CallTool(t.Context(), "x", json.RawMessage(args), nil)
 		wantOutcome(t, err, mcp.NotSent)
-		if !strings.Contains(err.Error(), "arguments") || !strings.Contains(err.Error(), "scripted") {
-			t.Errorf("%s: error %v", args, err)
-		}
+		assert.Contains(t, err.Error(), "arguments", "%s", args)
+		assert.Contains(t, err.Error(), "scripted", "%s", args)
 	}
-	if server.Connections() != 0 {
-		t.Error("it connected for nothing")
-	}
+	assert.Equal(t, server.Connections(), 0, "it connected for nothing")
 	assert.Value(c.CallTool(t.Context(), "x", nil, nil))(t)
 	assert.Contains(t, string(server.Received("tools/call")[0].Params), `"arguments":{}`, "params")
 }
@@ -208,16 +184,12 @@ func TestCancellation(t *testing.T) {
 			}()
 			start := time.Now()
 			_, err := c.CallTool(ctx, "x", nil, nil)
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("error %v", err)
-			}
+			assert.Is(t, err, context.Canceled)
 			wantOutcome(t, err, mcp.Unknown)
 			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "result")
 			synctest.Wait()
 			wantCount(t, server, "notifications/cancelled", 1)
-			if s := c.State(); s.Connections != 1 || !time.Now().Equal(start) {
-				t.Errorf("%d connections after %v", s.Connections, time.Since(start))
-			}
+			assert.Equal(t, [...]any{c.State().Connections, time.Since(start)}, [...]any{1, time.Duration(0)})
 		})
 	})
 }
@@ -245,10 +217,9 @@ func TestTimeouts(t *testing.T) {
 			} {
 				start := time.Now()
 				_, err := c.CallTool(t.Context(), "x", nil, test.opts)
-				var timeout *mcp.TimeoutError
-				if !errors.As(err, &timeout) || *timeout != test.want || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("error %v, want %v", err, &test.want)
-				}
+				timeout := assert.As[*mcp.TimeoutError](t, err)
+				assert.Is(t, err, context.DeadlineExceeded)
+				assert.Equal(t, *timeout, test.want, "timeout")
 				wantOutcome(t, err, mcp.Unknown)
 				assert.Equal(t, time.Since(start), test.want.After, "it took")
 				synctest.Wait()
@@ -274,10 +245,8 @@ func TestIdleAfterProgress(t *testing.T) {
 			ready(t, c)
 			start := time.Now()
 			_, err := call(t, c, "x")
-			var timeout *mcp.TimeoutError
-			if !errors.As(err, &timeout) || timeout.Limit != "idle" || time.Since(start) != 3*time.Second {
-				t.Errorf("after %v: error %v", time.Since(start), err)
-			}
+			timeout := assert.As[*mcp.TimeoutError](t, err)
+			assert.Equal(t, [...]any{timeout.Limit, time.Since(start)}, [...]any{"idle", 3 * time.Second})
 		})
 	})
 }
@@ -294,13 +263,10 @@ func TestMaxInFlight(t *testing.T) {
 			}
 			synctest.Wait()
 			wantCount(t, server, "tools/call", 2)
-			early, stop := context.WithTimeout(t.Context(), time.Second)
-			defer stop()
-			_, err := c.CallTool(early, "x", nil, nil)
-			wantOutcome(t, err, mcp.NotSent)
+			early := within(t, time.Second)
+			wantOutcome(t, errOf(c.CallTool(early, "x", nil, nil)), mcp.NotSent)
 			wantCount(t, server, "tools/call", 2)
-			time.Sleep(time.Minute - time.Second)
-			synctest.Wait()
+			pass(time.Minute - time.Second)
 			wantCount(t, server, "tools/call", 4)
 			cancel()
 		})

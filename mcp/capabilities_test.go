@@ -47,9 +47,8 @@ func TestDeclaredCapabilities(t *testing.T) {
 				}
 				assert.OK(t, json.Unmarshal(server.Received(method)[0].Params, &told))
 				var got bytes.Buffer
-				if err := json.Compact(&got, append(told.Capabilities, told.Meta.Capabilities...)); err != nil || got.String() != want {
-					t.Errorf("declared %s, %v, want %s", &got, err, want)
-				}
+				assert.OK(t, json.Compact(&got, append(told.Capabilities, told.Meta.Capabilities...)))
+				assert.Equal(t, got.String(), want)
 			})
 		})
 	}

@@ -63,9 +63,7 @@ func (l *causeLog) want(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if got := slices.Sorted(slices.Values(l.seen)); !slices.Equal(got, want) {
-		t.Errorf("got causes %q, want %q", got, want)
-	}
+	wantList(t, slices.Sorted(slices.Values(l.seen)), want)
 	l.seen = nil
 }
 
@@ -87,9 +85,7 @@ func TestCauseOverHTTP(t *testing.T) {
 			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
 				"tools/call": func(v *visit) {
 					var params struct{ Name string }
-					if err := json.Unmarshal(v.Params, &params); err != nil {
-						t.Error(err)
-					}
+					assert.Is(t, json.Unmarshal(v.Params, &params), nil)
 					both.Done()
 					both.Wait()
 					v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, params.Name, kind.method, kind.params))
@@ -150,9 +146,7 @@ func TestCauseOnAStream(t *testing.T) {
 				synctest.Wait()
 				log.want(t, "false") // no call is under way
 				ask := func() {
-					if _, err := c.CallTool(as(t.Context(), "ann"), "asks", nil, nil); err != nil {
-						t.Error(err)
-					}
+					assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "asks", nil, nil)))
 				}
 				ask()
 				log.want(t, "ann true asks")
@@ -182,13 +176,9 @@ func TestCauseAfterACallGivenUp(t *testing.T) {
 		ready(t, c)
 		ctx, cancel := context.WithTimeout(as(t.Context(), "bob"), time.Second)
 		defer cancel()
-		if _, err := c.CallTool(ctx, "x", nil, nil); err == nil {
-			t.Error("got no error, want that the call was given up")
-		}
+		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
 		for _, want := range []string{"false", "ann true x"} {
-			if _, err := c.CallTool(as(t.Context(), "ann"), "x", nil, nil); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
 			log.want(t, want)
 			time.Sleep(time.Minute) // sleep: on the bubble's clock
 		}
@@ -203,9 +193,7 @@ func TestCauseOfATask(t *testing.T) {
 		release := make(chan struct{})
 		asks := func(params string) mcptest.Handler {
 			return func(c *mcptest.Call) {
-				if _, err := c.Ask("elicitation/create", params); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, errOf(c.Ask("elicitation/create", params)), nil)
 				answerText(c, "done")
 			}
 		}
@@ -227,22 +215,14 @@ func TestCauseOfATask(t *testing.T) {
 		})
 		var log causeLog
 		c := newClient(t, p.to(server), log.options())
-		ended := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(as(t.Context(), "bob"), "must", nil, nil)
-			ended <- err
-		}()
+		ended := inBackground(func() error { return errOf(c.CallTool(as(t.Context(), "bob"), "must", nil, nil)) })
 		synctest.Wait()
 		for range 2 {
-			if _, err := c.CallTool(as(t.Context(), "ann"), "never", nil, nil); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "never", nil, nil)))
 			log.want(t, "false")
 		}
 		close(release)
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-ended)
 		log.want(t, "bob true must", "bob true must")
 	})
 }
@@ -258,13 +238,9 @@ func TestCauseOfInput(t *testing.T) {
 			})
 			var log causeLog
 			c := newClient(t, p.to(server), log.options())
-			if _, err := c.CallTool(as(t.Context(), "ann"), "x", nil, nil); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
 			log.want(t, "ann true x")
-			if _, err := c.GetPrompt(as(t.Context(), "bob"), "p", nil, nil); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, errOf(c.GetPrompt(as(t.Context(), "bob"), "p", nil, nil)))
 			log.want(t, "bob true")
 		})
 	}
@@ -276,9 +252,7 @@ func TestCauseOfAPage(t *testing.T) {
 		required(`{"elicitations":[{"url":"https://a.example"}]}`), text("done"))})
 	var log causeLog
 	c := newClient(t, server, log.options())
-	if _, err := c.CallTool(as(t.Context(), "ann"), "x", nil, nil); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
 	log.want(t, "ann true x")
 }
 
@@ -298,9 +272,7 @@ func TestCauseDoesNotEndTheHandler(t *testing.T) {
 		ready(t, c)
 		ctx, cancel := context.WithCancel(as(t.Context(), "ann"))
 		go func() { <-entered; cancel() }()
-		if _, err := c.CallTool(ctx, "x", nil, nil); err == nil {
-			t.Error("got no error, want that the call was given up")
-		}
+		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
 		synctest.Wait()
 		select {
 		case err := <-ended:

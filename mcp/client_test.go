@@ -37,9 +37,8 @@ func TestStateOfReadyServer(t *testing.T) {
 			if s.Capabilities == nil || s.Capabilities.Tools == nil || !s.Capabilities.Tools.ListChanged {
 				t.Errorf("capabilities %+v, want tools", s.Capabilities)
 			}
-			if s.Connections != 1 || s.ToolsVersion != 1 || s.Err != nil || !s.Since.Equal(time.Now()) {
-				t.Errorf("state %+v", s)
-			}
+			assert.OK(t, s.Err)
+			assert.Equal(t, [...]any{s.Connections, s.ToolsVersion, s.Since.Equal(time.Now())}, [...]any{1, uint64(1), true})
 			assert.Equal(t, c.Name(), "scripted", "name")
 		})
 	})
@@ -63,12 +62,10 @@ func TestDeathIsAnEvent(t *testing.T) {
 			server.Disconnect()
 			synctest.Wait()
 			s := wantPhase(t, c, mcp.Waiting)
-			if s.Err == nil || s.Failures != 2 || s.Capabilities != nil || s.Server != nil || s.ProtocolVersion != "" {
-				t.Errorf("after the second death: %+v", s)
-			}
-			if !time.Now().Equal(start) {
-				t.Error("it took time")
-			}
+			assert.Fails(t, s.Err, "after the second death")
+			assert.Equal(t, [...]any{s.Failures, s.Capabilities == nil, s.Server == nil, s.ProtocolVersion},
+				[...]any{2, true, true, ""}, "after the second death")
+			assert.Equal(t, time.Since(start), 0, "it took time")
 		})
 	})
 }
@@ -104,17 +101,13 @@ func TestReadyFailsFast(t *testing.T) {
 		c := newClient(t, server, nil)
 		start := time.Now()
 		err := c.Ready(t.Context())
-		var unavailable *mcp.UnavailableError
-		if !errors.As(err, &unavailable) || !errors.Is(err, errDown) || !mcp.SafeToRetry(err) {
-			t.Fatalf("error %v", err)
-		}
+		unavailable := assert.As[*mcp.UnavailableError](t, err)
+		assert.Is(t, err, errDown)
+		wantOutcome(t, err, mcp.NotSent)
 		s := wantPhase(t, c, mcp.Waiting)
-		if unavailable.Server != "scripted" || !unavailable.RetryAt.Equal(s.RetryAt) || !errors.Is(s.Err, errDown) {
-			t.Errorf("error %+v in state %+v", unavailable, s)
-		}
-		if !time.Now().Equal(start) || server.Connections() != 1 {
-			t.Errorf("took %v and %d attempts", time.Since(start), server.Connections())
-		}
+		assert.Is(t, s.Err, errDown)
+		assert.Equal(t, [...]any{unavailable.Server, unavailable.RetryAt.Equal(s.RetryAt)}, [...]any{"scripted", true})
+		assert.Equal(t, [...]any{time.Since(start), server.Connections()}, [...]any{time.Duration(0), 1})
 	})
 }
 
@@ -125,20 +118,14 @@ func TestCallWakesWaiting(t *testing.T) {
 		server := legacy(t)
 		server.Down(errDown)
 		c := newClient(t, server, nil)
-		if err := c.Ready(t.Context()); err == nil {
-			t.Fatal("ready")
-		}
+		assert.Fails(t, c.Ready(t.Context()), "ready")
 		for failures := 1; failures < 9; failures++ {
 			s := wantPhase(t, c, mcp.Waiting)
-			if s.Failures != failures {
-				t.Fatalf("%d failures, want %d", s.Failures, failures)
-			}
+			assert.Equal(t, s.Failures, failures, "failures")
 			floor := min(250*time.Millisecond<<(failures-1), 5*time.Second)
 			want := min(floor, time.Until(s.RetryAt))
 			start := time.Now()
-			if err := c.Ready(t.Context()); !errors.Is(err, errDown) {
-				t.Fatalf("error %v", err)
-			}
+			assert.Is(t, c.Ready(t.Context()), errDown)
 			assert.Equal(t, time.Since(start), want, "after %d failures the attempt came after", failures)
 			assert.Equal(t, server.Connections(), failures+1, "attempts")
 		}
@@ -158,9 +145,7 @@ func TestBackoff(t *testing.T) {
 		server := legacy(t)
 		server.Down(errDown)
 		c := newClient(t, server, nil)
-		if err := c.Ready(t.Context()); err == nil {
-			t.Fatal("ready")
-		}
+		assert.Fails(t, c.Ready(t.Context()), "ready")
 		longest := time.Duration(0)
 		for failures := 1; failures < 25; failures++ {
 			s := wantPhase(t, c, mcp.Waiting)
@@ -171,14 +156,9 @@ func TestBackoff(t *testing.T) {
 			}
 			longest = max(longest, wait)
 			time.Sleep(wait - time.Nanosecond)
-			if n := server.Connections(); n != failures {
-				t.Fatalf("%d attempts before the time of number %d", n, failures+1)
-			}
-			time.Sleep(time.Nanosecond)
-			synctest.Wait()
-			if n := server.Connections(); n != failures+1 {
-				t.Fatalf("%d attempts at the time of number %d", n, failures+1)
-			}
+			assert.Equal(t, server.Connections(), failures)
+			pass(time.Nanosecond)
+			assert.Equal(t, server.Connections(), failures+1)
 		}
 		if longest < 10*time.Second {
 			t.Errorf("of 24 waits the longest was %v", longest)
@@ -201,13 +181,9 @@ func TestCallsWakeOnce(t *testing.T) {
 			}
 			callers.Wait()
 			s := wantPhase(t, c, mcp.Waiting)
-			time.Sleep(time.Until(s.RetryAt) - time.Nanosecond)
-			synctest.Wait()
-			if now := c.State(); now.Failures != s.Failures {
-				t.Fatalf("an attempt %v before its time", time.Until(s.RetryAt))
-			}
-			time.Sleep(time.Nanosecond)
-			synctest.Wait()
+			pass(time.Until(s.RetryAt) - time.Nanosecond)
+			assert.Equal(t, c.State().Failures, s.Failures, "failures")
+			pass(time.Nanosecond)
 		}
 	})
 }
@@ -225,9 +201,7 @@ func TestHealthyConnectionForgetsFailures(t *testing.T) {
 			server.Disconnect()
 			synctest.Wait()
 			if lives < time.Minute {
-				if s := wantPhase(t, c, mcp.Waiting); s.Failures != 2 {
-					t.Errorf("%d failures, want 2", s.Failures)
-				}
+				assert.Equal(t, wantPhase(t, c, mcp.Waiting).Failures, 2, "failures")
 				return
 			}
 			wantPhase(t, c, mcp.Ready)
@@ -242,19 +216,15 @@ func TestReadyEndsWithContext(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		c := newClient(t, hangs, &mcp.ClientOptions{ConnectTimeout: time.Minute})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		start := time.Now()
 		err := c.Ready(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || !mcp.SafeToRetry(err) || time.Since(start) != time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		assert.Is(t, err, context.DeadlineExceeded)
+		wantOutcome(t, err, mcp.NotSent)
+		assert.Equal(t, time.Since(start), time.Second, "time")
 		wantPhase(t, c, mcp.Connecting)
-		time.Sleep(59 * time.Second)
-		synctest.Wait()
-		if s := wantPhase(t, c, mcp.Waiting); !errors.Is(s.Err, context.DeadlineExceeded) {
-			t.Errorf("error %v", s.Err)
-		}
+		pass(59 * time.Second)
+		assert.Is(t, wantPhase(t, c, mcp.Waiting).Err, context.DeadlineExceeded)
 	})
 }
 
@@ -265,24 +235,16 @@ func TestReconnect(t *testing.T) {
 		start := time.Now()
 		for want := 1; want < 4; want++ {
 			assert.OK(t, c.Reconnect(t.Context()))
-			if s := wantPhase(t, c, mcp.Ready); s.Connections != want {
-				t.Errorf("%d connections, want %d", s.Connections, want)
-			}
+			assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, want, "connections")
 		}
 		server.Down(errDown)
 		server.Disconnect()
 		synctest.Wait()
 		wantPhase(t, c, mcp.Waiting)
-		if err := c.Reconnect(t.Context()); !errors.Is(err, errDown) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, c.Reconnect(t.Context()), errDown)
 		server.Down(nil)
-		if err := c.Reconnect(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if !time.Now().Equal(start) {
-			t.Errorf("it took %v", time.Since(start))
-		}
+		assert.OK(t, c.Reconnect(t.Context()))
+		assert.Equal(t, time.Since(start), 0, "time")
 	})
 }
 
@@ -314,26 +276,19 @@ func TestAuthenticating(t *testing.T) {
 					return nil, loginError{}
 				})
 				c := newClient(t, to, nil)
-				var login loginError
-				if err := c.Ready(t.Context()); !errors.As(err, &login) || !mcp.SafeToRetry(err) {
-					t.Fatalf("error %v", err)
-				}
+				err := c.Ready(t.Context())
+				assert.As[loginError](t, err)
+				wantOutcome(t, err, mcp.NotSent)
 				s := wantPhase(t, c, mcp.Authenticating)
 				assert.Equal(t, s.LoginURL, "http://127.0.0.1/login", "login at")
 				time.Sleep(time.Hour)
-				if _, err := call(t, c, "x"); !errors.As(err, &login) {
-					t.Errorf("error %v", err)
-				}
-				if err := c.Reconnect(t.Context()); !errors.As(err, &login) {
-					t.Errorf("error %v", err)
-				}
+				assert.As[loginError](t, errOf(call(t, c, "x")))
+				assert.As[loginError](t, c.Reconnect(t.Context()))
 				mu.Lock()
 				assert.Equal(t, attempts, 2, "attempts")
 				loggedIn = true
 				mu.Unlock()
-				if err := c.Reconnect(t.Context()); err != nil {
-					t.Error(err)
-				}
+				assert.OK(t, c.Reconnect(t.Context()))
 				wantPhase(t, c, mcp.Ready)
 			})
 		})
@@ -376,16 +331,10 @@ func TestIdleClientHasNoGoroutine(t *testing.T) {
 		for number := 1; number <= 3; number++ {
 			synctest.Wait()
 			var stacks strings.Builder
-			if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
-				t.Fatalf("goroutines: %v", err)
-			}
-			if got := strings.Count(stacks.String(), ").supervise"); got != 0 {
-				t.Errorf("connection %d: got %d supervisors, want 0:\n%s", number, got, &stacks)
-			}
+			assert.OK(t, pprof.Lookup("goroutine").WriteTo(&stacks, 1), "goroutines")
+			assert.Equal(t, strings.Count(stacks.String(), ").supervise"), 0, "connection %d", number)
 			assert.Equal(t, c.State().Connections, number, "connections")
-			if err := c.Reconnect(t.Context()); err != nil {
-				t.Fatalf("Reconnect: %v", err)
-			}
+			assert.OK(t, c.Reconnect(t.Context()), "Reconnect")
 		}
 	})
 }

@@ -18,34 +18,25 @@ import (
 
 func wantClosed(t testing.TB, c *mcp.Client) {
 	t.Helper()
-	if s := wantPhase(t, c, mcp.Closed); s.Err != nil {
-		t.Errorf("closed with error %v", s.Err)
-	}
+	assert.OK(t, wantPhase(t, c, mcp.Closed).Err)
 	_, tools := c.Tools(t.Context())
 	_, called := call(t, c, "x")
 	for what, err := range map[string]error{
 		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
 		"Tools": tools, "CallTool": called,
 	} {
-		if !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) {
-			t.Errorf("%s: error %v", what, err)
-		}
+		assert.Is(t, err, mcp.ErrClosed, "%s", what)
+		wantOutcome(t, err, mcp.NotSent)
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, c.Close())
 }
 
 func TestCloseUnused(t *testing.T) {
 	server := legacy(t)
 	c := newClient(t, server, nil)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, c.Close())
 	wantClosed(t, c)
-	if server.Connections() != 0 {
-		t.Error("it connected")
-	}
+	assert.Equal(t, server.Connections(), 0, "it connected")
 }
 
 // Close takes no time though the server hangs, and ends the calls.
@@ -54,17 +45,11 @@ func TestCloseWithHungServer(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang})
 			c := newClient(t, p.to(server), nil)
-			ended := make(chan error, 1)
-			go func() {
-				_, err := call(t, c, "x")
-				ended <- err
-			}()
+			ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 			server.Await("tools/call", 1)
 			start := time.Now()
 			_ = c.Close()
-			if !time.Now().Equal(start) {
-				t.Errorf("Close took %v", time.Since(start))
-			}
+			assert.Equal(t, time.Since(start), 0, "time")
 			wantOutcome(t, <-ended, mcp.Unknown)
 			wantClosed(t, c)
 		})
@@ -106,8 +91,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newClient(t, test.to(t), nil)
-				ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-				defer cancel()
+				ctx := within(t, 200*time.Millisecond)
 				_ = c.Ready(ctx)
 				synctest.Wait()
 				start := time.Now()
@@ -131,15 +115,12 @@ func TestLateConnectionIsClosed(t *testing.T) {
 			made <- conn
 			return conn, err
 		}), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		_ = c.Ready(ctx)
 		_ = c.Close()
 		conn := <-made
 		synctest.Wait()
-		if _, err := conn.Read(t.Context()); !errors.Is(err, io.EOF) {
-			t.Errorf("reading from the connection: %v", err)
-		}
+		assert.Is(t, errOf(conn.Read(t.Context())), io.EOF, "reading from the connection")
 	})
 }
 
@@ -151,10 +132,7 @@ func TestLateSessionIsClosed(t *testing.T) {
 			conn, err := server.Connect(ctx)
 			return slowConn{conn}, err
 		}), nil)
-		start := time.Now()
-		if err := c.Ready(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("after %v: error %v", time.Since(start), err)
-		}
+		assert.Is(t, c.Ready(t.Context()), context.DeadlineExceeded)
 		wantCount(t, server, "server/discover", 1)
 	})
 }
@@ -167,18 +145,12 @@ func TestCloseWithDeafCaller(t *testing.T) {
 			conn, err := server.Connect(ctx)
 			return deafCaller{mcp.CallerOf(conn)}, err
 		}), nil)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := call(t, c, "x")
-			ended <- err
-		}()
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		synctest.Wait()
 		_ = c.Close()
 		err := <-ended
 		wantOutcome(t, err, mcp.Unknown)
-		if !errors.Is(err, mcp.ErrClosed) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, err, mcp.ErrClosed)
 	})
 }
 
@@ -232,9 +204,7 @@ func TestCloseWithHungHandler(t *testing.T) {
 		start := time.Now()
 		_ = c.Close()
 		assert.Equal(t, time.Since(start), 3*time.Second, "Close took")
-		if ctx.Err() == nil {
-			t.Error("the handler's context lives")
-		}
+		assert.Fails(t, ctx.Err(), "the handler's context lives")
 		wantClosed(t, c)
 		close(release)
 	})
@@ -263,19 +233,13 @@ func TestShutdown(t *testing.T) {
 				if _, err := call(t, c, "x"); !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) {
 					t.Errorf("a new call: error %v", err)
 				}
-				if _, err := c.Tools(t.Context()); !errors.Is(err, mcp.ErrClosed) {
-					t.Errorf("a new listing: error %v", err)
-				}
+				assert.Is(t, errOf(c.Tools(t.Context())), mcp.ErrClosed, "a new listing")
 			}()
 			start := time.Now()
-			if err := c.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, c.Shutdown(t.Context()))
 			assert.Equal(t, time.Since(start), 50*time.Second, "Shutdown took")
 			for range 2 {
-				if err := <-ended; err != nil {
-					t.Errorf("a call was cut off: %v", err)
-				}
+				assert.OK(t, <-ended, "a call was cut off")
 			}
 			wantClosed(t, c)
 		})
@@ -286,17 +250,10 @@ func TestShutdownCutsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t, mcptest.Script{"tools/call": mcptest.Hang})
 		c := newClient(t, server, nil)
-		ended := make(chan error, 1)
-		go func() {
-			_, err := call(t, c, "x")
-			ended <- err
-		}()
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		server.Await("tools/call", 1)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := c.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
-		}
+		ctx := within(t, time.Second)
+		assert.Is(t, c.Shutdown(ctx), context.DeadlineExceeded)
 		wantOutcome(t, <-ended, mcp.Unknown)
 		wantClosed(t, c)
 	})
@@ -324,14 +281,11 @@ func TestHandshakeOfAStubbornCaller(t *testing.T) {
 			conn, err := server.Connect(ctx)
 			return stubbornCaller{mcp.CallerOf(conn), release}, err
 		}), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
+		ctx := within(t, time.Hour)
 		err := c.Ready(ctx)
 		close(release)
-		var unavailable *mcp.UnavailableError
-		if !errors.As(err, &unavailable) || ctx.Err() != nil {
-			t.Errorf("got the error %v, want an UnavailableError within the hour", err)
-		}
+		assert.As[*mcp.UnavailableError](t, err)
+		assert.OK(t, ctx.Err())
 	})
 }
 

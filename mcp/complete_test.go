@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,9 +45,8 @@ func TestComplete(t *testing.T) {
 			Context:  &mcp.CompleteContext{Arguments: map[string]string{"owner": "ann"}},
 		}, nil))(t)
 		got := res.Completion
-		if !slices.Equal(got.Values, []string{"a", "b"}) || got.Total != 9007199254740993 || !got.HasMore || res.Meta["k"] != json.Number("1") {
-			t.Errorf("result %+v", res)
-		}
+		wantList(t, got.Values, []string{"a", "b"})
+		assert.Equal(t, [...]any{got.Total, got.HasMore, res.Meta["k"]}, [...]any{9007199254740993, true, json.Number("1")})
 		params := string(server.Received("completion/complete")[0].Params)
 		const want = `"ref":{"type":"ref/resource","uri":"file:///{path}"},"argument":{"name":"path","value":"a\""},"context":{"arguments":{"owner":"ann"}}}`
 		if !strings.HasSuffix(params, want) || !strings.Contains(params, `"m":1`) {
@@ -61,9 +59,8 @@ func TestCompleteCutsOff(t *testing.T) {
 	values := `"x"` + strings.Repeat(`,"x"`, 100)
 	server := featured(t, mcp.Revision20260728, mcptest.Script{"completion/complete": mcptest.Result(`{"completion":{"values":[` + values + `]}}`)})
 	res, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
-	if err != nil || len(res.Completion.Values) != 100 || !res.Completion.HasMore {
-		t.Errorf("%+v, %v", res, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, [...]any{len(res.Completion.Values), res.Completion.HasMore}, [...]any{100, true})
 }
 
 // A server that does not complete is not asked, unless it is too old to say so.
@@ -71,15 +68,13 @@ func TestCompleteUnsupported(t *testing.T) {
 	for _, revision := range eras() {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"completion/complete": completes})
 		_, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
-		if !errors.Is(err, errors.ErrUnsupported) || !mcp.SafeToRetry(err) || !strings.Contains(err.Error(), `"scripted"`) {
-			t.Errorf("%s: error %v", revision, err)
-		}
+		assert.Is(t, err, errors.ErrUnsupported, "%s", revision)
+		wantOutcome(t, err, mcp.NotSent)
+		assert.Contains(t, err.Error(), `"scripted"`, "%s", revision)
 		wantCount(t, server, "completion/complete", 0)
 	}
 	server := mcptest.NewServer(t, mcptest.Handshake("2024-11-05", ""), mcptest.Script{"completion/complete": completes})
-	if _, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, errOf(newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)))
 }
 
 func TestCompleteRefusesNonsense(t *testing.T) {
@@ -115,25 +110,21 @@ func TestCompleterDebounces(t *testing.T) {
 				_, err := box.Complete(t.Context(), typed(text))
 				errs <- err
 			}()
-			time.Sleep(149 * time.Millisecond)
-			synctest.Wait()
+			pass(149 * time.Millisecond)
 		}
 		for range 2 {
-			if err := <-errs; !errors.Is(err, mcp.ErrSuperseded) || !mcp.SafeToRetry(err) {
-				t.Errorf("error %v", err)
-			}
+			err := <-errs
+			assert.Is(t, err, mcp.ErrSuperseded)
+			wantOutcome(t, err, mcp.NotSent)
 		}
 		wantCount(t, server, "completion/complete", 0)
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-errs)
 		wantCount(t, server, "completion/complete", 1)
 
 		start := time.Now()
 		res, err := box.Complete(t.Context(), typed("ann"))
-		if err != nil || res.Completion.Values[0] != "ann*" || time.Since(start) != 0 {
-			t.Errorf("%v, %v after %v", res, err, time.Since(start))
-		}
+		assert.OK(t, err)
+		assert.Equal(t, [...]any{res.Completion.Values[0], time.Since(start)}, [...]any{"ann*", time.Duration(0)})
 		res.Completion.Values[0] = "changed"
 		if res, err = box.Complete(t.Context(), typed("ann")); err != nil || res.Completion.Values[0] != "ann*" {
 			t.Errorf("%v, %v", res, err)
@@ -142,9 +133,7 @@ func TestCompleterDebounces(t *testing.T) {
 
 		other := typed("ann")
 		other.Context = &mcp.CompleteContext{Arguments: map[string]string{"x": "y"}}
-		if _, err := box.Complete(t.Context(), other); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, errOf(box.Complete(t.Context(), other)))
 		wantCount(t, server, "completion/complete", 2)
 	})
 }
@@ -158,19 +147,12 @@ func TestCompleterCancels(t *testing.T) {
 			c := newClient(t, server, nil)
 			ready(t, c)
 			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})
-			old := make(chan error, 1)
-			go func() {
-				_, err := box.Complete(t.Context(), typed("a"))
-				old <- err
-			}()
+			old := inBackground(func() error { return errOf(box.Complete(t.Context(), typed("a"))) })
 			server.Await("completion/complete", 1)
 			res, err := box.Complete(t.Context(), typed("ab"))
-			if err != nil || res.Completion.Values[0] != "ab*" {
-				t.Errorf("%v, %v", res, err)
-			}
-			if err := <-old; !errors.Is(err, mcp.ErrSuperseded) {
-				t.Errorf("error %v", err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, res.Completion.Values[0], "ab*", "values")
+			assert.Is(t, <-old, mcp.ErrSuperseded)
 			server.Await("notifications/cancelled", 1)
 		})
 	}
@@ -180,8 +162,7 @@ func TestCompleterEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
 		box := newClient(t, server, nil).NewCompleter(&mcp.CompleterOptions{Delay: time.Hour})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
+		ctx := within(t, time.Second)
 		_, err := box.Complete(ctx, typed("a"))
 		wantOutcome(t, err, mcp.NotSent)
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, mcp.ErrSuperseded) {

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -22,14 +21,12 @@ func TestCallOfOneConnection(t *testing.T) {
 		first := c.State().Connections
 		assert.OK(t, call(first))
 		assert.OK(t, c.Reconnect(t.Context()))
-		if err := call(first); !errors.Is(err, mcp.ErrOtherConnection) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("the connection before: %v", err)
-		}
+		err := call(first)
+		assert.Is(t, err, mcp.ErrOtherConnection, "the connection before")
+		wantOutcome(t, err, mcp.NotSent)
 		assert.Equal(t, len(server.Received("tools/call")), 1, "calls were sent")
 		for _, connection := range []int{c.State().Connections, 0} {
-			if err := call(connection); err != nil {
-				t.Errorf("connection %d: %v", connection, err)
-			}
+			assert.OK(t, call(connection), "connection %d", connection)
 		}
 	})
 }

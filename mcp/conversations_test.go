@@ -33,9 +33,7 @@ func TestOneProcessForAllConversations(t *testing.T) {
 				t.Errorf("%s: %v", want, err)
 				return
 			}
-			if got := textOf(t, res); got != want {
-				t.Errorf("%s heard %q", want, got)
-			}
+			assert.Equal(t, textOf(t, res), want)
 			pids <- c.State().PID
 		}
 	}
@@ -45,9 +43,7 @@ func TestOneProcessForAllConversations(t *testing.T) {
 	conversations.Wait()
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := c.CallTool(ctx, "echo", nil, nil); err == nil {
-		t.Error("a conversation that is over got an answer")
-	}
+	assert.Fails(t, errOf(c.CallTool(ctx, "echo", nil, nil)), "a conversation that is over got an answer")
 	for i := range 4 {
 		converse(fmt.Sprint("one after the other: ", i))
 	}
@@ -58,7 +54,5 @@ func TestOneProcessForAllConversations(t *testing.T) {
 			t.Errorf("processes %d and %d", first, pid)
 		}
 	}
-	if s := wantPhase(t, c, mcp.Ready); s.Connections != 1 {
-		t.Errorf("%d connections, want 1", s.Connections)
-	}
+	assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, 1, "connections")
 }

@@ -70,16 +70,13 @@ func TestElicit(t *testing.T) {
 			server := legacy(t, mcptest.Script{"tools/call": asking(test.params)})
 			c := newClient(t, server, &mcp.ClientOptions{
 				Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					if r.Server != "scripted" || r.Params == nil {
-						t.Errorf("request %+v", r)
-					}
+					assert.Equal(t, [...]any{r.Server, r.Params == nil}, [...]any{"scripted", false})
 					return test.answer, test.err
 				},
 			})
 			got := textOf(t, mustCall(t, c, "x"))
-			if !strings.Contains(got, test.want) || strings.Contains(got, "secret") {
-				t.Errorf("the server got %s, want %s", got, test.want)
-			}
+			assert.Contains(t, got, test.want)
+			assert.Lacks(t, got, "secret")
 		})
 	}
 }
@@ -105,17 +102,12 @@ func TestElicitDeclared(t *testing.T) {
 				params = server.Received("tools/call")[0].Params
 			} else {
 				params = server.Received("initialize")[0].Params
-				if strings.Contains(got, "error") || strings.Contains(got, "accept") != can {
-					t.Errorf("answer %s", got)
-				}
+				assert.Lacks(t, got, "error")
+				assert.Equal(t, strings.Contains(got, "accept"), can, "contains accept")
 			}
-			if strings.Contains(string(params), `"elicitation":{"form":{}}`) != can {
-				t.Errorf("declared by %s", params)
-			}
+			assert.Equal(t, strings.Contains(string(params), `"elicitation":{"form":{}}`), can, "contains \"elicitation\":{\"form\":{}}")
 			for _, other := range []string{"sampling", "roots"} {
-				if strings.Contains(string(params), other) {
-					t.Errorf("%s declared by %s", other, params)
-				}
+				assert.Lacks(t, string(params), other)
 			}
 		})
 	}
@@ -126,9 +118,9 @@ func TestElicitPanics(t *testing.T) {
 	c := newClient(t, server, &mcp.ClientOptions{
 		Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("oops") },
 	})
-	if got := textOf(t, mustCall(t, c, "x")); !strings.Contains(got, "-32603") || strings.Contains(got, "oops") {
-		t.Errorf("the server got %s", got)
-	}
+	got := textOf(t, mustCall(t, c, "x"))
+	assert.Contains(t, got, "-32603")
+	assert.Lacks(t, got, "oops")
 	wantPhase(t, c, mcp.Ready)
 }
 
@@ -168,9 +160,8 @@ func TestFormEverywhere(t *testing.T) {
 				return accept(map[string]any{r.Fields[1].Name: value}), err
 			},
 		}, "elicitation/create", `{"message":"?","requestedSchema":{"type":"object","properties":{"b":{"type":"boolean","default":true},"a":{"type":"string","enum":["x","y"]}}}}`)
-		if want := `{"action":"accept","content":{"a":"y","b":true}}`; err != nil || got != want {
-			t.Errorf("the server got %s, %v", got, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, got, `{"action":"accept","content":{"a":"y","b":true}}`)
 	})
 }
 
@@ -205,22 +196,15 @@ func TestFormRefused(t *testing.T) {
 		}
 	}
 	asked := assert.Value(ask(`{"properties":{"password":{"type":"string"}}}`))(t)
-	if !asked.Fields[0].Secret || len(asked.Warnings) != 1 {
-		t.Errorf("got secret %t and the warnings %q, want a secret and one warning", asked.Fields[0].Secret, asked.Warnings)
-	}
+	assert.Equal(t, [...]any{asked.Fields[0].Secret, len(asked.Warnings)}, [...]any{true, 1})
 }
 
 func TestFillInvalidForm(t *testing.T) {
-	if _, err := (&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(`{"properties":{"f":{"type":"object"}}}`)}}).Fill(nil); err == nil {
-		t.Error("no error")
-	}
+	assert.Fails(t, errOf((&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: json.RawMessage(`{"properties":{"f":{"type":"object"}}}`)}}).Fill(nil)))
 	for _, params := range []*mcp.ElicitParams{nil, {}} {
 		got, err := (&mcp.ElicitRequest{Params: params}).Fill(map[string]any{"a": 1})
-		if err != nil || len(got) != 1 {
-			t.Errorf("filled %v, %v", got, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(got), 1)
 	}
-	if _, err := (&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: func() {}}}).Fill(nil); err == nil {
-		t.Error("no error")
-	}
+	assert.Fails(t, errOf((&mcp.ElicitRequest{Params: &mcp.ElicitParams{RequestedSchema: func() {}}}).Fill(nil)))
 }

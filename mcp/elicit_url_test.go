@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,9 +43,8 @@ func TestElicitURL(t *testing.T) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": tool})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{
 			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-				if r.ServerWaits != (revision < mcp.Revision20260728) || r.Server != "scripted" || r.URL != url || r.Host != "127.0.0.1" || r.Message != "Log in" || len(r.Warnings) != 0 {
-					t.Errorf("request %+v", r)
-				}
+				assert.Equal(t, [...]any{r.ServerWaits, r.Server, r.URL, r.Host, r.Message, len(r.Warnings)},
+					[...]any{revision < mcp.Revision20260728, "scripted", url, "127.0.0.1", "Log in", 0})
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"secret": 1}}, nil
 			},
 		})
@@ -56,9 +54,7 @@ func TestElicitURL(t *testing.T) {
 		if revision < mcp.Revision20260728 {
 			declared = server.Received("initialize")[0]
 		}
-		if !strings.Contains(string(declared.Params), `"elicitation":{"url":{}}`) {
-			t.Errorf("declared by %s", declared.Params)
-		}
+		assert.Contains(t, string(declared.Params), `"elicitation":{"url":{}}`)
 	})
 	assert.Equal(t, hits.Load(), 0, "the page was fetched times")
 }
@@ -107,9 +103,9 @@ func TestElicitURLExamined(t *testing.T) {
 			})
 			got := textOf(t, mustCall(t, c, "x"))
 			if says, ok := strings.CutPrefix(test.says, "refused: "); ok {
-				if seen != nil || !strings.Contains(got, "-32602") || !strings.Contains(got, "url: "+says) {
-					t.Errorf("the server got %s, want %q", got, says)
-				}
+				assert.Contains(t, got, "-32602")
+				assert.Contains(t, got, "url: "+says)
+				assert.Equal(t, seen == nil, true, "seen")
 				return
 			}
 			if seen == nil {
@@ -185,9 +181,7 @@ func TestURLElicitationRequired(t *testing.T) {
 					if took := time.Since(start); took < 2*time.Minute || took > 5*time.Minute {
 						t.Errorf("the call took %v", took)
 					}
-					if want := []string{"https://a.example/1", "https://a.example/2"}; !slices.Equal(asked, want) {
-						t.Errorf("asked for %q, want %q", asked, want)
-					}
+					wantList(t, asked, []string{"https://a.example/1", "https://a.example/2"})
 					wantCount(t, server, "tools/call", 2)
 				})
 			})
@@ -231,8 +225,9 @@ func TestURLElicitationNotDone(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "x", nil, test.opts)
 				wantOutcome(t, err, mcp.Answered)
 				var refused *mcp.ServerError
-				if !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), `"scripted"`) ||
-					test.is == nil && !errors.As(err, &refused) || test.is != nil && !errors.Is(err, test.is) {
+				assert.Contains(t, err.Error(), test.says)
+				assert.Contains(t, err.Error(), `"scripted"`)
+				if test.is == nil && !errors.As(err, &refused) || test.is != nil && !errors.Is(err, test.is) {
 					t.Errorf("error %v", err)
 				}
 				wantCount(t, server, "tools/call", test.calls)
@@ -250,10 +245,8 @@ func TestURLElicitationRequiredIsLegacy(t *testing.T) {
 		return nil, nil
 	}})
 	_, err := call(t, c, "x")
-	var refused *mcp.ServerError
-	if !errors.As(err, &refused) || refused.Err.Code != -32042 {
-		t.Errorf("error %v", err)
-	}
+	refused := assert.As[*mcp.ServerError](t, err)
+	assert.Equal(t, refused.Err.Code, -32042, "code")
 	if !json.Valid(refused.Err.Data) {
 		t.Errorf("data %s", refused.Err.Data)
 	}

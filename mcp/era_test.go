@@ -1,7 +1,7 @@
 package mcp_test
 
 import (
-	"strings"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -22,9 +22,7 @@ func TestProbeRefused(t *testing.T) {
 				server := mcptest.NewServer(t, mcptest.Handshake(revision, ""))
 				c := newClient(t, p.to(server), nil)
 				ready(t, c)
-				if s := c.State(); s.ProtocolVersion != revision {
-					t.Errorf("revision %s, want %s", s.ProtocolVersion, revision)
-				}
+				assert.Equal(t, c.State().ProtocolVersion, revision, "protocol version")
 				wantCount(t, server, "server/discover", 1)
 				server.Disconnect()
 				synctest.Wait()
@@ -66,11 +64,9 @@ func TestProbeUnanswered(t *testing.T) {
 				start := time.Now()
 				ready(t, c)
 				assert.Equal(t, time.Since(start), 10*time.Second, "ready after")
-				time.Sleep(time.Minute)
-				synctest.Wait()
-				if s := wantPhase(t, c, mcp.Ready); s.Connections != 1 || s.ProtocolVersion != mcp.Revision20251125 {
-					t.Errorf("state %+v", s)
-				}
+				pass(time.Minute)
+				s := wantPhase(t, c, mcp.Ready)
+				assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion}, [...]any{1, mcp.Revision20251125})
 				server.Disconnect()
 				synctest.Wait()
 				wantPhase(t, c, mcp.Ready)
@@ -88,9 +84,7 @@ func TestProbeKills(t *testing.T) {
 			c := newClient(t, p.to(server), nil)
 			start := time.Now()
 			ready(t, c)
-			if server.Connections() != 2 || !time.Now().Equal(start) {
-				t.Errorf("%d connections in %v", server.Connections(), time.Since(start))
-			}
+			assert.Equal(t, [...]any{server.Connections(), time.Since(start)}, [...]any{2, time.Duration(0)})
 			server.Disconnect()
 			synctest.Wait()
 			wantPhase(t, c, mcp.Ready)
@@ -112,9 +106,7 @@ func TestProbeStalls(t *testing.T) {
 		}
 		server := legacy(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": stalls})
 		c := newClient(t, server, nil)
-		if err := c.Ready(t.Context()); err == nil {
-			t.Fatal("ready")
-		}
+		assert.Fails(t, c.Ready(t.Context()), "ready")
 		ready(t, c)
 		wantCount(t, server, "server/discover", 1)
 		assert.Equal(t, server.Connections(), 2, "connections")
@@ -131,14 +123,10 @@ func TestProbeAnsweredLate(t *testing.T) {
 		})
 		c := newClient(t, server, nil)
 		err := c.Ready(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "initialize") {
-			t.Fatalf("error %v", err)
-		}
+		assert.Contains(t, fmt.Sprint(err), "initialize")
 		for range 3 {
 			ready(t, c)
-			if s := c.State(); s.ProtocolVersion != mcp.Revision20260728 {
-				t.Errorf("revision %s", s.ProtocolVersion)
-			}
+			assert.Equal(t, c.State().ProtocolVersion, mcp.Revision20260728, "protocol version")
 			time.Sleep(time.Minute)
 			server.Disconnect()
 			synctest.Wait()
@@ -168,9 +156,8 @@ func TestEraForgotten(t *testing.T) {
 
 		server.Disconnect()
 		synctest.Wait()
-		if err := c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "not yet") {
-			t.Fatalf("error %v", err)
-		}
+		err := c.Ready(t.Context())
+		assert.Contains(t, fmt.Sprint(err), "not yet")
 		wantCount(t, server, "server/discover", 1)
 		ready(t, c)
 		wantCount(t, server, "server/discover", 2)
@@ -184,9 +171,7 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	opts := func() *mcp.ClientOptions { return &mcp.ClientOptions{InitializeFirst: shared} }
 	a := newAddress(t, newOldSite(t, rpcError(400, -32000, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "old")
-	if !shared.Load() {
-		t.Error("got no news of a server that was initialized")
-	}
+	assert.Equal(t, shared.Load(), true, "got no news of a server that was initialized")
 	var probes atomic.Int32
 	spared := newOldSite(t, func(v *visit) {
 		if v.Method == "server/discover" {
@@ -199,15 +184,12 @@ func TestInitializeFirstIsShared(t *testing.T) {
 	assert.Equal(t, probes.Load(), 0, "probes of a second client")
 	a.server.Store(newNewSite(t, rpcError(404, methodNotFound, "")))
 	wantText(t, newClient(t, &a.HTTP, opts()), "new")
-	if shared.Load() {
-		t.Error("got no news of a server that was replaced")
-	}
+	assert.Equal(t, shared.Load(), false, "got no news of a server that was replaced")
 }
 
 func TestUnknownRevision(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake("1999-12-31", ""))
 	c := newClient(t, server, nil)
-	if err := c.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "1999-12-31") {
-		t.Errorf("error %v", err)
-	}
+	err := c.Ready(t.Context())
+	assert.Contains(t, fmt.Sprint(err), "1999-12-31")
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -44,13 +43,10 @@ func TestOutcomeOf(t *testing.T) {
 }
 
 func TestWithOutcome(t *testing.T) {
-	if mcp.WithOutcome(nil, mcp.NotSent) != nil {
-		t.Error("nil became an error")
-	}
+	assert.OK(t, mcp.WithOutcome(nil, mcp.NotSent), "nil became an error")
 	err := mcp.WithOutcome(io.EOF, mcp.NotSent)
-	if !errors.Is(err, io.EOF) || err.Error() != "EOF" {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, err, io.EOF)
+	assert.Equal(t, err.Error(), "EOF")
 }
 
 func TestTimeoutErrorIsADeadline(t *testing.T) {
@@ -79,21 +75,15 @@ func TestErrorTexts(t *testing.T) {
 		{&mcp.TimeoutError{Limit: "idle", After: time.Second}, `no progress for 1s`},
 		{&mcp.TimeoutError{Limit: "total", After: time.Second}, `no answer within 1s`},
 	} {
-		if !strings.Contains(test.err.Error(), test.want) {
-			t.Errorf("%q does not say %q", test.err, test.want)
-		}
+		assert.Contains(t, test.err.Error(), test.want)
 	}
 	for outcome, want := range map[mcp.Outcome]string{mcp.Unknown: "unknown", mcp.NotSent: "not sent", mcp.Answered: "answered"} {
-		if outcome.String() != want {
-			t.Errorf("outcome %d is %q", outcome, outcome)
-		}
+		assert.Equal(t, outcome.String(), want, "outcome")
 	}
 	for phase, want := range map[mcp.Phase]string{
 		mcp.Idle: "idle", mcp.Connecting: "connecting", mcp.Ready: "ready", mcp.Waiting: "waiting",
 		mcp.Authenticating: "authenticating", mcp.Closed: "closed", -1: "unknown",
 	} {
-		if phase.String() != want {
-			t.Errorf("phase %d is %q", phase, phase)
-		}
+		assert.Equal(t, phase.String(), want, "phase")
 	}
 }

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode"
@@ -65,14 +66,10 @@ func TestStateErrorShowsWhatIsHidden(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Script{"initialize": mcptest.Error(-32000, spell), "server/discover": mcptest.Error(-32000, spell)})
 	c := newClient(t, server, nil)
 	err := c.Ready(t.Context())
-	if err == nil {
-		t.Fatal("got no error")
-	}
+	assert.Fails(t, err)
 	assert.Equal(t, deceives(err.Error()), 0, "Ready: got %q with in it", err)
 	state := c.State().Err
-	if state == nil || !strings.Contains(state.Error(), "evil") {
-		t.Fatalf("State: got %v, want what the server says", state)
-	}
+	assert.Contains(t, fmt.Sprint(state), "evil", "State")
 	assert.Equal(t, deceives(state.Error()), 0, "State: got %q with in it", state)
 }
 

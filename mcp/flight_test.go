@@ -43,9 +43,7 @@ func TestFlightsExpireInOrder(t *testing.T) {
 		for i, want := range []time.Duration{3, 1, 2} {
 			go func() {
 				<-all[i].Done()
-				if got := time.Since(start); got != want*time.Second {
-					t.Errorf("flight %d: got the end after %v, want %v s", i, got, int64(want))
-				}
+				assert.Equal(t, time.Since(start), want*time.Second, "flight %d", i)
 				all[i].land()
 			}()
 		}
@@ -77,9 +75,8 @@ func TestFlightIsAContext(t *testing.T) {
 				child, forget := context.WithCancel(f)
 				defer forget()
 				stop := context.AfterFunc(f, func() { stopped = true })
-				if !stop() || f.Err() != nil || child.Value(key{}) != "value" {
-					t.Error("a flight that goes on looks ended")
-				}
+				assert.OK(t, f.Err(), "a flight that goes on looks ended")
+				assert.Equal(t, [...]any{stop(), child.Value(key{})}, [...]any{true, "value"}, "a flight that goes on looks ended")
 				end.by(f, cancel)
 				<-f.Done()
 				<-child.Done()
@@ -96,9 +93,7 @@ func TestFlightIsAContext(t *testing.T) {
 				context.AfterFunc(f, func() { late <- struct{}{} })
 				<-late
 				<-late
-				if stopped {
-					t.Error("what was stopped has run")
-				}
+				assert.Equal(t, stopped, false, "what was stopped has run")
 				f.land()
 			})
 		})
@@ -118,8 +113,7 @@ func TestFlightHasLanded(t *testing.T) {
 		cancel()
 		f.life.end(errRenewed)
 		synctest.Wait()
-		if f.Err() != nil || second.Err() != nil {
-			t.Errorf("%v, %v", f.Err(), second.Err())
-		}
+		assert.OK(t, f.Err())
+		assert.OK(t, second.Err())
 	})
 }

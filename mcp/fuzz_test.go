@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 	"github.com/mcpbelt/mcpbelt/mcp/form"
 )
@@ -47,9 +48,7 @@ func FuzzDecodeCallResult(f *testing.F) {
 			}
 			return
 		}
-		if _, err := json.Marshal(res); err != nil {
-			t.Errorf("the result does not encode: %v", err)
-		}
+		assert.Value(json.Marshal(res))(t)
 	})
 }
 
@@ -110,9 +109,7 @@ func FuzzDecodeElicit(f *testing.F) {
 			return
 		}
 		if content, err := parsed.Fill(nil); err == nil {
-			if _, err := json.Marshal(content); err != nil {
-				t.Errorf("the answer does not encode: %v", err)
-			}
+			assert.Value(json.Marshal(content))(t)
 		}
 	})
 }
@@ -135,12 +132,15 @@ func FuzzDecodeTask(f *testing.F) {
 		s, err := decodePolled(data, "a", modern)
 		var invalid *ProtocolError
 		if err != nil {
-			if !errors.As(err, &invalid) || invalid.Path == "" || s != nil {
+			invalid = assert.As[*ProtocolError](t, err)
+			assert.Equal(t, s == nil, true)
+			if invalid.Path == "" {
 				t.Errorf("task %v, error %T %v", s, err, err)
 			}
 			return
 		}
-		if s.ID != "a" || s.Status == "" || s.TTL < 0 || s.PollInterval < 0 {
+		assert.Equal(t, s.ID, "a", "ID")
+		if s.Status == "" || s.TTL < 0 || s.PollInterval < 0 {
 			t.Errorf("task %+v", s)
 		}
 		for _, raw := range []json.RawMessage{s.requests, s.result} {
@@ -162,13 +162,9 @@ func FuzzRelate(f *testing.F) {
 		if jsonscan.Valid(data) != nil {
 			return
 		}
-		if got := relate(data, json.RawMessage(`{"_meta":{}}`)); string(got) != string(data) {
-			t.Errorf("%s became %s", data, got)
-		}
+		assert.Equal(t, string(relate(data, json.RawMessage(`{"_meta":{}}`))), string(data))
 		got := relate(data, params)
-		if err := jsonscan.Valid(got); err != nil {
-			t.Fatalf("%s became %s: %v", data, got, err)
-		}
+		assert.OK(t, jsonscan.Valid(got), "%s became %s", data, got)
 		if data[0] == '{' && string(memberOf(got, "_meta", metaRelatedTask)) != `{"taskId":"a"}` {
 			t.Errorf("%s became %s", data, got)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -36,22 +35,15 @@ func TestForeignTransportFails(t *testing.T) {
 		"an unknown answer": {conn: &foreignConn{message: &jsonrpc.Response{Error: (*jsonrpc.Error)(nil)}, ends: true}},
 	} {
 		c := newClient(t, tr, nil)
-		var unavailable *mcp.UnavailableError
-		if err := c.Ready(t.Context()); !errors.As(err, &unavailable) {
-			t.Errorf("%s: got %v, want an UnavailableError", name, err)
-		}
-		if err := c.Close(); err != nil {
-			t.Errorf("%s: got %v of Close, want none", name, err)
-		}
+		assert.As[*mcp.UnavailableError](t, c.Ready(t.Context()), "%s", name)
+		assert.OK(t, c.Close(), "%s", name)
 	}
 }
 
 // The error says where the transport panicked, and with what.
 func TestForeignTransportIsNamed(t *testing.T) {
 	err := newClient(t, &foreign{panics: "Connect"}, nil).Ready(t.Context())
-	if want := "the transport panicked in Connect: out of order"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("got %v, want %q in it", err, want)
-	}
+	assert.Contains(t, fmt.Sprint(err), "the transport panicked in Connect: out of order")
 }
 
 // A client cannot be made without a transport.
@@ -77,15 +69,11 @@ func TestZeroClient(t *testing.T) {
 		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
 		"Tools": toolsErr, "CallTool": callErr, "Prompts": promptsErr,
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q in it", name, err, want)
-		}
+		assert.Contains(t, fmt.Sprint(err), want, "%s", name)
 		wantOutcome(t, err, mcp.NotSent)
 	}
 	for name, end := range map[string]func() error{"Close": c.Close, "Shutdown": func() error { return c.Shutdown(t.Context()) }} {
-		if err := end(); err != nil {
-			t.Errorf("%s: got %v, want none", name, err)
-		}
+		assert.OK(t, end(), "%s", name)
 	}
 	defer func() {
 		assert.Equal(t, fmt.Sprint(recover()), want, "Connect: the panic")
@@ -160,13 +148,9 @@ func TestNilContext(t *testing.T) {
 				defer func() { _ = recover() }()
 				call()
 			}()
-			if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
-				t.Errorf("a call after %s without a context: got %v, want none", name, err)
-			}
+			assert.OK(t, errOf(c.CallTool(t.Context(), "t", nil, nil)), "a call after %s without a context", name)
 		}
-		if err := c.Shutdown(t.Context()); err != nil {
-			t.Errorf("Shutdown: got %v, want none", err)
-		}
+		assert.OK(t, c.Shutdown(t.Context()), "Shutdown")
 	})
 }
 

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,9 +52,8 @@ func TestHandshakeOrder(t *testing.T) {
 				ClientInfo      struct{ Name, Version string }
 			}
 			assert.OK(t, json.Unmarshal(server.Received("initialize")[0].Params, &params))
-			if params.ProtocolVersion != mcp.Revision20251125 || params.ClientInfo.Name != "belt" || params.ClientInfo.Version != "7" || params.Capabilities == nil {
-				t.Errorf("initialize says %+v", params)
-			}
+			assert.Equal(t, [...]any{params.ProtocolVersion, params.ClientInfo.Name, params.ClientInfo.Version, params.Capabilities == nil},
+				[...]any{mcp.Revision20251125, "belt", "7", false})
 		})
 	})
 }
@@ -72,9 +72,7 @@ func TestUnknownRevisionIsLeft(t *testing.T) {
 			}})
 			c := newClient(t, p.to(server), nil)
 			err := c.Ready(t.Context())
-			if err == nil || !strings.Contains(err.Error(), "1999-01-01") {
-				t.Errorf("error %v", err)
-			}
+			assert.Contains(t, fmt.Sprint(err), "1999-01-01")
 			wantOutcome(t, err, mcp.NotSent)
 			select {
 			case <-left:
@@ -99,15 +97,11 @@ func TestInitializeIsNotCancelled(t *testing.T) {
 				return lingeringConn{conn}, err
 			})
 			c := newClient(t, to, &mcp.ClientOptions{ConnectTimeout: time.Second})
-			if err := c.Ready(t.Context()); err == nil {
-				t.Fatal("ready")
-			}
+			assert.Fails(t, c.Ready(t.Context()), "ready")
 			synctest.Wait()
 			wantCount(t, server, "initialize", 1)
 			wantCount(t, server, "notifications/cancelled", 0)
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, c.Close())
 			synctest.Wait()
 			wantCount(t, server, "notifications/cancelled", 0)
 		})
@@ -128,9 +122,8 @@ func TestPingIsAnswered(t *testing.T) {
 		answered := make(chan string, 2)
 		ping := func(c *mcptest.Call) {
 			answer, err := c.Ask("ping", "")
-			if err != nil || string(answer) != `{}` {
-				t.Errorf("%s: a ping is answered with %s, %v", c.Method, answer, err)
-			}
+			assert.Is(t, err, nil, "%s", c.Method)
+			assert.Equal(t, string(answer), `{}`, "%s: answer", c.Method)
 			answered <- c.Method
 		}
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"sync"
 	"testing"
@@ -21,9 +20,7 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":[],"structuredContent":{"n":` + number + `}}`)})
 	want := json.RawMessage(`{"n":` + number + `}`)
 	got, ok := mustCall(t, newClient(t, server, nil), "x").StructuredContent.(json.RawMessage)
-	if !ok || string(got) != string(want) {
-		t.Errorf("got %s", got)
-	}
+	assert.Equal(t, [...]any{ok, string(got)}, [...]any{true, string(want)})
 
 	res := assert.Value(bare(t, server, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "x"}))(t)
 	if back, _ := json.Marshal(res.StructuredContent); string(back) == string(want) {
@@ -36,12 +33,8 @@ func TestUnknownContentIsKept(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(
 		`{"content":[{"type":"text","text":"known"},{"type":"hologram"}]}`)})
 	res := mustCall(t, newClient(t, server, nil), "x")
-	if len(res.Content) != 2 {
-		t.Fatalf("content %v", res.Content)
-	}
-	if block, ok := res.Content[0].(*mcp.TextContent); !ok || block.Text != "known" {
-		t.Errorf("the first block is %v", res.Content[0])
-	}
+	assert.Equal(t, len(res.Content), 2, "content")
+	assert.Equal(t, cast[*mcp.TextContent](t, res.Content[0]).Text, "known", "text")
 
 	if _, err := bare(t, server, nil).CallTool(t.Context(), &sdk.CallToolParams{Name: "x"}); err == nil {
 		mended(t, "mcp/decode.go")
@@ -52,10 +45,7 @@ func TestUnknownContentIsKept(t *testing.T) {
 func TestPagesEnd(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
 		`{"tools":[{"name":"t","inputSchema":{"type":"object"}}],"nextCursor":"again"}`)})
-	var invalid *mcp.ProtocolError
-	if _, err := newClient(t, server, nil).Tools(t.Context()); !errors.As(err, &invalid) {
-		t.Errorf("got %v", err)
-	}
+	assert.As[*mcp.ProtocolError](t, errOf(newClient(t, server, nil).Tools(t.Context())))
 
 	const plenty = 100
 	tools := 0
@@ -82,13 +72,11 @@ func TestProgressIsTold(t *testing.T) {
 	_, err := newClient(t, server, nil).CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
 		Progress: func(*mcp.ProgressParams) { told = true },
 	})
-	if err != nil || !told {
-		t.Errorf("error %v, told: %v", err, told)
-	}
+	assert.OK(t, err, "error %v, told", err)
+	assert.Equal(t, told, true, "error %v, told: told", err)
 
 	// The handler of a bare client returns after the call.
-	ctx, stop := context.WithTimeout(t.Context(), patience)
-	defer stop()
+	ctx := within(t, patience)
 	returned := make(chan struct{})
 	s := bare(t, server, &sdk.ClientOptions{
 		ProgressNotificationHandler: func(context.Context, *sdk.ProgressNotificationClientRequest) { <-returned },
@@ -112,15 +100,11 @@ func TestCallersDataIsOnlyRead(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 8 {
 		calls.Go(func() {
-			if _, err := c.CallTool(t.Context(), "x", args, opts); err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, errOf(c.CallTool(t.Context(), "x", args, opts)), nil)
 		})
 	}
 	calls.Wait()
-	if string(args) != `{"a":1}` || !maps.Equal(opts.Meta, before) {
-		t.Errorf("arguments %s, _meta %v", args, opts.Meta)
-	}
+	assert.Equal(t, [...]any{string(args), maps.Equal(opts.Meta, before)}, [...]any{`{"a":1}`, true})
 
 	params := &sdk.CallToolParams{Name: "x"}
 	assert.Value(bare(t, server, nil).CallTool(t.Context(), params))(t)

@@ -21,9 +21,7 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 			server := legacy(t, mcptest.Script{
 				"tools/call": asking(question),
 				"tools/list": func(c *mcptest.Call) {
-					if _, err := c.Ask("ping", `{}`); err != nil {
-						t.Errorf("ping: %v", err)
-					}
+					assert.Is(t, errOf(c.Ask("ping", `{}`)), nil, "ping")
 					c.Result(`{"tools":[]}`)
 				},
 			})
@@ -35,11 +33,7 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 				},
 			})
 			ready(t, c)
-			called := make(chan error, 1)
-			go func() {
-				_, err := call(t, c, "x")
-				called <- err
-			}()
+			called := inBackground(func() error { return errOf(call(t, c, "x")) })
 			<-asked
 			before := c.State().ToolsVersion
 			server.Notify("notifications/tools/list_changed", `{}`)
@@ -47,13 +41,9 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 			if c.State().ToolsVersion == before {
 				t.Error("the change is not heard")
 			}
-			if _, err := c.Tools(t.Context()); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, errOf(c.Tools(t.Context())))
 			close(answer)
-			if err := <-called; err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, <-called)
 		})
 	})
 }
@@ -75,13 +65,11 @@ func TestAnnouncementsAreGathered(t *testing.T) {
 			if n := c.State().ToolsVersion - before; n < 2 || n > uint64(storm/every)+1 {
 				t.Errorf("%d changes in %v", n, storm)
 			}
-			time.Sleep(every)
-			synctest.Wait()
+			pass(every)
 			assert.Value(c.Tools(t.Context()))(t)
 			before = c.State().ToolsVersion
 			server.Notify("notifications/tools/list_changed", `{}`)
-			time.Sleep(every)
-			synctest.Wait()
+			pass(every)
 			if c.State().ToolsVersion == before {
 				t.Error("the last announcement is lost")
 			}

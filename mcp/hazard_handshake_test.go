@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
@@ -23,8 +22,7 @@ func TestProbeIsNoObstacle(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := legacy(t, mcptest.Script{"server/discover": c.probed, "tools/call": text("done")})
 				assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "x")), "done", "result")
-				ctx, stop := context.WithTimeout(t.Context(), patience)
-				defer stop()
+				ctx := within(t, patience)
 				if s, err := bareClient(nil).Connect(ctx, server, nil); err == nil {
 					_ = s.Close()
 					mended(t, c.place)

@@ -102,9 +102,8 @@ func TestToolsCost(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		list, err := c.Tools(t.Context())
 		runtime.ReadMemStats(&after)
-		if err != nil || len(list) != cannedTools {
-			t.Fatalf("%d tools, %v", len(list), err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(list), cannedTools, "list")
 		least.count = min(least.count, after.Mallocs-before.Mallocs)
 		least.bytes = min(least.bytes, after.TotalAlloc-before.TotalAlloc)
 	}

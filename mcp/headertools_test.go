@@ -47,9 +47,7 @@ func TestInvalidHeaderToolIsLeftOut(t *testing.T) {
 			for line := range strings.Lines(log.String()) {
 				found = found || strings.Contains(line, "level=WARN") && strings.Contains(line, tool) && strings.Contains(line, reason)
 			}
-			if !found {
-				t.Errorf("the log does not say of %s that it %s:\n%s", tool, reason, &log)
-			}
+			assert.Equal(t, found, true, "found")
 		}
 	})
 }
@@ -72,7 +70,9 @@ func TestHeaderMismatchBeforeList(t *testing.T) {
 	c := newClient(t, &s.HTTP, nil)
 	assert.Value(c.CallTool(t.Context(), "x", []byte(`{"where":{"region":"=?base64?eA==?="},"zone":null}`), nil))(t)
 	calls := s.of("tools/call")
-	if len(calls) != 2 || len(s.of("tools/list")) != 1 || string(calls[0].ID) == string(calls[1].ID) {
+	wantLen(t, calls, 2, "calls")
+	assert.Equal(t, len(s.of("tools/list")), 1, "tools/list")
+	if string(calls[0].ID) == string(calls[1].ID) {
 		t.Errorf("%d calls, %d lists", len(calls), len(s.of("tools/list")))
 	}
 	assert.Equal(t, calls[1].Header.Get("Mcp-Param-Region"), "=?base64?PT9iYXNlNjQ/ZUE9PT89?=", "Mcp-Param-Region")

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -37,8 +36,8 @@ func TestMuteServerIsGivenUp(t *testing.T) {
 						break
 					}
 				}
-				var mute *mcp.UnresponsiveError
-				if !errors.As(why, &mute) || mute.For < 3*time.Minute || mute.For > 5*time.Minute {
+				mute := assert.As[*mcp.UnresponsiveError](t, why)
+				if mute.For < 3*time.Minute || mute.For > 5*time.Minute {
 					t.Errorf("the connection ended with %v after three unanswered pings", why)
 				}
 				ready(t, c)
@@ -55,18 +54,14 @@ func TestBusyServerIsLeftAlone(t *testing.T) {
 		c := newClient(t, server, nil)
 		ready(t, c)
 		ctx, giveUp := context.WithCancel(t.Context())
-		failed := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(ctx, "slow", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour})
-			failed <- err
-		}()
+		failed := inBackground(func() error {
+			return errOf(c.CallTool(ctx, "slow", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}))
+		})
 		time.Sleep(59 * time.Minute)
 		giveUp()
 		wantOutcome(t, <-failed, mcp.Unknown)
 		time.Sleep(59 * time.Minute) // it may still run
-		if n := server.Connections(); n != 1 {
-			t.Fatalf("a busy server has %d connections, want 1", n)
-		}
+		assert.Equal(t, server.Connections(), 1)
 		wantCount(t, server, "ping", 0)
 		time.Sleep(10 * time.Minute)
 		if n := server.Connections(); n < 2 {

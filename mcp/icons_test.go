@@ -45,9 +45,7 @@ func TestIcons(t *testing.T) {
 		templates := assert.Value(collect(c.ResourceTemplates(t.Context())))(t)
 		prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
 		link, ok := mustCall(t, c, "a").Content[0].(*mcp.ResourceLink)
-		if !ok {
-			t.Fatal("no link")
-		}
+		assert.Equal(t, ok, true, "no link")
 		for where, icons := range map[string][]sdk.Icon{
 			"tool": tools[0].Icons, "resource": resources[0].Icons, "template": templates[0].Icons, "prompt": prompts[0].Icons,
 			"link": link.Icons, "server": c.State().Server.Icons,
@@ -55,13 +53,9 @@ func TestIcons(t *testing.T) {
 			var got []string
 			for _, icon := range icons {
 				got = append(got, icon.Source)
-				if icon.MIMEType != "image/png" || len(icon.Sizes) != 1 || icon.Theme != "dark" {
-					t.Errorf("%s: icon %+v", where, icon)
-				}
+				assert.Equal(t, [...]any{icon.MIMEType, len(icon.Sizes), string(icon.Theme)}, [...]any{"image/png", 1, "dark"}, "%s", where)
 			}
-			if strings.Join(got, " ") != strings.Join(good, " ") {
-				t.Errorf("icons of a %s: %q", where, got)
-			}
+			assert.Equal(t, strings.Join(got, " "), strings.Join(good, " "), "icons of a %s: join", where)
 		}
 	})
 }

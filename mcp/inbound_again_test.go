@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,8 +72,7 @@ func TestServerAsksAgainByTheSameID(t *testing.T) {
 		for answer := range answers {
 			got = append(got, answer)
 		}
-		if len(got) != 1 || !strings.Contains(got[0], "second") {
-			t.Errorf("answered with %q", got)
-		}
+		wantLen(t, got, 1)
+		assert.Contains(t, got[0], "second")
 	})
 }

@@ -49,10 +49,8 @@ func TestTotalTimeWhileUserIsAsked(t *testing.T) {
 		}})
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Minute})
-		var late *mcp.TimeoutError
-		if !errors.As(err, &late) || late.Limit != "total" || time.Since(start) != 3*time.Minute {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		late := assert.As[*mcp.TimeoutError](t, err)
+		assert.Equal(t, [...]any{late.Limit, time.Since(start)}, [...]any{"total", 3 * time.Minute})
 	})
 }
 

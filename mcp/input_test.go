@@ -63,10 +63,8 @@ func TestInputRequired(t *testing.T) {
 				RequestState   json.RawMessage `json:"requestState"`
 			}
 			assert.OK(t, json.Unmarshal(server.Received("tools/call")[i].Params, &params))
-			if params.Name != "x" || string(params.Arguments) != `{"a":1}` ||
-				string(params.InputResponses) != want.responses || string(params.RequestState) != want.state {
-				t.Errorf("round %d: %s %s, responses %s, state %s", i+1, params.Name, params.Arguments, params.InputResponses, params.RequestState)
-			}
+			assert.Equal(t, [...]any{params.Name, string(params.Arguments), string(params.InputResponses), string(params.RequestState)},
+				[...]any{"x", `{"a":1}`, want.responses, want.state}, "round %d", i+1)
 		}
 	})
 }
@@ -83,19 +81,14 @@ func TestServerBusy(t *testing.T) {
 			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
 			assert.Equal(t, time.Since(start), 1400*time.Millisecond, "it took")
 			_, err := call(t, c, "x")
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &invalid) || invalid.Path != "inputRequests" {
-				t.Errorf("error %v", err)
-			}
+			invalid := assert.As[*mcp.ProtocolError](t, err)
+			assert.Equal(t, invalid.Path, "inputRequests", "path")
 			wantCount(t, server, "tools/call", 8)
 
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
+			ctx := within(t, 100*time.Millisecond)
 			_, err = c.CallTool(ctx, "x", nil, nil)
 			wantOutcome(t, err, mcp.Answered)
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v", err)
-			}
+			assert.Is(t, err, context.DeadlineExceeded)
 		})
 	}
 }
@@ -137,9 +130,8 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 			c := newClient(t, server, &mcp.ClientOptions{Elicit: test.elicit})
 			_, err := call(t, c, "x")
 			wantOutcome(t, err, mcp.Answered)
-			if !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), `"scripted"`) {
-				t.Errorf("error %v", err)
-			}
+			assert.Contains(t, err.Error(), test.says)
+			assert.Contains(t, err.Error(), `"scripted"`)
 			var invalid *mcp.ProtocolError
 			if errors.As(err, &invalid) != (test.path != "") || invalid != nil && invalid.Path != test.path {
 				t.Errorf("error %v, want one at %q", err, test.path)
@@ -180,21 +172,12 @@ func TestInputEnds(t *testing.T) {
 		c := newClient(t, server, &mcp.ClientOptions{Elicit: waits, CallTimeout: time.Minute})
 		ready(t, c)
 		start := time.Now()
-		if _, err := call(t, c, "x"); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Minute {
-			t.Errorf("after %v: error %v", time.Since(start), err)
-		}
-		ended := make(chan error, 1)
-		go func() {
-			_, err := call(t, c, "x")
-			ended <- err
-		}()
+		assert.Is(t, errOf(call(t, c, "x")), context.DeadlineExceeded)
+		assert.Equal(t, time.Since(start), time.Minute, "time")
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		synctest.Wait()
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; !errors.Is(err, mcp.ErrClosed) {
-			t.Errorf("error %v", err)
-		}
+		assert.OK(t, c.Close())
+		assert.Is(t, <-ended, mcp.ErrClosed)
 	})
 }
 
@@ -205,17 +188,9 @@ func TestShutdownWaitsForInput(t *testing.T) {
 			time.Sleep(time.Minute)
 			return annAnswers(ctx, r)
 		}})
-		ended := make(chan error, 1)
-		go func() {
-			_, err := call(t, c, "x")
-			ended <- err
-		}()
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		synctest.Wait()
-		if err := c.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; err != nil {
-			t.Errorf("the call failed: %v", err)
-		}
+		assert.OK(t, c.Shutdown(t.Context()))
+		assert.OK(t, <-ended, "the call failed")
 	})
 }

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,17 +55,14 @@ func TestInputRound(t *testing.T) {
 				opts := noHandler(t)
 				opts.Tracer = &traced
 				err := test.run(t.Context(), newClient(t, p.to(server), opts), &mcp.InputRound{})
-				var need *mcp.InputRequiredError
-				if !errors.As(err, &need) {
-					t.Fatalf("got %v, want an InputRequiredError", err)
-				}
+				need := assert.As[*mcp.InputRequiredError](t, err)
 				assert.Equal(t, string(need.Requests), requests, "requests")
 				assert.Equal(t, string(need.State), state, "state")
 				assert.Equal(t, [3]string{need.Server, need.Method, need.Tool}, [3]string{"scripted", test.method, test.tool}, "an error of")
 				wantOutcome(t, err, mcp.Answered)
-				if text := err.Error(); strings.Contains(text, "Who") || strings.Contains(text, "é") {
-					t.Errorf("got the error %q, want one without what the server sent", text)
-				}
+				text := err.Error()
+				assert.Lacks(t, text, "Who")
+				assert.Lacks(t, text, "é")
 				wantCount(t, server, test.method, 1)
 				if r := traced.of(test.method); len(r) != 1 {
 					t.Errorf("got %d traced requests, want 1", len(r))
@@ -83,9 +79,7 @@ func TestInputRound(t *testing.T) {
 				}
 				assert.OK(t, test.run(t.Context(), c, nil))
 				received := server.Received(test.method)
-				if len(received) != 4 {
-					t.Fatalf("got %d requests, want 4", len(received))
-				}
+				assert.Equal(t, len(received), 4, "received")
 				for i, want := range [][2]string{{"", ""}, {responses, state}, {responses, state}, {"", ""}} {
 					assert.Equal(t, memberOf(t, received[i].Params, "inputResponses"), want[0], "request %d: got responses", i)
 					assert.Equal(t, memberOf(t, received[i].Params, "requestState"), want[1], "request %d: got state", i)
@@ -110,9 +104,7 @@ func TestInputRoundInvalid(t *testing.T) {
 				server := modern(t, mcptest.Script{request.method: mcptest.Result(request.result)})
 				err := request.run(t.Context(), newClient(t, server, nil), &test.round)
 				wantOutcome(t, err, mcp.NotSent)
-				if !strings.Contains(err.Error(), test.says) {
-					t.Errorf("got %q, want it to name %s", err, test.says)
-				}
+				assert.Contains(t, err.Error(), test.says)
 				wantCount(t, server, request.method, 0)
 			})
 		}
@@ -124,10 +116,7 @@ func TestInputRoundOfABusyServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(needs("", `"s1"`), needs(`{"a":`+inputRequest+`}`, `"s2"`))})
 		_, err := newClient(t, server, noHandler(t)).CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})
-		var need *mcp.InputRequiredError
-		if !errors.As(err, &need) {
-			t.Fatalf("got %v, want an InputRequiredError", err)
-		}
+		need := assert.As[*mcp.InputRequiredError](t, err)
 		assert.Equal(t, string(need.State), `"s2"`, "state")
 		wantCount(t, server, "tools/call", 2)
 	})
@@ -138,8 +127,6 @@ func TestInputRoundOfAnOlderServer(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": asking(question)})
 	var log causeLog
 	c := newClient(t, server, log.options())
-	if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}}); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})))
 	log.want(t, "true x")
 }

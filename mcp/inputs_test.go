@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -25,17 +26,13 @@ func TestInputOfEachCall(t *testing.T) {
 			InputResponses map[string]struct{ Content struct{ Name string } }
 			RequestState   string
 		}
-		if err := json.Unmarshal(v.Params, &params); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, json.Unmarshal(v.Params, &params), nil)
 		round := 0
 		if params.RequestState == "" {
 			meet.Done()
 			meet.Wait()
 		} else {
-			if _, err := fmt.Sscanf(params.RequestState, params.Name+" %d", &round); err != nil {
-				t.Errorf("%s came with the state %q", params.Name, params.RequestState)
-			}
+			assert.Is(t, errOf(fmt.Sscanf(params.RequestState, params.Name+" %d", &round)), nil)
 			want := fmt.Sprintf("%s %d", params.Name, round)
 			if len(params.InputResponses) != 1 || params.InputResponses[want].Content.Name != want {
 				t.Errorf("%s came with the input %v", want, params.InputResponses)
@@ -59,9 +56,7 @@ func TestInputOfEachCall(t *testing.T) {
 	for i := range calls {
 		all.Go(func() {
 			tool := fmt.Sprintf("tool_%d", i)
-			if got := textOf(t, mustCall(t, c, tool)); got != tool {
-				t.Errorf("%s got the answer of %s", tool, got)
-			}
+			assert.Equal(t, textOf(t, mustCall(t, c, tool)), tool)
 		})
 	}
 	all.Wait()
@@ -69,7 +64,6 @@ func TestInputOfEachCall(t *testing.T) {
 	for _, v := range s.of("tools/call") {
 		ids[string(v.ID)] = true
 	}
-	if want := calls * (rounds + 1); len(ids) != want || len(s.of("tools/call")) != want {
-		t.Errorf("%d ids in %d requests, want %d", len(ids), len(s.of("tools/call")), want)
-	}
+	want := calls * (rounds + 1)
+	assert.Equal(t, [...]any{len(ids), len(s.of("tools/call"))}, [...]any{want, want})
 }

@@ -67,9 +67,7 @@ func TestNoRequestLimit(t *testing.T) {
 				var wg sync.WaitGroup
 				for range calls {
 					wg.Go(func() {
-						if _, err := call(t, c, "slow"); err != nil {
-							t.Error(err)
-						}
+						assert.Is(t, errOf(call(t, c, "slow")), nil)
 					})
 				}
 				synctest.Wait()

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -27,9 +26,7 @@ func TestBottomlessToolIsLeftOut(t *testing.T) {
 		bottomless := `"inputSchema":` + strings.Repeat(`{"not":[`, depth/2) + strings.Repeat(`]}`, depth/2)
 		s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"tools/list": result(`{"tools":[` + flawed(bottomless) + `,` + item(1) + `]}`)})
 		tools, err := newClient(t, &s.HTTP, nil).Tools(t.Context())
-		if err != nil {
-			t.Errorf("%d levels: got error %v, want none", depth, err)
-		}
+		assert.OK(t, err, "%d levels", depth)
 		assert.Equal(t, len(tools), 1, "%d levels: tools", depth)
 	}
 }
@@ -50,9 +47,7 @@ func TestItemWithBrokenStringIsLeftOut(t *testing.T) {
 				s := newSite(t, revision, map[string]func(*visit){"tools/list": respond})
 				c := newClient(t, &s.HTTP, nil)
 				tools, err := c.Tools(t.Context())
-				if err != nil {
-					t.Fatalf("%s, %s, %s: got error %v, want none", flaw.name, revision, name, err)
-				}
+				assert.OK(t, err, "%s, %s, %s", flaw.name, revision, name)
 				assert.Equal(t, len(tools), 2, "%s, %s, %s: tools", flaw.name, revision, name)
 				wantProblem(t, c, mcp.ListProblem{Method: "tools/list", Path: "tools[1]", Name: "bad", Token: "invalid"}, flaw.reason)
 			}
@@ -75,16 +70,10 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 					`{"` + l.member + `":[` + item(1) + `,` + flawed(flaw.member) + `,` + item(2) + `],"resultType":"complete"}`)})
 				c := newClient(t, p.to(server), &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				n, err := l.read(t.Context(), c)
-				if err != nil {
-					t.Errorf("%s with %s: got error %v, want none", l.method, flaw.name, err)
-				}
+				assert.OK(t, err, "%s with %s", l.method, flaw.name)
 				assert.Equal(t, n, 2, "%s with %s: items", l.method, flaw.name)
-				if place := l.member + "[1]"; !strings.Contains(log.String(), place) {
-					t.Errorf("%s with %s: got the log %q, want it to name %s", l.method, flaw.name, &log, place)
-				}
-				if !strings.Contains(log.String(), flaw.reason) {
-					t.Errorf("%s with %s: got the log %q, want the reason %q", l.method, flaw.name, &log, flaw.reason)
-				}
+				assert.Contains(t, log.String(), l.member+"[1]", "%s with %s", l.method, flaw.name)
+				assert.Contains(t, log.String(), flaw.reason, "%s with %s", l.method, flaw.name)
 				wantProblem(t, c, mcp.ListProblem{Method: l.method, Path: l.member + "[1]", Name: "bad", Token: flaw.token}, flaw.reason)
 			}
 		}
@@ -96,13 +85,9 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 func wantProblem(t *testing.T, c *mcp.Client, want mcp.ListProblem, reason string) {
 	t.Helper()
 	problems := c.ListProblems()
-	if len(problems) != 1 {
-		t.Fatalf("got the problems %v, want one", problems)
-	}
+	assert.Equal(t, len(problems), 1, "problems")
 	got := problems[0]
-	if !strings.Contains(got.Err.Error(), reason) {
-		t.Errorf("got the error %q, want it to say %q", got.Err, reason)
-	}
+	assert.Contains(t, got.Err.Error(), reason)
 	got.Err = nil
 	assert.Equal(t, got, want)
 }
@@ -148,11 +133,7 @@ func TestFlawedListIsRefused(t *testing.T) {
 				"bad UTF-8 beside":        `"` + l.member + `":[` + flawed(`"x":`+deep) + "],\"x\":\"\xff\"",
 			} {
 				server := featured(t, revision, mcptest.Script{l.method: mcptest.Result(`{` + members + `}`)})
-				_, err := l.read(t.Context(), newClient(t, p.to(server), nil))
-				var invalid *mcp.ProtocolError
-				if !errors.As(err, &invalid) {
-					t.Errorf("%s with %s: got %v, want a ProtocolError", l.method, name, err)
-				}
+				assert.As[*mcp.ProtocolError](t, errOf(l.read(t.Context(), newClient(t, p.to(server), nil))), "%s with %s", l.method, name)
 			}
 		}
 	})
@@ -164,11 +145,7 @@ func TestFlawedResultIsRefused(t *testing.T) {
 		server := featured(t, revision, mcptest.Script{"tools/call": mcptest.Result(
 			`{"content":[{"type":"text","text":"a","text":"b"}],"resultType":"complete"}`)})
 		c := newClient(t, p.to(server), nil)
-		res, err := c.CallTool(t.Context(), "t", nil, nil)
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) {
-			t.Errorf("got %v and the error %v, want a ProtocolError", res, err)
-		}
+		assert.As[*mcp.ProtocolError](t, errOf(c.CallTool(t.Context(), "t", nil, nil)))
 	})
 }
 
@@ -176,11 +153,7 @@ func TestFlawedResultIsRefused(t *testing.T) {
 func TestFlawedListIsNoRawResult(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[{"name":"a","name":"b"}]}`)})
-		raw, err := newClient(t, p.to(server), nil).Request(t.Context(), "tools/list", nil, nil)
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) {
-			t.Errorf("got %s and the error %v, want a ProtocolError", raw, err)
-		}
+		assert.As[*mcp.ProtocolError](t, errOf(newClient(t, p.to(server), nil).Request(t.Context(), "tools/list", nil, nil)))
 	})
 }
 

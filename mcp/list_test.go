@@ -70,10 +70,9 @@ func TestListsRefused(t *testing.T) {
 				})})
 				c := newClient(t, p.to(server), nil)
 				n, err := l.read(t.Context(), c)
-				var invalid *mcp.ProtocolError
-				if n != 0 || !errors.As(err, &invalid) || invalid.Path != bad.path || invalid.Method != l.method || invalid.Server != "scripted" {
-					t.Errorf("%s %s: %d items, error %v", l.method, bad.result, n, err)
-				}
+				invalid := assert.As[*mcp.ProtocolError](t, err, "%s %s", l.method, bad.result)
+				assert.Equal(t, [...]any{n, invalid.Path, invalid.Method, invalid.Server},
+					[...]any{0, bad.path, l.method, "scripted"}, "%s %s", l.method, bad.result)
 				wantOutcome(t, err, mcp.Answered)
 				if n, err := l.read(t.Context(), c); n != 1 || err != nil {
 					t.Errorf("%s after %s: %d items, error %v", l.method, bad.result, n, err)
@@ -92,10 +91,9 @@ func TestListsBounded(t *testing.T) {
 		for limit, opts := range map[string]*mcp.ClientOptions{"pages of " + l.method: {MaxPages: 3}, "bytes of " + l.method: {MaxCatalog: 400}} {
 			server := featured(t, mcp.Revision20251125, mcptest.Script{l.method: endless})
 			_, err := l.read(t.Context(), newClient(t, server, opts))
-			var exceeded *mcp.LimitError
-			if !errors.As(err, &exceeded) || exceeded.Limit != limit || !strings.Contains(err.Error(), `"scripted"`) {
-				t.Errorf("%s: error %v", limit, err)
-			}
+			exceeded := assert.As[*mcp.LimitError](t, err, "%s", limit)
+			assert.Contains(t, err.Error(), `"scripted"`, "%s", limit)
+			assert.Equal(t, exceeded.Limit, limit, "%s: limit", limit)
 		}
 	}
 }
@@ -110,9 +108,7 @@ func TestListsLeaveOut(t *testing.T) {
 			t.Errorf("%s: %d items, error %v", l.method, n, err)
 		}
 		for i := 1; i < 5; i++ {
-			if place := fmt.Sprintf("%s %s[%d]", l.method, l.member, i); !strings.Contains(log.String(), place) {
-				t.Errorf("the log does not name %s:\n%s", place, &log)
-			}
+			assert.Contains(t, log.String(), fmt.Sprintf("%s %s[%d]", l.method, l.member, i))
 		}
 	}
 }
@@ -156,8 +152,7 @@ func TestListEndsWithContext(t *testing.T) {
 				mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1")), mcptest.Hang)})
 			c := newClient(t, p.to(server), nil)
 			ready(t, c)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
+			ctx := within(t, time.Second)
 			yields := 0
 			for r, err := range c.Resources(ctx) {
 				switch yields++; {
@@ -167,9 +162,9 @@ func TestListEndsWithContext(t *testing.T) {
 			}
 			assert.Equal(t, yields, 2, "yields")
 			for r, err := range c.Resources(ctx) {
-				if r != nil || !errors.Is(err, context.DeadlineExceeded) || !mcp.SafeToRetry(err) {
-					t.Errorf("%v, %v after the end of the context", r, err)
-				}
+				assert.Is(t, err, context.DeadlineExceeded)
+				wantOutcome(t, err, mcp.NotSent)
+				assert.Equal(t, r == nil, true)
 			}
 		})
 	})
@@ -182,14 +177,10 @@ func TestListDoesNotHoldShutdown(t *testing.T) {
 	var last error
 	for _, err := range c.Resources(t.Context()) {
 		if last = err; err == nil {
-			if err := c.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, c.Shutdown(t.Context()))
 		}
 	}
-	if !errors.Is(last, mcp.ErrClosed) {
-		t.Errorf("error %v", last)
-	}
+	assert.Is(t, last, mcp.ErrClosed)
 }
 
 // versioned gives out a list of two pages whose cursors are good for one version
@@ -218,9 +209,8 @@ func TestListStaleCursor(t *testing.T) {
 			t.Helper()
 			before := len(server.Received("resources/list"))
 			got, err := collect(c.Resources(t.Context()))
-			if err != nil || uris(got) != want {
-				t.Errorf("%q, %v, want %q", uris(got), err, want)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, uris(got), want)
 			wantCount(t, server, "resources/list", before+asked)
 		}
 		want("a:same a:1 a:end of 1", 2)
@@ -244,10 +234,7 @@ func TestListBadCursor(t *testing.T) {
 			}})
 			c := newClient(t, p.to(server), nil)
 			_, err := l.read(t.Context(), c)
-			var refused *mcp.ServerError
-			if !errors.As(err, &refused) {
-				t.Fatalf("%s: got %v, want a ServerError", l.method, err)
-			}
+			refused := assert.As[*mcp.ServerError](t, err, "%s", l.method)
 			assert.Equal(t, refused.Err.Code, -32602, "%s: got code", l.method)
 			wantCount(t, server, l.method, 4)
 			wantPhase(t, c, mcp.Ready)
@@ -273,9 +260,7 @@ func TestListRefusedCursor(t *testing.T) {
 				}
 			}})
 			n, err := l.read(t.Context(), newClient(t, p.to(server), nil))
-			if err != nil {
-				t.Errorf("%s: got error %v, want none", l.method, err)
-			}
+			assert.OK(t, err, "%s", l.method)
 			assert.Equal(t, n, 2, "%s: items", l.method)
 			wantCount(t, server, l.method, 4)
 		}
@@ -405,8 +390,7 @@ func TestToolsNotAnnouncedAfterAll(t *testing.T) {
 func TestToolsThatKillTheServer(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": mcptest.Disconnect})
-		_, err := newClient(t, p.to(server), nil).Tools(t.Context())
-		assert.Fails(t, err, "no error")
+		assert.Fails(t, errOf(newClient(t, p.to(server), nil).Tools(t.Context())))
 		wantCount(t, server, "tools/list", 2)
 	})
 }

@@ -6,12 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,9 +50,8 @@ func TestLogLevelLegacy(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Result(`{}`), "tools/call": text("x")})
 		c := newClient(t, p.to(server), &mcp.ClientOptions{LogLevel: "info"})
-		if err := c.SetLogLevel(t.Context(), "error"); err != nil || server.Connections() != 0 {
-			t.Errorf("%v, and %d connections", err, server.Connections())
-		}
+		assert.OK(t, c.SetLogLevel(t.Context(), "error"))
+		assert.Equal(t, server.Connections(), 0, "connections")
 		want := func(n int, level string) {
 			t.Helper()
 			assert.Equal(t, levelSet(t, server.Await("logging/setLevel", n)), level, "level %d", n)
@@ -132,16 +129,12 @@ func TestLogLevelNonsense(t *testing.T) {
 	var log bytes.Buffer
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Result(`{}`)})
 	c := newClient(t, server, &mcp.ClientOptions{LogLevel: "loud", Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if !strings.Contains(log.String(), `loud`) {
-		t.Errorf("the log says %s", &log)
-	}
+	assert.Contains(t, log.String(), `loud`)
 	ready(t, c)
 	err := c.SetLogLevel(t.Context(), "WARN")
 	wantOutcome(t, err, mcp.NotSent)
 	for _, word := range []string{`"scripted"`, `"WARN"`, "warning", "logging/setLevel"} {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("error %q does not say %s", err, word)
-		}
+		assert.Contains(t, err.Error(), word)
 	}
 	wantCount(t, server, "logging/setLevel", 0)
 }
@@ -153,17 +146,13 @@ func TestLogLevelRefused(t *testing.T) {
 	mustCall(t, c, "x")
 	server.Await("logging/setLevel", 1)
 	err := c.SetLogLevel(t.Context(), "debug")
-	var refused *mcp.ServerError
-	if !errors.As(err, &refused) || refused.Method != "logging/setLevel" {
-		t.Errorf("error %v", err)
-	}
+	refused := assert.As[*mcp.ServerError](t, err)
+	assert.Equal(t, refused.Method, "logging/setLevel", "method")
 	assert.Equal(t, c.State().Connections, 1, "connections")
 	silent := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""))
 	c = newClient(t, silent, &mcp.ClientOptions{LogLevel: "info"})
 	ready(t, c)
-	if err := c.SetLogLevel(t.Context(), "debug"); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, c.SetLogLevel(t.Context(), "debug"))
 	wantCount(t, silent, "logging/setLevel", 0)
 }
 
@@ -180,9 +169,8 @@ func TestLogInOrder(t *testing.T) {
 		mustCall(t, c, "x")
 		for i := range 100 {
 			m := <-got
-			if m.Server != "scripted" || m.Level != "info" || m.Logger != "l" || string(m.Data) != fmt.Sprintf(`{"n":%d}`, i) || m.Dropped != 0 {
-				t.Fatalf("message %d: %+v %s", i, m, m.Data)
-			}
+			assert.Equal(t, [...]any{m.Server, string(m.Level), m.Logger, string(m.Data), m.Dropped},
+				[...]any{"scripted", "info", "l", fmt.Sprintf(`{"n":%d}`, i), 0}, "message %d", i)
 		}
 	})
 }
@@ -210,12 +198,8 @@ func TestWithLogOverHTTP(t *testing.T) {
 			all.Go(func() {
 				var got []string
 				ctx := mcp.WithLog(t.Context(), func(m *mcp.LogMessage) { got = append(got, string(m.Data)) })
-				if _, err := c.CallTool(ctx, "say", fmt.Appendf(nil, `{"Text":"%d"}`, i), nil); err != nil {
-					t.Error(err)
-				}
-				if want := []string{fmt.Sprintf("%q", fmt.Sprint(i))}; !slices.Equal(got, want) {
-					t.Errorf("stateless %v: got %q, want %q", stateless, got, want)
-				}
+				assert.Is(t, errOf(c.CallTool(ctx, "say", fmt.Appendf(nil, `{"Text":"%d"}`, i), nil)), nil)
+				wantList(t, got, []string{fmt.Sprintf("%q", fmt.Sprint(i))}, "stateless %v", stateless)
 			})
 		}
 		all.Wait()
@@ -245,9 +229,7 @@ func TestLogSlow(t *testing.T) {
 			m := <-got
 			next += m.Dropped
 			dropped += m.Dropped
-			if string(m.Data) != fmt.Sprint(next) {
-				t.Fatalf("message %s after %d dropped, want %d", m.Data, m.Dropped, next)
-			}
+			assert.Equal(t, string(m.Data), fmt.Sprint(next), "data")
 			next++
 		}
 		if waited := sent - dropped; p.name == "lent" && waited != 256 && waited != 257 { // Log may have had one already
@@ -309,9 +291,7 @@ func TestLogPanics(t *testing.T) {
 	mustCall(t, c, "x")
 	<-second
 	_ = c.Close()
-	if !strings.Contains(log.String(), "oops") {
-		t.Errorf("the log says %s", &log)
-	}
+	assert.Contains(t, log.String(), "oops")
 }
 
 // Without a Log the messages go to the Logger, at their level and harmless.
@@ -336,9 +316,7 @@ func TestLogDefault(t *testing.T) {
 			found = found || strings.Contains(line, want) && strings.Contains(line, "server=scripted") && strings.Contains(line, `a\u{1b}[31m\u{202e}b\u{0}`) &&
 				strings.Contains(line, `l\u{1b}[2J`)
 		}
-		if !found {
-			t.Errorf("no line with %s in\n%.2000s", want, &log)
-		}
+		assert.Equal(t, found, true, "found")
 	}
 	if log.Len() > 8_000 {
 		t.Errorf("%d bytes were logged", log.Len())
@@ -376,9 +354,7 @@ func TestLogOutlivesConnection(t *testing.T) {
 		}
 		server.Disconnect()
 		for i := range 5 {
-			if m := <-got; string(m.Data) != fmt.Sprint(i) {
-				t.Errorf("message %s, want %d", m.Data, i)
-			}
+			assert.Equal(t, string((<-got).Data), fmt.Sprint(i), "data")
 		}
 		ready(t, c)
 		server.Notify("notifications/message", `{"level":"info","data":"stuck"}`)
@@ -397,8 +373,6 @@ func TestLogLevelAsConnectionEnds(t *testing.T) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"logging/setLevel": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{}`))})
 	c := newClient(t, server, nil)
 	ready(t, c)
-	if err := c.SetLogLevel(t.Context(), "error"); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, c.SetLogLevel(t.Context(), "error"))
 	assert.Equal(t, levelSet(t, server.Await("logging/setLevel", 2)), "error", "level")
 }

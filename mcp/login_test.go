@@ -107,8 +107,7 @@ func (g *club) logOut() {
 // waitFor waits for a phase.
 func waitFor(t *testing.T, c *mcp.Client, want mcp.Phase) mcp.State {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-	defer stop()
+	ctx := within(t, 30*time.Second)
 	for s := range c.Watch(ctx) {
 		if s.Phase == want {
 			return s
@@ -120,10 +119,8 @@ func waitFor(t *testing.T, c *mcp.Client, want mcp.Phase) mcp.State {
 
 func wantLogin(t *testing.T, err error) *auth.LoginRequiredError {
 	t.Helper()
-	var required *auth.LoginRequiredError
-	if !errors.As(err, &required) || !mcp.SafeToRetry(err) {
-		t.Fatalf("error %v", err)
-	}
+	required := assert.As[*auth.LoginRequiredError](t, err)
+	wantOutcome(t, err, mcp.NotSent)
 	return required
 }
 
@@ -142,16 +139,15 @@ func TestLoginAtConnect(t *testing.T) {
 		g := newClub(t, revision, map[string]func(*visit){"tools/call": result(hello)})
 		c := newClient(t, &g.to, nil)
 		url := wantLogin(t, c.Ready(t.Context())).URL
-		if s := wantPhase(t, c, mcp.Authenticating); s.LoginURL != url || s.Failures != 1 || s.ProtocolVersion != "" {
-			t.Errorf("state %+v", s)
-		}
+		s := wantPhase(t, c, mcp.Authenticating)
+		assert.Equal(t, [...]any{s.LoginURL, s.Failures, s.ProtocolVersion}, [...]any{url, 1, ""})
 		_, err := call(t, c, "x")
 		wantLogin(t, err)
 		g.logIn(true)
 		ready(t, c) // who asks now waits for the connection
-		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 {
-			t.Errorf("state %+v", s)
-		}
+		s = waitFor(t, c, mcp.Ready)
+		assert.OK(t, s.Err)
+		assert.Equal(t, [...]any{s.LoginURL, s.Connections}, [...]any{"", 1})
 		mustCall(t, c, "x")
 		assert.Equal(t, len(g.of("tools/call")), 1, "calls reached the server")
 	})
@@ -188,11 +184,7 @@ func TestLoginInMidLife(t *testing.T) {
 		g.logIn(false)
 		c := newClient(t, &g.to, &mcp.ClientOptions{HealthInterval: -1})
 		ready(t, c)
-		slow := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(t.Context(), "slow", json.RawMessage(`{}`), nil)
-			slow <- err
-		}()
+		slow := inBackground(func() error { return errOf(c.CallTool(t.Context(), "slow", json.RawMessage(`{}`), nil)) })
 		<-working
 		before := c.State()
 
@@ -201,22 +193,20 @@ func TestLoginInMidLife(t *testing.T) {
 			_, err := call(t, c, "x")
 			url := wantLogin(t, err).URL
 			s := waitForLogin(t, c, url)
-			if s.Connections != 1 || s.Err == nil || s.ProtocolVersion != before.ProtocolVersion || s.ToolsVersion != before.ToolsVersion {
-				t.Errorf("state %+v", s)
-			}
-			if got := wantLogin(t, c.Ready(t.Context())).URL; got != url {
-				t.Errorf("Ready tells of %s, not of %s", got, url)
-			}
+			assert.Fails(t, s.Err)
+			assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion, s.ToolsVersion}, [...]any{1, before.ProtocolVersion, before.ToolsVersion})
+			assert.Equal(t, wantLogin(t, c.Ready(t.Context())).URL, url)
 		}
 		close(finish)
-		if err := <-slow; err != nil {
-			t.Errorf("the call under way: %v", err)
-		}
+		assert.OK(t, <-slow, "the call under way")
 		wantPhase(t, c, mcp.Authenticating) // it was let in before
 
 		g.logIn(true)
 		ready(t, c) // at once
-		if s := waitFor(t, c, mcp.Ready); s.LoginURL != "" || s.Err != nil || s.Connections != 1 || s.Server == nil && before.Server != nil {
+		s := waitFor(t, c, mcp.Ready)
+		assert.OK(t, s.Err)
+		assert.Equal(t, [...]any{s.LoginURL, s.Connections}, [...]any{"", 1})
+		if s.Server == nil && before.Server != nil {
 			t.Errorf("state %+v", s)
 		}
 		assert.Equal(t, len(g.of("tools/call")), 1, "calls reached the server: refused ones were repeated")
@@ -230,8 +220,7 @@ func TestLoginInMidLife(t *testing.T) {
 // waitForLogin waits until the state tells of a login at url.
 func waitForLogin(t *testing.T, c *mcp.Client, url string) mcp.State {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-	defer stop()
+	ctx := within(t, 30*time.Second)
 	for s := range c.Watch(ctx) {
 		if s.Phase == mcp.Authenticating && s.LoginURL == url {
 			return s
@@ -256,9 +245,7 @@ func TestLoginElsewhere(t *testing.T) {
 		waitFor(t, c, mcp.Authenticating)
 		g.logIn(false)
 		mustCall(t, c, "x")
-		if s := waitFor(t, c, mcp.Ready); s.Connections != 1 {
-			t.Errorf("state %+v", s)
-		}
+		assert.Equal(t, waitFor(t, c, mcp.Ready).Connections, 1, "connections")
 	})
 }
 
@@ -274,13 +261,10 @@ func TestLoginReconnect(t *testing.T) {
 		wantLogin(t, err)
 		waitFor(t, c, mcp.Authenticating)
 		wantLogin(t, c.Reconnect(t.Context()))
-		if s := wantPhase(t, c, mcp.Authenticating); s.Connections != 1 || s.ProtocolVersion != "" {
-			t.Errorf("state %+v", s)
-		}
+		s := wantPhase(t, c, mcp.Authenticating)
+		assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion}, [...]any{1, ""})
 		g.logIn(true)
-		if s := waitFor(t, c, mcp.Ready); s.Connections != 2 {
-			t.Errorf("state %+v", s)
-		}
+		assert.Equal(t, waitFor(t, c, mcp.Ready).Connections, 2, "connections")
 		mustCall(t, c, "x")
 	})
 }
@@ -304,9 +288,7 @@ func TestLoginStepUp(t *testing.T) {
 			}
 		}()
 		_, err := call(t, c, "vip")
-		if required := wantLogin(t, err); !required.StepUp() {
-			t.Errorf("error %v", err)
-		}
+		assert.Equal(t, wantLogin(t, err).StepUp(), true, "step up")
 		mustCall(t, c, "x")
 		stop()
 		<-watched
@@ -365,9 +347,7 @@ func TestLoginIsNoticedAtOnce(t *testing.T) {
 		close(done)
 		synctest.Wait()
 		wantPhase(t, c, mcp.Ready)
-		if !time.Now().Equal(start) {
-			t.Errorf("it took %v", time.Since(start))
-		}
+		assert.Equal(t, time.Since(start), 0, "time")
 	})
 }
 
@@ -386,9 +366,7 @@ func TestLoginFoundByPing(t *testing.T) {
 		wantPhase(t, c, mcp.Ready)
 		conn.barred.Store(true)
 		time.Sleep(time.Hour)
-		if s := wantPhase(t, c, mcp.Authenticating); s.Connections != 1 {
-			t.Errorf("state %+v", s)
-		}
+		assert.Equal(t, wantPhase(t, c, mcp.Authenticating).Connections, 1, "connections")
 		conn.barred.Store(false)
 		time.Sleep(time.Minute)
 		wantPhase(t, c, mcp.Ready)
@@ -415,16 +393,11 @@ func TestLoginOnBrokenConnection(t *testing.T) {
 		synctest.Wait()
 		wantPhase(t, c, mcp.Authenticating)
 		first.broken.Store(true)
-		pinged := make(chan error, 1)
-		go func() { pinged <- c.Ping(t.Context()) }()
+		pinged := inBackground(func() error { return c.Ping(t.Context()) })
 		synctest.Wait()
 		server.Disconnect()
-		if err := <-pinged; err != nil {
-			t.Error(err)
-		}
-		if s := wantPhase(t, c, mcp.Ready); s.Connections != 2 {
-			t.Errorf("state %+v", s)
-		}
+		assert.OK(t, <-pinged)
+		assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, 2, "connections")
 	})
 }
 

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,15 +53,11 @@ func TestLostStream(t *testing.T) {
 				wantReissued(t, s, "tools/list", 2)
 				_, err := call(t, c, "reads")
 				if trust {
-					if err != nil {
-						t.Errorf("a harmless call: %v", err)
-					}
+					assert.OK(t, err, "a harmless call")
 					wantReissued(t, s, "tools/call", 2)
 				} else {
 					wantOutcome(t, err, mcp.Unknown)
-					if !errors.Is(err, mcp.ErrAnswerLost) {
-						t.Errorf("error %v", err)
-					}
+					assert.Is(t, err, mcp.ErrAnswerLost)
 					wantReissued(t, s, "tools/call", 1)
 				}
 				if n := c.State().Connections; n != 1 || len(s.of("GET")) > 0 {
@@ -84,20 +79,17 @@ func wantReissued(t *testing.T, s *site, method string, n int) {
 		ids[string(v.ID)] = true
 		assert.Equal(t, v.Header.Get("Last-Event-Id"), "", "%s: Last-Event-Id", method)
 		var first, again struct{ Name, Cursor string }
-		if json.Unmarshal(visits[0].Params, &first) != nil || json.Unmarshal(v.Params, &again) != nil || first != again {
-			t.Errorf("%s: %s after %s", method, v.Params, visits[0].Params)
-		}
+		assert.OK(t, json.Unmarshal(visits[0].Params, &first), "%s", method)
+		assert.OK(t, json.Unmarshal(v.Params, &again), "%s", method)
+		assert.Equal(t, first, again, "%s: first", method)
 	}
-	if len(visits) != n || len(ids) != n {
-		t.Errorf("%d requests %s with %d ids, want %d", len(visits), method, len(ids), n)
-	}
+	assert.Equal(t, [...]any{len(visits), len(ids)}, [...]any{n, n})
 }
 
 // It is issued anew only once.
 func TestLostAgain(t *testing.T) {
 	s := newSite(t, mcp.Revision20260728, map[string]func(*visit){"tools/list": streamEnds["ends"]})
 	c := newClient(t, &s.HTTP, nil)
-	_, err := c.Tools(t.Context())
-	wantOutcome(t, err, mcp.Unknown)
+	wantOutcome(t, errOf(c.Tools(t.Context())), mcp.Unknown)
 	wantReissued(t, s, "tools/list", 2)
 }

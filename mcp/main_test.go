@@ -1,9 +1,14 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -74,8 +79,7 @@ func call(t testing.TB, c *mcp.Client, tool string) (*mcp.CallToolResult, error)
 
 func mustCall(t testing.TB, c *mcp.Client, tool string) *mcp.CallToolResult {
 	t.Helper()
-	res := assert.Value(call(t, c, tool))(t)
-	return res
+	return assert.Value(call(t, c, tool))(t)
 }
 
 // text is a result of tools/call that holds one block of text.
@@ -86,13 +90,9 @@ func text(s string) mcptest.Handler {
 
 func textOf(t testing.TB, res *mcp.CallToolResult) string {
 	t.Helper()
-	if len(res.Content) != 1 {
-		t.Fatalf("content = %v, want one block", res.Content)
-	}
+	assert.Equal(t, len(res.Content), 1, "content")
 	block, ok := res.Content[0].(*mcp.TextContent)
-	if !ok {
-		t.Fatalf("content is a %T, want text", res.Content[0])
-	}
+	assert.Equal(t, ok, true, "ok")
 	return block.Text
 }
 
@@ -104,16 +104,60 @@ func wantCount(t testing.TB, s *mcptest.Server, method string, n int) {
 func wantPhase(t testing.TB, c *mcp.Client, want mcp.Phase) mcp.State {
 	t.Helper()
 	s := c.State()
-	if s.Phase != want {
-		t.Fatalf("phase %v (%v), want %v", s.Phase, s.Err, want)
-	}
+	assert.Equal(t, s.Phase, want, "phase")
 	return s
 }
 
 func wantOutcome(t testing.TB, err error, want mcp.Outcome) {
 	t.Helper()
-	if err == nil {
-		t.Fatal("no error")
-	}
+	assert.Fails(t, err)
 	assert.Equal(t, mcp.OutcomeOf(err), want, "outcome of %q", err)
+}
+
+// errOf drops the value that came with an error.
+func errOf[T any](_ T, err error) error { return err }
+
+// cast ends the test if v is not a T.
+func cast[T any](t testing.TB, v any) T {
+	t.Helper()
+	typed, ok := v.(T)
+	assert.Equal(t, ok, true, "ok")
+	return typed
+}
+
+// wantLen ends the test if a list has another length.
+func wantLen[T any](t testing.TB, list []T, want int, what ...any) {
+	t.Helper()
+	assert.Equal(t, len(list), want, what...)
+	if len(list) != want {
+		t.FailNow()
+	}
+}
+
+// inBackground runs f beside the test.
+func inBackground(f func() error) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	return ended
+}
+
+// pass lets time pass on the bubble's clock, until nothing happens any more.
+func pass(d time.Duration) {
+	time.Sleep(d) // sleep: on the bubble's clock, without which Wait panics
+	synctest.Wait()
+}
+
+// within is the test's context with an end.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// wantList checks the elements of a list.
+func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,9 +70,7 @@ func TestNotifySDKOverHTTP(t *testing.T) {
 			&sdk.StreamableHTTPOptions{Stateless: stateless}))
 		t.Cleanup(web.Close)
 		c := newClient(t, &transport.HTTP{URL: web.URL}, nil)
-		if err := c.Notify(t.Context(), "notifications/progress", []byte(`{"progressToken":1,"progress":1}`)); err != nil {
-			t.Errorf("stateless %v: got %v, want no error", stateless, err)
-		}
+		assert.OK(t, c.Notify(t.Context(), "notifications/progress", []byte(`{"progressToken":1,"progress":1}`)), "stateless %v", stateless)
 		if got, want := c.State().ProtocolVersion == mcp.Revision20260728, stateless; got != want {
 			t.Errorf("stateless %v: got revision %s", stateless, c.State().ProtocolVersion)
 		}
@@ -98,16 +95,11 @@ func TestNotifyRefuses(t *testing.T) {
 	}
 	assert.Equal(t, server.Connections(), 0, "connections")
 	_ = c.Close()
-	if err := c.Notify(t.Context(), noteCustom, nil); !errors.Is(err, mcp.ErrClosed) {
-		t.Errorf("got %v, want %v", err, mcp.ErrClosed)
-	}
+	assert.Is(t, c.Notify(t.Context(), noteCustom, nil), mcp.ErrClosed)
 	var zero mcp.Client
 	wantOutcome(t, zero.Notify(t.Context(), noteCustom, nil), mcp.NotSent)
 	away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errors.New("away") }), nil)
-	var unavailable *mcp.UnavailableError
-	if err := away.Notify(t.Context(), noteCustom, nil); !errors.As(err, &unavailable) {
-		t.Errorf("got %v, want an UnavailableError", err)
-	}
+	assert.As[*mcp.UnavailableError](t, away.Notify(t.Context(), noteCustom, nil))
 }
 
 // noteless is a connection that does not take notifications of the program.
@@ -130,10 +122,7 @@ func TestNotifyTimesOut(t *testing.T) {
 			return noteless{conn}, err
 		}), &mcp.ClientOptions{IdleTimeout: time.Minute})
 		err := c.Notify(t.Context(), noteCustom, nil)
-		var timeout *mcp.TimeoutError
-		if !errors.As(err, &timeout) {
-			t.Fatalf("got %v, want a TimeoutError", err)
-		}
+		assert.As[*mcp.TimeoutError](t, err)
 		wantOutcome(t, err, mcp.Unknown)
 	})
 }
@@ -161,9 +150,7 @@ func TestNotification(t *testing.T) {
 				want = ""
 			}
 			n := <-got
-			if n.Server != "scripted" || n.Method != noteCustom || string(n.Params) != want || n.Dropped != 0 {
-				t.Fatalf("got %+v with %s, want %s", n, n.Params, want)
-			}
+			assert.Equal(t, [...]any{n.Server, n.Method, string(n.Params), n.Dropped}, [...]any{"scripted", noteCustom, want, 0})
 		}
 	})
 }
@@ -187,9 +174,7 @@ func TestNotificationSlow(t *testing.T) {
 	for next := 0; next < sent; next++ {
 		n := <-got
 		next += n.Dropped
-		if want := fmt.Sprintf(`{"n":%d}`, next); string(n.Params) != want {
-			t.Fatalf("got %s after %d dropped, want %s", n.Params, n.Dropped, want)
-		}
+		assert.Equal(t, string(n.Params), fmt.Sprintf(`{"n":%d}`, next), "params")
 	}
 }
 
@@ -211,7 +196,5 @@ func TestNotificationPanics(t *testing.T) {
 	mustCall(t, c, "x")
 	<-second
 	_ = c.Close()
-	if !strings.Contains(log.String(), "oops") {
-		t.Errorf("got the log %s, want the panic in it", &log)
-	}
+	assert.Contains(t, log.String(), "oops")
 }

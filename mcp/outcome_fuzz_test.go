@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A belief is an error and what must be known about it.
@@ -93,19 +95,12 @@ func FuzzOutcome(f *testing.F) {
 
 func checkOutcome(t *testing.T, b belief) {
 	t.Helper()
-	if got := OutcomeOf(b.err); got != b.expected() {
-		t.Fatalf("%#v: outcome %v, want %v", b.err, got, b.expected())
-	}
-	if SafeToRetry(b.err) != (b.expected() == NotSent) {
-		t.Fatalf("%v: safe to retry: %v", b.err, SafeToRetry(b.err))
-	}
+	assert.Equal(t, OutcomeOf(b.err), b.expected(), "%#v", b.err)
+	assert.Equal(t, SafeToRetry(b.err), b.expected() == NotSent, "%v", b.err)
 	for _, o := range []Outcome{Unknown, NotSent, Answered} {
 		with := WithOutcome(b.err, o)
-		if OutcomeOf(with) != o || with.Error() != b.err.Error() || !errors.Is(with, b.err) || SafeToRetry(with) != (o == NotSent) {
-			t.Fatalf("%v with outcome %v is %v with %v", b.err, o, with, OutcomeOf(with))
-		}
-		if WithOutcome(nil, o) != nil {
-			t.Fatal("no error has an outcome")
-		}
+		assert.Is(t, with, b.err)
+		assert.Equal(t, [...]any{OutcomeOf(with), with.Error(), SafeToRetry(with)}, [...]any{o, b.err.Error(), o == NotSent})
+		assert.OK(t, WithOutcome(nil, o), "no error has an outcome")
 	}
 }

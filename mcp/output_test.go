@@ -36,16 +36,12 @@ func structured(content string) string {
 
 func wantOutputError(t *testing.T, err error, path, words string) *mcp.OutputError {
 	t.Helper()
-	var invalid *mcp.OutputError
-	if !errors.As(err, &invalid) {
-		t.Fatalf("error %v, want an OutputError", err)
-	}
-	if invalid.Server != "scripted" || invalid.Tool != "t" || invalid.Path != path || !strings.Contains(err.Error(), words) {
-		t.Errorf("error %v at %q, want %q at %q", err, invalid.Path, words, path)
-	}
-	if !strings.Contains(err.Error(), `"scripted"`) || !strings.Contains(err.Error(), `"t"`) || invalid.Unwrap() == nil {
-		t.Errorf("the error does not tell enough: %v", err)
-	}
+	invalid := assert.As[*mcp.OutputError](t, err)
+	assert.Contains(t, err.Error(), words)
+	assert.Equal(t, [...]any{invalid.Server, invalid.Tool, invalid.Path}, [...]any{"scripted", "t", path})
+	assert.Contains(t, err.Error(), `"scripted"`, "the error does not tell enough")
+	assert.Contains(t, err.Error(), `"t"`, "the error does not tell enough")
+	assert.Fails(t, invalid.Unwrap(), "the error does not tell enough")
 	wantOutcome(t, err, mcp.Answered)
 	if invalid.Result == nil {
 		t.Fatal("no result")
@@ -99,9 +95,7 @@ func TestOutputChecked(t *testing.T) {
 			for range 2 { // the second after the schema was compiled
 				res, err := call(t, c, "t")
 				if test.wantsWords != "" {
-					if res != nil {
-						t.Error("a result beside the error")
-					}
+					assert.Equal(t, res == nil, true, "a result beside the error")
 					res = wantOutputError(t, err, test.wantPath, test.wantsWords).Result
 					if strings.Contains(err.Error(), "secret") || len(err.Error()) > 1000 {
 						t.Errorf("the error tells too much: %v", err)
@@ -140,9 +134,7 @@ func TestOutputByRevision(t *testing.T) {
 		})
 		c := newClient(t, server, nil)
 		wantTools(t, c, "t free")
-		if _, err := call(t, c, "t"); (err != nil) != checked {
-			t.Errorf("%s: %v", revision, err)
-		}
+		assert.Equal(t, errOf(call(t, c, "t")) != nil, checked, "%s", revision)
 	}
 }
 
@@ -206,9 +198,7 @@ func TestOutputWithoutList(t *testing.T) {
 				wantContent(t, mustCall(t, c, "t"), structured(`{}`))
 			}
 			wantCount(t, server, "tools/list", 1)
-			if !strings.Contains(log.String(), "could not be listed to check a result") {
-				t.Errorf("log %s", &log)
-			}
+			assert.Contains(t, log.String(), "could not be listed to check a result")
 		})
 	}
 	t.Run("no tools", func(t *testing.T) {
@@ -240,17 +230,13 @@ func TestOutputListHangs(t *testing.T) {
 		c := newClient(t, server, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { server.Await("tools/list", 1); cancel() }()
-		if _, err := c.CallTool(ctx, "t", nil, nil); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, errOf(c.CallTool(ctx, "t", nil, nil)))
 	})
 	t.Run("close", func(t *testing.T) {
 		server := legacy(t, script)
 		c := newClient(t, server, nil)
 		go func() { server.Await("tools/list", 1); _ = c.Close() }()
-		if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, errOf(c.CallTool(t.Context(), "t", nil, nil)))
 	})
 }
 
@@ -336,9 +322,7 @@ func TestOutputConcurrent(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if fit.Load() != 10 || unfit.Load() != 10 {
-			t.Errorf("%d fit, %d do not", fit.Load(), unfit.Load())
-		}
+		assert.Equal(t, [...]any{fit.Load(), unfit.Load()}, [...]any{int64(10), int64(10)})
 		wantCount(t, server, "tools/list", 1)
 	})
 }
@@ -360,9 +344,7 @@ func TestLargeOutput(t *testing.T) {
 			wg.Go(func() {
 				if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
 					unfit.Add(1)
-					if !strings.Contains(err.Error(), "n[4000].id: want an integer, got a string") {
-						t.Error(err)
-					}
+					assert.Contains(t, err.Error(), "n[4000].id: want an integer, got a string")
 				}
 			})
 		}
@@ -438,9 +420,7 @@ func TestOutputErrorLetsItsMessageGo(t *testing.T) {
 		t.Errorf("got %d bytes in use for %d errors, want less than half of their messages", got, len(kept))
 	}
 	for _, err := range kept {
-		var invalid *mcp.OutputError
-		if !errors.As(err, &invalid) || string(invalid.Result.StructuredContent.(json.RawMessage)) != `{"n":"x"}` {
-			t.Errorf("got %v, want an OutputError with its result", err)
-		}
+		invalid := assert.As[*mcp.OutputError](t, err)
+		assert.Equal(t, string(invalid.Result.StructuredContent.(json.RawMessage)), `{"n":"x"}`)
 	}
 }

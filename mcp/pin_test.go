@@ -86,10 +86,7 @@ func TestPinnedRevisionIsNotSpoken(t *testing.T) {
 				server := mcptest.NewServer(t, script)
 				c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision})
 				err := c.Ready(t.Context())
-				var other *mcp.ProtocolVersionError
-				if !errors.As(err, &other) {
-					t.Fatalf("got %v, want a ProtocolVersionError", err)
-				}
+				other := assert.As[*mcp.ProtocolVersionError](t, err)
 				assert.Equal(t, other.Want, revision, "Want")
 				if says := len(script) > 0 && !strings.HasSuffix(name, "more"); says && !slices.Equal(other.Offered, []string{elsewhere}) {
 					t.Errorf("got Offered %q, want %q", other.Offered, elsewhere)
@@ -106,7 +103,7 @@ func TestPinnedDiscoverIsUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t, mcptest.Script{"server/discover": mcptest.Hang})
 		c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
-		assert.Fails(t, c.Ready(t.Context()), "got no error, want one")
+		assert.Fails(t, c.Ready(t.Context()))
 		assert.Equal(t, handshakesOf(t, server), "server/discover", "the handshakes")
 	})
 }
@@ -127,11 +124,7 @@ func TestPinnedHandshakeFails(t *testing.T) {
 func TestPinnedRevisionIsUnknown(t *testing.T) {
 	server := legacy(t)
 	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: "1999-01-01"})
-	err := c.Ready(t.Context())
-	var other *mcp.ProtocolVersionError
-	if !errors.As(err, &other) {
-		t.Errorf("got %v, want a ProtocolVersionError", err)
-	}
+	assert.As[*mcp.ProtocolVersionError](t, c.Ready(t.Context()))
 	assert.Equal(t, server.Connections(), 0, "connections")
 }
 
@@ -143,9 +136,7 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 		"ping":       mcptest.Error(-32601, "?"),
 	})
 	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
-	if _, err := call(t, c, "x"); err == nil {
-		t.Error("got no error, want the server's")
-	}
+	assert.Fails(t, errOf(call(t, c, "x")))
 	assert.Equal(t, handshakesOf(t, server), handshakeWith(mcp.Revision20251125), "the handshakes")
 }
 
@@ -153,11 +144,7 @@ func TestPinnedRevisionIsNotDoubted(t *testing.T) {
 func TestPinnedRevisionOverHTTP(t *testing.T) {
 	s := newSite(t, mcp.Revision20251125, nil)
 	c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
-	err := c.Ready(t.Context())
-	var other *mcp.ProtocolVersionError
-	if !errors.As(err, &other) {
-		t.Errorf("got %v, want a ProtocolVersionError", err)
-	}
+	assert.As[*mcp.ProtocolVersionError](t, c.Ready(t.Context()))
 	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
 	for _, revision := range eras() {
 		s := newSite(t, revision, nil)

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -34,9 +33,7 @@ func TestProbeAnsweredByModernError(t *testing.T) {
 				wantCount(t, server, "initialize", 0)
 
 				ready(t, c) // the next attempt asks again
-				if s := c.State(); s.ProtocolVersion != mcp.Revision20260728 {
-					t.Errorf("revision %s", s.ProtocolVersion)
-				}
+				assert.Equal(t, c.State().ProtocolVersion, mcp.Revision20260728, "protocol version")
 				wantCount(t, server, "initialize", 0)
 			})
 		})
@@ -46,10 +43,8 @@ func TestProbeAnsweredByModernError(t *testing.T) {
 // wantRefusal fails the test unless a handshake ended with the server's error.
 func wantRefusal(t *testing.T, err error, code int64) {
 	t.Helper()
-	var refused *mcp.JSONRPCError
-	if !errors.As(err, &refused) || refused.Code != code {
-		t.Errorf("error %v, want code %d", err, code)
-	}
+	refused := assert.As[*mcp.JSONRPCError](t, err)
+	assert.Equal(t, refused.Code, code, "code")
 	wantOutcome(t, err, mcp.NotSent)
 }
 
@@ -83,9 +78,8 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 				}
 				return
 			}
-			if got := c.State().ProtocolVersion; err != nil || got != want {
-				t.Errorf("revision %s, error %v", got, err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, c.State().ProtocolVersion, want)
 		})
 	}
 	// It supports the version of the probe, but does not say so the first time.
@@ -104,9 +98,8 @@ func TestProbeRefusedForItsVersion(t *testing.T) {
 			}
 			c := newClient(t, &s.HTTP, nil)
 			ready(t, c)
-			if got := c.State(); got.ProtocolVersion != want || got.Connections != 1 || len(s.of("server/discover")) != 2 {
-				t.Errorf("probed %d times, state %+v", len(s.of("server/discover")), got)
-			}
+			got := c.State()
+			assert.Equal(t, [...]any{got.ProtocolVersion, got.Connections, len(s.of("server/discover"))}, [...]any{want, 1, 2})
 		})
 	}
 }
@@ -155,9 +148,8 @@ func TestProbeOverHTTP(t *testing.T) {
 				return
 			}
 			assert.OK(t, err)
-			if got := c.State(); got.ProtocolVersion != mcp.Revision20251125 || got.Connections != 1 {
-				t.Errorf("state %+v", got)
-			}
+			got := c.State()
+			assert.Equal(t, [...]any{got.ProtocolVersion, got.Connections}, [...]any{mcp.Revision20251125, 1})
 			assert.Equal(t, len(s.of("server/discover")), 1, "probed times")
 		})
 	}

@@ -46,8 +46,7 @@ func TestProcessKilled(t *testing.T) {
 		t.Fatalf("state %+v", first)
 	}
 	child := assert.Value(os.FindProcess(first.PID))(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := within(t, time.Minute)
 	assert.OK(t, child.Kill())
 	second := mcp.State{}
 	for s := range c.Watch(ctx) {

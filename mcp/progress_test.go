@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,9 +33,7 @@ func TestProgress(t *testing.T) {
 		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
 			Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
 		}))(t)
-		if !slices.Equal(got, want) {
-			t.Errorf("progress %v", got)
-		}
+		wantList(t, got, want)
 	})
 }
 
@@ -66,9 +63,8 @@ func TestProgressOfEach(t *testing.T) {
 				_, err := c.CallTool(t.Context(), tool, nil, &mcp.CallToolOptions{
 					Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) },
 				})
-				if err != nil || !slices.Equal(got, []float64{want}) {
-					t.Errorf("%s: progress %v, error %v", tool, got, err)
-				}
+				assert.Is(t, err, nil, "%s", tool)
+				wantList(t, got, []float64{want}, "%s", tool)
 			})
 		}
 		calls.Wait()
@@ -90,9 +86,7 @@ func TestSlowProgressCallback(t *testing.T) {
 			IdleTimeout: time.Second,
 			Progress:    func(*mcp.ProgressParams) { time.Sleep(2 * time.Minute) },
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, err)
 	})
 }
 
@@ -105,16 +99,12 @@ func TestProgressPanics(t *testing.T) {
 		c := newClient(t, p.to(server), &mcp.ClientOptions{MaxInFlight: 1})
 		func() {
 			defer func() {
-				if r := recover(); r != "oops" {
-					t.Errorf("recovered %v", r)
-				}
+				assert.Equal(t, recover(), "oops")
 			}()
 			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "result")
-		if err := c.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, c.Shutdown(t.Context()))
 	})
 }

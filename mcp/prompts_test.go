@@ -14,13 +14,12 @@ func TestPrompts(t *testing.T) {
 		server := featured(t, revision, mcptest.Script{"prompts/list": mcptest.Result(
 			`{"prompts":[{"name":"a","title":"A","description":"d","arguments":[{"name":"x","required":true},{"name":"y","REQUIRED":true}]}]}`)})
 		got, err := collect(newClient(t, p.to(server), nil).Prompts(t.Context()))
-		if err != nil || len(got) != 1 {
-			t.Fatal(got, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(got), 1)
 		prompt := got[0]
-		if prompt.Name != "a" || prompt.Title != "A" || len(prompt.Arguments) != 2 || !prompt.Arguments[0].Required || prompt.Arguments[1].Required {
-			t.Errorf("prompt %+v", prompt)
-		}
+		wantLen(t, prompt.Arguments, 2, "arguments")
+		assert.Equal(t, [...]any{prompt.Name, prompt.Title, prompt.Arguments[0].Required, prompt.Arguments[1].Required},
+			[...]any{"a", "A", true, false})
 	})
 }
 
@@ -30,15 +29,10 @@ func TestGetPrompt(t *testing.T) {
 			`{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"hi"}},{"role":"assistant","content":{"type":"image","data":"AAE=","mimeType":"image/png"}}]}`)})
 		c := newClient(t, p.to(server), nil)
 		res := assert.Value(c.GetPrompt(t.Context(), "a", map[string]string{"x": "1\n"}, nil))(t)
-		if len(res.Messages) != 2 || res.Messages[0].Role != "user" || res.Description != "d" {
-			t.Errorf("result %+v", res)
-		}
-		if text, ok := res.Messages[0].Content.(*mcp.TextContent); !ok || text.Text != "hi" {
-			t.Errorf("content %+v", res.Messages[0].Content)
-		}
-		if image, ok := res.Messages[1].Content.(*mcp.ImageContent); !ok || len(image.Data) != 2 {
-			t.Errorf("content %+v", res.Messages[1].Content)
-		}
+		wantLen(t, res.Messages, 2, "messages")
+		assert.Equal(t, [...]any{string(res.Messages[0].Role), res.Description}, [...]any{"user", "d"})
+		assert.Equal(t, cast[*mcp.TextContent](t, res.Messages[0].Content).Text, "hi", "text")
+		assert.Equal(t, len(cast[*mcp.ImageContent](t, res.Messages[1].Content).Data), 2, "data")
 	})
 }
 
@@ -86,11 +80,8 @@ func TestGetPromptInput(t *testing.T) {
 		server := featured(t, mcp.Revision20260728, mcptest.Script{"prompts/get": mcptest.Sequence(
 			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"messages":[{"role":"user","content":{"type":"new","x":1}}]}`))})
 		res, err := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers}).GetPrompt(t.Context(), "a", nil, nil)
-		if err != nil || len(res.Messages) != 1 {
-			t.Fatal(res, err)
-		}
-		if text, ok := res.Messages[0].Content.(*mcp.TextContent); !ok || text.Text != `{"type":"new","x":1}` {
-			t.Errorf("content of a kind that is not known: %+v", res.Messages[0].Content)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(res.Messages), 1, "messages")
+		assert.Equal(t, cast[*mcp.TextContent](t, res.Messages[0].Content).Text, `{"type":"new","x":1}`, "text")
 	})
 }

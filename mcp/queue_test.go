@@ -3,8 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,28 +29,21 @@ func TestQueue(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 2 + waits {
 			wg.Go(func() {
-				if _, err := call(t, c, "slow"); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, errOf(call(t, c, "slow")), nil)
 			})
 		}
 		synctest.Wait()
 		wantCount(t, server, "tools/call", 2)
 		_, err := call(t, c, "slow")
-		var busy *mcp.BusyError
 		want := mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits, QueuedBytes: 8 * waits, Bound: "count", RetryAfter: time.Second}
-		if !errors.As(err, &busy) || *busy != want {
-			t.Errorf("beyond the queue: got %v, want %v", err, &want)
-		}
-		if !errors.As(c.Busy(t.Context(), 0), &busy) || *busy != want {
-			t.Errorf("a look at the full queue: got %v, want %v", c.Busy(t.Context(), 0), &want)
-		}
+		busy := assert.As[*mcp.BusyError](t, err, "beyond the queue")
+		assert.Equal(t, *busy, want, "beyond the queue: busy")
+		busy = assert.As[*mcp.BusyError](t, c.Busy(t.Context(), 0), "a look at the full queue")
+		assert.Equal(t, *busy, want, "a look at the full queue: busy")
 		wantOutcome(t, err, mcp.NotSent)
 		close(release)
 		wg.Wait()
-		if err := c.Busy(t.Context(), 0); err != nil {
-			t.Errorf("a look at the empty queue: got %v, want none", err)
-		}
+		assert.OK(t, c.Busy(t.Context(), 0), "a look at the empty queue")
 		mustCall(t, c, "slow")
 		wantCount(t, server, "tools/call", 3+waits)
 	})
@@ -79,10 +70,7 @@ func TestRetryAfter(t *testing.T) {
 				}
 				synctest.Wait()
 				_, err := call(t, c, "slow")
-				var busy *mcp.BusyError
-				if !errors.As(err, &busy) {
-					t.Fatalf("got %v, want a BusyError", err)
-				}
+				busy := assert.As[*mcp.BusyError](t, err)
 				assert.Equal(t, busy.RetryAfter, test.want)
 				wg.Wait()
 			})
@@ -97,25 +85,15 @@ func TestQueueIsLeft(t *testing.T) {
 		c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 1})
 		ready(t, c)
 		ctx, stop := context.WithCancel(t.Context())
-		first := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(ctx, "slow", nil, nil)
-			first <- err
-		}()
+		first := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
 		synctest.Wait()
 		for range 3 {
 			ctx, giveUp := context.WithCancel(t.Context())
-			waiting := make(chan error, 1)
-			go func() {
-				_, err := c.CallTool(ctx, "slow", nil, nil)
-				waiting <- err
-			}()
+			waiting := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
 			synctest.Wait()
 			giveUp()
 			err := <-waiting
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
-			}
+			assert.Is(t, err, context.Canceled)
 			wantOutcome(t, err, mcp.NotSent)
 		}
 		stop()
@@ -139,9 +117,7 @@ func TestQueueOfUsers(t *testing.T) {
 		enter := func(name string) {
 			ctx := context.WithValue(t.Context(), userKey{}, name)
 			go func() {
-				if _, err := c.CallTool(ctx, "slow", nil, nil); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, errOf(c.CallTool(ctx, "slow", nil, nil)), nil)
 				served = append(served, name) // one at a time
 			}()
 			synctest.Wait()
@@ -151,25 +127,16 @@ func TestQueueOfUsers(t *testing.T) {
 		}
 		ctx := context.WithValue(t.Context(), userKey{}, "ann")
 		_, err := c.CallTool(ctx, "slow", nil, nil)
-		var busy *mcp.BusyError
-		if !errors.As(err, &busy) {
-			t.Fatalf("a fourth call of ann's: got %v, want a BusyError", err)
-		}
+		busy := assert.As[*mcp.BusyError](t, err, "a fourth call of ann's")
 		assert.Equal(t, busy.Bound, "user", "the bound")
-		if err := c.Busy(ctx, 0); !errors.As(err, &busy) {
-			t.Errorf("a look for ann: got %v, want a BusyError", err)
-		}
-		if err := c.Busy(t.Context(), 0); err != nil {
-			t.Errorf("a look for nobody: got %v, want room", err)
-		}
+		busy = assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
+		assert.OK(t, c.Busy(t.Context(), 0), "a look for nobody")
 		enter("")
 		for range 6 {
 			turns <- struct{}{}
 			synctest.Wait()
 		}
-		if want := []string{"first", "ann", "ben", "", "ann", "ann"}; !slices.Equal(served, want) {
-			t.Errorf("got calls of %q, want %q", served, want)
-		}
+		wantList(t, served, []string{"first", "ann", "ben", "", "ann", "ann"})
 	})
 }
 
@@ -187,16 +154,9 @@ func TestQueueOfBytes(t *testing.T) {
 			synctest.Wait()
 		}
 		_, err := c.CallTool(ctx, "slow", args, nil)
-		var busy *mcp.BusyError
-		if !errors.As(err, &busy) {
-			t.Fatalf("got %v, want a BusyError", err)
-		}
+		busy := assert.As[*mcp.BusyError](t, err)
 		assert.Equal(t, busy.Bound, "bytes", "the bound")
-		if err := c.Busy(ctx, len(args)); !errors.As(err, &busy) {
-			t.Errorf("a look with as many bytes: got %v, want a BusyError", err)
-		}
-		if err := c.Busy(ctx, 100); err != nil {
-			t.Errorf("a look with a few bytes: got %v, want room", err)
-		}
+		busy = assert.As[*mcp.BusyError](t, c.Busy(ctx, len(args)), "a look with as many bytes")
+		assert.OK(t, c.Busy(ctx, 100), "a look with a few bytes")
 	})
 }

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"testing"
 
@@ -24,9 +23,7 @@ func TestToolRawOfAnEarlierList(t *testing.T) {
 		tools = append(tools, listed[0])
 	}
 	for i, want := range []string{"fast", "medium", "slow"} {
-		if got := memberOf(t, tools[i].Raw, "annotations"); got != `{"executionTimeHint":"`+want+`"}` {
-			t.Errorf("list %d: got the annotations %s, want %s", i, got, want)
-		}
+		assert.Equal(t, memberOf(t, tools[i].Raw, "annotations"), `{"executionTimeHint":"`+want+`"}`, "list %d", i)
 	}
 }
 
@@ -66,10 +63,7 @@ func TestToolRaw(t *testing.T) {
 
 func TestToolUnmarshalRefuses(t *testing.T) {
 	for _, data := range []string{`7`, `{}`, `{"name":"a","name":"b"}`, `{"name":"a","inputSchema":7}`} {
-		var invalid *mcp.ProtocolError
-		if err := new(mcp.Tool).UnmarshalJSON([]byte(data)); !errors.As(err, &invalid) {
-			t.Errorf("%s: got the error %v, want a ProtocolError", data, err)
-		}
+		assert.As[*mcp.ProtocolError](t, new(mcp.Tool).UnmarshalJSON([]byte(data)), "%s", data)
 	}
 	assert.Fails(t, new(mcp.Tool).UnmarshalJSON(nil), "got no error for no JSON, want one")
 }

@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -56,9 +55,7 @@ func TestNotSentIsSentOnce(t *testing.T) {
 	c := newClient(t, tripping(server, 1), nil)
 	assert.Equal(t, textOf(t, mustCall(t, c, "plain")), "done", "result")
 	wantCount(t, server, "tools/call", 1)
-	if s := c.State(); s.Connections != 2 {
-		t.Errorf("%d connections, want 2", s.Connections)
-	}
+	assert.Equal(t, c.State().Connections, 2, "connections")
 }
 
 func TestNotSentTwiceIsAnError(t *testing.T) {
@@ -68,9 +65,7 @@ func TestNotSentTwiceIsAnError(t *testing.T) {
 	c := newClient(t, tripping(server, 2), nil)
 	_, err := call(t, c, "plain")
 	wantOutcome(t, err, mcp.NotSent)
-	if !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, err, io.ErrClosedPipe)
 	wantCount(t, server, "tools/call", 0)
 }
 
@@ -99,15 +94,11 @@ func TestUnknownOutcome(t *testing.T) {
 			_, err := call(t, c, test.tool)
 			wantCount(t, server, "tools/call", test.calls)
 			if test.calls > 1 {
-				if err != nil {
-					t.Errorf("%s: %v", test.tool, err)
-				}
+				assert.OK(t, err, "%s", test.tool)
 				return
 			}
-			var unknown *mcp.OutcomeUnknownError
-			if !errors.As(err, &unknown) || unknown.Server != "scripted" || unknown.Tool != test.tool || unknown.Method != "tools/call" {
-				t.Errorf("%s: error %v", test.tool, err)
-			}
+			unknown := assert.As[*mcp.OutcomeUnknownError](t, err, "%s", test.tool)
+			assert.Equal(t, [...]any{unknown.Server, unknown.Tool, unknown.Method}, [...]any{"scripted", test.tool, "tools/call"}, "%s", test.tool)
 			wantOutcome(t, err, mcp.Unknown)
 		})
 	}
@@ -117,8 +108,7 @@ func TestRepeatedOnlyOnce(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(toolPages), "tools/call": mcptest.Disconnect})
 	c := newClient(t, server, &mcp.ClientOptions{TrustAnnotations: true})
 	assert.Value(c.Tools(t.Context()))(t)
-	_, err := call(t, c, "reads")
-	wantOutcome(t, err, mcp.Unknown)
+	wantOutcome(t, errOf(call(t, c, "reads")), mcp.Unknown)
 	wantCount(t, server, "tools/call", 2)
 }
 
@@ -130,9 +120,7 @@ func TestNotRepeatedAfterContext(t *testing.T) {
 	})
 	c := newClient(t, server, &mcp.ClientOptions{TrustAnnotations: true})
 	assert.Value(c.Tools(t.Context()))(t)
-	if _, err := c.CallTool(ctx, "reads", nil, nil); err == nil {
-		t.Error("no error")
-	}
+	assert.Fails(t, errOf(c.CallTool(ctx, "reads", nil, nil)))
 	ready(t, c)
 	wantCount(t, server, "tools/call", 1)
 }
@@ -145,9 +133,8 @@ func TestListIsRepeated(t *testing.T) {
 		})
 		c := newClient(t, p.to(server), nil)
 		tools, err := c.Tools(t.Context())
-		if err != nil || len(tools) != 3 {
-			t.Errorf("%d tools, error %v", len(tools), err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, len(tools), 3, "tools")
 	})
 }
 
@@ -189,8 +176,6 @@ func TestSessionLost(t *testing.T) {
 	restart()
 	res := assert.Value(c.CallTool(t.Context(), "echo", json.RawMessage(`{"text":"still there"}`), nil))(t)
 	assert.Equal(t, textOf(t, res), "still there", "result")
-	if s := c.State(); s.Connections != 2 {
-		t.Errorf("%d connections, want 2", s.Connections)
-	}
+	assert.Equal(t, c.State().Connections, 2, "connections")
 	_ = c.Close() // before the HTTP server, which waits for its requests
 }

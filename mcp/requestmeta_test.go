@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -48,24 +47,22 @@ func askAll(t *testing.T, c *mcp.Client) {
 	ctx := t.Context()
 	check := func(what string, err error) {
 		t.Helper()
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.OK(t, err, "%s", what)
 	}
 	check("ping", c.Ping(ctx))
 	wantTools(t, c, "")
 	mustCall(t, c, "tool")
-	check("prompts", second(collect(c.Prompts(ctx))))
-	check("prompt", second(c.GetPrompt(ctx, "prompt", nil, nil)))
-	check("resources", second(collect(c.Resources(ctx))))
-	check("templates", second(collect(c.ResourceTemplates(ctx))))
-	check("resource", second(c.ReadResource(ctx, "file:///r", nil)))
-	check("completion", second(c.Complete(ctx, &mcp.CompleteParams{
+	check("prompts", errOf(collect(c.Prompts(ctx))))
+	check("prompt", errOf(c.GetPrompt(ctx, "prompt", nil, nil)))
+	check("resources", errOf(collect(c.Resources(ctx))))
+	check("templates", errOf(collect(c.ResourceTemplates(ctx))))
+	check("resource", errOf(c.ReadResource(ctx, "file:///r", nil)))
+	check("completion", errOf(c.Complete(ctx, &mcp.CompleteParams{
 		Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "prompt"}, Argument: mcp.CompleteArgument{Name: "a"},
 	}, nil)))
-	check("task", second(c.Task(ctx, "tä")))
+	check("task", errOf(c.Task(ctx, "tä")))
 	check("cancelled task", c.CancelTask(ctx, "tä"))
-	check("request", second(c.Request(ctx, "com.example/x", nil, nil)))
+	check("request", errOf(c.Request(ctx, "com.example/x", nil, nil)))
 }
 
 // Every request of revision 2026-07-28 says in which version, by whom and with
@@ -88,13 +85,10 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 		}
 	}()
 	both += <-listening
-	if !strings.Contains(both, `"toolsListChanged":true`) || !strings.Contains(both, `"resourceSubscriptions":["file:///r"]`) {
-		t.Errorf("subscribed to %s", both)
-	}
+	assert.Contains(t, both, `"toolsListChanged":true`)
+	assert.Contains(t, both, `"resourceSubscriptions":["file:///r"]`)
 	stop()
-	if err := c.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, c.Shutdown(t.Context()))
 
 	names := map[string]string{
 		"tools/call": "tool", "prompts/get": "prompt", "resources/read": "file:///r",
@@ -115,10 +109,8 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 			continue
 		}
 		m := params.Meta
-		if m.Version != mcp.Revision20260728 || m.ClientInfo.Name != "belt" || m.ClientInfo.Version != "7" ||
-			string(m.Capabilities["elicitation"]) != `{"form":{}}` || string(m.Capabilities["extensions"]) != `{"io.modelcontextprotocol/tasks":{}}` {
-			t.Errorf("%s: _meta of %s", v.Method, v.Params)
-		}
+		assert.Equal(t, [...]any{m.Version, m.ClientInfo.Name, m.ClientInfo.Version, string(m.Capabilities["elicitation"]), string(m.Capabilities["extensions"])},
+			[...]any{mcp.Revision20260728, "belt", "7", `{"form":{}}`, `{"io.modelcontextprotocol/tasks":{}}`}, "%s", v.Method)
 		for field, want := range map[string]string{
 			"Mcp-Protocol-Version": m.Version, "Mcp-Method": v.Method, "Mcp-Name": names[v.Method], "Mcp-Session-Id": "",
 			"Accept": "application/json, text/event-stream", "Content-Type": "application/json",
@@ -127,8 +119,6 @@ func TestRequestMetaOfEveryRequest(t *testing.T) {
 		}
 	}
 	for method := range s.script {
-		if !seen[method] {
-			t.Errorf("no request %s", method)
-		}
+		assert.Equal(t, seen[method], true, "seen")
 	}
 }

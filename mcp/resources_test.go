@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,9 +54,8 @@ func TestResourcesPaged(t *testing.T) {
 			mcptest.Result(resourcePage(`,"nextCursor":"é\u0000 2"`, "a:1", "a:2")), mcptest.Result(resourcePage("", "a:3")))})
 		c := newClient(t, p.to(server), nil)
 		got, err := collect(c.Resources(t.Context()))
-		if err != nil || uris(got) != "a:1 a:2 a:3" {
-			t.Errorf("%s, %v", uris(got), err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, uris(got), "a:1 a:2 a:3")
 		assert.Equal(t, cursorOf(server.Received("resources/list")[1].Params), `"é\u0000 2"`, "cursor")
 	})
 }
@@ -66,9 +64,8 @@ func TestResourcesPaged(t *testing.T) {
 func TestResourcesLazy(t *testing.T) {
 	server := featured(t, mcp.Revision20251125, mcptest.Script{"resources/list": mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1"))})
 	for r, err := range newClient(t, server, nil).Resources(t.Context()) {
-		if err != nil || r.URI != "a:1" {
-			t.Errorf("%v, %v", r, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, r.URI, "a:1", "URI")
 		break
 	}
 	wantCount(t, server, "resources/list", 1)
@@ -79,9 +76,9 @@ func TestReadResource(t *testing.T) {
 		server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Result(
 			`{"contents":[{"uri":"a:1","mimeType":"text/plain","text":""},{"uri":"a:2","blob":"AAE="}],"_meta":{"k":1}}`)})
 		res := assert.Value(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a:\u2028\"1", nil))(t)
-		if len(res.Contents) != 2 || res.Contents[0].MIMEType != "text/plain" || !slices.Equal(res.Contents[1].Blob, []byte{0, 1}) || res.Meta["k"] != json.Number("1") {
-			t.Errorf("result %+v", res)
-		}
+		wantLen(t, res.Contents, 2, "contents")
+		wantList(t, res.Contents[1].Blob, []byte{0, 1})
+		assert.Equal(t, [...]any{res.Contents[0].MIMEType, res.Meta["k"]}, [...]any{"text/plain", json.Number("1")})
 	})
 }
 
@@ -101,10 +98,9 @@ func TestReadResourceNotFound(t *testing.T) {
 			server := featured(t, test.revision, mcptest.Script{"resources/read": mcptest.Error(test.code, "gone")})
 			c := newClient(t, p.to(server), nil)
 			_, err := c.ReadResource(t.Context(), "a:1", nil)
-			var refused *mcp.ServerError
-			if errors.Is(err, mcp.ErrResourceNotFound) != test.missing || !errors.As(err, &refused) || refused.Err.Code != test.code {
-				t.Errorf("%s, code %d: error %v", test.revision, test.code, err)
-			}
+			refused := assert.As[*mcp.ServerError](t, err, "%s, code %d", test.revision, test.code)
+			assert.Equal(t, [...]any{errors.Is(err, mcp.ErrResourceNotFound), refused.Err.Code},
+				[...]any{test.missing, test.code}, "%s, code %d", test.revision, test.code)
 			wantOutcome(t, err, mcp.Answered)
 			wantPhase(t, c, mcp.Ready)
 		})
@@ -121,21 +117,17 @@ func TestResourceDecodedExactly(t *testing.T) {
 	})
 	c := newClient(t, server, nil)
 	resources, err := collect(c.Resources(t.Context()))
-	if err != nil || uris(resources) != "a:1 a:2 a:5" {
-		t.Fatal(uris(resources), err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, uris(resources), "a:1 a:2 a:5")
 	r := resources[0]
-	if r.Name != "n" || r.Title != "T" || r.Description != "d" || r.MIMEType != "m" || r.Size != 9007199254740993 || resources[1].Size != 1000 ||
-		r.Annotations.Priority != 0.5 || r.Annotations.LastModified != "2026-01-01T00:00:00Z" || r.Meta["k"] != json.Number("1") {
-		t.Errorf("resource %+v", r)
-	}
+	assert.Equal(t, [...]any{r.Name, r.Title, r.Description, r.MIMEType, r.Size, resources[1].Size, r.Annotations.Priority, r.Annotations.LastModified, r.Meta["k"]},
+		[...]any{"n", "T", "d", "m", int64(9007199254740993), int64(1000), 0.5, "2026-01-01T00:00:00Z", json.Number("1")})
 	templates, err := collect(c.ResourceTemplates(t.Context()))
-	if err != nil || len(templates) != 1 {
-		t.Fatal(templates, err)
-	}
-	if u := templates[0]; u.URITemplate != "a:{x}" || u.Name != "n" || u.Title != "T" || u.Description != "d" || u.MIMEType != "m" || u.Annotations == nil || u.Meta["k"] != json.Number("1") {
-		t.Errorf("template %+v", u)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(templates), 1, "templates")
+	u := templates[0]
+	assert.Equal(t, [...]any{u.URITemplate, u.Name, u.Title, u.Description, u.MIMEType, u.Annotations == nil, u.Meta["k"]},
+		[...]any{"a:{x}", "n", "T", "d", "m", false, json.Number("1")})
 }
 
 // refuses runs a request whose results are all wrong, in both eras on both
@@ -153,9 +145,8 @@ func refuses(t *testing.T, method string, ask func(*mcp.Client) error, bad map[s
 				continue
 			}
 			wantOutcome(t, err, mcp.Answered)
-			if err := ask(c); err != nil || c.State().Connections != 1 {
-				t.Errorf("after %s: error %v", result, err)
-			}
+			assert.OK(t, ask(c), "after %s", result)
+			assert.Equal(t, c.State().Connections, 1, "after %s: connections", result)
 		}
 	})
 }
@@ -190,15 +181,14 @@ func TestReadResourceInput(t *testing.T) {
 		var invalid *mcp.ProtocolError
 		switch {
 		case revision < mcp.Revision20260728:
-			if !errors.As(err, &invalid) || invalid.Path != "resultType" {
-				t.Errorf("error %v", err)
-			}
+			invalid = assert.As[*mcp.ProtocolError](t, err)
+			assert.Equal(t, invalid.Path, "resultType", "path")
 		case err != nil || len(res.Contents) != 1:
 			t.Errorf("%v, %v", res, err)
 		default:
-			if second := string(server.Received("resources/read")[1].Params); !strings.Contains(second, `"requestState":"s"`) || !strings.Contains(second, `"inputResponses":{"q":`) {
-				t.Errorf("second round %s", second)
-			}
+			second := string(server.Received("resources/read")[1].Params)
+			assert.Contains(t, second, `"requestState":"s"`)
+			assert.Contains(t, second, `"inputResponses":{"q":`)
 		}
 	})
 }
@@ -210,11 +200,10 @@ func TestReadResourceProgress(t *testing.T) {
 			c.Result(`{"contents":[]}`)
 		}})
 		seen := 0
-		if _, err := newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", &mcp.RequestOptions{
+		assert.OK(t, errOf(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", &mcp.RequestOptions{
 			Progress: func(*mcp.ProgressParams) { seen++ }, Meta: mcp.Meta{"k": "v"},
-		}); err != nil || seen != 1 {
-			t.Errorf("%d notifications, %v", seen, err)
-		}
+		})))
+		assert.Equal(t, seen, 1, "seen")
 		assert.Contains(t, string(server.Received("resources/read")[0].Params), `"k":"v"`, "params")
 	})
 }
@@ -225,9 +214,9 @@ func TestReadEmptyResource(t *testing.T) {
 		for _, contents := range []string{`{"uri":"a"}`, `{"uri":"a","text":null}`, `{"uri":"a","text":""}`} {
 			server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Result(`{"contents":[` + contents + `]}`)})
 			res, err := newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", nil)
-			if err != nil || len(res.Contents) != 1 || res.Contents[0].URI != "a" || res.Contents[0].Text != "" || res.Contents[0].Blob != nil {
-				t.Errorf("%s: %+v, %v", contents, res, err)
-			}
+			assert.OK(t, err, "%s", contents)
+			wantLen(t, res.Contents, 1, "%s: contents", contents)
+			assert.Equal(t, [...]any{res.Contents[0].URI, res.Contents[0].Text, res.Contents[0].Blob == nil}, [...]any{"a", "", true}, "%s", contents)
 		}
 	})
 }

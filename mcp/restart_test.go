@@ -2,10 +2,10 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
@@ -27,9 +27,8 @@ func TestSubscribesAgainAfterRestart(t *testing.T) {
 			wantCount(t, server, "subscriptions/listen", 2)
 			for _, r := range server.Received("subscriptions/listen") {
 				var params struct{ Notifications json.RawMessage }
-				if err := json.Unmarshal(r.Params, &params); err != nil || !strings.Contains(string(params.Notifications), `"toolsListChanged":true`) {
-					t.Errorf("connection %d: subscribed to %s", r.Connection, r.Params)
-				}
+				assert.OK(t, json.Unmarshal(r.Params, &params), "connection %d", r.Connection)
+				assert.Contains(t, string(params.Notifications), `"toolsListChanged":true`, "connection %d", r.Connection)
 			}
 			server.Notify("notifications/tools/list_changed", "")
 			synctest.Wait()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
 )
 
@@ -37,9 +38,7 @@ func FuzzDecodeResults(f *testing.F) {
 			case (err == nil) != found:
 				t.Errorf("%+v, %v", value, err)
 			case err == nil:
-				if _, err := json.Marshal(value); err != nil {
-					t.Errorf("it does not encode: %v", err)
-				}
+				assert.Value(json.Marshal(value))(t)
 			}
 		}
 		read, need, err := decodeReadResult(data, modern)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -28,8 +27,7 @@ func callRaw(t *testing.T, raw string) *mcp.CallToolResult {
 
 func callRawWith(t *testing.T, raw string, opts *mcp.CallToolOptions) *mcp.CallToolResult {
 	t.Helper()
-	res := assert.Value(newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, opts))(t)
-	return res
+	return assert.Value(newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(raw)}), nil).CallTool(t.Context(), "x", nil, opts))(t)
 }
 
 func TestResultRaw(t *testing.T) {
@@ -39,9 +37,7 @@ func TestResultRaw(t *testing.T) {
 		var got, want bytes.Buffer
 		assert.OK(t, json.Compact(&got, res.Raw()))
 		assert.OK(t, json.Compact(&want, []byte(rawResult)))
-		if got.String() != want.String() {
-			t.Errorf("got %s, want %s", &got, &want)
-		}
+		assert.Equal(t, got.String(), want.String())
 	})
 }
 
@@ -77,38 +73,26 @@ func TestResultRawOfChanged(t *testing.T) {
 			t.Fatal("got no raw form of a copy, want that of the result")
 		}
 		change(res)
-		if raw := res.Raw(); raw != nil {
-			t.Errorf("%s: got %s, want no raw form", what, raw)
-		}
+		assert.Equal(t, res.Raw() == nil, true, "%s: raw", what)
 	}
-	if raw := (&mcp.CallToolResult{}).Raw(); raw != nil {
-		t.Errorf("got %s of a result of our own, want nothing", raw)
-	}
-	if raw := (*mcp.CallToolResult)(nil).Raw(); raw != nil {
-		t.Errorf("got %s of no result, want nothing", raw)
-	}
+	assert.Equal(t, (&mcp.CallToolResult{}).Raw() == nil, true, "raw")
+	assert.Equal(t, (*mcp.CallToolResult)(nil).Raw() == nil, true, "raw")
 }
 
 func TestResultCheckRaw(t *testing.T) {
 	res := callRaw(t, rawResult)
 	var seen json.RawMessage
 	checked := res.CheckRaw(func(raw json.RawMessage) bool { seen = raw; return true })
-	if checked != res {
-		t.Error("got another result, want the one that was checked")
-	}
+	assert.Equal(t, checked, res, "got another result, want the one that was checked")
 	if !bytes.Equal(seen, res.Raw()) {
 		t.Errorf("got %s to check, want %s", seen, res.Raw())
 	}
 	checked = res.CheckRaw(func(json.RawMessage) bool { return false })
-	if raw := checked.Raw(); raw != nil {
-		t.Errorf("got %s, want no raw form", raw)
-	}
+	assert.Equal(t, checked.Raw() == nil, true, "raw")
 	if !reflect.DeepEqual(checked.Content, res.Content) {
 		t.Errorf("got the content %v, want %v", checked.Content, res.Content)
 	}
-	if res.Raw() == nil {
-		t.Error("got no raw form of the result that was checked, want it as before")
-	}
+	assert.Equal(t, res.Raw() == nil, false, "got no raw form of the result that was checked, want it as before")
 	never := func(json.RawMessage) bool { t.Error("got a check, want none"); return true }
 	(*mcp.CallToolResult)(nil).CheckRaw(never)
 	(&mcp.CallToolResult{}).CheckRaw(never)
@@ -127,16 +111,12 @@ func TestResultSkipsContent(t *testing.T) {
 	if !reflect.DeepEqual(with, whole) {
 		t.Errorf("got %+v with the content, want %+v", with, whole)
 	}
-	if with.WithContent() != with {
-		t.Error("got another result from one with content, want the same")
-	}
+	assert.Equal(t, with.WithContent(), with, "got another result from one with content, want the same")
 	if got := res.CheckRaw(func(json.RawMessage) bool { return false }).Content; !reflect.DeepEqual(got, whole.Content) {
 		t.Errorf("got the content %v of a result without its raw form, want %v", got, whole.Content)
 	}
 	res.IsError = true
-	if raw := res.Raw(); raw != nil {
-		t.Errorf("got %s of a result that was changed, want no raw form", raw)
-	}
+	assert.Equal(t, res.Raw() == nil, true, "raw")
 	if got := (*mcp.CallToolResult)(nil).WithContent(); got != nil {
 		t.Errorf("got %v of no result, want nothing", got)
 	}
@@ -148,10 +128,7 @@ func TestResultSkipsContentOfErrors(t *testing.T) {
 	skip := &mcp.CallToolOptions{SkipContent: true}
 	c := newClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"content":{}}`)}), nil)
 	_, err := c.CallTool(t.Context(), "x", nil, skip)
-	var invalid *mcp.ProtocolError
-	if !errors.As(err, &invalid) {
-		t.Errorf("got the error %v, want a ProtocolError", err)
-	}
+	assert.As[*mcp.ProtocolError](t, err)
 	c = newClient(t, modern(t, mcptest.Script{
 		"tools/list": mcptest.Result(withOutput(`{"type":"object","required":["a"]}`)),
 		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"hello"}],"structuredContent":{}}`),
@@ -233,17 +210,14 @@ func TestResultIsReadAgain(t *testing.T) {
 	data := assert.Value(json.Marshal(sent))(t)
 	var read mcp.CallToolResult
 	assert.OK(t, json.Unmarshal(data, &read))
-	if !reflect.DeepEqual(read.Content, sent.Content) || !reflect.DeepEqual(read.Meta, sent.Meta) || !read.IsError ||
-		!reflect.DeepEqual(read.StructuredContent, sent.StructuredContent) {
+	assert.Equal(t, read.IsError, true, "is error")
+	if !reflect.DeepEqual(read.Content, sent.Content) || !reflect.DeepEqual(read.Meta, sent.Meta) || !reflect.DeepEqual(read.StructuredContent, sent.StructuredContent) {
 		t.Errorf("got %+v, want %+v", read, *sent)
 	}
 	if got := read.Raw(); !bytes.Equal(got, data) {
 		t.Errorf("got the raw form %s, want %s", got, data)
 	}
 	for _, bad := range []string{``, `7`, `{"content":7}`, `{"content":[]`, `{"content":[],"content":[]}`, `{"resultType":"input_required"}`} {
-		var invalid *mcp.ProtocolError
-		if err := new(mcp.CallToolResult).UnmarshalJSON([]byte(bad)); !errors.As(err, &invalid) {
-			t.Errorf("%s: got the error %v, want a *ProtocolError", bad, err)
-		}
+		assert.As[*mcp.ProtocolError](t, new(mcp.CallToolResult).UnmarshalJSON([]byte(bad)), "%s", bad)
 	}
 }

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -108,9 +107,7 @@ func statusOnly(status int) func(*visit) {
 func wantText(t *testing.T, c *mcp.Client, want string) {
 	t.Helper()
 	res, err := call(t, c, "x")
-	if err != nil {
-		t.Fatalf("got error %v, want the text %q", err, want)
-	}
+	assert.OK(t, err)
 	assert.Equal(t, textOf(t, res), want, "the text")
 }
 
@@ -142,9 +139,7 @@ func TestRevisionGoesBack(t *testing.T) {
 			wantText(t, c, "old")
 			wantRevision(t, c, mcp.Revision20251125)
 			assert.Equal(t, len(before.of("tools/call")), 2, "calls at the older server")
-			if err := c.Ping(t.Context()); err != nil {
-				t.Errorf("got error %v of a ping, want none", err)
-			}
+			assert.OK(t, c.Ping(t.Context()))
 		})
 	}
 }
@@ -163,8 +158,7 @@ func TestRevisionGoesBackInTheMiddle(t *testing.T) {
 		}
 	}
 	a.server.Store(before)
-	_, err := call(t, c, "x")
-	wantOutcome(t, err, mcp.Answered)
+	wantOutcome(t, errOf(call(t, c, "x")), mcp.Answered)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	wantText(t, c, "old")
 	wantRevision(t, c, mcp.Revision20251125)
@@ -205,9 +199,7 @@ func TestRevisionGoesBackUnderManyCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for range 20 {
 		calls.Go(func() {
-			if _, err := call(t, c, "x"); err != nil {
-				t.Errorf("got error %v, want none", err)
-			}
+			assert.Is(t, errOf(call(t, c, "x")), nil)
 		})
 	}
 	calls.Wait()
@@ -221,10 +213,7 @@ func TestRevisionStays(t *testing.T) {
 			server := featured(t, revision, mcptest.Script{"tools/call": mcptest.Error(code, "no"), "tools/list": mcptest.Result(`{"tools":[]}`)})
 			c := newClient(t, p.to(server), nil)
 			_, err := call(t, c, "x")
-			var refused *mcp.ServerError
-			if !errors.As(err, &refused) {
-				t.Errorf("%d: got %v, want a ServerError", code, err)
-			}
+			assert.As[*mcp.ServerError](t, err, "%d", code)
 			wantOutcome(t, err, mcp.Answered)
 			assert.Equal(t, c.State().Connections, 1, "%d: connections", code)
 		}
@@ -244,8 +233,7 @@ func TestRevisionStaysOverHTTP(t *testing.T) {
 		} {
 			s := newSite(t, revision, map[string]func(*visit){"tools/call": refuse, "tools/list": result(`{"tools":[]}`)})
 			c := newClient(t, &s.HTTP, nil)
-			_, err := call(t, c, "x")
-			assert.Fails(t, err, "%s, %s: got no error, want one", revision, name)
+			assert.Fails(t, errOf(call(t, c, "x")), "%s, %s: got no error, want one", revision, name)
 			assert.Equal(t, len(s.of("tools/call")), 1, "%s, %s: calls", revision, name)
 			assert.Equal(t, c.State().Connections, 1, "%s, %s: connections", revision, name)
 		}
@@ -257,8 +245,7 @@ func TestRevisionOfServerWithoutPing(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server := legacy(t, mcptest.Script{"ping": mcptest.Error(methodNotFound, "no"), "tools/call": mcptest.Error(methodNotFound, "no")})
 		c := newClient(t, p.to(server), nil)
-		_, err := call(t, c, "x")
-		wantOutcome(t, err, mcp.Answered)
+		wantOutcome(t, errOf(call(t, c, "x")), mcp.Answered)
 		assert.Equal(t, c.State().Connections, 1, "connections")
 	})
 }
@@ -315,9 +302,7 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 	before := newOldSite(t, rpcError(400, -32000, ""))
 	a.server.Store(before)
 	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.CallToolOptions{Connection: 1})
-	if !errors.Is(err, mcp.ErrOtherConnection) {
-		t.Errorf("got %v, want ErrOtherConnection", err)
-	}
+	assert.Is(t, err, mcp.ErrOtherConnection)
 	wantOutcome(t, err, mcp.NotSent)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	if got := c.State().Err; got != nil && !strings.Contains(got.Error(), mcp.Revision20260728) {
@@ -361,9 +346,7 @@ func TestUnsupportedRevisionIsNamed(t *testing.T) {
 			everyPlane(t, func(t *testing.T, p plane) {
 				c := newClient(t, p.to(mcptest.NewServer(t, test.server)), nil)
 				err := c.Ready(t.Context())
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Fatalf("got %v, want it to say %q", err, test.want)
-				}
+				assert.Contains(t, fmt.Sprint(err), test.want)
 				if got := len(err.Error()); got > 400 {
 					t.Errorf("got an error of %d bytes, want at most 400", got)
 				}

@@ -26,18 +26,16 @@ func TestRoots(t *testing.T) {
 		got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{
 			{URI: "file:///home/ann/my%20work", Name: "work", Meta: mcp.Meta{"a": 1}}, {URI: "file:///tmp/"},
 		}}, "roots/list", `{}`)
-		if want := `{"roots":[{"_meta":{"a":1},"name":"work","uri":"file:///home/ann/my%20work"},{"uri":"file:///tmp/"}]}`; err != nil || got != want {
-			t.Errorf("the server got %s, %v", got, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, got, `{"roots":[{"_meta":{"a":1},"name":"work","uri":"file:///home/ann/my%20work"},{"uri":"file:///tmp/"}]}`)
 	})
 }
 
 func TestNoRoots(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{}}, "roots/list", `{}`)
-		if err != nil || got != `{"roots":[]}` {
-			t.Errorf("the server got %s, %v", got, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, got, `{"roots":[]}`)
 		got, err = granted(t, revision, p, nil, "roots/list", `{}`)
 		var refused *mcp.JSONRPCError
 		var invalid *mcp.ProtocolError
@@ -54,9 +52,8 @@ func TestInvalidRootsLeftOut(t *testing.T) {
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Roots:  []*mcp.Root{{URI: "https://a.example/"}, {URI: "file:///a"}, nil, {URI: "file:///a/../b"}, {URI: "file:///c", Meta: mcp.Meta{"f": func() {}}}},
 	}, "roots/list", `{}`)
-	if err != nil || got != `{"roots":[{"uri":"file:///a"}]}` {
-		t.Errorf("the server got %s, %v", got, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, got, `{"roots":[{"uri":"file:///a"}]}`)
 	if n := strings.Count(log.String(), "a root is left out"); n != 4 {
 		t.Errorf("%d roots were logged, want 4: %s", n, &log)
 	}
@@ -76,14 +73,12 @@ func TestListRoots(t *testing.T) {
 				return map[string][]*mcp.Root{"some": {{URI: "file:///some"}}, "none": {}, "invalid": {{URI: "https://a.example/"}, {URI: "file:///b"}}}[name], nil
 			}
 			got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///own"}}, ListRoots: list}, "roots/list", `{}`)
-			if err != nil || got != want {
-				t.Errorf("%s: the server got %s, %v, want %s", name, got, err, want)
-			}
+			assert.OK(t, err, "%s", name)
+			assert.Equal(t, got, want, "%s", name)
 		}
 		got, err := granted(t, revision, p, &mcp.ClientOptions{ListRoots: func(context.Context) ([]*mcp.Root, error) { return nil, nil }}, "roots/list", `{}`)
-		if err != nil || got != `{"roots":[]}` {
-			t.Errorf("without Roots: the server got %s, %v, want none", got, err)
-		}
+		assert.OK(t, err, "without Roots")
+		assert.Equal(t, got, `{"roots":[]}`, "without Roots")
 	})
 }
 
@@ -93,9 +88,7 @@ func TestRootURIs(t *testing.T) {
 		"file:///", "file:///a", "file:///a/", "file:///a/b.c/...", "file:///a%20b", "file:///C:/", "file:///C:/Users/ann",
 		"file://localhost/a", "file:///100%25", "file:///%C3%A9", "file:///..a", "file:///a%3Fb%23c",
 	} {
-		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: uri}}); err != nil {
-			t.Errorf("%s: error %v", uri, err)
-		}
+		assert.OK(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: uri}}), "%s", uri)
 	}
 	for _, uri := range []string{
 		"", "a", "/a", "https://a.example/", "file:/a", "file:a", "FILE:///a", "file://", "file://a.example/a", "file://localhost:80/a", "file://ann@localhost/a",
@@ -105,8 +98,10 @@ func TestRootURIs(t *testing.T) {
 		"file:///" + strings.Repeat("a", 8<<10),
 	} {
 		err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///ok"}, {URI: uri}})
-		var invalid *mcp.RootError
-		if !errors.As(err, &invalid) || invalid.URI != uri || invalid.Reason == "" || !mcp.SafeToRetry(err) {
+		invalid := assert.As[*mcp.RootError](t, err, "%q", uri)
+		wantOutcome(t, err, mcp.NotSent)
+		assert.Equal(t, invalid.URI, uri, "%q: URI", uri)
+		if invalid.Reason == "" {
 			t.Errorf("%q: error %v", uri, err)
 		}
 	}
@@ -115,15 +110,12 @@ func TestRootURIs(t *testing.T) {
 
 func TestRootOf(t *testing.T) {
 	root, err := mcp.RootOf("/home/ann/x/../my work/#1?é/")
-	if err != nil || root.URI != "file:///home/ann/my%20work/%231%3F%C3%A9" || root.Name != "#1?é" {
-		t.Errorf("root %+v, %v", root, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, [...]any{root.URI, root.Name}, [...]any{"file:///home/ann/my%20work/%231%3F%C3%A9", "#1?é"})
 	for _, path := range []string{"", "a", "./a", "../a", "~/a", "/a\\b", "/a/%2e%2e", "/a%2fb", "/a\nb", "/a\xff"} {
-		root, err := mcp.RootOf(path)
-		var invalid *mcp.RootError
-		if !errors.As(err, &invalid) || invalid.URI != path {
-			t.Errorf("%q: root %+v, error %v", path, root, err)
-		}
+		_, err := mcp.RootOf(path)
+		invalid := assert.As[*mcp.RootError](t, err, "%q", path)
+		assert.Equal(t, invalid.URI, path, "%q: URI", path)
 	}
 }
 
@@ -148,15 +140,12 @@ func TestSetRoots(t *testing.T) {
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Roots: []*mcp.Root{}})
 		// Before there is a connection there is nobody to tell.
 		roots := []*mcp.Root{{URI: "file:///one"}}
-		if err := c.SetRoots(t.Context(), roots); err != nil || server.Connections() != 0 {
-			t.Errorf("error %v", err)
-		}
+		assert.OK(t, c.SetRoots(t.Context(), roots))
+		assert.Equal(t, server.Connections(), 0, "connections")
 		roots[0].URI = "file:///changed/afterwards"
 		assert.Contains(t, textOf(t, mustCall(t, c, "x")), `{"roots":[{"uri":"file:///one"}]}`, "the server")
-		if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///two"}}); err != nil {
-			t.Error(err)
-		}
-		assert.Fails(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///three"}, {URI: "https:///three"}}), "no error")
+		assert.OK(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///two"}}))
+		assert.Fails(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///three"}, {URI: "https:///three"}}))
 		assert.Contains(t, textOf(t, mustCall(t, c, "x")), `{"roots":[{"uri":"file:///two"}]}`, "the server")
 		if revision == mcp.Revision20260728 {
 			wantCount(t, server, noticeRoots, 0)
@@ -170,16 +159,13 @@ func TestSetRoots(t *testing.T) {
 func TestSetRootsUndeclared(t *testing.T) {
 	c := newClient(t, legacy(t), nil)
 	ready(t, c)
-	err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///a"}})
-	wantOutcome(t, err, mcp.NotSent)
+	wantOutcome(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///a"}}), mcp.NotSent)
 }
 
 func TestSetRootsAfterClose(t *testing.T) {
 	c := newClient(t, legacy(t), &mcp.ClientOptions{Roots: []*mcp.Root{}})
 	_ = c.Close()
-	if err := c.SetRoots(t.Context(), nil); !errors.Is(err, mcp.ErrClosed) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, c.SetRoots(t.Context(), nil), mcp.ErrClosed)
 }
 
 // A stuckTransport is one whose connections do not take the notification.
@@ -209,11 +195,8 @@ func TestSetRootsNotDelivered(t *testing.T) {
 		}})
 		c := newClient(t, stuckTransport{server}, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
 		ready(t, c)
-		ctx, cancel := context.WithTimeout(t.Context(), 1)
-		defer cancel()
-		if err := c.SetRoots(ctx, []*mcp.Root{}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
-		}
+		ctx := within(t, 1)
+		assert.Is(t, c.SetRoots(ctx, []*mcp.Root{}), context.DeadlineExceeded)
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), `{"roots":[]}`, "the server")
 	})
 }
@@ -233,9 +216,7 @@ func TestSetRootsWhileConnecting(t *testing.T) {
 	c := newClient(t, server, &mcp.ClientOptions{Roots: []*mcp.Root{}})
 	c.Connect()
 	<-asked
-	if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///new"}}); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///new"}}))
 	close(changed)
 	server.Await(noticeRoots, 1)
 }
@@ -251,9 +232,7 @@ func TestRootsAtOnce(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			uri := fmt.Sprintf("file:///%d", i)
-			if err := c.SetRoots(t.Context(), []*mcp.Root{{URI: uri}, {URI: uri}}); err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: uri}, {URI: uri}}), nil)
 		})
 		all.Go(func() {
 			res, err := c.CallTool(t.Context(), "x", nil, nil)
@@ -262,9 +241,7 @@ func TestRootsAtOnce(t *testing.T) {
 				return
 			}
 			var got struct{ Roots []mcp.Root }
-			if err := json.Unmarshal([]byte(textOf(t, res)), &got); err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, json.Unmarshal([]byte(textOf(t, res)), &got), nil)
 			if n := len(got.Roots); n != 0 && (n != 2 || got.Roots[0].URI != got.Roots[1].URI) {
 				t.Errorf("half of the roots: %v", got)
 			}

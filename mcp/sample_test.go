@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -139,9 +140,8 @@ func TestSample(t *testing.T) {
 				return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}, StopReason: "endTurn"}, nil
 			},
 		}, "sampling/createMessage", params)
-		if want := `{"content":{"type":"text","text":"hello"},"model":"unknown","role":"assistant","stopReason":"endTurn"}`; err != nil || got != want {
-			t.Errorf("the server got %s, %v", got, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, got, `{"content":{"type":"text","text":"hello"},"model":"unknown","role":"assistant","stopReason":"endTurn"}`)
 	})
 }
 
@@ -215,14 +215,11 @@ func TestSampleRefused(t *testing.T) {
 				}, "sampling/createMessage", test.params)
 				assert.Equal(t, reached, (test.want == ""), "the handler was asked")
 				if test.want == "" {
-					if err != nil || !strings.Contains(got, "hello") {
-						t.Errorf("the server got %s, %v", got, err)
-					}
+					assert.OK(t, err)
+					assert.Contains(t, got, "hello")
 					return
 				}
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Fatalf("error %v, want %q", err, test.want)
-				}
+				assert.Contains(t, fmt.Sprint(err), test.want)
 				var refused *mcp.JSONRPCError
 				var invalid *mcp.ProtocolError
 				if revision == mcp.Revision20260728 && !errors.As(err, &invalid) ||
@@ -274,9 +271,8 @@ func TestSampleAnswerChecked(t *testing.T) {
 					},
 				}, "sampling/createMessage", test.params)
 				if !test.fails {
-					if err != nil || !strings.Contains(got, test.want) {
-						t.Errorf("the server got %s, %v", got, err)
-					}
+					assert.OK(t, err)
+					assert.Contains(t, got, test.want)
 					return
 				}
 				var refused *mcp.JSONRPCError
@@ -284,9 +280,7 @@ func TestSampleAnswerChecked(t *testing.T) {
 				case err == nil:
 					t.Errorf("the server got %s", got)
 				case revision == mcp.Revision20260728:
-					if !strings.Contains(err.Error(), test.want) {
-						t.Errorf("error %v", err)
-					}
+					assert.Contains(t, err.Error(), test.want)
 				case !errors.As(err, &refused) || refused.Code != -32603 || strings.Contains(err.Error(), test.want):
 					t.Errorf("the server got the error %v", err)
 				}
@@ -300,10 +294,8 @@ func TestSampleRejected(t *testing.T) {
 		_, err := granted(t, revision, p, &mcp.ClientOptions{
 			Sample: func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, mcp.ErrRejected },
 		}, "sampling/createMessage", conversation(hi))
-		var refused *mcp.JSONRPCError
-		if !errors.As(err, &refused) || refused.Code != -1 || refused.Message != "User rejected sampling request" {
-			t.Errorf("error %v", err)
-		}
+		refused := assert.As[*mcp.JSONRPCError](t, err)
+		assert.Equal(t, [...]any{refused.Code, refused.Message}, [...]any{int64(-1), "User rejected sampling request"})
 		if revision == mcp.Revision20260728 && !errors.Is(err, mcp.ErrRejected) {
 			t.Errorf("error %v does not wrap ErrRejected", err)
 		}

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,8 +27,7 @@ func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
 				}})
 				c := newClient(t, p.to(server), nil)
 				ready(t, c)
-				ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
-				defer stop()
+				ctx := within(t, 5*time.Second)
 				began := time.Now()
 				for range c.Watch(ctx) {
 					if _, err := c.Tools(ctx); err != nil && ctx.Err() == nil {
@@ -69,8 +67,7 @@ func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
 		now := c.State()
 		assert.Equal(t, now.ToolsVersion, before.ToolsVersion+1, "version of the tools at once")
 		assert.Equal(t, now.ResourcesVersion, before.ResourcesVersion+1, "version of the resources at once")
-		time.Sleep(250 * time.Millisecond)
-		synctest.Wait()
+		pass(250 * time.Millisecond)
 		assert.Equal(t, c.State().ResourcesVersion, before.ResourcesVersion+2, "version of the resources later")
 	})
 }

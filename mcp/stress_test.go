@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -25,9 +26,7 @@ func TestStress(t *testing.T) {
 				"tools/list": mcptest.Result(toolPages),
 				"tools/call": func(c *mcptest.Call) {
 					var params struct{ Arguments struct{ ID string } }
-					if err := json.Unmarshal(c.Params, &params); err != nil {
-						t.Error(err)
-					}
+					assert.Is(t, json.Unmarshal(c.Params, &params), nil)
 					n, _ := ran.LoadOrStore(params.Arguments.ID, &atomic.Int32{})
 					n.(*atomic.Int32).Add(1)
 					switch rand.N(30) {
@@ -79,9 +78,7 @@ func TestStress(t *testing.T) {
 				}
 			})
 			users.Wait()
-			if err := c.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, c.Shutdown(t.Context()))
 			stop()
 			synctest.Wait()
 		})

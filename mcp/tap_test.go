@@ -54,9 +54,7 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 		t.Errorf("got the requests %q, want %q", methods, want)
 	}
 	cancel()
-	if err := <-done; err != context.Canceled {
-		t.Errorf("got the error %v, want %v", err, context.Canceled)
-	}
+	assert.Equal(t, <-done, context.Canceled)
 	tap.finish()
 	tap.wait()
 	select {
@@ -82,8 +80,7 @@ func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	tap := newTap(NewClient("s", log, &ClientOptions{Tracer: counter}), log)
 	tap.finish()
 	tap.wait()
-	if _, err := tap.initialize(t.Context(), Revision20251125); err == nil {
-		t.Error("got no error, want one")
-	}
+	_, err := tap.initialize(t.Context(), Revision20251125)
+	assert.Fails(t, err)
 	assert.Equal(t, counter.open, 0, "open traces")
 }

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -55,24 +54,19 @@ func TestTaskInvalid(t *testing.T) {
 			if s.revision == mcp.Revision20251125 {
 				path = "task." + path
 			}
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &invalid) || invalid.Path != path || invalid.Method != "tools/call" || invalid.Server != "scripted" {
-				t.Errorf("%s: error %.300v", test.name, err)
-			}
+			invalid := assert.As[*mcp.ProtocolError](t, err, "%s", test.name)
+			assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{path, "tools/call", "scripted"}, "%s", test.name)
 			wantOutcome(t, err, mcp.Answered)
 
 			_, err = call(t, c, "must")
 			taskError(t, err)
-			if !errors.As(err, &invalid) || invalid.Path != test.path || invalid.Method != "tasks/get" || invalid.Server != "scripted" {
-				t.Errorf("%s: error %.300v", test.name, err)
-			}
+			invalid = assert.As[*mcp.ProtocolError](t, err, "%s", test.name)
+			assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{test.path, "tasks/get", "scripted"}, "%s", test.name)
 			if len(err.Error()) > 300 {
 				t.Errorf("%s: an error of %d bytes", test.name, len(err.Error()))
 			}
 			wantOutcome(t, err, mcp.Unknown)
-			if got := textOf(t, mustCall(t, c, "must")); got != "next" || server.Connections() != 1 {
-				t.Errorf("%s: result %q on connection %d", test.name, got, server.Connections())
-			}
+			assert.Equal(t, [...]any{textOf(t, mustCall(t, c, "must")), server.Connections()}, [...]any{"next", 1}, "%s", test.name)
 		})
 	}
 }
@@ -104,10 +98,8 @@ func TestTaskInvalidEnd(t *testing.T) {
 			c := newClient(t, p.to(server), withTasks())
 			_, err := call(t, c, "must")
 			taskError(t, err)
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &invalid) || invalid.Path != test.path || invalid.Method != test.method || invalid.Server != "scripted" {
-				t.Errorf("%s: error %v", test.name, err)
-			}
+			invalid := assert.As[*mcp.ProtocolError](t, err, "%s", test.name)
+			assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{test.path, test.method, "scripted"}, "%s", test.name)
 			want := mcp.Unknown
 			if test.answered {
 				want = mcp.Answered
@@ -128,10 +120,8 @@ func TestTaskInvalidEnd(t *testing.T) {
 		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":7}`)})
 		_, err := call(t, newClient(t, p.to(server), nil), "must")
 		taskError(t, err)
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) || invalid.Path != "content" || invalid.Method != "tasks/result" {
-			t.Errorf("error %v", err)
-		}
+		invalid := assert.As[*mcp.ProtocolError](t, err)
+		assert.Equal(t, [...]any{invalid.Path, invalid.Method}, [...]any{"content", "tasks/result"})
 	})
 	// What comes to tasks/get without being an object at all.
 	for _, answer := range []string{`[]`, `null`, `7`, `"working"`} {
@@ -140,10 +130,8 @@ func TestTaskInvalidEnd(t *testing.T) {
 			c := newClient(t, p.to(server), withTasks())
 			_, err := call(t, c, "must")
 			taskError(t, err)
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &invalid) || invalid.Path != "result" {
-				t.Errorf("%s: error %v", answer, err)
-			}
+			invalid := assert.As[*mcp.ProtocolError](t, err, "%s", answer)
+			assert.Equal(t, invalid.Path, "result", "%s: path", answer)
 		})
 	}
 }
@@ -163,16 +151,11 @@ func TestTaskNotAskedFor(t *testing.T) {
 				"tools/call": mcptest.Sequence(mcptest.Result(test.answer), text("next")),
 			})
 			c := newClient(t, p.to(server), nil)
-			res, err := call(t, c, "x")
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &invalid) {
-				t.Fatalf("%s: got %v and the error %v, want a ProtocolError", test.name, res, err)
-			}
+			_, err := call(t, c, "x")
+			invalid := assert.As[*mcp.ProtocolError](t, err, "%s", test.name)
 			assert.Equal(t, invalid.Path, test.path, "%s: the path", test.name)
 			wantOutcome(t, err, mcp.Unknown)
-			if strings.Contains(err.Error(), "t1") {
-				t.Errorf("%s: got the error %q, want it without the task's id", test.name, err)
-			}
+			assert.Lacks(t, err.Error(), "t1", "%s", test.name)
 			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "%s: of the next call", test.name)
 		})
 	}

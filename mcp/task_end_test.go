@@ -21,15 +21,12 @@ func TestTaskCallerGoes(t *testing.T) {
 			s.states = []string{"working"}
 			server := s.server(t, mcptest.Script{"tasks/cancel": mcptest.Hang})
 			c := newClient(t, p.to(server), withTasks())
-			ctx, stop := context.WithTimeout(t.Context(), 1700*time.Millisecond)
-			defer stop()
+			ctx := within(t, 1700*time.Millisecond)
 			start := time.Now()
 			_, err := c.CallTool(ctx, "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: keep}})
 			assert.Equal(t, time.Since(start), 1700*time.Millisecond, "it took")
 			lost := taskError(t, err)
-			if lost.Err != context.DeadlineExceeded || lost.Task.ID != "t1" || lost.Task.Status != mcp.TaskWorking {
-				t.Errorf("error %+v", lost)
-			}
+			assert.Equal(t, [...]any{lost.Err, lost.Task.ID, lost.Task.Status}, [...]any{context.DeadlineExceeded, "t1", mcp.TaskWorking})
 			wantOutcome(t, err, mcp.Unknown)
 			synctest.Wait()
 			want := 1
@@ -39,8 +36,7 @@ func TestTaskCallerGoes(t *testing.T) {
 			wantCount(t, server, "tasks/cancel", want)
 			wantCount(t, server, "notifications/cancelled", 0)
 			// Then the client does not wait for an answer any more.
-			time.Sleep(5 * time.Second) // sleep: on the bubble's clock
-			synctest.Wait()
+			pass(5 * time.Second)
 			if keep {
 				return
 			}
@@ -57,10 +53,8 @@ func TestTaskNeverEnds(t *testing.T) {
 		c := newClient(t, p.to(server), withTasks())
 		start := time.Now()
 		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Minute, IdleTimeout: time.Second})
-		var late *mcp.TimeoutError
-		if !errors.As(err, &late) || late.Limit != "total" || late.After != 3*time.Minute || time.Since(start) != 3*time.Minute {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		late := assert.As[*mcp.TimeoutError](t, err)
+		assert.Equal(t, [...]any{late.Limit, late.After, time.Since(start)}, [...]any{"total", 3 * time.Minute, 3 * time.Minute})
 		taskError(t, err)
 		wantOutcome(t, err, mcp.Unknown)
 		synctest.Wait()
@@ -79,9 +73,7 @@ func TestTaskNotCancellable(t *testing.T) {
 		c := newClient(t, server, nil)
 		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Second})
 		taskError(t, err)
-		if err := c.CancelTask(t.Context(), "t1"); !errors.Is(err, errors.ErrUnsupported) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, c.CancelTask(t.Context(), "t1"), errors.ErrUnsupported)
 		synctest.Wait()
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -94,9 +86,7 @@ func TestTaskClientCloses(t *testing.T) {
 		c := newClient(t, p.to(server), withTasks())
 		time.AfterFunc(1200*time.Millisecond, func() { _ = c.Close() })
 		_, err := call(t, c, "must")
-		if lost := taskError(t, err); lost.Err != mcp.ErrClosed {
-			t.Errorf("error %v", lost.Err)
-		}
+		assert.Equal(t, taskError(t, err).Err, mcp.ErrClosed, "err")
 		wantOutcome(t, err, mcp.Unknown)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -107,15 +97,10 @@ func TestTaskShutdown(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "working", "completed"}
 		c := newClient(t, p.to(s.server(t)), withTasks())
-		ended := make(chan error, 1)
-		go func() { _, err := call(t, c, "must"); ended <- err }()
+		ended := inBackground(func() error { return errOf(call(t, c, "must")) })
 		time.Sleep(time.Millisecond) // sleep: on the bubble's clock
-		if err := c.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, c.Shutdown(t.Context()))
+		assert.OK(t, <-ended)
 	})
 }
 
@@ -170,10 +155,8 @@ func TestTaskServerStaysAway(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Minute})
 		taskError(t, err)
 		wantOutcome(t, err, mcp.Unknown)
-		var late *mcp.TimeoutError
-		if !errors.As(err, &late) || !errors.Is(err, errDown) {
-			t.Errorf("error %v", err)
-		}
+		assert.As[*mcp.TimeoutError](t, err)
+		assert.Is(t, err, errDown)
 	})
 }
 
@@ -184,10 +167,8 @@ func TestTaskForgotten(t *testing.T) {
 		c := newClient(t, p.to(server), withTasks())
 		_, err := call(t, c, "must")
 		lost := taskError(t, err)
-		var refused *mcp.ServerError
-		if !errors.As(err, &refused) || refused.Method != "tasks/get" || refused.Err.Code != -32602 || lost.Task.Status != mcp.TaskWorking {
-			t.Errorf("error %v", err)
-		}
+		refused := assert.As[*mcp.ServerError](t, err)
+		assert.Equal(t, [...]any{refused.Method, refused.Err.Code, lost.Task.Status}, [...]any{"tasks/get", int64(-32602), mcp.TaskWorking})
 		wantOutcome(t, err, mcp.Answered)
 
 		// Another error tells nothing of the task.
@@ -206,27 +187,25 @@ func TestTaskResume(t *testing.T) {
 		var told []mcp.TaskStatus
 		opts := &mcp.CallToolOptions{Task: &mcp.TaskOptions{Update: func(task *mcp.Task) { told = append(told, task.Status) }}}
 		res, err := c.ResumeTask(t.Context(), "t1", opts)
-		if err != nil || textOf(t, res) != "done" {
-			t.Errorf("result %v, %v", res, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, textOf(t, res), "done")
 		_, err = c.ResumeTask(t.Context(), "t1", opts)
-		if lost := taskError(t, err); lost.Tool != "" || len(told) != 4 || told[0] != mcp.TaskWorking || told[1] != mcp.TaskCompleted {
-			t.Errorf("error %+v, told %v", lost, told)
-		}
+		wantLen(t, told, 4, "told")
+		assert.Equal(t, [...]any{taskError(t, err).Tool, told[0], told[1]}, [...]any{"", mcp.TaskWorking, mcp.TaskCompleted})
 		wantOutcome(t, err, mcp.Answered)
 		wantCount(t, server, "tools/call", 0)
 		wantCount(t, server, "tools/list", 0)
 
 		_, err = c.ResumeTask(t.Context(), "t2", nil) // whatever the server says, it is not about t2
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) || invalid.Path != "taskId" || invalid.Method != "tasks/get" || invalid.Server != "scripted" {
-			t.Errorf("error %v", err)
-		}
+		invalid := assert.As[*mcp.ProtocolError](t, err)
+		assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{"taskId", "tasks/get", "scripted"})
 		wantOutcome(t, err, mcp.Unknown)
 		for _, id := range []string{"", strings.Repeat("x", 1<<20)} {
 			n := len(server.Received(""))
 			_, err := c.ResumeTask(t.Context(), id, nil)
-			if !mcp.SafeToRetry(err) || len(err.Error()) > 200 || len(server.Received("")) != n {
+			wantOutcome(t, err, mcp.NotSent)
+			assert.Equal(t, len(server.Received("")), n)
+			if len(err.Error()) > 200 {
 				t.Errorf("error %v", err)
 			}
 		}
@@ -239,23 +218,16 @@ func TestTaskVerbs(t *testing.T) {
 		server := s.server(t, mcptest.Script{"tasks/cancel": mcptest.Sequence(s.get("cancelled"), mcptest.Error(-32602, "it has ended"))})
 		c := newClient(t, p.to(server), withTasks())
 		task, err := c.Task(t.Context(), "t1")
-		if err != nil || task.Status != mcp.TaskWorking || task.StatusMessage != "half" || task.Status.Ended() {
-			t.Errorf("task %+v, %v", task, err)
-		}
-		if err := c.CancelTask(t.Context(), "t1"); err != nil {
-			t.Error(err)
-		}
-		var refused *mcp.ServerError
-		if err := c.CancelTask(t.Context(), "t1"); !errors.As(err, &refused) || refused.Method != "tasks/cancel" {
-			t.Errorf("error %v", err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, [...]any{task.Status, task.StatusMessage, task.Status.Ended()}, [...]any{mcp.TaskWorking, "half", false})
+		assert.OK(t, c.CancelTask(t.Context(), "t1"))
+		refused := assert.As[*mcp.ServerError](t, c.CancelTask(t.Context(), "t1"))
+		assert.Equal(t, refused.Method, "tasks/cancel", "method")
 		_ = c.Close()
 		for _, err := range []error{
-			second(c.Task(t.Context(), "t1")), c.CancelTask(t.Context(), "t1"), second(c.ResumeTask(t.Context(), "t1", nil)),
+			errOf(c.Task(t.Context(), "t1")), c.CancelTask(t.Context(), "t1"), errOf(c.ResumeTask(t.Context(), "t1", nil)),
 		} {
-			if !errors.Is(err, mcp.ErrClosed) {
-				t.Errorf("error %v", err)
-			}
+			assert.Is(t, err, mcp.ErrClosed)
 		}
 	})
 }

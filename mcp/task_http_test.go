@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -35,9 +36,7 @@ func (h *taskHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
-		h.t.Error(err)
-	}
+	assert.OK(h.t, json.NewDecoder(r.Body).Decode(&m))
 	if m.ID == nil {
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -87,17 +86,13 @@ func TestTaskHTTP(t *testing.T) {
 		t.Cleanup(listener.Close)
 		ctx, stop := context.WithCancel(t.Context())
 		c := newClient(t, &transport.HTTP{URL: listener.URL}, &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
-		ended := make(chan error, 1)
-		go func() {
-			_, err := c.CallTool(ctx, "tool", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: true}})
-			ended <- err
-		}()
+		ended := inBackground(func() error {
+			return errOf(c.CallTool(ctx, "tool", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: true}}))
+		})
 		<-host.updated
 		stop()
 		taskError(t, <-ended)
-		if err := c.CancelTask(t.Context(), id); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, c.CancelTask(t.Context(), id))
 		name := id
 		if id != "t1" {
 			name = "=?base64?" + base64.StdEncoding.EncodeToString([]byte(id)) + "?="
@@ -106,9 +101,7 @@ func TestTaskHTTP(t *testing.T) {
 		fields := slices.Compact(slices.Sorted(slices.Values(host.fields)))
 		host.mu.Unlock()
 		want := []string{"tasks/cancel tasks/cancel " + name, "tasks/get tasks/get " + name, "tasks/update tasks/update " + name, "tools/call tools/call tool"}
-		if !slices.Equal(fields, want) {
-			t.Errorf("header fields %q, want %q", fields, want)
-		}
+		wantList(t, fields, want)
 	}
 }
 
@@ -126,7 +119,7 @@ func TestTaskHTTPProgress(t *testing.T) {
 	c := newClient(t, &transport.HTTP{URL: listener.URL}, nil)
 	var got []float64
 	res, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }})
-	if err != nil || textOf(t, res) != "done" || !slices.Equal(got, []float64{0, 1, 2}) {
-		t.Errorf("result %v, %v, progress %v", res, err, got)
-	}
+	assert.OK(t, err)
+	wantList(t, got, []float64{0, 1, 2})
+	assert.Equal(t, textOf(t, res), "done")
 }

@@ -53,9 +53,7 @@ func TestTaskInput(t *testing.T) {
 		const ann = `{"action":"accept","content":{"name":"Ann"}}`
 		for i, want := range []string{`{"a":` + ann + `}`, `{"b \"1\"":` + ann + `,"c":` + ann + `}`} {
 			params := server.Received("tasks/update")[i].Params
-			if got := memberOf(t, params, "inputResponses"); got != want || memberOf(t, params, "taskId") != `"t1"` {
-				t.Errorf("update %d: %s", i+1, params)
-			}
+			assert.Equal(t, [...]any{memberOf(t, params, "inputResponses"), memberOf(t, params, "taskId")}, [...]any{want, `"t1"`}, "update %d", i+1)
 		}
 		wantCount(t, server, "tasks/update", 2)
 		wantCount(t, server, "tools/call", 1)
@@ -74,9 +72,7 @@ func TestTaskInputBefore(t *testing.T) {
 			asked++
 			return annAnswers(ctx, r)
 		}})
-		if got := textOf(t, mustCall(t, c, "x")); got != "done" || asked != 2 {
-			t.Errorf("result %q, asked %d times", got, asked)
-		}
+		assert.Equal(t, [...]any{textOf(t, mustCall(t, c, "x")), asked}, [...]any{"done", 2})
 	})
 }
 
@@ -92,14 +88,10 @@ func TestTaskInputLost(t *testing.T) {
 			asked++
 			return annAnswers(ctx, r)
 		}})
-		if got := textOf(t, mustCall(t, c, "x")); got != "done" || asked != 1 {
-			t.Errorf("result %q, asked %d times", got, asked)
-		}
+		assert.Equal(t, [...]any{textOf(t, mustCall(t, c, "x")), asked}, [...]any{"done", 1})
 		wantCount(t, server, "tasks/update", 3)
 		first, last := server.Received("tasks/update")[0].Params, server.Received("tasks/update")[2].Params
-		if memberOf(t, first, "inputResponses") != memberOf(t, last, "inputResponses") {
-			t.Errorf("sent %s, then %s", first, last)
-		}
+		assert.Equal(t, memberOf(t, first, "inputResponses"), memberOf(t, last, "inputResponses"))
 	})
 }
 
@@ -118,16 +110,12 @@ func TestTaskInputRefused(t *testing.T) {
 			c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
 			_, err := call(t, c, "x")
 			if !wanted {
-				if err != nil {
-					t.Error(err)
-				}
+				assert.OK(t, err)
 				return
 			}
 			taskError(t, err)
-			var refused *mcp.ServerError
-			if !errors.As(err, &refused) || refused.Method != "tasks/update" {
-				t.Errorf("error %v", err)
-			}
+			refused := assert.As[*mcp.ServerError](t, err)
+			assert.Equal(t, refused.Method, "tasks/update", "method")
 			wantOutcome(t, err, mcp.Unknown)
 		})
 	}
@@ -167,9 +155,8 @@ func TestTaskInputInvalid(t *testing.T) {
 					server := modernTask.server(t, mcptest.Script{"tasks/get": wants(test.requests)})
 					c := newClient(t, p.to(server), &mcp.ClientOptions{Tasks: true, Elicit: test.elicit})
 					_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: keep}})
-					if lost := taskError(t, err); lost.Task.Status != mcp.TaskInputRequired || !strings.Contains(err.Error(), test.says) {
-						t.Errorf("error %v", err)
-					}
+					assert.Contains(t, err.Error(), test.says)
+					assert.Equal(t, taskError(t, err).Task.Status, mcp.TaskInputRequired, "status")
 					var invalid *mcp.ProtocolError
 					if errors.As(err, &invalid) != (test.path != "") || invalid != nil &&
 						(invalid.Path != test.path || invalid.Method != "tasks/get" || invalid.Server != "scripted") {
@@ -205,10 +192,8 @@ func TestTaskInputWithoutEnd(t *testing.T) {
 		}})
 		_, err := call(t, c, "x")
 		taskError(t, err)
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) || invalid.Path != "inputRequests" || asked != 16 {
-			t.Errorf("asked %d times, then %v", asked, err)
-		}
+		invalid := assert.As[*mcp.ProtocolError](t, err)
+		assert.Equal(t, [...]any{invalid.Path, asked}, [...]any{"inputRequests", 16})
 	})
 }
 

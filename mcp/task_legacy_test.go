@@ -73,9 +73,7 @@ func TestTaskProgress(t *testing.T) {
 		for i := range sent {
 			want = append(want, float64(i+1))
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("progress %v, want 1 to %d", got, sent)
-		}
+		wantList(t, got, want)
 	})
 }
 
@@ -99,10 +97,8 @@ func TestTaskProgressBeforeResult(t *testing.T) {
 		c := newClient(t, p.to(server), nil)
 		for range 20 {
 			n := 0
-			_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { n++ }})
-			if err != nil || n != many {
-				t.Fatalf("%d notifications of %d, %v", n, many, err)
-			}
+			assert.OK(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { n++ }})))
+			assert.Equal(t, n, many)
 		}
 	})
 }
@@ -126,7 +122,8 @@ func TestTaskProgressFlood(t *testing.T) {
 			}
 			got = append(got, p.Progress)
 		}}))(t)
-		if !slices.IsSorted(got) || len(got) < 256 || len(got) > 1000 || got[len(got)-1] != flood-1 {
+		assert.Equal(t, got[len(got)-1], float64(flood-1))
+		if !slices.IsSorted(got) || len(got) < 256 || len(got) > 1000 {
 			t.Errorf("%d notifications, the last %v", len(got), got[len(got)-1])
 		}
 	})
@@ -160,9 +157,7 @@ func TestTaskProgressOfEach(t *testing.T) {
 			}()
 		}
 		for range 2 {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, <-ended)
 		}
 	})
 }
@@ -182,17 +177,13 @@ func TestTaskProgressPanics(t *testing.T) {
 		c := newClient(t, p.to(server), &mcp.ClientOptions{MaxInFlight: 1})
 		func() {
 			defer func() {
-				if r := recover(); r != "oops" {
-					t.Errorf("recovered %v", r)
-				}
+				assert.Equal(t, recover(), "oops")
 			}()
 			_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
 		assert.Equal(t, textOf(t, mustCall(t, c, "mute")), "next", "result")
-		if err := c.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, c.Shutdown(t.Context()))
 	})
 }
 
@@ -250,9 +241,9 @@ func TestTaskElicits(t *testing.T) {
 		const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}`
 		server := s.server(t, mcptest.Script{"tasks/result": func(c *mcptest.Call) {
 			answer, err := c.Ask("elicitation/create", strings.TrimSuffix(question, "}")+","+related+"}")
-			if err != nil || !strings.Contains(string(answer), "Ann") || !strings.Contains(string(answer), related) {
-				t.Errorf("answer %s, %v", answer, err)
-			}
+			assert.Is(t, err, nil)
+			assert.Contains(t, string(answer), "Ann")
+			assert.Contains(t, string(answer), related)
 			time.Sleep(2 * time.Minute) // sleep: on the bubble's clock
 			c.Result(taskResult)
 		}})
@@ -322,9 +313,7 @@ func TestTasks(t *testing.T) {
 			assert.OK(t, err)
 			got = append(got, task.StatusMessage)
 		}
-		if !slices.Equal(got, []string{"1", "2", "3"}) {
-			t.Errorf("tasks %q", got)
-		}
+		wantList(t, got, []string{"1", "2", "3"})
 		for i, want := range []string{"", `"a\u0041"`, `"b"`} {
 			assert.Equal(t, memberOf(t, server.Received("tasks/list")[i].Params, "cursor"), want, "page %d: cursor", i+1)
 		}
@@ -345,10 +334,8 @@ func TestTasks(t *testing.T) {
 		for _, err := range c.Tasks(t.Context()) {
 			last = err
 		}
-		var invalid *mcp.ProtocolError
-		if !errors.As(last, &invalid) || invalid.Path != test.path || invalid.Method != "tasks/list" || invalid.Server != "scripted" {
-			t.Errorf("%s: %v", name, last)
-		}
+		invalid := assert.As[*mcp.ProtocolError](t, last, "%s", name)
+		assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{test.path, "tasks/list", "scripted"}, "%s", name)
 	}
 	for _, server := range []*mcptest.Server{legacy(t), modern(t)} {
 		c := newClient(t, server, withTasks())

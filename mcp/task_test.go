@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,13 +110,9 @@ func everyTask(t *testing.T, test func(t *testing.T, s taskScript, p plane)) {
 
 func taskError(t testing.TB, err error) *mcp.TaskError {
 	t.Helper()
-	var lost *mcp.TaskError
-	if !errors.As(err, &lost) {
-		t.Fatalf("error %v, want a *TaskError", err)
-	}
-	if !strings.Contains(err.Error(), `"scripted"`) || strings.Contains(err.Error(), "t1") {
-		t.Errorf("error %v", err)
-	}
+	lost := assert.As[*mcp.TaskError](t, err)
+	assert.Contains(t, err.Error(), `"scripted"`)
+	assert.Lacks(t, err.Error(), "t1")
 	return lost
 }
 
@@ -131,23 +126,17 @@ func TestTask(t *testing.T) {
 		res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{
 			TTL: 90 * time.Second,
 			Update: func(task *mcp.Task) {
-				if task.ID != "t1" || task.CreatedAt.Year() != 2026 || !task.UpdatedAt.IsZero() ||
-					task.TTL != time.Minute || task.PollInterval != 500*time.Millisecond {
-					t.Errorf("task %+v", task)
-				}
+				assert.Equal(t, [...]any{task.ID, task.CreatedAt.Year(), task.UpdatedAt.IsZero(), task.TTL, task.PollInterval},
+					[...]any{"t1", 2026, true, time.Minute, 500 * time.Millisecond})
 				told = append(told, fmt.Sprintf("%s:%s", task.Status, task.StatusMessage))
 				*task = mcp.Task{} // it is the caller's
 			},
 		}}))(t)
 		assert.Equal(t, textOf(t, res), "done", "result")
 		assert.Equal(t, time.Since(start), 2*time.Second, "it took")
-		if want := []string{"working:", "working:half", "completed:"}; !slices.Equal(told, want) {
-			t.Errorf("updates %q, want %q", told, want)
-		}
+		wantList(t, told, []string{"working:", "working:half", "completed:"})
 		asked := strings.Contains(string(server.Received("tools/call")[0].Params), `"task":{"ttl":90000}`)
-		if asked != (s.revision == mcp.Revision20251125) {
-			t.Errorf("asked for by %s", server.Received("tools/call")[0].Params)
-		}
+		assert.Equal(t, asked, s.revision == mcp.Revision20251125, "asked")
 		wantCount(t, server, "tasks/get", 4)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -183,15 +172,13 @@ func TestTaskAsked(t *testing.T) {
 			mcptest.Script{"tools/list": mcptest.Result(taskTools), "tools/call": text("done")})
 		c := newClient(t, server, withTasks())
 		res, err := c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task})
-		if err != nil || textOf(t, res) != "done" {
-			t.Errorf("%s: %v, %v", test.tool, res, err)
-		}
+		assert.OK(t, err, "%s", test.tool)
+		assert.Equal(t, textOf(t, res), "done", "%s", test.tool)
 		var params struct {
 			Task json.RawMessage `json:"task"`
 		}
-		if err := json.Unmarshal(server.Received("tools/call")[0].Params, &params); err != nil || string(params.Task) != test.want {
-			t.Errorf("%s of %s with %s: asked with %q, want %q", test.tool, test.revision, test.capabilities, params.Task, test.want)
-		}
+		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params), "%s of %s with %s", test.tool, test.revision, test.capabilities)
+		assert.Equal(t, string(params.Task), test.want, "%s of %s with %s: task", test.tool, test.revision, test.capabilities)
 		_, _ = c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task})
 		if n := len(server.Received("tools/list")); n > 1 {
 			t.Errorf("%s: the list was read %d times", test.tool, n)
@@ -208,18 +195,13 @@ func TestTaskWithoutList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := s.server(t, mcptest.Script{"tools/list": mcptest.Hang})
 		c := newClient(t, server, nil)
-		ctx, stop := context.WithTimeout(t.Context(), time.Second)
-		defer stop()
+		ctx := within(t, time.Second)
 		_, err := c.CallTool(ctx, "must", nil, nil)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, err, context.DeadlineExceeded)
 		wantOutcome(t, err, mcp.NotSent)
 		_, err = c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 2 * time.Second})
-		var late *mcp.TimeoutError
-		if !errors.As(err, &late) || late.Limit != "total" {
-			t.Errorf("error %v", err)
-		}
+		late := assert.As[*mcp.TimeoutError](t, err)
+		assert.Equal(t, late.Limit, "total", "limit")
 		wantOutcome(t, err, mcp.NotSent)
 		wantCount(t, server, "tools/call", 0)
 	})
@@ -231,41 +213,30 @@ func TestTaskNotDeclared(t *testing.T) {
 		server := taskScript{revision: mcp.Revision20260728}.server(t)
 		c := newClient(t, p.to(server), nil)
 		_, err := call(t, c, "must")
-		var invalid *mcp.ProtocolError
-		if !errors.As(err, &invalid) || invalid.Path != "resultType" || invalid.Method != "tools/call" || invalid.Server != "scripted" {
-			t.Errorf("error %v", err)
-		}
-		if strings.Contains(string(server.Received("tools/call")[0].Params), "io.modelcontextprotocol/tasks") {
-			t.Error("tasks were declared")
-		}
+		invalid := assert.As[*mcp.ProtocolError](t, err)
+		assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{"resultType", "tools/call", "scripted"})
+		assert.Lacks(t, string(server.Received("tools/call")[0].Params), "io.modelcontextprotocol/tasks", "tasks were declared")
 		for name, err := range map[string]error{
-			"Task":       second(c.Task(t.Context(), "t1")),
-			"ResumeTask": second(c.ResumeTask(t.Context(), "t1", nil)),
+			"Task":       errOf(c.Task(t.Context(), "t1")),
+			"ResumeTask": errOf(c.ResumeTask(t.Context(), "t1", nil)),
 			"CancelTask": c.CancelTask(t.Context(), "t1"),
 		} {
-			if !errors.Is(err, errors.ErrUnsupported) || !mcp.SafeToRetry(err) {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Is(t, err, errors.ErrUnsupported, "%s", name)
+			wantOutcome(t, err, mcp.NotSent)
 		}
 		wantCount(t, server, "tasks/get", 0)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
 }
 
-func second[T any](_ T, err error) error { return err }
-
 // A task only answers a call of a tool.
 func TestTaskForOtherRequest(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20260728, states: []string{"working"}}
 	server := s.server(t, mcptest.Script{"tools/list": mcptest.Result(s.created()), "tasks/get": mcptest.Result(s.created())})
 	c := newClient(t, server, withTasks())
-	var invalid *mcp.ProtocolError
-	if _, err := c.Tools(t.Context()); !errors.As(err, &invalid) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := c.Task(t.Context(), "t1"); !errors.As(err, &invalid) || invalid.Path != "resultType" {
-		t.Errorf("error %v", err)
-	}
+	invalid := assert.As[*mcp.ProtocolError](t, errOf(c.Tools(t.Context())))
+	invalid = assert.As[*mcp.ProtocolError](t, errOf(c.Task(t.Context(), "t1")))
+	assert.Equal(t, invalid.Path, "resultType", "path")
 }
 
 func TestTaskFails(t *testing.T) {
@@ -275,13 +246,10 @@ func TestTaskFails(t *testing.T) {
 		c := newClient(t, p.to(server), withTasks())
 		_, err := call(t, c, "must")
 		lost := taskError(t, err)
-		var refused *mcp.ServerError
-		if !errors.As(err, &refused) || refused.Err.Code != -32000 || refused.Err.Message != "out of paper" {
-			t.Errorf("error %v", err)
-		}
-		if lost.Tool != "must" || lost.Task.Status != mcp.TaskFailed || lost.Task.StatusMessage != "no paper" || lost.Task.ID != "t1" {
-			t.Errorf("error %+v, task %+v", lost, lost.Task)
-		}
+		refused := assert.As[*mcp.ServerError](t, err)
+		assert.Equal(t, [...]any{refused.Err.Code, refused.Err.Message}, [...]any{int64(-32000), "out of paper"})
+		assert.Equal(t, [...]any{lost.Tool, lost.Task.Status, lost.Task.StatusMessage, lost.Task.ID},
+			[...]any{"must", mcp.TaskFailed, "no paper", "t1"})
 		wantOutcome(t, err, mcp.Answered)
 		wantCount(t, server, "tasks/cancel", 0)
 	})
@@ -292,9 +260,7 @@ func TestTaskFailsWithResult(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20251125, states: []string{"failed"}}
 	server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":[],"isError":true}`)})
 	res := mustCall(t, newClient(t, server, nil), "must")
-	if !res.IsError {
-		t.Errorf("result %+v", res)
-	}
+	assert.Equal(t, res.IsError, true, "is error")
 }
 
 func TestTaskCancelled(t *testing.T) {
@@ -303,9 +269,7 @@ func TestTaskCancelled(t *testing.T) {
 		server := s.server(t)
 		c := newClient(t, p.to(server), withTasks())
 		_, err := call(t, c, "must")
-		if lost := taskError(t, err); lost.Task.Status != mcp.TaskCancelled {
-			t.Errorf("task %+v", lost.Task)
-		}
+		assert.Equal(t, taskError(t, err).Task.Status, mcp.TaskCancelled, "status")
 		wantOutcome(t, err, mcp.Answered)
 		wantCount(t, server, "tasks/cancel", 0)
 		wantCount(t, server, "tasks/result", 0)
@@ -343,9 +307,8 @@ func TestTaskDoneAtOnce(t *testing.T) {
 		s.states = []string{"completed"}
 		server := s.server(t, mcptest.Script{"tools/call": mcptest.Result(strings.Replace(s.created(), "working", "completed", 1))})
 		start := time.Now()
-		if got := textOf(t, mustCall(t, newClient(t, p.to(server), withTasks()), "must")); got != "done" || time.Since(start) != 0 {
-			t.Errorf("result %q after %v", got, time.Since(start))
-		}
+		assert.Equal(t, [...]any{textOf(t, mustCall(t, newClient(t, p.to(server), withTasks()), "must")), time.Since(start)},
+			[...]any{"done", time.Duration(0)})
 	})
 }
 

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -35,10 +34,7 @@ func TestTimeoutOverHTTP(t *testing.T) {
 			// On a busy machine time may be over before the server has the call.
 			for idle := 50 * time.Millisecond; len(s.of("tools/call")) == 0; idle *= 2 {
 				_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: idle})
-				var timeout *mcp.TimeoutError
-				if !errors.As(err, &timeout) {
-					t.Fatalf("error %v", err)
-				}
+				assert.As[*mcp.TimeoutError](t, err)
 				if !mcp.SafeToRetry(err) {
 					sent++
 				}
@@ -50,9 +46,7 @@ func TestTimeoutOverHTTP(t *testing.T) {
 			for range sent {
 				<-told
 			}
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, c.Close())
 			notes := s.of("notifications/cancelled")
 			assert.Equal(t, len(notes), sent, "cancellations")
 			if sent == 0 {
@@ -86,10 +80,7 @@ func TestUnknownRevisionOverHTTP(t *testing.T) {
 	c := newClient(t, &s.HTTP, nil)
 	assert.Fails(t, c.Ready(t.Context()), "ready")
 	ends := s.of(http.MethodDelete)
-	if len(ends) != 1 || ends[0].Header.Get("Mcp-Session-Id") != "s1" {
-		t.Errorf("%d sessions ended", len(ends))
-	}
-	if n := len(s.of("notifications/initialized")); n != 0 {
-		t.Errorf("the handshake was finished")
-	}
+	wantLen(t, ends, 1, "ends")
+	assert.Equal(t, ends[0].Header.Get("Mcp-Session-Id"), "s1", "get")
+	assert.Equal(t, len(s.of("notifications/initialized")), 0)
 }

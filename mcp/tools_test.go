@@ -92,15 +92,13 @@ func TestToolsSchemasByteForByte(t *testing.T) {
 		`{"tools":[{"name":"a","title":"A","description":"d","NAME":"x","inputSchema":` + in + `,"outputSchema":` + out +
 			`,"annotations":{"readOnlyHint":true},"icons":[{"src":"https://a.example/i"}],"_meta":{"m":1}}]}`)})
 	tools, err := newClient(t, server, nil).Tools(t.Context())
-	if err != nil || len(tools) != 1 {
-		t.Fatal(tools, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(tools), 1, "tools")
 	tool := tools[0]
 	assert.Equal(t, string(tool.InputSchema), in, "the input schema")
 	assert.Equal(t, string(tool.OutputSchema), out, "the output schema")
-	if tool.Name != "a" || tool.Title != "A" || tool.Description != "d" || !tool.Annotations.ReadOnlyHint || len(tool.Icons) != 1 || tool.Meta["m"] == nil {
-		t.Errorf("tool %+v", tool)
-	}
+	assert.Equal(t, [...]any{tool.Name, tool.Title, tool.Description, tool.Annotations.ReadOnlyHint, len(tool.Icons), tool.Meta["m"] == nil},
+		[...]any{"a", "A", "d", true, 1, false})
 }
 
 func TestToolsRefused(t *testing.T) {
@@ -173,9 +171,7 @@ func TestInvalidToolIsLeftOut(t *testing.T) {
 	c := newClient(t, server, &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	wantTools(t, c, "a z")
 	for i := 1; i < 6; i++ {
-		if !strings.Contains(log.String(), fmt.Sprintf("tools[%d]", i)) {
-			t.Errorf("the log does not name tools[%d]:\n%s", i, &log)
-		}
+		assert.Contains(t, log.String(), fmt.Sprintf("tools[%d]", i))
 	}
 }
 
@@ -203,14 +199,11 @@ func TestToolsCached(t *testing.T) {
 			}
 			synctest.Wait()
 			assert.Equal(t, c.State().ToolsVersion-start, 1, "changes at once")
-			time.Sleep(250*time.Millisecond - time.Nanosecond)
-			synctest.Wait()
+			pass(250*time.Millisecond - time.Nanosecond)
 			assert.Equal(t, c.State().ToolsVersion-start, 1, "changes within the time")
-			time.Sleep(time.Nanosecond)
-			synctest.Wait()
+			pass(time.Nanosecond)
 			assert.Equal(t, c.State().ToolsVersion-start, 2, "changes after the time")
-			time.Sleep(time.Hour)
-			synctest.Wait()
+			pass(time.Hour)
 			assert.Equal(t, c.State().ToolsVersion-start, 2, "changes in the end")
 			wantTools(t, c, "c")
 			wantCount(t, server, "tools/list", 3)
@@ -274,15 +267,13 @@ func TestToolsPagesAreOfOneList(t *testing.T) {
 			}})
 			tools, err := newClient(t, p.to(server), nil).Tools(t.Context())
 			if changes == 3 {
-				var invalid *mcp.ProtocolError
-				if !errors.As(err, &invalid) || tools != nil {
-					t.Errorf("a list that changes without end: %v, %v", tools, err)
-				}
+				assert.As[*mcp.ProtocolError](t, err, "a list that changes without end")
+				assert.Equal(t, tools == nil, true, "a list that changes without end: tools")
 				continue
 			}
-			if err != nil || len(tools) != 2 || tools[0].Name[len("first of "):] != tools[1].Name[len("second of "):] {
-				t.Errorf("after %d changes: %v, %v", changes, tools, err)
-			}
+			assert.OK(t, err, "after %d changes", changes)
+			wantLen(t, tools, 2, "after %d changes: tools", changes)
+			assert.Equal(t, tools[0].Name[len("first of "):], tools[1].Name[len("second of "):], "after %d changes", changes)
 		}
 	})
 }
@@ -299,10 +290,8 @@ func TestToolsFailsAndRecovers(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(mcptest.Error(-32603, "busy"), mcptest.Result(page("", "a")))})
 	c := newClient(t, server, nil)
 	_, err := c.Tools(t.Context())
-	var refused *mcp.ServerError
-	if !errors.As(err, &refused) || refused.Err.Message != "busy" || refused.Method != "tools/list" {
-		t.Fatalf("error %v", err)
-	}
+	refused := assert.As[*mcp.ServerError](t, err)
+	assert.Equal(t, [...]any{refused.Err.Message, refused.Method}, [...]any{"busy", "tools/list"})
 	wantTools(t, c, "a")
 }
 

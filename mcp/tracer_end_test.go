@@ -28,15 +28,11 @@ func TestTracerSeesPanicOfCaller(t *testing.T) {
 	ready(t, c)
 	func() {
 		defer func() {
-			if p := recover(); p != "ouch" {
-				t.Errorf("recovered %v", p)
-			}
+			assert.Equal(t, recover(), "ouch", "p")
 		}()
 		_, _ = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("ouch") }})
 	}()
-	if r := n.one(t, "tools/call"); r.Err == nil {
-		t.Errorf("%+v", r)
-	}
+	assert.Fails(t, n.one(t, "tools/call").Err)
 	_ = c.Close()
 	n.closed(t)
 }
@@ -56,9 +52,8 @@ func TestTracerKeepsHeaderOfCaller(t *testing.T) {
 	own := http.Header{"X-Caller": {"2", "3"}, "X-Both": {"caller"}, "X-Split": {"4", "5\r\nX-Made-Up: 6"}}
 	assert.Value(c.CallTool(mcp.WithHTTPHeader(t.Context(), own), "x", nil, nil))(t)
 	got := s.of("tools/call")[0].Header
-	if fmt.Sprint(got["X-Caller"]) != "[2 3]" || got["X-Split"] != nil || got["X-Made-Up"] != nil || got.Get("X-Tracer") != "1" || got.Get("X-Both") != "caller" || len(own) != 3 {
-		t.Errorf("sent %v; the caller's header is %v now", got, own)
-	}
+	assert.Equal(t, [...]any{fmt.Sprint(got["X-Caller"]), got["X-Split"] == nil, got["X-Made-Up"] == nil, got.Get("X-Tracer"), got.Get("X-Both"), len(own)},
+		[...]any{"[2 3]", true, true, "1", "caller", 3})
 }
 
 // A connection is out of use when the tracer hears of its end.
@@ -115,15 +110,13 @@ func TestTracerHearsOfStuckConnection(t *testing.T) {
 	s := &eager{answers: make(chan jsonrpc.Message, 10), closed: make(chan struct{}), stuck: make(chan struct{})}
 	n := &notebook{}
 	c := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return s, nil }), &mcp.ClientOptions{Tracer: n})
-	done := make(chan error)
-	go func() { done <- c.Ready(t.Context()) }()
+	done := inBackground(func() error { return c.Ready(t.Context()) })
 	<-s.stuck
 	_ = c.Close()
 	<-done
 	n.closed(t)
-	if len(n.sessions) != 1 || n.sessions[0].Err != nil {
-		t.Errorf("sessions %+v", n.sessions)
-	}
+	wantLen(t, n.sessions, 1, "sessions")
+	assert.OK(t, n.sessions[0].Err)
 }
 
 // An eager is a connection to a server of revision 2026-07-28 whose messages are

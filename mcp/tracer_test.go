@@ -93,9 +93,7 @@ func (n *notebook) of(method string) []mcp.RequestInfo {
 func (n *notebook) one(t *testing.T, method string) mcp.RequestInfo {
 	t.Helper()
 	all := n.of(method)
-	if len(all) != 1 {
-		t.Fatalf("%d of %s, want 1", len(all), method)
-	}
+	assert.Equal(t, len(all), 1)
 	return all[0]
 }
 
@@ -130,12 +128,13 @@ func TestTracerSeesEverything(t *testing.T) {
 			t.Errorf("nothing of %s", method)
 		}
 		for _, r := range all {
-			if r.Server != "scripted" || r.Incoming || r.Notification || r.ID == "" || r.Attempts != 1 || r.SentAt.IsZero() {
+			assert.Equal(t, [...]any{r.Server, r.Incoming, r.Notification, r.Attempts, r.SentAt.IsZero()},
+				[...]any{"scripted", false, false, 1, false}, "%s", method)
+			if r.ID == "" {
 				t.Errorf("%s: %+v", method, r)
 			}
-			if conn := r.Connection; conn.Origin != strings.TrimSuffix(s.HTTP.URL, "/") || conn.SessionID != "" {
-				t.Errorf("%s: connection %+v", method, conn)
-			}
+			conn := r.Connection
+			assert.Equal(t, [...]any{conn.Origin, conn.SessionID}, [...]any{strings.TrimSuffix(s.HTTP.URL, "/"), ""}, "%s", method)
 			if r.Err == nil && method != "subscriptions/listen" && r.Connection.ProtocolVersion != mcp.Revision20260728 {
 				t.Errorf("%s: revision %q", method, r.Connection.ProtocolVersion)
 			}
@@ -145,17 +144,16 @@ func TestTracerSeesEverything(t *testing.T) {
 		}
 	}
 	inputRequest := n.one(t, "elicitation/create")
-	if !inputRequest.Incoming || inputRequest.ID != "" || inputRequest.Result == nil || inputRequest.Err != nil {
-		t.Errorf("the request is %+v", inputRequest)
-	}
+	assert.OK(t, inputRequest.Err)
+	assert.Equal(t, [...]any{inputRequest.Incoming, inputRequest.ID, inputRequest.Result == nil}, [...]any{true, "", false})
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !slices.Contains(n.params, `"tool"`) || !slices.Contains(n.params, `"prompt"`) || !slices.Contains(n.params, `"file:///r"`) {
 		t.Errorf("params %q", n.params)
 	}
-	if len(n.sessions) != 1 || n.sessions[0].Err != nil || n.sessions[0].Connection.ProtocolVersion != mcp.Revision20260728 {
-		t.Errorf("sessions %+v", n.sessions)
-	}
+	wantLen(t, n.sessions, 1, "sessions")
+	assert.OK(t, n.sessions[0].Err)
+	assert.Equal(t, n.sessions[0].Connection.ProtocolVersion, mcp.Revision20260728, "protocol version")
 }
 
 // The older handshake, what the server asks and tells, and what becomes of it.
@@ -163,15 +161,9 @@ func TestTracerSeesOlderServer(t *testing.T) {
 	n := &notebook{}
 	server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		c.Notify("notifications/tools/list_changed", `{"_meta":{"traceparent":"note"}}`)
-		if _, err := c.Ask("elicitation/create", `{"_meta":{"traceparent":"theirs"},"message":"?","requestedSchema":{"type":"object","properties":{}}}`); err != nil {
-			t.Error(err)
-		}
-		if _, err := c.Ask("sampling/createMessage", `{}`); err == nil {
-			t.Error("there is a model")
-		}
-		if _, err := c.Ask("ping", `{}`); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, errOf(c.Ask("elicitation/create", `{"_meta":{"traceparent":"theirs"},"message":"?","requestedSchema":{"type":"object","properties":{}}}`)), nil)
+		assert.Fails(t, errOf(c.Ask("sampling/createMessage", `{}`)), "there is a model")
+		assert.Is(t, errOf(c.Ask("ping", `{}`)), nil)
 		c.Result(`{"content":[],"isError":true}`)
 	}})
 	var inside any
@@ -184,16 +176,17 @@ func TestTracerSeesOlderServer(t *testing.T) {
 	server.Await("notifications/roots/list_changed", 1)
 	assert.OK(t, c.Close())
 	n.closed(t)
-	if r := n.one(t, "initialize"); r.Err != nil || r.Connection.ProtocolVersion != mcp.Revision20251125 || r.ID == "" || r.Incoming {
+	r := n.one(t, "initialize")
+	assert.OK(t, r.Err, "initialize")
+	assert.Equal(t, [...]any{r.Connection.ProtocolVersion, r.Incoming}, [...]any{mcp.Revision20251125, false}, "initialize")
+	if r.ID == "" {
 		t.Errorf("initialize: %+v", r)
 	}
 	// The roots that change while a connection is being made may be told of twice, of which
 	// Close may cut off the second.
 	told := 0
 	for _, r := range append(n.of("notifications/roots/list_changed"), n.one(t, "notifications/initialized")) {
-		if !r.Notification || r.Incoming || r.ID != "" {
-			t.Errorf("%s: got %+v, want a notification of the client", r.Method, r)
-		}
+		assert.Equal(t, [...]any{r.Notification, r.Incoming, r.ID}, [...]any{true, false, ""}, "%s", r.Method)
 		if r.Err == nil {
 			told++
 		} else if !errors.Is(r.Err, context.Canceled) {
@@ -211,19 +204,16 @@ func TestTracerSeesOlderServer(t *testing.T) {
 	if got, _ := asked.Meta("traceparent"); got != "theirs" || asked.Err != nil || asked.ID == "" || !asked.Incoming || asked.Result == nil {
 		t.Errorf("the elicitation: %+v, traceparent %q", asked, got)
 	}
-	if r, ok := inside.(*mcp.RequestInfo); !ok || r.Method != "elicitation/create" {
-		t.Errorf("the handler's context holds %v", inside)
-	}
-	var refused *mcp.JSONRPCError
-	if r := n.one(t, "sampling/createMessage"); !errors.As(r.Err, &refused) || r.Result != nil {
-		t.Errorf("the refused request: %+v", r)
-	}
-	if r := n.one(t, "ping"); !r.Incoming || r.Err != nil {
-		t.Errorf("ping: %+v", r)
-	}
-	if r := n.one(t, "tools/call"); r.Err != nil || !strings.Contains(string(r.Result), `"isError":true`) {
-		t.Errorf("the call: %+v", r)
-	}
+	assert.Equal(t, cast[*mcp.RequestInfo](t, inside).Method, "elicitation/create", "method")
+	r = n.one(t, "sampling/createMessage")
+	assert.As[*mcp.JSONRPCError](t, r.Err, "the refused request")
+	assert.Equal(t, r.Result == nil, true, "the refused request: result")
+	r = n.one(t, "ping")
+	assert.OK(t, r.Err, "ping")
+	assert.Equal(t, r.Incoming, true, "ping: incoming")
+	r = n.one(t, "tools/call")
+	assert.OK(t, r.Err, "the call")
+	assert.Contains(t, string(r.Result), `"isError":true`, "the call")
 }
 
 // What a tracer adds to _meta and to the header arrives, on both planes; what the
@@ -281,12 +271,8 @@ func TestTracerAdds(t *testing.T) {
 				maps.DeleteFunc(params.Meta, func(key string, _ any) bool {
 					return key == "progressToken" || strings.Contains(key, "/")
 				})
-				if fmt.Sprint(params.Meta) != fmt.Sprint(want) {
-					t.Errorf("%s: _meta %v, want %v", method, params.Meta, want)
-				}
-				if strings.Count(string(v.Params), `"traceparent"`) != 1 {
-					t.Errorf("%s: params %s", method, v.Params)
-				}
+				assert.Equal(t, fmt.Sprint(params.Meta), fmt.Sprint(want), "%s: fmt", method)
+				assert.Equal(t, strings.Count(string(v.Params), `"traceparent"`), 1, "%s: \"traceparent\"", method)
 				for field, want := range map[string]string{"Traceparent": "00-" + method, "User": "theirs", "Bad-Value": "", "Bad Name": ""} {
 					assert.Equal(t, v.Header.Get(field), want, "%s: header %s", method, field)
 				}
@@ -309,23 +295,21 @@ func TestTracerCountsAttempts(t *testing.T) {
 	})
 	c := newClient(t, server, &mcp.ClientOptions{Tracer: n, MaxInFlight: 1, MaxQueued: -1})
 	assert.Value(c.GetPrompt(t.Context(), "p", nil, nil))(t)
-	if r := n.one(t, "prompts/get"); r.Attempts != 2 || r.Err != nil || len(n.retries) != 1 || n.retries[0] == nil {
-		t.Errorf("%+v, retries %v", r, n.retries)
-	}
+	r := n.one(t, "prompts/get")
+	assert.OK(t, r.Err)
+	wantLen(t, n.retries, 1, "retries")
+	assert.Fails(t, n.retries[0])
+	assert.Equal(t, r.Attempts, 2, "attempts")
 	_, err := call(t, c, "x")
-	var unknown *mcp.OutcomeUnknownError
-	if r := n.one(t, "tools/call"); r.Attempts != 1 || !errors.As(r.Err, &unknown) || r.Err.Error() != err.Error() {
-		t.Errorf("%+v, error %v", r, err)
-	}
+	r = n.one(t, "tools/call")
+	assert.As[*mcp.OutcomeUnknownError](t, r.Err)
+	assert.Equal(t, [...]any{r.Attempts, r.Err.Error()}, [...]any{1, err.Error()})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.GetPrompt(ctx, "p", nil, nil); err == nil {
-		t.Error("no error")
-	}
+	assert.Fails(t, errOf(c.GetPrompt(ctx, "p", nil, nil)))
 	for _, r := range n.of("prompts/get")[1:] {
-		if !errors.Is(r.Err, context.Canceled) || r.Attempts != 0 || r.ID != "" || !r.SentAt.IsZero() {
-			t.Errorf("%+v", r)
-		}
+		assert.Is(t, r.Err, context.Canceled)
+		assert.Equal(t, [...]any{r.Attempts, r.ID, r.SentAt.IsZero()}, [...]any{0, "", true})
 	}
 	away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errors.New("away") }), &mcp.ClientOptions{Tracer: n})
 	_, err = call(t, away, "x")
@@ -334,7 +318,9 @@ func TestTracerCountsAttempts(t *testing.T) {
 	_, promptsErr := collect(away.Prompts(t.Context()))
 	for method, want := range map[string]error{"tools/call": err, "tools/list": toolsErr, "ping": pingErr, "prompts/list": promptsErr} {
 		all := n.of(method)
-		if len(all) == 0 || want == nil || all[len(all)-1].Err != want || all[len(all)-1].Attempts != 0 {
+		assert.Fails(t, want, "%s", method)
+		assert.Equal(t, [...]any{all[len(all)-1].Err, all[len(all)-1].Attempts}, [...]any{want, 0}, "%s", method)
+		if len(all) == 0 {
 			t.Errorf("%s: %+v, want %v", method, all, want)
 		}
 	}
@@ -359,10 +345,11 @@ func TestTracerSeesCancelledCall(t *testing.T) {
 			server.Await("tools/call", 1)
 			cancel()
 		}()
-		if _, err := c.CallTool(ctx, "x", nil, nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		if r := n.one(t, "tools/call"); !errors.Is(r.Err, context.Canceled) || r.Attempts != 1 || r.ID == "" {
+		assert.Is(t, errOf(c.CallTool(ctx, "x", nil, nil)), context.Canceled)
+		r := n.one(t, "tools/call")
+		assert.Is(t, r.Err, context.Canceled)
+		assert.Equal(t, r.Attempts, 1, "attempts")
+		if r.ID == "" {
 			t.Errorf("%+v", r)
 		}
 		_ = c.Close()
@@ -381,21 +368,18 @@ func TestTracerSeesFailedHandshake(t *testing.T) {
 			n := &notebook{}
 			server := legacy(t, script)
 			c := newClient(t, server, &mcp.ClientOptions{Tracer: n})
-			done := make(chan error)
-			go func() { done <- c.Ready(t.Context()) }()
+			done := inBackground(func() error { return c.Ready(t.Context()) })
 			server.Await("initialize", 1)
 			if name == "silent" {
 				_ = c.Close()
 			}
-			assert.Fails(t, <-done, "no error")
+			assert.Fails(t, <-done)
 			_ = c.Close()
 			n.closed(t)
 			if all := n.of("initialize"); len(all) == 0 || all[0].Err == nil {
 				t.Errorf("%+v", all)
 			}
-			if len(n.sessions) != 0 {
-				t.Errorf("sessions %+v", n.sessions)
-			}
+			assert.Equal(t, len(n.sessions), 0, "sessions")
 		})
 	}
 }
@@ -422,12 +406,8 @@ func TestTracerPanics(t *testing.T) {
 		})
 		c := newClient(t, server, &mcp.ClientOptions{Tracer: &rowdy{silent}})
 		mustCall(t, c, "x")
-		if _, err := c.GetPrompt(t.Context(), "p", nil, nil); err != nil {
-			t.Error(err)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, errOf(c.GetPrompt(t.Context(), "p", nil, nil)))
+		assert.OK(t, c.Close())
 	}
 }
 
@@ -486,8 +466,6 @@ func TestTracerReachesOfficialServer(t *testing.T) {
 	for name, to := range map[string]mcp.Transport{"pipe": &transport.Pipe{Serve: server.Run}, "HTTP": &transport.HTTP{URL: web.URL}} {
 		c := newClient(t, to, &mcp.ClientOptions{Tracer: n})
 		mustCall(t, c, "x")
-		if v := <-got; v != "tp" {
-			t.Errorf("%s: traceparent %v", name, v)
-		}
+		assert.Equal(t, <-got, "tp", "%s", name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
@@ -87,9 +88,9 @@ func TestResourceUpdatesNoLongerAnnounced(t *testing.T) {
 					server.Disconnect()
 					time.Sleep(time.Minute)
 					got := f.take()
-					if len(got) != 2 || !strings.Contains(got[0], "does not announce") || got[1] != "end" {
-						t.Errorf("yielded %q", got)
-					}
+					wantLen(t, got, 2)
+					assert.Contains(t, got[0], "does not announce")
+					assert.Equal(t, got[1], "end")
 					_ = c.Close()
 				})
 			})

@@ -70,8 +70,7 @@ func follow(t *testing.T, c *mcp.Client, uri string) *follower {
 
 // take returns what was yielded since the last time.
 func (f *follower) take() (got []string) {
-	time.Sleep(time.Second) // sleep: on a fake clock, longer than any message takes
-	synctest.Wait()
+	pass(time.Second)
 	for {
 		select {
 		case uri, ok := <-f.seen:
@@ -87,9 +86,7 @@ func (f *follower) take() (got []string) {
 
 func (f *follower) want(t *testing.T, want ...string) {
 	t.Helper()
-	if got := f.take(); !slices.Equal(got, want) {
-		t.Errorf("yielded %q, want %q", got, want)
-	}
+	wantList(t, f.take(), want)
 }
 
 // inBubbles runs a test in both eras on both planes, on a fake clock.
@@ -123,12 +120,12 @@ func TestResourceUpdates(t *testing.T) {
 		updated(server, "file:///b/x")  // a part of b
 		updated(server, "file:///a/x")  // a part of a
 		updated(server, "file:///else") // nobody asked
-		if got := a.take(); !slices.Contains(got, "file:///a") || !slices.Contains(got, "file:///a/x") || len(got) != 2 {
+		got := a.take()
+		assert.Equal(t, len(got), 2)
+		if !slices.Contains(got, "file:///a") || !slices.Contains(got, "file:///a/x") {
 			t.Errorf("yielded %q", got)
 		}
-		if got := a2.take(); len(got) != 2 {
-			t.Errorf("yielded %q", got)
-		}
+		assert.Equal(t, len(a2.take()), 2)
 		b.want(t, "file:///b/x")
 
 		// On a new connection all is asked for again, and may have changed.
@@ -234,9 +231,10 @@ func TestListsAreAnnouncedWithoutResources(t *testing.T) {
 			}})
 		c := newClient(t, server, nil)
 		f := follow(t, c, "a:bad")
-		if got := f.take(); len(got) != 2 || !strings.Contains(got[0], "no such resource") || got[1] != "end" {
-			t.Errorf("yielded %q", got)
-		}
+		got := f.take()
+		wantLen(t, got, 2)
+		assert.Contains(t, got[0], "no such resource")
+		assert.Equal(t, got[1], "end")
 		time.Sleep(time.Hour)
 		all := server.Received("subscriptions/listen")
 		if n := len(all); n > 3 || !strings.Contains(string(all[n-1].Params), `"notifications":{"toolsListChanged":true}`) {
@@ -263,9 +261,9 @@ func TestResourceUpdatesRefused(t *testing.T) {
 		good, bad := follow(t, c, "a:good"), follow(t, c, "a:bad")
 		good.take()
 		got := bad.take()
-		if len(got) != 2 || !strings.Contains(got[0], `server "scripted"`) || got[1] != "end" {
-			t.Errorf("yielded %q", got)
-		}
+		wantLen(t, got, 2)
+		assert.Contains(t, got[0], `server "scripted"`)
+		assert.Equal(t, got[1], "end")
 		updated(server, "a:good")
 		if got := good.take(); len(got) == 0 || got[len(got)-1] != "a:good" {
 			t.Errorf("yielded %q", got)
@@ -288,7 +286,10 @@ func TestResourceUpdatesGivenUp(t *testing.T) {
 				for range 2 {
 					f := follow(t, c, "a:a")
 					time.Sleep(time.Hour)
-					if got := f.take(); len(got) != 2 || !strings.HasPrefix(got[0], "error: ") || got[1] != "end" {
+					got := f.take()
+					wantLen(t, got, 2)
+					assert.Equal(t, got[1], "end")
+					if !strings.HasPrefix(got[0], "error: ") {
 						t.Errorf("yielded %q", got)
 					}
 				}
@@ -335,9 +336,7 @@ func TestResourceUpdatesCoalesce(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		if got[0] != "a:" {
-			t.Errorf("yielded %q", got)
-		}
+		assert.Equal(t, got[0], "a:")
 	})
 }
 
@@ -349,9 +348,7 @@ func TestResourceUpdatesUnsupported(t *testing.T) {
 		for _, err := range c.ResourceUpdates(t.Context(), "a:a") {
 			n++
 			wantOutcome(t, err, mcp.NotSent)
-			if !errors.Is(err, errors.ErrUnsupported) {
-				t.Errorf("error %v", err)
-			}
+			assert.Is(t, err, errors.ErrUnsupported)
 		}
 		assert.Equal(t, n, 1, "yields")
 	})
@@ -362,9 +359,6 @@ func TestResourceUpdatesWithoutServer(t *testing.T) {
 	server.Down(errors.New("down"))
 	c := newClient(t, server, nil)
 	for _, err := range c.ResourceUpdates(t.Context(), "a:a") {
-		var unavailable *mcp.UnavailableError
-		if !errors.As(err, &unavailable) {
-			t.Errorf("error %v", err)
-		}
+		assert.As[*mcp.UnavailableError](t, err)
 	}
 }

@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -30,9 +29,7 @@ func TestWatch(t *testing.T) {
 			synctest.Wait()
 			next <- struct{}{}
 			synctest.Wait()
-			if !slices.Equal(seen, want) {
-				t.Fatalf("seen %v, want %v", seen, want)
-			}
+			wantList(t, seen, want)
 		}
 		// The consumer holds each state until the next step, and so does not
 		// see what lies between.

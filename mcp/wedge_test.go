@@ -2,7 +2,6 @@ package mcp_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -84,10 +83,7 @@ func TestWedgedServerIsUnresponsive(t *testing.T) {
 				break
 			}
 		}
-		var mute *mcp.UnresponsiveError
-		if !errors.As(why, &mute) {
-			t.Errorf("got %v, want an UnresponsiveError", why)
-		}
+		assert.As[*mcp.UnresponsiveError](t, why)
 		calls.Wait()
 	})
 }
@@ -109,15 +105,11 @@ func TestSlowCallIsWaitedFor(t *testing.T) {
 		time.AfterFunc(work, func() { close(free) })
 		var all sync.WaitGroup
 		all.Go(func() {
-			if _, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour}); err != nil {
-				t.Errorf("got %v, want no error", err)
-			}
+			assert.Is(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{IdleTimeout: time.Hour, CallTimeout: time.Hour})), nil)
 		})
 		synctest.Wait()
 		for range 8 {
-			if _, err := call(t, c, "x"); err == nil {
-				t.Error("a call beside the slow one succeeded")
-			}
+			assert.Fails(t, errOf(call(t, c, "x")), "a call beside the slow one succeeded")
 		}
 		all.Wait()
 		assert.Equal(t, server.Connections(), 1, "connections")
@@ -132,13 +124,9 @@ func TestWorkingServerInUse(t *testing.T) {
 		c := newClient(t, worker{server, func() bool { return time.Now().Before(end) }}, nil)
 		ready(t, c)
 		for time.Now().Before(end) {
-			if _, err := call(t, c, "x"); err == nil {
-				t.Fatal("a call of a wedged server succeeded")
-			}
+			assert.Fails(t, errOf(call(t, c, "x")), "a call of a wedged server succeeded")
 		}
-		if got := server.Connections(); got != 1 {
-			t.Fatalf("got %d connections while the server works, want 1", got)
-		}
+		assert.Equal(t, server.Connections(), 1)
 		for range 10 {
 			if _, err := call(t, c, "x"); err == nil {
 				return
@@ -156,9 +144,7 @@ func TestTooSlowServerIsNotReplaced(t *testing.T) {
 		ready(t, c)
 		for range 20 {
 			ctx, giveUp := context.WithTimeout(t.Context(), 20*time.Second)
-			if _, err := c.CallTool(ctx, "x", nil, nil); err == nil {
-				t.Error("a call succeeded")
-			}
+			assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)), "a call succeeded")
 			giveUp()
 		}
 		assert.Equal(t, server.Connections(), 1, "connections")
@@ -183,9 +169,7 @@ func TestLateServerIsNotReplaced(t *testing.T) {
 			c := newClient(t, p.to(server), nil)
 			ready(t, c)
 			for range 30 {
-				if _, err := call(t, c, "x"); err == nil {
-					t.Error("got an answer in time, want none")
-				}
+				assert.Fails(t, errOf(call(t, c, "x")), "got an answer in time, want none")
 			}
 			assert.Equal(t, server.Connections(), 1, "connections")
 			synctest.Wait()
