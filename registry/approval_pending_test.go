@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
@@ -16,6 +19,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // asking returns a registry with a tool that has to be asked for, and a function
@@ -42,12 +46,9 @@ func (a *approvals) idle(t *testing.T) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.expire(time.Now())
-	if n := len(a.byID) + len(a.byCall) + a.waiting.Len() + a.ended.Len(); n != 0 {
-		t.Errorf("left: %d by id, %d by call, %d waiting, %d ended", len(a.byID), len(a.byCall), a.waiting.Len(), a.ended.Len())
-	}
-	if a.held.Total() != (share.Amount{}) || a.kept.Total() != (share.Amount{}) {
-		t.Errorf("got %+v held and %+v kept, want nothing", a.held.Total(), a.kept.Total())
-	}
+	assert.Equal(t, len(a.byID)+len(a.byCall)+a.waiting.Len()+a.ended.Len(), 0, "calls that are left")
+	assert.Equal(t, a.held.Total(), share.Amount{})
+	assert.Equal(t, a.kept.Total(), share.Amount{})
 }
 
 // However calls end, nothing of them is kept for good.
@@ -92,9 +93,9 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
-		if kept != c.end || len(r.approvals.byID) != c.end || r.approvals.ended.Len() != c.end {
-			t.Errorf("%d outcomes kept, %d known, want %d", kept, len(r.approvals.byID), c.end)
-		}
+		assert.Equal(t, kept, c.end, "outcomes kept")
+		assert.Equal(t, len(r.approvals.byID), c.end, "outcomes by id")
+		assert.Equal(t, r.approvals.ended.Len(), c.end, "outcomes kept")
 	}
 }
 
@@ -134,9 +135,7 @@ func TestSubject(t *testing.T) {
 	} {
 		now := e
 		edit(&now)
-		if subjectOf(placed(now)) == was {
-			t.Errorf("another %s is the same", name)
-		}
+		assert.Equal(t, subjectOf(placed(now)) == was, false, "another %s is the same", name)
 	}
 	again := e
 	again.def, again.tool = e.def.clone(), nil
@@ -168,12 +167,219 @@ func TestApprovalArgumentsAreBounded(t *testing.T) {
 		return err
 	}
 	for n := range 8 {
-		if err := call(n); n == 7 != errors.As(err, new(*approval.DeniedError)) {
-			t.Errorf("%d: %v", n, err)
-		}
+		assert.Equal(t, n == 7, errors.As(call(n), new(*approval.DeniedError)), "%d", n)
 	}
 	assert.OK(t, r.Deny(t.Context(), ids[3], ""))
-	if err := call(9); !errors.As(err, new(*ApprovalRequiredError)) {
-		t.Error(err)
+	assert.As[*ApprovalRequiredError](t, call(9))
+}
+
+// A user whose calls wait takes a quarter of the memory at most, and is told so.
+func TestHeldBytesAreShared(t *testing.T) {
+	r, ask := asking(t, approval.Options{}, "answer")
+	eve := onbehalf.With(t.Context(), "eve")
+	e := r.Snapshot().find("tool")
+	args := make(json.RawMessage, 5<<20)
+	var err error
+	for n := 0; n < 20 && (n == 0 || errors.As(err, new(*ApprovalRequiredError))); n++ {
+		args[0] = byte(n)
+		err = r.approvals.hold(eve, e, args, "")
+	}
+	assert.As[*approval.DeniedError](t, err, "the call of a user without room")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the call of a user without room: outcome")
+	assert.Equal(t, len(r.Approvals(eve)), 3, "calls of 5 MiB that wait for one user")
+	ask(onbehalf.With(t.Context(), "ann"), 1)
+	args[0] = 'a'
+	assert.As[*ApprovalRequiredError](t, r.approvals.hold(onbehalf.With(t.Context(), "ann"), e, args, ""), "a large call of another user")
+}
+
+// The error says whose share is full, the bound, and the cure.
+func TestPendingLimitError(t *testing.T) {
+	r, ask := asking(t, approval.Options{MaxPending: 8}, "answer")
+	call := func(ctx context.Context) (limit *approval.LimitError) {
+		t.Helper()
+		_, err := r.Call(ctx, "tool", json.RawMessage(`{"n":100}`))
+		if !errors.As(err, &limit) {
+			t.Fatalf("got %v, want an approval.LimitError", err)
+		}
+		assert.Equal(t, result.Text(ErrorResult(err)), err.Error(), "a model is told")
+		return limit
+	}
+	eve := onbehalf.With(t.Context(), "eve")
+	ask(eve, 1)
+	ask(eve, 2)
+	got := call(eve)
+	assert.Equal(t, *got, (approval.LimitError{Tool: "tool", User: "eve", MaxCalls: 2, MaxBytes: 16 << 20}))
+	want := `calling tool "tool" is not allowed: the calls of this user that wait for approval leave no room for this one (at most 2 calls and 16 MiB); approve or refuse some of them first, or give it smaller arguments`
+	assert.Equal(t, got.Error(), want)
+	for n := range 6 {
+		ask(t.Context(), n)
+	}
+	assert.Equal(t, *call(onbehalf.With(t.Context(), "ann")), approval.LimitError{Tool: "tool", MaxCalls: 8, MaxBytes: 64 << 20})
+}
+
+// What a call keeps alive while it waits counts: the definition of its tool, too,
+// which its server may have replaced by then.
+func TestHeldCallsCountTheirDefinitions(t *testing.T) {
+	r, _ := asking(t, approval.Options{}, "answer")
+	var err error
+	for n := range 8 {
+		e := placed(entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", 9<<20+n)}})
+		err = r.approvals.hold(t.Context(), e, json.RawMessage(fmt.Sprint(n)), "")
+	}
+	assert.As[*approval.DeniedError](t, err, "the eighth call with a definition of 9 MiB")
+}
+
+// One user, or one server, who fills the outcomes that are kept pushes out none of
+// another.
+func TestOutcomesAreShared(t *testing.T) {
+	for name, test := range map[string]struct {
+		flood, other func(context.Context) (context.Context, string) // with the server of the tool
+		answer       string
+	}{
+		"a user, by number": {
+			flood: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "eve"), "a" },
+			other: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "a" },
+		},
+		"a user, by size": {
+			flood:  func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "eve"), "a" },
+			other:  func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "a" },
+			answer: strings.Repeat("x", 12<<20),
+		},
+		"a server, by number": {
+			flood: func(ctx context.Context) (context.Context, string) { return ctx, "a" },
+			other: func(ctx context.Context) (context.Context, string) { return ctx, "b" },
+		},
+		"a server, for one user": {
+			flood: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "a" },
+			other: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "b" },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApprovals(ApproverFunc(nil), approval.Options{MaxPending: 20})
+			over := func(ctx context.Context, server string, n int, answer string) string {
+				t.Helper()
+				e := placed(entry{def: &Definition{Name: server + "__tool", Origin: Origin{server, "tool"}}})
+				err := a.hold(ctx, e, json.RawMessage(fmt.Sprint(n)), "")
+				var required *ApprovalRequiredError
+				if !errors.As(err, &required) {
+					t.Fatal(err)
+				}
+				p, _, err := a.claim(ctx, required.Request.ID)
+				assert.OK(t, err)
+				a.finish(p, done, resultOf(textBlock(answer)), nil)
+				return required.Request.ID
+			}
+			ctx, server := test.other(t.Context())
+			id := over(ctx, server, 0, "small")
+			last := ""
+			for n := range 50 {
+				ctx, server := test.flood(t.Context())
+				last = over(ctx, server, n, test.answer)
+			}
+			_, known := a.byID[id]
+			assert.Equal(t, known, true, "the outcome of another is kept")
+			if _, known := a.byID[last]; !known {
+				t.Error("the last outcome is not kept, though older ones can make room")
+			}
+			if got := a.ended.Len(); got > 20 {
+				t.Errorf("got %d outcomes, want at most 20", got)
+			}
+		})
 	}
 }
+
+// A user takes back none of what others have allowed for their sessions, however much
+// they allow.
+func TestGrantsAreShared(t *testing.T) {
+	a := newApprovals(ApproverFunc(nil), approval.Options{MaxGrants: 20})
+	const s = "subject"
+	ann := grantKey{"ann", "c", "tool"}
+	a.grant(ann, s, 0)
+	last := grantKey{}
+	for n := range 100 {
+		last = grantKey{"eve", fmt.Sprint(n), "tool"}
+		a.grant(last, s, 0)
+	}
+	ok, _ := a.granted(ann, s)
+	assert.Equal(t, ok, true, "the grant of another user holds")
+	if ok, _ := a.granted(last, s); !ok {
+		t.Error("the last grant is not there")
+	}
+	assert.Equal(t, len(a.grants.byKey), 6, "grants")
+	for n := range 100 {
+		a.grant(grantKey{"", fmt.Sprint(n), "tool"}, s, 0)
+	}
+	assert.Equal(t, len(a.grants.byKey), 20, "grants of nobody and others")
+}
+
+// A negative limit means that there is none.
+func TestNegativeApprovalLimitsAreNone(t *testing.T) {
+	a := newApprovals(ApproverFunc(nil), approval.Options{TTL: -1, MaxPending: -1, MaxGrants: -1})
+	if a.opts.TTL < 100*365*24*time.Hour {
+		t.Errorf("got %+v, want no limit", a.opts)
+	}
+	assert.Equal(t, a.opts.MaxPending, math.MaxInt, "maxPending")
+	assert.Equal(t, a.opts.MaxGrants, math.MaxInt, "maxGrants")
+}
+
+// What an error keeps of a server's answer counts as a result does.
+func TestErrorsWeighWhatTheyHold(t *testing.T) {
+	const size = 1 << 20
+	large := resultOf(textBlock(strings.Repeat("x", size)))
+	for name, err := range map[string]error{
+		"data":    &mcp.ServerError{Err: &mcp.JSONRPCError{Data: json.RawMessage(strings.Repeat("x", size))}},
+		"message": &mcp.ServerError{Err: &mcp.JSONRPCError{Message: strings.Repeat("x", size)}},
+		"output":  &mcp.OutputError{Result: large, Err: errors.New("wrong")},
+		"result":  &ResultError{Result: large, Err: errors.New("wrong")},
+		"panic":   &PanicError{Stack: make([]byte, size)},
+		"reason":  &approval.DeniedError{Reason: strings.Repeat("x", size)},
+	} {
+		if got := newOutcome(nil, err).memory; got < size {
+			t.Errorf("%s: got %d bytes, want at least %d", name, got, size)
+		}
+	}
+}
+
+// An outcome keeps its structured content, and not the whole message that it came in.
+func TestOutcomesLetMessagesGo(t *testing.T) {
+	message := append(json.RawMessage(`{"a":1}`), make([]byte, 1<<20)...)
+	there := weak.Make(&message[0])
+	kept := newOutcome(&mcp.CallToolResult{StructuredContent: message[:7:7]}, nil)
+	runtime.GC()
+	assert.Equal(t, there.Value() != nil, false, "the whole message in memory")
+	assert.Equal(t, string(kept.res.StructuredContent.(json.RawMessage)), `{"a":1}`, "structured content")
+}
+
+type panicking struct{}
+
+func (panicking) MarshalJSON() ([]byte, error) { panic("no") }
+
+// A value that cannot be measured is not kept, and its call is over all the same.
+func TestOutcomeThatPanics(t *testing.T) {
+	if got := newOutcome(&mcp.CallToolResult{StructuredContent: panicking{}}, nil).memory; got <= maxKept {
+		t.Errorf("got %d bytes, want more than is ever kept", got)
+	}
+	loop := map[string]any{}
+	loop["a"] = loop
+	if got := newOutcome(&mcp.CallToolResult{StructuredContent: loop}, nil).memory; got <= maxKept {
+		t.Errorf("a value that holds itself: got %d bytes, want more than is ever kept", got)
+	}
+}
+
+func TestWeightOf(t *testing.T) {
+	res := &mcp.CallToolResult{
+		Content: []mcp.Content{
+			&mcp.TextContent{Text: "1234"}, &mcp.ImageContent{Data: make([]byte, 10)}, &mcp.AudioContent{Data: make([]byte, 100)},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{Text: "123", Blob: make([]byte, 1000)}}, &mcp.EmbeddedResource{},
+		},
+		StructuredContent: json.RawMessage(`{"a":1}`),
+	}
+	assert.Equal(t, weightOf(res), 4+10+100+3+1000+7, "bytes")
+	assert.Equal(t, weightOf(nil), 0, "bytes for nothing")
+}
+
+func resultOf(content ...mcp.Content) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: content}
+}
+
+func textBlock(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }

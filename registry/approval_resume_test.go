@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,14 +23,12 @@ const spelled = `{ "path":"a\u0062", "n": 9007199254740993.00 }`
 
 // What was shown is what runs, whatever others do to the bytes meanwhile.
 func TestApprovalArguments(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	args := []byte(spelled)
 	_, err := w.Call(ctx, "files__delete", args)
 	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
-	if string(asked.Args) != spelled {
-		t.Errorf("asked for %s", asked.Args)
-	}
+	assert.Equal(t, string(asked.Args), spelled, "asked for")
 	spoil := func(b []byte) {
 		for i := range b {
 			b[i] = 'x'
@@ -38,10 +37,8 @@ func TestApprovalArguments(t *testing.T) {
 	spoil(args)
 	spoil(asked.Args)
 	spoil(w.Approvals(ctx)[0].Args)
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-		if string(req.Args) != spelled {
-			t.Errorf("asked again for %s", req.Args)
-		}
+	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		assert.Equal(t, string(req.Args), spelled, "asked again for")
 		spoil(req.Args)
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
@@ -60,16 +57,14 @@ func TestApprovalArguments(t *testing.T) {
 		t.Fatal(err)
 	}
 	away = false
-	res, err := w.Approve(ctx, asked.ID, nil)
-	if err != nil || textOf(t, res) != "delete done" {
-		t.Errorf("%v, %v", res, err)
-	}
-	w.at(t, spelled)
+	res := assert.Value(w.Approve(ctx, asked.ID, nil))(t)
+	assert.Equal(t, textOf(t, res), "delete done")
+	w.wantReached(t, spelled)
 }
 
 // The call is made as the one who asked for it, whoever answers.
 func TestApprovalResumesAsTheUser(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	var user, conversation string
 	w.Use(func(next registry.Handler) registry.Handler {
 		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
@@ -77,57 +72,46 @@ func TestApprovalResumesAsTheUser(t *testing.T) {
 			return next(ctx, call)
 		}
 	})
-	w.decides(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	w.setApprover(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		conversation = req.Conversation
-		if u, _ := onbehalf.User(ctx); u != req.User {
-			t.Errorf("context of %q, request of %q", u, req.User)
-		}
+		u, _ := onbehalf.User(ctx)
+		assert.Equal(t, u, req.User, "context")
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
-	asked := w.asks(t, as(t.Context(), "ann", "c1"), "files__delete", `{}`)
+	asked := w.mustAsk(t, inConversation(t.Context(), "ann", "c1"), "files__delete", `{}`)
 	conversation = ""
 	assert.Value(w.Approve(registry.WithConversation(t.Context(), "other"), asked.ID, nil))(t)
-	if user != "ann" || conversation != "c1" {
-		t.Errorf("made as %q in %q", user, conversation)
-	}
+	assert.Equal(t, user, "ann", "the call is made as")
+	assert.Equal(t, conversation, "c1", "the call is made as")
 }
 
 // Nobody sees, answers or awaits the calls of somebody else.
 func TestApprovalOfAnotherUser(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	asked := w.asks(t, as(t.Context(), "ann", "c"), "files__delete", `{}`)
+	w := newApprovalServer(t, approval.Options{})
+	asked := w.mustAsk(t, inConversation(t.Context(), "ann", "c"), "files__delete", `{}`)
 	bob := onbehalf.With(t.Context(), "bob")
-	if list := w.Approvals(bob); len(list) > 0 {
-		t.Errorf("bob sees %+v", list[0])
-	}
+	assert.Equal(t, len(w.Approvals(bob)), 0, "calls that bob sees")
 	_, err := w.Approve(bob, asked.ID, nil)
 	unknown := wantError[*approval.UnknownError](t, err)
-	if _, err := w.Approve(bob, "made up", nil); err.Error() != unknown.Error() {
-		t.Errorf("bob can tell that the call is there: %v, %v", unknown, err)
-	}
+	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(bob, "made up", nil))), unknown.Error(), "what bob is told of a call")
 	wantError[*approval.UnknownError](t, w.Deny(bob, asked.ID, ""))
-	_, err = w.Await(bob, asked.ID)
-	wantError[*approval.UnknownError](t, err)
-	w.EndConversation(as(t.Context(), "bob", "c"))
-	w.EndConversation(as(t.Context(), "ann", "d"))
-	w.at(t)
+	wantError[*approval.UnknownError](t, errorOf(w.Await(bob, asked.ID)))
+	w.EndConversation(inConversation(t.Context(), "bob", "c"))
+	w.EndConversation(inConversation(t.Context(), "ann", "d"))
+	w.wantReached(t)
 	for _, ctx := range []context.Context{onbehalf.With(t.Context(), "ann"), t.Context(), onbehalf.With(t.Context(), "")} {
-		if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != asked.ID {
-			t.Errorf("%+v", list)
-		}
+		assert.Equal(t, only(t, w.Approvals(ctx)).ID, asked.ID, "id")
 	}
-	if _, err := w.Approve(onbehalf.With(t.Context(), "ann"), asked.ID, nil); err != nil {
-		t.Error(err)
-	}
-	w.at(t, `{}`)
+	assert.Value(w.Approve(onbehalf.With(t.Context(), "ann"), asked.ID, nil))(t)
+	w.wantReached(t, `{}`)
 }
 
 // Of a hundred who approve at once, one makes the call, and all who await it get
 // the result.
 func TestApprovalRunsOnce(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	for _, args := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`} {
-		asked := w.asks(t, t.Context(), "files__delete", args)
+		asked := w.mustAsk(t, t.Context(), "files__delete", args)
 		var group sync.WaitGroup
 		var made atomic.Int32
 		start := make(chan struct{})
@@ -155,19 +139,17 @@ func TestApprovalRunsOnce(t *testing.T) {
 		close(start)
 		group.Wait()
 		assert.Equal(t, made.Load(), 1, "made the call")
-		if res, err := w.Await(t.Context(), asked.ID); err != nil || textOf(t, res) != "delete done" {
-			t.Errorf("afterwards: %v, %v", res, err)
-		}
+		assert.Equal(t, textOf(t, assert.Value(w.Await(t.Context(), asked.ID))(t)), "delete done", "afterwards")
 	}
-	w.at(t, `{"n":1}`, `{"n":2}`, `{"n":3}`)
+	w.wantReached(t, `{"n":1}`, `{"n":2}`, `{"n":3}`)
 }
 
 // Approving and refusing at once: one of them wins, and the server knows which.
 func TestApprovalResumeAgainstRefuse(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	var want []string
 	for range 50 {
-		asked := w.asks(t, t.Context(), "files__delete", `{}`)
+		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		var group sync.WaitGroup
 		var resumed, refused error
 		group.Go(func() { _, resumed = w.Approve(t.Context(), asked.ID, nil) })
@@ -180,31 +162,30 @@ func TestApprovalResumeAgainstRefuse(t *testing.T) {
 			want = append(want, `{}`)
 		}
 	}
-	w.at(t, want...)
+	w.wantReached(t, want...)
 }
 
 func TestApprovalRefuse(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	for reason, want := range map[string]string{
 		"":              `calling tool "files__delete" is not allowed: the user refused it`,
 		"use the trash": `calling tool "files__delete" is not allowed: the user refused it: use the trash`,
 	} {
-		asked := w.asks(t, t.Context(), "files__delete", `{}`)
+		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		assert.OK(t, w.Deny(t.Context(), asked.ID, reason))
 		_, err := w.Await(t.Context(), asked.ID)
 		if wantError[*approval.DeniedError](t, err); err.Error() != want {
 			t.Errorf("%v", err)
 		}
-		_, err = w.Approve(t.Context(), asked.ID, nil)
-		wantError[*approval.UnknownError](t, err)
+		wantError[*approval.UnknownError](t, errorOf(w.Approve(t.Context(), asked.ID, nil)))
 		wantError[*approval.UnknownError](t, w.Deny(t.Context(), asked.ID, ""))
 	}
-	w.at(t)
+	w.wantReached(t)
 }
 
 // An approval is for the tool that was shown, and no other.
 func TestApprovalOfAToolThatChanged(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	tool, _ := w.Snapshot().Lookup("files__delete")
 	for name, edit := range map[string]func(*registry.Definition){
@@ -216,38 +197,30 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 		"origin":      func(d *registry.Definition) { d.Origin.Tool = "delete_all" },
 	} {
 		mustReplace(t, w.Registry, "files", tool)
-		asked := w.asks(t, ctx, "files__delete", `{}`)
-		other, err := registry.With(tool, edit)
-		assert.OK(t, err)
+		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
+		other := assert.Value(registry.With(tool, edit))(t)
 		mustReplace(t, w.Registry, "files", other)
-		_, err = w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true})
-		if stale := wantError[*approval.StaleError](t, err); stale.Tool != "files__delete" {
-			t.Errorf("%s: %+v", name, stale)
-		}
-		_, err = w.Await(ctx, asked.ID)
-		wantError[*approval.StaleError](t, err)
+		assert.Equal(t, wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}))).Tool, "files__delete", "%s", name)
+		wantError[*approval.StaleError](t, errorOf(w.Await(ctx, asked.ID)))
 
 		// Asked anew, nothing is left of before.
-		again := w.asks(t, ctx, "files__delete", `{}`)
-		if again.ID == asked.ID {
-			t.Errorf("%s: the same request", name)
-		}
+		again := w.mustAsk(t, ctx, "files__delete", `{}`)
+		assert.Equal(t, again.ID == asked.ID, false, "%s", name)
 		// And a call that waits is replaced by what the tool is now.
 		mustReplace(t, w.Registry, "files", tool)
-		if third := w.asks(t, ctx, "files__delete", `{}`); third.ID == again.ID {
+		if third := w.mustAsk(t, ctx, "files__delete", `{}`); third.ID == again.ID {
 			t.Errorf("%s: the request for another tool", name)
 		} else if err := w.Deny(ctx, third.ID, ""); err != nil {
 			t.Error(err)
 		}
-		_, err = w.Approve(ctx, again.ID, nil)
-		wantError[*approval.UnknownError](t, err)
+		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, again.ID, nil)))
 	}
-	w.at(t)
+	w.wantReached(t)
 }
 
 // So is one of another server that the configuration calls by the same name.
 func TestApprovalOfAnotherServer(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	tools := w.Snapshot().Tools()
 	from := func(fingerprint string) {
@@ -256,14 +229,11 @@ func TestApprovalOfAnotherServer(t *testing.T) {
 	}
 	from("one")
 	w.allowForSession(t, ctx, "files__delete")
-	asked := w.asks(t, ctx, "files__move", `{}`)
+	asked := w.mustAsk(t, ctx, "files__move", `{}`)
 	from("two")
-	_, err := w.Approve(ctx, asked.ID, nil)
-	wantError[*approval.StaleError](t, err)
-	if w.free(t, ctx, "files__delete") {
-		t.Error("the grant holds for another server")
-	}
-	w.at(t, `{"for":"session"}`)
+	wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	assert.Equal(t, w.isAllowed(t, ctx, "files__delete"), false, "the grant holds for another server")
+	w.wantReached(t, `{"for":"session"}`)
 }
 
 // A tool that was quarantined since then is not called, and the approval holds
@@ -275,21 +245,16 @@ func TestApprovalOfAQuarantinedTool(t *testing.T) {
 	_, err := r.Call(ctx, "files__delete", nil)
 	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
 	mustReplace(t, r, "files", serverTool("files", "delete", " everything"))
-	_, err = r.Approve(ctx, asked.ID, nil)
-	if held := wantError[*registry.QuarantinedError](t, err); held.Name != "files__delete" {
-		t.Errorf("%+v", held)
-	}
+	assert.Equal(t, wantError[*registry.QuarantinedError](t, errorOf(r.Approve(ctx, asked.ID, nil))).Name, "files__delete", "name")
 	mustReplace(t, r, "files", serverTool("files", "delete", ""))
-	if res, err := r.Approve(ctx, asked.ID, nil); err != nil || textOf(t, res) != "files__delete" {
-		t.Errorf("%v, %v", res, err)
-	}
+	assert.Equal(t, textOf(t, assert.Value(r.Approve(ctx, asked.ID, nil))(t)), "files__delete")
 }
 
 // What was not sent goes on waiting; what was sent is over.
 func TestApprovalOutcomes(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
-	asked := w.asks(t, ctx, "files__delete", `{}`)
+	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 	waits := func() {
 		t.Helper()
 		if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != asked.ID {
@@ -305,38 +270,34 @@ func TestApprovalOutcomes(t *testing.T) {
 	waits()
 	// So are its tools.
 	mustReplace(t, w.Registry, "files")
-	_, err := w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.UnknownToolError](t, err)
+	wantError[*registry.UnknownToolError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
 	waits()
 	// Another one that the name could be taken for is none of them.
 	mustReplace(t, w.Registry, "files", serverTool("files", "Delete", ""))
-	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.UnknownToolError](t, err)
+	wantError[*registry.UnknownToolError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
 	waits()
 	w.connect(t)
 	// The context has ended.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := w.Approve(ended, asked.ID, nil); !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Fatal(err)
-	}
+	_, err := w.Approve(ended, asked.ID, nil)
+	assert.Is(t, err, context.Canceled)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
 	waits()
 	// Nobody knows whether it is allowed.
-	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-		return approval.Decision{Verdict: approval.Allow}, errors.New("the office is closed")
+	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Allow}, errors.New("the policy cannot be read")
 	})
 	_, err = w.Approve(ctx, asked.ID, nil)
 	wantError[*approval.PolicyError](t, err)
 	waits()
-	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
-	if v := panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }); v != "oh" {
-		t.Errorf("panic %v", v)
-	}
+	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
+	assert.Equal(t, panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }), "oh", "the panic")
 	waits()
-	w.at(t)
+	w.wantReached(t)
 
 	// Sent, but the caller goes before there is an answer.
-	w.says(approval.Ask)
+	w.setVerdict(approval.Ask)
 	w.arrived = make(chan struct{})
 	leaving, cancel := context.WithCancel(ctx)
 	resumed := make(chan error)
@@ -349,76 +310,69 @@ func TestApprovalOutcomes(t *testing.T) {
 	if err := <-resumed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
 		t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
 	}
-	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*approval.UnknownError](t, err)
-	if _, err := w.Await(ctx, asked.ID); !errors.Is(err, context.Canceled) {
-		t.Errorf("Await: %v", err)
-	}
-	w.at(t, `{}`)
+	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), context.Canceled, "Await")
+	w.wantReached(t, `{}`)
 }
 
 // A context that has ended calls nothing, whatever the tool thinks of contexts,
 // and allows nothing for the session.
 func TestApprovalUnderAnEndedContext(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	calls := 0
 	mustAdd(t, w.Registry, &callingTool{native("heedless"), func(context.Context) (*mcp.CallToolResult, error) {
 		calls++
 		return textResult("done"), nil
 	}})
-	asked := w.asks(t, t.Context(), "heedless", `{}`)
+	asked := w.mustAsk(t, t.Context(), "heedless", `{}`)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := w.Approve(ended, asked.ID, &registry.ApproveOptions{ForSession: true})
-	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent || calls != 0 {
-		t.Errorf("%v after %d calls", err, calls)
-	}
-	if w.free(t, t.Context(), "heedless") {
-		t.Error("allowed for the session")
-	}
+	assert.Is(t, err, context.Canceled)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
+	assert.Equal(t, calls, 0)
+	assert.Equal(t, w.isAllowed(t, t.Context(), "heedless"), false, "allowed for the session")
 }
 
 // A policy that was tightened meanwhile wins over the approval.
 func TestApprovalDeniedByNow(t *testing.T) {
 	for _, v := range []approval.Verdict{approval.Deny, 9} {
-		w := newWard(t, approval.Options{})
-		asked := w.asks(t, t.Context(), "files__delete", `{}`)
-		w.says(v)
-		_, err := w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true})
-		wantError[*approval.DeniedError](t, err)
-		_, err = w.Await(t.Context(), asked.ID)
-		wantError[*approval.DeniedError](t, err)
-		_, err = w.Approve(t.Context(), asked.ID, nil)
-		wantError[*approval.UnknownError](t, err)
-		w.says(approval.Ask)
-		w.asks(t, t.Context(), "files__delete", `{}`) // nothing was granted
-		w.at(t)
+		w := newApprovalServer(t, approval.Options{})
+		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
+		w.setVerdict(v)
+		wantError[*approval.DeniedError](t, errorOf(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true})))
+		wantError[*approval.DeniedError](t, errorOf(w.Await(t.Context(), asked.ID)))
+		wantError[*approval.UnknownError](t, errorOf(w.Approve(t.Context(), asked.ID, nil)))
+		w.setVerdict(approval.Ask)
+		w.mustAsk(t, t.Context(), "files__delete", `{}`) // nothing was granted
+		w.wantReached(t)
 	}
 }
 
 // The approver can tell that it is asked again about a call that was approved.
 func TestApprovalAskedAgain(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	asked := w.asks(t, t.Context(), "files__delete", `{}`)
+	w := newApprovalServer(t, approval.Options{})
+	asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 	var seen *registry.ApprovalRequest
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		seen = req
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
 	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
-	if seen.ID != asked.ID || !seen.Approved || asked.Approved || seen.Reason != "because" || seen.Asked != asked.Asked || seen.Expires != asked.Expires {
-		t.Errorf("%+v", seen)
-	}
-	w.says(approval.Ask) // what the approver allowed for the session holds
-	if _, err := w.Call(t.Context(), "files__delete", nil); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, seen.ID, asked.ID, "id")
+	assert.Equal(t, seen.Approved, true, "approved")
+	assert.Equal(t, asked.Approved, false, "approved")
+	assert.Equal(t, seen.Reason, "because", "reason")
+	assert.Equal(t, seen.Asked, asked.Asked, "asked")
+	assert.Equal(t, seen.Expires, asked.Expires, "expires")
+	w.setVerdict(approval.Ask) // what the approver allowed for the session holds
+	assert.Value(w.Call(t.Context(), "files__delete", nil))(t)
 }
 
 // A tool that panics, or finds fault with its arguments, does not get the same
 // call a second time, and who awaits it is told.
 func TestApprovalOfAFaultyTool(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	calls := 0
 	mustAdd(t, w.Registry,
@@ -429,39 +383,21 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 		registry.MustFunc("strict", "", func(_ context.Context, in struct{ N int }) (int, error) { calls++; return in.N, nil }),
 	)
 
-	asked := w.asks(t, ctx, "panics", `{}`)
-	if v := panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }); v != "oh" {
-		t.Errorf("panic %v", v)
-	}
+	asked := w.mustAsk(t, ctx, "panics", `{}`)
+	assert.Equal(t, panicOf(func() { _, _ = w.Approve(ctx, asked.ID, nil) }), "oh", "the panic")
 	_, err := w.Await(ctx, asked.ID)
-	if err == nil || mcp.OutcomeOf(err) != mcp.Unknown {
-		t.Errorf("%v", err)
-	}
-	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*approval.UnknownError](t, err)
+	assert.Fails(t, err)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome")
+	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
 
-	asked = w.asks(t, ctx, "strict", `{"N":"one"}`)
-	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*registry.ArgumentsError](t, err)
-	_, err = w.Await(ctx, asked.ID)
-	wantError[*registry.ArgumentsError](t, err)
+	asked = w.mustAsk(t, ctx, "strict", `{"N":"one"}`)
+	wantError[*registry.ArgumentsError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	wantError[*registry.ArgumentsError](t, errorOf(w.Await(ctx, asked.ID)))
 
-	asked = w.asks(t, ctx, "nests", `{}`)
+	asked = w.mustAsk(t, ctx, "nests", `{}`)
 	_, err = w.Approve(ctx, asked.ID, nil)
 	inner := wantError[*registry.ApprovalRequiredError](t, err)
-	if _, err := w.Await(ctx, asked.ID); !errors.Is(err, inner) {
-		t.Errorf("%v", err)
-	}
+	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), inner)
 	assert.Equal(t, calls, 1, "calls")
-	w.at(t)
-}
-
-// A callingTool is a Tool that does what it is told.
-type callingTool struct {
-	*plainTool
-	call func(context.Context) (*mcp.CallToolResult, error)
-}
-
-func (t *callingTool) Call(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-	return t.call(ctx)
+	w.wantReached(t)
 }

@@ -1,3 +1,5 @@
+// Tests of approval_pending.go and approval_resume.go: many calls at once.
+
 package registry
 
 import (
@@ -107,9 +109,7 @@ func TestApprovalsAtOnce(t *testing.T) {
 		}
 		users.Wait()
 		for id, answer := range told {
-			if made[id] != answer {
-				t.Errorf("made: %q, awaited: %q", made[id], answer)
-			}
+			assert.Equal(t, made[id], answer, "made")
 		}
 		if len(made) != int(ran.Load()) || len(made) < 20 {
 			t.Errorf("%d calls were approved, %d ran", len(made), ran.Load())
@@ -149,9 +149,7 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 	)
 	number := func(args string) int {
 		var in struct{ N int }
-		if err := json.Unmarshal([]byte(args), &in); err != nil {
-			t.Errorf("arguments %q: %v", args, err)
-		}
+		assert.OK(t, json.Unmarshal([]byte(args), &in), "arguments %q", args)
 		return in.N
 	}
 	var surfaces [2][]Tool
@@ -179,9 +177,7 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
 	flip := func() {
-		if _, err := r.Replace(Server{Name: "s"}, surfaces[rand.N(2)]); err != nil {
-			t.Error(err)
-		}
+		assert.Value(r.Replace(Server{Name: "s"}, surfaces[rand.N(2)]))(t)
 	}
 	flip()
 	r.Use(func(next Handler) Handler {
@@ -269,11 +265,8 @@ func TestApprovalsWhileDefinitionsFlip(t *testing.T) {
 	assert.Equal(t, others, 0, "calls that ran with other arguments or another definition than was shown")
 	assert.Equal(t, twice, 0, "calls that ran more than once")
 	assert.Equal(t, questioned, 0, "calls that the approver was asked again about as something else")
-	if got := len(ran); got != made {
-		t.Errorf("got %d calls that ran, want the %d of which Resume returned a result", got, made)
-	}
+	assert.Equal(t, len(ran), made, "calls that ran")
 	assert.Equal(t, made+stale+tooLate, calls*resumes, "resumes that ended as they may")
-	if made == 0 || stale == 0 {
-		t.Errorf("got %d calls that ran and %d that were stale, want some of both", made, stale)
-	}
+	assert.Equal(t, made == 0, false)
+	assert.Equal(t, stale == 0, false)
 }

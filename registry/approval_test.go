@@ -1,131 +1,22 @@
+// Tests of approval.go, approver.go and context.go: who decides about a call.
+
 package registry_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"sync"
 	"testing"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
-
-// A ward is a registry whose calls an approver decides, with a real server that
-// notes down what reaches it.
-type ward struct {
-	*registry.Registry
-	server *sdk.Server
-	client *mcp.Client
-
-	mu      sync.Mutex
-	reached []string // the arguments of each call at the server, as they came
-	decide  registry.ApproverFunc
-	arrived chan struct{} // if not nil, gets a value for each call at the server, which then answers nothing
-}
-
-func newWard(t *testing.T, opts approval.Options) *ward {
-	t.Helper()
-	w := &ward{server: sdk.NewServer(&sdk.Implementation{Name: "files", Version: "1"}, nil)}
-	for _, name := range []string{"delete", "move"} {
-		w.server.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
-			func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				w.mu.Lock()
-				w.reached = append(w.reached, string(req.Params.Arguments))
-				arrived := w.arrived
-				w.mu.Unlock()
-				if arrived != nil {
-					arrived <- struct{}{}
-					<-ctx.Done()
-				}
-				return servedText(req.Params.Name + " done"), nil
-			})
-	}
-	w.Registry = registry.New(&registry.Options{
-		Approvals: opts,
-		Approver: registry.ApproverFunc(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-			w.mu.Lock()
-			decide := w.decide
-			w.mu.Unlock()
-			return decide(ctx, req)
-		}),
-	})
-	w.says(approval.Ask)
-	w.connect(t)
-	return w
-}
-
-// connect lists the server's tools, through a new client.
-func (w *ward) connect(t *testing.T) {
-	t.Helper()
-	c := mcp.NewClient("files", &transport.Pipe{Serve: w.server.Run}, nil)
-	t.Cleanup(func() { _ = c.Close() })
-	w.client = c
-	listed := assert.Value(c.Tools(t.Context()))(t)
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote("files", tool, c.CallTool))
-	}
-	mustReplace(t, w.Registry, "files", tools...)
-}
-
-// decides sets what the approver does.
-func (w *ward) decides(f registry.ApproverFunc) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.decide = f
-}
-
-func (w *ward) says(v approval.Verdict) {
-	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-		return approval.Decision{Verdict: v, Reason: "because"}, nil
-	})
-}
-
-// asks makes a call that has to be asked for, and returns what is asked.
-func (w *ward) asks(t *testing.T, ctx context.Context, tool, args string) *registry.ApprovalRequest {
-	t.Helper()
-	_, err := w.Call(ctx, tool, json.RawMessage(args))
-	var required *registry.ApprovalRequiredError
-	if !errors.As(err, &required) {
-		t.Fatalf("%s: %v, want an ApprovalRequiredError", tool, err)
-	}
-	return required.Request
-}
-
-// at checks what reached the server.
-func (w *ward) at(t *testing.T, want ...string) {
-	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.Equal(w.reached, want) {
-		t.Fatalf("at the server: %q, want %q", w.reached, want)
-	}
-}
-
-func wantError[E error](t *testing.T, err error) (e E) {
-	t.Helper()
-	if !errors.As(err, &e) {
-		t.Fatalf("error = %v (%T), want a %T", err, err, e)
-	}
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome of %v", err)
-	return e
-}
-
-func as(ctx context.Context, user, conversation string) context.Context {
-	return registry.WithConversation(onbehalf.With(ctx, user), conversation)
-}
 
 // No call passes but one that was decided for.
 func TestApprovalVerdicts(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx := t.Context()
 	call := func() error {
 		_, err := w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`))
@@ -133,91 +24,81 @@ func TestApprovalVerdicts(t *testing.T) {
 	}
 
 	for _, v := range []approval.Verdict{approval.Deny, -1, 4, 1 << 20} {
-		w.says(v)
-		if denied := wantError[*approval.DeniedError](t, call()); denied.Tool != "files__delete" || denied.Reason != "because" {
-			t.Errorf("%v: %+v", v, denied)
-		}
+		w.setVerdict(v)
+		denied := wantError[*approval.DeniedError](t, call())
+		assert.Equal(t, denied.Tool, "files__delete", "%v: tool", v)
+		assert.Equal(t, denied.Reason, "because", "%v: reason", v)
 	}
-	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
-		return approval.Decision{Verdict: approval.Allow}, errors.New("the office is closed")
+	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: approval.Allow}, errors.New("the policy cannot be read")
 	})
-	if failed := wantError[*approval.PolicyError](t, call()); failed.Tool != "files__delete" || failed.Err.Error() != "the office is closed" {
-		t.Errorf("%+v", failed)
-	}
-	w.says(approval.Ask)
-	if asked := wantError[*registry.ApprovalRequiredError](t, call()); asked.Request.Reason != "because" {
-		t.Errorf("%+v", asked.Request)
-	}
-	w.at(t)
+	failed := wantError[*approval.PolicyError](t, call())
+	assert.Equal(t, failed.Tool, "files__delete", "tool")
+	assert.Equal(t, failed.Err.Error(), "the policy cannot be read")
+	w.setVerdict(approval.Ask)
+	assert.Equal(t, wantError[*registry.ApprovalRequiredError](t, call()).Request.Reason, "because", "reason")
+	w.wantReached(t)
 
-	w.says(approval.Allow)
-	if err := call(); err != nil {
-		t.Error(err)
-	}
-	w.at(t, `{"path":"a"}`)
+	w.setVerdict(approval.Allow)
+	assert.OK(t, call())
+	w.wantReached(t, `{"path":"a"}`)
 }
 
 // An unlisted tool does not even come before the approver.
 func TestApprovalOfAnUnlistedTool(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+	w := newApprovalServer(t, approval.Options{})
+	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		t.Errorf("asked about %s", req.Tool.Name)
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})
-	_, err := w.Call(t.Context(), "files__format", nil)
-	wantError[*registry.UnknownToolError](t, err)
+	wantError[*registry.UnknownToolError](t, errorOf(w.Call(t.Context(), "files__format", nil)))
 	w.Remove("files__move")
-	_, err = w.Call(t.Context(), "files__move", nil)
-	wantError[*registry.UnknownToolError](t, err)
-	w.at(t)
+	wantError[*registry.UnknownToolError](t, errorOf(w.Call(t.Context(), "files__move", nil)))
+	w.wantReached(t)
 }
 
 func TestApprovalWithoutAnApprover(t *testing.T) {
 	r := registry.New(nil)
 	mustAdd(t, r, native("tool"))
-	if _, err := r.Call(t.Context(), "tool", nil); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.Approve(t.Context(), "", nil); err == nil {
-		t.Error("something was resumed")
-	}
+	assert.Value(r.Call(t.Context(), "tool", nil))(t)
+	assert.Fails(t, errorOf(r.Approve(t.Context(), "", nil)), "something was resumed")
 }
 
 // The approver sees who wants what, and cannot change it.
 func TestApprovalRequest(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-		if req.User != "ann" || req.Conversation != "c1" || string(req.Args) != `{"path":"a"}` || req.Tool.Origin != (registry.Origin{Server: "files", Tool: "delete"}) {
-			t.Errorf("request = %+v", req)
-		}
-		if req.ID != "" || req.Approved || req.Reason != "" || !req.Asked.IsZero() || !req.Expires.IsZero() {
-			t.Errorf("request of a call that does not wait = %+v", req)
-		}
+	w := newApprovalServer(t, approval.Options{})
+	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		assert.Equal(t, req.User, "ann", "request: user")
+		assert.Equal(t, req.Conversation, "c1", "request: conversation")
+		assert.Equal(t, string(req.Args), `{"path":"a"}`, "request: args")
+		assert.Equal(t, req.Tool.Origin, registry.Origin{Server: "files", Tool: "delete"}, "request: origin")
+		assert.Equal(t, req.ID, "", "request of a call that does not wait: id")
+		assert.Equal(t, req.Approved, false, "request of a call that does not wait: approved")
+		assert.Equal(t, req.Reason, "", "request of a call that does not wait: reason")
+		assert.Equal(t, req.Asked.IsZero(), true, "request of a call that does not wait: has no time")
+		assert.Equal(t, req.Expires.IsZero(), true, "request of a call that does not wait: does not expire")
 		copy(req.Args, `{"path":"b"}`)
 		req.User, req.Conversation = "bob", "c2"
 		return approval.Decision{Verdict: approval.AllowForSession}, nil
 	})
-	assert.Value(w.Call(as(t.Context(), "ann", "c1"), "files__delete", json.RawMessage(`{"path":"a"}`)))(t)
-	w.at(t, `{"path":"a"}`)
-	w.says(approval.Ask)
-	w.asks(t, as(t.Context(), "bob", "c2"), "files__delete", `{}`)
+	assert.Value(w.Call(inConversation(t.Context(), "ann", "c1"), "files__delete", json.RawMessage(`{"path":"a"}`)))(t)
+	w.wantReached(t, `{"path":"a"}`)
+	w.setVerdict(approval.Ask)
+	w.mustAsk(t, inConversation(t.Context(), "bob", "c2"), "files__delete", `{}`)
 
-	w.decides(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
-		if !req.Approved || req.ID != "" {
-			t.Errorf("request of a call that is allowed for the session = %+v", req)
-		}
+	w.setApprover(func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		assert.Equal(t, req.Approved, true, "approved")
+		assert.Equal(t, req.ID, "", "request of a call that is allowed for the session: id")
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})
-	if _, err := w.Call(as(t.Context(), "ann", "c1"), "files__delete", nil); err != nil {
-		t.Error(err)
-	}
+	assert.Value(w.Call(inConversation(t.Context(), "ann", "c1"), "files__delete", nil))(t)
 }
 
 // A context that ends while somebody decides ends the call, and leaves nothing.
 func TestApprovalContext(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	w.decides(func(ctx context.Context, _ *registry.ApprovalRequest) (approval.Decision, error) {
+	w.setApprover(func(ctx context.Context, _ *registry.ApprovalRequest) (approval.Decision, error) {
 		cancel()
 		<-ctx.Done()
 		return approval.Decision{}, ctx.Err()
@@ -226,36 +107,154 @@ func TestApprovalContext(t *testing.T) {
 	if wantError[*approval.PolicyError](t, err); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v is not the context's end", err)
 	}
-	w.says(approval.Ask)
+	w.setVerdict(approval.Ask)
 	_, err = w.Call(ctx, "files__delete", nil)
 	if wantError[*approval.PolicyError](t, err); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v is not the context's end", err)
 	}
-	if waiting := w.Approvals(t.Context()); len(waiting) > 0 {
-		t.Errorf("%d calls wait for nobody", len(waiting))
-	}
-	w.at(t)
+	assert.Equal(t, len(w.Approvals(t.Context())), 0, "calls wait")
+	w.wantReached(t)
 }
 
 // A panic of the approver goes to the caller, and the call is not made.
 func TestApprovalPanic(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	w.decides(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
-	if v := panicOf(func() { _, _ = w.Call(t.Context(), "files__delete", nil) }); v != "oh" {
-		t.Errorf("panic %v", v)
-	}
-	if waiting := w.Approvals(t.Context()); len(waiting) > 0 {
-		t.Errorf("%d calls wait", len(waiting))
-	}
-	w.at(t)
-	w.says(approval.Allow) // nothing is locked
-	if _, err := w.Call(t.Context(), "files__delete", nil); err != nil {
-		t.Error(err)
+	w := newApprovalServer(t, approval.Options{})
+	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) { panic("oh") })
+	assert.Equal(t, panicOf(func() { _, _ = w.Call(t.Context(), "files__delete", nil) }), "oh", "the panic")
+	assert.Equal(t, len(w.Approvals(t.Context())), 0, "calls wait")
+	w.wantReached(t)
+	w.setVerdict(approval.Allow) // nothing is locked
+	assert.Value(w.Call(t.Context(), "files__delete", nil))(t)
+}
+
+// deciding returns a context whose person decides so, and the requests that they saw.
+func deciding(ctx context.Context, d approval.Decision, err error) (context.Context, *[]*registry.ApprovalRequest) {
+	var seen []*registry.ApprovalRequest
+	return registry.WithAsk(ctx, func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+		seen = append(seen, req)
+		return d, err
+	}), &seen
+}
+
+func TestWithAsk(t *testing.T) {
+	gone := errors.New("gone")
+	for _, test := range []struct {
+		decision approval.Decision
+		err      error
+		wants    error // of this type; nil: none
+	}{
+		{approval.Decision{Verdict: approval.Allow}, nil, nil},
+		{approval.Decision{Verdict: approval.AllowForSession}, nil, nil},
+		{approval.Decision{Verdict: approval.Deny, Reason: "no"}, nil, &approval.DeniedError{}},
+		{approval.Decision{Verdict: approval.Ask}, nil, &registry.ApprovalRequiredError{}},
+		{approval.Decision{}, gone, &approval.PolicyError{}},
+	} {
+		w := newApprovalServer(t, approval.Options{})
+		ctx, seen := deciding(inConversation(t.Context(), "ann", "c1"), test.decision, test.err)
+		_, err := w.Call(ctx, "files__delete", json.RawMessage(`{"path":"a"}`))
+		switch test.wants.(type) {
+		case nil:
+			assert.OK(t, err, "%v", test.decision)
+		case *approval.DeniedError:
+			wantError[*approval.DeniedError](t, err)
+		case *registry.ApprovalRequiredError:
+			wantError[*registry.ApprovalRequiredError](t, err)
+		case *approval.PolicyError:
+			wantError[*approval.PolicyError](t, err)
+		}
+		if len(*seen) != 1 {
+			t.Fatalf("%v: asked %d times, want 1", test.decision, len(*seen))
+		}
+		got := (*seen)[0]
+		assert.Equal(t, string(got.Args), `{"path":"a"}`, "args")
+		assert.Equal(t, got.User, "ann", "user")
+		assert.Equal(t, got.Reason == "", false, "reason")
+		// What is allowed for the session is not asked about again.
+		_, _ = w.Call(ctx, "files__delete", json.RawMessage(`{"path":"b"}`))
+		want := 2
+		if test.decision.Verdict == approval.AllowForSession {
+			want = 1
+		}
+		assert.Equal(t, len(*seen), want, "%v: asked times after a second call", test.decision)
 	}
 }
 
-func panicOf(f func()) (v any) {
-	defer func() { v = recover() }()
-	f()
-	return nil
+// An equal call that waits already ends with the answer, so that it is not made twice.
+func TestWithAskSettlesEqualCalls(t *testing.T) {
+	for _, verdict := range []approval.Verdict{approval.Allow, approval.Deny} {
+		w := newApprovalServer(t, approval.Options{})
+		ctx := inConversation(t.Context(), "ann", "c1")
+		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
+		deciding, _ := deciding(ctx, approval.Decision{Verdict: verdict, Reason: "so it is"}, nil)
+		assert.Equal(t, errorOf(w.Call(deciding, "files__delete", json.RawMessage(`{}`))) == nil, verdict == approval.Allow, "%v", verdict)
+		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+		wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+	}
+}
+
+// The decision that was made elsewhere while a person was asked counts.
+func TestWithAskDecidedElsewhere(t *testing.T) {
+	w := newApprovalServer(t, approval.Options{})
+	runs := 0
+	w.Use(func(next registry.Handler) registry.Handler {
+		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) {
+			runs++
+			return textResult("done"), nil
+		}
+	})
+	ctx := inConversation(t.Context(), "ann", "c1")
+	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
+	elsewhere := registry.WithAsk(ctx, func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
+			t.Error(err)
+		}
+		return approval.Decision{Verdict: approval.Allow}, nil
+	})
+	_, err := w.Call(elsewhere, "files__delete", json.RawMessage(`{}`))
+	required := assert.As[*registry.ApprovalRequiredError](t, err)
+	assert.Equal(t, required.Request.ID, asked.ID, "id")
+	assert.Equal(t, textOf(t, assert.Value(w.Await(ctx, asked.ID))(t)), "done")
+	assert.Equal(t, runs, 1, "runs")
+}
+
+// newBusyRegistry returns a registry with the tool files__read, whose server is busy while
+// *busy is not nil, and the number of times that the approver was asked.
+func newBusyRegistry(t *testing.T, busy *error) (r *registry.Registry, asked *int) {
+	t.Helper()
+	asked = new(int)
+	r = registry.New(&registry.Options{Approver: registry.ApproverFunc(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		*asked++
+		return approval.Decision{Verdict: approval.Ask}, nil
+	})})
+	facts := registry.Server{Name: "files", Busy: func(context.Context, int) error { return *busy }}
+	assert.Value(r.Replace(facts, []registry.Tool{serverTool("files", "read", "")}))(t)
+	return r, asked
+}
+
+// A call that its server's client would refuse is refused before anything is done for it.
+func TestBusyServerRefusesFirst(t *testing.T) {
+	refusal := error(&mcp.BusyError{Server: "files"})
+	busy := refusal
+	r, asked := newBusyRegistry(t, &busy)
+	assert.Equal(t, errorOf(r.Call(t.Context(), "files__read", json.RawMessage(`no JSON`))), refusal)
+	assert.Equal(t, *asked, 0, "the approver was asked times")
+
+	busy = nil
+	required := assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "files__read", nil)))
+	busy = refusal
+	assert.Equal(t, errorOf(r.Approve(t.Context(), required.Request.ID, nil)), refusal, "Approve")
+	assert.Equal(t, *asked, 1, "the approver was asked times")
+	busy = nil
+	assert.Value(r.Approve(t.Context(), required.Request.ID, nil))(t)
+}
+
+// A refusal costs no memory, or the refused callers would slow down the others.
+func TestBusyServerDoesNotAllocate(t *testing.T) {
+	busy := error(&mcp.BusyError{Server: "files"})
+	r, _ := newBusyRegistry(t, &busy)
+	args := json.RawMessage(`{"path":"a"}`)
+	ctx := t.Context()
+	assert.Equal(t, testing.AllocsPerRun(100, func() {
+		assert.Equal(t, errorOf(r.Call(ctx, "files__read", args)), busy)
+	}), 0, "allocations")
 }

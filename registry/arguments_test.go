@@ -3,14 +3,16 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 func TestFuncArguments(t *testing.T) {
@@ -81,10 +83,9 @@ func outcome(t *testing.T, tool registry.Tool, args string) string {
 	if err == nil {
 		return textOf(t, res)
 	}
-	var wrong *registry.ArgumentsError
-	if !errors.As(err, &wrong) || wrong.Tool != "tool" || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("Call(%s): error %T %v, want an ArgumentsError of tool that was not sent", args, err, err)
-	}
+	wrong := assert.As[*registry.ArgumentsError](t, err, "Call(%s), error", args)
+	assert.Equal(t, wrong.Tool, "tool", "Call(%s), error: tool", args)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "Call(%s), error: outcome", args)
 	return err.Error()
 }
 
@@ -110,9 +111,7 @@ func TestFuncBoundsArgumentErrors(t *testing.T) {
 
 	const secret = "hunter2"
 	for _, args := range []string{`{"limit":"hunter2"}`, `{"query":["hunter2"]}`, `{"query":"hunter2","tags":"hunter2"}`} {
-		if _, err := echo[search](t).Call(t.Context(), json.RawMessage(args)); err == nil || strings.Contains(err.Error(), secret) {
-			t.Errorf("Call(%s) = %v, want an error without the value", args, err)
-		}
+		assert.Lacks(t, fmt.Sprint(errorOf(echo[search](t).Call(t.Context(), json.RawMessage(args)))), secret)
 	}
 }
 
@@ -143,9 +142,7 @@ func FuzzFuncArguments(f *testing.F) {
 		var want in
 		decodeErr := json.Unmarshal(args, &want)
 		if err != nil {
-			if !errors.As(err, new(*registry.ArgumentsError)) {
-				t.Fatalf("Call = %T %v, want an ArgumentsError", err, err)
-			}
+			assert.As[*registry.ArgumentsError](t, err)
 			return
 		}
 		// What is accepted is decoded as encoding/json decodes it.
@@ -156,4 +153,42 @@ func FuzzFuncArguments(f *testing.F) {
 			t.Fatalf("decoded %+v, want %+v", got, want)
 		}
 	})
+}
+
+// Secrets in arguments do not go out to servers, and tools of the program get them.
+func TestArgumentsAreRedacted(t *testing.T) {
+	var sent string
+	tool := &recordedTool{
+		def: &registry.Definition{InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "notes", Tool: "add"}},
+		call: func(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+			sent = string(args)
+			return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
+		},
+	}
+	native := registry.MustFunc("keep", "", func(_ context.Context, in struct {
+		Text string `json:"text"`
+	}) (string, error) {
+		sent = in.Text
+		return "", nil
+	})
+	token := "ntn_" + strings.Repeat("aB3dE5gH7j", 5)
+	var seen string
+	r := registry.New(&registry.Options{
+		Arguments: registry.ArgumentOptions{Redact: true},
+		Results:   &result.Options{Secrets: map[string]*regexp.Regexp{"badge": regexp.MustCompile(`badge (\d+)`)}},
+		Middleware: []registry.Middleware{func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
+				seen = string(c.Args)
+				return next(ctx, c)
+			}
+		}},
+	})
+	assert.Value(r.Replace(registry.Server{Name: "notes"}, []registry.Tool{tool}))(t)
+	assert.OK(t, r.Add(native))
+	args := `{"n":1.0,"text":"my key is ` + token + `, of badge 12","list":["` + token + `"]}`
+	assert.Value(r.Call(t.Context(), "notes__add", json.RawMessage(args)))(t)
+	assert.Equal(t, sent, `{"n":1.0,"text":"my key is [redacted: Notion token], of badge [redacted: badge]","list":["[redacted: Notion token]"]}`, "sent")
+	assert.Equal(t, seen, args, "at the middleware")
+	assert.Value(r.Call(t.Context(), "keep", json.RawMessage(`{"text":"`+token+`"}`)))(t)
+	assert.Equal(t, sent, token, "at a tool of the program")
 }

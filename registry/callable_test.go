@@ -1,7 +1,6 @@
 package registry_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -69,9 +68,8 @@ func TestAnnotationsNeverSpareAnApproval(t *testing.T) {
 
 				// The same claims count if the owner vouches for the server.
 				assert.Value(r.Replace(registry.Server{Name: "files", Trusted: true}, tools))(t)
-				if _, err := r.Call(t.Context(), "files__claims", nil); err != nil || calls.Load() != 1 {
-					t.Errorf("with trust: %v, %d calls at the server", err, calls.Load())
-				}
+				assert.Value(r.Call(t.Context(), "files__claims", nil))(t)
+				assert.Equal(t, calls.Load(), 1, "with trust")
 			})
 		}
 	}
@@ -99,16 +97,14 @@ func TestCautiousPolicy(t *testing.T) {
 			if trusted {
 				want = tt.trusted
 			}
-			if got := fmt.Sprintf("%v %s", d.Verdict, d.Reason); got != want || err != nil {
-				t.Errorf("%s, trusted %t: %s, %v, want %s", tt.raw, trusted, got, err, want)
-			}
+			assert.Equal(t, fmt.Sprintf("%v %s", d.Verdict, d.Reason), want, "%s, trusted %t", tt.raw, trusted)
+			assert.OK(t, err, "%s, trusted %t", tt.raw, trusted)
 		}
 	}
 	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "now", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}
 	req.Hints = req.Tool.Hints()
-	if d, _ := policy.Cautious().Approve(t.Context(), req); d.Verdict != approval.Allow {
-		t.Errorf("a native tool that reads: %v", d)
-	}
+	d, _ := policy.Cautious().Approve(t.Context(), req)
+	assert.Equal(t, d.Verdict, approval.Allow, "a native tool that reads")
 }
 
 // The decision names the rule, unless that gives a reason.
@@ -138,15 +134,11 @@ func TestPolicyOfNothing(t *testing.T) {
 		none.Decide(annotated("", true)), new(policy.Policy).Decide(annotated("", true)),
 		allow.Decide(nil), allow.Decide(&registry.ApprovalRequest{}),
 	} {
-		if d.Verdict != approval.Deny {
-			t.Errorf("%d: %+v", i, d)
-		}
+		assert.Equal(t, d.Verdict, approval.Deny, "%d", i)
 	}
 	// Hints that nobody filled in are those of a tool that says nothing.
 	p := mustPolicy(t, approval.Allow, policy.Rule{Destructive: ptr(true)})
-	if d := p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}); d.Verdict != approval.Deny {
-		t.Errorf("empty hints: %+v", d)
-	}
+	assert.Equal(t, p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}).Verdict, approval.Deny, "empty hints")
 }
 
 // What is denied is neither shown nor called; what has to be asked for is shown.
@@ -170,9 +162,7 @@ func TestCallable(t *testing.T) {
 		for _, tool := range r.Callable(ctx) {
 			got = append(got, tool.Definition().Name)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q is shown %q, want %q", user, got, want)
-		}
+		wantList(t, got, want)
 		for _, tool := range r.Snapshot().Tools() {
 			name := tool.Definition().Name
 			if slices.Contains(want, name) {
@@ -190,22 +180,5 @@ func TestCallable(t *testing.T) {
 	// Another approver cannot tell before the call.
 	all := registry.New(&registry.Options{Approver: registry.ApproverFunc(policy.Approve)})
 	mustReplace(t, all, "files", tools...)
-	if got := all.Callable(t.Context()); len(got) != 3 {
-		t.Errorf("%d tools", len(got))
-	}
-}
-
-// annotated returns a request for a tool of a server with annotations.
-func annotated(raw string, trusted bool) *registry.ApprovalRequest {
-	def := &registry.Definition{Name: "files__get", Origin: registry.Origin{Server: "files", Tool: "get"}}
-	if raw != "" {
-		def.RawAnnotations = json.RawMessage(raw)
-	}
-	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
-}
-
-func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
-	t.Helper()
-	p := assert.Value(policy.New(byDefault, rules...))(t)
-	return p
+	assert.Equal(t, len(all.Callable(t.Context())), 3, "tools")
 }

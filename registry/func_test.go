@@ -21,8 +21,7 @@ type none struct{}
 
 func makeFunc[In, Out any](t testing.TB, fn func(context.Context, In) (Out, error)) registry.Tool {
 	t.Helper()
-	tool := assert.Value(registry.Func("tool", "", fn))(t)
-	return tool
+	return assert.Value(registry.Func("tool", "", fn))(t)
 }
 
 // echo returns a tool that answers with its input.
@@ -49,9 +48,10 @@ type point struct {
 func TestFuncDefinition(t *testing.T) {
 	tool := assert.Value(registry.Func("find", "Find things", func(context.Context, search) (point, error) { return point{}, nil }))(t)
 	d := tool.Definition()
-	if d.Name != "find" || d.Description != "Find things" || d.Origin != (registry.Origin{}) || d.Annotations != nil {
-		t.Errorf("definition = %+v", d)
-	}
+	assert.Equal(t, d.Name, "find", "definition: name")
+	assert.Equal(t, d.Description, "Find things", "definition: description")
+	assert.Equal(t, d.Origin, registry.Origin{}, "definition: origin")
+	assert.Equal(t, d.Annotations == nil, true, "definition: annotations")
 	const input = `{"type":"object","properties":{` +
 		`"query":{"type":"string","description":"what to look for"},` +
 		`"limit":{"type":"integer","minimum":-128,"maximum":127},` +
@@ -61,15 +61,11 @@ func TestFuncDefinition(t *testing.T) {
 	assert.Equal(t, string(d.InputSchema), input, "input schema")
 	const output = `{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},"required":["x","y"],"additionalProperties":false}`
 	assert.Equal(t, string(d.OutputSchema), output, "output schema")
-	if tool.Definition() != d {
-		t.Error("Definition returned another value")
-	}
+	assert.Equal(t, tool.Definition(), d, "Definition returned another value")
 }
 
 func TestFuncOutputSchemaOnlyForObjects(t *testing.T) {
-	if s := returns(t, map[string]int{}).Definition().OutputSchema; string(s) != `{"type":"object","additionalProperties":{"type":"integer"}}` {
-		t.Errorf("schema of a map = %s", s)
-	}
+	assert.Equal(t, string(returns(t, map[string]int{}).Definition().OutputSchema), `{"type":"object","additionalProperties":{"type":"integer"}}`, "schema of a map")
 	for what, tool := range map[string]registry.Tool{
 		"string":              returns(t, ""),
 		"any":                 returns[any](t, nil),
@@ -83,9 +79,7 @@ func TestFuncOutputSchemaOnlyForObjects(t *testing.T) {
 		"raw":                 returns(t, json.RawMessage("1")),
 		"implements no error": returns[error](t, nil),
 	} {
-		if s := tool.Definition().OutputSchema; s != nil {
-			t.Errorf("%s: output schema = %s, want none", what, s)
-		}
+		assert.Equal(t, tool.Definition().OutputSchema != nil, false, "%s, output schema", what)
 	}
 }
 
@@ -126,18 +120,13 @@ func TestFuncRefusesTypesAndNames(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			tool, err := test.make()
-			var bad *registry.DefinitionError
-			if !errors.As(err, &bad) || bad.Field != test.field || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("Func = %v, want a DefinitionError about %q that says %q", err, test.field, test.says)
-			}
-			if tool != nil {
-				t.Error("Func returned a tool and an error")
-			}
+			bad := assert.As[*registry.DefinitionError](t, err, "Func")
+			assert.Equal(t, bad.Field, test.field, "Func: field")
+			assert.Contains(t, err.Error(), test.says, "Func")
+			assert.Equal(t, tool != nil, false, "Func returned a tool and an error")
 		})
 	}
-	if _, err := registry.Func(strings.Repeat("x", 122)+"aZ0_-.", "", ok); err != nil {
-		t.Errorf("a name of 128 allowed characters: %v", err)
-	}
+	assert.Value(registry.Func(strings.Repeat("x", 122)+"aZ0_-.", "", ok))(t)
 	defer func() {
 		if err, _ := recover().(error); !errors.As(err, new(*registry.DefinitionError)) {
 			t.Errorf("MustFunc panicked with %v, want a DefinitionError", err)
@@ -208,9 +197,7 @@ func (p *page) UnmarshalJSON(b []byte) error {
 
 func TestFuncDefaults(t *testing.T) {
 	tool := echo[page](t)
-	if !strings.Contains(string(tool.Definition().InputSchema), `"size":{"type":"integer"}`) {
-		t.Errorf("input schema = %s", tool.Definition().InputSchema)
-	}
+	assert.Contains(t, string(tool.Definition().InputSchema), `"size":{"type":"integer"}`, "input schema")
 	for args, want := range map[string]string{
 		`{}`:           `{"size":10}`,
 		`{"size":3}`:   `{"size":3}`,
@@ -244,18 +231,15 @@ func TestFuncResults(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			res := assert.Value(test.tool.Call(t.Context(), nil))(t)
-			if got := textOf(t, res); got != test.text || res.IsError {
-				t.Errorf("text = %q (IsError %v), want %q", got, res.IsError, test.text)
-			}
+			assert.Equal(t, textOf(t, res), test.text, "text")
+			assert.Equal(t, res.IsError, false, "text: isError")
 			structured, _ := res.StructuredContent.(json.RawMessage)
-			if string(structured) != test.structured || (test.structured == "") != (res.StructuredContent == nil) {
-				t.Errorf("structured content = %v, want %q", res.StructuredContent, test.structured)
-			}
+			assert.Equal(t, string(structured), test.structured, "structured content")
+			assert.Equal(t, test.structured == "", res.StructuredContent == nil, "structured content")
 		})
 	}
-	if res, _ := returns(t, whole).Call(t.Context(), nil); res != whole {
-		t.Error("a CallToolResult was not returned as it is")
-	}
+	res, _ := returns(t, whole).Call(t.Context(), nil)
+	assert.Equal(t, res, whole, "a CallToolResult was not returned as it is")
 }
 
 func TestFuncResultsThatAreNone(t *testing.T) {
@@ -268,10 +252,10 @@ func TestFuncResultsThatAreNone(t *testing.T) {
 		"nil in an any": returns[any](t, (*mcp.CallToolResult)(nil)),
 	} {
 		res, err := tool.Call(t.Context(), nil)
-		var bad *registry.ResultError
-		if !errors.As(err, &bad) || bad.Tool != "tool" || res != nil || mcp.OutcomeOf(err) != mcp.Answered {
-			t.Errorf("%s: Call = %v, %v; want a ResultError whose outcome is answered", what, res, err)
-		}
+		bad := assert.As[*registry.ResultError](t, err, "%s", what)
+		assert.Equal(t, bad.Tool, "tool", "%s: tool", what)
+		assert.Equal(t, res == nil, true, "%s", what)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "%s: outcome", what)
 	}
 }
 
@@ -279,9 +263,8 @@ func TestFuncErrors(t *testing.T) {
 	failed := errors.New("disk full")
 	tool := makeFunc(t, func(context.Context, none) (string, error) { return "ignored", failed })
 	res := assert.Value(tool.Call(t.Context(), nil))(t)
-	if got := textOf(t, res); got != "disk full" || !res.IsError {
-		t.Errorf("result = %q, IsError %v", got, res.IsError)
-	}
+	assert.Equal(t, textOf(t, res), "disk full", "result")
+	assert.Equal(t, res.IsError, true, "result: isError")
 }
 
 func TestFuncContext(t *testing.T) {
@@ -306,9 +289,8 @@ func TestFuncContext(t *testing.T) {
 		res, err := tool.Call(ctx, nil)
 		cancel(nil)
 		if test.want == nil {
-			if err != nil || !res.IsError {
-				t.Errorf("%s: Call = %v, %v; want an error result", what, res, err)
-			}
+			assert.OK(t, err, "%s", what)
+			assert.Equal(t, res.IsError, true, "%s: isError", what)
 		} else if res != nil || !errors.Is(err, test.want) || !strings.Contains(err.Error(), `"tool"`) {
 			t.Errorf("%s: Call = %v, %v; want an error about %v", what, res, err, test.want)
 		}
@@ -321,25 +303,21 @@ func TestFuncDoesNotRunAfterTheEnd(t *testing.T) {
 	ran := false
 	tool := makeFunc(t, func(context.Context, none) (none, error) { ran = true; return none{}, nil })
 	_, err := tool.Call(ctx, nil)
-	if ran || !errors.Is(err, context.Canceled) || !mcp.SafeToRetry(err) {
-		t.Errorf("ran = %v, error = %v", ran, err)
-	}
+	assert.Equal(t, ran, false, "ran")
+	assert.Is(t, err, context.Canceled, "ran")
+	assert.Equal(t, mcp.SafeToRetry(err), true, "safe to retry")
 }
 
 func TestFuncPanics(t *testing.T) {
 	boom := errors.New("boom")
 	tool := makeFunc(t, func(context.Context, none) (none, error) { panic(boom) })
-	res, err := tool.Call(t.Context(), nil)
-	var caught *registry.PanicError
-	if !errors.As(err, &caught) || res != nil {
-		t.Fatalf("Call = %v, %v; want a PanicError", res, err)
-	}
-	if caught.Tool != "tool" || caught.Value != boom || !errors.Is(err, boom) {
-		t.Errorf("error = %+v", caught)
-	}
-	if !strings.Contains(string(caught.Stack), "TestFuncPanics") || strings.Contains(err.Error(), "func_test.go") {
-		t.Errorf("the stack belongs in Stack and not in the text %q", err)
-	}
+	_, err := tool.Call(t.Context(), nil)
+	caught := assert.As[*registry.PanicError](t, err)
+	assert.Equal(t, caught.Tool, "tool", "tool")
+	assert.Equal(t, caught.Value, any(boom), "error: value")
+	assert.Is(t, err, boom, "error")
+	assert.Contains(t, string(caught.Stack), "TestFuncPanics", "the stack")
+	assert.Lacks(t, err.Error(), "func_test.go", "the text of the error")
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome =")
 
 	_, err = makeFunc(t, func(context.Context, none) (none, error) { panic("text") }).Call(t.Context(), nil)
@@ -356,14 +334,23 @@ type bomb struct{}
 func (bomb) MarshalJSON() ([]byte, error) { panic("bomb") }
 
 func TestWithRenamesFunc(t *testing.T) {
-	tool, err := registry.With(echo[none](t), func(d *registry.Definition) { d.Name = "other" })
-	assert.OK(t, err)
-	_, err = tool.Call(t.Context(), json.RawMessage(`[]`))
-	var wrong *registry.ArgumentsError
-	if !errors.As(err, &wrong) || wrong.Tool != "other" {
-		t.Errorf("Call = %v, want an ArgumentsError of the new name", err)
+	tool := assert.Value(registry.With(echo[none](t), func(d *registry.Definition) { d.Name = "other" }))(t)
+	wrong := assert.As[*registry.ArgumentsError](t, errorOf(tool.Call(t.Context(), json.RawMessage(`[]`))))
+	assert.Equal(t, wrong.Tool, "other", "tool")
+	assert.Equal(t, textOf(t, assert.Value(tool.Call(t.Context(), nil))(t)), "{}")
+}
+
+func TestProgress(t *testing.T) {
+	tool := makeFunc(t, func(ctx context.Context, _ none) (none, error) {
+		registry.ReportProgress(ctx, &mcp.ProgressParams{Progress: 1})
+		registry.ReportProgress(ctx, nil)
+		registry.ReportProgress(ctx, &mcp.ProgressParams{Progress: 2})
+		return none{}, nil
+	})
+	var seen []float64
+	ctx := registry.WithProgress(t.Context(), func(p *mcp.ProgressParams) { seen = append(seen, p.Progress) })
+	for _, ctx := range []context.Context{t.Context(), ctx, registry.WithProgress(ctx, nil)} {
+		assert.Value(tool.Call(ctx, nil))(t)
 	}
-	if res, err := tool.Call(t.Context(), nil); err != nil || textOf(t, res) != "{}" {
-		t.Errorf("Call = %v, %v", res, err)
-	}
+	wantList(t, seen, []float64{1, 2}, "progress")
 }

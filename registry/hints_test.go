@@ -156,9 +156,7 @@ func TestHintsOfAServersTool(t *testing.T) {
 	t.Cleanup(func() { _ = c.Close() })
 	listed := assert.Value(c.Tools(t.Context()))(t)
 	tool := registry.Remote("s", listed[0], c.CallTool)
-	if got := string(tool.Definition().RawAnnotations); got != raw {
-		t.Fatalf("raw annotations %s", got)
-	}
+	assert.Equal(t, string(tool.Definition().RawAnnotations), raw, "raw annotations")
 	assert.Equal(t, hintsText(tool.Definition().Hints()), "AR-IO-fast", "hints")
 	renamed := assert.Value(registry.With(tool, func(d *registry.Definition) { d.Title = "A" }))(t)
 	assert.Equal(t, hintsText(renamed.Definition().Hints()), "AR-IO-fast", "with another title the hints")

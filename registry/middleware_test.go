@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -36,18 +35,14 @@ func TestMiddlewareOrder(t *testing.T) {
 		if err != nil || res != a.answer {
 			t.Fatalf("Call = %v, %v", res, err)
 		}
-		if want := []string{"1 a {}", "2 a {}", "3 a {}", "after 3", "after 2", "after 1"}; !slices.Equal(trace, want) {
-			t.Errorf("trace = %q, want %q", trace, want)
-		}
+		wantList(t, trace, []string{"1 a {}", "2 a {}", "3 a {}", "after 3", "after 2", "after 1"}, "trace")
 	}
 	assert.Equal(t, applied, 3, "middleware was applied times")
 
 	trace = nil
 	_, _ = r.Call(t.Context(), "unknown", nil)
 	_, _ = r.Call(t.Context(), "a", json.RawMessage("[]"))
-	if trace != nil {
-		t.Errorf("middleware ran for refused calls: %q", trace)
-	}
+	assert.Equal(t, trace != nil, false, "middleware ran for refused calls")
 }
 
 func TestMiddlewareMayChangeArguments(t *testing.T) {
@@ -65,10 +60,8 @@ func TestMiddlewareMayChangeArguments(t *testing.T) {
 			return next(ctx, call) // again, as it was
 		}
 	})
-	res, err := r.Call(t.Context(), "tool", json.RawMessage(`{"a":1}`))
-	if err != nil || textOf(t, res) != `{"a":1}` {
-		t.Errorf("Call = %v, %v", res, err)
-	}
+	res := assert.Value(r.Call(t.Context(), "tool", json.RawMessage(`{"a":1}`)))(t)
+	assert.Equal(t, textOf(t, res), `{"a":1}`)
 }
 
 func TestMiddlewareMayAnswer(t *testing.T) {
@@ -118,12 +111,10 @@ func TestUseDuringACall(t *testing.T) {
 			return next(ctx, call)
 		}
 	})
-	if _, err := r.Call(t.Context(), "a", nil); err != nil || ran {
-		t.Errorf("first call: error %v, later middleware ran: %v", err, ran)
-	}
-	if _, err := r.Call(t.Context(), "a", nil); err != nil || !ran {
-		t.Errorf("second call: error %v, later middleware ran: %v", err, ran)
-	}
+	assert.Value(r.Call(t.Context(), "a", nil))(t)
+	assert.Equal(t, ran, false, "later middleware ran for the first call")
+	assert.Value(r.Call(t.Context(), "a", nil))(t)
+	assert.Equal(t, ran, true, "later middleware ran for the second call")
 }
 
 // Middleware is foreign code, and may look at the registry when it is made.
@@ -144,7 +135,6 @@ func TestMiddlewareUsesTheRegistry(t *testing.T) {
 		r.Use(note("inner"))
 		return note("outer")(next)
 	}, note("last"))
-	if _, err := r.Call(t.Context(), "a", nil); err != nil || !slices.Equal(trace, []string{"inner", "outer", "last"}) {
-		t.Errorf("%v, %q", err, trace)
-	}
+	assert.Value(r.Call(t.Context(), "a", nil))(t)
+	wantList(t, trace, []string{"inner", "outer", "last"})
 }

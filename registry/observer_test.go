@@ -111,10 +111,15 @@ func TestObserve(t *testing.T) {
 		{"broken", `{}`, `call broken = broken {}: *registry.PanicError, passed`},
 		{"fails", `{}`, `call fails = fails {}: 2 bytes, an error, passed`},
 	} {
-		_, err := r.Call(as(t.Context(), "ann", "talk"), test.name, json.RawMessage(test.args))
+		_, err := r.Call(inConversation(t.Context(), "ann", "talk"), test.name, json.RawMessage(test.args))
 		w.expect(t, test.want)
 		o := w.last(t)
-		if o.Err != err || o.User != "ann" || o.Conversation != "talk" || o.Approval != "" || o.Began.IsZero() || o.Duration < 0 {
+		assert.Equal(t, o.Err, err, "observed error")
+		assert.Equal(t, o.User, "ann", "observed: user")
+		assert.Equal(t, o.Conversation, "talk", "observed: conversation")
+		assert.Equal(t, o.Approval, "", "observed: approval")
+		assert.Equal(t, o.Began.IsZero(), false, "observed")
+		if o.Duration < 0 {
 			t.Errorf("observed %+v, want error %v", o, err)
 		}
 	}
@@ -126,17 +131,15 @@ func TestObserve(t *testing.T) {
 
 // What waits for approval can be followed to its end.
 func TestObserveApprovals(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	var seen watcher
 	w.Observe(seen.observe)
-	ctx := as(t.Context(), "ann", "talk")
-	one := w.asks(t, ctx, "files__delete", `{"path":"a"}`)
-	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" {
-		t.Errorf("observed %+v", o)
-	}
-	if _, err := w.Approve(as(t.Context(), "bob", ""), one.ID, nil); err == nil {
-		t.Error("bob resumed ann's call")
-	}
+	ctx := inConversation(t.Context(), "ann", "talk")
+	one := w.mustAsk(t, ctx, "files__delete", `{"path":"a"}`)
+	o := seen.last(t)
+	assert.Equal(t, o.Approval, one.ID, "observed: approval")
+	assert.Equal(t, o.User, "ann", "observed: user")
+	assert.Fails(t, errorOf(w.Approve(inConversation(t.Context(), "bob", ""), one.ID, nil)), "bob resumed ann's call")
 	if o := seen.last(t); o.Approval != one.ID || o.User != "" || o.Tool != nil {
 		t.Errorf("bob's attempt shows %+v", o)
 	}
@@ -144,7 +147,7 @@ func TestObserveApprovals(t *testing.T) {
 	if o := seen.last(t); o.Approval != one.ID || o.User != "ann" || o.Conversation != "talk" {
 		t.Errorf("observed %+v", o)
 	}
-	two := w.asks(t, ctx, "files__move", `{}`)
+	two := w.mustAsk(t, ctx, "files__move", `{}`)
 	assert.OK(t, w.Deny(ctx, two.ID, "no"))
 	assert.Fails(t, w.Deny(ctx, two.ID, "no"), "refused twice")
 	seen.expect(t,
@@ -179,10 +182,8 @@ func TestObserversChangeNothing(t *testing.T) {
 		}
 	})
 	args := json.RawMessage(`{"Text":"hello"}`)
-	res, err := r.Call(t.Context(), "echo", args)
-	if err != nil || textOf(t, res) != "hello" {
-		t.Errorf("%v, %v", res, err)
-	}
+	res := assert.Value(r.Call(t.Context(), "echo", args))(t)
+	assert.Equal(t, textOf(t, res), "hello")
 	after.expect(t, `call echo = echo {"Text":"hello"}: 5 bytes, passed`)
 }
 
@@ -195,9 +196,7 @@ func TestObserveBrokenMiddleware(t *testing.T) {
 	})
 	var w watcher
 	r.Observe(w.observe)
-	if v := panicOf(func() { _, _ = r.Call(t.Context(), "a", nil) }); v != "ouch" {
-		t.Errorf("recovered %v", v)
-	}
+	assert.Equal(t, panicOf(func() { _, _ = r.Call(t.Context(), "a", nil) }), "ouch", "recovered")
 	w.expect(t, `call a = a {}: *errors.errorString, passed`)
 }
 

@@ -17,9 +17,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// gallery returns the tools of a server: show answers with every kind of content
+// galleryTools returns the tools of a server: show answers with every kind of content
 // there is, and log with a long text.
-func gallery(t *testing.T, answer *sdk.CallToolResult, log string) []registry.Tool {
+func galleryTools(t *testing.T, answer *sdk.CallToolResult, log string) []registry.Tool {
 	t.Helper()
 	s := sdk.NewServer(&sdk.Implementation{Name: "gallery", Version: "1"}, nil)
 	add := func(name string, res *sdk.CallToolResult) {
@@ -59,17 +59,12 @@ func TestServersResultComesWhole(t *testing.T) {
 	want := assert.Value(json.Marshal(answer.Content))(t)
 	for name, opts := range map[string]*result.Options{"as it came": nil, "shaped": {}, "redacted": {Redact: true}} {
 		r := registry.New(&registry.Options{Results: opts})
-		mustReplace(t, r, "gallery", gallery(t, answer, "")...)
+		mustReplace(t, r, "gallery", galleryTools(t, answer, "")...)
 		res := assert.Value(r.Call(t.Context(), "gallery__show", nil))(t)
-		if got, err := json.Marshal(res.Content); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: content %.500s, %v", name, got, err)
-		}
-		if got, _ := res.StructuredContent.(json.RawMessage); !bytes.Equal(got, raw) {
-			t.Errorf("%s: structured content %s", name, got)
-		}
-		if res.Meta["trace"] != "1" {
-			t.Errorf("%s: _meta %v", name, res.Meta)
-		}
+		assert.Equal(t, string(assert.Value(json.Marshal(res.Content))(t)), string(want), "%s, content", name)
+		got, _ := res.StructuredContent.(json.RawMessage)
+		assert.Equal(t, string(got), string(raw), "%s, structured content", name)
+		assert.Equal(t, res.Meta["trace"], "1", "%s, _meta", name)
 	}
 }
 
@@ -78,7 +73,7 @@ func TestServersResultComesWhole(t *testing.T) {
 func TestServersLogIsReadOn(t *testing.T) {
 	log := strings.Repeat("12:00 all is well\n", 10000) + "12:01 Error: password=ghp_" + strings.Repeat("a1", 18) + "\n"
 	r := registry.New(&registry.Options{Results: &result.Options{Wrap: true, Redact: true}})
-	mustReplace(t, r, "gallery", gallery(t, &sdk.CallToolResult{}, log)...)
+	mustReplace(t, r, "gallery", galleryTools(t, &sdk.CallToolResult{}, log)...)
 	res := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil))(t)
 	text := result.Text(res)
 	if len(text) > 32<<10 || !strings.HasPrefix(text, `<untrusted-content nonce="`) || !strings.Contains(text, ` server="gallery" tool="log">`+"\n12:00 all is well\n") ||
@@ -89,14 +84,11 @@ func TestServersLogIsReadOn(t *testing.T) {
 		t.Skip("read_result is not listed")
 	}
 	args := regexp.MustCompile(`\{"handle":.*?\}`).FindString(text)
-	page, err := r.Call(registry.WithConversation(t.Context(), "1"), "read_result", json.RawMessage(args))
-	if err != nil || page.IsError || !strings.Contains(result.Text(page), "go on with offset") {
-		t.Errorf("%s: %v, %.300s", args, err, result.Text(page))
-	}
-	page, err = r.Call(registry.WithConversation(t.Context(), "2"), "read_result", json.RawMessage(args))
-	if err != nil || !page.IsError {
-		t.Errorf("another conversation: %v, %.300s", err, result.Text(page))
-	}
+	page := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "read_result", json.RawMessage(args)))(t)
+	assert.Equal(t, page.IsError, false, "%s: isError", args)
+	assert.Contains(t, result.Text(page), "go on with offset", "%s", args)
+	page = assert.Value(r.Call(registry.WithConversation(t.Context(), "2"), "read_result", json.RawMessage(args)))(t)
+	assert.Equal(t, page.IsError, true, "another conversation: isError")
 }
 
 // What goes to the user, and what was read, is not shaped again.
@@ -106,9 +98,7 @@ func TestResultsThatStayWhole(t *testing.T) {
 	direct := &plainTool{serverTool("web", "direct", "").def, textResult(long)}
 	direct.def.ReturnDirect = true
 	mustReplace(t, r, "web", direct, &plainTool{serverTool("web", "get", "").def, textResult(long)})
-	if res, err := r.Call(t.Context(), "web__direct", nil); err != nil || textOf(t, res) != long {
-		t.Errorf("got %v, %v, want the result of a tool for the user as it is", res, err)
-	}
+	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "web__direct", nil))(t)), long)
 	res := assert.Value(r.Call(t.Context(), "web__get", nil))(t)
 	handle := regexp.MustCompile(`"handle":"[A-Z2-7]+"`).FindString(result.Text(res))
 	page := assert.Value(r.Call(t.Context(), result.ReaderName, json.RawMessage("{"+handle+"}")))(t)

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
 
 func TestAddIsAllOrNothing(t *testing.T) {
@@ -33,56 +33,43 @@ func TestAddIsAllOrNothing(t *testing.T) {
 			`registry: the name "c" for a native tool is taken by a native tool; rename one of them`},
 	} {
 		err := r.Add(test.tools...)
-		var taken *registry.DuplicateError
-		if !errors.As(err, &taken) || *taken != test.want || err.Error() != test.text {
-			t.Errorf("%s: Add = %v, want %v", what, err, &test.want)
-		}
+		taken := assert.As[*registry.DuplicateError](t, err, "%s, Add", what)
+		assert.Equal(t, *taken, test.want, "%s, Add", what)
+		assert.Equal(t, err.Error(), test.text, "%s, Add", what)
 	}
-	if err := r.Add(); err != nil {
-		t.Errorf("Add of nothing: %v", err)
-	}
-	if r.Snapshot() != before {
-		t.Errorf("catalogue = %q after failed additions", listedNames(r.Snapshot()))
-	}
+	assert.OK(t, r.Add(), "Add of nothing")
+	assert.Equal(t, r.Snapshot(), before, "catalogue")
 }
 
 func TestSnapshot(t *testing.T) {
 	r := registry.New(nil)
 	empty := r.Snapshot()
-	if empty.Version() != 1 || len(empty.Tools()) != 0 {
-		t.Errorf("a new registry has version %d and tools %v", empty.Version(), empty.Tools())
-	}
+	assert.Equal(t, empty.Version(), 1, "the version of a new registry")
+	assert.Equal(t, len(empty.Tools()), 0, "the tools of a new registry")
 	b := native("b")
 	mustAdd(t, r, native("c"), b)
 	mustAdd(t, r, native("a"))
 	s := r.Snapshot()
-	if got := listedNames(s); !slices.Equal(got, []string{"a", "b", "c"}) || s.Version() != 3 {
-		t.Errorf("tools = %q, version = %d", got, s.Version())
-	}
+	wantList(t, listedNames(s), []string{"a", "b", "c"}, "tools")
+	assert.Equal(t, s.Version(), 3, "version")
 	if got, ok := s.Lookup("b"); got != b || !ok {
 		t.Errorf("Lookup = %v, %v", got, ok)
 	}
 	if got, ok := s.Lookup("x"); got != nil || ok {
 		t.Errorf("Lookup of an unknown name = %v, %v", got, ok)
 	}
-	if len(empty.Tools()) != 0 {
-		t.Error("an older snapshot changed")
-	}
+	assert.Equal(t, len(empty.Tools()), 0, "an older snapshot changed")
 	mustAdd(t, r, native("d"))
 	grown := append(r.Snapshot().Tools(), native("x"))
-	if again := append(r.Snapshot().Tools(), native("y")); grown[4].Definition().Name != "x" || again[4].Definition().Name != "y" {
-		t.Error("two appends share memory")
-	}
+	assert.Equal(t, grown[4].Definition().Name, "x", "the tool of an append")
+	assert.Equal(t, append(r.Snapshot().Tools(), native("y"))[4].Definition().Name, "y", "the tool of an append")
 
 	r.Remove("a", "unknown", "a")
-	if got := listedNames(r.Snapshot()); !slices.Equal(got, []string{"b", "c", "d"}) || r.Snapshot().Version() != 5 {
-		t.Errorf("after Remove: %q, version %d", got, r.Snapshot().Version())
-	}
+	wantList(t, listedNames(r.Snapshot()), []string{"b", "c", "d"}, "after Remove")
+	assert.Equal(t, r.Snapshot().Version(), 5, "after Remove: version")
 	r.Remove("unknown")
 	r.Remove()
-	if r.Snapshot().Version() != 5 {
-		t.Error("removing nothing published a version")
-	}
+	assert.Equal(t, r.Snapshot().Version(), 5, "removing nothing published a version")
 }
 
 func TestCall(t *testing.T) {
@@ -93,37 +80,24 @@ func TestCall(t *testing.T) {
 	mustAdd(t, r, spy, &plainTool{def: native("broken").def})
 
 	for args, want := range map[string]string{"": "{}", " null ": "{}", ` {"a":1}`: ` {"a":1}`} {
-		res, err := r.Call(t.Context(), "tool", json.RawMessage(args))
-		if err != nil || textOf(t, res) != "ran" || got != want {
-			t.Errorf("Call(%q) = %v, %v with arguments %q, want %q", args, res, err, got, want)
-		}
+		res := assert.Value(r.Call(t.Context(), "tool", json.RawMessage(args)))(t)
+		assert.Equal(t, textOf(t, res), "ran")
+		assert.Equal(t, got, want)
 	}
 	got = "not run"
 	for _, args := range []string{"1", "[]", "{", `{"a":}`, `{}{}`, "nil", "\xff"} {
 		_, err := r.Call(t.Context(), "tool", json.RawMessage(args))
-		var wrong *registry.ArgumentsError
-		if !errors.As(err, &wrong) || wrong.Tool != "tool" || got != "not run" {
-			t.Errorf("Call(%q) = %v (tool got %s), want an ArgumentsError", args, err, got)
-		}
+		wrong := assert.As[*registry.ArgumentsError](t, err)
+		assert.Equal(t, wrong.Tool, "tool", "tool")
+		assert.Equal(t, got, "not run")
 	}
 	var none *registry.ResultError
 	if res, err := r.Call(t.Context(), "broken", nil); res != nil || !errors.As(err, &none) || none.Tool != "broken" {
 		t.Errorf("Call of a tool without a result = %v, %v; want a ResultError", res, err)
 	}
-	var unknown *registry.UnknownToolError
-	if _, err := r.Call(t.Context(), "toll", nil); !errors.As(err, &unknown) || mcp.OutcomeOf(err) != mcp.NotSent {
-		t.Errorf("Call of an unknown tool = %v, want an UnknownToolError", err)
-	}
-}
-
-type spyTool struct {
-	registry.Tool
-	seen *string
-}
-
-func (t *spyTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	*t.seen = string(args)
-	return t.Tool.Call(ctx, args)
+	_, err := r.Call(t.Context(), "toll", nil)
+	assert.As[*registry.UnknownToolError](t, err, "Call of an unknown tool")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "Call of an unknown tool: outcome")
 }
 
 // A snapshot shows a server's tools before a Replace or after it, never a
@@ -216,5 +190,66 @@ func TestTrusted(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"native": true, "mine__a": true, "other__a": false, "nothing": false} {
 		assert.Equal(t, r.Snapshot().Trusted(name), want, "%s", name)
+	}
+}
+
+// The zero Registry, and none, say how one is made: by an error where there is one,
+// else by a panic.
+func TestZeroRegistry(t *testing.T) {
+	const want = "registry: there is no Registry, or it is the zero one: make it with New"
+	var r registry.Registry
+	ctx := t.Context()
+	_, callErr := r.Call(ctx, "x", nil)
+	_, resumeErr := r.Approve(ctx, "x", nil)
+	_, awaitErr := r.Await(ctx, "x")
+	_, replaceErr := r.Replace(registry.Server{Name: "s"}, nil)
+	_, previewErr := r.Preview(registry.Server{Name: "s"}, nil)
+	_, findErr := r.Find(ctx, "x")
+	_, nilErr := (*registry.Registry)(nil).Call(ctx, "x", nil)
+	for name, err := range map[string]error{
+		"Add": r.Add(nil), "Call": callErr, "Resume": resumeErr, "Refuse": r.Deny(ctx, "x", ""), "Await": awaitErr,
+		"Replace": replaceErr, "Preview": previewErr, "Find": findErr, "AddHidden": r.AddHidden(nil), "Call of nil": nilErr,
+	} {
+		assert.Equal(t, fmt.Sprint(err), want, "%s", name)
+	}
+	assert.Equal(t, mcp.OutcomeOf(callErr), mcp.NotSent, "Call: the outcome")
+	for name, call := range map[string]func(){
+		"Use":             func() { r.Use() },
+		"Remove":          func() { r.Remove("x") },
+		"Snapshot":        func() { r.Snapshot() },
+		"Callable":        func() { r.Callable(ctx) },
+		"IsCallable":      func() { r.IsCallable(ctx, "x") },
+		"Resolve":         func() { r.Resolve("x") },
+		"Approvals":       func() { r.Approvals(ctx) },
+		"EndConversation": func() { r.EndConversation(ctx) },
+		"RevokeGrants":    func() { r.RevokeGrants(ctx) },
+		"Watch": func() {
+			for range r.Watch(ctx) {
+				return
+			}
+		},
+		"WatchApprovals": func() {
+			for range r.WatchApprovals(ctx) {
+				return
+			}
+		},
+	} {
+		assert.Equal(t, panicOf(call), want, "%s", name)
+	}
+}
+
+// No ledger, as of a registry without one, and the zero one remember nothing.
+func TestNoLedger(t *testing.T) {
+	for name, l := range map[string]*ledger.Ledger{"nil": registry.New(nil).Ledger(), "zero": {}} {
+		assert.Equal(t, len(l.Pending()), 0, "%s, changes that wait", name)
+		assert.Equal(t, len(l.Entries("s")), 0, "%s, entries", name)
+		assert.Equal(t, len(registry.Verify(l, registry.Server{Name: "s"}, nil)), 0, "%s, differences", name)
+		for what, err := range map[string]error{
+			"Accept": l.Accept(t.Context(), "me", ledger.Change{Server: "s"}),
+			"Reject": l.Reject(t.Context(), "me", ledger.Change{Server: "s"}),
+			"Forget": l.Forget(t.Context(), "s"),
+		} {
+			assert.Contains(t, fmt.Sprint(err), "ledger: there is none", "%s: %s", name, what)
+		}
 	}
 }

@@ -3,15 +3,22 @@ package registry_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"slices"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/wildtest"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -68,38 +75,31 @@ func connect(t *testing.T, r *registry.Registry, server *sdk.Server) (*mcp.Clien
 func TestRemoteCalls(t *testing.T) {
 	r := registry.New(nil)
 	_, diff := connect(t, r, notesServer("one "))
-	if !slices.Equal(diff.Added, []string{"notes__create", "notes__fail"}) {
-		t.Fatalf("diff = %+v", diff)
-	}
+	wantList(t, diff.Added, []string{"notes__create", "notes__fail"}, "diff")
 	create, _ := r.Snapshot().Lookup("notes__create")
-	if d := create.Definition(); string(d.InputSchema) != createSchema || d.OutputSchema != nil || d.Title != "Create" || !d.Annotations.IdempotentHint {
-		t.Errorf("definition = %+v with input schema\n%s", d, d.InputSchema)
-	}
+	d := create.Definition()
+	assert.Equal(t, string(d.InputSchema), createSchema, "definition: inputSchema")
+	assert.Equal(t, d.OutputSchema == nil, true, "definition: outputSchema")
+	assert.Equal(t, d.Title, "Create", "definition: title")
+	assert.Equal(t, d.Annotations.IdempotentHint, true, "definition: idempotentHint")
 
 	var progress []float64
 	ctx := registry.WithProgress(t.Context(), func(p *mcp.ProgressParams) { progress = append(progress, p.Progress) })
 	res := assert.Value(r.Call(ctx, "notes__create", json.RawMessage(`{"title":"x","n":9007199254740993}`)))(t)
 	assert.Equal(t, textOf(t, res), `one {"title":"x","n":9007199254740993}`, "result =")
-	if raw, _ := res.StructuredContent.(json.RawMessage); string(raw) != `{"n":9007199254740993}` {
-		t.Errorf("structured content = %v", res.StructuredContent)
-	}
-	if !slices.Equal(progress, []float64{1, 2, 3}) {
-		t.Errorf("progress = %v", progress)
-	}
+	raw, _ := res.StructuredContent.(json.RawMessage)
+	assert.Equal(t, string(raw), `{"n":9007199254740993}`, "structured content")
+	wantList(t, progress, []float64{1, 2, 3}, "progress")
 
 	if res, err := r.Call(t.Context(), "notes__fail", nil); err != nil || !res.IsError || textOf(t, res) != "no such note" {
 		t.Errorf("a failing tool: %+v, %v", res, err)
 	}
 	for _, args := range []string{"", "null", " null "} {
-		if res, err := create.Call(t.Context(), json.RawMessage(args)); err != nil || textOf(t, res) != "one {}" {
-			t.Errorf("Call(%q) = %v, %v", args, res, err)
-		}
+		assert.Equal(t, textOf(t, assert.Value(create.Call(t.Context(), json.RawMessage(args)))(t)), "one {}")
 	}
 
 	renamed := assert.Value(registry.With(create, func(d *registry.Definition) { d.Name, d.Origin.Tool = "note", "note" }))(t)
-	if res, err := renamed.Call(t.Context(), nil); err != nil || textOf(t, res) != "one {}" {
-		t.Errorf("Call of a renamed tool = %v, %v", res, err)
-	}
+	assert.Equal(t, textOf(t, assert.Value(renamed.Call(t.Context(), nil))(t)), "one {}", "Call of a renamed tool")
 }
 
 // A server comes back, with the same tools, behind another client.
@@ -108,17 +108,14 @@ func TestRemoteAfterARenewedClient(t *testing.T) {
 	first, _ := connect(t, r, notesServer("one "))
 	before := r.Snapshot()
 	_, diff := connect(t, r, notesServer("two "))
-	if diff.Added != nil || diff.Removed != nil || diff.Changed != nil || r.Snapshot().Version() != before.Version() {
-		t.Errorf("diff = %+v, version %d after %d", diff, r.Snapshot().Version(), before.Version())
-	}
+	assert.Equal(t, diff.Added == nil, true, "diff: added")
+	assert.Equal(t, diff.Removed == nil, true, "diff: removed")
+	assert.Equal(t, diff.Changed == nil, true, "diff: changed")
+	assert.Equal(t, r.Snapshot().Version(), before.Version(), "diff: version")
 	assert.OK(t, first.Close())
-	if res, err := r.Call(t.Context(), "notes__create", nil); err != nil || textOf(t, res) != "two {}" {
-		t.Errorf("Call = %v, %v; want the new server's answer", res, err)
-	}
+	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "notes__create", nil))(t)), "two {}")
 	stale, _ := before.Lookup("notes__create")
-	if _, err := stale.Call(t.Context(), nil); !errors.Is(err, mcp.ErrClosed) {
-		t.Errorf("Call of the old tool = %v, want ErrClosed", err)
-	}
+	assert.Is(t, errorOf(stale.Call(t.Context(), nil)), mcp.ErrClosed, "Call of the old tool")
 }
 
 func TestRemoteDefinition(t *testing.T) {
@@ -139,12 +136,12 @@ func TestRemoteDefinition(t *testing.T) {
 	*tool.Annotations.DestructiveHint = true
 	tool.InputSchema[0] = 'x'
 
-	if d.Name != "notes__create" || d.Title != "Create" || d.Description != "Make a note" || d.Origin != (registry.Origin{Server: "notes", Tool: "create"}) {
-		t.Errorf("definition = %+v", d)
-	}
-	if string(d.InputSchema) != input || string(d.OutputSchema) != output {
-		t.Errorf("schemas = %s and %s", d.InputSchema, d.OutputSchema)
-	}
+	assert.Equal(t, d.Name, "notes__create", "definition: name")
+	assert.Equal(t, d.Title, "Create", "definition: title")
+	assert.Equal(t, d.Description, "Make a note", "definition: description")
+	assert.Equal(t, d.Origin, registry.Origin{Server: "notes", Tool: "create"}, "definition: origin")
+	assert.Equal(t, string(d.InputSchema), input, "inputSchema")
+	assert.Equal(t, string(d.OutputSchema), output, "outputSchema")
 	if a := d.Annotations; a.Title != "Note" || *a.DestructiveHint || a.OpenWorldHint != nil {
 		t.Errorf("annotations = %+v", a)
 	}
@@ -162,20 +159,314 @@ func TestRemoteSchemas(t *testing.T) {
 		"true":  {json.RawMessage("true"), "true", "true"},
 	} {
 		d := registry.Remote("s", &mcp.Tool{Name: "a", InputSchema: test.schema, OutputSchema: test.schema}, new(mcp.Client).CallTool).Definition()
-		if string(d.InputSchema) != test.input {
-			t.Errorf("%s: got the input schema %s, want %s", what, d.InputSchema, test.input)
-		}
-		if string(d.OutputSchema) != test.output {
-			t.Errorf("%s: got the output schema %s, want %s", what, d.OutputSchema, test.output)
-		}
+		assert.Equal(t, string(d.InputSchema), test.input, "%s", what)
+		assert.Equal(t, string(d.OutputSchema), test.output, "%s", what)
 	}
 }
 
 func TestRemoteOfNothing(t *testing.T) {
-	if tool := registry.Remote("s", &mcp.Tool{}, nil); tool != nil {
-		t.Errorf("Remote without a client = %v", tool)
+	assert.Equal(t, registry.Remote("s", &mcp.Tool{}, nil) != nil, false, "Remote without a client")
+	assert.Equal(t, registry.Remote("s", nil, new(mcp.Client).CallTool) != nil, false, "Remote without a tool")
+}
+
+// Whatever a server sends in results and definitions, and whatever a caller sends as
+// arguments, comes out token by token as it went in, through the whole way: client,
+// ledger, policy, middleware and observers. MCPBELT_SOAK=1 makes 100,000 of each.
+func TestRawIsKept(t *testing.T) {
+	count := 2 * wildtest.Page
+	switch {
+	case os.Getenv("MCPBELT_SOAK") != "":
+		count = 200 * wildtest.Page
+	case testing.Short():
+		count = wildtest.Page / 5
 	}
-	if tool := registry.Remote("s", nil, new(mcp.Client).CallTool); tool != nil {
-		t.Errorf("Remote without a tool = %v", tool)
+	for _, way := range []string{"stdio", "json", "sse"} {
+		t.Run(way, func(t *testing.T) {
+			for first := 0; first < count; first += wildtest.Page {
+				keepsRaw(t, wildtest.Transports(t, uint64(first))[way], uint64(first), min(count, wildtest.Page))
+			}
+		})
 	}
+}
+
+// keepsRaw checks as many results and definitions of a server.
+func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
+	c := mcp.NewClient("wild", to, nil)
+	defer func() { _ = c.Close() }()
+	listed := assert.Value(c.Tools(t.Context()))(t)
+	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: policy.Cautious(), Results: &result.Options{MaxBytes: -1, MaxMedia: -1}})
+	r.Use(func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
+	})
+	observed := 0
+	defer r.Observe(func(context.Context, *registry.Observation) { observed++ })()
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote("wild", tool, c.CallTool))
+	}
+	diff := assert.Value(r.Replace(registry.Server{Name: "wild", Trusted: true}, tools))(t)
+	if len(diff.Rejected) > 0 {
+		t.Fatalf("got the rejection %v, want none", diff.Rejected[0])
+	}
+	for i := range uint64(count) {
+		seed := first + i
+		called := fmt.Sprintf("wild__t%d", seed)
+		def, ok := r.Snapshot().Lookup(called)
+		if !ok {
+			t.Fatalf("got no tool %s", called)
+		}
+		if err := wildtest.SameTokens(def.Definition().Raw, []byte(wildtest.Tool(seed))); err != nil {
+			t.Fatalf("definition %d: %v", seed, err)
+		}
+		args := wildtest.Arguments(seed)
+		res, err := r.Call(t.Context(), called, json.RawMessage(args))
+		if err != nil {
+			t.Fatalf("call %d: %v", seed, err)
+		}
+		if err := wildtest.SameTokens(res.Raw(), []byte(wildtest.Result(seed, args))); err != nil {
+			t.Fatalf("result %d: %v", seed, err)
+		}
+	}
+	assert.Equal(t, observed, count, "calls observed")
+}
+
+// Arguments on several lines are one message to a server that reads lines, whatever stands
+// on the lines.
+func TestArgumentsOnSeveralLinesAreOneMessage(t *testing.T) {
+	const args = `{"a":[
+{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","arguments":{}}}
+],"s":"\n"}`
+	for _, line := range []string{"\n", "\r", "\r\n"} {
+		c := mcp.NewClient("wild", wildtest.Transports(t, 0)["stdio"], &mcp.ClientOptions{CallTimeout: 30 * time.Second})
+		defer func() { _ = c.Close() }()
+		sent := strings.ReplaceAll(args, "\n", line)
+		res, err := c.CallTool(t.Context(), "any", json.RawMessage(sent), nil)
+		if err != nil {
+			t.Fatalf("%q: got the error %v, want an answer", line, err)
+		}
+		assert.OK(t, wildtest.SameTokens(res.Raw(), []byte(wildtest.Result(0, sent))), "%q", line)
+	}
+}
+
+// rawAnswer returns a tool of a server that answers each call with the same result.
+func rawAnswer(t *testing.T, answer string) registry.Tool {
+	t.Helper()
+	c := mcp.NewClient("s", mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(answer)}), nil)
+	t.Cleanup(func() { _ = c.Close() })
+	return registry.Remote("s", &mcp.Tool{Name: "a"}, c.CallTool)
+}
+
+// A result that a layer changes or looks into for secrets and hidden characters does not
+// say by its raw form what the fields do not say any more.
+func TestRawOfShapedResults(t *testing.T) {
+	const token = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"
+	text := func(more string) string { return `{"content":[{"type":"text","text":"hello"` + more + `}]}` }
+	long := `{"content":[{"type":"text","text":"` + strings.Repeat("long ", 1000) + `"}]}`
+	edit := func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			res, err := next(ctx, call)
+			if err == nil {
+				res.Content[0].(*mcp.TextContent).Text = "edited"
+			}
+			return res, err
+		}
+	}
+	redacts, bounded := &result.Options{Redact: true}, &result.Options{MaxBytes: 1 << 10}
+	for _, c := range []struct {
+		name    string
+		results *result.Options
+		use     registry.Middleware
+		trusted bool
+		answer  string
+		want    bool
+	}{
+		{name: "untouched", answer: text(`,"x":0.10`), want: true},
+		{name: "untouched, bounded", results: bounded, answer: text(`,"x":0.10`), want: true},
+		{name: "untouched, redacted", results: redacts, answer: text(`,"x":0.10`), want: true},
+		{name: "edited by middleware", use: edit, answer: text("")},
+		{name: "cut", results: bounded, answer: long},
+		{name: "wrapped", results: &result.Options{Wrap: true}, answer: text("")},
+		{name: "in another form", results: &result.Options{Form: result.FormContent}, answer: `{"content":[],"structuredContent":{}}`},
+		{name: "a secret in a text", results: redacts, answer: `{"content":[{"type":"text","text":"` + token + `"}]}`},
+		{name: "a secret in structured content", results: redacts, answer: `{"content":[],"structuredContent":{"a":"` + token + `"}}`},
+		{name: "a secret in an unknown member", results: redacts, answer: text(`,"x":"` + token + `"`)},
+		{name: "a secret in the _meta", results: redacts, answer: `{"content":[],"_meta":{"a":"` + token + `"}}`},
+		{name: "a secret in an unknown block", results: redacts, answer: `{"content":[{"type":"x","a":"` + token + `"}]}`},
+		{name: "hidden in a text", answer: `{"content":[{"type":"text","text":"a\u200b"}]}`},
+		{name: "hidden in an unknown member", answer: text(`,"x":"a\u200b"`)},
+		{name: "hidden by a trusted server", trusted: true, answer: text(`,"x":"a\u200b"`), want: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := registry.New(&registry.Options{Results: c.results})
+			if c.use != nil {
+				r.Use(c.use)
+			}
+			assert.Value(r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{rawAnswer(t, c.answer)}))(t)
+			res := assert.Value(r.Call(t.Context(), "s__a", nil))(t)
+			assert.Equal(t, res.Raw() != nil, c.want, "raw form")
+			forwarded := assert.Value(r.Forward(t.Context(), "s__a", nil))(t)
+			assert.Equal(t, string(forwarded.Raw()), string(res.Raw()), "the raw form of a result to be forwarded")
+			skips := c.want && c.results == nil
+			if got := len(forwarded.Content); got != len(res.Content) && !skips {
+				t.Errorf("got %d blocks of a result to be forwarded, want %d", got, len(res.Content))
+			} else if got != 0 && skips {
+				t.Errorf("got %d blocks of a result that no one looks at, want none", got)
+			}
+		})
+	}
+}
+
+// A definition has its raw form for as long as models are told what the server said.
+func TestRawOfDefinitions(t *testing.T) {
+	const sent = `{"x":0.10,"name":"a","description":"d","inputSchema":{ "type":"object"},"annotations":{"readOnlyHint":true,"y":1.0}}`
+	tool := new(mcp.Tool)
+	assert.OK(t, json.Unmarshal([]byte(sent), tool))
+	refuse := func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		return nil, mcp.ErrClosed
+	}
+	remote := registry.Remote("s", tool, refuse)
+	for what, c := range map[string]struct {
+		edit func(*registry.Definition)
+		want string
+	}{
+		"nothing":     {func(*registry.Definition) {}, sent},
+		"alias":       {func(d *registry.Definition) { d.Alias = "b" }, sent},
+		"title":       {func(d *registry.Definition) { d.Title = "A" }, ""},
+		"description": {func(d *registry.Definition) { d.Description = "e" }, ""},
+		"schema":      {func(d *registry.Definition) { d.InputSchema = json.RawMessage(`{"type":"object"}`) }, ""},
+		"output":      {func(d *registry.Definition) { d.OutputSchema = json.RawMessage(`{}`) }, ""},
+		"annotations": {func(d *registry.Definition) { d.Annotations = nil }, ""},
+	} {
+		edited := assert.Value(registry.With(remote, c.edit))(t)
+		assert.Equal(t, string(edited.Definition().Raw), c.want, "%s", what)
+	}
+
+	own := *tool
+	own.Description = "e"
+	def := registry.Remote("s", &own, refuse).Definition()
+	assert.Equal(t, def.Raw == nil, true, "raw")
+	assert.Equal(t, def.Description, "e", "the description")
+	assert.Equal(t, string(remote.Definition().RawAnnotations), `{"readOnlyHint":true,"y":1.0}`, "the annotations")
+
+	for _, c := range []struct {
+		trusted bool
+		want    bool
+	}{{false, false}, {true, true}} {
+		hidden := new(mcp.Tool)
+		assert.OK(t, json.Unmarshal([]byte(`{"name":"a","x":"\u200b"}`), hidden))
+		r := registry.New(nil)
+		assert.Value(r.Replace(registry.Server{Name: "s", Trusted: c.trusted}, []registry.Tool{registry.Remote("s", hidden, refuse)}))(t)
+		assert.Equal(t, r.Snapshot().Tools()[0].Definition().Raw != nil, c.want, "trusted %t", c.trusted)
+	}
+}
+
+// Content is skipped although middleware looks at errors, and not if it looks at results.
+func TestForwardThroughMiddleware(t *testing.T) {
+	passes := func(next registry.Handler) registry.Handler { return next }
+	r := registry.New(nil)
+	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
+	for _, step := range []struct {
+		use  func(...registry.Middleware)
+		want int
+	}{{r.UseForErrors, 0}, {r.Use, 1}, {r.UseForErrors, 1}} {
+		step.use(passes)
+		res := assert.Value(r.Forward(t.Context(), "s__a", nil))(t)
+		assert.Equal(t, len(res.Content), step.want, "blocks")
+	}
+}
+
+// Content is skipped for the caller of Forward alone.
+func TestSkipContentOfContext(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
+	ctx := registry.WithCallOptions(t.Context(), &mcp.CallToolOptions{SkipContent: true})
+	res := assert.Value(r.Call(ctx, "s__a", nil))(t)
+	assert.Equal(t, res.Text(), "hello")
+}
+
+const (
+	hides     = "pay\u200b to\u00ad\u2060 ann\ue000\u3164 \U0001f468\u200d\U0001f4bb"
+	hidesNone = "pay to ann \U0001f468\u200d\U0001f4bb"
+)
+
+// hiding is a tool whose server hides characters wherever it can, and what it was called
+// with last.
+func hiding(t *testing.T) registry.Tool {
+	t.Helper()
+	quoted := `"` + hides + ` \u200b"`
+	tool := &mcp.Tool{
+		Name: "pay", Title: hides, Description: hides,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","description":` + quoted + `}}}`),
+	}
+	return registry.Remote("s", tool, func(context.Context, string, json.RawMessage, *mcp.CallToolOptions) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{
+			Content: []mcp.Content{
+				&mcp.TextContent{Text: hides},
+				&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///a", Text: hides}},
+				&mcp.ResourceLink{URI: "file:///b", Name: "b", Description: hides},
+			},
+			StructuredContent: json.RawMessage(`{"n": 1.0, "said":` + quoted + `}`),
+		}, nil
+	})
+}
+
+// A model is given nothing of an untrusted server that people cannot see.
+func TestHiddenCharactersDoNotReachModels(t *testing.T) {
+	const structured = `{"n": 1.0, "said":"` + hidesNone + ` "}`
+	for _, opts := range []*result.Options{nil, {}, {Wrap: true}, {Form: result.FormStructured}} {
+		r := registry.New(&registry.Options{Results: opts, Ledger: ledger.New(nil)})
+		var raw string // as middleware gets it
+		r.Use(func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
+				res, err := next(ctx, c)
+				raw = result.Text(res)
+				return res, err
+			}
+		})
+		// Twice, since the second list is compared with the first.
+		for range 2 {
+			if diff := mustReplace(t, r, "s", hiding(t)); len(diff.Rejected)+len(diff.Quarantined)+len(diff.Changed) > 0 {
+				t.Fatalf("got %+v, want that the tool is listed", diff)
+			}
+		}
+		listed, ok := r.Snapshot().Lookup("s__pay")
+		if !ok {
+			t.Fatal("got no tool s__pay")
+		}
+		def := listed.Definition()
+		for what, text := range map[string]string{"title": def.Title, "description": def.Description} {
+			assert.Equal(t, text, hidesNone, "%s", what)
+		}
+		got := string(def.InputSchema)
+		assert.Contains(t, got, hidesNone+` "`, "schema")
+		assert.Lacks(t, got, "\u200b", "schema")
+		assert.Equal(t, len(r.Snapshot().Findings(def.Name)) == 0, false, "no findings")
+		res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
+		if got := result.Text(res); strings.ContainsAny(got, "\u200b\u00ad\u2060\ue000\u3164") {
+			t.Errorf("%+v: got %q, want nothing hidden", opts, got)
+		}
+		if got, ok := res.StructuredContent.(json.RawMessage); ok && string(got) != structured {
+			t.Errorf("%+v: got %s, want %s", opts, got, structured)
+		}
+		assert.Contains(t, raw, hides, "middleware")
+	}
+}
+
+// What a trusted server says, and results for users, stay as they came.
+func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
+	r := registry.New(nil)
+	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, []registry.Tool{hiding(t)}))(t)
+	def := r.Snapshot().Tools()[0].Definition()
+	assert.Equal(t, def.Description, hides)
+	res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
+	assert.Contains(t, result.Text(res), hides)
+}
+
+// The ledger goes on comparing what the server says.
+func TestLedgerComparesWhatIsHidden(t *testing.T) {
+	l := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: l})
+	mustReplace(t, r, "s", serverTool("s", "a", "plain"))
+	mustReplace(t, r, "s", serverTool("s", "a", "pla\u200bin"))
+	assert.Equal(t, len(r.Snapshot().Quarantined()), 1, "tools held back")
 }

@@ -3,12 +3,17 @@ package registry_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/names"
 )
 
 func TestWithEditsACopy(t *testing.T) {
@@ -30,24 +35,20 @@ func TestWithEditsACopy(t *testing.T) {
 	if d := base.def; d.Name != "notes__create" || d.Title != "" || !*d.Annotations.DestructiveHint || !*d.Annotations.OpenWorldHint || string(d.InputSchema) != schema {
 		t.Errorf("the edit reached the original definition: %+v", d)
 	}
-	if res, err := edited.Call(t.Context(), nil); err != nil || res != base.answer {
-		t.Errorf("Call = %v, %v; want the original tool's result", res, err)
-	}
+	assert.Equal(t, assert.Value(edited.Call(t.Context(), nil))(t), base.answer)
 
 	twice := assert.Value(registry.With(edited, func(d *registry.Definition) { d.Title = "Again" }))(t)
-	if d := twice.Definition(); d.Name != "note" || d.Title != "Again" {
-		t.Errorf("definition edited twice = %+v", d)
-	}
-	if edited.Definition().Title != "Note" {
-		t.Error("the second edit reached the first tool")
-	}
+	d := twice.Definition()
+	assert.Equal(t, d.Name, "note", "definition edited twice: name")
+	assert.Equal(t, d.Title, "Again", "definition edited twice: title")
+	assert.Equal(t, edited.Definition().Title, "Note", "the second edit reached the first tool")
 }
 
 func TestWithKeepsAnnotationsNil(t *testing.T) {
 	same := assert.Value(registry.With(native("add"), nil))(t)
-	if d := same.Definition(); d.Annotations != nil || d.OutputSchema != nil {
-		t.Errorf("definition = %+v, want no annotations and no output schema", d)
-	}
+	d := same.Definition()
+	assert.Equal(t, d.Annotations == nil, true, "definition: annotations")
+	assert.Equal(t, d.OutputSchema == nil, true, "definition: outputSchema")
 }
 
 func TestDefinitionsThatCannotBeListed(t *testing.T) {
@@ -81,16 +82,12 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 			if !errors.As(err, &bad) || bad.Field != test.field {
 				t.Fatalf("Add = %v, want a DefinitionError about %q", err, test.field)
 			}
-			if got := listedNames(r.Snapshot()); got != nil {
-				t.Errorf("catalogue = %q after a failed Add", got)
-			}
+			assert.Equal(t, listedNames(r.Snapshot()) == nil, true, "catalogue")
 			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {
 				t.Errorf("text of the error: %q", err)
 			}
-			var edit *registry.DefinitionError
-			if _, err := registry.With(test.tool, nil); !errors.As(err, &edit) || edit.Field != test.field {
-				t.Errorf("With = %v, want a DefinitionError about %q", err, test.field)
-			}
+			edit := assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With")
+			assert.Equal(t, edit.Field, test.field, "With: field")
 		})
 	}
 }
@@ -98,4 +95,160 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 func TestOriginString(t *testing.T) {
 	assert.Equal(t, (registry.Origin{}).String(), "a native tool", "String() =")
 	assert.Equal(t, (registry.Origin{Server: "notes", Tool: "create"}).String(), `tool "create" of server "notes"`, "String() =")
+}
+
+// Tools of one name live side by side, told apart by the name that their server
+// has here, and each is called at its server by the name that it has there: with
+// points and dashes, in its case, and as long as the protocol allows.
+func TestNamesOfServersTools(t *testing.T) {
+	long := strings.Repeat("n", 128)
+	tools := []string{"search", "Search", "admin.users-list_all", "admin_users-list_all", long}
+	r := registry.New(nil)
+	wanted := map[string]registry.Origin{}
+	for _, server := range []string{"docs", "web"} {
+		assert.Equal(t, len(mustReplace(t, r, server, remoteTools(t, server, tools...)...).Rejected), 0, "%s, rejected", server)
+		for _, tool := range tools {
+			name, _ := names.Names{}.Name(server, tool)
+			wanted[name] = registry.Origin{Server: server, Tool: tool}
+		}
+	}
+	if got, want := listedNames(r.Snapshot()), slices.Sorted(maps.Keys(wanted)); !slices.Equal(got, want) || len(want) != 10 {
+		t.Fatalf("tools %q, want %q", got, want)
+	}
+	for name, origin := range wanted {
+		res := assert.Value(r.Call(t.Context(), name, nil))(t)
+		assert.Equal(t, textOf(t, res), origin.Server+" "+origin.Tool, "%s was answered by", name)
+		tool, _ := r.Snapshot().Lookup(name)
+		assert.Equal(t, tool.Definition().Origin, origin, "%s comes from", name)
+	}
+
+	// What would become the same is told apart.
+	mustReplace(t, r, "a", remoteTools(t, "a", "b__c")...)
+	assert.Equal(t, len(mustReplace(t, r, "a__b", remoteTools(t, "a__b", "c")...).Rejected), 0, "rejected")
+	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "a__b__c", nil))(t)), "a b__c", "name is answered by")
+}
+
+// In other schemes a registry names the tools of servers itself, also those that
+// were made with another name, but for a name that somebody chose.
+func TestSchemesOfARegistry(t *testing.T) {
+	for scheme, want := range map[names.Scheme][]string{
+		names.ServerTool:     {"chosen", "docs__find", "docs__search", "web__search"},
+		names.MCPServerTool:  {"chosen", "mcp__docs__find", "mcp__docs__search", "mcp__web__search"},
+		names.ColonTool:      {"chosen", "docs:find", "docs:search", "web:search"},
+		names.UnderscoreTool: {"chosen", "docs_find", "docs_search", "web_search"},
+		names.BareTool:       {"chosen", "find", "search"},
+	} {
+		r := registry.New(&registry.Options{Names: names.Names{Scheme: scheme}})
+		docs := remoteTools(t, "docs", "hidden", "other", "search")
+		var err error
+		if docs[0], err = registry.With(docs[0], func(d *registry.Definition) { d.Alias = "find" }); err != nil {
+			t.Fatal(err)
+		}
+		if docs[1], err = registry.With(docs[1], func(d *registry.Definition) { d.Name = "chosen" }); err != nil {
+			t.Fatal(err)
+		}
+		mustReplace(t, r, "docs", docs...)
+		diff := mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
+		if scheme == names.BareTool {
+			duplicate := assert.As[*registry.DuplicateError](t, only(t, diff.Rejected).Err)
+			assert.Equal(t, duplicate.Holder.Server, "docs", "server")
+		}
+		wantList(t, listedNames(r.Snapshot()), want, "%s", scheme)
+		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"} {
+			if i == len(want) {
+				break
+			}
+			assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), want[i], nil))(t)), answer, "%s", scheme)
+		}
+	}
+}
+
+func TestDisplayName(t *testing.T) {
+	for want, d := range map[string]registry.Definition{
+		"github:create.issue (MCP)": {Name: "github__create_issue_abcdefghi2", Title: "Make", Origin: registry.Origin{Server: "github", Tool: "create.issue"}},
+		"a:b (MCP) (MCP)":           {Name: "a__b", Origin: registry.Origin{Server: "a", Tool: "b (MCP)"}},
+		"a:b<U+001B>[2J c<U+202E>d (MCP)": {
+			Name: "a__b", Alias: "other", Origin: registry.Origin{Server: "a", Tool: "b\x1b[2J\nc\u202ed"}},
+		"Add numbers":      {Name: "add", Title: " Add numbers\n"},
+		"add":              {Name: "add", Title: " \t"},
+		"one line<U+0007>": {Name: "add", Title: "one\nline\x07"},
+	} {
+		assert.Equal(t, d.DisplayName(), want)
+	}
+	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e6)}}
+	if n := len(long.DisplayName()); n > 600 {
+		t.Errorf("a name of %d bytes", n)
+	}
+}
+
+// Add says so if it does not take a tool, by whatever names.
+func TestAddTheSameTwice(t *testing.T) {
+	for _, listed := range []names.Names{
+		{}, {Scheme: names.BareTool}, {Custom: func(server, tool string) string { return tool }},
+	} {
+		r := registry.New(&registry.Options{Names: listed})
+		tool := remoteTools(t, "mail", "send")[0]
+		mustAdd(t, r, tool)
+		duplicate := assert.As[*registry.DuplicateError](t, r.Add(tool), "%q, again", listed.Scheme)
+		if err := registry.New(&registry.Options{Names: listed}).Add(tool, tool); !errors.As(err, &duplicate) {
+			t.Errorf("%q: twice: %v", listed.Scheme, err)
+		}
+		assert.Equal(t, len(r.Snapshot().Tools()), 1, "%q: tools", listed.Scheme)
+	}
+}
+
+// What programs send to pages has names in camel case, and no fields that say nothing.
+func TestMarshal(t *testing.T) {
+	at := time.Date(2026, 7, 28, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name  string
+		value any
+		want  string
+	}{
+		{
+			"a request that waits", &registry.ApprovalRequest{
+				ID: "A1", Approved: true, User: "ann", Conversation: "c", CallID: "call_1",
+				Tool: &registry.Definition{
+					Name: "files__delete", Alias: "delete", Title: "Delete", Description: "Deletes a file",
+					InputSchema: json.RawMessage(`{"type":"object"}`), OutputSchema: json.RawMessage(`{"type":"object"}`),
+					Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}, RawAnnotations: json.RawMessage(`{"readOnlyHint":true}`),
+					ReturnDirect: true, Origin: registry.Origin{Server: "files", Tool: "rm"},
+				},
+				Hints:   registry.Hints{Annotated: true, ReadOnly: true, ExecutionTime: registry.Slow},
+				Trusted: true, Subject: "ab12", ForSession: true, Args: json.RawMessage(`{"path":"a"}`), Reason: "it destroys", Asked: at, Expires: at.Add(time.Minute),
+			},
+			`{"id":"A1","approved":true,"user":"ann","conversation":"c","callId":"call_1",` +
+				`"tool":{"name":"files__delete","alias":"delete","title":"Delete","description":"Deletes a file",` +
+				`"inputSchema":{"type":"object"},"outputSchema":{"type":"object"},` +
+				`"annotations":{"idempotentHint":false,"readOnlyHint":true},"rawAnnotations":{"readOnlyHint":true},` +
+				`"returnDirect":true,"origin":{"server":"files","tool":"rm"}},` +
+				`"hints":{"annotated":true,"readOnly":true,"destructive":false,"idempotent":false,"openWorld":false,"sideEffects":false,"executionTime":"slow"},` +
+				`"trusted":true,"subject":"ab12","forSession":true,"args":{"path":"a"},"reason":"it destroys","asked":"2026-07-28T12:00:00Z","expires":"2026-07-28T12:01:00Z"}`,
+		},
+		{
+			"a request that does not wait", &registry.ApprovalRequest{
+				Tool: &registry.Definition{Name: "add", InputSchema: json.RawMessage(`{}`)}, Args: json.RawMessage(`{}`),
+			},
+			`{"approved":false,"tool":{"name":"add","inputSchema":{}},` +
+				`"hints":{"annotated":false,"readOnly":false,"destructive":false,"idempotent":false,"openWorld":false,"sideEffects":false},` +
+				`"trusted":false,"args":{}}`,
+		},
+		{
+			"a tool that has changed", &ledger.Change{
+				Server: "files", Tool: "rm", Kind: ledger.ToolChanged, Hash: "abc",
+				Fields: []ledger.FieldChange{{Field: "/description", Before: `"a"`, After: `"b"`}, {Field: "/title", After: `"T"`}},
+				More:   2, Surface: json.RawMessage(`{"name":"rm"}`), Since: at,
+			},
+			`{"server":"files","tool":"rm","kind":"changed","hash":"abc",` +
+				`"fields":[{"field":"/description","before":"\"a\"","after":"\"b\""},{"field":"/title","after":"\"T\""}],` +
+				`"more":2,"surface":{"name":"rm"},"since":"2026-07-28T12:00:00Z"}`,
+		},
+		{
+			"a server that has changed", &ledger.Change{Server: "files", Kind: ledger.ServerChanged, Hash: "abc"},
+			`{"server":"files","kind":"server_changed","hash":"abc"}`,
+		},
+	} {
+		got := assert.Value(json.Marshal(c.value))(t)
+		assert.Equal(t, string(got), c.want, "%s", c.name)
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -80,9 +79,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 	} {
 		_, err := callWith(t, registry.ArgumentOptions{}, issueSchema, args)
 		if want == "" {
-			if err != nil {
-				t.Errorf("%s: %v", args, err)
-			}
+			assert.OK(t, err, "%s", args)
 			continue
 		}
 		var wrong *registry.ArgumentsError
@@ -90,9 +87,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 			t.Errorf("%s: %T %v", args, err, err)
 			continue
 		}
-		if got := err.Error(); got != `arguments of tool "tool": `+want {
-			t.Errorf("%s\ngot  %s\nwant %s", args, got, want)
-		}
+		assert.Equal(t, err.Error(), `arguments of tool "tool": `+want)
 		if len(wrong.Problems) == 0 || wrong.Problems[0].Path == "" && !strings.Contains(want, "UTF-8") {
 			t.Errorf("%s: problems %+v", args, wrong.Problems)
 		}
@@ -110,10 +105,9 @@ func TestArgumentProblemsAreBounded(t *testing.T) {
 	}
 	for n, more := range map[int]bool{8: false, 9: true, 500: true} {
 		_, err := callWith(t, registry.ArgumentOptions{}, `{"additionalProperties":{"type":"string"}}`, names(n))
-		var wrong *registry.ArgumentsError
-		if !errors.As(err, &wrong) || len(wrong.Problems) != 8 || strings.HasSuffix(err.Error(), "; and more") != more {
-			t.Errorf("%d: %v", n, err)
-		}
+		wrong := assert.As[*registry.ArgumentsError](t, err, "%d", n)
+		assert.Equal(t, len(wrong.Problems), 8, "%d: problems", n)
+		assert.Equal(t, strings.HasSuffix(err.Error(), "; and more"), more, "%d", n)
 	}
 }
 
@@ -122,18 +116,13 @@ func TestNativeProblems(t *testing.T) {
 	r := registry.New(nil)
 	mustAdd(t, r, registry.MustFunc("add", "", add))
 	_, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":"1","c":2}`))
-	var wrong *registry.ArgumentsError
-	if !errors.As(err, &wrong) {
-		t.Fatal(err)
-	}
+	wrong := assert.As[*registry.ArgumentsError](t, err)
 	want := []registry.Problem{
 		{Path: "b", Want: "an integer"},
 		{Path: "a", Want: "an integer", Got: "a string"},
 		{Path: "c", Got: "a number", Hint: `known are "a", "b"`},
 	}
-	if !slices.Equal(wrong.Problems, want) {
-		t.Errorf("problems %+v", wrong.Problems)
-	}
+	wantList(t, wrong.Problems, want, "problems")
 	// Two of a name reach no tool, for what was approved might not be what is run.
 	if _, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":1,"b":1,"a":2}`)); !errors.As(err, &wrong) || wrong.Problems[0].Path != "a" {
 		t.Errorf("two of a name: %v", err)
@@ -174,20 +163,18 @@ func TestArgumentOptions(t *testing.T) {
 		{registry.ArgumentOptions{SkipCheck: true}, args, args},
 		{registry.ArgumentOptions{}, args, ``},
 	} {
-		if got, _ := callWith(t, test.opts, issueSchema, test.args); got != test.want {
-			t.Errorf("%+v: %s became %s, want %s", test.opts, test.args, got, test.want)
-		}
+		got, _ := callWith(t, test.opts, issueSchema, test.args)
+		assert.Equal(t, got, test.want, "%+v", test.opts)
 	}
 }
 
 // A schema that cannot be used is the tool's defect, and the tool is not called.
 func TestUnusableInputSchema(t *testing.T) {
 	_, err := callWith(t, registry.ArgumentOptions{}, `{"type":"object","properties":{"a":{"$ref":"http://localhost/a"}}}`, `{}`)
-	var broken *registry.DefinitionError
-	var refused *schemagate.SchemaError
-	if !errors.As(err, &broken) || broken.Tool != "tool" || broken.Field != "InputSchema" || !errors.As(err, &refused) {
-		t.Errorf("error %v", err)
-	}
+	broken := assert.As[*registry.DefinitionError](t, err, "error")
+	assert.Equal(t, broken.Tool, "tool", "tool")
+	assert.Equal(t, broken.Field, "InputSchema", "error: field")
+	assert.As[*schemagate.SchemaError](t, err, "error")
 }
 
 func TestResultsAreChecked(t *testing.T) {
@@ -216,9 +203,8 @@ func TestResultsAreChecked(t *testing.T) {
 		mustAdd(t, r, tool)
 		res, err := r.Call(t.Context(), "tool", nil)
 		if test.want == "" {
-			if err != nil || res != tool.answer {
-				t.Errorf("%v: %v", test.structured, err)
-			}
+			assert.OK(t, err, "%v", test.structured)
+			assert.Equal(t, res, tool.answer, "%v", test.structured)
 			continue
 		}
 		var wrong *registry.ResultError
@@ -233,15 +219,11 @@ func TestResultsAreChecked(t *testing.T) {
 		// Neither errors of the tool are checked, nor anything when asked not to.
 		r = registry.New(&registry.Options{SkipOutputCheck: true})
 		mustAdd(t, r, tool)
-		if _, err := r.Call(t.Context(), "tool", nil); err != nil {
-			t.Errorf("with SkipOutputCheck: %v", err)
-		}
+		assert.Value(r.Call(t.Context(), "tool", nil))(t)
 		tool.answer.IsError = true
 		r = registry.New(nil)
 		mustAdd(t, r, tool)
-		if _, err := r.Call(t.Context(), "tool", nil); err != nil {
-			t.Errorf("an error of the tool: %v", err)
-		}
+		assert.Value(r.Call(t.Context(), "tool", nil))(t)
 	}
 }
 
@@ -254,9 +236,7 @@ func TestSelfCheckingTools(t *testing.T) {
 	}))(t)
 	r := registry.New(nil)
 	mustAdd(t, r, tool)
-	if _, err := r.Call(t.Context(), "plus", json.RawMessage(`{"a":1,"b":2}`)); err != nil {
-		t.Error(err)
-	}
+	assert.Value(r.Call(t.Context(), "plus", json.RawMessage(`{"a":1,"b":2}`)))(t)
 
 	// A tool of another kind is, also under another name.
 	plain := newSchemaTool(`{"type":"object"}`, "", nil)
@@ -264,9 +244,8 @@ func TestSelfCheckingTools(t *testing.T) {
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["a"]}`)
 	}))(t)
 	mustAdd(t, r, edited)
-	if _, err := r.Call(t.Context(), "tool", nil); err == nil || plain.calls != nil {
-		t.Errorf("%v, calls %q", err, plain.calls)
-	}
+	assert.Fails(t, errorOf(r.Call(t.Context(), "tool", nil)))
+	assert.Equal(t, plain.calls == nil, true, "calls")
 }
 
 // What a model wrote reaches the server as it was written, and what the server
@@ -303,24 +282,20 @@ func TestBytesPassUnchanged(t *testing.T) {
 			calls := server.Received("tools/call")
 			var params struct{ Arguments json.RawMessage }
 			assert.OK(t, json.Unmarshal(calls[len(calls)-1].Params, &params))
-			if string(params.Arguments) != test.got {
-				t.Errorf("%s:\nsent %s\nwant %s", name, params.Arguments, test.got)
-			}
+			assert.Equal(t, string(params.Arguments), test.got, "%s, sent", name)
 			want := []byte(answer)
 			if name == "pipe" { // where the server itself writes no white space
 				want = compact(t, answer)
 			}
-			if raw, _ := res.StructuredContent.(json.RawMessage); string(raw) != string(want) {
-				t.Errorf("%s: came back %s", name, raw)
-			}
+			raw, _ := res.StructuredContent.(json.RawMessage)
+			assert.Equal(t, string(raw), string(want), "%s, came back", name)
 		}
 		// What does not fit never gets there.
 		before := len(server.Received("tools/call"))
 		r := registry.New(nil)
 		mustReplace(t, r, "s", registry.Remote("s", listed[0], c.CallTool))
-		if _, err := r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`)); err == nil || len(server.Received("tools/call")) != before {
-			t.Errorf("%s: %v after %d calls", name, err, len(server.Received("tools/call")))
-		}
+		assert.Fails(t, errorOf(r.Call(t.Context(), "s__tool", json.RawMessage(`{"n":"x"}`))), "%s", name)
+		assert.Equal(t, len(server.Received("tools/call")), before, "%s", name)
 	}
 }
 
@@ -368,20 +343,19 @@ func BenchmarkArguments(b *testing.B) {
 func TestArgumentsErrorNamesTheListedTool(t *testing.T) {
 	r := registry.New(nil)
 	own := &registry.ArgumentsError{Tool: "create", Err: errors.New("no")}
-	mustReplace(t, r, "notes", &fussy{serverTool("notes", "create", ""), own})
+	mustReplace(t, r, "notes", &rejectingTool{serverTool("notes", "create", ""), own})
 	_, err := r.Call(t.Context(), "notes__create", nil)
-	var wrong *registry.ArgumentsError
-	if !errors.As(err, &wrong) || wrong.Tool != "notes__create" || own.Tool != "create" {
-		t.Errorf("%v, and the tool's own error %v", err, own)
-	}
+	wrong := assert.As[*registry.ArgumentsError](t, err)
+	assert.Equal(t, wrong.Tool, "notes__create", "tool")
+	assert.Equal(t, own.Tool, "create", "tool")
 }
 
-// A fussy tool takes no arguments.
-type fussy struct {
+// A rejectingTool tool takes no arguments.
+type rejectingTool struct {
 	*plainTool
 	err error
 }
 
-func (p *fussy) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+func (p *rejectingTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 	return nil, p.err
 }

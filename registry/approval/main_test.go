@@ -43,10 +43,6 @@ func TestErrors(t *testing.T) {
 		assert.Equal(t, mcp.OutcomeOf(test.err), mcp.NotSent, "%T: got outcome", test.err)
 	}
 	assert.Equal(t, mcp.OutcomeOf(fmt.Errorf("call: %w", &approval.StaleError{Tool: "x"})), mcp.NotSent, "a stale approval: got outcome")
-	if !errors.As(error(limit), new(*approval.DeniedError)) {
-		t.Error("got no *DeniedError in a LimitError, want one")
-	}
-	if !errors.Is(&approval.PolicyError{Err: cause}, cause) {
-		t.Error("got a PolicyError without its cause, want it")
-	}
+	assert.As[*approval.DeniedError](t, error(limit), "a LimitError is a DeniedError")
+	assert.Is(t, &approval.PolicyError{Err: cause}, cause, "the cause of a PolicyError")
 }

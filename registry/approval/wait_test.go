@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 )
 
@@ -16,11 +17,7 @@ func TestWait(t *testing.T) {
 		return func() { running++ }
 	})
 	over := approval.Wait(ctx)
-	if running != 0 {
-		t.Errorf("got a clock that runs while a person is asked")
-	}
+	assert.Equal(t, running, 0)
 	over()
-	if running != 1 {
-		t.Errorf("got a clock that stands after the answer")
-	}
+	assert.Equal(t, running, 1)
 }

@@ -44,9 +44,7 @@ func TestGoroutinesApproveAtOnce(t *testing.T) {
 		}
 	}
 	for range 8 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-errs)
 	}
 	assert.Equal(t, len(entriesIn(t, path)), len(defs), "tools are approved")
 }
@@ -78,22 +76,19 @@ func TestReloadSeesOthers(t *testing.T) {
 	assert.OK(t, one.Reload(t.Context()))
 	<-wake
 	wantKind(t, one, server, changed, "")
-	if again, _ := one.Generation(); again == n {
-		t.Error("the generation is as before")
-	}
+	again, _ := one.Generation()
+	assert.Equal(t, again == n, false, "the generation is as before")
 	// What is damaged later changes nothing, and is not written over.
 	assert.OK(t, os.WriteFile(path, []byte("<<<<<<< HEAD\n"), 0o644))
-	var bad *Error
-	if err := one.Reload(t.Context()); !errors.As(err, &bad) || bad.Line != 1 || bad.File != path {
-		t.Errorf("reload of a conflict: %v", err)
-	}
+	bad := assert.As[*Error](t, one.Reload(t.Context()), "reload of a conflict")
+	assert.Equal(t, bad.Line, 1, "reload of a conflict: line")
+	assert.Equal(t, bad.File, path, "reload of a conflict: file")
 	if err := one.Record(t.Context(), *server, surfacesIn(surfaceTool("b"))); !errors.As(err, &bad) {
 		t.Errorf("record over a conflict: %v", err)
 	}
 	wantKind(t, one, server, changed, "")
-	if data, _ := readLedgerFile(t, path); string(data) != "<<<<<<< HEAD\n" {
-		t.Errorf("the file was written over: %s", data)
-	}
+	data, _ := readLedgerFile(t, path)
+	assert.Equal(t, string(data), "<<<<<<< HEAD\n", "the file was written over")
 }
 
 // A file that goes away takes nothing with it that this process knows.
@@ -108,9 +103,9 @@ func TestFileGoesAway(t *testing.T) {
 	wantKind(t, l, server, surfaceTool("a"), "")
 	mustRecord(t, l, server, surfaceTool("a"), surfaceTool("b"))
 	wantKind(t, l, server, surfaceTool("b"), ToolNew)
-	if after, _ := readLedgerFile(t, path); !strings.Contains(string(after), `"pending"`) || len(missingLines(string(before), string(after))) > 0 {
-		t.Errorf("it came back as %s", after)
-	}
+	after, _ := readLedgerFile(t, path)
+	assert.Contains(t, string(after), `"pending"`, "lines that were lost")
+	assert.Equal(t, len(missingLines(string(before), string(after))), 0, "lines that were lost")
 }
 
 // TestChangingServer: a server that changes with each list makes the file neither
@@ -144,9 +139,8 @@ func TestChangingServer(t *testing.T) {
 		mustRecord(t, l, server, surfaceTool("a"))
 		n, _ := l.Generation()
 		assert.OK(t, l.Reload(t.Context()))
-		if now, _ := l.Generation(); now != n {
-			t.Error("reading what is as before is a change")
-		}
+		now, _ := l.Generation()
+		assert.Equal(t, now, n, "reading what is as before is a change")
 		time.Sleep(2 * time.Minute)
 		saves := store.saves
 		mustRecord(t, l, server, surfaceTool("a")) // nothing new, yet there is something to write
@@ -160,9 +154,9 @@ func TestChangingServer(t *testing.T) {
 		}
 		mustApprove(t, l, l.Pending()...)
 		other := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
-		if got := other.Entries(); len(got) != 1 || got[0].By != "alice" || got[0].Hash != l.Entries()[0].Hash {
-			t.Errorf("entries: %+v", got)
-		}
+		got := only(t, other.Entries())
+		assert.Equal(t, got.By, "alice", "entries: by")
+		assert.Equal(t, got.Hash, l.Entries()[0].Hash, "entries: hash")
 	})
 }
 
@@ -196,22 +190,16 @@ func TestFirstUseNeedsStore(t *testing.T) {
 	store.before = func() error { return full }
 	l := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 	server := &Server{Name: "github"}
-	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, full) {
-		t.Errorf("record: %v", err)
-	}
+	assert.Is(t, l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))), full, "record")
 	wantKind(t, l, server, surfaceTool("a"), ToolNew)
 	store.before = func() error { return storage.ErrConflict } // a store that does not keep its word
-	if err := l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("record: %v", err)
-	}
+	assert.Is(t, l.Record(t.Context(), *server, surfacesIn(surfaceTool("a"))), storage.ErrConflict, "record")
 	store.before = nil
 	mustRecord(t, l, server, surfaceTool("a"))
 	wantKind(t, l, server, surfaceTool("a"), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.Accept(ctx, "alice", Change{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("approve: %v", err)
-	}
+	assert.Is(t, l.Accept(ctx, "alice", Change{}), context.Canceled, "approve")
 }
 
 // TestReadOnly: where nothing can be written all goes on in memory, says so, and
@@ -224,14 +212,10 @@ func TestReadOnly(t *testing.T) {
 	mustRecord(t, writer, one, a)
 
 	readOnly := &readOnlyStore{store}
-	l, err := Load(t.Context(), readOnly, "ledger", nil)
-	if err != nil || l.Persistent() != nil {
-		t.Fatal(err, l.Persistent())
-	}
+	l := assert.Value(Load(t.Context(), readOnly, "ledger", nil))(t)
+	assert.Equal(t, l.Persistent() == nil, true, "persistent")
 	mustRecord(t, l, two, a)
-	if err := l.Persistent(); !errors.Is(err, storage.ErrReadOnly) {
-		t.Errorf("persistent: %v", err)
-	}
+	assert.Is(t, l.Persistent(), storage.ErrReadOnly, "persistent")
 	mustRecord(t, l, two, changed)
 	mustRecord(t, l, one, changed)
 	wantKind(t, l, two, changed, ToolChanged)
@@ -265,9 +249,7 @@ func TestReadOnly(t *testing.T) {
 
 	l.store = store // now it can be written
 	mustApprove(t, l, l.Pending("two")...)
-	if err := l.Persistent(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Persistent())
 	again := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
 	wantKind(t, again, two, surfaceTool("b"), "")
 	wantKind(t, again, one, changed, "")
@@ -288,9 +270,9 @@ func TestReadOnlyFolder(t *testing.T) {
 	assert.OK(t, os.Chmod(filepath.Dir(path), 0o500))
 	l := openLedger(t, path, Pin)
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
-	if err := l.Persistent(); !errors.Is(err, storage.ErrReadOnly) || !strings.Contains(err.Error(), path) {
-		t.Errorf("persistent: %v", err)
-	}
+	err := l.Persistent()
+	assert.Is(t, err, storage.ErrReadOnly, "persistent")
+	assert.Contains(t, err.Error(), path, "persistent")
 }
 
 // A symbolic link is followed, the mode is kept, a missing folder is made.
@@ -303,35 +285,27 @@ func TestWhereTheFileIs(t *testing.T) {
 	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("a"))
 	assert.OK(t, os.Chmod(target, 0o640))
 	mustRecord(t, openLedger(t, link, Pin), &Server{Name: "github"}, surfaceTool("b"))
-	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info, err)
-	}
+	assert.Equal(t, assert.Value(os.Lstat(link))(t).Mode()&fs.ModeSymlink == 0, false, "link")
 	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("the file is %v, %v", info, err)
 	}
 	assert.Equal(t, len(openLedger(t, link, Pin).Pending()), 1, "are pending")
-	files, err := os.ReadDir(filepath.Dir(target))
-	if err != nil || len(files) != 1 {
-		t.Errorf("files: %v, %v", files, err)
-	}
+	files := assert.Value(os.ReadDir(filepath.Dir(target)))(t)
+	assert.Equal(t, len(files), 1, "files")
 }
 
 // What cannot be a ledger at all is an error, not an empty ledger.
 func TestOddFiles(t *testing.T) {
 	dir := t.TempDir()
-	var bad *Error
-	if _, err := Open(dir, nil); !errors.As(err, &bad) || bad.File != dir {
-		t.Errorf("a folder: %v", err)
-	}
+	bad := assert.As[*Error](t, errorOf(Open(dir, nil)), "a folder")
+	assert.Equal(t, bad.File, dir, "a folder: file")
 	loop := filepath.Join(dir, "loop")
 	if err := os.Symlink("loop", loop); err == nil {
 		if _, err := Open(loop, nil); !errors.As(err, &bad) {
 			t.Errorf("a link to itself: %v", err)
 		}
 	}
-	if _, err := Open(ledgerPath(t), &Options{Mode: "lax"}); err == nil || !strings.Contains(err.Error(), "trust, pin or review") {
-		t.Errorf("an unknown mode: %v", err)
-	}
+	assert.Contains(t, fmt.Sprint(errorOf(Open(ledgerPath(t), &Options{Mode: "lax"}))), "trust, pin or review", "an unknown mode")
 	below := filepath.Join(dir, "file", "mcp.lock.json")
 	assert.OK(t, os.WriteFile(filepath.Dir(below), nil, 0o600))
 	if l, err := Open(below, nil); err == nil {

@@ -96,18 +96,12 @@ func TestGroupGoesOnWithoutItsWriter(t *testing.T) {
 		left := record(waiting, "left")
 		others := []<-chan error{record(t.Context(), "one"), record(t.Context(), "two")}
 		leave()
-		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v for one that has left, want %v", err, context.Canceled)
-		}
+		assert.Is(t, <-left, context.Canceled)
 		stop()
-		if err := <-writer; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v for the one that wrote, want %v", err, context.Canceled)
-		}
+		assert.Is(t, <-writer, context.Canceled)
 		close(store.pass)
 		for _, done := range others {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, <-done)
 		}
 		var got []string
 		for _, e := range l.Entries() {
@@ -138,9 +132,7 @@ func TestGroupWithOneTooLarge(t *testing.T) {
 		close(store.pass)
 		work.Wait()
 		for i, err := range errs {
-			if tooLarge := errors.Is(err, storage.ErrTooLarge); tooLarge != (i == 2) {
-				t.Errorf("server%d: got %v, want an error of server2 only", i, err)
-			}
+			assert.Equal(t, errors.Is(err, storage.ErrTooLarge), i == 2, "server%d", i)
 		}
 		assert.Equal(t, len(l.Entries()), 3, "tools kept")
 	})

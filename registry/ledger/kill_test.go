@@ -199,12 +199,9 @@ func TestProcessesApproveAtOnce(t *testing.T) {
 		for range p.acks {
 			acked++
 		}
-		if p.ended != nil {
-			t.Errorf("a process failed: %v", p.ended)
-		}
+		assert.Equal(t, p.ended != nil, false, "a process failed")
 	}
 	approved := entriesIn(t, path)
-	if acked != processes*each || len(approved) != acked {
-		t.Errorf("%d approvals were acknowledged and %d are there, want %d", acked, len(approved), processes*each)
-	}
+	assert.Equal(t, acked, processes*each)
+	assert.Equal(t, len(approved), acked)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,8 +47,7 @@ func mustApprove(t testing.TB, l *Ledger, changes ...Change) {
 
 func openLedger(t testing.TB, path string, mode Mode) *Ledger {
 	t.Helper()
-	l := assert.Value(Open(path, &Options{Mode: mode}))(t)
-	return l
+	return assert.Value(Open(path, &Options{Mode: mode}))(t)
 }
 
 func ledgerPath(t testing.TB) string { return filepath.Join(t.TempDir(), "mcp.lock.json") }
@@ -136,9 +134,7 @@ func TestRugPulls(t *testing.T) {
 				}
 
 				mustRecord(t, next(), server, good, other) // it takes it back
-				if got := next().Pending(); len(got) != 0 {
-					t.Errorf("pending: %+v", got)
-				}
+				assert.Equal(t, len(next().Pending()), 0, "pending")
 				mustRecord(t, next(), server, bad, other)
 				mustApprove(t, next(), next().Pending("github")...)
 				wantKind(t, next(), server, bad, "")
@@ -155,13 +151,11 @@ func TestNewAndRemovedTools(t *testing.T) {
 		mustRecord(t, next(), server, a)
 		mustRecord(t, next(), server, a, b)
 		wantKind(t, next(), server, b, ToolNew)
-		if c := next().Judge(*server, surfacesIn(b)[0]); len(c.Fields) != 0 || len(c.Surface) == 0 {
-			t.Errorf("the change is %+v, want no fields, and the surface", c)
-		}
+		c := next().Judge(*server, surfacesIn(b)[0])
+		assert.Equal(t, len(c.Fields), 0, "change: fields")
+		assert.Equal(t, len(c.Surface) == 0, false, "change: surface")
 		mustRecord(t, next(), server) // both are gone
-		if got := next().Pending(); len(got) != 0 {
-			t.Errorf("pending: %+v", got)
-		}
+		assert.Equal(t, len(next().Pending()), 0, "pending")
 		mustRecord(t, next(), server, a, b)
 		wantKind(t, next(), server, a, "")
 		wantKind(t, next(), server, b, ToolNew)
@@ -203,9 +197,7 @@ func TestSwappedServer(t *testing.T) {
 		assert.OK(t, next().Reject(t.Context(), "alice", next().Pending()...))
 		wantKind(t, next(), one, a, ToolRejected)
 		mustRecord(t, next(), one, a)
-		if got := next().Pending(); len(got) != 0 {
-			t.Errorf("what was rejected waits: %+v", got)
-		}
+		assert.Equal(t, len(next().Pending()), 0, "what was rejected waits")
 		wantKind(t, next(), two, a, "")
 	})
 }
@@ -222,9 +214,7 @@ func TestRejectedServer(t *testing.T) {
 		wantKind(t, next(), two, a, ServerChanged)
 		mustRecord(t, next(), two, a)
 		wantKind(t, next(), two, a, ServerChanged)
-		if got := next().Pending(); len(got) != 1 {
-			t.Errorf("pending: %+v", got)
-		}
+		assert.Equal(t, len(next().Pending()), 1, "pending")
 	})
 }
 
@@ -237,9 +227,7 @@ func TestTrust(t *testing.T) {
 		mustRecord(t, next(), server, changed, surfaceTool("b"))
 		wantKind(t, next(), server, changed, "")
 		for _, e := range next().Entries() {
-			if e.By != "trusted" {
-				t.Errorf("entry %+v", e)
-			}
+			assert.Equal(t, e.By, "trusted", "entry")
 		}
 		mustRecord(t, next(), &Server{Name: "github", Fingerprint: "two"}, changed)
 		assert.Equal(t, len(next().Entries()), 2, "entries")
@@ -274,10 +262,7 @@ func TestUnknownServerOfLedger(t *testing.T) {
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
 	wantKind(t, l, odd, surfaceTool("b"), ToolNew)
 	for _, name := range []string{"", "a\xff"} {
-		var bad *Error
-		if err := l.Record(t.Context(), Server{Name: name}, nil); !errors.As(err, &bad) {
-			t.Errorf("server %q: %v", name, err)
-		}
+		assert.As[*Error](t, l.Record(t.Context(), Server{Name: name}, nil), "server %q", name)
 	}
 }
 
@@ -311,13 +296,11 @@ func TestApproveIsForWhatWasSeen(t *testing.T) {
 		seen := next().Pending()
 		mustRecord(t, next(), server, version(3), surfaceTool("b"))
 		err := next().Accept(t.Context(), "alice", append(seen, Change{Server: "none", Tool: "x"}, Change{Server: "github", Tool: "none"}, Change{Server: "github", Hash: "x"})...)
-		var stale *StaleChangeError
-		if !errors.As(err, &stale) || stale.Tool != "a" || stale.Hash != NewSurface(version(2)).Hash || stale.Now != NewSurface(version(3)).Hash {
-			t.Fatalf("approving what has changed since: %v", err)
-		}
-		if n := strings.Count(err.Error(), "ledger: "); n != 4 {
-			t.Errorf("%d errors, want 4: %v", n, err)
-		}
+		stale := assert.As[*StaleChangeError](t, err, "approving what has changed since")
+		assert.Equal(t, stale.Tool, "a", "approving what has changed since: tool")
+		assert.Equal(t, stale.Hash, NewSurface(version(2)).Hash, "approving what has changed since: hash")
+		assert.Equal(t, stale.Now, NewSurface(version(3)).Hash, "approving what has changed since: now")
+		assert.Equal(t, strings.Count(err.Error(), "ledger: "), 4, "errors")
 		for n := 1; n <= 3; n++ {
 			assert.Equal(t, quarantine(next(), server, version(n)), map[bool]ChangeKind{true: "", false: ToolChanged}[n == 1], "version %d is quarantined as", n)
 		}
@@ -334,9 +317,7 @@ func TestReject(t *testing.T) {
 		mustRecord(t, next(), server, bad)
 		assert.OK(t, next().Reject(t.Context(), "alice", next().Pending()...))
 		mustRecord(t, next(), server, bad)
-		if got := next().Pending(); len(got) != 0 {
-			t.Errorf("pending: %+v", got)
-		}
+		assert.Equal(t, len(next().Pending()), 0, "pending")
 		wantKind(t, next(), server, bad, ToolRejected)
 		wantKind(t, next(), server, good, "")
 		c := next().Judge(*server, surfacesIn(bad)[0])
@@ -364,9 +345,9 @@ func TestForgetServer(t *testing.T) {
 func TestWhoDecides(t *testing.T) {
 	l := New(nil)
 	for _, by := range []string{"", "first use", "trusted", "\xff", strings.Repeat("a", 257)} {
-		if err := l.Accept(t.Context(), by, Change{}); err == nil || errors.As(err, new(*StaleChangeError)) {
-			t.Errorf("%.20q decided: %v", by, err)
-		}
+		err := l.Accept(t.Context(), by, Change{})
+		assert.Fails(t, err, "%.20q decided", by)
+		assert.Equal(t, errors.As(err, new(*StaleChangeError)), false, "%.20q decided", by)
 	}
 }
 
@@ -386,19 +367,11 @@ func TestVerify(t *testing.T) {
 		}
 		return out
 	}
-	if got := kinds(l.Verify(server, tools...)); !slices.Equal(got, []string{"b changed", "c removed", "d new"}) {
-		t.Errorf("verify: %q", got)
-	}
+	wantList(t, kinds(l.Verify(server, tools...)), []string{"b changed", "c removed", "d new"}, "verify")
 	server.Fingerprint = "two"
-	if got := kinds(l.Verify(server, tools...)); !slices.Equal(got, []string{" server_changed", "b changed", "c removed", "d new"}) {
-		t.Errorf("verify: %q", got)
-	}
-	if got := kinds(l.Verify(Server{Name: "other"}, tools[:1]...)); !slices.Equal(got, []string{"a new"}) {
-		t.Errorf("verify: %q", got)
-	}
-	if got := l.Pending(); len(got) != 0 {
-		t.Errorf("verify has noted: %+v", got)
-	}
+	wantList(t, kinds(l.Verify(server, tools...)), []string{" server_changed", "b changed", "c removed", "d new"}, "verify")
+	wantList(t, kinds(l.Verify(Server{Name: "other"}, tools[:1]...)), []string{"a new"}, "verify")
+	assert.Equal(t, len(l.Pending()), 0, "verify has noted")
 }
 
 func TestGeneration(t *testing.T) {
@@ -415,9 +388,8 @@ func TestGeneration(t *testing.T) {
 		t.Errorf("generation %d after %d", again, n)
 	}
 	mustRecord(t, l, &Server{Name: "github"}, surfaceTool("a"))
-	if same, _ := l.Generation(); same != again {
-		t.Errorf("generation %d after %d, though nothing has changed", same, again)
-	}
+	same, _ := l.Generation()
+	assert.Equal(t, same, again, "generation")
 	select {
 	case <-changed:
 		t.Error("the channel is closed though nothing has changed")

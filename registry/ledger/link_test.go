@@ -33,10 +33,8 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 	for _, target := range []string{"../other/file", "chain", "door/file", "sub/../../other/file", "../other/missing/file", filepath.Join(t.TempDir(), "file")} {
 		path, other := linked(t, target)
 		_, err := Open(path, nil)
-		var failed *Error
-		if !errors.As(err, &failed) || failed.File != path {
-			t.Errorf("%s: got the error %v, want a *LedgerError of the file", target, err)
-		}
+		failed := assert.As[*Error](t, err, "%s", target)
+		assert.Equal(t, failed.File, path, "%s: file", target)
 		// A link that takes the place of the file of a ledger that is open is not followed either.
 		assert.OK(t, os.Rename(path, path+".link"))
 		l := openLedger(t, path, Pin)
@@ -48,9 +46,7 @@ func TestLedgerLinkLeadsToNoFileElsewhere(t *testing.T) {
 			t.Errorf("%s: got the files %v, %v, want none", target, files, err)
 		}
 		if filepath.IsAbs(target) {
-			if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s: got a file, %v, want none", target, err)
-			}
+			assert.Is(t, errorOf(os.Lstat(target)), fs.ErrNotExist, "%s", target)
 		}
 	}
 }
@@ -60,9 +56,7 @@ func TestLedgerLinkIsFollowed(t *testing.T) {
 	server := &Server{Name: "github"}
 	path, _ := linked(t, "sub/file")
 	mustRecord(t, openLedger(t, path, Pin), server, surfaceTool("a"))
-	if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "sub", "file")); err != nil {
-		t.Errorf("in its folder: got %v, want the file", err)
-	}
+	assert.Value(os.Lstat(filepath.Join(filepath.Dir(path), "sub", "file")))(t)
 	path, other := linked(t, "../other/file")
 	mustRecord(t, openLedger(t, filepath.Join(other, "file"), Pin), server, surfaceTool("a"))
 	assert.Equal(t, len(openLedger(t, path, Pin).Entries()), 1, "entries of the ledger that is there")

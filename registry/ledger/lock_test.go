@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -25,17 +24,11 @@ func TestLockHeld(t *testing.T) {
 	wantKind(t, l, server, surfaceTool("a"), "")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := l.Forget(ctx, "github"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("waiting with a deadline: %v", err)
-	}
+	assert.Is(t, l.Forget(ctx, "github"), context.DeadlineExceeded, "waiting with a deadline")
 	l.store.(*document.File).Patience = 50 * time.Millisecond
-	if err := l.Record(t.Context(), Server{Name: "other"}, surfacesIn(surfaceTool("a"))); !errors.Is(err, document.ErrLocked) {
-		t.Errorf("waiting without one: %v", err)
-	}
+	assert.Is(t, l.Record(t.Context(), Server{Name: "other"}, surfacesIn(surfaceTool("a"))), document.ErrLocked, "waiting without one")
 	unlock()
-	if err := l.Forget(t.Context(), "github"); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Forget(t.Context(), "github"))
 }
 
 // A list that was to be noted later does not become the first one of its server

@@ -1,12 +1,12 @@
 package ledger
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // gitRepository returns a function that runs git in a new repository.
@@ -71,15 +71,11 @@ func TestGitMerges(t *testing.T) {
 		{"neighbours approved", approve("b"), approve("c"), false, func(t *testing.T, l *Ledger) {
 			wantKind(t, l, github, changed("b", "new b"), "")
 			wantKind(t, l, github, changed("c", "new c"), "")
-			if got := l.Pending(); len(got) != 0 {
-				t.Errorf("pending: %+v", got)
-			}
+			assert.Equal(t, len(l.Pending()), 0, "pending")
 		}},
 		{"servers at both ends", add("another"), add("zoo"), false, func(t *testing.T, l *Ledger) {
 			for _, name := range []string{"another", "zoo", "github"} {
-				if len(l.Entries(name)) == 0 {
-					t.Errorf("%s is missing", name)
-				}
+				assert.Equal(t, len(l.Entries(name)) == 0, false, "%s is missing", name)
 			}
 		}},
 		{"a server and a tool at the end", add("zoo"), addTool("z"), false, func(t *testing.T, l *Ledger) {
@@ -122,9 +118,7 @@ func TestGitMerges(t *testing.T) {
 			git("checkout", "-q", "main")
 			c.ours(t, openLedger(t, path, Pin))
 			git("commit", "-qam", "ours")
-			if out, err := run("status", "--porcelain"); err != nil || out != "" {
-				t.Errorf("the ledger has left %q, %v", out, err)
-			}
+			assert.Equal(t, assert.Value(run("status", "--porcelain"))(t), "", "what the ledger has left")
 			out, err := run("merge", "-q", "--no-edit", "theirs")
 			if (err != nil) != c.conflict {
 				diff, _ := run("diff")
@@ -132,10 +126,11 @@ func TestGitMerges(t *testing.T) {
 			}
 			if c.conflict {
 				_, err := Open(path, nil)
-				var bad *Error
-				if !errors.As(err, &bad) || bad.Line < 2 || !strings.Contains(bad.Error(), "merge conflict") {
+				bad := assert.As[*Error](t, err, "a file with markers")
+				if bad.Line < 2 {
 					t.Errorf("a file with markers: %v", err)
 				}
+				assert.Contains(t, bad.Error(), "merge conflict", "a file with markers")
 				return
 			}
 			c.check(t, openLedger(t, path, Pin))

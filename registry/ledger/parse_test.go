@@ -27,9 +27,7 @@ func TestDamagedLedgers(t *testing.T) {
 		}
 	}
 	once := func(from, to string) string {
-		if !strings.Contains(sound, from) {
-			t.Fatalf("%s is not there", from)
-		}
+		assert.Contains(t, sound, from, "%s is not there", from)
 		return strings.Replace(sound, from, to, 1)
 	}
 	for _, c := range []struct {
@@ -79,9 +77,7 @@ func TestForeignLedgers(t *testing.T) {
 	mustRecord(t, openLedger(t, path, Pin), server, surfaceTool("a"), surfaceTool("b"))
 	data, _ := readLedgerFile(t, path)
 	replace := func(text, from, to string) string {
-		if !strings.Contains(text, from) {
-			t.Fatalf("%s is not there", from)
-		}
+		assert.Contains(t, text, from, "%s is not there", from)
 		return strings.Replace(text, from, to, 1)
 	}
 	newer := replace(string(data), `"version": 1,`, `"version": 1,
@@ -109,13 +105,9 @@ func TestForeignLedgers(t *testing.T) {
 			mustApprove(t, l, l.Pending()...)
 			got, _ := readLedgerFile(t, path)
 			for _, kept := range []string{`"policy":`, "2.50", `"owner": "team"`, `"note": null`, `"sig": "s1"`, `"ticket": 7`} {
-				if !strings.Contains(string(got), kept) {
-					t.Errorf("%s is lost", kept)
-				}
+				assert.Contains(t, string(got), kept, "%s is lost", kept)
 			}
-			if strings.Contains(string(got), "\r") {
-				t.Error("there are carriage returns")
-			}
+			assert.Lacks(t, string(got), "\r", "there are carriage returns")
 			wantKind(t, openLedger(t, path, Pin), server, surfaceTool("c"), "")
 		})
 	}
@@ -133,13 +125,8 @@ func FuzzParseLedger(f *testing.F) {
 			return
 		}
 		once := state.render()
-		again, err := parseLedger("", once, state)
-		if err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, once)
-		}
-		if twice := again.render(); string(twice) != string(once) {
-			t.Fatalf("it is not stable:\n%s\n%s", once, twice)
-		}
+		again := assert.Value(parseLedger("", once, state))(t)
+		assert.Equal(t, string(again.render()), string(once), "it is not stable")
 	})
 }
 
@@ -156,22 +143,17 @@ func TestOldFilesAreForgotten(t *testing.T) {
 	before := assert.Value(parseLedger(path, first, nil))(t)
 	first = nil
 	after := assert.Value(parseLedger(path, second, before))(t)
-	if after.servers["one"] != before.servers["one"] {
-		t.Error("got a server read anew that is the same, want the one of before")
-	}
+	assert.Equal(t, after.servers["one"], before.servers["one"], "a server read anew that is the same")
 	server := weak.Make(&before.servers["two"].text[0])
 	before = nil
 	runtime.GC()
-	if old.Value() != nil || server.Value() != nil {
-		t.Error("the old file, or what it said of a server, is still in memory")
-	}
+	assert.Equal(t, old.Value() == nil, true, "the old file is gone from memory")
+	assert.Equal(t, server.Value() == nil, true, "the old file is gone from memory")
 	e := editLedger(after)
 	e.setTool("two", "a", nil)
 	written := weak.Make(&e.state.render()[0])
 	runtime.GC()
-	if written.Value() != nil {
-		t.Error("a file that was written is still in memory")
-	}
+	assert.Equal(t, written.Value() != nil, false, "a file that was written is still in memory")
 	runtime.KeepAlive(e)
 }
 
@@ -189,10 +171,8 @@ func TestLineOfDamage(t *testing.T) {
 		}
 		damaged := slices.Clone(lines)
 		damaged[i] = strings.NewReplacer("sha256:", "sha255:", "T", "!").Replace(line)
-		var bad *Error
-		if _, err := parseLedger(path, []byte(strings.Join(damaged, "\n")), nil); !errors.As(err, &bad) || bad.Line != i+1 {
-			t.Errorf("line %d: %v", i+1, err)
-		}
+		bad := assert.As[*Error](t, errorOf(parseLedger(path, []byte(strings.Join(damaged, "\n")), nil)), "line %d", i+1)
+		assert.Equal(t, bad.Line, i+1, "line %d: line", i+1)
 	}
 }
 
@@ -211,25 +191,17 @@ func TestServers(t *testing.T) {
 	wantKind(t, l, two, surfaceTool("a"), "")
 	wantKind(t, l, two, surfaceTool("b"), ToolNew)
 	wantKind(t, l, three, surfaceTool("a"), ToolNew)
-	if l.Judge(Server{Name: "one", Mode: Trust}, NewSurface(surfaceTool("a"))) == nil {
-		t.Error("got a tool that may be called of server one, want it held back: nothing is known of it")
-	}
+	assert.Equal(t, l.Judge(Server{Name: "one", Mode: Trust}, NewSurface(surfaceTool("a"))) == nil, false, "a tool that may be called of server one")
 	assert.Equal(t, len(l.Entries()), 1, "entries")
-	if l.Record(t.Context(), *three, surfacesIn(surfaceTool("b"))) == nil {
-		t.Error("got a list of server three recorded, want an error")
-	}
-	if l.Forget(t.Context(), "three") == nil {
-		t.Error("got server three forgotten, want an error")
-	}
+	assert.Equal(t, l.Record(t.Context(), *three, surfacesIn(surfaceTool("b"))) == nil, false, "a list of server three recorded")
+	assert.Equal(t, l.Forget(t.Context(), "three") == nil, false, "server three forgotten")
 	if got, _ := readLedgerFile(t, path); string(got) != foreign {
 		t.Errorf("got the file %s, want it as it was", got)
 	}
 	mustRecord(t, l, &Server{Name: "four"}, surfaceTool("a"))
 	mustRecord(t, l, two, surfaceTool("a"), surfaceTool("b"))
 	got, _ := readLedgerFile(t, path)
-	if kept := `"mode":   "later"`; !strings.Contains(string(got), kept) {
-		t.Errorf("got the file %s, want that it has %s", got, kept)
-	}
+	assert.Contains(t, string(got), `"mode":   "later"`, "file")
 	assert.OK(t, os.WriteFile(path, []byte(strings.Replace(string(got), `"mode":   "later"`, `"mode": "pin"`, 1)), 0o644))
 	all := openLedger(t, path, Pin)
 	for _, server := range []string{"one", "two", "three", "four"} {

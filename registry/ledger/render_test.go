@@ -23,20 +23,15 @@ func TestRewriting(t *testing.T) {
 	mustRecord(t, l, server, defs...)
 	assert.OK(t, l.Reload(t.Context()))
 	again, now := readLedgerFile(t, path)
-	if string(again) != string(first) || !os.SameFile(stat, now) {
-		t.Error("the file was written though nothing has changed")
-	}
+	assert.Equal(t, string(again), string(first), "the file was written though nothing has changed")
+	assert.Equal(t, os.SameFile(stat, now), true, "the file is the same")
 	state := assert.Value(parseLedger(path, first, nil))(t)
-	if got := state.render(); string(got) != string(first) {
-		t.Errorf("it comes back as\n%s\nit was\n%s", got, first)
-	}
+	assert.Equal(t, string(state.render()), string(first), "it comes back as")
 	e := editLedger(state) // and also if everything is written anew
 	for tool, was := range state.servers["github"].tools {
 		e.setTool("github", tool, was.with(was.approved, was.rejected, was.pending))
 	}
-	if got := e.state.render(); string(got) != string(first) {
-		t.Errorf("written anew it is\n%s\nit was\n%s", got, first)
-	}
+	assert.Equal(t, string(e.state.render()), string(first), "written anew it")
 	if strings.ContainsFunc(string(first), func(r rune) bool { return r == 0x202e || r == '\r' }) {
 		t.Error("there are characters in the file that nobody sees")
 	}
@@ -44,9 +39,7 @@ func TestRewriting(t *testing.T) {
 	mustRecord(t, l, server, append(defs, surfaceTool("c"))...) // pending
 	mustApprove(t, l, l.Pending()...)
 	after, _ := readLedgerFile(t, path)
-	if lost := missingLines(string(first), string(after)); len(lost) > 0 {
-		t.Errorf("adding a tool has touched the lines %q", lost)
-	}
+	assert.Equal(t, len(missingLines(string(first), string(after))), 0, "adding a tool has touched the lines")
 }
 
 func missingLines(before, after string) []string {
@@ -83,9 +76,7 @@ func TestSurfacesStandOnce(t *testing.T) {
 	check := func(when string, srv *ledgerServer) {
 		t.Helper()
 		for name, tool := range srv.tools {
-			if !within(tool.text, srv.text) {
-				t.Errorf("%s: got a text of tool %s of its own, want a part of the server's", when, name)
-			}
+			assert.Equal(t, within(tool.text, srv.text), true, "%s: the text of tool %s is a part of the server's", when, name)
 			for _, m := range []*ledgerMark{tool.approved, tool.rejected, tool.pending} {
 				if m != nil && !within(m.surface, tool.text) {
 					t.Errorf("%s: got a surface of tool %s of its own, want a part of its text", when, name)

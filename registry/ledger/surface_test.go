@@ -157,9 +157,7 @@ func TestSpellingDoesNotCount(t *testing.T) {
 	for _, raw := range []string{`null`, ` {  } `} {
 		def := fixture()
 		def.Annotations = json.RawMessage(raw)
-		if NewSurface(def).Hash != NewSurface(none).Hash {
-			t.Errorf("annotations %s are not the same as none", raw)
-		}
+		assert.Equal(t, NewSurface(def).Hash, NewSurface(none).Hash, "annotations")
 	}
 }
 
@@ -256,16 +254,16 @@ func TestDiffIsBounded(t *testing.T) {
 	if len(d.fields) != maxFieldChanges || len(d.fields)+d.more != 105 { // the description, 4 that are gone, 100 that are new
 		t.Errorf("%d fields and %d more", len(d.fields), d.more)
 	}
-	if f := d.fields[0]; f.Field != "/description" || !strings.Contains(f.Before, "ä1ä") || !strings.Contains(f.After, `ä2\u202eä`) {
-		t.Errorf("the difference is not in %+v", f)
-	}
+	f := d.fields[0]
+	assert.Equal(t, f.Field, "/description", "field")
+	assert.Contains(t, f.Before, "ä1ä", "the difference")
+	assert.Contains(t, f.After, `ä2\u202eä`, "the difference")
 	for _, f := range d.fields {
 		if len(f.Field) > 2*maxFieldPath || utf8.RuneCountInString(f.Before) > maxFieldValue+20 || utf8.RuneCountInString(f.After) > maxFieldValue+20 {
 			t.Errorf("long: %+v", f)
 		}
 	}
 	same := diffSurfaces(NewSurface(before).canonical(), NewSurface(before).canonical())
-	if same.fields != nil || same.more != 0 {
-		t.Errorf("a difference of the same: %+v", same)
-	}
+	assert.Equal(t, same.fields == nil, true, "a difference of the same: fields")
+	assert.Equal(t, same.more, 0, "a difference of the same: more")
 }

@@ -63,9 +63,7 @@ func TestNamesNeverChange(t *testing.T) {
 	want := assert.Value(os.ReadFile(file))(t)
 	if got != string(want) {
 		for i, line := range strings.Split(got, "\n") {
-			if !strings.Contains(string(want), line+"\n") {
-				t.Errorf("line %d of %s is now %s", i+1, file, line)
-			}
+			assert.Contains(t, string(want), line+"\n", "line %d of %s is now %s", i+1, file, line)
 		}
 		t.Errorf("%s is not what the names are", file)
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // hostileNames makes servers and tools out of few letters, so that separators,
@@ -198,9 +200,8 @@ func TestMaxLength(t *testing.T) {
 	if name, why := (Names{}).Name("a", tool[:61]); name != "a__"+tool[:61] || why != "" {
 		t.Errorf("%q, %q", name, why)
 	}
-	if _, why := (Names{}).Name("a", tool[:62]); why != Cut {
-		t.Errorf("reason %q", why)
-	}
+	_, why := (Names{}).Name("a", tool[:62])
+	assert.Equal(t, why, Cut, "reason")
 	// Cut comes before cleaned, and cleaned before ambiguous.
 	for tool, want := range map[string]Reason{"é" + tool: Cut, "é_abcdefghi2": Cleaned, "_abcdefghi2": Ambiguous} {
 		if _, why := (Names{}).Name("a__b", tool); why != want {
@@ -224,9 +225,7 @@ func TestHash(t *testing.T) {
 		"repository": false, "statistics": false, "abcdefghi2": true, "2345672345": true, "abcdefgh12": false,
 		"abcdefgh2": false, "abcdefghij2": false, "Abcdefghi2": false, "abcdefgh_2": false, "": false,
 	} {
-		if isHash(text) != want {
-			t.Errorf("isHash(%q) = %v", text, !want)
-		}
+		assert.Equal(t, isHash(text), want)
 	}
 }
 

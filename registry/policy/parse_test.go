@@ -2,7 +2,6 @@ package policy_test
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -31,19 +30,13 @@ func TestParsePolicy(t *testing.T) {
 		`{"verdict":"ask","readOnly":true,"destructive":false,"idempotent":true,"openWorld":false,"sideEffects":false,"executionTime":"medium"},` +
 		`{"verdict":"ask","readOnly":false,"destructive":false,"idempotent":true,"openWorld":false,"sideEffects":false,"executionTime":"medium"}` +
 		`],"default":"ask"}`
-	if string(text) != want {
-		t.Errorf("%s, want\n%s", text, want)
-	}
+	assert.Equal(t, string(text), want)
 
 	for _, text := range []string{`{"default":"deny"}`, `{"default":"deny","rules":[]}`} {
-		if p, err := policy.Parse([]byte(text)); err != nil || p.Decide(annotated("", true)).Verdict != approval.Deny {
-			t.Errorf("%s: %v", text, err)
-		}
+		assert.Equal(t, assert.Value(policy.Parse([]byte(text)))(t).Decide(annotated("", true)).Verdict, approval.Deny, "%s", text)
 	}
 	for _, p := range []*policy.Policy{nil, {}} {
-		if text, err := p.MarshalJSON(); err != nil || string(text) != `{"rules":[],"default":"deny"}` {
-			t.Errorf("%s, %v", text, err)
-		}
+		assert.Equal(t, string(assert.Value(p.MarshalJSON())(t)), `{"rules":[],"default":"deny"}`)
 	}
 }
 
@@ -90,20 +83,19 @@ func TestParsePolicyErrors(t *testing.T) {
 		if !strings.HasPrefix(err.Error(), "policy:"+want) {
 			t.Errorf("%s:\n%v, want\npolicy:%s", text, err, want)
 		}
-		var file *policy.FileError
-		if !errors.As(err, &file) || file.Line == 0 || file.Column == 0 || file.Err == nil {
-			t.Errorf("%s: %T", text, err)
-		}
+		file := assert.As[*policy.FileError](t, err, "%s", text)
+		assert.Equal(t, file.Line == 0, false, "%s: line", text)
+		assert.Equal(t, file.Column == 0, false, "%s: column", text)
+		assert.Equal(t, file.Err == nil, false, "%s: err", text)
 	}
 
 	_, err := policy.Parse([]byte("{\"rules\": [\n{\"verdict\": \"deny\", \"tool\": \"{\"},\n{\"verdict\": \"deny\", \"tool\": \"]\"}], \"default\": \"ask\"}"))
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 2 || !strings.Contains(lines[0], ":2:") || !strings.Contains(lines[1], ":3:") {
 		t.Errorf("two faults: %v", err)
 	}
-	var rule *policy.RuleError
-	if !errors.As(err, &rule) || rule.Index != 0 || rule.Field != "Tool" {
-		t.Errorf("the fault of a rule is %+v", rule)
-	}
+	rule := assert.As[*policy.RuleError](t, err, "fault of a rule")
+	assert.Equal(t, rule.Index, 0, "fault of a rule: index")
+	assert.Equal(t, rule.Field, "Tool", "fault of a rule: field")
 }
 
 func FuzzParsePolicy(f *testing.F) {
@@ -116,12 +108,8 @@ func FuzzParsePolicy(f *testing.F) {
 			return
 		}
 		text := assert.Value(p.MarshalJSON())(t)
-		again, err := policy.Parse(text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if second, _ := again.MarshalJSON(); string(second) != string(text) {
-			t.Fatalf("%s is read as %s", text, second)
-		}
+		again := assert.Value(policy.Parse(text))(t)
+		second, _ := again.MarshalJSON()
+		assert.Equal(t, string(second), string(text))
 	})
 }

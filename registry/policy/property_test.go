@@ -110,9 +110,8 @@ func TestClaimsNeverLoosen(t *testing.T) {
 			}
 		}
 	}
-	if stricter == 0 || believed == 0 {
-		t.Errorf("%d verdicts are stricter by claims of strangers, %d are looser by believed ones: the test proves nothing", stricter, believed)
-	}
+	assert.Equal(t, stricter == 0, false, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
+	assert.Equal(t, believed == 0, false, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
 }
 
 // randomPolicies is how many of them a test tries. One goroutine alone has nothing

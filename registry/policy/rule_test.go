@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +24,7 @@ func annotated(raw string, trusted bool) *registry.ApprovalRequest {
 
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p := assert.Value(policy.New(byDefault, rules...))(t)
-	return p
+	return assert.Value(policy.New(byDefault, rules...))(t)
 }
 
 // A hintRule is a rule with one condition on the hints, and what it says of tools.
@@ -230,15 +228,13 @@ func TestRuleErrors(t *testing.T) {
 		}
 	}
 
-	if _, err := policy.New(7); fault(err) == "" || !strings.HasPrefix(fault(err), "-1 ") {
-		t.Errorf("default 7: %v", err)
-	}
-	if _, err := policy.New(ask, make([]policy.Rule, 1001)...); !strings.Contains(fault(err), "1001 rules, at most 1000") {
-		t.Errorf("too many: %v", err)
-	}
+	_, err := policy.New(7)
+	assert.Contains(t, fault(err), "-1 ", "default 7")
+	_, err = policy.New(ask, make([]policy.Rule, 1001)...)
+	assert.Contains(t, fault(err), "1001 rules, at most 1000", "too many")
 
 	// All of them are reported.
-	_, err := policy.New(ask, policy.Rule{Server: "["}, policy.Rule{Tool: "]", User: "{"})
+	_, err = policy.New(ask, policy.Rule{Server: "["}, policy.Rule{Tool: "]", User: "{"})
 	assert.Equal(t, strings.Count(err.Error(), "policy: rules["), 3, "faults: %v", err)
 }
 
@@ -254,9 +250,7 @@ func TestPolicyKeepsItsRules(t *testing.T) {
 
 func TestPolicyCheck(t *testing.T) {
 	p := mustPolicy(t, approval.Ask, policy.Rule{Server: "github"}, policy.Rule{Server: "n*"}, policy.Rule{Tool: "x"}, policy.Rule{Server: "githbu"}, policy.Rule{Server: "prod-*"})
-	if err := p.Check([]string{"github", "notes", "prod-1", "githbu"}); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, p.Check([]string{"github", "notes", "prod-1", "githbu"}))
 	err := p.Check([]string{"github", "notes"})
 	var faults []string
 	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
@@ -266,11 +260,7 @@ func TestPolicyCheck(t *testing.T) {
 		`3 Server: the pattern "githbu" fits none of the 2 servers; did you mean "github"?`,
 		`4 Server: the pattern "prod-*" fits none of the 2 servers`,
 	}
-	if !slices.Equal(faults, want) {
-		t.Errorf("faults %q, want %q", faults, want)
-	}
+	assert.Equal(t, strings.Join(faults, "\n"), strings.Join(want, "\n"), "faults")
 	var none *policy.Policy
-	if err := none.Check(nil); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, none.Check(nil))
 }

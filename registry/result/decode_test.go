@@ -3,10 +3,12 @@ package result_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
@@ -64,17 +66,15 @@ func TestDecode(t *testing.T) {
 			t.Errorf("%s: half a value: %+v", name, got)
 		}
 	}
-	if _, err := result.Decode[any](nil); err == nil || !strings.Contains(err.Error(), "interface {}") {
-		t.Errorf("got %v", err)
-	}
+	_, err := result.Decode[any](nil)
+	assert.Contains(t, fmt.Sprint(err), "interface {}")
 
 	failed := textResult("no such repository\n\x1b[2J" + strings.Repeat("x", 1000))
 	failed.IsError = true
-	_, err := result.Decode[issue](failed)
-	var failure *result.ToolFailedError
-	if !errors.As(err, &failure) || failure.Text != result.Text(failed) || mcp.OutcomeOf(err) != mcp.Answered {
-		t.Fatalf("got %v", err)
-	}
+	_, err = result.Decode[issue](failed)
+	failure := assert.As[*result.ToolFailedError](t, err)
+	assert.Equal(t, failure.Text, result.Text(failed), "text")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "outcome")
 	if text := err.Error(); !strings.HasPrefix(text, "the tool failed: no such repository <U+001B>") || len(text) > 600 {
 		t.Errorf("got %q", text)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -82,9 +83,7 @@ func checkFit(t testing.TB, r *Shaper, res *mcp.CallToolResult) {
 	ctx := context.Background()
 	before := jsonOf(t, res)
 	got := r.Shape(ctx, stranger(), res)
-	if jsonOf(t, res) != before {
-		t.Fatal("the result was changed")
-	}
+	assert.Equal(t, jsonOf(t, res), before, "the result was changed")
 	text := Text(got)
 	if len(text) > r.limit.bytes {
 		t.Fatalf("%d bytes of text, %d are allowed:\n%.2000s", len(text), r.limit.bytes, text)

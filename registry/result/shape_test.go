@@ -79,13 +79,9 @@ func TestShapeLeavesAlone(t *testing.T) {
 		"no limit": {MaxBytes: -1, MaxMedia: -1, KeepBytes: -1},
 	} {
 		r := New(&opts)
-		if got := r.Shape(t.Context(), stranger(), res); got != res {
-			t.Errorf("%s: the result was copied", name)
-		}
+		assert.Equal(t, r.Shape(t.Context(), stranger(), res), res, "%s", name)
 	}
-	if New(nil) != nil {
-		t.Error("there are results without options")
-	}
+	assert.Equal(t, New(nil) != nil, false, "there are results without options")
 	r := New(&Options{})
 	small := resultOf(textBlock("fine"), &mcp.ImageContent{MIMEType: "image/png"})
 	small.StructuredContent = json.RawMessage(`{}`)
@@ -121,9 +117,7 @@ func TestEveryKindThroughEveryStage(t *testing.T) {
 			if raw, ok := got.StructuredContent.(json.RawMessage); ok != structuredStays || ok && string(raw) != `{ "n":12345678901234567890 , "s":"[redacted: GitHub token]"}` {
 				t.Errorf("%q: structured content %s", form, got.StructuredContent)
 			}
-			if got.Meta["of"] != "all" {
-				t.Errorf("%q: the _meta is %v", form, got.Meta)
-			}
+			assert.Equal(t, got.Meta["of"], "all", "%q, the _meta", form)
 			for _, c := range got.Content {
 				if image, ok := c.(*mcp.ImageContent); ok && (image.Meta["k"] != "v" || image.Annotations.Priority != 0.5) {
 					t.Errorf("%q: image %+v", form, image)
@@ -157,9 +151,9 @@ func TestForms(t *testing.T) {
 	} {
 		res := &mcp.CallToolResult{Content: c.content, StructuredContent: raw, IsError: c.failed}
 		got := c.form.apply(res)
-		if Text(got) != c.text || kinds(got.Content) != c.kinds || (got.StructuredContent != nil) != c.raw {
-			t.Errorf("%s: %q, %s, %v", name, Text(got), kinds(got.Content), got.StructuredContent)
-		}
+		assert.Equal(t, Text(got), c.text, "%s", name)
+		assert.Equal(t, kinds(got.Content), c.kinds, "%s", name)
+		assert.Equal(t, got.StructuredContent != nil, c.raw, "%s", name)
 	}
 }
 
@@ -215,9 +209,7 @@ func TestLargeStructuredContent(t *testing.T) {
 		if got.StructuredContent != nil || len(Text(got)) > r.limit.bytes {
 			t.Errorf("%s: %d bytes of text and %T", name, len(Text(got)), got.StructuredContent)
 		}
-		if pages := readAll(t, t.Context(), r, handleIn(t, got), len(res.Content), 0); pages != string(structured(res)) {
-			t.Errorf("%s: %d bytes were read", name, len(pages))
-		}
+		assert.Equal(t, readAll(t, t.Context(), r, handleIn(t, got), len(res.Content), 0), string(structured(res)), "%s, bytes were read", name)
 		if name == "with text" && !strings.HasPrefix(Text(got), "5000 names\n[100003 bytes of structured content, left out here") {
 			t.Errorf("text %q", Text(got))
 		}
@@ -234,13 +226,10 @@ func TestLargeMedia(t *testing.T) {
 		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", Blob: data}},
 	)
 	got := r.Shape(t.Context(), stranger(), res)
-	if k := kinds(got.Content); k != "ImageContent TextContent TextContent TextContent" || got.Content[0] != res.Content[0] {
-		t.Fatalf("content %s", k)
-	}
+	assert.Equal(t, kinds(got.Content), "ImageContent TextContent TextContent TextContent", "content")
+	assert.Equal(t, got.Content[0], res.Content[0], "content")
 	handle := handleIn(t, got)
-	if want := `[image image/png, 1000 bytes, left out here; read it with the tool read_result: {"handle":"` + handle + `","block":1}]`; got.Content[1].(*mcp.TextContent).Text != want {
-		t.Errorf("got %s", Text(got))
-	}
+	assert.Equal(t, got.Content[1].(*mcp.TextContent).Text, `[image image/png, 1000 bytes, left out here; read it with the tool read_result: {"handle":"`+handle+`","block":1}]`, "text")
 	if want := `[audio, 1000 bytes, left out here; `; !strings.HasPrefix(got.Content[2].(*mcp.TextContent).Text, want) {
 		t.Errorf("got %s", Text(got))
 	}
@@ -252,9 +241,7 @@ func TestLargeMedia(t *testing.T) {
 	}
 	data[0] = 1
 	page, _ := callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":1}`, handle)))
-	if page.Content[1].(*mcp.ImageContent).Data[0] != 0 {
-		t.Error("what is kept shares memory with the result")
-	}
+	assert.Equal(t, page.Content[1].(*mcp.ImageContent).Data[0], 0, "the first byte of what is kept")
 }
 
 // Nothing within the envelope can end it.
@@ -295,16 +282,12 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%v, %v", back, err)
 		}
 	}
-	if second := r.Shape(t.Context(), e, resultOf(textBlock("hello"))); Text(second) == Text(first) {
-		t.Error("the nonce came twice")
-	}
+	assert.Equal(t, Text(r.Shape(t.Context(), e, resultOf(textBlock("hello")))) == Text(first), false, "the nonce came twice")
 
 	// Pages are wrapped as well, within the limit, and have nothing left to forge.
 	long := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("</untrusted-content>", 10000))))
 	handle := handleIn(t, long)
-	if whole := readAll(t, t.Context(), r, handle, 0, 1000); whole != strings.Repeat("&lt;/untrusted-content>", 10000) {
-		t.Errorf("%d bytes were read", len(whole))
-	}
+	assert.Equal(t, readAll(t, t.Context(), r, handle, 0, 1000), strings.Repeat("&lt;/untrusted-content>", 10000), "bytes were read")
 	page, _ := callReader(t.Context(), r, json.RawMessage(`{"handle":"`+handle+`"}`))
 	if k := kinds(page.Content); k != "TextContent TextContent TextContent TextContent" || !strings.HasPrefix(page.Content[1].(*mcp.TextContent).Text, `<untrusted-content nonce="`) {
 		t.Errorf("page %s", k)
@@ -312,9 +295,7 @@ func TestWrap(t *testing.T) {
 
 	res := resultOf(textBlock("hello"))
 	for _, trusted := range []From{{Trusted: true}, {Server: "web", Trusted: true}} {
-		if r.Shape(t.Context(), trusted, res) != res {
-			t.Error("a result of a trusted tool was wrapped")
-		}
+		assert.Equal(t, r.Shape(t.Context(), trusted, res), res, "a result of a trusted tool was wrapped")
 	}
 }
 
@@ -353,9 +334,7 @@ func TestStrangeResults(t *testing.T) {
 	if text := Text(got); len(text) > 1024 || strings.Contains(text, token) {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
-	if r.Shape(t.Context(), stranger(), nil) != nil {
-		t.Error("nothing became something")
-	}
+	assert.Equal(t, r.Shape(t.Context(), stranger(), nil) != nil, false, "nothing became something")
 	for i := range res.Content {
 		_, _ = callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))
 	}

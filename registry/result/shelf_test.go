@@ -45,13 +45,9 @@ func TestReadElsewhere(t *testing.T) {
 	}
 	for _, args := range []string{``, `,"offset":100,"limit":50`, `,"block":1`, `,"block":2`, `,"block":3`, `,"block":4`, `,"block":5`, `,"block":6`} {
 		one, other := read(ann, a, args), read(ann, b, args)
-		if cut(one) != cut(other) {
-			t.Errorf("%s: got %.200q elsewhere, want %.200q", args, other, one)
-		}
+		assert.Equal(t, cut(one), cut(other), "%s", args)
 	}
-	if got, want := read(ann, b, `,"block":5`), `{"n":12345678901234567890}`; !strings.Contains(got, want) {
-		t.Errorf("got %q, want %q in it", got, want)
-	}
+	assert.Contains(t, read(ann, b, `,"block":5`), `{"n":12345678901234567890}`)
 	for _, ctx := range []context.Context{t.Context(), onbehalf.With(t.Context(), "ann"), onbehalf.WithConversation(onbehalf.With(t.Context(), "bob"), "1")} {
 		assert.Contains(t, read(ctx, b, ``), "there is no result with this handle", "another reads")
 	}
@@ -91,9 +87,7 @@ func TestRecordsGo(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		shape(r)
-		if got, want := len(namesIn(t, store)), 1; got != want {
-			t.Errorf("got %d records after three hours, want %d: the one that is kept", got, want)
-		}
+		assert.Equal(t, len(namesIn(t, store)), 1, "records after three hours")
 	})
 }
 

@@ -29,9 +29,7 @@ func TestHandlesOfOthers(t *testing.T) {
 	handle := handleIn(t, got)
 	read := func(ctx context.Context, handle string) string {
 		res := assert.Value(callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle))))(t)
-		if res.IsError == strings.Contains(Text(res), "private") {
-			t.Errorf("IsError %v: %s", res.IsError, Text(res))
-		}
+		assert.Equal(t, res.IsError == strings.Contains(Text(res), "private"), false, "IsError says the same as the text")
 		return Text(res)
 	}
 	assert.Contains(t, read(as("ann", "1"), handle), "private", "the owner reads")
@@ -57,7 +55,9 @@ func TestReadRefuses(t *testing.T) {
 		`"offset":1,"limit":2,"block":0  `: "[bytes 1-3 of 40000, block 0; go on with offset 3]\nxx",
 	} {
 		res, err := callReader(t.Context(), r, json.RawMessage(`{"handle":"`+handle+`",`+args+`}`))
-		if err != nil || !strings.Contains(Text(res), want) || strings.Contains(want, "[bytes") && Text(res) != want {
+		assert.OK(t, err, "%s", args)
+		assert.Contains(t, Text(res), want, "%s", args)
+		if strings.Contains(want, "[bytes") && Text(res) != want {
 			t.Errorf("%s: %v, %.200s", args, err, Text(res))
 		}
 		if len(Text(res)) > r.limit.bytes {
@@ -73,16 +73,15 @@ func TestKeptForAWhile(t *testing.T) {
 		handle := handleIn(t, r.Shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
 		args := json.RawMessage(`{"handle":"` + handle + `"}`)
 		time.Sleep(time.Minute - time.Nanosecond)
-		if res, _ := callReader(ctx, r, args); res.IsError {
-			t.Errorf("expired too early: %s", Text(res))
-		}
+		res, _ := callReader(ctx, r, args)
+		assert.Equal(t, res.IsError, false, "expired too early")
 		time.Sleep(time.Nanosecond)
 		if res, _ := callReader(ctx, r, args); !res.IsError {
 			t.Error("not expired")
 		}
-		if r.store.held.Total() != (share.Amount{}) || r.store.used.Len() != 0 || len(r.store.byHandle) != 0 {
-			t.Errorf("got a store with %+v, want an empty one", r.store.held.Total())
-		}
+		assert.Equal(t, r.store.held.Total(), share.Amount{}, "what a store holds")
+		assert.Equal(t, r.store.used.Len(), 0, "what a store holds")
+		assert.Equal(t, len(r.store.byHandle), 0, "handles of a store")
 	})
 }
 
@@ -110,23 +109,17 @@ func TestStoreIsBounded(t *testing.T) {
 	for range 3 {
 		shape(2000)
 	}
-	if !there(first) {
-		t.Fatal("the first is gone")
-	}
+	assert.Equal(t, there(first), true, "the first is kept")
 	shape(2000)
-	if !there(first) || there(second) {
-		t.Error("the one that was used is gone, or the one that was not used is not")
-	}
+	assert.Equal(t, there(first), true, "the one that was used is kept")
+	assert.Equal(t, there(second), false, "the one that was not used is kept")
 	large := shape(1 << 19)
-	if !there(large) || !there(first) {
-		t.Error("what fits is not kept")
-	}
-	if larger := shape(900 << 10); !there(larger) || there(large) || !there(first) {
-		t.Error("what was not used for the longest time did not make room, or more than that")
-	}
-	if handle := shape(1 << 20); handle != "" {
-		t.Error("what does not fit is kept")
-	}
+	assert.Equal(t, there(large), true, "what fits is kept")
+	assert.Equal(t, there(first), true, "what fits is kept")
+	assert.Equal(t, there(shape(900<<10)), true, "a larger one is kept")
+	assert.Equal(t, there(large), false, "the one that was not used for the longest time is kept")
+	assert.Equal(t, there(first), true, "the one that was used since is kept")
+	assert.Equal(t, shape(1<<20), "", "what does not fit is kept")
 	if r := New(&Options{KeepBytes: -1}); r.Keeps() {
 		t.Error("there is a tool to read what is never kept")
 	} else if text := Text(r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 1<<20))))); !strings.Contains(text, "were not kept") {
@@ -136,9 +129,7 @@ func TestStoreIsBounded(t *testing.T) {
 	// What only looks small counts as well.
 	meta := mcp.Meta{"a": strings.Repeat("x", 1<<20)}
 	got := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 5000)), &mcp.ImageContent{Meta: meta}))
-	if !strings.Contains(Text(got), "were not kept") {
-		t.Error("a result with a large _meta is kept")
-	}
+	assert.Contains(t, Text(got), "were not kept", "a result with a large _meta is kept")
 }
 
 // One user, or one server, who fills the store pushes out none of another, and goes on
@@ -175,12 +166,8 @@ func TestKeptResultsAreShared(t *testing.T) {
 			for range 50 {
 				last = keep(test.floods, test.from, test.size)
 			}
-			if !other() {
-				t.Error("the result of another was pushed out")
-			}
-			if !last() {
-				t.Error("the last result is not kept")
-			}
+			assert.Equal(t, other(), true, "the result of another is kept")
+			assert.Equal(t, last(), true, "the last result is kept")
 		})
 	}
 }
@@ -200,19 +187,14 @@ func TestKeptResultBeyondAShare(t *testing.T) {
 	}
 	there := func(user, handle string) bool { return r.store.get(handle, owner{true, user, ""}) != nil }
 	large := keep("eve", 900<<10)
-	if !there("eve", large) {
-		t.Fatal("a large result is not kept, though there is room")
-	}
+	assert.Equal(t, there("eve", large), true, "a large result is kept while there is room")
 	ann, ben := keep("ann", 100<<10), keep("ben", 200<<10)
-	if there("eve", large) || !there("ann", ann) || !there("ben", ben) {
-		t.Errorf("got large %t, ann %t, ben %t, want the large one gone", there("eve", large), there("ann", ann), there("ben", ben))
-	}
-	if handle := keep("eve", 900<<10); handle != "" {
-		t.Error("a large result is kept in the place of others")
-	}
-	if !there("ann", ann) || !there("ben", ben) {
-		t.Error("the results of others were pushed out")
-	}
+	assert.Equal(t, there("eve", large), false, "the large result is kept")
+	assert.Equal(t, there("ann", ann), true, "the result of ann is kept")
+	assert.Equal(t, there("ben", ben), true, "the result of ben is kept")
+	assert.Equal(t, keep("eve", 900<<10), "", "a large result is kept in the place of others")
+	assert.Equal(t, there("ann", ann), true, "the result of ann is still kept")
+	assert.Equal(t, there("ben", ben), true, "the result of ben is still kept")
 }
 
 // What is kept is not walked for each result that comes.
@@ -231,7 +213,6 @@ func BenchmarkPut(b *testing.B) {
 // A negative limit means that there is none.
 func TestNegativeLimitsAreNone(t *testing.T) {
 	o := Options{KeepResults: -1, KeepFor: -1}.filled()
-	if o.KeepResults != noLimit || o.KeepFor != forever {
-		t.Errorf("got %d results for %v, want no limit", o.KeepResults, o.KeepFor)
-	}
+	assert.Equal(t, o.KeepResults, noLimit, "KeepResults")
+	assert.Equal(t, o.KeepFor, forever, "KeepFor")
 }

@@ -65,9 +65,9 @@ func TestTargetOfACall(t *testing.T) {
 	} {
 		if c.err == "" {
 			name, inner, err := call.Target(json.RawMessage(c.args))
-			if err != nil || name != c.name || string(inner) != c.inner {
-				t.Errorf("%s: %q, %s, %v; want %q, %s", c.args, name, inner, err, c.name, c.inner)
-			}
+			assert.OK(t, err, "%s", c.args)
+			assert.Equal(t, name, c.name, "%s", c.args)
+			assert.Equal(t, string(inner), c.inner, "%s", c.args)
 			continue
 		}
 		_, err := r.Call(t.Context(), callToolName, json.RawMessage(c.args))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -80,9 +80,10 @@ func TestCallTool(t *testing.T) {
 			*calls, seen = nil, nil
 			res, err := call()
 			const want = `{"title":"a","draft":true}`
-			if err != nil || textOf(t, res) != "got "+want || !slices.Equal(*calls, []string{want}) || !slices.Equal(seen, []string{"github__create_issue" + want}) {
-				t.Errorf("%s, %s: %+v, %v; called with %q, middleware saw %q", args, way, res, err, *calls, seen)
-			}
+			assert.OK(t, err, "%s, %s", args, way)
+			assert.Equal(t, textOf(t, res), "got "+want, "%s, %s", args, way)
+			wantList(t, *calls, []string{want}, "%s, %s", args, way)
+			wantList(t, seen, []string{"github__create_issue" + want}, "%s, %s", args, way)
 		}
 	}
 }
@@ -109,13 +110,13 @@ func TestCallToolErrors(t *testing.T) {
 		{`{"tool":"books__create"}`, `arguments of tool "call_tool": "name" is missing`, new(*registry.ArgumentsError)},
 	} {
 		res, err := r.Call(t.Context(), "call_tool", json.RawMessage(c.args))
-		if err == nil || !strings.Contains(err.Error(), c.want) || c.kind != nil && !errors.As(err, c.kind) || mcp.OutcomeOf(err) != mcp.NotSent {
+		assert.Contains(t, fmt.Sprint(err), c.want, "%s", c.args)
+		if c.kind != nil && !errors.As(err, c.kind) {
 			t.Errorf("%s: %+v, %v (%T); want %s", c.args, res, err, err, c.want)
 		}
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: outcome", c.args)
 	}
-	if len(*calls) != 0 {
-		t.Errorf("called with %q", *calls)
-	}
+	assert.Equal(t, len(*calls), 0, "called with")
 	assert.Contains(t, ask(t, r, "call_tool", `{"name":"search_tools","arguments":{"query":"create"}}`), "- books__create", "a search by call_tool")
 }
 
@@ -125,36 +126,27 @@ func TestCallToolAsks(t *testing.T) {
 	tool, calls := recorded("github", "create_issue", titled)
 	mustReplace(t, r, "github", tool)
 	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"create_issue","arguments":{"title":"a"}}`))
-	var asked *registry.ApprovalRequiredError
-	if !errors.As(err, &asked) {
-		t.Fatal(err)
-	}
+	asked := assert.As[*registry.ApprovalRequiredError](t, err)
 	const args = `{"title":"a","draft":true}`
-	if q := asked.Request; q.Tool.Name != "github__create_issue" || string(q.Args) != args || !strings.Contains(err.Error(), `"github__create_issue"`) {
-		t.Errorf("asked for %s with %s: %v", q.Tool.Name, q.Args, err)
-	}
-	if len(*calls) != 0 {
-		t.Errorf("called with %q before the answer", *calls)
-	}
+	q := asked.Request
+	assert.Equal(t, q.Tool.Name, "github__create_issue", "the tool that is asked about")
+	assert.Equal(t, string(q.Args), args, "the arguments that are asked about")
+	assert.Contains(t, err.Error(), `"github__create_issue"`, "the error")
+	assert.Equal(t, len(*calls), 0, "called with")
 	res, err := r.Approve(t.Context(), asked.Request.ID, &registry.ApproveOptions{ForSession: true})
-	if err != nil || textOf(t, res) != "got "+args {
-		t.Fatalf("%+v, %v", res, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, textOf(t, res), "got "+args)
 	// For the session means: that tool, called in either way.
 	for _, call := range []struct{ tool, args string }{
 		{"call_tool", `{"name":"create_issue","arguments":{"title":"b"}}`},
 		{"github__create_issue", `{"title":"c"}`},
 	} {
-		if _, err := r.Call(t.Context(), call.tool, json.RawMessage(call.args)); err != nil {
-			t.Errorf("%s: %v", call.tool, err)
-		}
+		assert.Value(r.Call(t.Context(), call.tool, json.RawMessage(call.args)))(t)
 	}
 	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`)); !errors.As(err, &asked) {
 		t.Errorf("another tool was called: %v", err)
 	}
-	if len(*calls) != 3 {
-		t.Errorf("called with %q", *calls)
-	}
+	assert.Equal(t, len(*calls), 3, "called with")
 }
 
 // A result is shaped once, as that of its tool.
@@ -166,7 +158,7 @@ func TestCallToolShapesOnce(t *testing.T) {
 	one := len(result.Text(direct))
 	res := assert.Value(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__read"}`)))(t)
 	got := result.Text(res)
-	if len(got) != one || strings.Count(got, "<untrusted-content") != 1 || strings.Count(got, `server="notes" tool="read"`) != 1 {
-		t.Errorf("got %d bytes, want %d: %s", len(got), one, got)
-	}
+	assert.Equal(t, len(got), one, "got %d bytes, want %d", len(got), one)
+	assert.Equal(t, strings.Count(got, "<untrusted-content"), 1, "got %d bytes, want %d", len(got), one)
+	assert.Equal(t, strings.Count(got, `server="notes" tool="read"`), 1, "got %d bytes, want %d", len(got), one)
 }

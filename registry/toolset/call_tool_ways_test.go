@@ -28,13 +28,11 @@ func TestCallToolOfAnotherRegistry(t *testing.T) {
 	mustReplace(t, ours, "files", other)
 	mustAdd(t, ours, callTool(t, theirs))
 	args := json.RawMessage(`{"name":"files__read","arguments":{"title":"a"}}`)
-	if _, err := ours.Call(t.Context(), "call_tool", args); err != nil || len(*calls) != 1 || len(*wrong) != 0 {
-		t.Errorf("%v; theirs got %q, ours %q", err, *calls, *wrong)
-	}
-	var denied *approval.DeniedError
-	if _, err := ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args); !errors.As(err, &denied) || len(*calls) != 1 {
-		t.Errorf("%v; theirs got %q", err, *calls)
-	}
+	assert.Value(ours.Call(t.Context(), "call_tool", args))(t)
+	assert.Equal(t, len(*calls), 1)
+	assert.Equal(t, len(*wrong), 0)
+	assert.As[*approval.DeniedError](t, errorOf(ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args)))
+	assert.Equal(t, len(*calls), 1)
 }
 
 // A tool that is called nearly the same is another one.
@@ -42,14 +40,11 @@ func TestCallToolCallsItsNamesake(t *testing.T) {
 	r := searching(t, registry.Options{})
 	tool, calls := recorded("call", "tool", titled)
 	mustReplace(t, r, "call", tool)
-	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"call__tool","arguments":{"title":"a"}}`)); err != nil || len(*calls) != 1 {
-		t.Errorf("%v; called with %q", err, *calls)
-	}
+	assert.Value(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"call__tool","arguments":{"title":"a"}}`)))(t)
+	assert.Equal(t, len(*calls), 1)
 	nested := `{"name":"call_tool","arguments":{"name":"call__tool","arguments":{"title":"a"}}}`
-	var wrong *registry.ArgumentsError
-	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(nested)); !errors.As(err, &wrong) || len(*calls) != 1 {
-		t.Errorf("%v; called with %q", err, *calls)
-	}
+	assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(nested))))
+	assert.Equal(t, len(*calls), 1)
 }
 
 // Who calls a tool whose result goes to the user must know that: an agent that sees
@@ -59,17 +54,12 @@ func TestCallToolLeavesTheUsersResults(t *testing.T) {
 	bank := assert.Value(registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true }))(t)
 	mustReplace(t, r, "bank", bank)
 	set := r.Toolset(t.Context(), always)
-	if got := toolNames(set.Tools); !strings.Contains(got, "bank__balance") || strings.Contains(toolNames(set.Deferred), "bank__balance") {
-		t.Errorf("the model is told of %s", got)
-	}
-	res, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"bank__balance"}`))
-	var wrong *registry.ArgumentsError
-	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), `"bank__balance", whose result goes to the user: call that tool by its own name`) {
-		t.Errorf("%+v, %v", res, err)
-	}
-	if _, err := r.Call(t.Context(), "bank__balance", nil); err != nil {
-		t.Error(err)
-	}
+	assert.Contains(t, toolNames(set.Tools), "bank__balance", "the model is told of")
+	assert.Lacks(t, toolNames(set.Deferred), "bank__balance", "the model is told of")
+	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"bank__balance"}`))
+	assert.As[*registry.ArgumentsError](t, err)
+	assert.Contains(t, err.Error(), `"bank__balance", whose result goes to the user: call that tool by its own name`)
+	assert.Value(r.Call(t.Context(), "bank__balance", nil))(t)
 }
 
 // What is denied to a user is not told of by an error either.
@@ -100,9 +90,7 @@ func TestFindersStay(t *testing.T) {
 	r := searching(t, registry.Options{Approver: mustPolicy(t, approval.Deny)})
 	for range 2 {
 		assert.Contains(t, ask(t, r, "search_tools", `{"query":"note"}`), "There are no tools", "a search by who may call nothing")
-		if _, err := r.Call(t.Context(), "serch_tools", nil); err == nil || !strings.Contains(err.Error(), `did you mean "search_tools"?`) {
-			t.Error(err)
-		}
+		assert.Contains(t, fmt.Sprint(errorOf(r.Call(t.Context(), "serch_tools", nil))), `did you mean "search_tools"?`)
 		diff := mustReplace(t, r, "", native("search_tools"), native("other"))
 		if len(diff.Rejected) != 1 || len(diff.Added) > 1 {
 			t.Errorf("replaced: %+v", diff)
@@ -118,8 +106,7 @@ func TestFindersSayWhyThereIsNoTool(t *testing.T) {
 		return &registry.NotReadyError{Tool: name, Server: "gitea", Reason: "it is being started", Err: cause}
 	})
 	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
-	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`))
-	assert.Equal(t, fmt.Sprint(err), said+": "+cause.Error(), "call_tool")
+	assert.Equal(t, fmt.Sprint(errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`)))), said+": "+cause.Error(), "call_tool")
 	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
 	assert.Equal(t, shown.Missing[0].Reason, said, "describe_tool")
 }

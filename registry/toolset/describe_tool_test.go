@@ -25,14 +25,9 @@ type shownTools struct {
 
 func show(t *testing.T, r *belt, args string) (*mcp.CallToolResult, shownTools) {
 	t.Helper()
-	res, err := r.Call(t.Context(), "describe_tool", json.RawMessage(args))
-	if err != nil {
-		t.Fatalf("%s: %v", args, err)
-	}
+	res := assert.Value(r.Call(t.Context(), "describe_tool", json.RawMessage(args)))(t)
 	var shown shownTools
-	if err := json.Unmarshal([]byte(textOf(t, res)), &shown); err != nil {
-		t.Fatalf("%s: %v: %s", args, err, textOf(t, res))
-	}
+	assert.OK(t, json.Unmarshal([]byte(textOf(t, res)), &shown), "%s", args)
 	return res, shown
 }
 
@@ -47,16 +42,12 @@ func TestDescribeTool(t *testing.T) {
 	want := shownTool{"notes__edit", "Edit", "notes", "Edit \"a\" note.\n\n- <b>\tx",
 		"It says that it may add something, but destroys nothing, has no further effect if called again with the same arguments and deals with nothing outside.",
 		json.RawMessage(schema), json.RawMessage(`{"type": "object"}`)}
-	if got := shown.Tools[0]; fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
-		t.Errorf("%q\nwant %q", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", shown.Tools[0]), fmt.Sprintf("%q", want))
 	if len(shown.Tools) != 2 || shown.Tools[1].Name != "clock" || shown.Tools[1].Server != "" || shown.Missing != nil || res.IsError {
 		t.Errorf("%+v", shown)
 	}
 	assert.Contains(t, textOf(t, res), schema, "the bytes of the schema are lost")
-	if res.StructuredContent != nil {
-		t.Errorf("got structured content %s, want the answer once", res.StructuredContent)
-	}
+	assert.Equal(t, res.StructuredContent != nil, false, "structured content")
 }
 
 func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
@@ -78,12 +69,10 @@ func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
 		for _, m := range shown.Missing {
 			fmt.Fprintf(&missing, "%s: %s\n", m.Name, m.Reason)
 		}
-		if strings.Join(names, " ") != c.tools || !strings.Contains(missing.String()+"\n", c.missing+"\n") || res.IsError != (c.tools == "") {
-			t.Errorf("%s: %q, %v, %s", c.args, names, res.IsError, missing.String())
-		}
-		if (c.missing == "") != (shown.Missing == nil) {
-			t.Errorf("%s: missing are %s", c.args, missing.String())
-		}
+		assert.Equal(t, strings.Join(names, " "), c.tools, "%s", c.args)
+		assert.Contains(t, missing.String()+"\n", c.missing+"\n", "%s", c.args)
+		assert.Equal(t, res.IsError, c.tools == "", "%s: isError", c.args)
+		assert.Equal(t, c.missing == "", shown.Missing == nil, "%s, missing", c.args)
 	}
 	for args, want := range map[string]string{
 		`{"names":[]}`:          `"names" is empty`,
@@ -98,9 +87,8 @@ func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
 		if err != nil {
 			res = registry.ErrorResult(err)
 		}
-		if got := result.Text(res); !res.IsError || !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", args, got, want)
-		}
+		assert.Equal(t, res.IsError, true, "%s: isError", args)
+		assert.Contains(t, result.Text(res), want, "%s", args)
 	}
 }
 

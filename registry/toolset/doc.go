@@ -15,7 +15,7 @@
 //
 // [Finder.Search] is the same search for programs. It ranks tools by the words of their
 // names, descriptions and parameters, by what the host says of them ([Options].About) and,
-// with an [Embedder], by their meaning; registry/embed/static is one that needs no service.
+// with an [Embedder], by their meaning.
 //
 // A turn of package registry/profile takes a Finder as an option.
 package toolset

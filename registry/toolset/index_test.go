@@ -73,9 +73,7 @@ func TestSearchReadsLessOfLargeServers(t *testing.T) {
 	}
 	wantFirst := func(query string, want bool) {
 		t.Helper()
-		if got := found(t, r, toolset.Query{Text: query}); len(got) > 0 != want {
-			t.Errorf("%q finds %q", query, got)
-		}
+		assert.Equal(t, len(found(t, r, toolset.Query{Text: query})) > 0, want)
 	}
 	for _, c := range []struct {
 		tools int

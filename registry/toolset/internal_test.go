@@ -59,9 +59,7 @@ func TestFewMisspeltWords(t *testing.T) {
 	text := "pay invoyce invoicce invvoice inoice invice invoie invoixe invpice incoice"
 	for i, term := range toolrank.NewQuery(text, func(string) []string { return nil }).In(words)[1:] {
 		guessed := slices.ContainsFunc(term.Alternatives, func(a bm25.Alternative) bool { return a.Text == "invoice" })
-		if got, want := guessed, i < toolrank.MaxNear; got != want {
-			t.Errorf("word %d: %v", i, term.Alternatives)
-		}
+		assert.Equal(t, guessed, i < toolrank.MaxNear, "word %d", i)
 	}
 }
 
@@ -106,9 +104,8 @@ func TestSearchIndexNeverGoesBack(t *testing.T) {
 	for _, s := range []*registry.Snapshot{before, r.Snapshot(), before} {
 		assert.OK(t, ix.follow(t.Context(), s))
 	}
-	if ix.version != r.Snapshot().Version() || ix.words.Len() != 1 {
-		t.Errorf("version %d with %d tools, want %d with one", ix.version, ix.words.Len(), r.Snapshot().Version())
-	}
+	assert.Equal(t, ix.version, r.Snapshot().Version(), "version")
+	assert.Equal(t, ix.words.Len(), 1, "version")
 }
 
 // The words of a tool are bounded together, and what says most comes first.
@@ -123,9 +120,7 @@ func TestWordsOfATool(t *testing.T) {
 	}
 	// Of name, title, description, names of parameters, what is said of them, their values,
 	// server, what the host says.
-	if want := []int{2, 5, 11, 1, 0, 0, 1, 0}; !slices.Equal(lengths, want) {
-		t.Errorf("%v, want %v", lengths, want)
-	}
+	assert.Equal(t, fmt.Sprint(lengths), "[2 5 11 1 0 0 1 0]", "words")
 }
 
 // What was in quarantine when a search began is not found by it, though the index
@@ -139,8 +134,6 @@ func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	for want, snapshot := range []*registry.Snapshot{held, r.Snapshot()} {
 		s := &search{snapshot: snapshot, callable: func(string) bool { return true }, kept: map[string]registry.Tool{}}
-		if got := len(s.keep([]ranked{{"s__pay", 1}, {"gone", 1}}, 5)); got != want {
-			t.Errorf("got %d tools in snapshot %d, want %d", got, want, want)
-		}
+		assert.Equal(t, len(s.keep([]ranked{{"s__pay", 1}, {"gone", 1}}, 5)), want, "tools in snapshot %d", want)
 	}
 }

@@ -85,14 +85,12 @@ func mustAdd(t testing.TB, r *belt, tools ...registry.Tool) {
 
 func mustReplace(t testing.TB, r *belt, server string, tools ...registry.Tool) registry.Diff {
 	t.Helper()
-	diff := assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
-	return diff
+	return assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
 }
 
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
-	p := assert.Value(policy.New(byDefault, rules...))(t)
-	return p
+	return assert.Value(policy.New(byDefault, rules...))(t)
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -62,9 +62,7 @@ func TestSearchByMeaning(t *testing.T) {
 	if got := found(t, r, toolset.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
 		t.Errorf("without a common word: %q", got)
 	}
-	if texts := e.seen(); !slices.Equal(texts, []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}) {
-		t.Errorf("embedded %q", texts)
-	}
+	wantList(t, e.seen(), []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}, "embedded")
 	// What is known is not asked for again.
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
 	if got := found(t, r, toolset.Query{Text: "rain"}); len(got) < 2 || got[0] != "acme__ledger_rain" && got[0] != "weather__forecast" {
@@ -79,9 +77,7 @@ func TestSearchByMeaning(t *testing.T) {
 	found(t, r, toolset.Query{Text: "rain"})
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
 	found(t, r, toolset.Query{Text: "rain"})
-	if texts := e.seen(); len(texts) != 3 {
-		t.Errorf("embedded %d texts, want two queries and the tool that came back", len(texts))
-	}
+	assert.Equal(t, len(e.seen()), 3, "embedded")
 	// The filters hold for both rankings.
 	if got := found(t, r, toolset.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "acme__list_invoices") {
 		t.Errorf("of the server weather: %q", got)
@@ -95,9 +91,8 @@ func TestSearchByMeaning(t *testing.T) {
 	most := 0
 	check := func(v [][]float32) ([][]float32, error) { most = max(most, len(v)); return v, nil }
 	e.fail.Store(&check)
-	if got := found(t, r, toolset.Query{Text: "rain", Limit: 100}); len(got) != 100 || most != 64 {
-		t.Errorf("%d tools found, %d texts at a time", len(got), most)
-	}
+	assert.Equal(t, len(found(t, r, toolset.Query{Text: "rain", Limit: 100})), 100, "tools found")
+	assert.Equal(t, most, 64, "tools found")
 }
 
 // Whatever an Embedder does, words still find.
@@ -129,9 +124,7 @@ func TestSearchWithoutMeaning(t *testing.T) {
 			if !errors.As(err, &failed) || name == "error" && !errors.Is(err, down) {
 				t.Errorf("%v, want an *EmbedError", err)
 			}
-			if len(matches) != 1 || matches[0].Tool.Definition().Name != "acme__list_invoices" {
-				t.Errorf("%v, want what the words find", matches)
-			}
+			assert.Equal(t, only(t, matches).Tool.Definition().Name, "acme__list_invoices", "name")
 			e.fail.Store(nil)
 			if got := found(t, r, toolset.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
 				t.Errorf("later: %q", got)
@@ -153,9 +146,7 @@ func TestSearchForWhatMeansNothing(t *testing.T) {
 			return vectors, nil
 		})})
 		mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
-		if got := found(t, r, toolset.Query{Text: "invoice"}); !slices.Equal(got, []string{"acme__list_invoices"}) {
-			t.Errorf("%s: got %q, want what the words find", name, got)
-		}
+		wantList(t, found(t, r, toolset.Query{Text: "invoice"}), []string{"acme__list_invoices"}, "%s", name)
 	}
 }
 
@@ -172,9 +163,7 @@ func TestSearchOfAToolWithoutMeaning(t *testing.T) {
 			return vectors, nil
 		})})
 		mustReplace(t, r, "acme", serverTool("acme", "_", ""), serverTool("acme", "pay", ""))
-		if got := found(t, r, toolset.Query{Text: "money"}); !slices.Equal(got, []string{"acme__pay"}) {
-			t.Errorf("%s: %q", name, got)
-		}
+		wantList(t, found(t, r, toolset.Query{Text: "money"}), []string{"acme__pay"}, "%s", name)
 		if _, err := r.Search(t.Context(), toolset.Query{Text: "\u200b"}); err != nil && !errors.As(err, new(*toolset.EmbedError)) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -247,14 +236,11 @@ func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		matches, err := r.Search(ctx, toolset.Query{Text: "invoices, but slowly"})
-		var failed *toolset.EmbedError
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failed) || len(matches) != 1 {
-			t.Errorf("%v %v, want what the words find, and %v", matches, err, context.DeadlineExceeded)
-		}
+		assert.Is(t, err, context.DeadlineExceeded)
+		assert.As[*toolset.EmbedError](t, err)
+		assert.Equal(t, len(matches), 1)
 		close(leave)
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-done)
 		wantFound(t, r, "cash", "acme__list_invoices")
 	})
 }

@@ -53,8 +53,7 @@ func TestSearchRelevance(t *testing.T) {
 
 func measure(t testing.TB, queries []toolcorpus.Query, search func(string) ([]string, error)) toolcorpus.Measures {
 	t.Helper()
-	m := assert.Value(toolcorpus.MeasureOf(queries, search))(t)
-	return m
+	return assert.Value(toolcorpus.MeasureOf(queries, search))(t)
 }
 
 // realTools returns a registry with the tools of real servers.

@@ -3,7 +3,6 @@ package toolset_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,9 +36,7 @@ func found(t testing.TB, r *belt, q toolset.Query) []string {
 
 func wantFound(t testing.TB, r *belt, query string, want ...string) {
 	t.Helper()
-	if got := found(t, r, toolset.Query{Text: query}); !slices.Equal(got, want) {
-		t.Errorf("%q finds %q, want %q", query, got, want)
-	}
+	wantList(t, found(t, r, toolset.Query{Text: query}), want)
 }
 
 // The index follows each change of the catalogue.
@@ -73,9 +70,7 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 	before := r.Snapshot()
 	again := serverTool("notes", "write", "")
 	mustReplace(t, r, "notes", again)
-	if r.Snapshot().Version() != before.Version() {
-		t.Fatal("the same definitions make a new version")
-	}
+	assert.Equal(t, r.Snapshot().Version(), before.Version(), "the same definitions make a new version")
 	matches, err := r.Search(t.Context(), toolset.Query{Text: "write"})
 	if err != nil || len(matches) != 1 || matches[0].Tool != registry.Tool(again) {
 		t.Errorf("%v %v, want the new tool", matches, err)
@@ -109,9 +104,7 @@ func TestSearchIsForTheUser(t *testing.T) {
 		for _, m := range matches {
 			got = append(got, m.Tool.Definition().Name)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s finds %q, want %q", user, got, want)
-		}
+		wantList(t, got, want)
 	}
 	wantFound(t, r, "search tools")
 }
@@ -122,35 +115,19 @@ func TestSearchFilters(t *testing.T) {
 		mustReplace(t, r, fmt.Sprintf("s%d", i), serverTool(fmt.Sprintf("s%d", i), "read_note", "Reads a note."))
 	}
 	mustAdd(t, r, native("note"))
-	if got := found(t, r, toolset.Query{Text: "note"}); len(got) != 5 {
-		t.Errorf("%d tools without a limit, want 5", len(got))
-	}
-	if got := found(t, r, toolset.Query{Text: "note", Limit: 1000}); len(got) != 100 {
-		t.Errorf("%d tools, want 100", len(got))
-	}
-	if got := found(t, r, toolset.Query{Text: "note", Limit: -1}); len(got) != 5 {
-		t.Errorf("%d tools, want 5", len(got))
-	}
-	if got := found(t, r, toolset.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}); !slices.Equal(got, []string{"s299__read_note", "s7__read_note"}) {
-		t.Errorf("two servers: %q", got)
-	}
-	if got := found(t, r, toolset.Query{Text: "note", Servers: []string{""}}); !slices.Equal(got, []string{"note"}) {
-		t.Errorf("native tools: %q", got)
-	}
-	if got := found(t, r, toolset.Query{Text: "note", Servers: []string{}}); len(got) != 0 {
-		t.Errorf("no server at all: %q", got)
-	}
+	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note"})), 5, "tools without a limit")
+	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note", Limit: 1000})), 100, "tools")
+	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note", Limit: -1})), 5, "tools")
+	wantList(t, found(t, r, toolset.Query{Text: "note", Servers: []string{"s299", "s7", "gone"}}), []string{"s299__read_note", "s7__read_note"}, "two servers")
+	wantList(t, found(t, r, toolset.Query{Text: "note", Servers: []string{""}}), []string{"note"}, "native tools")
+	assert.Equal(t, len(found(t, r, toolset.Query{Text: "note", Servers: []string{}})), 0, "no server at all")
 	asked := map[string]int{}
 	last := toolset.Query{Text: "note", Keep: func(def *registry.Definition, h registry.Hints) bool {
 		asked[def.Name]++
-		if h.Annotated {
-			t.Error("hints of a tool without annotations")
-		}
+		assert.Equal(t, h.Annotated, false, "hints of a tool without annotations")
 		return def.Origin.Server == "s123"
 	}}
-	if got := found(t, r, last); !slices.Equal(got, []string{"s123__read_note"}) {
-		t.Errorf("by a function: %q", got)
-	}
+	wantList(t, found(t, r, last), []string{"s123__read_note"}, "by a function")
 	for name, n := range asked {
 		if n > 1 {
 			t.Errorf("Keep was asked %d times about %s", n, name)
@@ -162,9 +139,7 @@ func TestSearchFilters(t *testing.T) {
 		_, _ = r.Search(t.Context(), toolset.Query{Text: "note"})
 		return true
 	}}
-	if got := found(t, r, nested); len(got) != 5 {
-		t.Errorf("nested: %q", got)
-	}
+	assert.Equal(t, len(found(t, r, nested)), 5, "nested")
 }
 
 func TestSearchReadsEveryPart(t *testing.T) {
@@ -241,16 +216,10 @@ func TestSearchSparesWhatIsThere(t *testing.T) {
 	r := newBelt(t, nil, nil)
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "print_note", ""),
 		described("notes", "alter_note", "", `{}`, &mcp.ToolAnnotations{DestructiveHint: ptr(true)}))
-	if got := found(t, r, toolset.Query{Text: "note", Limit: 1}); !slices.Equal(got, []string{"notes__print_note"}) {
-		t.Errorf("got %q, want the one that changes nothing", got)
-	}
+	wantList(t, found(t, r, toolset.Query{Text: "note", Limit: 1}), []string{"notes__print_note"})
 	mustReplace(t, r, "mail", serverTool("mail", "write_letter", ""), serverTool("mail", "the_letter", ""))
-	if got := found(t, r, toolset.Query{Text: "which letters are there", Limit: 1}); !slices.Equal(got, []string{"mail__the_letter"}) {
-		t.Errorf("got %q, want the one that changes nothing", got)
-	}
-	if got := found(t, r, toolset.Query{Text: "remove note", Limit: 1}); !slices.Equal(got, []string{"notes__delete_note"}) {
-		t.Errorf("got %q, want the one that is asked for", got)
-	}
+	wantList(t, found(t, r, toolset.Query{Text: "which letters are there", Limit: 1}), []string{"mail__the_letter"})
+	wantList(t, found(t, r, toolset.Query{Text: "remove note", Limit: 1}), []string{"notes__delete_note"})
 }
 
 // A conversation finds what it ends with, and words that are repeated count once.
@@ -288,9 +257,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	r := newBelt(t, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.Search(ctx, toolset.Query{Text: "note"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want %v", err, context.Canceled)
-	}
+	assert.Is(t, errorOf(r.Search(ctx, toolset.Query{Text: "note"})), context.Canceled)
 }
 
 // Searches and changes at the same time find what is there.

@@ -22,10 +22,7 @@ import (
 // ask calls a tool with arguments, and returns the text of its result.
 func ask(t testing.TB, r *belt, tool, args string) string {
 	t.Helper()
-	res, err := r.Call(t.Context(), tool, json.RawMessage(args))
-	if err != nil {
-		t.Fatalf("%s %s: %v", tool, args, err)
-	}
+	res := assert.Value(r.Call(t.Context(), tool, json.RawMessage(args)))(t)
 	return result.Text(res)
 }
 
@@ -50,16 +47,12 @@ func TestSearchTools(t *testing.T) {
 		"- github__list_issues() [github, read-only]\n  List the issues of a repository.",
 		"- github__close_issue() [github, may destroy]\n  Close an issue.",
 	} {
-		if !strings.Contains(result.Text(res)+"\n", line+"\n") {
-			t.Errorf("%s\nlacks\n%s", result.Text(res), line)
-		}
+		assert.Contains(t, result.Text(res)+"\n", line+"\n")
 	}
 	if !strings.HasPrefix(result.Text(res), "- github__create_issue(") {
 		t.Errorf("the best is not the first: %s", result.Text(res))
 	}
-	if res.StructuredContent != nil {
-		t.Errorf("got structured content %s, want the answer once", res.StructuredContent)
-	}
+	assert.Equal(t, res.StructuredContent != nil, false, "structured content")
 }
 
 // hitsIn returns the names of the tools that an answer of search_tools shows with their
@@ -159,9 +152,7 @@ func TestSearchToolsNarrowed(t *testing.T) {
 		want := strings.Fields(c.want)
 		slices.Sort(names)
 		slices.Sort(want)
-		if !slices.Equal(names, want) {
-			t.Errorf("%s finds %q, want %q", c.args, names, want)
-		}
+		wantList(t, names, want)
 	}
 }
 
@@ -175,15 +166,13 @@ func TestSearchToolsFindsNothing(t *testing.T) {
 		{`{"query":"issue","server":"notes","read_only":true}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does, or leave out server and read_only."},
 		{`{"query":"issue","server":"x\ny"}`, `There is no server "x\ny". There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does.`},
 	} {
-		res, err := r.Call(t.Context(), "search_tools", json.RawMessage(c.args))
-		if err != nil || res.IsError || textOf(t, res) != c.want || res.StructuredContent != nil {
-			t.Errorf("%s: %s, %v\nwant %s", c.args, result.Text(res), err, c.want)
-		}
+		res := assert.Value(r.Call(t.Context(), "search_tools", json.RawMessage(c.args)))(t)
+		assert.Equal(t, res.IsError, false, "%s: isError", c.args)
+		assert.Equal(t, textOf(t, res), c.want, "%s", c.args)
+		assert.Equal(t, res.StructuredContent == nil, true, "%s: structuredContent", c.args)
 	}
 	none := newBelt(t, nil, &toolset.Options{})
-	if got := ask(t, none, "search_tools", `{"query":"issue"}`); got != "There are no tools." {
-		t.Error(got)
-	}
+	assert.Equal(t, ask(t, none, "search_tools", `{"query":"issue"}`), "There are no tools.")
 }
 
 // What a server says stays where it belongs: on the line of its tool.
@@ -195,12 +184,10 @@ func TestSearchToolsOfAHostileServer(t *testing.T) {
 	mustReplace(t, r, "evil", tool)
 	mustReplace(t, r, "long", described("long", "spell", strings.Repeat("spell ", 2000), `{"type":"object"}`, nil))
 	got := ask(t, r, "search_tools", `{"query":"spell"}`)
-	if strings.Count(got, "\n- ")+strings.Count(got, "\r")+strings.Count(got, "\u2028")+strings.Count(got, "\u200b") != 1 {
-		t.Errorf("two hits, and nothing that looks like another one:\n%s", got)
-	}
-	if strings.Contains(got, "<untrusted-content") || strings.Contains(got, "</untrusted-content") || !strings.Contains(got, "&lt;/untrusted-content") {
-		t.Errorf("something looks like an enclosure:\n%s", got)
-	}
+	assert.Equal(t, strings.Count(got, "\n- ")+strings.Count(got, "\r")+strings.Count(got, "\u2028")+strings.Count(got, "\u200b"), 1, "lines that look like hits")
+	assert.Lacks(t, got, "<untrusted-content", "something looks like an enclosure")
+	assert.Lacks(t, got, "</untrusted-content", "something looks like an enclosure")
+	assert.Contains(t, got, "&lt;/untrusted-content", "something looks like an enclosure")
 	if len(got) > 1200 {
 		t.Errorf("%d bytes:\n%s", len(got), got)
 	}
@@ -304,18 +291,19 @@ func TestFindersAreSmall(t *testing.T) {
 			Properties map[string]struct{ Type string }
 			Required   []string
 		}
-		if err := json.Unmarshal(def.InputSchema, &schema); err != nil || schema.Type != "object" || len(schema.Required) == 0 {
-			t.Errorf("%s: %s, %v", def.Name, def.InputSchema, err)
-		}
+		assert.OK(t, json.Unmarshal(def.InputSchema, &schema), "%s", def.Name)
+		assert.Equal(t, schema.Type, "object", "%s: type", def.Name)
+		assert.Equal(t, len(schema.Required) == 0, false, "%s: required", def.Name)
 		for name, p := range schema.Properties {
 			if p.Type == "" || strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
 				t.Errorf("%s: parameter %q of type %q", def.Name, name, p.Type)
 			}
 		}
 		h := def.Hints()
-		if looks := def.Name != "call_tool"; h.ReadOnly != looks || h.Idempotent != looks || h.OpenWorld == looks {
-			t.Errorf("%s: %+v", def.Name, h)
-		}
+		looks := def.Name != "call_tool"
+		assert.Equal(t, h.ReadOnly, looks, "%s: readOnly", def.Name)
+		assert.Equal(t, h.Idempotent, looks, "%s: idempotent", def.Name)
+		assert.Equal(t, h.OpenWorld == looks, false, "%s: openWorld", def.Name)
 		if _, listed := r.Snapshot().Lookup(def.Name); slices.ContainsFunc(r.Callable(t.Context()), func(o registry.Tool) bool { return o.Definition().Name == def.Name }) {
 			t.Errorf("%s is listed (%t)", def.Name, listed)
 		}

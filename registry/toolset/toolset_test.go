@@ -93,9 +93,9 @@ func TestToolset(t *testing.T) {
 			set := searchingWith(t, c.registry, &toolset.Options{Tokens: ten}).Toolset(t.Context(), c.opts)
 			assert.Equal(t, toolNames(set.Tools), c.tools, "tools")
 			assert.Equal(t, toolNames(set.Deferred), c.deferred, "deferred")
-			if set.Searching != (c.deferred != "") || set.Tokens != c.tokens || set.All != c.all {
-				t.Errorf("searching %t, %d tokens of %d; want %d of %d", set.Searching, set.Tokens, set.All, c.tokens, c.all)
-			}
+			assert.Equal(t, set.Searching, c.deferred != "", "searching: searching")
+			assert.Equal(t, set.Tokens, c.tokens, "searching: tokens")
+			assert.Equal(t, set.All, c.all, "searching: all")
 		})
 	}
 }
@@ -149,13 +149,14 @@ func TestToolsetWithoutSearch(t *testing.T) {
 	}
 	assert.OK(t, r.Add(native("a"), native("b")))
 	set := toolset.Of(t.Context(), r, always)
-	if set.Searching || toolNames(set.Tools) != "a b" || set.Tokens != set.All || set.All == 0 {
-		t.Errorf("%+v", set)
-	}
+	assert.Equal(t, set.Searching, false, "searching")
+	assert.Equal(t, toolNames(set.Tools), "a b")
+	assert.Equal(t, set.Tokens, set.All, "tokens")
+	assert.Equal(t, set.All == 0, false, "all")
 	searched := toolset.Of(t.Context(), r, &toolset.SetOptions{ProviderSearch: true, Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "a" }})
-	if !searched.Searching || toolNames(searched.Tools) != "a" || toolNames(searched.Deferred) != "b" {
-		t.Errorf("the provider searches: %+v", searched)
-	}
+	assert.Equal(t, searched.Searching, true, "the provider searches: searching")
+	assert.Equal(t, toolNames(searched.Tools), "a", "the provider searches")
+	assert.Equal(t, toolNames(searched.Deferred), "b", "the provider searches")
 }
 
 func TestToolsetServers(t *testing.T) {
@@ -253,9 +254,7 @@ func TestToolsetOfASlowCounter(t *testing.T) {
 	}
 	// What was only estimated is counted by the next.
 	counted = 0
-	if set := r.Toolset(t.Context(), nil); set.All != 7_000 {
-		t.Errorf("%d were counted: %+v", counted, set)
-	}
+	assert.Equal(t, r.Toolset(t.Context(), nil).All, 7_000, "%d were counted", counted)
 }
 
 // A counter that never has the time for all of them gets through them all the same.
@@ -277,9 +276,7 @@ func TestToolsetOfACounterWithoutTime(t *testing.T) {
 		ctx, cancel = context.WithCancel(t.Context())
 		set := r.Toolset(ctx, nil)
 		cancel()
-		if done := counted >= want; done != (set.All == 40) {
-			t.Errorf("toolset %d, %d counted: %d tokens", attempt, counted, set.All)
-		}
+		assert.Equal(t, counted >= want, set.All == 40, "toolset %d: all tokens are those that were counted", attempt)
 	}
 	assert.Equal(t, counted, want, "were counted")
 }

@@ -61,13 +61,9 @@ func TestSearchWaitsForWhatIsRead(t *testing.T) {
 		t.Errorf("got %d matches before the tools were read", n)
 	default:
 	}
-	if err := f.index.update(t.Context(), r.Snapshot()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, f.index.update(t.Context(), r.Snapshot()))
 	read := &f.index.read[0]
 	f.index.turn <- struct{}{}
 	assert.Equal(t, <-found, 1, "matches")
-	if got := &f.index.read[0]; got != read {
-		t.Error("the tools were read twice, want once")
-	}
+	assert.Equal(t, &f.index.read[0], read, "the tools were read twice")
 }

@@ -1,3 +1,5 @@
+// Tests of entry.go and replace.go: what the gate lets in.
+
 package registry_test
 
 import (
@@ -16,6 +18,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/gate"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -103,9 +106,8 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 		if !errors.As(rejected.Err, &blocked) {
 			t.Fatalf("%s: rejected by %v", rejected.Name, rejected.Err)
 		}
-		if blocked.Server != server || blocked.Findings[0].Severity != gate.Block {
-			t.Errorf("%s: %+v", rejected.Name, blocked)
-		}
+		assert.Equal(t, blocked.Server, server, "%s: server", rejected.Name)
+		assert.Equal(t, blocked.Findings[0].Severity, gate.Block, "%s: severity", rejected.Name)
 		add(blocked.Tool, blocked.Findings)
 	}
 	for _, tool := range r.Snapshot().Tools() {
@@ -187,12 +189,8 @@ func (c *catalog) check(t *testing.T, tools []registry.Tool) {
 	t.Helper()
 	r := c.registry(t)
 	diff := mustReplace(t, r, "hostile", tools...)
-	if got, want := said(t, r, "hostile", diff), c.wanted(); !slices.Equal(got, want) {
-		t.Errorf("findings\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if got := len(diff.Added) + len(diff.Rejected); got != len(tools) {
-		t.Errorf("%d tools listed or rejected of %d", got, len(tools))
-	}
+	wantList(t, said(t, r, "hostile", diff), c.wanted(), "findings")
+	assert.Equal(t, len(diff.Added)+len(diff.Rejected), len(tools))
 }
 
 // definitionOf describes a tool as its server sent it.
@@ -208,4 +206,73 @@ func definitionOf(t testing.TB, server string, raw json.RawMessage) *registry.De
 		Title: tool.Title, Description: tool.Description, InputSchema: tool.InputSchema, OutputSchema: tool.OutputSchema,
 		RawAnnotations: tool.Annotations, Origin: registry.Origin{Server: server, Tool: tool.Name},
 	}
+}
+
+// What honest servers list is let in without a warning, all at once: next to the
+// other servers and their tools.
+func TestCleanCatalogs(t *testing.T) {
+	r := registry.New(nil)
+	cases := catalogs(t, "clean")
+	for range 2 { // the second time, each server knows all others
+		for server, list := range cases {
+			var tools []registry.Tool
+			for _, raw := range list[0].Tools {
+				tools = append(tools, &plainTool{def: definitionOf(t, server, raw)})
+			}
+			mustReplace(t, r, server)
+			diff := mustReplace(t, r, server, tools...)
+			for _, rejected := range diff.Rejected {
+				t.Errorf("%s: %v", server, rejected.Err)
+			}
+			for _, name := range diff.Added {
+				for _, f := range r.Snapshot().Findings(name) {
+					if f.Severity > gate.Note {
+						t.Errorf("%s: %v", name, f)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A clean tool costs little.
+func BenchmarkGate(b *testing.B) {
+	raw := json.RawMessage(`{"name":"search_code","description":"Fast and precise code search across all repositories. Best for finding exact symbols, functions, classes, or specific patterns.",
+		"inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"Search query, such as language:go or path:docs. Supports exact matching, filters and more."},
+		"sort":{"type":"string","enum":["indexed","created"]},"page":{"type":"integer","minimum":1},"per_page":{"type":"integer","minimum":1,"maximum":100}},"required":["query"]}}`)
+	tool := &plainTool{def: definitionOf(b, "s", raw)}
+	tools := []registry.Tool{tool}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(raw)))
+	for b.Loop() {
+		r := registry.New(nil)
+		if diff := mustReplace(b, r, "s", tools...); len(diff.Added) != 1 {
+			b.Fatal(diff)
+		}
+	}
+}
+
+// TestOldSchemas: a schema of draft 4 is listed with the keywords of today, and arguments are
+// checked by it; the ledger has what the server said.
+func TestOldSchemas(t *testing.T) {
+	const old = `{"type":"object","properties":{"n":{"type":"integer","minimum":0,"exclusiveMinimum":true}}}`
+	accepted := ledger.New(nil)
+	r := registry.New(&registry.Options{Ledger: accepted})
+	tool := &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")}
+	if diff := mustReplace(t, r, "s", tool); len(diff.Rejected) > 0 {
+		t.Fatal(diff.Rejected[0].Err)
+	}
+	listed, ok := r.Snapshot().Lookup("s__count")
+	if !ok {
+		t.Fatal("the tool is not listed")
+	}
+	assert.Equal(t, string(listed.Definition().InputSchema), `{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}}}`)
+	for args, refused := range map[string]bool{`{"n":0}`: true, `{"n":1}`: false} {
+		assert.Equal(t, errorOf(r.Call(t.Context(), "s__count", json.RawMessage(args))) != nil, refused, "%s", args)
+	}
+	// The same again changes nothing.
+	version := r.Snapshot().Version()
+	mustReplace(t, r, "s", &plainTool{def: &registry.Definition{InputSchema: json.RawMessage(old), Origin: registry.Origin{Server: "s", Tool: "count"}}, answer: textResult("counted")})
+	assert.Equal(t, r.Snapshot().Version(), version, "version")
+	assert.Equal(t, len(accepted.Pending()), 0)
 }

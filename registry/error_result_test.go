@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -68,14 +69,11 @@ func TestErrorResult(t *testing.T) {
 		{secret, `The tool failed.` + unknown},
 	} {
 		res := registry.ErrorResult(c.err)
-		if got := textOf(t, res); got != c.want || !res.IsError {
-			t.Errorf("%T: %q\nwant %q", c.err, got, c.want)
-		}
+		assert.Equal(t, textOf(t, res), c.want, "%T", c.err)
+		assert.Equal(t, res.IsError, true, "%T: isError", c.err)
 		assert.Lacks(t, textOf(t, res), "SECRET", "%T", c.err)
 	}
-	if registry.ErrorResult(nil) != nil {
-		t.Error("no error became a result")
-	}
+	assert.Equal(t, registry.ErrorResult(nil) != nil, false, "no error became a result")
 }
 
 // What a server says when it refuses a call may repeat the key that it refused.
@@ -83,7 +81,57 @@ func TestRefusalHasNoSecrets(t *testing.T) {
 	token := "ghp_" + strings.Repeat("aB3dE5", 6)
 	err := &mcp.ServerError{Server: "s", Method: "tools/call", Err: &mcp.JSONRPCError{Code: -32000, Message: "bad credentials " + token}}
 	got := result.Text(registry.ErrorResult(err))
-	if strings.Contains(got, token) || !strings.Contains(got, "bad credentials [redacted: GitHub token]") {
-		t.Error(got)
+	assert.Lacks(t, got, token)
+	assert.Contains(t, got, "bad credentials [redacted: GitHub token]")
+}
+
+// What Call returns has the code that JSON-RPC and the protocol have for it.
+func TestErrorCode(t *testing.T) {
+	r := registry.New(&registry.Options{Approver: registry.ApproverFunc(
+		func(_ context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+			if req.Tool.Name == "secret" {
+				return approval.Decision{Verdict: approval.Deny}, nil
+			}
+			return approval.Decision{Verdict: approval.Allow}, nil
+		})})
+	mustAdd(t, r, native("secret"), registry.MustFunc("add", "", add),
+		registry.MustFunc("panic", "", func(context.Context, struct{}) (string, error) {
+			panic(&mcp.JSONRPCError{Code: -32000, Message: "of another call"})
+		}),
+		&failingTool{native("refused"), &mcp.ServerError{Err: &mcp.JSONRPCError{Code: -32042, Message: "no"}}},
+		&failingTool{native("unsupported"), fmt.Errorf("tasks: %w", errors.ErrUnsupported)},
+		&failingTool{native("broken"), errors.New("the network is down")},
+		&failingTool{native("empty"), &mcp.ServerError{}},
+		&failingTool{native("away"), &registry.NotReadyError{Tool: "x", Server: "s", Err: &mcp.JSONRPCError{Code: -32000}}},
+	)
+	for _, test := range []struct {
+		tool, args string
+		want       int64
+	}{
+		{"add", `{"a":1,"b":2}`, 0},
+		{"add", `{"a":1,`, -32700},
+		{"add", `{"a":1} x`, -32700},
+		{"add", `[1,2]`, -32600},
+		{"add", `"a"`, -32600},
+		{"add", `{"a":1}`, -32602},
+		{"add", `{"a":"1","b":2}`, -32602},
+		{"secret", `{"a":1,"a":2}`, -32602},
+		{"nothing", `{}`, -32602},
+		{"secret", `{}`, -32603},
+		{"panic", `{}`, -32603},
+		{"refused", `{}`, -32042},
+		{"unsupported", `{}`, -32601},
+		{"broken", `{}`, -32603},
+		{"empty", `{}`, -32603},
+		{"away", `{}`, -32603},
+	} {
+		assert.Equal(t, registry.ErrorCode(errorOf(r.Call(t.Context(), test.tool, json.RawMessage(test.args)))), test.want, "%s %s", test.tool, test.args)
 	}
+}
+
+func ExampleErrorCode() {
+	r := registry.New(nil)
+	_, err := r.Call(context.Background(), "nothing", nil)
+	fmt.Println(registry.ErrorCode(err), err)
+	// Output: -32602 unknown tool "nothing"
 }

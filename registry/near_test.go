@@ -1,7 +1,6 @@
 package registry_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +13,8 @@ import (
 func suggestions(t *testing.T, r *registry.Registry, name string) *registry.UnknownToolError {
 	t.Helper()
 	_, err := r.Call(t.Context(), name, nil)
-	var unknown *registry.UnknownToolError
-	if !errors.As(err, &unknown) || unknown.Name != name {
-		t.Fatalf("Call(%q) = %v, want an UnknownToolError", name, err)
-	}
+	unknown := assert.As[*registry.UnknownToolError](t, err)
+	assert.Equal(t, unknown.Name, name, "name")
 	return unknown
 }
 
@@ -56,9 +53,7 @@ func TestSuggestions(t *testing.T) {
 		"b":                      nil,
 		strings.Repeat("x", 1e6): nil,
 	} {
-		if got := suggestions(t, r, name).Suggestions; !slices.Equal(got, want) {
-			t.Errorf("%.40q: suggestions %q, want %q", name, got, want)
-		}
+		wantList(t, suggestions(t, r, name).Suggestions, want, "%.40q, suggestions", name)
 	}
 }
 
@@ -72,9 +67,7 @@ func TestSuggestionsOfHashedNames(t *testing.T) {
 		"admin_user_list": cleaned, "notion__admin.user.list": cleaned, "users-list": cleaned, cleaned + "q": cleaned,
 		"notion__" + strings.Repeat("long_", 24): cut,
 	} {
-		if got := suggestions(t, r, name).Suggestions; len(got) != 1 || got[0] != want {
-			t.Errorf("%s: suggestions %q, want %q", name, got, want)
-		}
+		assert.Equal(t, only(t, suggestions(t, r, name).Suggestions), want, "%s, suggestions", name)
 	}
 }
 
@@ -95,9 +88,7 @@ func TestSuggestionsStayAtTheServer(t *testing.T) {
 		"fils__lst":        {"files__list"},
 		"lst":              {"files__list"},
 	} {
-		if got := suggestions(t, r, name).Suggestions; !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		wantList(t, suggestions(t, r, name).Suggestions, want, "%s", name)
 	}
 }
 
@@ -143,9 +134,7 @@ func FuzzSuggestions(f *testing.F) {
 				t.Fatalf("suggestions %q, of which %q is not listed or comes twice", got, s)
 			}
 		}
-		if again := suggestions(t, r, name).Suggestions; !slices.Equal(got, again) {
-			t.Fatalf("suggestions %q and then %q", got, again)
-		}
+		wantList(t, got, suggestions(t, r, name).Suggestions, "suggestions")
 		if text := unknown.Error(); strings.ContainsAny(text, "\n\r") {
 			t.Fatalf("text of more than one line: %q", text)
 		}

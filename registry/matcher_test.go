@@ -113,9 +113,7 @@ func TestForgivenSpellings(t *testing.T) {
 		for _, e := range s.entries {
 			name := e.def.Name
 			for _, asked := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, "__", ":"), strings.ReplaceAll(name, "-", "_")} {
-				if got := s.meant(asked); got != e {
-					t.Errorf("%s: %q, listed as %q, is forgiven as %q", n.Scheme, asked, name, forgiven(s, asked))
-				}
+				assert.Equal(t, s.meant(asked), e, "%s", n.Scheme)
 			}
 		}
 	}
@@ -186,9 +184,7 @@ func TestForgivenessIsNotMisled(t *testing.T) {
 func TestLookupIsExact(t *testing.T) {
 	s := snapshotOf(t, names.Names{}, "github/create_issue", "shell")
 	for _, name := range []string{"github_create_issue", "GITHUB__create_issue", "create_issue", "Shell", "shell "} {
-		if s.meant(name) == nil {
-			t.Errorf("%q is not forgiven", name)
-		}
+		assert.Equal(t, s.meant(name) == nil, false, "%q is not forgiven", name)
 		if tool, ok := s.Lookup(name); ok {
 			t.Errorf("%q is listed as %q", name, tool.Definition().Name)
 		}
@@ -226,15 +222,11 @@ func FuzzForgive(f *testing.F) {
 		}
 		s := &Snapshot{entries: entries}
 		e := s.meant(name)
-		if again := s.meant(name); again != e {
-			t.Fatalf("%q is forgiven as %+v, then as %+v", name, e, again)
-		}
+		assert.Equal(t, s.meant(name), e)
 		if e == nil {
 			return
 		}
-		if !utf8.ValidString(name) {
-			t.Fatalf("%q is forgiven", name)
-		}
+		assert.Equal(t, utf8.ValidString(name), true, "a name that is forgiven is UTF-8")
 		letters := func(s string) string { return strings.ReplaceAll(toolname.Fold(s).Folded, "_", "") }
 		asked := letters(name)
 		for _, prefix := range []string{"", letters(e.def.Origin.Server), "mcp" + letters(e.def.Origin.Server)} {
@@ -284,7 +276,9 @@ func TestMeant(t *testing.T) {
 		for name, want := range map[string]bool{"show_it": true, "Show_It": !exact, "nobody": false, "": false} {
 			def, ok := r.Resolve(name)
 			_, err := r.Call(t.Context(), name, nil)
-			if ok != want || ok != (err == nil) || ok && def.Name != "show_it" {
+			assert.Equal(t, ok, want, "%q, exact %v", name, exact)
+			assert.Equal(t, ok, err == nil, "%q, exact %v", name, exact)
+			if ok && def.Name != "show_it" {
 				t.Errorf("%q, exact %v: %v, %v, and Call: %v", name, exact, def, ok, err)
 			}
 		}

@@ -1,3 +1,5 @@
+// Tests of approval_watch.go and approval_pending.go: calls that wait, and for how long.
+
 package registry_test
 
 import (
@@ -20,22 +22,18 @@ import (
 // The end of a conversation ends what waits in it, and does not disturb what
 // runs.
 func TestEndConversation(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	ctx := as(t.Context(), "ann", "c1")
-	asked := w.asks(t, ctx, "files__delete", `{}`)
-	other := w.asks(t, as(t.Context(), "ann", "c2"), "files__delete", `{}`)
+	w := newApprovalServer(t, approval.Options{})
+	ctx := inConversation(t.Context(), "ann", "c1")
+	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
+	other := w.mustAsk(t, inConversation(t.Context(), "ann", "c2"), "files__delete", `{}`)
 	w.EndConversation(ctx)
-	_, err := w.Await(ctx, asked.ID)
-	wantError[*approval.DeniedError](t, err)
-	_, err = w.Approve(ctx, asked.ID, nil)
-	wantError[*approval.UnknownError](t, err)
-	if list := w.Approvals(ctx); len(list) != 1 || list[0].ID != other.ID {
-		t.Errorf("%d calls wait", len(list))
-	}
-	w.at(t)
+	wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+	wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+	assert.Equal(t, only(t, w.Approvals(ctx)).ID, other.ID, "calls wait")
+	w.wantReached(t)
 
 	// A call that ran when the conversation ended does not wait again.
-	asked = w.asks(t, ctx, "files__delete", `{}`)
+	asked = w.mustAsk(t, ctx, "files__delete", `{}`)
 	away := errors.New("away")
 	var away1 bool
 	w.Use(func(next registry.Handler) registry.Handler {
@@ -47,32 +45,25 @@ func TestEndConversation(t *testing.T) {
 			return textResult("done"), nil
 		}
 	})
-	if _, err := w.Approve(ctx, asked.ID, nil); !errors.Is(err, away) {
-		t.Error(err)
-	}
-	_, err = w.Await(ctx, asked.ID)
-	wantError[*approval.DeniedError](t, err)
-	asked = w.asks(t, ctx, "files__delete", `{}`)
-	if res, err := w.Approve(ctx, asked.ID, nil); err != nil || textOf(t, res) != "done" {
-		t.Errorf("%v, %v", res, err)
-	}
-	w.at(t)
+	assert.Is(t, errorOf(w.Approve(ctx, asked.ID, nil)), away)
+	wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
+	asked = w.mustAsk(t, ctx, "files__delete", `{}`)
+	assert.Equal(t, textOf(t, assert.Value(w.Approve(ctx, asked.ID, nil))(t)), "done")
+	w.wantReached(t)
 }
 
 // Models repeat themselves. The user is asked once.
 func TestApprovalOfTheSameCall(t *testing.T) {
-	w := newWard(t, approval.Options{})
-	ctx := as(t.Context(), "ann", "c1")
-	asked := w.asks(t, ctx, "files__delete", `{"a":1}`)
-	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID != asked.ID {
-		t.Error("asked twice")
-	}
+	w := newApprovalServer(t, approval.Options{})
+	ctx := inConversation(t.Context(), "ann", "c1")
+	asked := w.mustAsk(t, ctx, "files__delete", `{"a":1}`)
+	assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID, asked.ID, "asked twice")
 	ids := []string{asked.ID}
 	for _, other := range []*registry.ApprovalRequest{
-		w.asks(t, ctx, "files__delete", `{"a":2}`),
-		w.asks(t, ctx, "files__move", `{"a":1}`),
-		w.asks(t, as(t.Context(), "bob", "c1"), "files__delete", `{"a":1}`),
-		w.asks(t, as(t.Context(), "ann", "c2"), "files__delete", `{"a":1}`),
+		w.mustAsk(t, ctx, "files__delete", `{"a":2}`),
+		w.mustAsk(t, ctx, "files__move", `{"a":1}`),
+		w.mustAsk(t, inConversation(t.Context(), "bob", "c1"), "files__delete", `{"a":1}`),
+		w.mustAsk(t, inConversation(t.Context(), "ann", "c2"), "files__delete", `{"a":1}`),
 	} {
 		if slices.Contains(ids, other.ID) {
 			t.Errorf("%+v is taken for another call", other)
@@ -86,66 +77,56 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 	for _, req := range w.Approvals(t.Context()) {
 		listed = append(listed, req.ID)
 	}
-	if !slices.Equal(listed, ids) {
-		t.Errorf("%q wait, want %q, the oldest first", listed, ids)
-	}
+	wantList(t, listed, ids)
 
 	// While it is being made it is still the same call; afterwards it is a new one.
 	w.Use(func(next registry.Handler) registry.Handler {
 		return func(c context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID != asked.ID {
-				t.Error("asked twice")
-			}
-			if len(w.Approvals(t.Context())) != len(ids)-1 {
-				t.Error("a call that runs is listed as one that waits")
-			}
+			assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID, asked.ID, "asked twice")
+			assert.Equal(t, len(w.Approvals(t.Context())), len(ids)-1, "a call that runs is listed as one that waits")
 			return next(c, call)
 		}
 	})
 	assert.Value(w.Approve(ctx, asked.ID, nil))(t)
-	if again := w.asks(t, ctx, "files__delete", `{"a":1}`); again.ID == asked.ID {
-		t.Error("one approval for two calls")
-	}
+	assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID == asked.ID, false, "one approval for two calls")
 }
 
 // No user keeps the others out, and all together are bounded.
 func TestMaxPending(t *testing.T) {
-	w := newWard(t, approval.Options{MaxPending: 8})
+	w := newApprovalServer(t, approval.Options{MaxPending: 8})
 	full := func(ctx context.Context) {
 		t.Helper()
-		_, err := w.Call(ctx, "files__delete", []byte(`{"one":"too many"}`))
-		wantError[*approval.DeniedError](t, err)
+		wantError[*approval.DeniedError](t, errorOf(w.Call(ctx, "files__delete", []byte(`{"one":"too many"}`))))
 	}
 	var first *registry.ApprovalRequest
 	for _, user := range []string{"ann", "bob"} {
-		ctx := as(t.Context(), user, "c")
-		first = w.asks(t, ctx, "files__delete", `{"n":1}`)
-		w.asks(t, as(t.Context(), user, "d"), "files__delete", `{"n":2}`)
+		ctx := inConversation(t.Context(), user, "c")
+		first = w.mustAsk(t, ctx, "files__delete", `{"n":1}`)
+		w.mustAsk(t, inConversation(t.Context(), user, "d"), "files__delete", `{"n":2}`)
 		full(ctx)
-		w.asks(t, ctx, "files__delete", `{"n":1}`) // the same as before takes no room
+		w.mustAsk(t, ctx, "files__delete", `{"n":1}`) // the same as before takes no room
 	}
 	for n := range 4 {
-		w.asks(t, t.Context(), "files__delete", fmt.Sprintf(`{"n":%d}`, n))
+		w.mustAsk(t, t.Context(), "files__delete", fmt.Sprintf(`{"n":%d}`, n))
 	}
 	full(t.Context())
-	full(as(t.Context(), "eve", "c"))
+	full(inConversation(t.Context(), "eve", "c"))
 	assert.OK(t, w.Deny(t.Context(), first.ID, ""))
-	w.asks(t, as(t.Context(), "eve", "c"), "files__delete", `{}`)
+	w.mustAsk(t, inConversation(t.Context(), "eve", "c"), "files__delete", `{}`)
 	full(t.Context())
 	assert.Equal(t, len(w.Approvals(t.Context())), 8, "calls wait")
-	w.at(t)
+	w.wantReached(t)
 }
 
 // A call that nobody approves in time is never made.
 func TestApprovalExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, approval.Options{TTL: time.Minute})
+		w := newApprovalServer(t, approval.Options{TTL: time.Minute})
 		ctx := t.Context()
 		begun := time.Now()
-		asked := w.asks(t, ctx, "files__delete", `{}`)
-		if !asked.Asked.Equal(begun) || !asked.Expires.Equal(begun.Add(time.Minute)) {
-			t.Errorf("%+v", asked)
-		}
+		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
+		assert.Equal(t, asked.Asked.Equal(begun), true)
+		assert.Equal(t, asked.Expires.Equal(begun.Add(time.Minute)), true)
 		var awaited sync.WaitGroup
 		for range 3 {
 			awaited.Go(func() {
@@ -159,28 +140,21 @@ func TestApprovalExpires(t *testing.T) {
 		assert.Equal(t, len(w.Approvals(ctx)), 1, "calls wait")
 		time.Sleep(time.Nanosecond)
 		assert.Equal(t, len(w.Approvals(ctx)), 0, "calls wait after their time")
-		_, err := w.Approve(ctx, asked.ID, nil)
-		if unknown := wantError[*approval.UnknownError](t, err); unknown.Reason == "" {
-			t.Errorf("%v", err)
-		}
+		assert.Equal(t, wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil))).Reason == "", false, "reason")
 		wantError[*approval.UnknownError](t, w.Deny(ctx, asked.ID, ""))
 		awaited.Wait()
-		_, err = w.Await(ctx, asked.ID) // late, and still told
-		wantError[*approval.DeniedError](t, err)
+		wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID))) // late, and still told
 		time.Sleep(time.Minute)
-		_, err = w.Await(ctx, asked.ID)
-		wantError[*approval.UnknownError](t, err)
-		if again := w.asks(t, ctx, "files__delete", `{}`); again.ID == asked.ID {
-			t.Error("the same request")
-		}
-		w.at(t)
+		wantError[*approval.UnknownError](t, errorOf(w.Await(ctx, asked.ID)))
+		assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{}`).ID == asked.ID, false, "the same request")
+		w.wantReached(t)
 	})
 }
 
 // A call that runs when its time is over runs to its end, and is awaited.
 func TestApprovalExpiresWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, approval.Options{TTL: time.Minute})
+		w := newApprovalServer(t, approval.Options{TTL: time.Minute})
 		ctx := t.Context()
 		sent := true
 		w.Use(func(next registry.Handler) registry.Handler {
@@ -192,8 +166,8 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 				return next(ctx, call)
 			}
 		})
-		asked := w.asks(t, ctx, "files__delete", `{}`)
-		other := w.asks(t, ctx, "files__delete", `{"expires":"behind it"}`)
+		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
+		other := w.mustAsk(t, ctx, "files__delete", `{"expires":"behind it"}`)
 		var group sync.WaitGroup
 		group.Go(func() {
 			if res, err := w.Await(ctx, asked.ID); err != nil || textOf(t, res) != "delete done" {
@@ -201,54 +175,45 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 			}
 		})
 		group.Go(func() {
-			_, err := w.Await(ctx, other.ID)
-			wantError[*approval.DeniedError](t, err)
+			wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, other.ID)))
 		})
-		if _, err := w.Approve(ctx, asked.ID, nil); err != nil {
-			t.Error(err)
-		}
+		assert.Value(w.Approve(ctx, asked.ID, nil))(t)
 		group.Wait()
-		w.at(t, `{}`)
+		w.wantReached(t, `{}`)
 
 		// It was not sent, and now it is too late to try again.
 		sent = false
-		asked = w.asks(t, ctx, "files__delete", `{}`)
+		asked = w.mustAsk(t, ctx, "files__delete", `{}`)
 		group.Go(func() {
-			_, err := w.Await(ctx, asked.ID)
-			wantError[*approval.DeniedError](t, err)
+			wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
 		})
-		if _, err := w.Approve(ctx, asked.ID, nil); mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Error(err)
-		}
+		assert.Equal(t, mcp.OutcomeOf(errorOf(w.Approve(ctx, asked.ID, nil))), mcp.NotSent, "outcome")
 		group.Wait()
-		_, err := w.Approve(ctx, asked.ID, nil)
-		wantError[*approval.UnknownError](t, err)
-		w.at(t, `{}`)
+		wantError[*approval.UnknownError](t, errorOf(w.Approve(ctx, asked.ID, nil)))
+		w.wantReached(t, `{}`)
 	})
 }
 
 // Who does not wait any longer goes, and the call stays.
 func TestAwaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, approval.Options{})
-		asked := w.asks(t, t.Context(), "files__delete", `{}`)
+		w := newApprovalServer(t, approval.Options{})
+		asked := w.mustAsk(t, t.Context(), "files__delete", `{}`)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.Await(ctx, asked.ID); !errors.Is(err, context.DeadlineExceeded) || mcp.OutcomeOf(err) != mcp.Unknown {
-			t.Errorf("%v, outcome %v", err, mcp.OutcomeOf(err))
-		}
-		if _, err := w.Approve(t.Context(), asked.ID, nil); err != nil {
-			t.Error(err)
-		}
-		w.at(t, `{}`)
+		_, err := w.Await(ctx, asked.ID)
+		assert.Is(t, err, context.DeadlineExceeded)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.Unknown, "outcome")
+		assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
+		w.wantReached(t, `{}`)
 	})
 }
 
 // A page that watches sees each change, and is not woken by those of others.
 func TestWatchApprovals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWard(t, approval.Options{TTL: time.Minute})
-		ann, cancel := context.WithCancel(as(t.Context(), "ann", "c"))
+		w := newApprovalServer(t, approval.Options{TTL: time.Minute})
+		ann, cancel := context.WithCancel(inConversation(t.Context(), "ann", "c"))
 		var mu sync.Mutex
 		var seen []string
 		var watcher sync.WaitGroup
@@ -268,33 +233,31 @@ func TestWatchApprovals(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			if !slices.Equal(seen, want) {
-				t.Fatalf("seen %q, want %q", seen, want)
-			}
+			wantList(t, seen, want, "seen")
 			seen = nil
 		}
 		step("")
-		one := w.asks(t, ann, "files__delete", `{"n":1}`)
+		one := w.mustAsk(t, ann, "files__delete", `{"n":1}`)
 		step(`{"n":1}`)
-		w.asks(t, ann, "files__delete", `{"n":1}`)
-		w.asks(t, as(t.Context(), "bob", "c"), "files__delete", `{"n":9}`)
+		w.mustAsk(t, ann, "files__delete", `{"n":1}`)
+		w.mustAsk(t, inConversation(t.Context(), "bob", "c"), "files__delete", `{"n":9}`)
 		step()
 		time.Sleep(time.Second)
-		two := w.asks(t, ann, "files__delete", `{"n":2}`)
+		two := w.mustAsk(t, ann, "files__delete", `{"n":2}`)
 		step(`{"n":1}{"n":2}`)
 		assert.OK(t, w.Deny(ann, two.ID, ""))
 		step(`{"n":1}`)
 		assert.Value(w.Approve(ann, one.ID, nil))(t)
 		step("")
-		w.asks(t, ann, "files__delete", `{"n":3}`)
+		w.mustAsk(t, ann, "files__delete", `{"n":3}`)
 		time.Sleep(time.Second)
-		w.asks(t, ann, "files__delete", `{"n":4}`)
+		w.mustAsk(t, ann, "files__delete", `{"n":4}`)
 		step(`{"n":3}`, `{"n":3}{"n":4}`)
 		time.Sleep(time.Hour) // each expires at its time, with nobody at the registry
 		step(`{"n":4}`, "")
 		cancel()
 		watcher.Wait()
-		w.asks(t, as(t.Context(), "ann", "c"), "files__delete", `{}`)
+		w.mustAsk(t, inConversation(t.Context(), "ann", "c"), "files__delete", `{}`)
 		step()
 		for range w.WatchApprovals(t.Context()) {
 			break
@@ -309,7 +272,7 @@ func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
 		first = `tool "files__delete" has to be approved by the user first; do not call it again before that`
 		asked = `tool "files__delete" needs the approval of the user, who has been asked; do not call it again before the user has answered`
 	)
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	n := 0
 	for _, c := range []struct {
 		watcher, caller, want string
@@ -324,13 +287,10 @@ func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
 		call := func(when, want string) {
 			t.Helper()
 			n++
-			_, err := w.Call(as(t.Context(), c.caller, "c"), "files__delete", fmt.Appendf(nil, `{"n":%d}`, n))
-			if err == nil || err.Error() != want {
-				t.Errorf("%s %q watches, a call of %q: got %v, want %s", when, c.watcher, c.caller, err, want)
-			}
+			assert.Equal(t, fmt.Sprint(errorOf(w.Call(inConversation(t.Context(), c.caller, "c"), "files__delete", fmt.Appendf(nil, `{"n":%d}`, n)))), want, "%s %q watches, a call of %q", when, c.watcher, c.caller)
 		}
 		call("before", first)
-		for range w.WatchApprovals(as(t.Context(), c.watcher, "c")) {
+		for range w.WatchApprovals(inConversation(t.Context(), c.watcher, "c")) {
 			call("while", c.want)
 			break
 		}
@@ -340,10 +300,10 @@ func TestApprovalRequiredErrorSaysWhetherTheUserIsAsked(t *testing.T) {
 
 // What a watcher does with what it gets is its own affair.
 func TestWatchApprovalsYieldsCopies(t *testing.T) {
-	w := newWard(t, approval.Options{})
+	w := newApprovalServer(t, approval.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	w.asks(t, ctx, "files__delete", `{"n":1}`)
+	w.mustAsk(t, ctx, "files__delete", `{"n":1}`)
 	seen := 0
 	for list := range w.WatchApprovals(ctx) {
 		if seen++; seen == 3 {
@@ -351,11 +311,9 @@ func TestWatchApprovalsYieldsCopies(t *testing.T) {
 		}
 		copy(list[len(list)-1].Args, "XXXXXXX")
 		clear(list)
-		w.asks(t, ctx, "files__delete", fmt.Sprintf(`{"n":%d}`, seen+1))
+		w.mustAsk(t, ctx, "files__delete", fmt.Sprintf(`{"n":%d}`, seen+1))
 	}
 	for i, req := range w.Approvals(ctx) {
-		if want := fmt.Sprintf(`{"n":%d}`, i+1); string(req.Args) != want {
-			t.Errorf("%s waits, want %s", req.Args, want)
-		}
+		assert.Equal(t, string(req.Args), fmt.Sprintf(`{"n":%d}`, i+1), "args")
 	}
 }

@@ -2,11 +2,11 @@ package registry_test
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 )
@@ -27,9 +27,7 @@ func TestWatch(t *testing.T) {
 		step := func(want ...uint64) {
 			t.Helper()
 			synctest.Wait()
-			if !slices.Equal(seen, want) {
-				t.Fatalf("seen %d, want %d", seen, want)
-			}
+			wantList(t, seen, want, "seen")
 		}
 		step(1)
 		mustReplace(t, r, "s", serverTool("s", "a", ""))
@@ -40,9 +38,7 @@ func TestWatch(t *testing.T) {
 		step(1, 2, 3)
 		r.Remove("s__a")
 		step(1, 2, 3, 4)
-		if last != r.Snapshot() {
-			t.Error("the last snapshot seen is not the current one")
-		}
+		assert.Equal(t, last, r.Snapshot(), "the last snapshot seen is not the current one")
 		cancel()
 		watcher.Wait()
 		mustAdd(t, r, native("b"))
@@ -64,9 +60,7 @@ func TestWatchCoalesces(t *testing.T) {
 			break
 		}
 	}
-	if !slices.Equal(seen, []uint64{1, 4}) {
-		t.Errorf("seen %d, want the first and the last", seen)
-	}
+	wantList(t, seen, []uint64{1, 4}, "seen")
 }
 
 func TestWatchAfterTheEnd(t *testing.T) {
@@ -99,10 +93,38 @@ func TestWatchWithALedger(t *testing.T) {
 		synctest.Wait()
 		mustReplace(t, registry.New(&registry.Options{Ledger: accepted}), "files", serverTool("files", "list", ""))
 		synctest.Wait()
-		if !slices.Equal(seen, []uint64{1}) {
-			t.Errorf("seen %d", seen)
-		}
+		wantList(t, seen, []uint64{1}, "seen")
 		cancel()
 		watcher.Wait()
 	})
+}
+
+// Each definition of a snapshot has a cell of its own, in whatever order they come, and no
+// other definition has one.
+func TestSnapshotMemory(t *testing.T) {
+	r := registry.New(nil)
+	mustReplace(t, r, "files", serverTool("files", "read", ""), serverTool("files", "stat", ""), serverTool("files", "write", ""))
+	s := r.Snapshot()
+	memory := s.Memory()
+	for _, i := range []int{2, 0, 1, 2, 1, 1} {
+		def := s.Tools()[i].Definition()
+		cell, _ := memory(def)
+		if cell == nil {
+			t.Fatalf("%s: got no cell", def.Name)
+		}
+		cell.Put("name", def.Name)
+		copied := *def
+		if cell, _ := memory(&copied); cell != nil {
+			t.Errorf("%s: got a cell for a copy of the definition, want none", def.Name)
+		}
+	}
+	cell, _ := memory(nil)
+	assert.Equal(t, cell != nil, false, "a cell for nil")
+	again := s.Memory()
+	for _, tool := range s.Tools() {
+		def := tool.Definition()
+		if cell, _ := again(def); cell.Get("name") != def.Name {
+			t.Errorf("got the cell of %v, want that of %s", cell.Get("name"), def.Name)
+		}
+	}
 }

@@ -1,0 +1,378 @@
+package registry_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
+	"github.com/mcpbelt/mcpbelt/internal/wildtest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/ledger"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func TestMain(m *testing.M) {
+	if wildtest.Begin() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A plainTool is a Tool of which everything can be chosen.
+type plainTool struct {
+	def    *registry.Definition
+	answer *mcp.CallToolResult
+}
+
+func (t *plainTool) Definition() *registry.Definition { return t.def }
+
+func (t *plainTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.answer, nil
+}
+
+func textResult(s string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+}
+
+// servedText is textResult for a server.
+func servedText(s string) *sdk.CallToolResult {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: s}}}
+}
+
+// textOf returns the text of a result that is one block of text.
+func textOf(t testing.TB, res *mcp.CallToolResult) string {
+	t.Helper()
+	if res == nil || len(res.Content) != 1 {
+		t.Fatalf("result = %+v, want one block of content", res)
+	}
+	block, ok := res.Content[0].(*mcp.TextContent)
+	if !ok {
+		t.Fatalf("content is a %T, want text", res.Content[0])
+	}
+	return block.Text
+}
+
+// native returns a native tool that answers with its name.
+func native(name string) *plainTool { return serverTool("", name, "") }
+
+// serverTool returns a tool of a server, under the name that Remote would give
+// it, that answers with its name and description.
+func serverTool(server, name, description string) *plainTool {
+	def := &registry.Definition{
+		Name:        name,
+		Description: description,
+		InputSchema: json.RawMessage(`{"type":"object"}`),
+	}
+	if server != "" {
+		def.Name = server + "__" + name
+		def.Origin = registry.Origin{Server: server, Tool: name}
+	}
+	return &plainTool{def, textResult(def.Name + description)}
+}
+
+func listedNames(s *registry.Snapshot) []string {
+	var names []string
+	for _, t := range s.Tools() {
+		names = append(names, t.Definition().Name)
+	}
+	return names
+}
+
+func mustAdd(t testing.TB, r *registry.Registry, tools ...registry.Tool) {
+	t.Helper()
+	assert.OK(t, r.Add(tools...))
+}
+
+func mustReplace(t testing.TB, r *registry.Registry, server string, tools ...registry.Tool) registry.Diff {
+	t.Helper()
+	return assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// A recordedTool is a Tool that calls a function.
+type recordedTool struct {
+	def  *registry.Definition
+	call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
+}
+
+func (t *recordedTool) Definition() *registry.Definition { return t.def }
+
+func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.call(ctx, args)
+}
+
+// errorOf returns the error of a call, without its result.
+func errorOf[T any](_ T, err error) error { return err }
+
+// only returns the one element of a list. It ends the test if there are others, or none.
+func only[T any](t testing.TB, list []T) T {
+	t.Helper()
+	if len(list) != 1 {
+		t.Fatalf("got %d elements, want one: %v", len(list), list)
+	}
+	return list[0]
+}
+
+// wantList reports an error if two lists differ.
+func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
+	}
+}
+
+// A approvalServer is a registry whose calls an approver decides, with a real server that
+// notes down what reaches it.
+type approvalServer struct {
+	*registry.Registry
+	server *sdk.Server
+	client *mcp.Client
+
+	mu      sync.Mutex
+	reached []string // the arguments of each call at the server, as they came
+	decide  registry.ApproverFunc
+	arrived chan struct{} // if not nil, gets a value for each call at the server, which then answers nothing
+}
+
+func newApprovalServer(t *testing.T, opts approval.Options) *approvalServer {
+	t.Helper()
+	w := &approvalServer{server: sdk.NewServer(&sdk.Implementation{Name: "files", Version: "1"}, nil)}
+	for _, name := range []string{"delete", "move"} {
+		w.server.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
+			func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				w.mu.Lock()
+				w.reached = append(w.reached, string(req.Params.Arguments))
+				arrived := w.arrived
+				w.mu.Unlock()
+				if arrived != nil {
+					arrived <- struct{}{}
+					<-ctx.Done()
+				}
+				return servedText(req.Params.Name + " done"), nil
+			})
+	}
+	w.Registry = registry.New(&registry.Options{
+		Approvals: opts,
+		Approver: registry.ApproverFunc(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
+			w.mu.Lock()
+			decide := w.decide
+			w.mu.Unlock()
+			return decide(ctx, req)
+		}),
+	})
+	w.setVerdict(approval.Ask)
+	w.connect(t)
+	return w
+}
+
+// connect lists the server's tools, through a new client.
+func (w *approvalServer) connect(t *testing.T) {
+	t.Helper()
+	c := mcp.NewClient("files", &transport.Pipe{Serve: w.server.Run}, nil)
+	t.Cleanup(func() { _ = c.Close() })
+	w.client = c
+	listed := assert.Value(c.Tools(t.Context()))(t)
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote("files", tool, c.CallTool))
+	}
+	mustReplace(t, w.Registry, "files", tools...)
+}
+
+// decides sets what the approver does.
+func (w *approvalServer) setApprover(f registry.ApproverFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.decide = f
+}
+
+func (w *approvalServer) setVerdict(v approval.Verdict) {
+	w.setApprover(func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
+		return approval.Decision{Verdict: v, Reason: "because"}, nil
+	})
+}
+
+// asks makes a call that has to be asked for, and returns what is asked.
+func (w *approvalServer) mustAsk(t *testing.T, ctx context.Context, tool, args string) *registry.ApprovalRequest {
+	t.Helper()
+	_, err := w.Call(ctx, tool, json.RawMessage(args))
+	required := assert.As[*registry.ApprovalRequiredError](t, err, "%s", tool)
+	return required.Request
+}
+
+// at checks what reached the server.
+func (w *approvalServer) wantReached(t *testing.T, want ...string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wantList(t, w.reached, want, "at the server")
+}
+
+func wantError[E error](t *testing.T, err error) (e E) {
+	t.Helper()
+	if !errors.As(err, &e) {
+		t.Fatalf("error = %v (%T), want a %T", err, err, e)
+	}
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome of %v", err)
+	return e
+}
+
+func inConversation(ctx context.Context, user, conversation string) context.Context {
+	return registry.WithConversation(onbehalf.With(ctx, user), conversation)
+}
+
+func panicOf(f func()) (v any) {
+	defer func() { v = recover() }()
+	f()
+	return nil
+}
+
+// allowForSession answers a call that waits with "for this session".
+func (w *approvalServer) allowForSession(t *testing.T, ctx context.Context, tool string) {
+	t.Helper()
+	asked := w.mustAsk(t, ctx, tool, `{"for":"session"}`)
+	assert.Value(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true}))(t)
+}
+
+// free reports whether a call is made without anybody being asked. If not, it
+// leaves nothing that waits.
+func (w *approvalServer) isAllowed(t *testing.T, ctx context.Context, tool string) bool {
+	t.Helper()
+	_, err := w.Call(ctx, tool, json.RawMessage(`{"is it":"free"}`))
+	if err == nil {
+		return true
+	}
+	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
+	assert.OK(t, w.Deny(t.Context(), asked.ID, ""))
+	return false
+}
+
+// A rawServer is a server whose list of tools is given as JSON, and which carries
+// out every call, of tools that it lists or not.
+type rawServer struct {
+	*mcptest.Server
+	client *mcp.Client
+}
+
+func newRawServer(t testing.TB, name string, tools ...string) *rawServer {
+	t.Helper()
+	s := &rawServer{Server: mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{}}`), mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]}`),
+		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"done"}],"structuredContent":{"id":"1"}}`),
+	})}
+	s.client = mcp.NewClient(name, s, nil)
+	t.Cleanup(func() { _ = s.client.Close() })
+	return s
+}
+
+// offer lists the server's tools in the registry.
+func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Server) registry.Diff {
+	t.Helper()
+	listed := assert.Value(s.client.Tools(t.Context()))(t)
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote(facts.Name, tool, s.client.CallTool))
+	}
+	return assert.Value(r.Replace(facts, tools))(t)
+}
+
+// calls returns how many calls have reached the server.
+func (s *rawServer) calls() int { return len(s.Received("tools/call")) }
+
+func newPinned(t testing.TB, path string) *registry.Registry {
+	t.Helper()
+	accepted := assert.Value(ledger.Open(path, nil))(t)
+	return registry.New(&registry.Options{Ledger: accepted})
+}
+
+// remoteTools returns the tools of a server that answers each call with its own
+// name and that of the tool, as it was called.
+func remoteTools(t *testing.T, server string, called ...string) []registry.Tool {
+	t.Helper()
+	s := sdk.NewServer(&sdk.Implementation{Name: "all are called the same", Version: "1"}, nil)
+	for _, name := range called {
+		s.AddTool(&sdk.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return servedText(server + " " + req.Params.Name), nil
+		})
+	}
+	c := mcp.NewClient(server, &transport.Pipe{Serve: s.Run}, nil)
+	t.Cleanup(func() { _ = c.Close() })
+	listed, err := c.Tools(t.Context())
+	if err != nil || len(listed) != len(called) {
+		t.Fatalf("%d tools, %v", len(listed), err)
+	}
+	var tools []registry.Tool
+	for _, tool := range listed {
+		tools = append(tools, registry.Remote(server, tool, c.CallTool))
+	}
+	return tools
+}
+
+// A callingTool is a Tool that does what it is told.
+type callingTool struct {
+	*plainTool
+	call func(context.Context) (*mcp.CallToolResult, error)
+}
+
+func (t *callingTool) Call(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+	return t.call(ctx)
+}
+
+// A failingTool fails with an error.
+type failingTool struct {
+	*plainTool
+	err error
+}
+
+func (t *failingTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return nil, t.err
+}
+
+type spyTool struct {
+	registry.Tool
+	seen *string
+}
+
+func (t *spyTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+	*t.seen = string(args)
+	return t.Tool.Call(ctx, args)
+}
+
+func openLedger(t *testing.T, path string) *ledger.Ledger {
+	t.Helper()
+	return assert.Value(ledger.Open(path, nil))(t)
+}
+
+func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition)) registry.Tool {
+	t.Helper()
+	return assert.Value(registry.With(tool, edit))(t)
+}
+
+// annotated returns a request for a tool of a server with annotations.
+func annotated(raw string, trusted bool) *registry.ApprovalRequest {
+	def := &registry.Definition{Name: "files__get", Origin: registry.Origin{Server: "files", Tool: "get"}}
+	if raw != "" {
+		def.RawAnnotations = json.RawMessage(raw)
+	}
+	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
+}
+
+func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
+	t.Helper()
+	return assert.Value(policy.New(byDefault, rules...))(t)
+}
