@@ -158,7 +158,7 @@ func try(folder string, m mutation) (caught, ok bool) {
 		}
 		return false, false
 	}
-	run := exec.Command(test, "-test.failfast", "-test.timeout=8m")
+	run := exec.Command(test, "-test.failfast", "-test.timeout=5m")
 	run.Dir = filepath.Join(*tree, folder)
 	run.Env = append(os.Environ(), "FAULT_SEEDS=0")
 	return run.Run() != nil, true
