@@ -62,7 +62,7 @@ func TestLogins(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, body string) {
+			server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, body string) {
 				if !test.right(r, body) {
 					w.WriteHeader(http.StatusUnauthorized)
 				}
@@ -71,7 +71,7 @@ func TestLogins(t *testing.T) {
 				_ = json.NewEncoder(w).Encode(map[string]any{"url": r.RequestURI, "headers": r.Header, "body": body})
 			})
 			send := func(auth Auth) int {
-				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth}, network(server))
+				s := newTestService(t, &API{BaseURL: server.URL + "/", Auth: auth})
 				a := assert.Value(trySend(t, s, &request{endpoint: "put", method: "POST", path: "/x", query: []pair{{"q", "1"}}, cookies: []pair{{"c", "2"}}, body: test.body}))(t)
 				assert.Lacks(t, string(a.body)+a.header.Get("X-Echo"), basic)
 				return a.status
@@ -90,10 +90,10 @@ func TestLogins(t *testing.T) {
 }
 
 func TestHeadersOfAnAPI(t *testing.T) {
-	server := newWebAPI(t, nil)
+	server := newTestServer(t, nil)
 	s := newTestService(t, &API{BaseURL: server.URL + "/v1/${TENANT}/", Headers: map[string]string{
 		"x-version": "2", "X-Secret": "a${SECRET}b", "Cookie": "own=1", "X-Money": "5$$ ${USER} $x",
-	}}, network(server))
+	}})
 	r := get()
 	r.header = http.Header{"X-Version": {"1"}, "X-Arg": {"y"}}
 	r.cookies = []pair{{"c", "2"}}
@@ -111,7 +111,7 @@ func TestHeadersOfAnAPI(t *testing.T) {
 
 // Secrets that cannot be had or sent are errors before anything is sent.
 func TestSecretsThatCannotBeUsed(t *testing.T) {
-	server := newWebAPI(t, nil)
+	server := newTestServer(t, nil)
 	for _, test := range []struct {
 		api  API
 		name string // of the secret
@@ -132,7 +132,7 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 		{API{Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: server.URL, Fields: map[string]string{"id": "${NOT_SET}"}}}}, "NOT_SET", "auth.token.fields.id"},
 	} {
 		test.api.BaseURL = server.URL + test.api.BaseURL
-		s := newTestService(t, &test.api, network(server))
+		s := newTestService(t, &test.api)
 		_, err := trySend(t, s, get())
 		secret := assert.As[*SecretError](t, err, "%+v", test.api)
 		assert.Equal(t, secret.Name, test.name, "%+v", test.api)
@@ -146,9 +146,9 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 }
 
 func TestTheEnvironmentHasTheSecrets(t *testing.T) {
-	server := newWebAPI(t, nil)
+	server := newTestServer(t, nil)
 	t.Setenv("REST_TEST_KEY", testSecret)
-	s := assert.Value(New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${REST_TEST_KEY}"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: network(server)}))(t)
+	s := assert.Value(New(&API{Name: "shop", BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${REST_TEST_KEY}"}, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, nil))(t)
 	defer s.Close()
 	mustSend(t, s, get())
 	assert.Equal(t, server.requests()[0].header.Get("Authorization"), "Bearer "+testSecret, "sent")

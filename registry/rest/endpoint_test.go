@@ -191,7 +191,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 
 // The schema of a tool, in the order of its parameters.
 func TestInputSchema(t *testing.T) {
-	s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{
+	s := newTestService(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{
 		Name: "op", Method: "POST", Path: "/{id}", Title: "Op", Description: "Does it.",
 		Params: []Param{
 			{Name: "z", In: InQuery, Description: "the last", Required: true},
@@ -223,12 +223,12 @@ func TestAnnotationsFollowFromTheMethod(t *testing.T) {
 		"": {true, false, true}, "GET": {true, false, true}, "HEAD": {true, false, true}, "OPTIONS": {true, false, true},
 		"POST": {false, true, false}, "PATCH": {false, true, false}, "PUT": {false, true, true}, "DELETE": {false, true, true},
 	} {
-		s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: method}}})
+		s := newTestService(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: method}}})
 		h := s.Tools()[0].Definition().Hints()
 		assert.Equal(t, [3]bool{h.ReadOnly, h.Destructive, h.Idempotent}, want, "%s", method)
 		assert.Equal(t, h.Annotated, true, "%s: h.Annotated", method)
 		assert.Equal(t, h.OpenWorld, true, "%s: h.OpenWorld", method)
 	}
-	s := serveAPI(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: "POST", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}})
+	s := newTestService(t, &API{Name: "shop", BaseURL: "http://localhost", Endpoints: []Endpoint{{Name: "op", Method: "POST", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}})
 	assert.Equal(t, s.Tools()[0].Definition().Hints().ReadOnly, true, "s.Tools()[0].Definition().Hints().ReadOnly")
 }

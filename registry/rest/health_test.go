@@ -13,7 +13,7 @@ import (
 
 func TestHealth(t *testing.T) {
 	var status int
-	server := newWebAPI(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+	server := newTestServer(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, testSecret)
 	})
@@ -24,7 +24,7 @@ func TestHealth(t *testing.T) {
 		{"", "200 204 302 400 404 405 429 501"},
 		{"/health?deep=1&x", "200 204"},
 	} {
-		s := newTestService(t, &API{BaseURL: server.URL + "/v1/", HealthPath: test.path, Auth: Auth{Type: Bearer, Value: "${KEY}"}}, network(server))
+		s := newTestService(t, &API{BaseURL: server.URL + "/v1/", HealthPath: test.path, Auth: Auth{Type: Bearer, Value: "${KEY}"}})
 		for _, status = range []int{200, 204, 302, 400, 401, 403, 404, 405, 407, 429, 500, 501, 503} {
 			err := s.Health(t.Context())
 			noSecretIn(t, err)
@@ -44,11 +44,11 @@ func TestHealth(t *testing.T) {
 }
 
 func TestHealthOfWhatCannotBeReached(t *testing.T) {
-	server := newWebAPI(t, nil)
+	server := newTestServer(t, nil)
 	api := &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}
-	assert.As[*SecretError](t, newTestService(t, api, network(server)).Health(t.Context()))
+	assert.As[*SecretError](t, newTestService(t, api).Health(t.Context()))
 	api = &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InBody, Value: "${KEY}"}}
-	s := newTestService(t, api, network(server))
+	s := newTestService(t, api)
 	assert.OK(t, s.Health(t.Context()))
 	assert.Equal(t, server.requests()[0].body, "")
 	server.Close()

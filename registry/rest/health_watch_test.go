@@ -30,14 +30,14 @@ func listed(t *testing.T, r *registry.Registry, want int) {
 func TestWatchHidesToolsOfASickAPI(t *testing.T) {
 	var status atomic.Int32
 	status.Store(http.StatusOK)
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+	server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		if r.URL.Path == "/health" {
 			w.WriteHeader(int(status.Load()))
 			return
 		}
 		_, _ = io.WriteString(w, "done")
 	})
-	s := newTestService(t, &API{BaseURL: server.URL, HealthPath: "/health"}, network(server))
+	s := newTestService(t, &API{BaseURL: server.URL, HealthPath: "/health"})
 	r := registry.New(nil)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -61,8 +61,8 @@ func TestWatchHidesToolsOfASickAPI(t *testing.T) {
 
 // A secret that cannot be had says nothing of the API: users may have it.
 func TestWatchWithoutASecret(t *testing.T) {
-	server := newWebAPI(t, nil)
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}}, network(server))
+	server := newTestServer(t, nil)
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${NOT_SET}"}})
 	r := registry.New(nil)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -73,8 +73,8 @@ func TestWatchWithoutASecret(t *testing.T) {
 }
 
 func TestWatchEnds(t *testing.T) {
-	server := newWebAPI(t, nil)
-	s := newTestService(t, &API{BaseURL: server.URL}, network(server))
+	server := newTestServer(t, nil)
+	s := newTestService(t, &API{BaseURL: server.URL})
 	assert.Fails(t, s.Watch(t.Context(), nil, 0), "got no error for a registry that is nil")
 	assert.OK(t, s.Close())
 	assert.Is(t, s.Watch(t.Context(), registry.New(nil), 0), ErrClosed)

@@ -9,7 +9,7 @@ import (
 
 // What it costs to make a request of arguments, without sending it.
 func BenchmarkRequest(b *testing.B) {
-	s := serveAPI(b, &API{Name: "shop", BaseURL: "https://api.example", Endpoints: []Endpoint{hostileEndpointNamed("op")}})
+	s := newTestService(b, &API{Name: "shop", BaseURL: "https://api.example", Endpoints: []Endpoint{hostileEndpointNamed("op")}})
 	args := json.RawMessage(`{"id":"order 66","q":"a&b","deep":{"k":"d"},"list":["l",1],"X-H":"h","ck":"c","field":"some text","other":"more"}`)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // hostileValues are texts that try to be more than a value.
@@ -40,7 +41,7 @@ func hostileEndpoint() Endpoint {
 // checkHostile calls the endpoint with a text in one place, and checks that what
 // arrives is that text there, and nothing anywhere else. It reports whether the call
 // was made.
-func checkHostile(t testing.TB, rec *recorder, s *Service, place, text string) bool {
+func checkHostile(t testing.TB, rec *testServer, s *Service, place, text string) bool {
 	t.Helper()
 	values := map[string]string{"id": "1", "part": "p", "q": "v", "X-H": "h", "ck": "c", "field": "f", "other": "o"}
 	args := map[string]any{}
@@ -59,57 +60,36 @@ func checkHostile(t testing.TB, rec *recorder, s *Service, place, text string) b
 	rec.take()
 	_, err := callOnly(t, s, jsonOf(t, args))
 	got := rec.take()
-	if err != nil {
-		if got != nil {
-			t.Errorf("%s %q: refused (%v), but %s arrived", place, text, err, got.uri)
-		}
-		if place != "deepKey" && len(text) > 3 && strings.Contains(err.Error(), text) {
-			t.Errorf("%s %q: the error shows it: %v", place, text, err)
-		}
+	assert.Equal(t, got != nil, err == nil, "%s %q: a request arrived (%v)", place, text, err)
+	if err != nil && place != "deepKey" && len(text) > 3 {
+		assert.Lacks(t, err.Error(), text, "%s: the error", place)
+	}
+	if err != nil || got == nil {
 		return false
 	}
-	if got == nil {
-		t.Errorf("%s %q: nothing arrived", place, text)
-		return false
-	}
-	wantSegments := []string{"", "v1", "things", values["id"], "parts", "x-" + values["part"] + ".json"}
-	raw, _, _ := strings.Cut(got.uri, "?")
+	raw, rawQuery, _ := strings.Cut(got.uri, "?")
 	var segments []string
 	for segment := range strings.SplitSeq(raw, "/") {
-		decoded, err := url.PathUnescape(segment)
-		if err != nil {
-			t.Errorf("%s %q: segment %q: %v", place, text, segment, err)
-		}
-		assert.Equal(t, strings.ContainsAny(segment, "?#\\;"), false, "%s %q: strings.ContainsAny(segment, \"?#\\\\;\")", place, text)
-		segments = append(segments, decoded)
+		assert.Equal(t, strings.ContainsAny(segment, "?#\\;"), false, "%s %q: the segment %q has separators", place, text, segment)
+		segments = append(segments, assert.Value(url.PathUnescape(segment))(t))
 	}
-	assert.Equal(t, fmt.Sprintf("%q", segments), fmt.Sprintf("%q", wantSegments), "%s %q", place, text)
+	assert.Equal(t, fmt.Sprintf("%q", segments), fmt.Sprintf("%q", []string{"", "v1", "things", values["id"], "parts", "x-" + values["part"] + ".json"}), "%s: the segments", place)
 	// No server that decodes before it looks finds another directory above.
-	if clean := got.url.JoinPath().Path; strings.Count(clean, "/") > 0 && !strings.HasPrefix(clean, "/v1/things/") {
-		t.Errorf("%s %q: %q is %q when it is cleaned", place, text, raw, clean)
-	}
-	query, err := url.ParseQuery(got.url.RawQuery)
-	if err != nil || len(query) != 3 || !slices.Equal(query["q"], []string{values["q"]}) || !slices.Equal(query["list"], []string{"l", values["q"]}) || !slices.Equal(query["deep"], []string{jsonOf(t, args["deep"])}) {
-		t.Errorf("%s %q: query %q: %v", place, text, got.url.RawQuery, err)
-	}
-	assert.Equal(t, fmt.Sprintf("%q", got.header.Values("X-H")), fmt.Sprintf("%q", []string{values["X-H"]}), "%s %q", place, text)
+	clean := assert.Value(url.ParseRequestURI(raw))(t).JoinPath().Path
+	assert.Equal(t, strings.HasPrefix(clean, "/v1/things/"), true, "%s %q: the clean path %q stays below /v1/things", place, text, clean)
+	query := assert.Value(url.ParseQuery(rawQuery))(t)
+	assert.Equal(t, jsonOf(t, query), jsonOf(t, url.Values{"q": {values["q"]}, "list": {"l", values["q"]}, "deep": {jsonOf(t, args["deep"])}}), "%s: the query", place)
+	assert.Equal(t, fmt.Sprintf("%q", got.header.Values("X-H")), fmt.Sprintf("%q", []string{values["X-H"]}), "%s: the header", place)
 	for name := range got.header {
-		switch name {
-		case "X-H", "Accept", "Accept-Encoding", "Connection", "Content-Length", "Content-Type", "Cookie", "User-Agent":
-		default:
-			t.Errorf("%s %q: header %s arrived", place, text, name)
-		}
+		known := strings.Fields("X-H Accept Accept-Encoding Connection Content-Length Content-Type Cookie User-Agent")
+		assert.Equal(t, slices.Contains(known, name), true, "%s %q: the header %s is known", place, text, name)
 	}
-	if len(got.cookies) != 1 || got.cookies[0].Name != "ck" {
-		t.Errorf("%s %q: cookies %v", place, text, got.cookies)
-	} else if value, err := url.PathUnescape(got.cookies[0].Value); err != nil || value != values["ck"] {
-		t.Errorf("%s %q: cookie %q", place, text, got.cookies[0].Value)
-	}
-	form, err := url.ParseQuery(got.body)
-	if err != nil || len(form) != 2 || !slices.Equal(form["field"], []string{values["field"]}) || !slices.Equal(form["other"], []string{values["other"]}) {
-		t.Errorf("%s %q: body %q", place, text, got.body)
-	}
-	assert.Equal(t, got.method, http.MethodPut, "%s %q: method", place, text)
+	cookies := assert.Value(http.ParseCookie(got.header.Get("Cookie")))(t)
+	assert.Equal(t, len(cookies), 1, "%s %q: cookies", place, text)
+	assert.Equal(t, cookies[0].Name+"="+assert.Value(url.PathUnescape(cookies[0].Value))(t), "ck="+values["ck"], "%s: the cookie", place)
+	form := assert.Value(url.ParseQuery(got.body))(t)
+	assert.Equal(t, jsonOf(t, form), jsonOf(t, url.Values{"field": {values["field"]}, "other": {values["other"]}}), "%s: the body", place)
+	assert.Equal(t, got.method, http.MethodPut, "%s %q: the method", place, text)
 	return true
 }
 
@@ -119,7 +99,7 @@ func hostilePlaces() []string {
 
 // A hostile value arrives as it is, in its place, or not at all.
 func TestHostileValuesStayInTheirPlace(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	s := rec.serve(t, hostileEndpoint())
 	made := map[string]int{}
 	for _, place := range hostilePlaces() {
@@ -139,7 +119,7 @@ func TestHostileValuesStayInTheirPlace(t *testing.T) {
 
 // What would be read as a step up, however it is written, is refused.
 func TestStepsUpAreRefused(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	s := rec.serve(t, Endpoint{Path: "/a/{id}/b", Params: []Param{inPlace(InPath, "id", "", "")}})
 	for _, text := range []string{
 		".", "..", "...", "../x", "x/..", "x/../y", `..\x`, `x\..\y`, "%2e%2e", "%2E%2e/", "%252e%252e", ".%2e", "..%2f", "..%5cx", "..;", "..;/x", "x/..;a=b/y", ".. ", " ..", "x/ .. /y",
@@ -160,8 +140,8 @@ func TestStepsUpAreRefused(t *testing.T) {
 // A server that decodes before it looks answers a path with an escaped slash with a
 // redirect to another one. That is not followed.
 func TestAmbiguousPathsAreNotRedirected(t *testing.T) {
-	rec := newRecorder(t)
-	rec.answer = func(w http.ResponseWriter, r *http.Request) {
+	rec := newTestServer(t, nil)
+	rec.answer = func(w http.ResponseWriter, r *http.Request, _ string) {
 		if r.URL.Path != "/elsewhere" {
 			http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
 			return
@@ -171,15 +151,14 @@ func TestAmbiguousPathsAreNotRedirected(t *testing.T) {
 	s := rec.serve(t, Endpoint{Path: "/a/{id}", Params: []Param{inPlace(InPath, "id", "", "")}})
 	for text, follows := range map[string]bool{"plain": true, "a b,c": true, "a/b": false, `a\b`: false, "a%b": false, "a;b": false, "a?b": false, "a#b": false} {
 		res := assert.Value(callOnly(t, s, `{"id":`+jsonOf(t, text)+`}`))(t)
-		if got := rec.take().url.Path == "/elsewhere"; got != follows || res.IsError == follows {
-			t.Errorf("%q: followed %v, result %s", text, got, textIn(t, res))
-		}
+		assert.Equal(t, rec.take().uri == "/elsewhere", follows, "%q: it follows", text)
+		assert.Equal(t, res.IsError, !follows, "%q: the result %s is an error", text, result.Text(res))
 	}
 }
 
 // The name of a field of a form is the model's where the form is one argument.
 func TestHostileNamesInMultipart(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	s := rec.serve(t, Endpoint{Method: "POST", Path: "/a", Body: &Body{ContentType: "multipart/form-data", Argument: "form"}})
 	for _, text := range []string{"a\r\nX-Evil: 1\r\n\r\nb", "a\nb", "a\rb", `a"; filename="x`, `a\`, "\r\n--x\r\n", "é"} {
 		_, err := callOnly(t, s, jsonOf(t, map[string]any{"form": map[string]string{text: "v"}}))
@@ -211,7 +190,7 @@ func TestHostileNamesInMultipart(t *testing.T) {
 
 // FuzzHostile tries what the list does not have.
 func FuzzHostile(f *testing.F) {
-	rec := newRecorder(f)
+	rec := newTestServer(f, nil)
 	s := rec.serve(f, hostileEndpoint())
 	for i, text := range hostileValues() {
 		f.Add(uint8(i), text)

@@ -20,7 +20,7 @@ const (
 // OpenAPI 3.1, section 4.8.12, where it has them.
 func TestStylesArrive(t *testing.T) {
 	const list, record = `{"c":["blue","black","brown"]}`, `{"c":{"R":100,"G":"a/b"}}`
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct {
 		param      Param
 		args, want string
@@ -66,7 +66,7 @@ func TestStylesArrive(t *testing.T) {
 
 // The path and the base URL arrive as they are written.
 func TestLiteralPathsArrive(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct{ base, path, want string }{
 		{"", "", "/"},
 		{"", "/", "/"},
@@ -84,14 +84,14 @@ func TestLiteralPathsArrive(t *testing.T) {
 		if strings.Contains(test.path, "{d}") {
 			ep.Params = append(ep.Params, Param{Name: "d", In: InPath, Default: json.RawMessage(`"x"`)}, Param{Name: "d2", In: InPath, Default: json.RawMessage(`"y"`)})
 		}
-		s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url + test.base, Endpoints: []Endpoint{ep}})
+		s := newTestService(t, &API{Name: "shop", BaseURL: rec.URL + test.base, Endpoints: []Endpoint{ep}})
 		assert.Equal(t, rec.arrive(t, s, `{}`).uri, test.want, "%s %s", test.base, test.path)
 	}
 }
 
 // Headers and cookies as they arrive.
 func TestHeadersAndCookiesArrive(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct {
 		param            Param
 		args, name, want string
@@ -123,7 +123,7 @@ func TestHeadersAndCookiesArrive(t *testing.T) {
 
 // What has no exact form where it should go is refused by name, and never by value.
 func TestWhatHasNoFormIsRefused(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct {
 		param      Param
 		args, want string
@@ -163,7 +163,7 @@ func TestWhatHasNoFormIsRefused(t *testing.T) {
 // Bodies of each kind as they arrive, byte for byte where they are JSON.
 func TestBodiesArrive(t *testing.T) {
 	members := []Param{inPlace(InBody, "a", `{}`, ""), inPlace(InBody, `b"`, `{}`, "")}
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct {
 		params     []Param
 		body       *Body
@@ -199,9 +199,9 @@ func TestBodiesArrive(t *testing.T) {
 
 // A login that goes into the body finds a place there that no argument can take.
 func TestLoginInTheBodyHasItsPlace(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	serve := func(params []Param, body *Body) *Service {
-		return serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Auth: Auth{Type: APIKey, In: InBody, Name: "key", Value: "test-key-1"}, Endpoints: []Endpoint{
+		return newTestService(t, &API{Name: "shop", BaseURL: rec.URL, Auth: Auth{Type: APIKey, In: InBody, Name: "key", Value: "test-key-1"}, Endpoints: []Endpoint{
 			{Name: "op", Method: "POST", Path: "/p", Params: params, Body: body},
 		}})
 	}
@@ -236,7 +236,7 @@ func TestLoginInTheBodyHasItsPlace(t *testing.T) {
 
 // What is no body of the kind is refused.
 func TestBodiesAreRefused(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	const form = "application/x-www-form-urlencoded"
 	for _, test := range []struct {
 		params     []Param
@@ -259,7 +259,7 @@ func TestBodiesAreRefused(t *testing.T) {
 
 // What a model could write without end has an end.
 func TestCallsAreBounded(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	form := &Body{ContentType: "application/x-www-form-urlencoded"}
 	many := strings.Repeat("1,", maxItems)
 	for _, test := range []struct {
@@ -289,7 +289,7 @@ func unknownKeys(n int) string {
 
 // The parts of a multipart form are those that were sent, whatever is in them.
 func TestMultipartArrives(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	s := rec.serve(t, Endpoint{Method: "PUT", Path: "/p", Body: &Body{ContentType: "multipart/form-data"}, Params: []Param{
 		inPlace(InBody, `a"; x="`, "", ""), inPlace(InBody, "b", `{}`, ""),
 	}})

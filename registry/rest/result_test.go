@@ -12,11 +12,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
 // What an answer becomes.
 func TestAnswersBecomeResults(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	const big = 2_000
 	for _, test := range []struct {
 		status     int
@@ -49,7 +50,7 @@ func TestAnswersBecomeResults(t *testing.T) {
 		{200, "application/json", "", "The API answered with 200 OK and no content.", ""},
 		{200, "text/plain", strings.Repeat("x", big), strings.Repeat("x", big), ""},
 	} {
-		rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+		rec.answer = func(w http.ResponseWriter, _ *http.Request, _ string) {
 			w.Header()["Content-Type"] = nil
 			if test.kind != "" {
 				w.Header().Set("Content-Type", test.kind)
@@ -76,7 +77,7 @@ func embedded(media, data string) mcp.Content {
 
 // Failures of the API are results, which say what a model can act on.
 func TestFailuresBecomeResults(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct {
 		status int
 		header map[string]string
@@ -94,7 +95,7 @@ func TestFailuresBecomeResults(t *testing.T) {
 		{500, map[string]string{"Content-Type": "text/plain"}, strings.Repeat("x", 20_000), "The API answered with 500 Internal Server Error.\n" + strings.Repeat("x", maxFailure-3) + "…\n[the rest is left out]"},
 		{200, nil, strings.Repeat("x", 20_000), "The API answered with 200 OK, but the answer is larger than the 10000 bytes that are allowed, and was left out. If the arguments allow it, ask for less. The call itself was carried out."},
 	} {
-		rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+		rec.answer = func(w http.ResponseWriter, _ *http.Request, _ string) {
 			for name, value := range test.header {
 				w.Header().Set(name, value)
 			}
@@ -102,7 +103,7 @@ func TestFailuresBecomeResults(t *testing.T) {
 			_, _ = io.WriteString(w, test.body)
 		}
 		res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: 10_000}), `{}`))(t)
-		if got := textIn(t, res); !res.IsError || got != test.want || res.StructuredContent != nil {
+		if got := result.Text(res); !res.IsError || got != test.want || res.StructuredContent != nil {
 			t.Errorf("%d: %.300q, want %.300q", test.status, got, test.want)
 		}
 	}
@@ -110,30 +111,30 @@ func TestFailuresBecomeResults(t *testing.T) {
 
 // HEAD and an answer without content say what their headers do.
 func TestHeadersBecomeResults(t *testing.T) {
-	rec := newRecorder(t)
-	rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+	rec := newTestServer(t, nil)
+	rec.answer = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Content-Length", "77")
 		w.Header().Set("ETag", `"v1"`)
 		w.Header().Set("Set-Cookie", "session=abc")
 	}
 	res, err := callOnly(t, rec.serve(t, Endpoint{Method: "HEAD", Path: "/p"}), `{}`)
 	assert.OK(t, err)
-	if got, want := textIn(t, res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\""; got != want || res.IsError {
+	if got, want := result.Text(res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\""; got != want || res.IsError {
 		t.Errorf("%q, want %q", got, want)
 	}
-	rec.answer = func(w http.ResponseWriter, _ *http.Request) {
+	rec.answer = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Location", "/things/7")
 		w.WriteHeader(http.StatusCreated)
 	}
 	res = assert.Value(callOnly(t, rec.serve(t, Endpoint{Method: "POST", Path: "/p"}), `{}`))(t)
-	assert.Equal(t, textIn(t, res), "The API answered with 201 Created and no content. Location: /things/7")
+	assert.Equal(t, result.Text(res), "The API answered with 201 Created and no content. Location: /things/7")
 }
 
 // A request without an answer is a result, too, and its error tells a program what
 // became of it.
 func TestNoAnswerIsAResult(t *testing.T) {
-	rec := newRecorder(t)
-	rec.answer = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+	rec := newTestServer(t, nil)
+	rec.answer = func(http.ResponseWriter, *http.Request, string) { panic(http.ErrAbortHandler) }
 	nobody := deadport.URL(t)
 	for _, test := range []struct {
 		url     string
@@ -141,11 +142,11 @@ func TestNoAnswerIsAResult(t *testing.T) {
 		want    string
 	}{
 		{nobody, mcp.NotSent, " It was not carried out."},
-		{rec.url, mcp.Unknown, " It may have been carried out or not; check before you call again."},
+		{rec.URL, mcp.Unknown, " It may have been carried out or not; check before you call again."},
 	} {
-		s := serveAPI(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
+		s := newTestService(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
 		res := assert.Value(callOnly(t, s, `{"q":"my-value"}`))(t)
-		if got := textIn(t, res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
+		if got := result.Text(res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
 			t.Errorf("%q", got)
 		}
 		cause := res.Err

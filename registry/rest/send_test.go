@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -25,13 +28,13 @@ import (
 
 // What an answer repeats of the secrets is taken out of it, however it is written.
 func TestAnswersDoNotShowSecrets(t *testing.T) {
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+	server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		inJSON, _ := json.Marshal(r.Header.Get("Authorization"))
 		_, _ = io.WriteString(w, "["+string(inJSON)+`,"`+strings.ReplaceAll(testSecret, "/", `\/`)+`","`+url.QueryEscape(testSecret)+`","`+
 			base64.StdEncoding.EncodeToString([]byte(testSecret))+`","`+base64.RawURLEncoding.EncodeToString([]byte(testSecret))+`","alice12",123456789012345678901]`)
 	})
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "alice12"}}, network(server))
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Headers: map[string]string{"X-User": "alice12"}})
 	a := mustSend(t, s, get())
 	assert.Equal(t, string(a.body), `["Bearer [redacted]","[redacted]","[redacted]","[redacted]","[redacted]","alice12",123456789012345678901]`)
 	assert.Equal(t, a.header.Get("X-Echo"), "Bearer [redacted]", "header")
@@ -47,16 +50,28 @@ func TestAnswersDoNotShowSecrets(t *testing.T) {
 	}
 }
 
-// What a header refers to is a secret, whatever the header and the secret are called.
-func TestHeaderSecretsAreHidden(t *testing.T) {
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
-		_, _ = io.WriteString(w, "for "+strings.Join(r.Header["X-Custom"], " ")+" of "+strings.Join(r.Header["User"], " "))
+// What is sent is hidden, wherever it was written down: a header that refers to it, a value
+// behind a word, the path of the base URL.
+func TestSecretsOfEachPlace(t *testing.T) {
+	server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+		_, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		w.Header().Set("Location", "https://elsewhere.example"+r.RequestURI)
+		_, _ = fmt.Fprint(w, r.RequestURI, " ", r.URL.Path, " ", r.Header["X-Custom"], r.Header["User"], secret, url.QueryEscape(r.Header.Get("X-Secret")))
 	})
-	s := newTestService(t, &API{BaseURL: server.URL, Headers: map[string]string{"X-Custom": "v1 ${TENANT}", "User": "${USER}"}}, network(server))
-	assert.Equal(t, string(mustSend(t, s, get()).body), "for v1 [redacted] of [redacted]")
+	for _, test := range []struct {
+		api  API
+		want string
+	}{
+		{API{Headers: map[string]string{"X-Custom": "v1 ${TENANT}", "User": "${USER}"}}, "/x /x [v1 [redacted]] [[redacted]]"},
+		{API{Auth: Auth{Type: APIKey, Name: "Authorization", Value: "Token " + testSecret}, Headers: map[string]string{"X-Secret": "two words/" + testSecret}}, "/x /x [] [][redacted][redacted]"},
+		{API{BaseURL: "/bot${TOKEN}/v1"}, "/bot[redacted]/v1/x /bot[redacted]/v1/x [] []"},
+	} {
+		test.api.BaseURL = server.URL + test.api.BaseURL
+		assert.Equal(t, string(mustSend(t, newTestService(t, &test.api), get()).body), test.want)
+	}
+	assert.Equal(t, server.take().uri, "/bot"+url.PathEscape(testSecret)+"/v1/x", "asked for")
 }
 
-// A secret that was written down with a word before it is hidden without the word, too.
 // Writers of JSON escape what they like, and an echo has JSON in a string of JSON.
 func TestEscapedSecretsInAnswers(t *testing.T) {
 	const secret = `p&ss"w\ord<é+` + "\U0001f600>"
@@ -83,28 +98,6 @@ func TestEscapedSecretsInAnswers(t *testing.T) {
 	}
 }
 
-func TestSecretsBehindAWord(t *testing.T) {
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
-		_, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		_, _ = io.WriteString(w, secret+" "+url.QueryEscape(r.Header.Get("X-Secret")))
-	})
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, Name: "Authorization", Value: "Token " + testSecret}, Headers: map[string]string{"X-Secret": "two words/" + testSecret}}, network(server))
-	assert.Equal(t, string(mustSend(t, s, get()).body), "[redacted] [redacted]")
-}
-
-// A secret in the path of the base URL stays in its segment, and out of answers.
-func TestSecretsInThePath(t *testing.T) {
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
-		w.Header().Set("Location", "https://elsewhere.example"+r.RequestURI)
-		_, _ = io.WriteString(w, r.RequestURI+" "+r.URL.Path)
-	})
-	s := newTestService(t, &API{BaseURL: server.URL + "/bot${TOKEN}/v1"}, network(server))
-	assert.Equal(t, string(mustSend(t, s, get()).body), "/bot[redacted]/v1/x /bot[redacted]/v1/x")
-	if got := server.requests()[0].uri; got != "/bot"+url.PathEscape(testSecret)+"/v1/x" || strings.Count(got, "/") != 3 {
-		t.Errorf("it was asked for %s", got)
-	}
-}
-
 func BenchmarkClean(b *testing.B) {
 	k := &keyring{}
 	k.hide(testSecret)
@@ -123,11 +116,11 @@ func TestAnswersThatAreCutOff(t *testing.T) {
 		_, _ = z.Write(make([]byte, 1<<20))
 	}
 	_ = z.Close()
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+	server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(bomb.Bytes())
 	})
-	s := newTestService(t, &API{BaseURL: server.URL}, network(server))
+	s := newTestService(t, &API{BaseURL: server.URL})
 	for _, max := range []int{0, 1000} {
 		r := get()
 		r.maxBytes = max
@@ -137,9 +130,10 @@ func TestAnswersThatAreCutOff(t *testing.T) {
 	}
 }
 
+// The end of the caller's context is an error, and tells whether anything was sent.
 func TestCallersWhoGiveUp(t *testing.T) {
 	var end func()
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+	server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		if r.URL.Path == "/body" {
 			_, _ = io.WriteString(w, testSecret)
 			w.(http.Flusher).Flush()
@@ -148,26 +142,27 @@ func TestCallersWhoGiveUp(t *testing.T) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler) // an answer could still arrive
 	})
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}}, network(server))
 	for _, path := range []string{"/header", "/body"} {
+		s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: Bearer, Value: "${TOKEN}"}, Endpoints: []Endpoint{{Name: "slow", Method: "POST", Path: path}}})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		end = cancel
-		_, err := s.send(ctx, &request{endpoint: "slow", method: "POST", path: path})
-		var failed *RequestError
-		if noSecretIn(t, err); !errors.As(err, &failed) || !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
-			t.Errorf("%s: %v", path, err)
+		for _, outcome := range []mcp.Outcome{mcp.Unknown, mcp.NotSent} { // while it is sent, and before
+			res, err := s.Tools()[0].Call(ctx, nil)
+			noSecretIn(t, err)
+			assert.Is(t, err, context.Canceled)
+			assert.Equal(t, mcp.OutcomeOf(err), outcome, "%s: the outcome", path)
+			assert.Equal(t, res == nil, true, "there is no result")
 		}
-		if _, err := s.send(ctx, get()); !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("before it began: %v", err)
-		}
+		assert.Equal(t, len(server.requests()), 1, "%s: requests", path)
+		server.take()
 	}
 }
 
 // The time of a call is over for both attempts together.
 func TestSlowAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example"}}}, Network{})
+		s := newTestService(t, &API{BaseURL: "https://api.example", Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example"}}})
 		s.sender.do = func(ctx context.Context, r *guardhttp.Request) (*guardhttp.Response, error) {
 			select {
 			case <-time.After(4 * time.Second):
@@ -197,15 +192,6 @@ func TestSlowAnswers(t *testing.T) {
 	})
 }
 
-func TestNobodyThere(t *testing.T) {
-	server := newWebAPI(t, nil)
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}}, network(server))
-	server.Close()
-	_, err := trySend(t, s, get())
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
-	assert.Contains(t, err.Error(), "refused")
-}
-
 // A canary is a server that nothing may reach.
 func newCanary(t testing.TB) *httptest.Server {
 	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -217,7 +203,7 @@ func newCanary(t testing.TB) *httptest.Server {
 
 func TestRedirects(t *testing.T) {
 	canary := newCanary(t)
-	server := newWebAPI(t, func(w http.ResponseWriter, r *http.Request, _ string) {
+	server := newTestServer(t, func(w http.ResponseWriter, r *http.Request, _ string) {
 		switch r.URL.Path {
 		case "/x":
 			http.Redirect(w, r, "/y", http.StatusFound)
@@ -227,7 +213,7 @@ func TestRedirects(t *testing.T) {
 			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusMovedPermanently)
 		}
 	})
-	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}}, network(server))
+	s := newTestService(t, &API{BaseURL: server.URL, Auth: Auth{Type: APIKey, In: InQuery, Value: "${KEY}"}})
 	mustSend(t, s, get())
 	for _, r := range []*request{
 		{method: "GET", path: "/x"},
@@ -301,27 +287,33 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// Whoever owns an API may have it on a private network, and on this machine.
+// Whoever owns an API may have it on a private network, and on this machine, with a
+// certificate of their own.
 func TestOwnNetworks(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
-	s := newTestService(t, &API{BaseURL: server.URL}, Network{})
-	mustSend(t, s, get())
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
 	for base, n := range map[string]Network{
-		"https://10.0.0.1": {}, "http://10.0.0.1": {AllowHTTP: true}, "https://169.254.169.254": {Allow: []netip.Prefix{netip.MustParsePrefix("169.254.0.0/16")}},
+		server.URL: {TLS: &tls.Config{RootCAs: roots}}, "https://10.0.0.1": {}, "http://10.0.0.1": {AllowHTTP: true},
+		"https://169.254.169.254": {Allow: []netip.Prefix{netip.MustParsePrefix("169.254.0.0/16")}},
 	} {
-		newTestService(t, &API{BaseURL: base}, n)
+		s := assert.Value(New(&API{Name: "shop", BaseURL: base, Endpoints: []Endpoint{{Name: "a", Path: "/"}}}, &Options{Network: n}))(t)
+		if base == server.URL {
+			mustSend(t, s, get())
+		}
+		assert.OK(t, s.Close())
 	}
 }
 
 func TestCloseEndsTheService(t *testing.T) {
-	w := newTokenWorld(t)
+	w := newTokenServer(t)
 	s := w.service(t, nil)
 	mustSend(t, s, get())
 	for range 2 {
 		assert.OK(t, s.Close())
 	}
-	plain := newTestService(t, &API{BaseURL: w.URL}, network(w.webAPI))
+	plain := newTestService(t, &API{BaseURL: w.URL})
 	_ = plain.Close()
 	before := len(w.requests())
 	for _, s := range []*Service{s, plain} {

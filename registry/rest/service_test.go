@@ -1,9 +1,7 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,8 +24,8 @@ func toolNames(s *Service) string {
 
 // A tool that is switched off is not offered, and is not called by who still has it.
 func TestToolsCanBeSwitchedOff(t *testing.T) {
-	rec := newRecorder(t)
-	s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Endpoints: []Endpoint{{Name: "a"}, {Name: "b", Disabled: true}, {Name: "c"}}})
+	rec := newTestServer(t, nil)
+	s := newTestService(t, &API{Name: "shop", BaseURL: rec.URL, Endpoints: []Endpoint{{Name: "a"}, {Name: "b", Disabled: true}, {Name: "c"}}})
 	assert.Equal(t, toolNames(s), "a c")
 	a := s.Tools()[0]
 	assert.OK(t, s.SetEnabled("a", false))
@@ -50,20 +48,20 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	unknown := assert.As[*UnknownToolError](t, err)
 	assert.Equal(t, unknown.Tool, "d")
 	assert.Equal(t, err.Error(), `rest: API "shop" has no endpoint "d"`)
-	off2 := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Disabled: true, Endpoints: []Endpoint{{Name: "a"}}})
+	off2 := newTestService(t, &API{Name: "shop", BaseURL: rec.URL, Disabled: true, Endpoints: []Endpoint{{Name: "a"}}})
 	assert.Equal(t, toolNames(off2), "", "tools of a disabled API")
 }
 
 // In a registry the tools are those of a server, and calls go all the way.
 func TestPublish(t *testing.T) {
-	rec := newRecorder(t)
-	api := &API{Name: "shop", BaseURL: rec.url, Trusted: true, Endpoints: []Endpoint{
+	rec := newTestServer(t, nil)
+	api := &API{Name: "shop", BaseURL: rec.URL, Trusted: true, Endpoints: []Endpoint{
 		{Name: "find", Path: "/find", Params: []Param{
 			{Name: "q", In: InQuery, Required: true}, {Name: "max", In: InQuery, Schema: json.RawMessage(`{"type":"integer"}`), Default: json.RawMessage(`10`)},
 		}},
 		{Name: "drop", Method: "DELETE", Path: "/all"},
 	}}
-	s := serveAPI(t, api)
+	s := newTestService(t, api)
 	r := registry.New(nil)
 	assert.Value(s.Publish(r))(t)
 	assert.Value(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)))(t)
@@ -82,13 +80,13 @@ func TestPublish(t *testing.T) {
 
 // The API that a Service was made of can be changed without harm.
 func TestNewCopies(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	schema, fallback, yes := json.RawMessage(`{"type":"string"}`), json.RawMessage(`"x"`), true
-	api := &API{Name: "shop", BaseURL: rec.url, Headers: map[string]string{"X-A": "1"}, Endpoints: []Endpoint{{
+	api := &API{Name: "shop", BaseURL: rec.URL, Headers: map[string]string{"X-A": "1"}, Endpoints: []Endpoint{{
 		Name: "op", Method: "POST", Path: "/p", Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes},
 		Params: []Param{{Name: "q", In: InQuery, Schema: schema, Default: fallback}},
 	}}}
-	s := serveAPI(t, api)
+	s := newTestService(t, api)
 	before := jsonOf(t, s.Tools()[0].Definition()) + s.Server().Fingerprint
 	api.BaseURL, api.Headers["X-A"], api.Endpoints[0].Path, api.Endpoints[0].Params[0].Name, yes = "http://127.0.0.1:1", "2", "/evil", "evil", false
 	copy(schema, `{"type":"number"}`)
@@ -112,7 +110,7 @@ func TestFingerprint(t *testing.T) {
 		if change != nil {
 			change(api)
 		}
-		return serveAPI(t, api).Server().Fingerprint
+		return newTestService(t, api).Server().Fingerprint
 	}
 	same := after(nil)
 	assert.Equal(t, len(same), 64)
@@ -146,44 +144,23 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// The end of the caller's context is an error, and tells whether anything was sent.
-func TestTheEndOfAContextIsAnError(t *testing.T) {
-	rec := newRecorder(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	s := rec.serve(t, Endpoint{Method: "POST", Path: "/p"})
-	rec.answer = func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
-		<-r.Context().Done()
-		panic(http.ErrAbortHandler) // or an answer could still arrive
-	}
-	res, err := s.Tools()[0].Call(ctx, nil)
-	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown || res != nil {
-		t.Errorf("%v with the outcome %v", err, mcp.OutcomeOf(err))
-	}
-	rec.take()
-	res, err = s.Tools()[0].Call(ctx, nil)
-	if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.NotSent || res != nil || rec.take() != nil {
-		t.Errorf("%v with the outcome %v", err, mcp.OutcomeOf(err))
-	}
-}
-
 // The time of the endpoint is the API's failure, not the caller's.
 func TestTheTimeOfAnEndpointIsAResult(t *testing.T) {
-	rec := newRecorder(t)
-	rec.answer = func(_ http.ResponseWriter, r *http.Request) {
+	rec := newTestServer(t, nil)
+	rec.answer = func(_ http.ResponseWriter, r *http.Request, _ string) {
 		<-r.Context().Done()
 		panic(http.ErrAbortHandler)
 	}
 	res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", Timeout: Duration(time.Millisecond)}), `{}`))(t)
-	if got := textIn(t, res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.Err) == mcp.Answered {
+	if got := result.Text(res); !res.IsError || !strings.Contains(got, "1ms") || mcp.OutcomeOf(res.Err) == mcp.Answered {
 		t.Errorf("%q", got)
 	}
 }
 
 // Calls, switches and lists at one time.
 func TestServiceIsSafeForConcurrentUse(t *testing.T) {
-	rec := newRecorder(t)
-	s := serveAPI(t, &API{Name: "shop", BaseURL: rec.url, Endpoints: []Endpoint{
+	rec := newTestServer(t, nil)
+	s := newTestService(t, &API{Name: "shop", BaseURL: rec.URL, Endpoints: []Endpoint{
 		{Name: "a", Method: "POST", Params: []Param{inPlace(InBody, "x", "", "")}}, {Name: "b"},
 	}})
 	tool, r := s.Tools()[0], registry.New(nil)
@@ -208,7 +185,7 @@ func TestServiceIsSafeForConcurrentUse(t *testing.T) {
 
 // Arguments of a call past a registry.
 func TestArgumentsWithoutARegistry(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	s := rec.serve(t, Endpoint{Path: "/p", Params: []Param{
 		{Name: "a", In: InQuery, Required: true}, {Name: "b", In: InQuery, Schema: json.RawMessage(`{"type":"integer","default":7}`)},
 		{Name: "c", In: InQuery, Required: true, Default: json.RawMessage(`"x y"`)},

@@ -13,7 +13,7 @@ import (
 // A template keeps its order and the spelling of what goes into it, and leaves out
 // what it has no argument for.
 func TestTemplates(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, test := range []struct{ template, args, want string }{
 		{`{"a":"{{x}}","b":1.0}`, `{"x":12345678901234567890}`, `{"a":12345678901234567890,"b":1.0}`},
 		{`{"a":"{{x}}"}`, `{"x":{"q" : 1.00}}`, `{"a":{"q" : 1.00}}`},
@@ -52,7 +52,7 @@ func TestTemplates(t *testing.T) {
 
 // A small template cannot make a huge body of a large argument.
 func TestTemplatesAreBounded(t *testing.T) {
-	rec := newRecorder(t)
+	rec := newTestServer(t, nil)
 	for _, hole := range []string{`"{{x}}"`, `"{{x}}{{x}}{{x}}{{x}}"`} {
 		template := "[" + strings.Repeat(hole+",", 2_000) + "1]"
 		s := rec.serve(t, Endpoint{Method: "POST", Path: "/p", Params: []Param{inPlace(InBody, "x", "", "")}, Body: &Body{Template: json.RawMessage(template)}})

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/internal/guardhttp"
 )
 
 // A bench of tokens without a network: fetches take a second.
-type tokenBench struct {
+type tokenStore struct {
 	tokens
 	mu      sync.Mutex
 	fetched int
@@ -22,7 +22,7 @@ type tokenBench struct {
 	err     error
 }
 
-func (b *tokenBench) fetch(ctx context.Context) (*token, error) {
+func (b *tokenStore) fetch(ctx context.Context) (*token, error) {
 	select {
 	case <-time.After(time.Second):
 	case <-ctx.Done():
@@ -37,7 +37,7 @@ func (b *tokenBench) fetch(ctx context.Context) (*token, error) {
 	return &token{text: strconv.Itoa(b.fetched), until: time.Now().Add(b.life)}, nil
 }
 
-func (b *tokenBench) ask(ctx context.Context, key byte) (string, error) {
+func (b *tokenStore) ask(ctx context.Context, key byte) (string, error) {
 	t, err := b.get(ctx, tokenKey{key}, func() (*token, error) { return b.fetch(ctx) })
 	if err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func (b *tokenBench) ask(ctx context.Context, key byte) (string, error) {
 	return t.text, nil
 }
 
-func (b *tokenBench) want(t *testing.T, key byte, text string) {
+func (b *tokenStore) want(t *testing.T, key byte, text string) {
 	t.Helper()
 	if got, err := b.ask(t.Context(), key); got != text || err != nil {
 		t.Errorf("token %q, %v, want %q", got, err, text)
@@ -54,7 +54,7 @@ func (b *tokenBench) want(t *testing.T, key byte, text string) {
 
 func TestTokensAreOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{life: time.Minute}
+		b := &tokenStore{life: time.Minute}
 		b.want(t, 1, "1")
 		time.Sleep(59 * time.Second)
 		b.want(t, 1, "1")
@@ -66,7 +66,7 @@ func TestTokensAreOver(t *testing.T) {
 
 func TestFailuresAreRememberedForAMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{life: time.Minute, err: errors.New("down")}
+		b := &tokenStore{life: time.Minute, err: errors.New("down")}
 		for range 3 {
 			if _, err := b.ask(t.Context(), 1); err != b.err {
 				t.Error(err)
@@ -83,7 +83,7 @@ func TestFailuresAreRememberedForAMoment(t *testing.T) {
 // Who gives up ends their own fetch, which is no failure for those who wait.
 func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{life: time.Minute}
+		b := &tokenStore{life: time.Minute}
 		first, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var callers sync.WaitGroup
@@ -109,7 +109,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 
 func TestClosedTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{life: time.Minute}
+		b := &tokenStore{life: time.Minute}
 		b.want(t, 1, "1")
 		b.close()
 		_, err := b.ask(t.Context(), 1)
@@ -120,7 +120,7 @@ func TestClosedTokens(t *testing.T) {
 
 func TestTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{life: 100 * time.Hour}
+		b := &tokenStore{life: 100 * time.Hour}
 		ask := func(n int) string {
 			got := assert.Value(b.get(t.Context(), tokenKey{byte(n), byte(n >> 8)}, func() (*token, error) { return b.fetch(t.Context()) }))(t)
 			return got.text
@@ -139,7 +139,7 @@ func TestTokensAreBounded(t *testing.T) {
 
 func TestOnlyTheRejectedTokenIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &tokenBench{life: time.Hour}
+		b := &tokenStore{life: time.Hour}
 		fetch := func() (*token, error) { return b.fetch(t.Context()) }
 		old, _ := b.get(t.Context(), tokenKey{1}, fetch)
 		old.rejected.Store(true)
@@ -188,24 +188,13 @@ func TestLifeOfTokens(t *testing.T) {
 	}
 }
 
-// A slow token endpoint takes no more of a call's time than the call has.
-func TestASlowTokenEndpoint(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := New(&API{Name: "shop", BaseURL: "https://api.example", Endpoints: []Endpoint{{Name: "a", Path: "/"}},
-			Auth: Auth{Type: FetchToken, Token: &TokenRequest{URL: "https://login.example/token"}}}, nil)
-		assert.OK(t, err)
-		s.sender.do = func(ctx context.Context, _ *guardhttp.Request) (*guardhttp.Response, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
+// A token is visible ASCII (RFC 6749, appendix A.12), and nothing else is sent as one.
+func TestTextsThatAreNoTokens(t *testing.T) {
+	s := &source{}
+	for _, text := range []string{"", "a b", "a\x7fb", "a\u00e9", "a\r\nb", "\x00", strings.Repeat("a", maxToken+1)} {
+		if got, err := s.token(text, time.Hour, time.Now()); err == nil {
+			t.Errorf("%.20q is the token %.20q", text, got.text)
 		}
-		began := time.Now()
-		r := get()
-		r.timeout = 3 * time.Second
-		_, err = s.send(t.Context(), r)
-		failed := assert.As[*RequestError](t, err)
-		assert.Equal(t, failed.NotSent, true, "failed.NotSent")
-		assert.Equal(t, time.Since(began), 3*time.Second)
-		assert.Equal(t, failed.Err.Error(), "no whole answer within 3s")
-		_ = s.Close()
-	})
+	}
+	assert.Value(s.token("a~!", time.Hour, time.Now()))(t)
 }
