@@ -10,11 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 var errUnsound = errors.New("it is not sound")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newValue returns a document of bytes; "?" is not sound.
 func newValue(k Keeper) *Value[string] {

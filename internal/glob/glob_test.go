@@ -6,8 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func compile(t testing.TB, text string) *Pattern {
 	t.Helper()

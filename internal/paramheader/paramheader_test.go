@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParamHeaders(t *testing.T) {
 	schema := `{"type":"object","properties":{

@@ -11,19 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// What is refused by Compile is refused by Check, for the same reason.
-func TestCheckRefusesBombs(t *testing.T) {
-	for _, bomb := range bombs() {
-		t.Run(bomb.name, func(t *testing.T) {
-			err := Check(json.RawMessage(bomb.schema), Limits{})
-			refused := assert.As[*SchemaError](t, err)
-			if string(refused.Token) != bomb.token || bomb.token == "invalid" && refused.Path != bomb.path {
-				t.Errorf("refused as %s at %q, want %s at %q", refused.Token, refused.Path, bomb.token, bomb.path)
-			}
-		})
-	}
-}
-
 // Each keyword is held against the metaschema of its dialect, no more and no less
 // strictly than Compile does.
 func TestCheckShapes(t *testing.T) {
@@ -40,13 +27,14 @@ func TestCheckShapes(t *testing.T) {
 		"dependencies", "dependentSchemas", "dependentRequired", "if", "then", "else", "title", "description", "default", "examples",
 		"format", "$comment", "readOnly", "deprecated", "contentEncoding", "contentSchema", "x-any", "$anchor", "$id", "$vocabulary",
 	}
+	share := assert.Cases(23, 1) // of the shapes, one of so many
 	for _, dialect := range []string{
 		"", "https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema",
 		"http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-06/schema#",
 	} {
 		for k, keyword := range keywords {
 			for v, value := range values {
-				if (k+v)%shapesShare != 0 {
+				if (k+v)%share != 0 {
 					continue
 				}
 				for _, shape := range []string{`{%s"%s":%s}`, `{%s"properties":{"p":{"%s":%s}}}`} {

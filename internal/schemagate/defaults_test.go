@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -85,17 +84,6 @@ func TestCompleteTellsWhatIsLeft(t *testing.T) {
 
 // None of these ends, or fits into memory, without bounds.
 func TestCompleteTraps(t *testing.T) {
-	for _, test := range traps() {
-		t.Run(test.name, func(t *testing.T) {
-			if raced && test.name == "very many values" {
-				t.Skip("make norace runs it")
-			}
-			t.Parallel()
-			s := mustCompile(t, test.schema)
-			_, problems := s.Complete([]byte(test.value))
-			assert.Equal(t, len(problems), 1)
-		})
-	}
 	for _, test := range []struct{ name, schema, value string }{
 		{"doubling defaults", `{"$ref":"#/$defs/d0","$defs":{` + many(60, func(i int) string {
 			return fmt.Sprintf(`"d%d":{"type":"object","default":{},"properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1)
@@ -108,7 +96,7 @@ func TestCompleteTraps(t *testing.T) {
 			return fmt.Sprintf(`{"type":"object","required":["%d"],"additionalProperties":{"$ref":"#"}}`, i)
 		}) + `]}`, nested(16, `{"a":`, `1`, `}`)},
 		{"default of itself", `{"properties":{"a":{"$ref":"#","default":{}},"b":{"$ref":"#","default":{}}}}`, `{}`},
-		{"many elements with a large default", `{"items":{"properties":{"p":{"default":"` + strings.Repeat("x", 60_000) + `"}}}}`, `[` + many(10_000, func(int) string { return "{}" }) + `]`},
+		{"many elements with a large default", `{"items":{"properties":{"p":{"default":"` + strings.Repeat("x", 60_000) + `"}}}}`, `[` + many(assert.Cases(1_000, 10_000), func(int) string { return "{}" }) + `]`},
 		{"many wrong alternatives", `{"items":{"anyOf":[` + many(50, func(i int) string { return fmt.Sprintf(`{"type":"object","required":["%d"]}`, i) }) + `]}}`,
 			`[` + many(1_000, func(int) string { return "{}" }) + `]`},
 	} {
@@ -121,22 +109,6 @@ func TestCompleteTraps(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestCompleteConcurrent(t *testing.T) {
-	s := mustCompile(t, `{"properties":{"n":{"type":"integer"},"m":{"default":1}}}`)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 100 {
-				if got, _ := s.Complete([]byte(`{"n":1}`)); string(got) != `{"n":1,"m":1}` {
-					t.Errorf("got %s, want the default of m in it", got)
-				}
-				assert.Equal(t, len(s.Problems([]byte(`{"n":"1"}`))), 1)
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // Whatever is completed, it is JSON, it lacks nothing more, it fits if it is said

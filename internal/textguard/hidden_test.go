@@ -6,8 +6,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func show(sights []Sight) string {
 	var out []string

@@ -7,10 +7,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/plain"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSignature(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{

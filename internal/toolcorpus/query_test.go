@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
@@ -75,63 +74,4 @@ func TestUnseen(t *testing.T) {
 	if !slices.Equal(got, want) || len(got) < 50 {
 		t.Errorf("unseen are\n%v, want at least 50,\n%v", got, want)
 	}
-}
-
-// TestQueriesAreNotNames bounds the queries that repeat the name of what they look
-// for: these are found by any search.
-func TestQueriesAreNotNames(t *testing.T) {
-	queries := toolcorpus.Queries()
-	repeating := 0
-	for _, q := range queries {
-		if repeatsName(q) {
-			repeating++
-		}
-	}
-	if 3*repeating > len(queries) {
-		t.Errorf("%d of %d queries repeat a name, want at most a third", repeating, len(queries))
-	}
-	t.Logf("%d of %d queries repeat a name", repeating, len(queries))
-}
-
-// repeatsName reports whether more than half of the words of a query, except the
-// small ones, are in the name of one of the tools with the highest grade. Words
-// with the same four first letters count as the same.
-func repeatsName(q toolcorpus.Query) bool {
-	best := slices.Max(slices.Collect(maps.Values(q.Relevant)))
-	words := slices.DeleteFunc(wordsOf(q.Text), func(w string) bool {
-		return slices.Contains(strings.Fields("a an the of in on to for and is it my me i with that this what which by from all"), w)
-	})
-	for tool, grade := range q.Relevant {
-		if grade < best {
-			continue
-		}
-		_, name, _ := strings.Cut(tool, "/")
-		nameWords := wordsOf(name)
-		found := 0
-		for _, w := range words {
-			if slices.ContainsFunc(nameWords, func(n string) bool {
-				return n == w || len(n) > 3 && len(w) > 3 && n[:4] == w[:4]
-			}) {
-				found++
-			}
-		}
-		if 2*found > len(words) {
-			return true
-		}
-	}
-	return false
-}
-
-// wordsOf splits at what is not a letter or digit, and before a capital letter.
-func wordsOf(s string) []string {
-	var spaced strings.Builder
-	lower := false
-	for _, r := range s {
-		if lower && unicode.IsUpper(r) {
-			spaced.WriteByte(' ')
-		}
-		lower = unicode.IsLower(r)
-		spaced.WriteRune(unicode.ToLower(r))
-	}
-	return strings.FieldsFunc(spaced.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func none(string) []string { return nil }
 

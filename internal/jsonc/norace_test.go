@@ -1,5 +1,0 @@
-//go:build !race
-
-package jsonc
-
-const raced = false
