@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/consent"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
@@ -27,32 +29,38 @@ func awaitStage(t testing.TB, h *host.Host, want host.Stage) host.Status {
 
 // What another process rejects stops here, and starts when it is approved after all.
 func TestRejectionByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	p := newProject(t)
 	file := filepath.Join(t.TempDir(), "consents.json")
-	here, there := openBook(t, file), openBook(t, file)
-	h := newApprovalHost(t, here)
-	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
-	l := approvePending(t, h)
-	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Rejected))
-	status := awaitStage(t, h, host.StageNotAllowed)
+	synctest.Test(t, func(t *testing.T) {
+		here, there := openBook(t, file), openBook(t, file)
+		opts := (&pipeServers{}).options()
+		opts.Consents = here
+		h := newHost(t, opts, parseProject(t, `{"url": "https://s.example/mcp"}`))
+		l := approvePending(t, h)
+		assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Rejected))
+		denied := assert.As[*host.LaunchNotAllowedError](t, awaitStage(t, h, host.StageNotAllowed).Err)
+		assert.Equal(t, denied.Verdict, consent.Rejected, "verdict")
+		assert.Equal(t, names(h), "", "tools of what was rejected")
+		assert.Fails(t, h.Restart(t.Context(), "s"), "restarted what another process has rejected")
+		assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
+		awaitStage(t, h, host.StageReady)
+		// What is rejected here can be approved there, too.
+		assert.OK(t, h.DenyLaunch(t.Context(), "ann", l.Fingerprint()))
+		wantStage(t, h, host.StageNotAllowed)
+		assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
+		awaitStage(t, h, host.StageReady)
+	})
+}
 
-	unapproved := assert.As[*host.LaunchNotAllowedError](t, status.Err, "it is stopped for")
-	assert.Equal(t, unapproved.Verdict, consent.Rejected, "it is stopped for")
-	assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "its tools are listed")
-	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
-	awaitStage(t, h, host.StageReady)
-	// What is rejected here can be approved there, too.
-	assert.OK(t, h.DenyLaunch(t.Context(), "ann", l.Fingerprint()))
-	wantStage(t, h, host.StageNotAllowed)
-	assert.OK(t, there.Decide(t.Context(), "bob", l, consent.Approved))
-	awaitStage(t, h, host.StageReady)
+// parseProject reads the entry of a server s as a project's file has it.
+func parseProject(t *testing.T, entry string) *config.Config {
+	t.Helper()
+	text := `{"mcpServers": {"s": ` + entry + `}}`
+	return assert.Value(config.Parse(t.Context(), "mcp.json", []byte(text), &config.Options{Scope: config.ScopeProject}))(t)
 }
 
 func openBook(t testing.TB, file string) *consent.Book {
 	t.Helper()
-	b := assert.Value(consent.Open(file, nil))(t)
-	return b
+	return assert.Value(consent.Open(file, nil))(t)
 }
 
 // What was disabled is not asked for and not started by an approval; what was enabled

@@ -40,17 +40,11 @@ func newProject(t testing.TB) *project {
 func (p *project) program(folder, name string) string {
 	p.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
 	path := filepath.Join(p.dir, folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, os.MkdirAll(filepath.Dir(path), 0o755))
 	script := fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> '%s'\nGORACE=atexit_sleep_ms=0 %s=stdio exec '%s'\n", p.trace, serverMode, self)
-	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, os.WriteFile(path, []byte(script), 0o755))
 	return path
 }
 
@@ -58,13 +52,9 @@ func (p *project) program(folder, name string) string {
 func (p *project) config(entry string) *config.Config {
 	p.Helper()
 	file := filepath.Join(p.dir, ".mcp.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+entry+`}}`), 0o600); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+entry+`}}`), 0o600))
 	c, err := config.Load(context.Background(), file, &config.Options{Scope: config.ScopeProject})
-	if err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
 	return c
 }
 
@@ -74,9 +64,7 @@ func (p *project) starts() []string {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(line)
@@ -86,24 +74,18 @@ func (p *project) starts() []string {
 
 func (p *project) wantStarts(want ...string) {
 	p.Helper()
-	if got := p.starts(); strings.Join(got, "|") != strings.Join(want, "|") {
-		p.Errorf("started %q, want %q", got, want)
-	}
+	assert.Equal(p, strings.Join(p.starts(), "|"), strings.Join(want, "|"), "started")
 }
 
 // apply has a host run an entry of the project.
 func (p *project) apply(h *host.Host, entry string) {
 	p.Helper()
-	if _, err := h.Apply(p.Context(), p.config(entry)); err != nil {
-		p.Fatal(err)
-	}
+	assert.Value(h.Apply(p.Context(), p.config(entry)))(p)
 }
 
 func newApprovalHost(t testing.TB, book *consent.Book) *host.Host {
 	h := host.New(&host.Options{Consents: book, StateDir: host.NoState})
-	t.Cleanup(func() {
-		assert.OK(t, h.Close())
-	})
+	t.Cleanup(func() { assert.OK(t, h.Close()) })
 	return h
 }
 
@@ -137,16 +119,16 @@ func TestApproval(t *testing.T) {
 	wantStage(t, h, host.StageReady)
 	p.wantStarts(program + " a b")
 	assert.Equal(t, len(h.PendingLaunches()), 0, "it waits after its approval")
-	// A restart is the same launch.
+	// A restart is the same launch, and so is another description.
 	assert.OK(t, h.Restart(t.Context(), "notes"))
-	assert.Equal(t, len(p.starts()), 2, "starts")
+	p.apply(h, `{"command":"./bin/notes","args":["a b"],"cwd":".","env":{"KEY":"s3cret"},"description":"new"}`)
+	wantStage(t, h, host.StageReady)
 }
 
 // Whatever changes of an entry, what was approved is not what is wanted now.
 func TestApprovalIsOfTheLaunch(t *testing.T) {
 	p := newProject(t)
 	p.program("other", "notes")
-	assert.OK(t, os.Mkdir(filepath.Join(p.dir, "folder"), 0o700))
 	for name, entry := range map[string]string{
 		"program":        `{"command":"./other/notes","args":["x"],"cwd":".","env":{"A":"1"}}`,
 		"argument":       `{"command":"./bin/notes","args":["y"],"cwd":".","env":{"A":"1"}}`,
@@ -167,9 +149,6 @@ func TestApprovalIsOfTheLaunch(t *testing.T) {
 			wantStage(t, h, host.StageNotAllowed)
 			assert.Equal(t, len(h.Registry().Snapshot().Tools()), 0, "its tools are listed")
 			assert.Equal(t, len(p.starts()), before)
-			// What was approved is approved still.
-			p.apply(h, `{"command":"./bin/notes","args":["x"],"cwd":".","env":{"A":"1"},"description":"new"}`)
-			wantStage(t, h, host.StageReady)
 		})
 	}
 }
@@ -248,30 +227,6 @@ func TestApproveStale(t *testing.T) {
 		t.Errorf("got %v, want a StaleLaunchError", err)
 	}
 	p.wantStarts()
-}
-
-// Another process that approves starts the server here, too.
-func TestApprovalByAnotherProcess(t *testing.T) {
-	t.Parallel()
-	p := newProject(t)
-	file := filepath.Join(t.TempDir(), "consents.json")
-	open := func() *consent.Book {
-		b := assert.Value(consent.Open(file, nil))(t)
-		return b
-	}
-	h := newApprovalHost(t, open())
-	p.apply(h, `{"command":"./bin/notes","cwd":"."}`)
-	l := h.PendingLaunches()[0]
-	assert.OK(t, open().Decide(t.Context(), "bob", l, consent.Approved))
-	for s := range h.Watch(t.Context()) {
-		if s[0].Stage == host.StageReady {
-			break
-		}
-	}
-	assert.Equal(t, len(p.starts()), 1, "starts")
-	assert.OK(t, open().Decide(t.Context(), "bob", l, consent.Rejected))
-	assert.Fails(t, h.Restart(t.Context(), "notes"), "restarted what another process has rejected")
-	assert.Equal(t, len(p.starts()), 1, "starts")
 }
 
 // A book that is not sound approves nothing, and is left as it is.
@@ -391,9 +346,7 @@ func (p *project) applyFrom(h *host.Host, entry, file string, scope config.Scope
 	c := p.config(entry)
 	c.Servers[0].Source.File, c.Servers[0].Source.Scope = file, scope
 	report, err := h.Apply(p.Context(), c)
-	if err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
 	return report
 }
 

@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,7 +45,7 @@ func (v *commandServers) transport(_ session.Key, e *config.Server) (mcp.Transpo
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: e.Command}}}, nil, nil
 	})
 	// A tool that is held takes no notice of the end.
-	return &transport.Pipe{Serve: s.Run, CloseTimeout: 500 * time.Millisecond}, nil
+	return &transport.Pipe{Serve: s.Run, CloseTimeout: time.Millisecond}, nil
 }
 
 func (v *commandServers) open(t *testing.T, entries ...string) *host.Host {
@@ -67,8 +66,7 @@ func commands(pairs []string) []string {
 
 func load(t *testing.T, pairs ...string) *config.Config {
 	t.Helper()
-	c := assert.Value(config.Load(t.Context(), write(t, commands(pairs)...), nil))(t)
-	return c
+	return assert.Value(config.Load(t.Context(), write(t, commands(pairs)...), nil))(t)
 }
 
 func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
@@ -85,17 +83,6 @@ func TestApplyTouchesOnlyWhatChanged(t *testing.T) {
 	assert.Equal(t, status(t, h, "kept").Source.Line, 5, "the kept server is said to stand at line")
 }
 
-func TestFailedReplacementLeavesTheOldServer(t *testing.T) {
-	v := &commandServers{}
-	h := v.open(t, "s", "works")
-	for _, entry := range []string{"bad", `{"command": 5}`} {
-		report := assert.Value(h.Apply(watchdog(t), load(t, "s", entry)))(t)
-		assert.Fails(t, report.Failed["s"], "%s: report", entry)
-		assert.Equal(t, len(report.Replaced), 0, "%s: report", entry)
-		assert.Equal(t, assert.Value(call(t, h, "s__works", "{}"))(t), "works", "%s: the old server answers", entry)
-	}
-}
-
 func TestBrokenServerIsReplacedAnyway(t *testing.T) {
 	v := &commandServers{}
 	h := v.open(t, "s", "bad")
@@ -104,78 +91,6 @@ func TestBrokenServerIsReplacedAnyway(t *testing.T) {
 		t.Fatalf("report %+v, %v", report, err)
 	}
 	assert.Equal(t, assert.Value(call(t, h, "s__works", "{}"))(t), "works")
-}
-
-func TestReplacedServerFinishesItsCalls(t *testing.T) {
-	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
-	h := v.open(t, "s", "old")
-	answer := make(chan string, 1)
-	go func() {
-		res, err := h.Registry().Call(watchdog(t), "s__old", json.RawMessage("{}"))
-		if err != nil {
-			answer <- err.Error()
-			return
-		}
-		answer <- res.Content[0].(*mcp.TextContent).Text
-	}()
-	<-v.entered
-	assert.Value(h.Apply(watchdog(t), load(t, "s", "next")))(t)
-	assert.Equal(t, names(h), "s__next", "tools")
-	close(v.hold)
-	assert.Equal(t, <-answer, "old", "the call under way")
-}
-
-func TestShutdownWaitsForCalls(t *testing.T) {
-	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
-	h := v.open(t, "s", "slow")
-	answer := make(chan error, 1)
-	go func() {
-		_, err := h.Registry().Call(watchdog(t), "s__slow", json.RawMessage("{}"))
-		answer <- err
-	}()
-	<-v.entered
-	down := make(chan error, 1)
-	go func() { down <- h.Shutdown(watchdog(t)) }()
-	for snapshot := range h.Registry().Watch(watchdog(t)) {
-		if len(snapshot.Tools()) == 0 {
-			break // the shutdown has begun
-		}
-	}
-	select {
-	case err := <-down:
-		t.Fatalf("Shutdown returned while a call was under way: %v", err)
-	default:
-	}
-	close(v.hold)
-	assert.OK(t, <-answer, "the call under way")
-	assert.OK(t, <-down, "Shutdown")
-}
-
-func TestApplyAndCallAtTheSameTime(t *testing.T) {
-	v := &commandServers{}
-	h := v.open(t, "s", "a")
-	ctx := watchdog(t)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for range 50 {
-				for _, tool := range h.Registry().Snapshot().Tools() {
-					// A tool may be gone by now; what is there must answer as itself.
-					res, err := h.Registry().Call(ctx, tool.Definition().Name, nil)
-					if err == nil && res.Content[0].(*mcp.TextContent).Text != tool.Definition().Origin.Tool {
-						t.Errorf("%s answered %+v", tool.Definition().Name, res.Content[0])
-					}
-				}
-				_ = h.Servers()
-			}
-		})
-	}
-	for i := range 10 {
-		name := string(rune('a' + i%2))
-		assert.Value(h.Apply(ctx, load(t, "s", name, "t", name)))(t)
-	}
-	wg.Wait()
-	assert.Equal(t, names(h), "s__b t__b", "tools in the end")
 }
 
 // What goes wrong while servers are loaded changes none, and is an error.
@@ -251,8 +166,7 @@ func TestApplyFollowsAMoveToAnotherScope(t *testing.T) {
 	pipes := &pipeServers{}
 	parse := func(scope config.Scope) *config.Config {
 		t.Helper()
-		c := assert.Value(config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope}))(t)
-		return c
+		return assert.Value(config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope}))(t)
 	}
 	h := newHost(t, pipes.options(), parse(config.ScopeProject))
 	for _, test := range []struct {

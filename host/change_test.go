@@ -40,7 +40,7 @@ func TestRefreshUnderLoad(t *testing.T) {
 		}
 		return nil
 	}
-	load := callLoad{callers: 32, calls: 500, tool: "s2__echo", look: look}
+	load := callLoad{callers: 32, calls: loadCalls, tool: "s2__echo", look: look}
 	answers := load.during(t, h, func() {
 		var wg sync.WaitGroup
 		for w := range 4 {
@@ -50,9 +50,7 @@ func TestRefreshUnderLoad(t *testing.T) {
 					if err == nil && w == 0 {
 						err = h.Refresh(watchdog(t))
 					}
-					if err != nil {
-						t.Error(err)
-					}
+					assert.Is(t, err, nil)
 				}
 			})
 		}
@@ -71,12 +69,10 @@ func TestRefreshUnderLoad(t *testing.T) {
 func TestRefreshOfAProcessUnderLoad(t *testing.T) {
 	h := newHost(t, &host.Options{StateDir: host.NoState}, parseEntries(t, "s", childEntry(t, "s", "1")))
 	pids := []int{status(t, h, "s").State.PID}
-	load := callLoad{callers: 16, calls: 200, tool: "s__echo", args: `{"text":""}`}
+	load := callLoad{callers: 16, calls: loadCalls / 2, tool: "s__echo", args: `{"text":""}`}
 	load.during(t, h, func() {
 		for range 5 {
-			if err := h.Refresh(watchdog(t), "s"); err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, h.Refresh(watchdog(t), "s"), nil)
 			pids = append(pids, status(t, h, "s").State.PID)
 		}
 	})
@@ -110,8 +106,7 @@ func TestRefreshOfAServerThatIsDown(t *testing.T) {
 				if down.Load() {
 					return errors.New("down for maintenance")
 				}
-				served := make(chan error, 1)
-				go func() { served <- newEcho("s", "1").Run(ctx, tr) }()
+				served := background(func() error { return newEcho("s", "1").Run(ctx, tr) })
 				select {
 				case err := <-served:
 					return err
@@ -149,8 +144,7 @@ func TestRefreshWithAHungServer(t *testing.T) {
 	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry, "other", `{"command": "x"}`))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	enabled := make(chan error, 1)
-	go func() { enabled <- h.Enable(ctx, "hung") }()
+	enabled := background(func() error { return h.Enable(ctx, "hung") })
 	asked(1)
 	refreshing, stop := context.WithCancel(t.Context())
 	refreshed := make(chan error, 1)
@@ -187,8 +181,7 @@ func TestHungServerDelaysOnlyItself(t *testing.T) {
 	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry, "other", disabledEntry))
 	waiting, cancel := context.WithCancel(watchdog(t))
 	defer cancel()
-	enabled := make(chan error, 1)
-	go func() { enabled <- h.Enable(waiting, "hung") }()
+	enabled := background(func() error { return h.Enable(waiting, "hung") })
 	asked(1)
 	ctx := watchdog(t)
 	for _, step := range []struct {
@@ -220,8 +213,7 @@ func TestHungServerCanBeDisabledWhileItIsEnabled(t *testing.T) {
 	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // outlasts what is to be quick
 	defer cancel()
-	enabled := make(chan error, 1)
-	go func() { enabled <- h.Enable(ctx, "hung") }()
+	enabled := background(func() error { return h.Enable(ctx, "hung") })
 	asked(1)
 	assert.OK(t, h.Disable(watchdog(t), "hung"), "Disable")
 	assert.Fails(t, <-enabled, "Enable says that a server is ready that was disabled instead")
@@ -282,8 +274,7 @@ func TestCloseEndsWhatWaits(t *testing.T) {
 	pipes, asked := newHungServer(t)
 	h := host.New(pipes.options())
 	assert.Value(h.Apply(watchdog(t), parseEntries(t, "hung", hungEntry)))(t)
-	enabled := make(chan error, 1)
-	go func() { enabled <- h.Enable(watchdog(t), "hung") }()
+	enabled := background(func() error { return h.Enable(watchdog(t), "hung") })
 	asked(1)
 	assert.OK(t, h.Close())
 	assert.Is(t, <-enabled, host.ErrClosed, "Enable")

@@ -20,13 +20,9 @@ import (
 func (p *project) merged(theirs, own string) *config.Config {
 	p.Helper()
 	file := filepath.Join(p.dir, "user.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+own+`}}`), 0o600); err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, os.WriteFile(file, []byte(`{"mcpServers":{"notes":`+own+`}}`), 0o600))
 	user, err := config.Load(context.Background(), file, &config.Options{Scope: config.ScopeUser})
-	if err != nil {
-		p.Fatal(err)
-	}
+	assert.OK(p, err)
 	return config.Merge(p.config(theirs), user)
 }
 

@@ -42,9 +42,7 @@ func newLoginHost(t *testing.T, store *seal.Store, opts *login.Options) (h *host
 			return
 		}
 		open = false
-		if err := errors.Join(h.Close(), logins.Close()); err != nil {
-			t.Errorf("Close: got %v, want nil", err)
-		}
+		assert.Is(t, errors.Join(h.Close(), logins.Close()), nil, "Close")
 	}
 	t.Cleanup(end)
 	return h, logins, end
@@ -314,8 +312,7 @@ func TestDiagnoseBeforeTheFirstLogin(t *testing.T) {
 	applyServers(t, h, personal(as.NewMCP(nil)))
 	diagnose := func() *doctor.Diagnosis {
 		t.Helper()
-		d := assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
-		return d
+		return assert.Value(doctor.Diagnose(watchdog(t), h, "s"))(t)
 	}
 	d := diagnose()
 	assert.Equal(t, d.Health.Level, doctor.LevelDegraded, "level")

@@ -290,10 +290,6 @@ func ExampleFileChanges() {
 		write(`{"mcpServers": {"diary": {"command": "diary-server"}}}`)
 	}})
 	fmt.Println(err)
-	// Output:
-	// [notes] [] <nil>
-	// [diary] [notes] <nil>
-	// context canceled
 }
 
 // exampleLogins runs a server that wants a login, and a host that can log in.

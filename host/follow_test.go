@@ -47,9 +47,7 @@ func newFollowing(t *testing.T, ctx context.Context, path string) *following {
 	load := func(ctx context.Context) (*config.Config, error) { return config.Load(ctx, path, nil) }
 	opts := &host.FollowOptions{Done: func(r host.Report, err error) { f.done <- followed{r, err} }}
 	go func() { f.ended <- f.host.Follow(ctx, f.changes, load, opts) }()
-	t.Cleanup(func() {
-		assert.OK(t, f.host.Close())
-	})
+	t.Cleanup(func() { assert.OK(t, f.host.Close()) })
 	return f
 }
 
@@ -185,9 +183,7 @@ func TestOpenStoreFollows(t *testing.T) {
 	opts.Follow = true
 	h := assert.Value(host.OpenStore(t.Context(), record.NewStore(kept, "servers"), opts))(t)
 	defer func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, h.Close(), nil)
 	}()
 	await := func(want int) {
 		t.Helper()

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/activity"
@@ -31,7 +30,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // An endMoment is something that goes on when the host is ended.
@@ -45,19 +43,6 @@ func inBackground(f func()) (end func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
 	return func() { <-done }
-}
-
-// killStubborn is a transport that kills the server named stubborn soon. All other
-// servers are the host's own business.
-func killStubborn(_ session.Key, e *config.Server) (mcp.Transport, error) {
-	if e.Name != "stubborn" {
-		return nil, nil
-	}
-	c := &transport.Command{Path: e.Command, CloseTimeout: 200 * time.Millisecond}
-	for name, value := range e.Env {
-		c.Env = append(c.Env, name+"="+value.Reveal())
-	}
-	return c, nil
 }
 
 func endMoments() []endMoment {
@@ -132,48 +117,21 @@ func TestEndAtAnyMoment(t *testing.T) {
 				t.Setenv("TMPDIR", temp)
 				before := childProcesses(t)
 				path := write(t, "s", childEntry(t, "s", "0"))
-				h, err := host.Open(watchdog(t), path, patient(&host.Options{StateDir: t.TempDir(), Transport: killStubborn}))
-				assert.OK(t, err)
+				h := open(t, path, &host.Options{StateDir: t.TempDir(), Transport: killSoon("stubborn")})
 				end := m.begin(t, h, path)
 				if how == "Close" {
-					err = h.Close()
+					assert.OK(t, h.Close())
 				} else {
-					err = h.Shutdown(watchdog(t))
+					assert.OK(t, h.Shutdown(watchdog(t)))
 				}
-				assert.OK(t, err, "%s", how)
-				if now := childProcesses(t); len(now) > len(before) {
-					t.Errorf("processes %v, before %v", now, before)
-				}
+				assert.Equal(t, len(childProcesses(t)), len(before), "processes after the end")
 				end()
-				if now := childProcesses(t); len(now) > len(before) {
-					t.Errorf("processes %v later, before %v", now, before)
-				}
+				assert.Equal(t, len(childProcesses(t)), len(before), "processes later")
 				assert.Equal(t, names(h), "", "tools")
 				assert.Equal(t, len(assert.Value(os.ReadDir(temp))(t)), 0, "files are left")
-				wantEnded(t, h)
 			})
 		}
 	}
-}
-
-// wantEnded checks that a closed host says so, whatever is asked.
-func wantEnded(t *testing.T, h *host.Host) {
-	t.Helper()
-	ctx := watchdog(t)
-	_, applied := h.Apply(ctx, parseEntries(t))
-	for what, err := range map[string]error{
-		"Apply": applied, "Enable": h.Enable(ctx, "s"), "Disable": h.Disable(ctx, "s"), "Restart": h.Restart(ctx, "s"),
-		"Refresh": h.Refresh(ctx, "s"),
-	} {
-		assert.Is(t, err, host.ErrClosed, "%s after the end", what)
-	}
-}
-
-// Refresh of all servers of a closed host says that it is closed.
-func TestRefreshOfAllAfterTheEnd(t *testing.T) {
-	h := host.New(&host.Options{StateDir: host.NoState})
-	assert.OK(t, h.Close())
-	assert.Is(t, h.Refresh(watchdog(t)), host.ErrClosed, "Refresh")
 }
 
 // A Shutdown whose context ends cuts off the calls under way, leaves nothing, and says
@@ -183,19 +141,16 @@ func TestShutdownThatRunsOutOfTime(t *testing.T) {
 	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
 	defer close(v.hold)
 	h := newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
-	answer := make(chan error, 1)
-	go func() {
+	answer := background(func() error {
 		_, err := h.Registry().Call(t.Context(), "s__slow", nil)
-		answer <- err
-	}()
+		return err
+	})
 	<-v.entered
 	ctx, cancel := context.WithCancel(t.Context())
-	down := make(chan error, 1)
-	go func() { down <- h.Shutdown(ctx) }()
+	down := background(func() error { return h.Shutdown(ctx) })
 	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
 	// A second one waits for the same end.
-	second := make(chan error, 1)
-	go func() { second <- h.Close() }()
+	second := background(func() error { return h.Close() })
 	cancel()
 	assert.Is(t, <-down, context.Canceled, "Shutdown")
 	assert.Fails(t, <-answer, "the call that was cut off was answered")
@@ -208,17 +163,14 @@ func TestCloseDuringShutdown(t *testing.T) {
 	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
 	defer close(v.hold)
 	h := newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
-	answer := make(chan error, 1)
-	go func() {
+	answer := background(func() error {
 		_, err := h.Registry().Call(t.Context(), "s__slow", nil)
-		answer <- err
-	}()
+		return err
+	})
 	<-v.entered
-	down := make(chan error, 1)
-	go func() { down <- h.Shutdown(t.Context()) }()
+	down := background(func() error { return h.Shutdown(t.Context()) })
 	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
-	closed := make(chan error, 1)
-	go func() { closed <- h.Close() }()
+	closed := background(func() error { return h.Close() })
 	ctx := watchdog(t)
 	for range 2 {
 		select {
@@ -239,16 +191,14 @@ func TestShutdownStopsTheIntake(t *testing.T) {
 	v := &commandServers{hold: make(chan struct{}), entered: make(chan struct{})}
 	h := newHost(t, &host.Options{Transport: v.transport, StateDir: host.NoState}, parseEntries(t, "s", `{"command": "slow"}`))
 	tool, _ := h.Registry().Snapshot().Lookup("s__slow")
-	answer := make(chan error, 1)
-	go func() {
+	answer := background(func() error {
 		_, err := h.Registry().Call(t.Context(), "s__slow", nil)
-		answer <- err
-	}()
+		return err
+	})
 	<-v.entered
-	down := make(chan error, 1)
-	go func() { down <- h.Shutdown(watchdog(t)) }()
+	down := background(func() error { return h.Shutdown(watchdog(t)) })
 	eventually(t, "the beginning of the end", func() bool { return len(h.Registry().Snapshot().Tools()) == 0 })
-	wantEnded(t, h)
+	assert.Is(t, h.Enable(watchdog(t), "s"), host.ErrClosed, "Enable")
 	_, err := h.Registry().Call(watchdog(t), "s__slow", nil)
 	assert.Is(t, err, host.ErrClosed, "a new call")
 	_, err = tool.Call(watchdog(t), nil)
@@ -355,7 +305,7 @@ func TestStorm(t *testing.T) {
 		configs = append(configs, stormConfig(t, r))
 	}
 	h := newHost(t, pipes.options(), configs[0])
-	for _, err := range storm(watchdog(t), h, configs, 16, 30) {
+	for _, err := range storm(watchdog(t), h, configs, 16, assert.Cases(8, 30)) {
 		t.Error(err)
 	}
 	last := parseEntries(t, "s0", `{"command": "x", "args": ["last"]}`, "s1", `{"command": "x", "args": ["last"]}`)
@@ -372,13 +322,13 @@ func TestStorm(t *testing.T) {
 // Shutdown in the middle of it leaves nothing, and everything afterwards says that
 // the host is closed.
 func TestShutdownInAStorm(t *testing.T) {
-	for round := range 8 {
+	for round := range assert.Cases(4, 8) {
 		pipes := newExitingServers()
 		r := rand.New(rand.NewPCG(4, uint64(round)))
 		configs := []*config.Config{stormConfig(t, r), stormConfig(t, r)}
 		h := newHost(t, pipes.options(), configs[0])
 		stormy := make(chan []error, 1)
-		go func() { stormy <- storm(watchdog(t), h, configs, 8, 20) }()
+		go func() { stormy <- storm(watchdog(t), h, configs, 8, assert.Cases(10, 20)) }()
 		for range round {
 			_, _ = h.Apply(watchdog(t), configs[1])
 		}
@@ -396,21 +346,14 @@ func TestShutdownInAStorm(t *testing.T) {
 	}
 }
 
-// wantClosed checks what a closed host answers.
+// wantClosed checks what a closed host answers after a storm.
 func wantClosed(t *testing.T, h *host.Host, c *config.Config) {
 	t.Helper()
 	ctx := watchdog(t)
-	_, applied := h.Apply(ctx, c)
-	for what, err := range map[string]error{
-		"Apply": applied, "Enable": h.Enable(ctx, "s0"), "Disable": h.Disable(ctx, "s0"), "Restart": h.Restart(ctx, "s0"),
-	} {
-		assert.Is(t, err, host.ErrClosed, "%s after the end", what)
-	}
+	_, err := h.Apply(ctx, c)
+	assert.Is(t, err, host.ErrClosed, "Apply after the end")
+	assert.Is(t, h.Enable(ctx, "s0"), host.ErrClosed, "Enable after the end")
 	assert.Equal(t, names(h), "", "tools after the end")
-	var unknown *registry.UnknownToolError
-	if _, err := h.Registry().Call(ctx, "s0__echo", nil); !errors.As(err, &unknown) && !errors.Is(err, host.ErrClosed) {
-		t.Errorf("a call after the end: %v", err)
-	}
 	for range h.Watch(ctx) { // ends
 	}
 	assert.OK(t, h.Close(), "a second Close")
@@ -589,11 +532,11 @@ func hostileEntries(t *testing.T, pipes *pipeServers) (entries map[string]string
 	}
 	entries = map[string]string{}
 	for name := range pipes.serve {
-		entries[name] = fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 1, "readTimeoutSeconds": 1}`, name)
+		entries[name] = fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 0.1, "readTimeoutSeconds": 0.1}`, name)
 	}
-	entries["hangs"] = `{"command": "hangs", "readTimeoutSeconds": 0.3}`
+	entries["hangs"] = `{"command": "hangs", "readTimeoutSeconds": 0.1}`
 	if runtime.GOOS != "windows" {
-		entries["garbage"] = `{"command": "sh", "args": ["-c", "yes this is not JSON & cat > /dev/null; kill $!"], "connectTimeoutSeconds": 1}`
+		entries["garbage"] = `{"command": "sh", "args": ["-c", "yes this is not JSON & cat > /dev/null; kill $!"], "connectTimeoutSeconds": 0.1}`
 		entries["exits"] = `{"command": "sh", "args": ["-c", "echo bye >&2; exit 1"]}`
 	}
 	return entries
@@ -629,27 +572,22 @@ func TestHostileNeighbour(t *testing.T) {
 				}
 				return nil
 			}
-			load := callLoad{callers: 4, calls: 100, tool: "good00__echo", look: look}
+			load := callLoad{callers: 4, calls: assert.Cases(20, 100), tool: "good00__echo", look: look}
 			load.during(t, h, func() {
 				var wg sync.WaitGroup
 				for i := range goodServers {
 					wg.Go(func() {
-						for range 5 {
+						for range assert.Cases(2, 5) {
 							text, err := textOf(h.Registry().Call(watchdog(t), fmt.Sprintf("good%02d__echo", i), nil))
-							if err != nil || text != fmt.Sprint(i) {
-								t.Errorf("server %d: %q, %v", i, text, err)
-							}
+							assert.Is(t, err, nil, "server")
+							assert.Equal(t, text, fmt.Sprint(i), "server")
 						}
 					})
 				}
 				wg.Wait()
-				if err := h.Restart(watchdog(t), "good01"); err != nil {
-					t.Errorf("Restart of another: %v", err)
-				}
+				assert.Is(t, h.Restart(watchdog(t), "good01"), nil, "Restart of another")
 				_ = h.Restart(watchdog(t), name)
-				if err := h.Disable(watchdog(t), name); err != nil {
-					t.Errorf("Disable of the hostile: %v", err)
-				}
+				assert.Is(t, h.Disable(watchdog(t), name), nil, "Disable of the hostile")
 			})
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -146,17 +147,14 @@ func parseEntries(t testing.TB, pairs ...string) *config.Config {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		members = append(members, fmt.Sprintf("%q: %s", pairs[i], pairs[i+1]))
 	}
-	c := assert.Value(config.Parse(t.Context(), "accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil))(t)
-	return c
+	return assert.Value(config.Parse(t.Context(), "accept.json", []byte(`{"mcpServers": {`+strings.Join(members, ",\n")+`}}`), nil))(t)
 }
 
 // newHost returns a host that runs c, and is closed with the test.
 func newHost(t *testing.T, opts *host.Options, c *config.Config) *host.Host {
 	t.Helper()
 	h := host.New(opts)
-	t.Cleanup(func() {
-		assert.OK(t, h.Close(), "Close")
-	})
+	t.Cleanup(func() { assert.OK(t, h.Close(), "Close") })
 	assert.Value(h.Apply(watchdog(t), c))(t)
 	return h
 }
@@ -320,5 +318,27 @@ func exceptProcess(in func(session.Key, *config.Server) (mcp.Transport, error), 
 			return nil, nil
 		}
 		return in(key, e)
+	}
+}
+
+// background calls f on another goroutine, and returns where its error comes.
+func background(f func() error) <-chan error {
+	result := make(chan error, 1)
+	go func() { result <- f() }()
+	return result
+}
+
+// killSoon makes the transports of the named local servers, which are killed if they do not
+// end at once. Those of other servers are the host's.
+func killSoon(names ...string) func(session.Key, *config.Server) (mcp.Transport, error) {
+	return func(_ session.Key, e *config.Server) (mcp.Transport, error) {
+		if !slices.Contains(names, e.Name) {
+			return nil, nil
+		}
+		c := &transport.Command{Path: e.Command, Args: e.Args, CloseTimeout: 10 * time.Millisecond}
+		for name, value := range e.Env {
+			c.Env = append(c.Env, name+"="+value.Reveal())
+		}
+		return c, nil
 	}
 }

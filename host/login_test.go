@@ -83,8 +83,7 @@ func (w *loginHost) apply(servers ...*config.Server) host.Report {
 	for _, s := range servers {
 		s.Title, s.Transport, s.Enabled = s.Name, config.TransportHTTP, true
 	}
-	report := assert.Value(w.host.Apply(watchdog(w.t), &config.Config{Path: "mcp.json", Servers: servers}))(w.t)
-	return report
+	return assert.Value(w.host.Apply(watchdog(w.t), &config.Config{Path: "mcp.json", Servers: servers}))(w.t)
 }
 
 // logIn logs a user in at a server that the authorization server protects.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,10 +34,10 @@ func TestOneFailureHarmsNobody(t *testing.T) {
 		"good", child(t, "good"),
 		"exit", child(t, "exit"),
 		"gone", `{"command": "no-such-program-anywhere"}`,
-		"silent", child(t, "silent", `"connectTimeoutSeconds": 0.5`),
+		"silent", child(t, "silent", `"connectTimeoutSeconds": 0.1`),
 		"broken", `{"comand": "x"}`,
 		"off", child(t, "off", `"enabled": false`),
-	), nil)
+	), &host.Options{Transport: killSoon("silent")})
 
 	assert.Equal(t, strings.HasPrefix(assert.Value(call(t, h, "good__echo", `{"text":"hi"}`))(t), "hi "), true, "good")
 	assert.Equal(t, names(h), "good__echo", "tools")
@@ -63,9 +64,8 @@ func TestOpenReportsTheFile(t *testing.T) {
 	_, err := host.Open(watchdog(t), path, nil)
 	assert.Fails(t, err, "malformed")
 	assert.Equal(t, strings.HasPrefix(err.Error(), path+":3:"), true, "malformed")
-	if _, err := host.Open(watchdog(t), filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing: %v", err)
-	}
+	_, err = host.Open(watchdog(t), filepath.Join(t.TempDir(), "none"), nil)
+	assert.Is(t, err, fs.ErrNotExist, "missing")
 }
 
 func TestRequiredServerFailsOpen(t *testing.T) {
@@ -89,21 +89,6 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}}
 	_, err := host.Open(ctx, write(t, "hung", `{"command": "x"}`), opts)
 	assert.Is(t, err, context.Canceled)
-}
-
-func TestLazyServerStartsOnFirstCall(t *testing.T) {
-	path := write(t, "lazy", child(t, "lazy", `"lazy": true`))
-	opts := &host.Options{StateDir: t.TempDir()}
-	first := open(t, path, opts)
-	until(t, first, "lazy", "listed", func(s host.Status) bool { return s.Stage == host.StageReady && s.Tools == 1 })
-	assert.OK(t, first.Close())
-	h := open(t, path, opts)
-	s := status(t, h, "lazy")
-	assert.Equal(t, s.Stage, host.StageCached, "before use")
-	assert.Equal(t, s.Tools, 1, "before use")
-	assert.Equal(t, s.State.PID, 0, "before use")
-	assert.Value(call(t, h, "lazy__echo", `{"text": "hello"}`))(t)
-	assert.Equal(t, status(t, h, "lazy").State.Connections, 1, "after use")
 }
 
 func TestFilterAndRename(t *testing.T) {
@@ -204,12 +189,14 @@ func TestOpenDoesNotWaitForAHangingServer(t *testing.T) {
 
 // By default nobody waits long.
 func TestOpenWaitsForSomeTime(t *testing.T) {
-	t.Parallel()
-	stuck := newStuckServer()
-	h := assert.Value(host.Open(watchdog(t), write(t, "hung", `{"command": "x"}`), stuck.with("hung")))(t)
-	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "stage")
-	close(stuck.release)
-	assert.OK(t, h.Close())
+	path := write(t, "hung", `{"command": "x"}`)
+	synctest.Test(t, func(t *testing.T) {
+		stuck := newStuckServer()
+		h := assert.Value(host.Open(t.Context(), path, stuck.with("hung")))(t)
+		assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "stage")
+		close(stuck.release)
+		assert.OK(t, h.Close())
+	})
 }
 
 // A required server is waited for, also if others are not any more.
@@ -243,9 +230,7 @@ func TestOpenNamesTheServersThatAreNotReady(t *testing.T) {
 			}()
 			entry := `{"command": "x"` + required + `}`
 			h, err := host.Open(ctx, write(t, "hung", entry, "good", `{"command": "x"}`, "stuck", entry), opts)
-			if h != nil {
-				t.Errorf("got a host, want none")
-			}
+			assert.Equal(t, h == nil, true, "a host")
 			assert.Is(t, err, context.Canceled)
 			assert.Is(t, err, stopped)
 
@@ -278,13 +263,12 @@ func TestOpenLeavesNoProcess(t *testing.T) {
 		cancel()
 	}()
 	path := write(t, "hung", child(t, "hold", fmt.Sprintf(`"args": [%q]`, listener.Addr())))
-	_, err = host.Open(ctx, path, patient(nil))
+	_, err = host.Open(ctx, path, patient(&host.Options{Transport: killSoon("hung")}))
 	assert.Is(t, err, context.Canceled)
 	conn := <-alive
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Error("got a byte, want the end of the process")
-	}
+	_, err = conn.Read(make([]byte, 1))
+	assert.Fails(t, err, "a byte, want the end of the process")
 }
 
 func TestOpenEndsWithADeadline(t *testing.T) {
@@ -318,29 +302,25 @@ func TestRequiredServersAreReported(t *testing.T) {
 
 // Apply waits for all, and says for which it could not any more.
 func TestApplyNamesTheServersThatAreNotReady(t *testing.T) {
-	stuck := newStuckServer()
-	h := host.New(stuck.with("hung"))
+	stuck, ready := newStuckServer(), make(startedServers, 10)
+	opts := stuck.with("hung")
+	opts.Activity = activity.New(nil, ready)
+	defer func() { _ = opts.Activity.Close(watchdog(t)) }()
+	h := host.New(opts)
 	defer func() {
 		close(stuck.release)
 		_ = h.Close()
 	}()
-	c := assert.Value(config.Load(t.Context(), write(t, "hung", `{"command": "x"}`, "good", `{"command": "x"}`), nil))(t)
 	ctx, cancel := context.WithCancel(watchdog(t))
 	go func() {
-		for all := range h.Watch(watchdog(t)) {
-			if len(all) == 2 && all[1].Stage == host.StageReady {
-				break
-			}
-		}
+		<-ready // the good one
 		cancel()
 	}()
-	report, err := h.Apply(ctx, c)
-
-	servers := assert.As[*host.ServersError](t, err)
+	report, err := h.Apply(ctx, load(t, "hung", "x", "good", "x"))
 	assert.Is(t, err, context.Canceled)
-	if len(servers.Failed) != 1 || servers.Failed["hung"] == nil {
-		t.Errorf("got %v, want that of hung", servers.Failed)
-	}
-	assert.Equal(t, len(report.Failed), 1, "report")
+	failed := assert.As[*host.ServersError](t, err).Failed
+	assert.Equal(t, len(failed), 1, "servers that are not ready")
+	assert.Fails(t, failed["hung"], "hung")
+	assert.Equal(t, len(report.Failed), 1, "failed")
 	assert.Value(call(t, h, "good__echo", `{"text": "hi"}`))(t)
 }

@@ -176,7 +176,7 @@ func testPoolCounts(t *testing.T, places int, several bool) {
 	})
 	for range 12 {
 		wg.Go(func() {
-			for range 150 {
+			for range assert.Cases(30, 150) {
 				use(fmt.Sprint("u", rand.IntN(8)))
 			}
 		})
@@ -209,7 +209,7 @@ func TestPoolHasLeftWhenAPlaceIsTaken(t *testing.T) {
 	}})
 	s := h.newSlot("s").newServer(&config.Server{Name: "s", Command: "x", Transport: config.TransportStdio, Identity: config.IdentityUser, Enabled: true})
 	s.start(true)
-	for i := range 2000 {
+	for i := range assert.Cases(200, 2000) {
 		l := assert.Value(h.pool.take(t.Context(), s, session.Key{User: fmt.Sprint(i), Server: "s"}))(t)
 		h.pool.mu.Lock()
 		waiting, leaving := h.pool.all.waiting, h.pool.all.leaving

@@ -133,11 +133,10 @@ func TestPoolOfBusyUsers(t *testing.T) {
 // Users who wait for a place learn that the host ends.
 func TestShutdownWhileUsersWait(t *testing.T) {
 	holding, h := newHoldingHost(t, 1, nil)
-	busy := make(chan error, 1)
-	go func() {
+	busy := background(func() error {
 		_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), "busy"), "s__wait", nil))
-		busy <- err
-	}()
+		return err
+	})
 	<-holding.entered
 	waiting := make(chan error, 5)
 	for i := range 5 {
@@ -146,8 +145,7 @@ func TestShutdownWhileUsersWait(t *testing.T) {
 			waiting <- err
 		}()
 	}
-	down := make(chan error, 1)
-	go func() { down <- h.Shutdown(watchdog(t)) }()
+	down := background(func() error { return h.Shutdown(watchdog(t)) })
 	for range 5 {
 		// Some may not have come so far, and find no tool any more.
 		var unknown *registry.UnknownToolError
@@ -227,13 +225,11 @@ func TestClientOfTheContextsUser(t *testing.T) {
 	assert.OK(t, err, "the client by the key is another one")
 	assert.Equal(t, same, a, "the client by the key is another one")
 	b, err := h.Client(ann, session.Key{User: "bob", Server: "s"})
-	if err != nil || b == a {
-		t.Errorf("the client of the key's user is that of the context's: %v", err)
-	}
-	var unknown *host.UnknownServerError
-	if _, err := h.Client(ann, session.Key{User: "ann", Server: "none"}); !errors.As(err, &unknown) {
-		t.Errorf("no such server: %v", err)
-	}
+	assert.OK(t, err, "the client of the key's user is that of the context's")
+	assert.Equal(t, b == a, false, "the client of the key's user is that of the context's")
+
+	_, err = h.Client(ann, session.Key{User: "ann", Server: "none"})
+	assert.As[*host.UnknownServerError](t, err, "no such server")
 }
 
 // However many users wait for the answer of one server, a user can call another one.
@@ -269,11 +265,9 @@ func TestHungServerLeavesPlaces(t *testing.T) {
 	for range places - places/4 {
 		<-hung.entered
 	}
-	short, cancel := context.WithTimeout(watchdog(t), 20*time.Second)
-	defer cancel()
 	for i := range places {
 		user := fmt.Sprint("v", i)
-		got, err := call(short, user, "fine__now")
+		got, err := call(watchdog(t), user, "fine__now")
 		assert.Equal(t, got, user)
 		assert.OK(t, err)
 	}

@@ -61,9 +61,7 @@ func callTogether(t *testing.T, h *host.Host, tool string, n int) map[string]int
 		wg.Go(func() {
 			<-begin
 			text, err := textOf(h.Registry().Call(watchdog(t), tool, []byte(`{"text":""}`)))
-			if err != nil {
-				t.Errorf("%s: %v", tool, err)
-			}
+			assert.Is(t, err, nil, "%s", tool)
 			mu.Lock()
 			defer mu.Unlock()
 			answers[text]++
@@ -250,7 +248,7 @@ func TestCallsAtTheMomentOfTheIdleStop(t *testing.T) {
 		opts := &host.Options{Transport: pipes.transport, StateDir: state, IdleTimeout: time.Minute}
 		cacheCatalogs(t, path, opts)
 		h := open(t, path, opts)
-		for round := range 100 {
+		for round := range assert.Cases(20, 100) {
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {
@@ -312,8 +310,7 @@ func TestStagesOfALazyServer(t *testing.T) {
 			}()
 			stage(first)
 			c := assert.Value(h.Client(t.Context(), session.Key{Server: "s"}))(t)
-			ready := make(chan error, 1)
-			go func() { ready <- c.Ready(t.Context()) }()
+			ready := background(func() error { return c.Ready(t.Context()) })
 			stage(host.StageStarting)
 			close(open1)
 			assert.OK(t, <-ready)
@@ -392,7 +389,7 @@ func TestLazyServersAreReplacedUnderLoad(t *testing.T) {
 	}
 	h := newHost(t, opts, parseEntries(t, "s", entry(0)))
 	assert.OK(t, h.Refresh(watchdog(t), "s"))
-	load := callLoad{callers: 16, calls: 300, tool: "s__echo"}
+	load := callLoad{callers: 16, calls: loadCalls, tool: "s__echo"}
 	load.during(t, h, func() {
 		for i := 1; i <= replacements; i++ {
 			if report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry(i))); err != nil || len(report.Failed) > 0 || len(report.Kept) > 0 {

@@ -43,15 +43,6 @@ func TestKilledServerServesTheNextCall(t *testing.T) {
 	}
 }
 
-func TestDeathIsAnEvent(t *testing.T) {
-	t.Parallel()
-	h := open(t, write(t, "s", child(t, "s")), nil)
-	kill(t, status(t, h, "s").State.PID)
-	until(t, h, "s", "connected again, without a call", func(s host.Status) bool {
-		return s.State.Phase == mcp.Ready && s.State.Connections == 2
-	})
-}
-
 func TestToolsFollowTheServer(t *testing.T) {
 	s := newServer("s")
 	h := open(t, write(t, "s", `{"command": "x"}`), inProcess(s))
@@ -78,8 +69,7 @@ func TestToolsOfALostServerVanishAndReturn(t *testing.T) {
 					return errors.New("down for maintenance")
 				}
 				// Its connection ends at once, whatever it does at that moment.
-				served := make(chan error, 1)
-				go func() { served <- newServer("s").Run(context.WithoutCancel(ctx), tr) }()
+				served := background(func() error { return newServer("s").Run(context.WithoutCancel(ctx), tr) })
 				select {
 				case err := <-served:
 					return err
@@ -128,9 +118,8 @@ func TestDisableEnableRestart(t *testing.T) {
 	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
 	assert.OK(t, h.Restart(ctx, "a"))
 	after, err := call(t, h, "a__echo", `{"text":""}`)
-	if err != nil || before == after {
-		t.Errorf("restart: %q then %q, %v", before, after, err)
-	}
+	assert.OK(t, err, "restart")
+	assert.Equal(t, before == after, false, "restart")
 
 	assert.As[*host.UnknownServerError](t, h.Restart(ctx, "c"), "unknown server")
 }
@@ -183,13 +172,12 @@ func TestGrandchildrenDieWithTheirServer(t *testing.T) {
 
 func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
-	h := host.New(nil)
+	h := host.New(&host.Options{Transport: killSoon("silent")})
 	c := assert.Value(config.Load(t.Context(), write(t, "silent", child(t, "silent")), nil))(t)
-	applied := make(chan error, 1)
-	go func() {
+	applied := background(func() error {
 		_, err := h.Apply(watchdog(t), c)
-		applied <- err
-	}()
+		return err
+	})
 	for servers := range h.Watch(watchdog(t)) {
 		if len(servers) == 1 && servers[0].State.Phase == mcp.Connecting {
 			break
@@ -210,8 +198,7 @@ func readPID(t *testing.T, path string) int {
 	}
 	c := assert.Value(config.Load(t.Context(), path, nil))(t)
 	text := assert.Value(os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal()))(t)
-	pid := assert.Value(strconv.Atoi(string(text)))(t)
-	return pid
+	return assert.Value(strconv.Atoi(string(text)))(t)
 }
 
 // alive reports whether a process runs. One that ended but was not reaped, as

@@ -344,21 +344,17 @@ func TestTwoHostsShareTheirState(t *testing.T) {
 	server.set("tool", "does good")
 	path, opts, _ := writeCachedServer(t, server)
 	var wg sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		wg.Go(func() {
-			for range 5 {
+			for range assert.Cases(2, 10) {
 				h, err := host.Open(watchdog(t), path, patient(opts))
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				assert.Equal(t, names(h), "s__tool", "tools")
-				if err := h.Refresh(watchdog(t), "s"); err != nil {
-					t.Error(err)
-				}
-				if err := h.Shutdown(watchdog(t)); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, h.Refresh(watchdog(t), "s"), nil)
+				assert.Is(t, h.Shutdown(watchdog(t)), nil)
 			}
 		})
 	}
@@ -496,9 +492,8 @@ func TestServerInQuarantine(t *testing.T) {
 	quarantined := assert.As[*registry.QuarantinedError](t, err)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 	assert.Contains(t, quarantined.Analysis().Content[0].(*mcp.TextContent).Text, `All of server "s" is in quarantine`, "the analysis")
-	if _, err := h.Client(t.Context(), session.Key{Server: "s"}); !errors.Is(err, host.ErrQuarantined) {
-		t.Errorf("got the error %v of Client, want %v", err, host.ErrQuarantined)
-	}
+	_, err = h.Client(t.Context(), session.Key{Server: "s"})
+	assert.Is(t, err, host.ErrQuarantined, "error")
 	assert.Equal(t, len(content.New(h).Prompts(t.Context(), nil).NotAsked), 1, "servers")
 	health := assert.Value(doctor.HealthOf(h, "s"))(t)
 	assert.Equal(t, health.Action, doctor.ActionAccept, "the action")
@@ -534,22 +529,24 @@ func TestLedgerModeOfAServer(t *testing.T) {
 // A server that is seen for the first time while the ledger is damaged is held
 // back, the status says why, and it comes by itself once the ledger is sound.
 func TestDamagedLedgerIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	lock := filepath.Join(t.TempDir(), "mcp.lock.json")
-	accepted := assert.Value(ledger.Open(lock, nil))(t)
-	assert.OK(t, os.WriteFile(lock, []byte("<<<<<<< HEAD\n"), 0o600))
-	s := newServer("s")
-	opts := inProcess(s)
-	opts.Registry = registry.New(&registry.Options{Ledger: accepted})
-	h := open(t, write(t, "s", `{"command": "x"}`), opts)
-	now := status(t, h, "s")
-	if now.Tools != 0 || now.Quarantined != 1 || !errors.As(now.Err, new(*ledger.Error)) {
-		t.Errorf("with a damaged ledger: %d tools, %d held back, %v", now.Tools, now.Quarantined, now.Err)
-	}
-	assert.OK(t, os.Remove(lock))
-	until(t, h, "s", "pinned", func(s host.Status) bool { return s.Tools == 1 && s.Err == nil })
-	s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
-	until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })
+	lock, path := filepath.Join(t.TempDir(), "mcp.lock.json"), write(t, "s", `{"command": "x"}`)
+	synctest.Test(t, func(t *testing.T) {
+		accepted := assert.Value(ledger.Open(lock, nil))(t)
+		assert.OK(t, os.WriteFile(lock, []byte("<<<<<<< HEAD\n"), 0o600))
+		s := newServer("s")
+		opts := inProcess(s)
+		opts.Registry = registry.New(&registry.Options{Ledger: accepted})
+		h := open(t, path, opts)
+		now := status(t, h, "s")
+		assert.Equal(t, now.Tools, 0, "tools with a damaged ledger")
+		assert.Equal(t, now.Quarantined, 1, "tools held back")
+		assert.As[*ledger.Error](t, now.Err)
+		assert.OK(t, os.Remove(lock))
+		until(t, h, "s", "pinned", func(s host.Status) bool { return s.Tools == 1 && s.Err == nil })
+		s.AddTool(&sdk.Tool{Name: "late", InputSchema: map[string]any{"type": "object"}}, nil)
+		until(t, h, "s", "holding one tool back", func(s host.Status) bool { return s.Tools == 1 && s.Quarantined == 1 })
+		_ = h.Close()
+	})
 }
 
 // What one server calls public is not the answer of the server that replaces it,

@@ -35,10 +35,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/session"
 )
 
-const (
-	loadCallers  = 32
-	loadCalls    = 400
-	replacements = 10
+const loadCallers = 32
+
+var (
+	loadCalls    = assert.Cases(100, 400)
+	replacements = assert.Cases(4, 10)
 )
 
 // replaceUnderLoad applies the entries one after the other while the tool s__echo is
@@ -94,7 +95,7 @@ func TestServersInThisProcessAreReplacedUnderLoad(t *testing.T) {
 		}
 	})
 	eventually(t, "the end of the old servers", func() bool { return pipes.living.Load() == 1 })
-	assert.Equal(t, pipes.started.Load(), replacements+1)
+	assert.Equal(t, pipes.started.Load(), int64(replacements+1), "servers that were started")
 }
 
 func TestServersOverHTTPAreReplacedUnderLoad(t *testing.T) {
@@ -193,18 +194,18 @@ func TestFailedReplacementsUnderLoad(t *testing.T) {
 	}}
 	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x", "args": ["good"]}`))
 	before := h.Registry().Snapshot().Version()
-	load := callLoad{callers: 8, calls: 100, tool: "s__echo"}
+	load := callLoad{callers: 8, calls: loadCalls / 4, tool: "s__echo"}
 	answers := load.during(t, h, func() {
 		for _, entry := range []string{
 			`{"command": "exits"}`, `{"command": "bad"}`, `{"command": "garbage"}`,
-			`{"command": "mute", "readTimeoutSeconds": 0.3}`,
-			`{"command": "deaf", "connectTimeoutSeconds": 0.3}`,
+			`{"command": "mute", "readTimeoutSeconds": 0.05}`,
+			`{"command": "deaf", "connectTimeoutSeconds": 0.05}`,
 			`{"command": 5}`,
 		} {
 			report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry))
-			if err != nil || report.Failed["s"] == nil || len(report.Replaced)+len(report.Started)+len(report.Stopped) > 0 {
-				t.Errorf("%s: %+v, %v", entry, report, err)
-			}
+			assert.Is(t, err, nil, "%s", entry)
+			assert.Fails(t, report.Failed["s"], "%s", entry)
+			assert.Equal(t, len(report.Replaced)+len(report.Started)+len(report.Stopped), 0, "%s", entry)
 			if text, err := call(t, h, "s__echo", "{}"); err != nil || text != "good" {
 				t.Errorf("%s: the old server: %q, %v", entry, text, err)
 			}
@@ -230,9 +231,9 @@ func TestFailedReplacementLeavesNoProcess(t *testing.T) {
 	marked := func(mode string, more ...string) string {
 		return strings.Replace(childEntry(t, mode, "1", more...), `"env": {`, fmt.Sprintf(`"env": {%q: %q, `, probeMark, mark), 1)
 	}
-	h := newHost(t, &host.Options{StateDir: host.NoState}, parseEntries(t, "s", marked("s")))
+	h := newHost(t, &host.Options{StateDir: host.NoState, Transport: killSoon("s")}, parseEntries(t, "s", marked("s")))
 	old := status(t, h, "s").State.PID
-	for _, entry := range []string{marked("exit"), marked("silent", `"connectTimeoutSeconds": 0.5`)} {
+	for _, entry := range []string{marked("exit"), marked("silent", `"connectTimeoutSeconds": 0.1`)} {
 		report, err := h.Apply(watchdog(t), parseEntries(t, "s", entry))
 		assert.OK(t, err)
 		assert.Fails(t, report.Failed["s"])
@@ -269,15 +270,14 @@ func TestAnotherListComesInOneStep(t *testing.T) {
 		}
 		return nil
 	}
-	load := callLoad{callers: 8, calls: 100, tool: "s__both", look: look}
+	load := callLoad{callers: 8, calls: loadCalls / 4, tool: "s__both", look: look}
 	load.during(t, h, func() {
 		for i := range replacements {
 			before := h.Registry().Snapshot().Version()
 			command := []string{"odd", "even"}[i%2]
 			report, err := h.Apply(watchdog(t), parseEntries(t, "s", fmt.Sprintf(`{"command": %q}`, command)))
-			if err != nil || !slices.Equal(report.Replaced, []string{"s"}) {
-				t.Errorf("%+v, %v", report, err)
-			}
+			assert.Is(t, err, nil)
+			assert.Equal(t, strings.Join(report.Replaced, " "), "s")
 			assert.Equal(t, h.Registry().Snapshot().Version(), before+1, "the replacement took")
 		}
 	})

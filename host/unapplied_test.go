@@ -80,9 +80,9 @@ func TestFailedReplacementIsTriedAgain(t *testing.T) {
 		pipes.down.Store(false)
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
-		if s := status(t, h, "s"); s.Unapplied != nil || s.Stage != host.StageReady {
-			t.Errorf("got the stage %s and %+v, want that it runs as configured", s.Stage, s.Unapplied)
-		}
+		s := status(t, h, "s")
+		assert.Equal(t, s.Unapplied == nil, true, "stage")
+		assert.Equal(t, s.Stage, host.StageReady, "stage")
 		assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), "2", "answer")
 	})
 }
@@ -120,9 +120,9 @@ func TestStartAnewTakesTheConfiguredEntry(t *testing.T) {
 				}
 				pipes.down.Store(false)
 				assert.OK(t, c.do(t, m))
-				if s := status(t, h, "s"); s.Unapplied != nil || s.Stage != host.StageReady {
-					t.Errorf("got the stage %s and %+v, want that it runs as configured", s.Stage, s.Unapplied)
-				}
+				s := status(t, h, "s")
+				assert.Equal(t, s.Unapplied == nil, true, "stage")
+				assert.Equal(t, s.Stage, host.StageReady, "stage")
 				assert.Equal(t, assert.Value(call(t, h, "s__echo", "{}"))(t), c.args, "answer")
 			})
 		})

@@ -5,7 +5,6 @@ package host_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +17,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/auth"
-	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -34,15 +32,15 @@ import (
 // Many more users than there are places call at one time: every request has the header
 // of its user, and every answer is for who asked.
 func TestManyUsersWithHeaders(t *testing.T) {
-	const users = 70 // more than a host has clients for at one time
+	users := assert.Cases(24, 70)
 	o := newUserServer(t, "Authorization", nil)
-	h := newUserHost(t, o, "first", nil)
+	h := newUserHost(t, o, "first", func(o *host.Options) { o.MaxUserClients = 16 })
 	callAsMany(t, o, h, users)
 }
 
 // The same with the logins of users, which a session.Manager keeps.
 func TestManyUsersWithTokens(t *testing.T) {
-	const places, users = 24, 32
+	places, users := 8, assert.Cases(12, 32)
 	o := newUserServer(t, "Authorization", nil)
 	server := &auth.Config{Server: "users", URL: o.URL}
 	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
@@ -104,54 +102,6 @@ func callAsMany(t *testing.T, o *userServer, h *host.Host, users int) {
 	}
 }
 
-// A user who has not logged in learns it, and nobody else is affected. What he is told
-// is for him.
-func TestUserWithoutLogin(t *testing.T) {
-	ctx := watchdog(t)
-	as := authtest.NewServer(t, nil)
-	rs := as.NewMCP(nil)
-	server := &auth.Config{Server: "s", URL: rs.URL}
-	m := assert.Value(session.NewManager(session.Memory(), &session.Options{
-		Config:      func(session.Key) (*auth.Config, error) { return server, nil },
-		RedirectURL: "http://127.0.0.1:1/callback",
-	}))(t)
-	t.Cleanup(func() { _ = m.Close() })
-	opts := &host.Options{StateDir: host.NoState, Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
-		return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
-	}}
-	h := newHost(t, opts, withIdentity(config.IdentityUser, parseEntries(t, "s", fmt.Sprintf(`{"url": %q}`, rs.URL))))
-
-	ann := session.Key{User: "ann", Server: "s"}
-	required := assert.As[*auth.LoginRequiredError](t, h.Discover(ctx, ann), "Discover without a login")
-	assert.Equal(t, required.User, "ann", "Discover without a login")
-	assert.Equal(t, required.URL == "", false, "Discover without a login")
-	callback, err := as.Approve(ctx, required.URL)
-	if err == nil {
-		_, err = m.Complete(ctx, callback, nil)
-	}
-	assert.OK(t, err)
-	assert.OK(t, h.Discover(ctx, ann))
-	assert.Equal(t, names(h), "s__echo s__whoami", "tools")
-	echo := func(user string) error {
-		_, err := textOf(h.Registry().Call(session.WithUser(ctx, user), "s__echo", []byte(`{"text":"a"}`)))
-		return err
-	}
-	assert.OK(t, echo("ann"), "the user who has logged in")
-	required = nil
-	required = assert.As[*auth.LoginRequiredError](t, echo("bob"), "the user who has not")
-	assert.Equal(t, required.User, "bob", "the user who has not")
-	assert.Equal(t, required.URL == "", false, "the user who has not")
-	assert.Equal(t, mcp.OutcomeOf(echo("bob")), mcp.NotSent, "the outcome")
-	assert.OK(t, echo("ann"), "the user who has logged in, afterwards")
-	assert.Equal(t, names(h), "s__echo s__whoami", "tools")
-	callback, err = as.Approve(ctx, required.URL)
-	if err == nil {
-		_, err = m.Complete(ctx, callback, nil)
-	}
-	assert.OK(t, err)
-	assert.OK(t, echo("bob"), "the user who has logged in now")
-}
-
 // Without a user nothing is called, in nobody's name.
 func TestCallWithoutUser(t *testing.T) {
 	o := newUserServer(t, "Authorization", nil)
@@ -210,13 +160,11 @@ func TestCatalogueThatDiffersForAUser(t *testing.T) {
 			t.Errorf("the error does not say what differs: %v", err)
 		}
 		assert.Equal(t, assert.Value(send("mallory", "users__list"))(t), "list of mallory", "a tool that is the same for the user")
-		var unknown *registry.UnknownToolError
-		if _, err := send("mallory", "users__extra"); !errors.As(err, &unknown) {
-			t.Errorf("a tool that only one user has: %v", err)
-		}
-		if _, err := send("poor", "users__send"); err == nil || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("a tool that the user does not have: %v", err)
-		}
+
+		_, err = send("mallory", "users__extra")
+		assert.As[*registry.UnknownToolError](t, err, "a tool that only one user has")
+		_, err = send("poor", "users__send")
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "a tool that the user does not have")
 		for _, user := range []string{"first", "ann", "bob"} {
 			assert.Equal(t, assert.Value(send(user, "users__send"))(t), "send of "+user, "another user")
 		}
@@ -547,9 +495,7 @@ func TestQuestionsNameTheirUser(t *testing.T) {
 			var answers []string
 			for _, question := range questions {
 				answer, err := c.Ask(question[0], question[1])
-				if err != nil {
-					t.Errorf("%s: %v", question[0], err)
-				}
+				assert.Is(t, err, nil, "%s", question[0])
 				answers = append(answers, string(answer))
 			}
 			text, _ := json.Marshal(strings.Join(answers, "\n"))
