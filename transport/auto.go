@@ -62,7 +62,7 @@ func (a *Auto) Connect(ctx context.Context) (mcp.Conn, error) {
 		}
 		return c, nil
 	}
-	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream, a.Session}
+	recipe := HTTP{a.URL, a.Header, a.OAuth, a.RoundTripper, a.TLS, a.Proxy, a.MaxMessage, a.NoStream, a.Session, 0}
 	h, err := recipe.connect()
 	if err != nil {
 		return nil, err

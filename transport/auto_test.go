@@ -1,17 +1,16 @@
 package transport_test
 
 import (
-	"errors"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -61,52 +60,36 @@ func shakingOld(status int, body string) http.Handler {
 	})
 }
 
+// A refusal is how an old server refuses what it does not know.
+type refusal struct {
+	status int
+	body   string
+}
+
 func TestAutoFallsBack(t *testing.T) {
-	for name, c := range map[string]struct {
-		status int
-		body   string
-	}{
-		"404":      {404, "Not found"},
-		"405":      {405, ""},
-		"400 page": {400, "<html>"},
-		"404 JSON": {404, `{"error":"Not Found"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := counted(shakingOld(c.status, c.body))
-			recipe := &transport.Auto{URL: listen(t, server)}
-			for life := range 2 {
-				l := dial(t, recipe)
-				if err := handshake(t, l); err != nil {
-					t.Fatalf("life %d: %v", life, err)
-				}
-				if got, err := ask(t, l); err != nil || got != `{"ok":true}` {
-					t.Errorf("life %d: got %s, %v", life, got, err)
-				}
-				closeWithin(t, l)
-			}
-			// initialize, initialized and a call in each life, and one refusal.
-			assert.Equal(t, server.posts.Load(), 7, "posts: what was found is not remembered")
-		})
+	for _, r := range []refusal{{404, "Not found"}, {405, ""}, {400, "<html>"}, {404, `{"error":"Not Found"}`}} {
+		server := counted(shakingOld(r.status, r.body))
+		recipe := &transport.Auto{URL: listen(t, server)}
+		for range 2 {
+			l := dial(t, recipe)
+			assert.OK(t, handshake(t, l), "%v", r)
+			wantResult(t, l, okResult)
+			closeWithin(t, l)
+		}
+		// initialize, initialized and a call on each connection, and one refusal.
+		assert.Equal(t, server.posts.Load(), 7, "%v: posts on two connections", r)
 	}
 }
 
 func TestAutoDoesNotFallBack(t *testing.T) {
-	for name, c := range map[string]struct {
-		status int
-		body   string
-	}{
-		"401":            {401, ""},
-		"403":            {403, ""},
-		"429":            {429, ""},
-		"500":            {500, ""},
-		"503":            {503, ""},
-		"400 with error": {400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`},
-		"404 with error": {404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"bad"}}`},
+	for _, r := range []refusal{
+		{401, ""}, {403, ""}, {429, ""}, {500, ""}, {503, ""},
+		{400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`},
+		{404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"bad"}}`},
 	} {
-		server := counted(shakingOld(c.status, c.body))
-		l := dial(t, &transport.Auto{URL: listen(t, server)})
-		assert.Fails(t, handshake(t, l), "%s: no error", name)
-		assert.Equal(t, server.gets.Load(), 0, "%s: streams opened", name)
+		server := counted(shakingOld(r.status, r.body))
+		assert.Fails(t, handshake(t, dial(t, &transport.Auto{URL: listen(t, server)})), "%v", r)
+		assert.Equal(t, server.gets.Load(), 0, "%v: streams opened", r)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -114,10 +97,8 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for name, url := range map[string]string{"certificate": secure.URL, "refused": deadport.URL(t)} {
 		l := dial(t, &transport.Auto{URL: url})
-		assert.Fails(t, handshake(t, l), "%s: no error", name)
-		if l.Info().Err == nil {
-			t.Errorf("%s: the connection lives", name)
-		}
+		assert.Fails(t, handshake(t, l), name)
+		assert.Fails(t, l.Info().Err, name)
 	}
 }
 
@@ -125,16 +106,10 @@ func TestAutoDoesNotFallBack(t *testing.T) {
 func TestAutoBothFail(t *testing.T) {
 	l := dial(t, &transport.Auto{URL: listen(t, http.NotFoundHandler())})
 	err := handshake(t, l)
-	if err == nil || !strings.Contains(err.Error(), "POST") || !strings.Contains(err.Error(), "GET") {
-		t.Errorf("got %v", err)
-	}
-	var status *transport.StatusError
-	if !errors.As(err, &status) {
-		t.Errorf("no StatusError in %v", err)
-	}
-	if l.Info().Err != nil {
-		t.Errorf("the connection ended: %v", l.Info().Err)
-	}
+	assert.As[*transport.StatusError](t, err)
+	assert.Contains(t, err.Error(), "POST")
+	assert.Contains(t, err.Error(), "GET")
+	assert.OK(t, l.Info().Err, "connection")
 }
 
 // A server that was upgraded is found out.
@@ -144,14 +119,34 @@ func TestAutoForgets(t *testing.T) {
 	l := dial(t, recipe)
 	assert.OK(t, handshake(t, l))
 	closeWithin(t, l)
-	var upgraded http.Handler = &script{call: func(p *post) { p.json(200, answer) }}
+	var upgraded http.Handler = &script{}
 	server.next.Store(&upgraded)
-	if _, err := recipe.Connect(bounded(t)); err == nil {
-		t.Fatal("the stream of an upgraded server opened")
-	}
+	_, err := recipe.Connect(bounded(t))
+	assert.Fails(t, err, "the stream of an upgraded server")
 	l = dial(t, recipe)
 	assert.OK(t, handshake(t, l))
-	if got, err := ask(t, l); err != nil || got != `{"ok":true}` {
-		t.Errorf("got %s, %v", got, err)
+	wantResult(t, l, okResult)
+}
+
+// A client whose probe and handshake an old server refuses in its way finds that
+// server's transport; one that is refused by an error of revision 2026-07-28
+// does not look for it.
+func TestAutoClient(t *testing.T) {
+	const modernError = `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32022,"message":"unsupported version"}}`
+	for r, isOld := range map[refusal]bool{
+		{400, ""}: true, {404, "Not found"}: true, {405, ""}: true, {400, modernError}: false, {404, modernError}: false,
+	} {
+		server := counted(shakingOld(r.status, r.body))
+		client := newClient(t, &transport.Auto{URL: listen(t, server)}, mcp.ClientOptions{})
+		err := client.Ready(bounded(t))
+		if isOld {
+			assert.OK(t, err, "%v", r)
+			assert.OK(t, client.Ping(bounded(t)), "%v", r)
+			assert.Equal(t, server.gets.Load(), 1, "%v: streams opened", r)
+			assert.Equal(t, client.State().Connections, 1, "%v: connections", r)
+		} else {
+			assert.Equal(t, assert.As[*mcp.JSONRPCError](t, err).Code, -32022, "%v: code", r)
+			assert.Equal(t, server.gets.Load(), 0, "%v: streams opened", r)
+		}
 	}
 }

@@ -1,9 +1,10 @@
 package transport_test
 
 import (
-	"strings"
+	"fmt"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -41,23 +42,14 @@ func TestCheckBatch(t *testing.T) {
 		{path: `C:\a&b\run.bat`, want: `the path has '&'`},
 		{path: `C:\%A%\run.bat`, want: `the path has '%'`},
 	} {
-		err := transport.CheckBatch(test.path, test.args)
-		switch {
-		case test.want == "" && err != nil:
-			t.Errorf("%s %q: got %v, want no error", test.path, test.args, err)
-		case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
-			t.Errorf("%s %q: got %v, want %s", test.path, test.args, err, test.want)
+		if err := transport.CheckBatch(test.path, test.args); test.want == "" {
+			assert.OK(t, err, "%s %q", test.path, test.args)
+		} else if err == nil {
+			t.Errorf("%s %q: got no error, want %s", test.path, test.args, test.want)
+		} else {
+			assert.Contains(t, err.Error(), test.want, "%s %q", test.path, test.args)
 		}
 	}
-}
-
-// The error does not show the argument, which may be a secret.
-func TestCheckBatchShowsNoArgument(t *testing.T) {
-	err := transport.CheckBatch("npx.cmd", []string{"--token=s3cret%"})
-	if err == nil {
-		t.Fatal("got no error, want one")
-	}
-	if strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("got %v, want no argument in it", err)
-	}
+	// The error does not show the argument, which may be a secret.
+	assert.Lacks(t, fmt.Sprint(transport.CheckBatch("npx.cmd", []string{"--token=s3cret%"})), "s3cret")
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -103,6 +104,15 @@ type Command struct {
 	// of it and of all that it left behind, and Close waits for it. It is there to
 	// clear up what the process does not take along. It must end soon.
 	Ended func()
+
+	waits commandWaits
+}
+
+// commandWaits are waits that tests on busy machines make longer or shorter. Zero is the default.
+type commandWaits struct {
+	input time.Duration // for a server whose input has ended, before SIGTERM; default: half of CloseTimeout
+	exit  time.Duration // for the exit of a server whose output has ended; default: 2 * drainTimeout
+	drain time.Duration // for what an ended process left in its pipes; default: drainTimeout
 }
 
 // Connect starts the process. It does not wait for the server to speak; ctx
@@ -169,6 +179,7 @@ func (c *Command) start() (*commandConn, error) {
 		watchdog:     watchdog,
 		borrowed:     c.Watchdog == nil,
 		closeTimeout: closeTimeout(c.CloseTimeout),
+		waits:        c.waits,
 		vitals:       proc.WatchVitals(cmd.Process.Pid),
 		stderr:       newRing(stderrKept, forgiven(c.Stderr)),
 		ended:        c.Ended,
@@ -196,6 +207,7 @@ type commandConn struct {
 	watchdog     *Watchdog
 	borrowed     bool // the watchdog is that of the process
 	closeTimeout time.Duration
+	waits        commandWaits
 	stderr       *ring
 	ended        func() // nil: nothing to clear up
 
@@ -268,7 +280,7 @@ func (c *commandConn) await() {
 	defer c.wg.Done()
 	err := c.group.await(c.cmd)
 	// A process outside the group may hold the pipes open.
-	c.pipes.drainUntil(time.Now().Add(drainTimeout))
+	c.pipes.drainUntil(time.Now().Add(cmp.Or(c.waits.drain, drainTimeout)))
 	c.readStderr()
 	c.exit = newExitError(c.path, c.cmd.ProcessState, err, c.stderr.tail(stderrInError))
 	close(c.exited)
@@ -311,7 +323,7 @@ func (c *commandConn) cause(err error) error {
 	select {
 	case <-c.exited:
 		return c.exit
-	case <-time.After(2 * drainTimeout):
+	case <-time.After(cmp.Or(c.waits.exit, 2*drainTimeout)):
 	}
 	return err
 }
@@ -333,7 +345,7 @@ func closeTimeout(configured time.Duration) time.Duration {
 func (c *commandConn) Close() error {
 	c.closeOnce.Do(func() {
 		_ = c.pipes.CloseWrite()
-		if !c.exits(c.closeTimeout / 2) {
+		if !c.exits(cmp.Or(c.waits.input, c.closeTimeout/2)) {
 			c.group.terminate()
 			if !c.exits(c.closeTimeout / 2) {
 				c.group.kill()

@@ -1,9 +1,10 @@
+// Tests of all transports by the kit for transports.
+
 package transport_test
 
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,7 +18,7 @@ const smallLimit = 64 << 10
 
 func TestCommandConforms(t *testing.T) {
 	transporttest.TestTransport(t, func(*testing.T) transporttest.Recipe {
-		c := transporttest.Child("sdk")
+		c := child("sdk")
 		c.MaxMessage = smallLimit
 		return transporttest.Recipe{Transport: c, MaxMessage: smallLimit}
 	})
@@ -34,17 +35,6 @@ func TestPipeConforms(t *testing.T) {
 			MaxMessage: smallLimit,
 		}
 	})
-}
-
-// listen serves h on a loopback port until the test ends.
-func listen(t *testing.T, h http.Handler) string {
-	t.Helper()
-	server := httptest.NewServer(h)
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	return server.URL
 }
 
 func streamable(opts *sdk.StreamableHTTPOptions) http.Handler {

@@ -1,29 +1,22 @@
-//go:build unix
-
 package transport
 
-// SetShell lets a watchdog use another program than /bin/sh.
-func (w *Watchdog) SetShell(path string) { w.keeper.shell = path }
+import "time"
 
-// PID returns the process id of the shell, or 0 if none runs.
-func (w *Watchdog) PID() int {
-	w.keeper.mu.Lock()
-	defer w.keeper.mu.Unlock()
-	if w.keeper.running == nil {
-		return 0
-	}
-	return w.keeper.running.cmd.Process.Pid
+// CheckBatch is what is done before a start on Windows.
+var CheckBatch = checkBatch
+
+// SetPatience sets how long connections wait for what comes at once unless the machine is busy.
+func (h *HTTP) SetPatience(d time.Duration) { h.patience = d }
+
+// SetWaits sets the waits for the end of a server after that of its input, for its exit after
+// the end of its output, and for its output after its exit. Zero is the default.
+func (c *Command) SetWaits(input, exit, drain time.Duration) {
+	c.waits = commandWaits{input, exit, drain}
 }
 
-// Note tells the shell of a group and that it has ended.
-func (w *Watchdog) Note(group int) {
-	w.keeper.add(group)
-	w.keeper.drop(group)
-}
-
-// Groups returns how many groups the watchdog would end.
-func (w *Watchdog) Groups() int {
-	w.keeper.mu.Lock()
-	defer w.keeper.mu.Unlock()
-	return len(w.keeper.groups)
+// LentWatchdog returns the watchdog that connections without one of their own share.
+func LentWatchdog() *Watchdog {
+	lent.mu.Lock()
+	defer lent.mu.Unlock()
+	return lent.watchdog
 }

@@ -1,17 +1,18 @@
+// Tests of stream.go, http.go and sse.go: which requests are cancelled at the server.
+
 package transport_test
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
@@ -48,7 +49,7 @@ func (c told) overPipe(*testing.T) mcp.Transport {
 }
 
 func (c told) overHTTP(t *testing.T) mcp.Transport {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Method == http.MethodPost && c.hear(body).IsCall() {
 			<-r.Context().Done()
@@ -56,25 +57,22 @@ func (c told) overHTTP(t *testing.T) mcp.Transport {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	}))
-	t.Cleanup(server.Close)
-	return &transport.HTTP{URL: server.URL}
+	return &transport.HTTP{URL: url}
 }
 
 func (c told) overSSE(t *testing.T) mcp.Transport {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
 			body, _ := io.ReadAll(r.Body)
 			c.hear(body)
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = io.WriteString(w, "event: endpoint\ndata: /post\n\n")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+		p := &post{ResponseWriter: w, r: r}
+		p.stream("event: endpoint\ndata: /post\n\n")
+		p.hangs()
 	}))
-	t.Cleanup(server.Close)
-	return &transport.SSE{URL: server.URL}
+	return &transport.SSE{URL: url}
 }
 
 // A request of the handshake that is given up is not cancelled at the server, which the
@@ -93,22 +91,18 @@ func TestHandshakeIsNotCancelled(t *testing.T) {
 					_, err := l.Call(ctx, method, json.RawMessage(`{}`), &mcp.CallOptions{Numbered: func(n int64) { id = n }})
 					done <- err
 				}()
-				if got := (<-heard).Method; got != method {
-					t.Fatalf("got %s, want %s", got, method)
-				}
+				assert.Equal(t, receive(t, heard, method).Method, method, "message")
 				cancel()
-				if err := <-done; !errors.Is(err, context.Canceled) {
-					t.Fatalf("%s: got %v, want %v", method, err, context.Canceled)
-				}
+				assert.Is(t, <-done, context.Canceled, method)
 				return id
 			}
 			giveUp("initialize")
 			want := giveUp("tools/call")
-			note := <-heard
+			note := receive(t, heard, "a cancellation")
+			assert.Equal(t, note.Method, "notifications/cancelled", "message")
 			var params struct{ RequestID int64 }
-			if err := json.Unmarshal(note.Params, &params); err != nil || note.Method != "notifications/cancelled" || params.RequestID != want {
-				t.Errorf("got %s of %d, want notifications/cancelled of %d", note.Method, params.RequestID, want)
-			}
+			assert.OK(t, json.Unmarshal(note.Params, &params))
+			assert.Equal(t, params.RequestID, want, "id")
 			closeWithin(t, l)
 		})
 	}

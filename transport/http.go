@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -58,6 +59,8 @@ type HTTP struct {
 	// Session, if set, keeps the session of a connection for the next one, as far as it
 	// is told to. It is of one user. Default: a connection ends its session.
 	Session *Session
+
+	patience time.Duration // replaces listenHeadersWait and lostWait, for tests on busy machines; zero: not
 }
 
 // Connect prepares a connection. It sends nothing: the handshake is the

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -201,6 +202,9 @@ func (c *httpConn) get(ctx context.Context, lastID string) (*http.Response, erro
 	return nil, statusError(resp)
 }
 
+// listenWait is how long the handshake waits for the listening stream to open.
+func (c *httpConn) listenWait() time.Duration { return cmp.Or(c.recipe.patience, listenHeadersWait) }
+
 // listen opens the stream on which a legacy session receives what the server
 // sends by itself, and waits a moment for it, so that a server which answers
 // the next request by asking back finds it open.
@@ -209,7 +213,7 @@ func (c *httpConn) listen() {
 	if !c.goes(func() { c.keepStream(opened) }) {
 		return
 	}
-	timer := time.NewTimer(listenHeadersWait)
+	timer := time.NewTimer(c.listenWait())
 	defer timer.Stop()
 	select {
 	case <-opened:
@@ -243,7 +247,7 @@ func (c *httpConn) keepStream(opened chan struct{}) {
 		}
 		switch {
 		case err == nil:
-			if attempt > 0 || time.Since(asked) >= listenHeadersWait { // nothing has waited for it
+			if attempt > 0 || time.Since(asked) >= c.listenWait() { // nothing has waited for it
 				c.listChanged()
 			}
 			attempt = 0

@@ -1,9 +1,10 @@
+// Tests of intake.go over pipes: who reads.
+
 package transport
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,12 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
+// answers answers a request.
+func (f *farEnd) answers(t *testing.T, id int64) {
+	t.Helper()
+	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
+}
+
 // say writes lines to the stream.
 func (f *farEnd) say(t *testing.T, format string, args ...any) {
 	t.Helper()
@@ -27,11 +34,7 @@ func (f *farEnd) say(t *testing.T, format string, args ...any) {
 // untilPaused returns when the goroutine leaves the reading to others.
 func (f *farEnd) untilPaused(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(watchdog); len(f.intake.turn) > 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("the goroutine never leaves the reading to others")
-		}
-	}
+	poll(t, "the goroutine leaves the reading to others", func() bool { return len(f.intake.turn) == 0 })
 }
 
 // lead makes one call whose answer the goroutine reads, and then begins another,
@@ -42,11 +45,9 @@ func (f *farEnd) lead(ctx context.Context, t *testing.T, progress func(json.RawM
 	f.intake.lull = time.Hour
 	first := f.send(t.Context(), "first", 0)
 	f.name(t)
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", inflight.FirstID)
+	f.answers(t, inflight.FirstID)
 	f.untilPaused(t)
-	if err := <-first; err != nil {
-		t.Fatal(err)
-	}
+	assert.OK(t, <-first)
 	f.intake.served.Store(0)
 	done := make(chan error, 1)
 	go func() {
@@ -58,18 +59,14 @@ func (f *farEnd) lead(ctx context.Context, t *testing.T, progress func(json.RawM
 	return inflight.FirstID + 1, done
 }
 
-// A caller that reads for itself hands on what is not his.
+// A caller that reads for itself hands on what is not its own.
 func TestIntakeLoneCaller(t *testing.T) {
 	f := overPipes(t)
 	id, failed := f.lead(t.Context(), t, nil)
 	f.say(t, "noise\n"+`{"jsonrpc":"2.0","method":"notifications/one"}`+"\n")
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
-	if err := <-failed; err != nil {
-		t.Error(err)
-	}
-	if f.intake.served.Load() != 1 {
-		t.Error("the caller has not read for himself")
-	}
+	f.answers(t, id)
+	assert.OK(t, <-failed)
+	assert.Equal(t, f.intake.served.Load(), 1, "answers that callers have read for themselves")
 	f.reads(t, "notifications/one")
 }
 
@@ -79,10 +76,8 @@ func TestIntakePauseEnds(t *testing.T) {
 	for i := range int64(20) {
 		answered := f.send(t.Context(), "x", 0)
 		f.name(t)
-		f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", inflight.FirstID+i)
-		if err := <-answered; err != nil {
-			t.Fatal(err)
-		}
+		f.answers(t, inflight.FirstID+i)
+		assert.OK(t, <-answered)
 		f.say(t, `{"jsonrpc":"2.0","method":"notifications/two"}`+"\n")
 		f.reads(t, "notifications/two")
 	}
@@ -97,7 +92,7 @@ func (f *farEnd) reads(t *testing.T, method string) {
 		if req, ok := m.(*jsonrpc.Request); !ok || !strings.HasSuffix(req.Method, method) {
 			t.Fatalf("got %.60v, want %s", m, method)
 		}
-	case <-time.After(watchdog):
+	case <-time.After(patience):
 		t.Fatalf("got no message, want %s", method)
 	}
 }
@@ -120,31 +115,17 @@ func TestIntakeHookedCallerLeaves(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	_, failed := f.lead(&hookContext{Context: ctx}, t, nil)
 	leave()
-	if err := <-failed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
-		t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
-	}
+	wantError(t, <-failed, context.Canceled, mcp.Unknown)
 }
 
 // What an ended process has left behind is read until its time is over, whoever
 // is interrupted meanwhile.
 func TestIntakeDrains(t *testing.T) {
 	f := overPipes(t)
-	p, ok := f.duplex.(*pipes)
-	if !ok {
-		t.Fatalf("a %T", f.duplex)
-	}
-	p.drainUntil(time.Now().Add(50 * time.Millisecond))
+	p := f.duplex.(*pipes)
+	p.drainUntil(time.Now().Add(time.Millisecond))
 	p.InterruptRead()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		f.wait()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(watchdog):
-		t.Fatal("the stream never ends")
-	}
+	f.wait()
 }
 
 // A caller that reads leaves when its context ends, in the middle of a line as
@@ -156,9 +137,7 @@ func TestIntakeCallerLeaves(t *testing.T) {
 		_, failed := f.lead(ctx, t, nil)
 		f.say(t, "%s", begun)
 		leave()
-		if err := <-failed; !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
-			t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
-		}
+		wantError(t, <-failed, context.Canceled, mcp.Unknown)
 		rest := `{"jsonrpc":"2.0","method":"notifications/late"}` + "\n"
 		if begun != "" {
 			rest = `ications/late"}` + "\n"
@@ -167,14 +146,12 @@ func TestIntakeCallerLeaves(t *testing.T) {
 		f.reads(t, "ications/late")
 		third := f.send(t.Context(), "third", 0)
 		f.name(t)
-		f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", inflight.FirstID+2)
-		if err := <-third; err != nil {
-			t.Error(err)
-		}
+		f.answers(t, inflight.FirstID+2)
+		assert.OK(t, <-third)
 	}
 }
 
-// A caller that is slow to take his progress does not hold up others.
+// A caller that is slow to take its progress does not hold up others.
 func TestIntakeSlowProgress(t *testing.T) {
 	f := overPipes(t)
 	told, release := make(chan struct{}), make(chan struct{})
@@ -186,19 +163,15 @@ func TestIntakeSlowProgress(t *testing.T) {
 	<-told
 	other := f.send(t.Context(), "other", 0)
 	f.name(t)
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id+1)
-	if err := <-other; err != nil {
-		t.Error(err)
-	}
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
+	f.answers(t, id+1)
+	assert.OK(t, <-other)
+	f.answers(t, id)
 	close(release)
-	if err := <-failed; err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, <-failed)
 }
 
-// Those that join a caller who reads get their answers from him, and from the
-// goroutine when he has his own.
+// Those that join a caller that reads get their answers from it, and from the
+// goroutine when it has its own.
 func TestIntakeOthersJoin(t *testing.T) {
 	f := overPipes(t)
 	id, failed := f.lead(t.Context(), t, nil)
@@ -207,31 +180,25 @@ func TestIntakeOthersJoin(t *testing.T) {
 	for i := range int64(2) {
 		names[f.name(t)] = id + 1 + i
 	}
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", names["before"])
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", id)
-	f.say(t, `{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", names["after"])
+	f.answers(t, names["before"])
+	f.answers(t, id)
+	f.answers(t, names["after"])
 	for what, failed := range map[string]<-chan error{"the reader": failed, "before": before, "after": after} {
-		if err := <-failed; err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+		assert.OK(t, <-failed, what)
 	}
 }
 
 // The end of the output is noticed by whoever reads, and also in a pause.
 func TestIntakeEnd(t *testing.T) {
-	for name, end := range map[string]func(f *farEnd){
-		"output": func(f *farEnd) { _ = f.out.Close() },
-		"stream": func(f *farEnd) { f.fail(os.ErrClosed) },
+	for cause, end := range map[error]func(f *farEnd){
+		io.EOF:       func(f *farEnd) { _ = f.out.Close() },
+		os.ErrClosed: func(f *farEnd) { f.fail(os.ErrClosed) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := overPipes(t)
-			_, failed := f.lead(t.Context(), t, nil)
-			end(f)
-			if err := <-failed; !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) || mcp.OutcomeOf(err) != mcp.Unknown {
-				t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
-			}
-			f.wait()
-		})
+		f := overPipes(t)
+		_, failed := f.lead(t.Context(), t, nil)
+		end(f)
+		wantError(t, <-failed, cause, mcp.Unknown)
+		f.wait()
 	}
 }
 
@@ -241,35 +208,27 @@ func TestIntakeByTurns(t *testing.T) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		for {
-			line, err := f.in.ReadBytes('\n')
-			if err != nil {
+		for frames := json.NewDecoder(f.in); ; {
+			var frame struct{ ID int64 }
+			if frames.Decode(&frame) != nil {
 				return
 			}
-			var frame struct {
-				ID int64 `json:"id"`
-			}
-			if json.Unmarshal(line, &frame) == nil && frame.ID != 0 {
+			if frame.ID != 0 {
 				_, _ = fmt.Fprintf(f.out, `{"jsonrpc":"2.0","method":"notifications/n"}`+"\n"+`{"jsonrpc":"2.0","id":%d,"result":{}}`+"\n", frame.ID)
 			}
 		}
 	}()
-	for round := range 300 {
+	for round := 0; round < 100 || f.intake.served.Load() == 0; round++ { // until callers have read, too
 		var calls []<-chan error
 		for range []int{1, 1, 2, 3}[round%4] { // one alone reads only after another alone
 			calls = append(calls, f.send(t.Context(), "x", 10))
 		}
 		for _, failed := range calls {
-			if err := <-failed; err != nil {
-				t.Fatal(err)
-			}
+			assert.OK(t, <-failed)
 		}
 		if round%50 == 0 {
 			f.untilReading(t)
 		}
-	}
-	if f.intake.served.Load() == 0 {
-		t.Error("no caller has ever read")
 	}
 	_ = f.out.Close()
 	f.wait()
@@ -280,9 +239,5 @@ func TestIntakeByTurns(t *testing.T) {
 // untilReading returns when the goroutine reads again after a pause.
 func (f *farEnd) untilReading(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(watchdog); len(f.intake.turn) == 0; {
-		if time.Now().After(deadline) {
-			t.Fatal("nobody reads")
-		}
-	}
+	poll(t, "the goroutine reads", func() bool { return len(f.intake.turn) > 0 })
 }

@@ -1,10 +1,11 @@
+// Tests of outbox.go over pipes, and the kit for those of intake.go.
+
 package transport
 
 import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -17,6 +18,23 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
+
+// patience bounds waits that a correct stream never has, on a busy machine neither.
+const patience = 2 * time.Minute
+
+// poll returns when a condition holds, or ends the test.
+func poll(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for giveUp := time.After(patience); !holds(); {
+		select {
+		case <-tick.C:
+		case <-giveUp:
+			t.Fatalf("never came to: %s", what)
+		}
+	}
+}
 
 // A far end is the other side of a stream over real pipes.
 type farEnd struct {
@@ -41,22 +59,16 @@ func overPipes(t *testing.T) *farEnd {
 		_ = ourIn.Close()
 		_ = ourOut.Close()
 	})
-	assert.OK(t, theirIn.SetReadDeadline(time.Now().Add(watchdog)))
+	assert.OK(t, theirIn.SetReadDeadline(time.Now().Add(patience)))
 	f := &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut, heard: make(chan jsonrpc.Message, 1<<10)}
 	s.Receive(func(m jsonrpc.Message, _ int64) { f.heard <- m }, func(error) {})
 	return f
 }
 
-// watchdog bounds waits that a correct stream never has.
-const watchdog = 30 * time.Second
-
 // name reads one frame and returns the name of the tool that it calls.
 func (f *farEnd) name(t *testing.T) string {
 	t.Helper()
-	line, err := f.in.ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("reading a frame: %v", err)
-	}
+	line := assert.Value(f.in.ReadBytes('\n'))(t)
 	var frame struct {
 		Method string `json:"method"`
 		Params struct {
@@ -86,16 +98,31 @@ func (f *farEnd) send(ctx context.Context, name string, size int) <-chan error {
 // await returns when the outbox is as wanted.
 func (f *farEnd) await(t *testing.T, what string, is func(*outbox) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(watchdog); ; {
+	poll(t, what, func() bool {
 		f.outbox.mu.Lock()
-		ok := is(f.outbox)
-		f.outbox.mu.Unlock()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("never came to: %s", what)
-		}
+		defer f.outbox.mu.Unlock()
+		return is(f.outbox)
+	})
+}
+
+// queued returns when so many frames wait.
+func (f *farEnd) queued(t *testing.T, n int) {
+	t.Helper()
+	f.await(t, "frames that wait", func(o *outbox) bool { return len(o.queue.frames) == n })
+}
+
+// wantError checks an error and its outcome.
+func wantError(t *testing.T, err, is error, outcome mcp.Outcome) {
+	t.Helper()
+	assert.Is(t, err, is)
+	assert.Equal(t, mcp.OutcomeOf(err), outcome, "outcome of %v", err)
+}
+
+// wantCalls checks which tools the next frames call.
+func (f *farEnd) wantCalls(t *testing.T, names ...string) {
+	t.Helper()
+	for _, want := range names {
+		assert.Equal(t, f.name(t), want, "tool that is called")
 	}
 }
 
@@ -117,15 +144,10 @@ func TestOutboxKeepsFramesWhole(t *testing.T) {
 	for range callers {
 		seen[f.name(t)] = true
 	}
-	if len(seen) != callers {
-		t.Errorf("%d frames of %d arrived", len(seen), callers)
-	}
+	assert.Equal(t, len(seen), callers, "frames that arrived")
 	stop()
 	for _, failed := range calls {
-		err := <-failed
-		if !errors.Is(err, context.Canceled) || mcp.OutcomeOf(err) != mcp.Unknown {
-			t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
-		}
+		wantError(t, <-failed, context.Canceled, mcp.Unknown)
 	}
 }
 
@@ -176,24 +198,18 @@ func TestOutboxTakesBackWhatWaits(t *testing.T) {
 	var hasty []<-chan error
 	for i := range 5 {
 		hasty = append(hasty, f.send(ctx, fmt.Sprint("hasty ", i), 10))
-		f.await(t, "a frame that waits", func(o *outbox) bool { return len(o.queue.frames) == i+2 })
+		f.queued(t, i+2)
 	}
 	last := f.send(t.Context(), "last", 10)
-	f.await(t, "all frames", func(o *outbox) bool { return len(o.queue.frames) == 7 })
+	f.queued(t, 7)
 	giveUp()
 	for _, failed := range hasty {
-		if err := <-failed; !mcp.SafeToRetry(err) {
-			t.Errorf("a frame that was never begun: %v, %v", err, mcp.OutcomeOf(err))
-		}
+		assert.Equal(t, mcp.SafeToRetry(<-failed), true, "a frame that was never begun: safe to retry")
 	}
-	for _, want := range []string{"patient", "last"} {
-		assert.Equal(t, f.name(t), want, "the server")
-	}
+	f.wantCalls(t, "patient", "last")
 	_ = f.out.Close() // ends both calls
 	for _, failed := range []<-chan error{patient, last} {
-		if err := <-failed; mcp.OutcomeOf(err) != mcp.Unknown {
-			t.Errorf("a frame that was read: %v, %v", err, mcp.OutcomeOf(err))
-		}
+		assert.Equal(t, mcp.OutcomeOf(<-failed), mcp.Unknown, "outcome of a frame that was read")
 	}
 }
 
@@ -204,17 +220,12 @@ func TestOutboxTornFrame(t *testing.T) {
 	torn := f.send(ctx, "torn", pipeful)
 	f.await(t, "a blocked write", writing)
 	behind := f.send(t.Context(), "behind", 10)
-	f.await(t, "a frame that waits", func(o *outbox) bool { return len(o.queue.frames) == 2 })
+	f.queued(t, 2)
 	giveUp()
-	if err := <-torn; !errors.Is(err, context.Canceled) || !mcp.SafeToRetry(err) {
-		t.Errorf("the torn frame: %v, %v", err, mcp.OutcomeOf(err))
-	}
-	if err := <-behind; !errors.Is(err, errTorn) || !mcp.SafeToRetry(err) {
-		t.Errorf("the frame behind it: %v, %v", err, mcp.OutcomeOf(err))
-	}
-	if _, err := f.Call(t.Context(), "tools/list", nil, nil); !mcp.SafeToRetry(err) {
-		t.Errorf("a later call: %v, %v", err, mcp.OutcomeOf(err))
-	}
+	wantError(t, <-torn, context.Canceled, mcp.NotSent)
+	wantError(t, <-behind, errTorn, mcp.NotSent)
+	_, err := f.Call(t.Context(), "tools/list", nil, nil)
+	wantError(t, err, errTorn, mcp.NotSent)
 }
 
 // A frame whose turn has come, but of which nothing fits the pipe, tears
@@ -228,13 +239,9 @@ func TestOutboxGivesUpAnUntouchedFrame(t *testing.T) {
 	second := f.send(ctx, "second", 10)
 	f.await(t, "a write of nothing", func(o *outbox) bool { return o.current != nil })
 	giveUp()
-	if err := <-second; !errors.Is(err, context.Canceled) || !mcp.SafeToRetry(err) {
-		t.Errorf("got %v, %v", err, mcp.OutcomeOf(err))
-	}
+	wantError(t, <-second, context.Canceled, mcp.NotSent)
 	third := f.send(t.Context(), "third", 10)
-	for _, want := range []string{"first", "third"} {
-		assert.Equal(t, f.name(t), want, "the server")
-	}
+	f.wantCalls(t, "first", "third")
 	_ = f.out.Close()
 	<-first
 	<-third

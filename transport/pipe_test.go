@@ -13,37 +13,27 @@ import (
 )
 
 func TestPipeServeReturnsAnError(t *testing.T) {
-	broken := errors.New("no database")
-	l := dial(t, &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return broken }})
-	if _, err := l.Read(bounded(t)); !errors.Is(err, broken) {
-		t.Errorf("Read: got %v, want %v", err, broken)
-	}
-	_, err := ask(t, l)
-	if !errors.Is(err, broken) {
-		t.Errorf("Call: got %v, want %v", err, broken)
-	}
-	wantOutcome(t, err, mcp.NotSent)
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("no database")
+		l := dial(t, &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return broken }})
+		_, err := l.Read(bounded(t))
+		assert.Is(t, err, broken, "Read")
+		assert.Is(t, wantFailure(t, l, mcp.NotSent), broken)
+	})
 }
 
-// Serve takes the request and returns: nobody knows what it did.
+// Serve takes the request and returns: it may have run.
 func TestPipeServeReturnsDuringACall(t *testing.T) {
-	broken := errors.New("no database")
-	l := dial(t, &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
-		conn, err := tr.Connect(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = conn.Close() }()
-		if _, err := conn.Read(ctx); err != nil {
-			return err
-		}
-		return broken
-	}})
-	_, err := ask(t, l)
-	if !errors.Is(err, broken) {
-		t.Errorf("got %v, want %v", err, broken)
-	}
-	wantOutcome(t, err, mcp.Unknown)
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("no database")
+		l := dial(t, &transport.Pipe{Serve: func(ctx context.Context, tr mcp.Transport) error {
+			conn := assert.Value(tr.Connect(ctx))(t)
+			defer func() { _ = conn.Close() }()
+			assert.Value(conn.Read(ctx))(t)
+			return broken
+		}})
+		assert.Is(t, wantFailure(t, l, mcp.Unknown), broken)
+	})
 }
 
 // A Serve that ignores everything is left behind after CloseTimeout.
@@ -56,9 +46,7 @@ func TestPipeCloseIsBounded(t *testing.T) {
 		}
 		conn := assert.Value(tr.Connect(t.Context()))(t)
 		begin := time.Now()
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, conn.Close())
 		assert.Equal(t, time.Since(begin), 3*time.Second, "Close took")
 		close(release)
 	})
@@ -77,9 +65,7 @@ func TestPipeCloseWaits(t *testing.T) {
 		}
 		conn := assert.Value(tr.Connect(t.Context()))(t)
 		begin := time.Now()
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, conn.Close())
 		assert.Equal(t, time.Since(begin), 24*time.Hour, "a Close of")
 	})
 }
@@ -88,26 +74,20 @@ func TestPipeCloseWaits(t *testing.T) {
 func TestPipeCallKeepsItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport.Pipe{Serve: func(ctx context.Context, _ mcp.Transport) error { <-ctx.Done(); return nil }}
-		conn, err := tr.Connect(t.Context())
-		assert.OK(t, err)
-		defer func() { _ = conn.Close() }()
+		l := dial(t, tr)
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		begin := time.Now()
-		_, err = conn.(mcp.Caller).Call(ctx, "tools/list", nil, nil)
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Second {
-			t.Errorf("got %v after %v", err, time.Since(begin))
-		}
+		_, err := l.Call(ctx, "tools/list", nil, nil)
+		assert.Is(t, err, context.DeadlineExceeded)
+		assert.Equal(t, time.Since(begin), time.Second, "a call of")
 		wantOutcome(t, err, mcp.NotSent)
 	})
 }
 
 func TestPipeOptions(t *testing.T) {
 	_, err := (&transport.Pipe{}).Connect(t.Context())
-	var option *transport.OptionError
-	if !errors.As(err, &option) || option.Field != "Pipe.Serve" {
-		t.Errorf("got %v", err)
-	}
+	assert.Equal(t, assert.As[*transport.OptionError](t, err).Field, "Pipe.Serve")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = (&transport.Pipe{Serve: servePipe}).Connect(ctx)

@@ -2,10 +2,11 @@ package transport_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -19,7 +20,7 @@ func shakenAgain(t *testing.T, first, second *transport.HTTP, session *transport
 	t.Helper()
 	first.Session, second.Session = session, session
 	l := shake(t, first)
-	assert.Value(ask(t, l))(t)
+	wantResult(t, l, okResult)
 	session.Keep()
 	assert.OK(t, l.Close())
 	return shake(t, second)
@@ -39,20 +40,11 @@ func TestSessionIsResumed(t *testing.T) {
 	url := listen(t, s)
 	var session transport.Session
 	l := shakenAgain(t, &transport.HTTP{URL: url}, &transport.HTTP{URL: url}, &session)
-	if session.Kept() {
-		t.Error("got a kept session although it is in use")
-	}
+	assert.Equal(t, session.Kept(), false, "kept while it is in use")
 	assert.Equal(t, l.SessionID(), sessionID, "the session")
-	if _, err := ask(t, l); err != nil {
-		t.Error(err)
-	}
-	if err := l.Close(); err != nil { // and ends its session, for nobody has said Keep
-		t.Error(err)
-	}
-	if got := len(s.requests(http.MethodPost)); got != 4 { // initialize, initialized, and a request each
-		t.Errorf("got %d posts, want 4", got)
-	}
-	assert.Equal(t, len(s.requests(http.MethodDelete)), 1, "sessions ended")
+	wantResult(t, l, okResult)
+	assert.OK(t, l.Close())    // and ends its session, for nobody has said Keep
+	s.wantRequests(t, 4, 2, 1) // initialize, initialized, and a request each
 	for _, r := range s.requests(http.MethodPost)[1:] {
 		assert.Equal(t, r.Header.Get("Mcp-Session-Id"), sessionID, "a post of session")
 		assert.Equal(t, r.Header.Get("Mcp-Protocol-Version"), "2025-11-25", "a post of revision")
@@ -65,37 +57,29 @@ func TestSessionIsResumed(t *testing.T) {
 
 // A session is ended, and not gone on with, by a connection with other fields.
 func TestSessionIsOfOneLogin(t *testing.T) {
-	s := &script{call: func(p *post) { p.json(200, answer) }}
+	s := &script{}
 	url := listen(t, s)
 	field := func(value string) http.Header { return http.Header{"Authorization": {value}} }
 	var session transport.Session
 	l := shakenAgain(t, &transport.HTTP{URL: url, Header: field("Bearer a")}, &transport.HTTP{URL: url, Header: field("Bearer b")}, &session)
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if got := len(s.requests(http.MethodPost)); got != 5 { // two handshakes, and a request
-		t.Errorf("got %d posts, want 5", got)
-	}
+	assert.OK(t, l.Close())
+	assert.Equal(t, len(s.requests(http.MethodPost)), 5, "posts of two handshakes and a request")
 	var ended []string
 	for _, r := range s.requests(http.MethodDelete) {
 		ended = append(ended, r.Header.Get("Authorization"))
 	}
 	slices.Sort(ended)
-	if want := []string{"Bearer a", "Bearer b"}; !slices.Equal(ended, want) {
-		t.Errorf("got sessions ended with %q, want %q", ended, want)
-	}
+	assert.Equal(t, strings.Join(ended, ", "), "Bearer a, Bearer b", "sessions ended with")
 }
 
 // A session that nobody goes on with is ended once.
 func TestKeptSessionIsEnded(t *testing.T) {
-	s := &script{call: func(p *post) { p.json(200, answer) }}
+	s := &script{}
 	var session transport.Session
 	l := shake(t, &transport.HTTP{URL: listen(t, s), Session: &session})
 	session.Keep()
 	assert.OK(t, l.Close())
-	if !session.Kept() {
-		t.Error("got no kept session")
-	}
+	assert.Equal(t, session.Kept(), true, "kept")
 	assert.Equal(t, len(s.requests(http.MethodDelete)), 0, "sessions ended before End")
 	session.End()
 	session.End()
@@ -105,12 +89,9 @@ func TestKeptSessionIsEnded(t *testing.T) {
 // A server that does not know the session any more says so to the first request, which was
 // not carried out; the connection after that has a session of its own.
 func TestResumedSessionIsUnknown(t *testing.T) {
-	var mu sync.Mutex
-	forgets := false
+	var forgets atomic.Bool
 	s := &script{call: func(p *post) {
-		mu.Lock()
-		defer mu.Unlock()
-		if forgets {
+		if forgets.Load() {
 			p.WriteHeader(http.StatusNotFound)
 			return
 		}
@@ -120,21 +101,11 @@ func TestResumedSessionIsUnknown(t *testing.T) {
 	var session transport.Session
 	recipe := &transport.HTTP{URL: url}
 	l := shakenAgain(t, &transport.HTTP{URL: url}, recipe, &session)
-	mu.Lock()
-	forgets = true
-	mu.Unlock()
-	_, err := ask(t, l)
-	if !errors.Is(err, mcp.ErrSessionLost) {
-		t.Errorf("got %v, want ErrSessionLost", err)
-	}
-	wantOutcome(t, err, mcp.NotSent)
+	forgets.Store(true)
+	assert.Is(t, wantFailure(t, l, mcp.NotSent), mcp.ErrSessionLost)
 	session.Keep()
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	if session.Kept() {
-		t.Error("got a kept session, want none: it is lost")
-	}
+	assert.OK(t, l.Close())
+	assert.Equal(t, session.Kept(), false, "kept although it is lost")
 	before := len(s.requests(http.MethodPost))
 	_ = shake(t, recipe).Close()
 	assert.Equal(t, len(s.requests(http.MethodPost))-before, 2, "posts of the handshake")
@@ -142,7 +113,7 @@ func TestResumedSessionIsUnknown(t *testing.T) {
 
 // A session whose revision is another one than the client now wants is not gone on with.
 func TestSessionIsOfOneHandshake(t *testing.T) {
-	s := &script{call: func(p *post) { p.json(200, answer) }}
+	s := &script{}
 	url := listen(t, s)
 	var session transport.Session
 	l := shake(t, &transport.HTTP{URL: url, Session: &session})
@@ -150,12 +121,8 @@ func TestSessionIsOfOneHandshake(t *testing.T) {
 	assert.OK(t, l.Close())
 	l = dial(t, &transport.HTTP{URL: url, Session: &session})
 	params := `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`
-	if _, err := l.Call(bounded(t), "initialize", json.RawMessage(params), nil); err != nil {
-		t.Error(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.Value(l.Call(bounded(t), "initialize", json.RawMessage(params), nil))(t)
+	assert.OK(t, l.Close())
 	assert.Equal(t, len(s.requests(http.MethodPost)), 3, "posts")
 	assert.Equal(t, len(s.requests(http.MethodDelete)), 2, "sessions ended")
 }

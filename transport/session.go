@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -44,7 +45,7 @@ func (c *httpConn) lose(ctx context.Context, err error) {
 	c.mu.Unlock()
 	c.leave()
 	defer c.enter()
-	timer := time.NewTimer(lostWait)
+	timer := time.NewTimer(cmp.Or(c.recipe.patience, lostWait))
 	defer timer.Stop()
 	select {
 	case <-c.ended.Done():

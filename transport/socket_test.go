@@ -2,12 +2,10 @@ package transport_test
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -36,7 +34,7 @@ func socketServer(t *testing.T) (path string, drop func()) {
 			conns <- conn
 			server := sdk.NewServer(&sdk.Implementation{Name: "socket"}, nil)
 			sdk.AddTool(server, &sdk.Tool{Name: "ping"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "pong"}}}, nil, nil
+				return nil, nil, nil
 			})
 			session, err := server.Connect(ctx, &sdk.IOTransport{Reader: conn, Writer: conn}, nil)
 			if err != nil {
@@ -51,29 +49,20 @@ func socketServer(t *testing.T) (path string, drop func()) {
 
 func TestSocket(t *testing.T) {
 	path, drop := socketServer(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	client := mcp.NewClient("s", &transport.Socket{Path: path}, nil)
-	defer func() { _ = client.Close() }()
-	tools := assert.Value(client.Tools(ctx))(t)
-	assert.Equal(t, len(tools), 1, "tools")
+	ctx := bounded(t)
+	client := newClient(t, &transport.Socket{Path: path}, mcp.ClientOptions{})
+	assert.Equal(t, len(assert.Value(client.Tools(ctx))(t)), 1, "tools")
 	drop()
-	if _, err := client.CallTool(ctx, "ping", nil, nil); err != nil { // on a new connection
-		if _, err = client.CallTool(ctx, "ping", nil, nil); err != nil {
-			t.Errorf("got %v after the connection ended, want an answer on a new one", err)
-		}
+	if _, err := client.CallTool(ctx, "ping", nil, nil); err != nil {
+		assert.Value(client.CallTool(ctx, "ping", nil, nil))(t) // on a new connection
 	}
 }
 
 func TestSocketThatIsNotThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.sock")
 	_, err := (&transport.Socket{Path: path}).Connect(t.Context())
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want one that wraps %v", err, os.ErrNotExist)
-	}
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
-	var wrong *transport.OptionError
-	if _, err := (&transport.Socket{Path: "s.sock"}).Connect(t.Context()); !errors.As(err, &wrong) {
-		t.Errorf("got %v for a relative path, want an *OptionError", err)
-	}
+	assert.Is(t, err, os.ErrNotExist)
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome")
+	_, err = (&transport.Socket{Path: "s.sock"}).Connect(t.Context())
+	assert.As[*transport.OptionError](t, err, "a relative path")
 }

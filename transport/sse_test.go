@@ -3,13 +3,14 @@ package transport_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -34,7 +35,7 @@ type stopper struct {
 }
 
 // replace ends the stream before the present one, which may not have noticed yet
-// that nobody reads it, lest it takes an event of its successor.
+// that it is not read, lest it takes an event of its successor.
 func (s *oldServer) replace(next *stopper) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,24 +80,25 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// accept answers every request.
 func accept(p *post, events chan<- string) {
 	events <- p.fill(answer)
 	p.WriteHeader(http.StatusAccepted)
 }
 
+// dialOld connects to an old server with a small limit.
+func dialOld(t *testing.T, s *oldServer, limit int64) mcp.Caller {
+	t.Helper()
+	return dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: limit})
+}
+
 func TestSSEAddress(t *testing.T) {
 	s := newOldServer(accept)
 	url := listen(t, s)
-	for name, address := range map[string]string{
-		"path":     "/messages?session=1",
-		"relative": "messages",
-		"URL":      url + "/messages",
-	} {
+	for _, address := range []string{"/messages?session=1", "messages", url + "/messages"} {
 		s.address = address
 		l := dial(t, &transport.SSE{URL: url + "/sse"})
-		if got, err := ask(t, l); err != nil || got != `{"ok":true}` {
-			t.Errorf("%s: got %s, %v", name, got, err)
-		}
+		wantResult(t, l, okResult)
 		_ = l.Close()
 	}
 	var leaked atomic.Int32
@@ -108,19 +110,24 @@ func TestSSEAddress(t *testing.T) {
 		"broken":       "http://[s3cret",
 	} {
 		s.address = address
-		_, err := (&transport.SSE{URL: url + "/sse"}).Connect(bounded(t))
-		if err == nil || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: got %v", name, err)
-		}
+		wantNoConnection(t, name, &transport.SSE{URL: url + "/sse"})
 	}
-	if leaked.Load() != 0 {
-		t.Error("a request reached the other origin")
+	assert.Equal(t, leaked.Load(), 0, "requests to the other origin")
+}
+
+// wantNoConnection expects an error of Connect that shows no secret.
+func wantNoConnection(t *testing.T, name string, tr *transport.SSE) {
+	t.Helper()
+	if _, err := tr.Connect(bounded(t)); err == nil {
+		t.Errorf("%s: got a connection, want an error", name)
+	} else {
+		assert.Lacks(t, err.Error(), "s3cret", name)
 	}
 }
 
 func TestSSEConnectFails(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
-		"404":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"404":  http.NotFound,
 		"HTML": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>s3cret") },
 		"ends": func(w http.ResponseWriter, _ *http.Request) { openStream(w) },
 		"oversize": func(w http.ResponseWriter, _ *http.Request) {
@@ -128,18 +135,12 @@ func TestSSEConnectFails(t *testing.T) {
 			_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 5000))
 		},
 	} {
-		_, err := (&transport.SSE{URL: listen(t, h), MaxMessage: 1000}).Connect(bounded(t))
-		if err == nil || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: got %v", name, err)
-		}
+		wantNoConnection(t, name, &transport.SSE{URL: listen(t, h), MaxMessage: 1000})
 	}
-	hangs := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { openStream(w); <-r.Context().Done() }))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := (&transport.SSE{URL: hangs}).Connect(ctx)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("ended context: got %v", err)
-	}
+	_, err := (&transport.SSE{URL: listen(t, http.HandlerFunc(keepOpen))}).Connect(ctx)
+	assert.Is(t, err, context.Canceled)
 	wantOutcome(t, err, mcp.NotSent)
 }
 
@@ -159,14 +160,12 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 				p.WriteHeader(http.StatusAccepted)
 				end(s)
 			})
-			l := dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: 1000})
-			_, err := ask(t, l)
-			wantOutcome(t, err, mcp.Unknown)
-			if _, err := l.Read(bounded(t)); err == nil || l.Info().Err == nil {
-				t.Errorf("the connection lives: %v", err)
-			}
-			_, err = ask(t, l)
-			wantOutcome(t, err, mcp.NotSent)
+			l := dialOld(t, s, 1000)
+			wantFailure(t, l, mcp.Unknown)
+			_, err := l.Read(bounded(t))
+			assert.Fails(t, err, "Read")
+			assert.Fails(t, l.Info().Err, "the connection")
+			wantFailure(t, l, mcp.NotSent)
 		})
 	}
 }
@@ -175,9 +174,10 @@ func TestSSEStreamEndIsTheEnd(t *testing.T) {
 // other.
 func TestSSEBrokenAnswer(t *testing.T) {
 	for name, broken := range map[string]string{
-		"oversize":      `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 1500) + `"}`,
-		"oversize, end": `{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 1500) + `","id":$ID}`,
-		"duplicate key": `{"jsonrpc":"2.0","id":$ID,"result":{"a":1,"a":2}}`,
+		"oversize":       `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 1500) + `"}`,
+		"oversize, end":  `{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 1500) + `","id":$ID}`,
+		"much too large": `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 9_000) + `"}`,
+		"duplicate key":  `{"jsonrpc":"2.0","id":$ID,"result":{"a":1,"a":2}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			running := make(chan *post, 1)
@@ -193,64 +193,26 @@ func TestSSEBrokenAnswer(t *testing.T) {
 					events <- p.fill(answer)
 				}
 			})
-			l := dial(t, &transport.SSE{URL: listen(t, s), MaxMessage: 1000})
-			other := make(chan error, 1)
-			go func() {
-				_, err := ask(t, l)
-				other <- err
-			}()
-			first := <-running
-			_, err := ask(t, l)
-			wantOutcome(t, err, mcp.Answered)
-			var limit *mcp.LimitError
-			var invalid *mcp.ProtocolError
-			if !errors.As(err, &limit) && !errors.As(err, &invalid) {
-				t.Errorf("got %v", err)
+			l := dialOld(t, s, 1000)
+			other := start(bounded(t), l, "tools/list")
+			first := receive(t, running, "the first request")
+			err := wantFailure(t, l, mcp.Answered)
+			if name == "duplicate key" {
+				assert.As[*mcp.ProtocolError](t, err)
+			} else {
+				assert.As[*mcp.LimitError](t, err)
 			}
 			s.events <- first.fill(answer)
-			if err := <-other; err != nil {
-				t.Errorf("another call: %v", err)
-			}
-			if _, err := ask(t, l); err != nil {
-				t.Errorf("a later call: %v", err)
-			}
+			assert.OK(t, <-other, "another call")
+			wantResult(t, l, okResult)
 		})
-	}
-}
-
-// An answer that is many times too large costs its call, and no other.
-func TestSSERefusedAnswerIsSkipped(t *testing.T) {
-	const limit = 64 << 10
-	huge := `{"jsonrpc":"2.0","id":$ID,"result":"` + strings.Repeat("x", 10*limit) + `"}`
-	var calls atomic.Int32
-	l := dial(t, &transport.SSE{MaxMessage: limit, URL: listen(t, newOldServer(func(p *post, events chan<- string) {
-		p.WriteHeader(http.StatusAccepted)
-		if calls.Add(1) == 1 {
-			events <- p.fill(huge)
-		} else {
-			events <- p.fill(answer)
-		}
-	}))})
-	_, err := ask(t, l)
-	var tooLarge *mcp.LimitError
-	if !errors.As(err, &tooLarge) {
-		t.Errorf("got %v, want a LimitError", err)
-	}
-	wantOutcome(t, err, mcp.Answered)
-	if got, err := ask(t, l); err != nil {
-		t.Errorf("got %s and the error %v of the next call, want an answer", got, err)
 	}
 }
 
 func TestSSEPostRefused(t *testing.T) {
 	for code, want := range map[int]mcp.Outcome{400: mcp.NotSent, 404: mcp.NotSent, 401: mcp.NotSent, 500: mcp.Unknown} {
-		l := dial(t, &transport.SSE{URL: listen(t, newOldServer(func(p *post, _ chan<- string) { p.WriteHeader(code) }))})
-		_, err := ask(t, l)
-		var status *transport.StatusError
-		if !errors.As(err, &status) || status.Code != code {
-			t.Errorf("%d: got %v", code, err)
-		}
-		wantOutcome(t, err, want)
+		err := wantFailure(t, dialOld(t, newOldServer(func(p *post, _ chan<- string) { p.WriteHeader(code) }), 0), want)
+		assert.Equal(t, assert.As[*transport.StatusError](t, err).Code, code, "status")
 	}
 }
 
@@ -258,26 +220,48 @@ func TestSSEPostRefused(t *testing.T) {
 // too: the server may be running it already.
 func TestSSECancelsWhatIsBeingPosted(t *testing.T) {
 	running, cancelled := make(chan struct{}), make(chan string, 1)
-	l := dial(t, &transport.SSE{URL: listen(t, newOldServer(func(p *post, _ chan<- string) {
+	l := dialOld(t, newOldServer(func(p *post, _ chan<- string) {
 		if p.Method == "notifications/cancelled" {
 			cancelled <- string(p.Params)
 			p.WriteHeader(http.StatusAccepted)
 			return
 		}
 		close(running)
-		<-p.r.Context().Done()
-	}))})
+		p.hangs()
+	}), 0)
 	ctx, giveUp := context.WithCancel(bounded(t))
-	go func() {
-		<-running
-		giveUp()
-	}()
+	go func() { <-running; giveUp() }()
 	_, err := l.Call(ctx, "tools/call", json.RawMessage(`{"name":"x"}`), nil)
 	wantOutcome(t, err, mcp.Unknown)
-	select {
-	case params := <-cancelled:
-		assert.Contains(t, params, "requestId", "cancelled with")
-	case <-bounded(t).Done():
-		t.Error("the server was not told")
+	assert.Contains(t, receive(t, cancelled, "a cancellation"), "requestId", "params")
+}
+
+// The context in which a connection is made bounds the making alone.
+func TestSSEOutlivesItsConnecting(t *testing.T) {
+	server := func() string {
+		return listen(t, newOldServer(func(p *post, events chan<- string) {
+			if text := map[string]string{"initialize": initialized, "tools/call": called, "server/discover": unknown}[p.Method]; text != "" {
+				events <- p.fill(text)
+			}
+			p.WriteHeader(http.StatusAccepted)
+		}))
+	}
+	var cancel context.CancelFunc
+	canceled := func(tr mcp.Transport) mcp.Transport {
+		return connecting(func(ctx context.Context) (mcp.Conn, error) {
+			ctx, cancel = context.WithCancel(ctx)
+			return tr.Connect(ctx)
+		})
+	}
+	client := ours(t, canceled(&transport.SSE{URL: server()}))
+	cancel()
+	client.again(t)
+
+	rt := http.DefaultTransport.(*http.Transport).Clone()
+	defer rt.CloseIdleConnections()
+	client = bare(t, canceled(&sdk.SSEClientTransport{Endpoint: server(), HTTPClient: &http.Client{Transport: rt}}))
+	cancel()
+	if !client.ends(t) {
+		mended(t, "transport/sse.go")
 	}
 }

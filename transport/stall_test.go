@@ -1,3 +1,5 @@
+// Tests of stream.go and line.go: messages that are begun and not continued.
+
 package transport_test
 
 import (
@@ -57,14 +59,13 @@ func TestHalfAMessageEndsTheConnection(t *testing.T) {
 		for _, calling := range []time.Duration{0, 5 * time.Second} {
 			t.Run(name+"/"+calling.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := dialInBubble(t, newWriter(0, text))
+					l := dial(t, newWriter(0, text))
 					begin := time.Now()
 					for calling > 0 && l.Info().Err == nil && time.Since(begin) < time.Hour {
 						ctx, stop := context.WithTimeout(t.Context(), calling)
-						if _, err := l.Call(ctx, "tools/call", nil, nil); err == nil {
-							t.Error("got an answer, want none")
-						}
+						_, err := l.Call(ctx, "tools/call", nil, nil)
 						stop()
+						assert.Fails(t, err, "a call")
 					}
 					ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 					defer stop()
@@ -73,27 +74,15 @@ func TestHalfAMessageEndsTheConnection(t *testing.T) {
 							break
 						}
 					}
-					if ctx.Err() != nil {
-						t.Fatal("the connection lives on")
-					}
+					assert.OK(t, ctx.Err(), "the wait for the end of the connection")
 					if got := time.Since(begin); got < 20*time.Second || got > 40*time.Second {
 						t.Errorf("got the end after %v, want about 30 s", got)
 					}
-					if err := l.Info().Err; err == nil || !strings.Contains(err.Error(), "nothing more for 30s") {
-						t.Errorf("got %v, want what the server did", err)
-					}
+					assert.Contains(t, l.Info().Err.Error(), "nothing more for 30s")
 				})
 			})
 		}
 	}
-}
-
-// dialInBubble is dial where time is virtual.
-func dialInBubble(t *testing.T, tr mcp.Transport) mcp.Caller {
-	t.Helper()
-	conn := assert.Value(tr.Connect(t.Context()))(t)
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn.(mcp.Caller)
 }
 
 // What goes on, however slowly, or has not begun, ends nothing.
@@ -112,16 +101,12 @@ func TestSlowMessageIsWaitedFor(t *testing.T) {
 				if len(pieces) < len(message) {
 					pause = 10 * time.Minute
 				}
-				l := dialInBubble(t, newWriter(pause, pieces...))
+				l := dial(t, newWriter(pause, pieces...))
 				for want := strings.Count(strings.Join(pieces, ""), message); want > 0; want-- {
-					if _, err := l.Read(t.Context()); err != nil {
-						t.Fatalf("got %v, want a message", err)
-					}
+					assert.Value(l.Read(t.Context()))(t)
 				}
 				time.Sleep(time.Hour)
-				if err := l.Info().Err; err != nil {
-					t.Errorf("got %v, want a connection that lives", err)
-				}
+				assert.OK(t, l.Info().Err, "connection")
 			})
 		})
 	}

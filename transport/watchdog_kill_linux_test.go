@@ -1,3 +1,5 @@
+// Tests of watchdog.go and watchdog_unix.go: hosts that are killed.
+
 package transport_test
 
 import (
@@ -11,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,7 +42,7 @@ func runHost() {
 	w := new(transport.Watchdog)
 	w.SetShell(os.Getenv(hostShell))
 	var servers []io.Closer
-	for range map[string]int{"family": 1, "crowd": 8}[role] {
+	for range map[string]int{"family": 1, "crowd": 3}[role] {
 		recipe := transporttest.Child("deaf", "spawn:hang", "detach:hang", "daemon:hang", "ready", "hang")
 		recipe.Env = append(recipe.Env, hostTag+"="+os.Getenv(hostTag))
 		recipe.CloseTimeout = 20 * time.Millisecond
@@ -80,9 +81,8 @@ func startHost(t *testing.T, role string, env ...string) *testHost {
 	h.cmd.Env = append(os.Environ(), hostRole+"="+role, hostTag+"="+h.tag, "GORACE=atexit_sleep_ms=0")
 	h.cmd.Env = append(h.cmd.Env, env...)
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin := assert.Value(h.cmd.StdinPipe())(t)
+	h.stdin = assert.Value(h.cmd.StdinPipe())(t)
 	stdout := assert.Value(h.cmd.StdoutPipe())(t)
-	h.stdin = stdin
 	assert.OK(t, h.cmd.Start())
 	go func() {
 		defer close(h.lines)
@@ -103,18 +103,13 @@ func startHost(t *testing.T, role string, env ...string) *testHost {
 // follows.
 func (h *testHost) await(word string) string {
 	h.t.Helper()
-	ctx := bounded(h.t)
 	for {
-		select {
-		case line, ok := <-h.lines:
-			if !ok {
-				h.t.Fatalf("the host ended before %q", word)
-			}
-			if rest, ok := strings.CutPrefix(line, word); ok {
-				return strings.TrimSpace(rest)
-			}
-		case <-ctx.Done():
-			h.t.Fatalf("no line %q of the host", word)
+		line := receive(h.t, h.lines, "a line of the host: "+word)
+		if line == "" {
+			h.t.Fatalf("got the end of the host, want a line %q", word)
+		}
+		if rest, ok := strings.CutPrefix(line, word); ok {
+			return strings.TrimSpace(rest)
 		}
 	}
 }
@@ -152,8 +147,7 @@ func (h *testHost) family() map[int]string {
 func (h *testHost) shell() int {
 	h.t.Helper()
 	assert.Value(io.WriteString(h.stdin, "shell\n"))(h.t)
-	pid := assert.Value(strconv.Atoi(h.await("shell ")))(h.t)
-	return pid
+	return assert.Value(strconv.Atoi(h.await("shell ")))(h.t)
 }
 
 // child returns the process id of the host's child that has the argument, or 0.
@@ -194,34 +188,18 @@ func began(pid int) string {
 	return fields[19]
 }
 
-// statusField returns a number in /proc/PID/status, or 0.
-func statusField(t *testing.T, pid int, name string, base int) int64 {
-	t.Helper()
-	status := assert.Value(os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status"))(t)
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			n := assert.Value(strconv.ParseInt(strings.TrimSpace(value), base, 64))(t)
-			return n
-		}
-	}
-	return 0
-}
-
-func lookPath(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
-}
-
 // cycles is how often a host is killed: 200 times if MCPBELT_SOAK is set.
-func cycles(few int) int {
+func cycles() int {
 	if os.Getenv("MCPBELT_SOAK") != "" {
 		return 200
 	}
-	return few
+	return assert.Cases(1, 5)
+}
+
+// wantFamily checks how many processes the host's servers are and started.
+func (h *testHost) wantFamily(want int) {
+	h.t.Helper()
+	assert.Equal(h.t, len(h.family()), want, "processes of the host")
 }
 
 // A host that is killed leaves none of its servers, nor what they started: a
@@ -232,64 +210,37 @@ func TestWatchdogHostKilled(t *testing.T) {
 	other := startHost(t, "family")
 	other.await("ready")
 	neighbours := other.family()
-	var times []time.Duration
-	shells := map[int]string{}
-	for range cycles(3) {
+	for range cycles() {
 		h := startHost(t, "family")
 		h.await("ready")
-		if n := len(h.family()); n != 4 {
-			t.Fatalf("the host has %d processes, want 4", n)
-		}
+		h.wantFamily(4)
 		shell := h.shell()
-		if shell == 0 {
-			t.Fatal("the host has no watchdog")
-		}
-		shells[shell] = began(shell)
-		killed := time.Now()
+		start := began(shell)
+		assert.Equal(t, start != "", true, "has a watchdog")
 		h.kill()
 		h.wantEmpty()
-		times = append(times, time.Since(killed))
+		await(t, "the watchdog's end", func() bool { return began(shell) != start })
 	}
-	slices.Sort(times)
-	t.Logf("%d kills, 0 processes left, time until the last was gone: median %v, worst %v",
-		len(times), times[len(times)/2], times[len(times)-1])
-	await(t, "the watchdogs to end", func() bool {
-		for pid, start := range shells {
-			if began(pid) == start {
-				return false
-			}
-		}
-		return true
-	})
+	assert.Equal(t, len(neighbours), 4, "processes of the other host")
 	for pid, start := range neighbours {
-		if began(pid) != start {
-			t.Errorf("process %d of another host ended", pid)
-		}
-	}
-	if len(neighbours) != 4 {
-		t.Errorf("the other host has processes %v, want 4", neighbours)
+		assert.Equal(t, began(pid), start, "process %d of the other host: start", pid)
 	}
 	shell := other.shell()
 	_ = other.stdin.Close() // it ends as it should
 	for range other.lines {
 		continue
 	}
-	if left := other.family(); len(left) > 0 {
-		t.Errorf("processes %v are left by a host that was closed", left)
-	}
-	if !gone(shell) {
-		t.Error("the watchdog of a host that was closed is left")
-	}
+	other.wantFamily(0)
+	assert.Equal(t, gone(shell), true, "the watchdog of a host that was closed: gone")
 }
 
 // A host is killed while its servers start, at another moment each time.
 func TestWatchdogHostKilledWhileStarting(t *testing.T) {
-	t.Parallel()
-	for i := range cycles(5) {
+	for i := range cycles() {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
 			h := startHost(t, "crowd")
-			for range 1 + i%8 {
+			for range 1 + i%3 {
 				h.await("started")
 			}
 			shell := h.child("mcpbelt-watchdog")
@@ -312,15 +263,11 @@ func TestWatchdogHostKilledAfterItsShell(t *testing.T) {
 	first := h.shell()
 	assert.OK(t, syscall.Kill(first, syscall.SIGKILL))
 	await(t, "another shell", func() bool { now := h.shell(); return now != 0 && now != first })
-	if n := len(h.family()); n != 4 {
-		t.Fatalf("the host has %d processes, want 4", n)
-	}
+	h.wantFamily(4)
 	h.kill()
 	await(t, "the server and its child to end", func() bool { return len(h.family()) <= 2 })
 	for pid := range h.family() {
-		if group, err := syscall.Getpgid(pid); err != nil || group != pid {
-			t.Errorf("process %d of group %d is left, %v", pid, group, err)
-		}
+		assert.Equal(t, assert.Value(syscall.Getpgid(pid))(t), pid, "group of a process that is left")
 	}
 }
 
@@ -334,9 +281,8 @@ func TestWatchdogOutlivesTheTerminal(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		assert.OK(t, syscall.Kill(-h.cmd.Process.Pid, s))
 	}
-	if gone(shell) || h.shell() != shell {
-		t.Error("the watchdog ended")
-	}
+	assert.Equal(t, gone(shell), false, "the watchdog: gone")
+	assert.Equal(t, h.shell(), shell, "watchdog")
 	assert.OK(t, syscall.Kill(-h.cmd.Process.Pid, syscall.SIGKILL))
 	h.kill()
 	h.wantEmpty()

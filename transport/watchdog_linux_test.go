@@ -1,11 +1,13 @@
+// Tests of watchdog.go and watchdog_unix.go: the shell, and what connections say of it.
+
 package transport_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,109 +15,88 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/transport"
-	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
 
 func watched(w *transport.Watchdog, steps ...string) *transport.Command {
-	recipe := transporttest.Child(steps...)
+	recipe := child(steps...)
 	recipe.Watchdog = w
 	return recipe
 }
 
+// dialWatchdog returns a watchdog, its shell, and a connection to a server that it watches.
+func dialWatchdog(t *testing.T) (w *transport.Watchdog, shell int, l mcp.Caller) {
+	t.Helper()
+	w = new(transport.Watchdog)
+	t.Cleanup(func() { _ = w.Close() })
+	l = dial(t, watched(w, "serve"))
+	return w, w.PID(), l
+}
+
 // One shell serves all connections, and is gone after Close.
 func TestWatchdogIsShared(t *testing.T) {
-	w := new(transport.Watchdog)
-	if w.PID() != 0 {
-		t.Error("a shell runs before the first server")
-	}
-	first := dial(t, watched(w, "serve"))
-	shell := w.PID()
+	assert.Equal(t, new(transport.Watchdog).PID(), 0, "shell before the first server")
+	w, shell, first := dialWatchdog(t)
 	second := dial(t, watched(w, "serve"))
-	if w.PID() != shell || gone(shell) {
-		t.Errorf("shell %d, then %d", shell, w.PID())
-	}
+	assert.Equal(t, w.PID(), shell, "shell of the second server")
 	assert.Equal(t, w.Groups(), 2, "groups")
 	for _, l := range []mcp.Caller{first, second} {
-		if err := l.Info().Degraded; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, l.Info().Degraded)
 		closeWithin(t, l)
-		if gone(shell) {
-			t.Error("the shell ended with a connection")
-		}
+		assert.Equal(t, gone(shell), false, "the shell after the end of a connection: gone")
 	}
 	assert.Equal(t, w.Groups(), 0, "groups of servers that have ended")
 	for range 2 {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, w.Close())
 	}
-	if !gone(shell) {
-		t.Error("the shell lives after Close")
-	}
-	late := dial(t, watched(w, "serve"))
-	var missing *transport.WatchdogError
-	if err := late.Info().Degraded; !errors.As(err, &missing) {
-		t.Errorf("a connection after Close is degraded by %v", err)
-	}
+	assert.Equal(t, gone(shell), true, "the shell after Close: gone")
+	assert.As[*transport.WatchdogError](t, dial(t, watched(w, "serve")).Info().Degraded)
+}
+
+// wantDegraded expects that a connection says which program is missing.
+func wantDegraded(t *testing.T, l mcp.Caller, program string) {
+	t.Helper()
+	assert.Equal(t, assert.As[*transport.WatchdogError](t, l.Info().Degraded).Program, program, "program")
 }
 
 // The server works without a watchdog, and its connection says what is missing.
 func TestWatchdogDegraded(t *testing.T) {
-	none := filepath.Join(t.TempDir(), "sh")
-	for _, shell := range []string{none, "/bin/false"} {
+	for _, shell := range []string{filepath.Join(t.TempDir(), "sh"), "/bin/false"} {
 		w := new(transport.Watchdog)
 		w.SetShell(shell)
 		l := dial(t, watched(w, "detach:hang", "serve"))
 		await(t, shell+" to be found useless", func() bool { return l.Info().Degraded != nil })
-		var missing *transport.WatchdogError
-		if err := l.Info().Degraded; !errors.As(err, &missing) || missing.Program != shell {
-			t.Errorf("degraded by %v", err)
-		}
-		if _, err := ask(t, l); err != nil {
-			t.Error(err)
-		}
+		wantDegraded(t, l, shell)
+		wantResult(t, l, "{}")
 		closeWithin(t, l)
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, w.Close())
 	}
 }
 
 // Without grep the watchdog knows the groups only, and says so.
 func TestWatchdogWithoutGrep(t *testing.T) {
-	recipe := transporttest.Child("serve")
 	t.Setenv("PATH", t.TempDir())
-	l := dial(t, recipe)
-	var missing *transport.WatchdogError
-	if err := l.Info().Degraded; !errors.As(err, &missing) || missing.Program != "grep" {
-		t.Errorf("degraded by %v", err)
-	}
+	wantDegraded(t, dial(t, child("serve")), "grep")
+}
+
+// awaitAnother waits for another shell than the one that there was.
+func awaitAnother(t *testing.T, w *transport.Watchdog, shell int) {
+	t.Helper()
+	await(t, "another shell", func() bool { now := w.PID(); return now != 0 && now != shell })
 }
 
 // A shell that is killed is replaced, and the server does not notice.
 func TestWatchdogShellIsReplaced(t *testing.T) {
-	w := new(transport.Watchdog)
-	defer func() { _ = w.Close() }()
-	l := dial(t, watched(w, "serve"))
-	shell := w.PID()
+	w, shell, l := dialWatchdog(t)
 	assert.OK(t, syscall.Kill(shell, syscall.SIGKILL))
-	await(t, "another shell", func() bool { now := w.PID(); return now != 0 && now != shell })
-	if err := l.Info().Degraded; err != nil {
-		t.Error(err)
-	}
-	if _, err := ask(t, l); err != nil {
-		t.Errorf("the server did not survive its watchdog: %v", err)
-	}
+	awaitAnother(t, w, shell)
+	assert.OK(t, l.Info().Degraded)
+	wantResult(t, l, "{}")
 }
 
-// Nobody waits for a shell that stands still: when its pipe is full it is
+// A shell that stands still is not waited for: when its pipe is full it is
 // replaced.
 func TestWatchdogFullPipe(t *testing.T) {
-	w := new(transport.Watchdog)
-	defer func() { _ = w.Close() }()
-	l := dial(t, watched(w, "serve"))
-	shell := w.PID()
+	w, shell, l := dialWatchdog(t)
 	stop(t, shell)
 	await(t, "a full pipe", func() bool { // it holds 64 KiB
 		for range 100 {
@@ -123,62 +104,35 @@ func TestWatchdogFullPipe(t *testing.T) {
 		}
 		return gone(shell)
 	})
-	await(t, "another shell", func() bool { now := w.PID(); return now != 0 && now != shell })
-	if err := l.Info().Degraded; err != nil {
-		t.Error(err)
-	}
+	awaitAnother(t, w, shell)
+	assert.OK(t, l.Info().Degraded)
 }
 
 // Close is bounded though the shell stands still.
 func TestWatchdogStoppedShell(t *testing.T) {
 	t.Parallel()
-	w := new(transport.Watchdog)
-	l := dial(t, watched(w, "serve"))
-	shell := w.PID()
+	w, shell, l := dialWatchdog(t)
 	stop(t, shell)
 	closeWithin(t, l)
-	if err := w.Close(); err != nil || !gone(shell) {
-		t.Errorf("%v; the shell is gone: %v", err, gone(shell))
-	}
+	closeWithin(t, w)
+	assert.Equal(t, gone(shell), true, "the shell: gone")
 }
 
 // The signals by which terminals and users stop programs do not stop the shell.
 func TestWatchdogIgnoresSignals(t *testing.T) {
-	w := new(transport.Watchdog)
-	defer func() { _ = w.Close() }()
-	dial(t, watched(w, "serve"))
-	shell := w.PID()
-	await(t, "the shell to ignore signals", func() bool { return ignores(t, shell, syscall.SIGTSTP, syscall.SIGTERM) })
+	w, shell, _ := dialWatchdog(t)
+	ignored := func(s syscall.Signal) bool {
+		status := string(assert.Value(os.ReadFile(fmt.Sprintf("/proc/%d/status", shell)))(t))
+		_, mask, _ := strings.Cut(status, "\nSigIgn:\t")
+		mask, _, _ = strings.Cut(mask, "\n")
+		return assert.Value(strconv.ParseUint(mask, 16, 64))(t)&(1<<(s-1)) != 0
+	}
+	await(t, "the shell to ignore signals", func() bool { return ignored(syscall.SIGTSTP) && ignored(syscall.SIGTERM) })
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGTSTP} {
 		assert.OK(t, syscall.Kill(shell, s))
 	}
-	if processState(shell) == "T" || gone(shell) || w.PID() != shell {
-		t.Errorf("shell %d in state %q, and now %d", shell, processState(shell), w.PID())
-	}
-}
-
-// ignores reports whether a process ignores all of the signals.
-func ignores(t *testing.T, pid int, signals ...syscall.Signal) bool {
-	t.Helper()
-	for _, s := range signals {
-		if !strings.Contains(ignored(t, pid), "["+s.String()+"]") {
-			return false
-		}
-	}
-	return true
-}
-
-// ignored returns the names of the signals that a process ignores.
-func ignored(t *testing.T, pid int) string {
-	t.Helper()
-	mask := uint64(statusField(t, pid, "SigIgn", 16))
-	var names strings.Builder
-	for n := syscall.Signal(1); n < 32; n++ {
-		if mask&(1<<(n-1)) != 0 {
-			names.WriteString("[" + n.String() + "]")
-		}
-	}
-	return names.String()
+	assert.Equal(t, processState(shell) == "T" || gone(shell), false, "the shell was stopped")
+	assert.Equal(t, w.PID(), shell, "shell")
 }
 
 // The program runs in whatever /bin/sh may be.
@@ -187,7 +141,10 @@ func TestWatchdogShells(t *testing.T) {
 	for _, name := range []string{"dash", "bash", "busybox", "mksh", "ksh", "zsh", "yash"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := lookPath(t, name)
+			path, err := exec.LookPath(name)
+			if err != nil {
+				t.Skip(err)
+			}
 			shell := filepath.Join(t.TempDir(), "sh") // some go by their name
 			assert.OK(t, os.Symlink(path, shell))
 			h := startHost(t, "family", hostShell+"="+shell)
@@ -201,27 +158,23 @@ func TestWatchdogShells(t *testing.T) {
 // The program ends the groups that it was told of, not those that were dropped,
 // and none if it is told to quit.
 func TestWatchdogProgram(t *testing.T) {
+	program := string(assert.Value(os.ReadFile("watchdog.sh"))(t))
 	for _, order := range []string{"", "quit"} {
-		kept, dropped := sleeper(t), sleeper(t)
-		program := assert.Value(os.ReadFile("watchdog.sh"))(t)
-		cmd := exec.Command("/bin/sh", "-c", string(program), "watchdog", "no mark", "", "")
+		kept, dropped := startSleep(t), startSleep(t)
+		cmd := exec.Command("/bin/sh", "-c", program, "watchdog", "no mark", "", "")
 		cmd.Stdin = strings.NewReader(fmt.Sprintf("add %d\nadd %d\ndrop %d\n%s\n", dropped, kept, dropped, order))
-		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("%v: %s", err, out)
-		}
+		assert.Equal(t, string(assert.Value(cmd.CombinedOutput())(t)), "", "output")
 		if order == "" {
-			await(t, "the end of the group", func() bool { return gone(kept) })
-		} else if gone(kept) {
-			t.Error("a group was ended after quit")
+			awaitEnd(t, "the group", kept)
+		} else {
+			assert.Equal(t, gone(kept), false, "a group after quit: gone")
 		}
-		if gone(dropped) {
-			t.Error("a dropped group was ended")
-		}
+		assert.Equal(t, gone(dropped), false, "a group that was dropped: gone")
 	}
 }
 
-// sleeper starts a process in a group of its own.
-func sleeper(t *testing.T) int {
+// startSleep starts a process in a group of its own.
+func startSleep(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -235,22 +188,14 @@ func sleeper(t *testing.T) int {
 
 // Connections that were given no watchdog have one together, which ends with the last.
 func TestWatchdogIsLent(t *testing.T) {
-	first := dial(t, transporttest.Child("serve"))
+	first := dial(t, child("serve"))
 	lent := transport.LentWatchdog()
 	shell := lent.PID()
-	second := dial(t, transporttest.Child("serve"))
-	if got := transport.LentWatchdog(); got != lent || got.PID() != shell {
-		t.Errorf("got another watchdog for the second connection, shell %d, want shell %d", got.PID(), shell)
-	}
+	second := dial(t, child("serve"))
+	assert.Equal(t, transport.LentWatchdog(), lent, "watchdog of the second connection")
 	closeWithin(t, first)
-	if gone(shell) {
-		t.Error("the shell ended with the first of two connections")
-	}
+	assert.Equal(t, gone(shell), false, "the shell after the first of two connections: gone")
 	closeWithin(t, second)
-	if !gone(shell) {
-		t.Error("the shell lives after the last connection")
-	}
-	if got := transport.LentWatchdog(); got != nil {
-		t.Error("the watchdog is kept after the last connection")
-	}
+	assert.Equal(t, gone(shell), true, "the shell after the last connection: gone")
+	assert.Equal(t, transport.LentWatchdog(), nil, "watchdog after the last connection")
 }

@@ -1,3 +1,7 @@
+// The kit for hazards: what a server, its machine or a network can do to a client. Where it is
+// cheap, a bare client of the SDK meets the same server beside ours: what this module need not
+// do any more shows as a failure of [mended].
+
 package transport_test
 
 import (
@@ -6,6 +10,7 @@ import (
 	"errors"
 	"net/http"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,44 +21,39 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
-// The hazards are what a server, its machine or a network can do to a client.
-// Where it is cheap, a bare client of the SDK meets the same server beside ours:
-// what this module need not do any more shows as a failure of [mended].
-
-// An outing is one connection of either client to a server of its own.
-type outing struct {
-	call  func(ctx context.Context, tool string) error
-	ended func(error) bool // reports whether an error says that the session is over
-	over  <-chan struct{}  // closed when it is; nil for ours
-	lives func() int       // the connections so far; nil for a bare client
-	close func()
+// A testClient is one connection of either client to a server of its own.
+type testClient struct {
+	call        func(ctx context.Context, tool string) error
+	ended       func(error) bool // reports whether an error says that the session is over
+	over        <-chan struct{}  // closed when it is; nil for ours
+	connections func() int       // so far; nil for a bare client
+	close       func()
 }
 
 // ours returns a client of this module.
-func ours(t *testing.T, tr mcp.Transport) outing {
+func ours(t *testing.T, tr mcp.Transport) testClient {
 	t.Helper()
-	c := mcp.NewClient("server", tr, nil)
-	t.Cleanup(func() { _ = c.Close() })
+	c := newClient(t, tr, mcp.ClientOptions{})
 	assert.OK(t, c.Ready(bounded(t)))
-	return outing{
+	return testClient{
 		call: func(ctx context.Context, tool string) error {
 			_, err := c.CallTool(ctx, tool, nil, nil)
 			return err
 		},
-		ended: func(error) bool { return false },
-		lives: func() int { return c.State().Connections },
-		close: func() { _ = c.Close() },
+		ended:       func(error) bool { return false },
+		connections: func() int { return c.State().Connections },
+		close:       func() { _ = c.Close() },
 	}
 }
 
 // bare returns a client of the SDK alone.
-func bare(t *testing.T, tr mcp.Transport) outing {
+func bare(t *testing.T, tr mcp.Transport) testClient {
 	t.Helper()
 	s := assert.Value(sdk.NewClient(&sdk.Implementation{Name: "bare", Version: "1"}, nil).Connect(bounded(t), tr, nil))(t)
 	over := make(chan struct{})
 	go func() { _ = s.Wait(); close(over) }()
 	t.Cleanup(func() { _ = s.Close(); <-over })
-	return outing{
+	return testClient{
 		over: over,
 		call: func(ctx context.Context, tool string) error {
 			_, err := s.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(`{}`)})
@@ -87,22 +87,31 @@ func bareCommand(recipe *transport.Command) *sdk.CommandTransport {
 
 // again calls once more, and fails the test unless that works on the first
 // connection still.
-func (o outing) again(t *testing.T) {
+func (c testClient) again(t *testing.T) {
 	t.Helper()
-	if err := o.call(bounded(t), "x"); err != nil {
-		t.Errorf("the next call: %v", err)
-	}
-	assert.Equal(t, o.lives(), 1, "connections")
+	assert.OK(t, c.call(bounded(t), "x"), "the next call")
+	assert.Equal(t, c.connections(), 1, "connections")
 }
 
 // ends reports whether the session of a bare client ends.
-func (o outing) ends(t *testing.T) bool {
+func (c testClient) ends(t *testing.T) bool {
 	t.Helper()
-	ctx := bounded(t)
-	select {
-	case <-o.over:
-		return o.ended(o.call(ctx, "x"))
-	case <-ctx.Done():
-		return false
-	}
+	receive(t, c.over, "the end of the bare session")
+	return c.ended(c.call(bounded(t), "x"))
+}
+
+// once returns a server that answers its first call of a tool in its own way,
+// and all later ones as it should. It speaks an older revision.
+func once(first func(*post)) *script {
+	var began atomic.Bool
+	return &script{call: func(p *post) {
+		switch {
+		case p.Method != "tools/call":
+			p.json(200, unknown)
+		case began.Swap(true):
+			p.json(200, called)
+		default:
+			first(p)
+		}
+	}}
 }

@@ -1,0 +1,277 @@
+package transport_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// resumable returns a server that begins the stream of an answer, and leaves to functions how it
+// is resumed, by the id of the event that was seen last.
+func resumable(begin string, resume map[string]func(p *post)) (s *script, resumes *atomic.Int32) {
+	resumes = new(atomic.Int32)
+	var id atomic.Value
+	return &script{
+		call: func(p *post) {
+			id.Store(p.ID)
+			p.stream(begin)
+		},
+		get: func(w http.ResponseWriter, r *http.Request) {
+			respond := resume[r.Header.Get("Last-Event-Id")]
+			if respond == nil {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			resumes.Add(1)
+			p := &post{ResponseWriter: w, r: r}
+			p.ID, _ = id.Load().(json.RawMessage)
+			respond(p)
+		},
+	}, resumes
+}
+
+// A broken answer stream is resumed behind the last event.
+func TestHTTPResumes(t *testing.T) {
+	s, resumes := resumable("id: e1\nretry: 1\ndata: \n\n", map[string]func(p *post){
+		"e1": func(p *post) { p.stream("id: e2\nretry: 1\n" + event(someNote)) },
+		"e2": func(p *post) { p.stream(event(answer)) },
+	})
+	l := shakeWith(t, s)
+	wantResult(t, l, okResult)
+	assert.Equal(t, resumes.Load(), 2, "resumes")
+	wantNotes(t, l, "notifications/x")
+}
+
+// A stream that cannot be resumed, or brings nothing new, ends the call.
+func TestHTTPResumeFails(t *testing.T) {
+	for name, resume := range map[string]func(*post){
+		"refused":     func(p *post) { p.WriteHeader(405) },
+		"nothing new": func(p *post) { p.stream("") },
+	} {
+		s, resumes := resumable("id: e1\nretry: 1\ndata: \n\n", map[string]func(p *post){"e1": resume})
+		wantFailure(t, shakeWith(t, s), mcp.Unknown)
+		if n := resumes.Load(); n < 1 || n > 5 {
+			t.Errorf("%s: got %d attempts to resume, want from 1 to 5", name, n)
+		}
+	}
+}
+
+// longestEventID is how long the id of an event may be to be sent back, in bytes.
+const longestEventID = 4 << 10
+
+// An answer is not resumed behind an event whose id is too long to be sent back,
+// nor behind an earlier one.
+func TestHTTPResumesByShortIDsOnly(t *testing.T) {
+	short, long := strings.Repeat("i", longestEventID), strings.Repeat("i", longestEventID+1)
+	respond := func(p *post) { p.stream(event(answer)) }
+	resume := map[string]func(*post){"e1": respond, short: respond, long: respond}
+	s, _ := resumable("id: e1\nretry: 1\ndata: \n\nid: "+short+"\ndata: \n\n", resume)
+	wantResult(t, shakeWith(t, s), okResult)
+	s, resumes := resumable("id: e1\nretry: 1\ndata: \n\nid: "+long+"\ndata: \n\n", resume)
+	wantFailure(t, shakeWith(t, s), mcp.Unknown)
+	assert.Equal(t, resumes.Load(), 0, "resumes")
+}
+
+// What becomes of the listening stream does not matter to calls.
+func TestHTTPListeningStream(t *testing.T) {
+	for name, get := range map[string]http.HandlerFunc{
+		"405":    nil,
+		"404":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
+		"500":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") },
+		"hangs":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"cut":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"ends":   func(w http.ResponseWriter, _ *http.Request) { openStream(w) },
+		"broken": func(w http.ResponseWriter, _ *http.Request) { openStream(w); _, _ = io.WriteString(w, "data: {]\n\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := shake(t, &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, &script{get: get})})
+				wantResult(t, l, okResult)
+				closeWithin(t, l)
+			})
+		})
+	}
+}
+
+// One connection learns for all that there is no listening stream, and from nothing but
+// status 405.
+func TestHTTPNoStreamIsShared(t *testing.T) {
+	for status, want := range map[int]int{http.StatusMethodNotAllowed: 1, http.StatusNotFound: 3} {
+		s := &script{get: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }}
+		url, none := listen(t, s), new(atomic.Bool)
+		for range 3 {
+			l := shake(t, &transport.HTTP{URL: url, NoStream: none})
+			wantResult(t, l, okResult)
+			closeWithin(t, l)
+		}
+		assert.Equal(t, len(s.requests(http.MethodGet)), want, "status %d: requests for a stream on 3 connections", status)
+	}
+}
+
+// reopening answers the first request for a stream by one event, and later ones by another.
+func reopening(first string) func(p *post) {
+	var opened atomic.Int32
+	return func(p *post) {
+		if opened.Add(1) == 1 {
+			p.stream(first + event(`{"jsonrpc":"2.0","method":"notifications/first"}`))
+			return
+		}
+		p.stream(event(`{"jsonrpc":"2.0","method":"notifications/second"}`))
+		p.hangs()
+	}
+}
+
+// A listening stream that drops is opened again where it was, unless the id of the last event is too
+// long, and the session is told that it may have missed a change.
+func TestHTTPListeningStreamReopens(t *testing.T) {
+	for first, last := range map[string]string{
+		"id: g1\nretry: 1\n": "g1",
+		"id: g1\nretry: 1\ndata: \n\nid: " + strings.Repeat("i", 1<<20) + "\n": "",
+	} {
+		open := reopening(first)
+		s := &script{get: func(w http.ResponseWriter, r *http.Request) { open(&post{ResponseWriter: w, r: r}) }}
+		l := shakeWith(t, s)
+		wantNotes(t, l, "notifications/first", "notifications/tools/list_changed", "notifications/second")
+		assert.Equal(t, s.last().Header.Get("Last-Event-Id"), last, "Last-Event-Id")
+	}
+}
+
+// The listening stream of revision 2026-07-28 is a request that never ends.
+func TestHTTPSubscriptionReopens(t *testing.T) {
+	s := &script{call: reopening("")}
+	l := dial(t, &transport.HTTP{URL: listen(t, s)})
+	control(t, l, "subscriptions/listen", modernMeta)
+	wantNotes(t, l, "notifications/first", "notifications/tools/list_changed", "notifications/second")
+	for _, r := range s.requests(http.MethodPost) {
+		assert.Equal(t, r.Header.Get("Mcp-Method"), "subscriptions/listen", "Mcp-Method")
+	}
+}
+
+// A listening stream that is refused when it is opened again is the end of the
+// stream only.
+func TestHTTPListeningStreamRefusedLater(t *testing.T) {
+	server := func(t *testing.T, connected <-chan struct{}) (string, <-chan struct{}) {
+		var gets atomic.Int32
+		refused := make(chan struct{})
+		s := once(func(p *post) { p.json(200, called) })
+		s.get = func(w http.ResponseWriter, r *http.Request) {
+			switch gets.Add(1) {
+			case 1:
+				(&post{ResponseWriter: w, r: r}).stream("id: 1\nretry: 1\n" + event(someNote))
+				return
+			case 2:
+				select {
+				case <-connected:
+				case <-r.Context().Done():
+				}
+				defer close(refused)
+			}
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		return listen(t, s), refused
+	}
+	connected := make(chan struct{})
+	url, refused := server(t, connected)
+	client := ours(t, &transport.HTTP{URL: url})
+	close(connected)
+	receive(t, refused, "a stream that is opened again")
+	client.again(t)
+
+	connected = make(chan struct{})
+	url, _ = server(t, connected)
+	client = bare(t, bareHTTP(t, url)) // which a refusal before it is connected fails
+	close(connected)
+	if !client.ends(t) {
+		mended(t, "transport/httpstream.go")
+	}
+}
+
+// A listening stream of either kind that the server leaves without a response
+// holds up neither the handshake nor the calls.
+func TestHTTPListeningStreamWithoutResponse(t *testing.T) {
+	const (
+		discover = `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],` +
+			`"capabilities":{"tools":{"listChanged":true}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}`
+		complete = `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","content":[]}}`
+	)
+	for _, revision := range []string{mcp.Revision20251125, mcp.Revision20260728} {
+		t.Run(revision, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				listening := make(chan struct{})
+				s := &script{
+					get: func(_ http.ResponseWriter, r *http.Request) { close(listening); <-r.Context().Done() },
+					call: func(p *post) {
+						switch {
+						case p.Method == "server/discover" && revision == mcp.Revision20260728:
+							p.json(200, discover)
+						case p.Method == "subscriptions/listen":
+							close(listening)
+							p.hangs()
+						case p.Method == "tools/call":
+							p.json(200, complete)
+						default:
+							p.json(200, unknown)
+						}
+					},
+				}
+				recipe := &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}
+				client := ours(t, connecting(recipe.Connect))
+				receive(t, listening, "a request for a stream")
+				assert.OK(t, client.call(bounded(t), "x"))
+				client.close()
+			})
+		})
+	}
+}
+
+// Tools that changed before a listening stream was open are read again, if the handshake
+// has not waited for it.
+func TestHTTPListeningStreamOpensLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		s := once(func(p *post) { p.json(200, called) })
+		s.get = func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-open:
+				keepOpen(w, r)
+			case <-r.Context().Done():
+			}
+		}
+		recipe := &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}
+		client := newClient(t, connecting(recipe.Connect), mcp.ClientOptions{})
+		assert.OK(t, client.Ready(bounded(t)))
+		before := client.State().ToolsVersion
+		close(open)
+		for state := range client.Watch(bounded(t)) {
+			if state.ToolsVersion > before {
+				return
+			}
+		}
+		t.Error("got no change of the tools, want one")
+	})
+}
+
+// A refused probe fails as an answer does, and the connection lives for the
+// handshake of an older revision.
+func TestHTTPRefusedProbe(t *testing.T) {
+	s := &script{call: func(p *post) { p.WriteHeader(400) }}
+	l := dial(t, &transport.HTTP{URL: listen(t, s)})
+	control(t, l, "server/discover", modernMeta)
+	resp, ok := assert.Value(l.Read(bounded(t)))(t).(*jsonrpc.Response)
+	if !ok || resp.ID.Raw() != "control" || resp.Error == nil {
+		t.Fatalf("got %v, want an error as the answer", resp)
+	}
+	assert.Contains(t, resp.Error.Error(), "400")
+	assert.OK(t, handshake(t, l))
+}

@@ -1,0 +1,211 @@
+// Tests of session.go and http.go: the sessions of older revisions, their loss and their end.
+
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func TestHTTPSessionHeaders(t *testing.T) {
+	s := &script{get: keepOpen}
+	l := shake(t, &transport.HTTP{URL: listen(t, s), Header: http.Header{"x-api-key": {"k"}, "accept": {"text/html"}}})
+	assert.Equal(t, l.SessionID(), sessionID, "SessionID")
+	wantResult(t, l, okResult)
+	_ = l.Close()
+	s.wantRequests(t, 3, 1, 1)
+	accept := map[string]string{"POST": "application/json, text/event-stream", "GET": "text/event-stream", "DELETE": "text/html"}
+	for i, r := range s.requests("") {
+		id, version := sessionID, "2025-11-25"
+		if i == 0 { // initialize
+			id, version = "", ""
+		}
+		for name, want := range map[string]string{
+			"Mcp-Session-Id": id, "Mcp-Protocol-Version": version, "X-Api-Key": "k", "Mcp-Method": "", "Accept": accept[r.Method],
+		} {
+			assert.Equal(t, strings.Join(r.Header.Values(name), "; "), want, "%s %d: %s", r.Method, i, name)
+		}
+	}
+}
+
+// unknownSessions are the statuses and bodies by which servers say that a session is unknown.
+func unknownSessions() map[string]func(*post) {
+	return map[string]func(*post){
+		"404":              func(p *post) { p.WriteHeader(404) },
+		"404 with page":    func(p *post) { http.Error(p, "Not found", 404) },
+		"404 with id null": func(p *post) { p.json(404, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"m"}}`) },
+		"404 with id of its own": func(p *post) {
+			p.json(404, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"m"}}`)
+		},
+		"400":                  func(p *post) { p.WriteHeader(400) },
+		"400 with id null":     func(p *post) { p.json(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"m"}}`) },
+		"400 with code -32000": func(p *post) { p.json(400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"m"}}`) },
+	}
+}
+
+func TestHTTPSessionLost(t *testing.T) {
+	for name, respond := range unknownSessions() {
+		t.Run(name, func(t *testing.T) {
+			s := &script{call: respond}
+			l := shakeWith(t, s)
+			assert.Is(t, wantFailure(t, l, mcp.NotSent), mcp.ErrSessionLost)
+			_, err := l.Read(bounded(t))
+			assert.Is(t, err, mcp.ErrSessionLost, "Read")
+			_ = l.Close()
+			assert.Equal(t, len(s.requests(http.MethodDelete)), 0, "requests to end the lost session")
+		})
+	}
+	l := shakeWith(t, &script{call: func(p *post) {
+		p.json(400, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"m"}}`)
+	}})
+	wantFailure(t, l, mcp.Answered)
+	assert.OK(t, l.Info().Err, "connection after the server's error")
+}
+
+// A session that the server forgot is replaced by a new one, whatever the body
+// says about it, and the call that found out is sent again.
+func TestHTTPForgottenSessionIsReplaced(t *testing.T) {
+	for _, name := range []string{"404", "404 with id null", "404 with id of its own"} {
+		t.Run(name, func(t *testing.T) {
+			server := func() string {
+				s := &script{}
+				s.call = func(p *post) {
+					switch {
+					case p.Method != "tools/call":
+						p.json(200, unknown)
+					case s.notes("notifications/initialized") < 2:
+						unknownSessions()[name](p)
+					default:
+						p.json(200, called)
+					}
+				}
+				return listen(t, s)
+			}
+			client := ours(t, &transport.HTTP{URL: server()})
+			assert.OK(t, client.call(bounded(t), "x"))
+
+			client = bare(t, bareHTTP(t, server()))
+			first, second := client.call(bounded(t), "x"), client.call(bounded(t), "x")
+			if first == nil || second == nil {
+				mended(t, "transport/http.go")
+			}
+		})
+	}
+}
+
+// A server that refuses a notification which it does not know has not lost the session.
+func TestHTTPNotificationRefused(t *testing.T) {
+	l := shakeWith(t, &script{noted: func(p *post) { p.WriteHeader(400) }})
+	err := l.Write(bounded(t), &jsonrpc.Request{Method: "x/unknown"})
+	assert.Equal(t, assert.As[*transport.StatusError](t, err).Code, 400, "status")
+	wantResult(t, l, okResult)
+}
+
+// When the session is lost, each call in flight is told so by the server: none
+// has run, and all can be sent again.
+func TestHTTPSessionLostForAll(t *testing.T) {
+	const n = 8
+	var arrived sync.WaitGroup
+	arrived.Add(n)
+	l := shakeWith(t, &script{call: func(p *post) {
+		arrived.Done()
+		arrived.Wait()
+		p.WriteHeader(404)
+	}})
+	var calls sync.WaitGroup
+	for range n {
+		calls.Go(func() {
+			wantFailure(t, l, mcp.NotSent)
+			assert.Fails(t, l.Info().Err, "the connection when a call has returned")
+		})
+	}
+	calls.Wait()
+}
+
+// A call that the server is running is not safe to repeat just because another
+// one is refused.
+func TestHTTPSessionLostDuringACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running := make(chan struct{})
+		l := shake(t, &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, &script{call: func(p *post) {
+			if p.Method == "tools/call" {
+				close(running)
+				p.hangs()
+				return
+			}
+			p.WriteHeader(404)
+		}})})
+		failed := start(t.Context(), l, "tools/call")
+		<-running
+		wantFailure(t, l, mcp.NotSent)
+		wantOutcome(t, <-failed, mcp.Unknown)
+	})
+}
+
+// The same when the server cannot be reached any more.
+func TestHTTPUnreachableDuringACall(t *testing.T) {
+	running, refuse := make(chan struct{}), make(chan struct{})
+	s := &script{call: func(p *post) { p.stream(": running\n\n"); close(running); p.hangs() }}
+	rt := http.DefaultTransport.(*http.Transport).Clone()
+	dialer := rt.DialContext
+	rt.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		select {
+		case <-refuse:
+			return nil, errors.New("refused")
+		default:
+			return dialer(ctx, network, addr)
+		}
+	}
+	defer rt.CloseIdleConnections()
+	l := shake(t, &transport.HTTP{URL: listen(t, s), RoundTripper: rt})
+	failed := start(t.Context(), l, "tools/call")
+	<-running
+	close(refuse)
+	rt.CloseIdleConnections()
+	wantFailure(t, l, mcp.NotSent)
+	wantOutcome(t, <-failed, mcp.Unknown)
+	_, err := l.Read(bounded(t))
+	assert.Fails(t, err, "Read")
+}
+
+// Close waits for the DELETE, but not for ever.
+func TestHTTPCloseIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{remove: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
+		closeWithin(t, shake(t, &transport.HTTP{URL: "http://server", RoundTripper: inMemory(t, s)}))
+		s.wantRequests(t, 2, 1, 1)
+	})
+}
+
+// Close tells the server to stop what still runs before it ends the session.
+func TestHTTPCloseCancelsCalls(t *testing.T) {
+	running := make(chan struct{})
+	s := &script{call: func(p *post) { close(running); p.hangs() }}
+	l := shakeWith(t, s)
+	failed := start(t.Context(), l, "tools/call")
+	<-running
+	closeWithin(t, l)
+	wantOutcome(t, <-failed, mcp.Unknown)
+	assert.Equal(t, s.notes("notifications/cancelled"), 1, "cancellations")
+}
+
+// A server may refuse to end a session. That is no error.
+func TestHTTPDeleteRefused(t *testing.T) {
+	for _, code := range []int{404, 405, 500} {
+		s := &script{remove: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }}
+		closeWithin(t, shakeWith(t, s))
+		assert.Equal(t, len(s.requests(http.MethodDelete)), 1, "%d: requests", code)
+	}
+}
