@@ -24,13 +24,11 @@ func TestWhoAndWhen(t *testing.T) {
 	if e.User != "ann" || e.Parent != "" || len(e.ID) < 20 || e.Time.Before(before) || e.Time.Location() != time.UTC {
 		t.Errorf("recorded %+v", e)
 	}
-	if again := one(t, ctx, nil, activity.Event{}); again.ID == e.ID {
-		t.Errorf("id %s twice", e.ID)
-	}
+	assert.Equal(t, one(t, ctx, nil, activity.Event{}).ID == e.ID, false, "id")
 	ctx = onbehalf.WithCall(ctx, onbehalf.Call{ID: "call_1", Parent: "turn 7"})
-	if e := one(t, ctx, nil, activity.Event{}); e.ID != "call_1" || e.Parent != "turn 7" {
-		t.Errorf("recorded %+v", e)
-	}
+	e = one(t, ctx, nil, activity.Event{})
+	assert.Equal(t, e.ID, "call_1", "recorded")
+	assert.Equal(t, e.Parent, "turn 7", "recorded")
 	said := activity.Event{Time: time.Unix(1, 0), ID: "x", User: "bob"}
 	if e := one(t, ctx, nil, said); e.ID != "x" || e.User != "bob" || e.Parent != "" || e.Time.Unix() != 1 {
 		t.Errorf("recorded %+v", e)
@@ -47,24 +45,17 @@ func TestArgumentHash(t *testing.T) {
 	hash := func(o *activity.Options, args string) string {
 		t.Helper()
 		e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)})
-		if e.Arguments != nil || e.ArgumentBytes != int64(len(args)) {
-			t.Errorf("arguments %s: %s of %d bytes", args, e.Arguments, e.ArgumentBytes)
-		}
+		assert.Equal(t, e.Arguments == nil, true, "arguments")
+		assert.Equal(t, e.ArgumentBytes, int64(len(args)), "arguments")
 		return e.ArgumentHash
 	}
 	a := hash(key, `{"pin":"1234","n":1}`)
-	if !regexp.MustCompile(`^hmac-sha256:[0-9a-f]{64}$`).MatchString(a) {
-		t.Errorf("hash %s", a)
-	}
+	assert.Equal(t, regexp.MustCompile(`^hmac-sha256:[0-9a-f]{64}$`).MatchString(a), true, "hash")
 	assert.Equal(t, hash(key, ` { "n" : 1.0, "p\u0069n" : "1234" }`), a, "for the same")
 	for _, other := range []string{`{"pin":"1235","n":1}`, `{"pin":"1234"}`, `{`, "\xff"} {
-		if hash(key, other) == a {
-			t.Errorf("the same hash for %q", other)
-		}
+		assert.Equal(t, hash(key, other) == a, false, "the same hash for")
 	}
-	if one, other := hash(nil, `{"pin":"1234"}`), hash(nil, `{"pin":"1234"}`); one == other {
-		t.Error("two logs without a key have the same one")
-	}
+	assert.Equal(t, hash(nil, `{"pin":"1234"}`) == hash(nil, `{"pin":"1234"}`), false, "two logs without a key have the same one")
 	assert.Equal(t, hash(key, ``), "", "no arguments have the hash")
 }
 
@@ -87,9 +78,9 @@ func TestKeepArguments(t *testing.T) {
 	}
 	large := `{"x":"` + strings.Repeat("y", 16<<10) + `"}`
 	for _, args := range []string{large, `{"a":`, `{"a":1,"a":2}`, "\xff"} {
-		if e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)}); e.Arguments != nil || e.ArgumentHash == "" {
-			t.Errorf("kept %.40s", e.Arguments)
-		}
+		e := one(t, t.Context(), o, activity.Event{Arguments: json.RawMessage(args)})
+		assert.Equal(t, e.Arguments == nil, true, "kept")
+		assert.Equal(t, e.ArgumentHash == "", false, "kept")
 	}
 }
 
@@ -125,9 +116,7 @@ func TestDetailIsCopied(t *testing.T) {
 	detail := map[string]string{"a": "b"}
 	e := one(t, t.Context(), nil, activity.Event{Detail: detail})
 	detail["a"] = "c"
-	if e.Detail["a"] != "b" {
-		t.Errorf("detail %v", e.Detail)
-	}
+	assert.Equal(t, e.Detail["a"], "b", "detail")
 }
 
 func TestFilter(t *testing.T) {
@@ -156,9 +145,7 @@ func TestFilter(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	m := activity.NewMemory(3)
-	if got := m.Recent(nil, 0); len(got) != 0 {
-		t.Errorf("%v in an empty one", got)
-	}
+	assert.Equal(t, len(m.Recent(nil, 0)), 0)
 	for i := range 5 {
 		_ = m.Write(context.Background(), []activity.Event{numbered(i)})
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,8 +23,7 @@ import (
 
 func openFile(t *testing.T, path string, o *activity.FileOptions) *activity.File {
 	t.Helper()
-	f := assert.Value(activity.OpenFile(path, o))(t)
-	return f
+	return assert.Value(activity.OpenFile(path, o))(t)
 }
 
 // put writes one event as a log does.
@@ -74,23 +72,18 @@ func TestFile(t *testing.T) {
 	for e, err := range f.Events(&activity.Filter{Tool: "t"}) {
 		got, _ := json.Marshal(e)
 		want, _ := json.Marshal(full)
-		if err != nil || string(got) != string(want) {
-			t.Errorf("read %s, %v, want %s", got, err, want)
-		}
+		assert.OK(t, err, "read")
+		assert.Equal(t, string(got), string(want), "read")
 	}
 	for range f.Events(nil) {
 		break // must not go on
 	}
 	if runtime.GOOS != "windows" {
 		for name, want := range map[string]fs.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
-			if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
-				t.Errorf("%s: %v, %v", name, info.Mode(), err)
-			}
+			assert.Equal(t, assert.Value(os.Stat(name))(t).Mode().Perm(), want, "%s", name)
 		}
 	}
-	if names := filesIn(t, filepath.Dir(path)); len(names) != 1 {
-		t.Errorf("there are %q", names)
-	}
+	assert.Equal(t, len(filesIn(t, filepath.Dir(path))), 1, "there")
 }
 
 // A file that is full makes room, and of the full ones only the wanted ones stay.
@@ -211,16 +204,13 @@ func TestLongFile(t *testing.T) {
 
 func TestFileErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := activity.OpenFile(dir, nil); err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("a folder: %v", err)
-	}
+	_, err := activity.OpenFile(dir, nil)
+	assert.Contains(t, fmt.Sprint(err), dir, "a folder")
 	path := filepath.Join(dir, "a.jsonl")
 	f := openFile(t, path, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := f.Write(ctx, []activity.Event{numbered(1)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Write: %v", err)
-	}
+	assert.Is(t, f.Write(ctx, []activity.Event{numbered(1)}), context.Canceled, "Write")
 	assert.Equal(t, read(t, filepath.Join(dir, "none", "a.jsonl"), nil), "", "read")
 	var last error
 	for _, err := range activity.Events(dir, nil) {
@@ -239,9 +229,8 @@ func TestDeviceIsNoFile(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")
 	}
-	if _, err := activity.OpenFile("/dev/full", nil); err == nil {
-		t.Error("a device is taken for a file")
-	}
+	_, err := activity.OpenFile("/dev/full", nil)
+	assert.Fails(t, err, "a device is taken for a file")
 }
 
 const (

@@ -3,7 +3,6 @@ package activity_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -45,13 +44,10 @@ func TestOrder(t *testing.T) {
 	}
 	close(a.open)
 	mustFlush(t, l)
-	if len(a.got()) != 1001 || a.writes != 1+4 {
-		t.Errorf("%d events in %d batches", len(a.got()), a.writes)
-	}
+	assert.Equal(t, len(a.got()), 1001)
+	assert.Equal(t, a.writes, 1+4)
 	for i, e := range a.got() {
-		if e.ID != strconv.Itoa(i) {
-			t.Fatalf("event %d is %s", i, e.ID)
-		}
+		assert.Equal(t, e.ID, strconv.Itoa(i), "event")
 	}
 	assert.Equal(t, ids(b.Recent(nil, 3)), "1000 999 998", "the newest")
 }
@@ -68,9 +64,9 @@ func TestSlowSink(t *testing.T) {
 			<-slow.enter
 		}
 	}
-	if s := l.Status(); s.Dropped != 7 || s.Queued != 3 {
-		t.Errorf("got status %+v, want 7 dropped and 3 queued", s)
-	}
+	s := l.Status()
+	assert.Equal(t, s.Dropped, 7, "status")
+	assert.Equal(t, s.Queued, 3, "status")
 	slow.open <- struct{}{}
 	<-slow.enter // has 1 and 2 now
 	slow.open <- struct{}{}
@@ -105,21 +101,17 @@ func TestFailingSink(t *testing.T) {
 	g.failWith(fmt.Errorf("cannot log in with %s", secret))
 	for i := range 3 {
 		l.Record(t.Context(), numbered(i))
-		if err := l.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot log in") || !strings.Contains(err.Error(), "ouch") {
-			t.Errorf("Flush: %v", err)
-		}
+		err := l.Flush(t.Context())
+		assert.Contains(t, fmt.Sprint(err), "cannot log in", "Flush")
+		assert.Contains(t, fmt.Sprint(err), "ouch", "Flush")
 	}
-	if s := l.Status(); s.Err == nil {
-		t.Errorf("got status %+v, want an error", s)
-	}
+	assert.Fails(t, l.Status().Err, "status")
 	g.failWith(nil)
 	l.Record(t.Context(), numbered(3))
 	_ = l.Flush(t.Context())
 	assert.Equal(t, ids(g.got()), "-3 3", "written")
 	assert.Equal(t, ids(other.Recent(nil, 0)), "3 2 1 0", "the other sink has")
-	if err := l.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Close(t.Context()))
 	text := out.String()
 	if n := strings.Count(text, "events are lost"); n != 2 || strings.Contains(text, secret) ||
 		!strings.Contains(text, "written again") || !strings.Contains(text, "missing=3") {
@@ -138,9 +130,8 @@ func TestWriteTimeout(t *testing.T) {
 		l := closing(t, activity.New(nil, g))
 		l.Record(t.Context(), numbered(0))
 		start := time.Now()
-		if err := l.Flush(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 30*time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		assert.Is(t, l.Flush(t.Context()), context.DeadlineExceeded, "after")
+		assert.Equal(t, time.Since(start), 30*time.Second, "after")
 	})
 }
 
@@ -152,22 +143,21 @@ func TestClose(t *testing.T) {
 	for i := range 1000 {
 		l.Record(t.Context(), numbered(i))
 	}
-	if err := l.Close(t.Context()); err != nil || len(g.got()) != 1000 {
-		t.Errorf("%d events, %v", len(g.got()), err)
-	}
+	assert.OK(t, l.Close(t.Context()))
+	assert.Equal(t, len(g.got()), 1000)
 	l.Record(t.Context(), numbered(0))
-	if err := l.Close(t.Context()); err != nil || l.Status().Dropped != 1 || l.Flush(t.Context()) != nil {
-		t.Errorf("afterwards: %v, %+v", err, l.Status())
-	}
+	assert.OK(t, l.Close(t.Context()), "afterwards")
+	assert.Equal(t, l.Status().Dropped, 1, "afterwards")
+	assert.OK(t, l.Flush(t.Context()), "afterwards")
 
 	stuck := newGate()
 	l = activity.New(nil, stuck)
 	l.Record(t.Context(), numbered(0))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.Close(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "activity: 1 events are not written") {
-		t.Errorf("Close: %v", err)
-	}
+	err := l.Close(ctx)
+	assert.Is(t, err, context.Canceled, "Close")
+	assert.Contains(t, fmt.Sprint(err), "activity: 1 events are not written", "Close")
 	if err := l.Close(t.Context()); err != nil { // its goroutine has ended
 		t.Error(err)
 	}
@@ -181,13 +171,9 @@ func TestCloseOfADeafSink(t *testing.T) {
 	l.Record(t.Context(), numbered(0))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := l.Close(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("Close: %v", err)
-	}
+	assert.Is(t, l.Close(ctx), context.Canceled, "Close")
 	close(g.open)
-	if err := l.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Close(t.Context()))
 }
 
 // Many record at once while the log is closed: each event is written or counted.
@@ -224,7 +210,7 @@ func TestNothingIsLostUncounted(t *testing.T) {
 func TestNilLog(t *testing.T) {
 	var l *activity.Log
 	l.Record(t.Context(), numbered(0))
-	if l.Flush(t.Context()) != nil || l.Close(t.Context()) != nil || l.Status() != (activity.Status{}) {
-		t.Error("a nil log does something")
-	}
+	assert.OK(t, l.Flush(t.Context()), "a nil log does something")
+	assert.OK(t, l.Close(t.Context()), "a nil log does something")
+	assert.Equal(t, l.Status(), (activity.Status{}), "a nil log does something")
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host/activity"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) {
@@ -75,9 +76,7 @@ func closing(t *testing.T, l *activity.Log) *activity.Log {
 
 func mustFlush(t *testing.T, l *activity.Log) {
 	t.Helper()
-	if err := l.Flush(t.Context()); err != nil {
-		t.Fatalf("Flush: %v", err)
-	}
+	assert.OK(t, l.Flush(t.Context()), "Flush")
 }
 
 // one records an event and returns what a sink gets of it.

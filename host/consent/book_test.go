@@ -26,15 +26,14 @@ func launch(arg string) *consent.Launch {
 
 func open(t testing.TB, path string) *consent.Book {
 	t.Helper()
-	b := assert.Value(consent.Open(path, nil))(t)
-	return b
+	return assert.Value(consent.Open(path, nil))(t)
 }
 
 func wantVerdict(t testing.TB, b *consent.Book, l *consent.Launch, want consent.Verdict) {
 	t.Helper()
-	if got, err := b.Verdict(t.Context(), l); got != want || err != nil {
-		t.Errorf("the verdict is %q, %v, want %q", got, err, want)
-	}
+	got, err := b.Verdict(t.Context(), l)
+	assert.Equal(t, got, want, "the verdict")
+	assert.OK(t, err, "the verdict")
 }
 
 func decide(t testing.TB, b *consent.Book, l *consent.Launch, v consent.Verdict) {
@@ -68,9 +67,8 @@ func TestBook(t *testing.T) {
 		t.Errorf("recorded is %+v", r)
 	}
 	data, err := os.ReadFile(path)
-	if err != nil || strings.Contains(string(data), "s3cret") {
-		t.Errorf("the file holds arguments: %s, %v", data, err)
-	}
+	assert.OK(t, err, "the file holds arguments")
+	assert.Lacks(t, string(data), "s3cret", "the file holds arguments")
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v, %v", info.Mode(), err)
 	}
@@ -99,9 +97,8 @@ func TestBooksOfOnePlace(t *testing.T) {
 				}
 			}
 			records, err := books[0].Records(t.Context())
-			if err != nil || len(records) != 2 {
-				t.Errorf("got %d records, %v, want 2", len(records), err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, len(records), 2)
 		})
 	}
 }
@@ -122,10 +119,8 @@ func TestDecideRefuses(t *testing.T) {
 		by string
 		v  consent.Verdict
 	}{{"", consent.Approved}, {"\xff", consent.Approved}, {strings.Repeat("a", 257), consent.Approved}, {"ann", consent.Pending}, {"ann", ""}, {"ann", "yes"}} {
-		var wrong *consent.Error
-		if err := b.Decide(t.Context(), c.by, launch(""), c.v); !errors.As(err, &wrong) {
-			t.Errorf("%q decides %q: %v", c.by, c.v, err)
-		}
+
+		assert.As[*consent.Error](t, b.Decide(t.Context(), c.by, launch(""), c.v))
 	}
 	wantVerdict(t, b, launch(""), consent.Pending)
 }
@@ -155,19 +150,17 @@ func TestUnsoundFile(t *testing.T) {
 		"upper case print": strings.Replace(text, l.Fingerprint(), strings.ToUpper(l.Fingerprint()), 1),
 	} {
 		assert.OK(t, os.WriteFile(path, []byte(bad), 0o600))
-		var unsound *consent.Error
-		if v, err := b.Verdict(t.Context(), l); v != consent.Pending || !errors.As(err, &unsound) || unsound.File != path {
-			t.Errorf("%s: %q, %v", name, v, err)
-		}
-		if _, err := consent.Open(path, nil); !errors.As(err, &unsound) {
-			t.Errorf("%s: Open: %v", name, err)
-		}
+
+		v, err := b.Verdict(t.Context(), l)
+		assert.Equal(t, v, consent.Pending, "%s", name)
+		unsound := assert.As[*consent.Error](t, err, "%s", name)
+		assert.Equal(t, unsound.File, path, "%s", name)
+		_, err = consent.Open(path, nil)
+		unsound = assert.As[*consent.Error](t, err, "%s: Open", name)
 		if err := b.Decide(t.Context(), "ann", l, consent.Approved); !errors.As(err, &unsound) {
 			t.Errorf("%s: Decide: %v", name, err)
 		}
-		if data, err := os.ReadFile(path); err != nil || string(data) != bad {
-			t.Errorf("%s: the file was changed to %q, %v", name, data, err)
-		}
+		assert.Equal(t, string(assert.Value(os.ReadFile(path))(t)), bad, "%s: the file was changed to", name)
 	}
 	assert.OK(t, os.WriteFile(path, sound, 0o600))
 	wantVerdict(t, b, l, consent.Approved)
@@ -179,15 +172,11 @@ func TestUnwritable(t *testing.T) {
 	dir := t.TempDir()
 	assert.OK(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	_, err := consent.Open(filepath.Join(dir, "file", "consents.json"), nil)
-	if err == nil {
-		t.Fatal("a folder that is a file was opened")
-	}
+	assert.Fails(t, err, "a folder that is a file was opened")
 	b := open(t, dir+"/new/consents.json")
 	assert.OK(t, os.WriteFile(filepath.Join(dir, "new"), nil, 0o600))
-	var wrong *consent.Error
-	if err := b.Decide(t.Context(), "ann", launch(""), consent.Approved); !errors.As(err, &wrong) {
-		t.Errorf("Decide: %v", err)
-	}
+
+	assert.As[*consent.Error](t, b.Decide(t.Context(), "ann", launch(""), consent.Approved), "Decide")
 	var place *fs.PathError
 	if v, err := b.Verdict(t.Context(), launch("")); v != consent.Pending || err != nil && !errors.As(err, &place) {
 		t.Errorf("%q, %v", v, err)
@@ -254,9 +243,8 @@ func TestWatch(t *testing.T) {
 			t.Helper()
 			select {
 			case g := <-seen:
-				if g.n != n || (g.err != nil) != failed {
-					t.Errorf("%s: seen %+v", what, g)
-				}
+				assert.Equal(t, g.n, n, "%s: seen", what)
+				assert.Equal(t, (g.err != nil), failed, "%s: seen", what)
 			default:
 				t.Errorf("%s: nothing was seen", what)
 			}
@@ -268,9 +256,7 @@ func TestWatch(t *testing.T) {
 		want("own", 1, false)
 		decide(t, open(t, path), launch("2"), consent.Approved)
 		synctest.Wait()
-		if len(seen) != 0 {
-			t.Error("seen before the interval was over")
-		}
+		assert.Equal(t, len(seen), 0, "seen before the interval was over")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		want("another's", 2, false)
@@ -281,9 +267,7 @@ func TestWatch(t *testing.T) {
 			synctest.Wait()
 		}
 		want("unsound", 0, true)
-		if len(seen) != 0 {
-			t.Error("one error was seen twice")
-		}
+		assert.Equal(t, len(seen), 0, "one error was seen twice")
 		assert.OK(t, os.WriteFile(path, sound, 0o600))
 		time.Sleep(time.Minute)
 		synctest.Wait()

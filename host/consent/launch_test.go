@@ -3,7 +3,6 @@ package consent_test
 import (
 	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -80,19 +79,17 @@ func TestFingerprintTellsApart(t *testing.T) {
 	same.Title, same.Source, same.Masked = "y", "z", map[string]string{"B": "****"}
 	same.Env = []string{"B=1", "A=", "A="}
 	same.Headers = []string{"x-KEY: k", "authorization: ${A}"}
-	if same.Fingerprint() != base.Fingerprint() {
-		t.Error("what is for the eye, order or spelling makes another fingerprint")
-	}
+	assert.Equal(t, same.Fingerprint(), base.Fingerprint(), "what is for the eye, order or spelling makes another fingerprint")
 }
 
 func TestLogValue(t *testing.T) {
 	l := full()
 	l.Args, l.URL = []string{"s3cret"}, ""
-	if text := l.LogValue().String(); strings.Contains(text, "s3cret") || !strings.Contains(text, "/usr/bin/npx") {
-		t.Errorf("logged as %s", text)
-	}
+	text := l.LogValue().String()
+	assert.Lacks(t, text, "s3cret", "logged as")
+	assert.Contains(t, text, "/usr/bin/npx", "logged as")
 	l.URL = "https://example.com/s3cret?key=s3cret"
-	if text := l.LogValue().String(); strings.Contains(text, "s3cret") || !strings.Contains(text, "https://example.com") {
-		t.Errorf("logged as %s", text)
-	}
+	text = l.LogValue().String()
+	assert.Lacks(t, text, "s3cret", "logged as")
+	assert.Contains(t, text, "https://example.com", "logged as")
 }

@@ -70,9 +70,8 @@ func TestStringCanBePasted(t *testing.T) {
 	for _, arg := range hostileTexts() {
 		l := consent.Launch{Path: printf, Args: []string{"%s|", arg, "end"}, Dir: dir, Env: []string{"LC_ALL=C"}, Isolation: arg}
 		out, err := exec.Command(bash, "-c", l.String()).Output()
-		if err != nil || string(out) != arg+"|end|" {
-			t.Errorf("%q came out as %q, %v", arg, out, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(out), arg+"|end|")
 	}
 }
 

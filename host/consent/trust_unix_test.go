@@ -84,9 +84,9 @@ func TestBookBehindALink(t *testing.T) {
 		assert.OK(t, os.Symlink(filepath.Join("..", "file", "consents.json"), path))
 		b, l := decided(t, path)
 		assert.OK(t, os.Chmod(filepath.Join(top, open), 0o777))
-		if verdict, err := b.Verdict(t.Context(), l); verdict != consent.Pending || err == nil {
-			t.Errorf("the folder of the %s is open: got the verdict %q, %v, want none and an error", open, verdict, err)
-		}
+		verdict, err := b.Verdict(t.Context(), l)
+		assert.Equal(t, verdict, consent.Pending, "the folder of the %s is open: got the verdict", open)
+		assert.Fails(t, err, "the folder of the %s is open: got the verdict", open)
 	}
 }
 
@@ -100,7 +100,6 @@ func TestNoBookInAFolderOfOthers(t *testing.T) {
 	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "chmod 700") {
 		t.Errorf("got the error %v, want an *Error with the cure", err)
 	}
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got the file, %v, want none", err)
-	}
+	_, err = os.Lstat(path)
+	assert.Is(t, err, os.ErrNotExist, "file")
 }

@@ -2,11 +2,13 @@ package content_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/content"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -24,10 +26,11 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, address := range []string{"", "x", "github:x", "github:/x", "://x", "github://", "git hub://x", "git.hub://x", "caf\u00e9://x", strings.Repeat("x", 65) + "://x"} {
-		var wrong *content.AddressError
-		if _, _, err := content.ParseAddress(address); !errors.As(err, &wrong) || wrong.Address != address || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Errorf("%q: %v", address, err)
-		}
+
+		_, _, err := content.ParseAddress(address)
+		wrong := assert.As[*content.AddressError](t, err)
+		assert.Equal(t, wrong.Address, address)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 	}
 }
 
@@ -42,9 +45,7 @@ func FuzzParseAddress(f *testing.F) {
 			}
 			return
 		}
-		if content.Address(server, uri) != address {
-			t.Errorf("%q, %q", server, uri)
-		}
+		assert.Equal(t, content.Address(server, uri), address)
 	})
 }
 
@@ -56,9 +57,7 @@ func TestUnknownAddress(t *testing.T) {
 	if !errors.As(err, &wrong) || !errors.As(err, &unknown) || len(wrong.Suggestions) != 1 || wrong.Suggestions[0] != "github://file:///x" {
 		t.Fatalf("%v", err)
 	}
-	if want := `did you mean "github://file:///x"?`; !strings.Contains(err.Error(), want) {
-		t.Errorf("%v", err)
-	}
+	assert.Contains(t, fmt.Sprint(err), `did you mean "github://file:///x"?`)
 	if _, err = content.New(h).ReadResource(watchdog(t), "file:///x", nil); !errors.As(err, &wrong) || len(wrong.Suggestions) != 0 {
 		t.Errorf("%v", err)
 	}

@@ -28,14 +28,13 @@ func TestResourcesOfAllServers(t *testing.T) {
 		"tool": func(*sdk.Server) {},
 	}, nil, "b", "none", "tool", "a")
 	l := content.New(h).Resources(watchdog(t), nil)
-	if got, want := addresses(l), "b://file:///x b://file:///y a://file:///x"; got != want || l.Err() != nil || l.NotAsked != nil {
-		t.Errorf("listed %q, want %q; %v %q", got, want, l.Errors, l.NotAsked)
-	}
+	assert.Equal(t, addresses(l), "b://file:///x b://file:///y a://file:///x", "listed")
+	assert.OK(t, l.Err(), "listed")
+	assert.Equal(t, l.NotAsked == nil, true, "listed")
 	for _, r := range l.Items {
 		res, err := content.New(h).ReadResource(watchdog(t), r.Address, nil)
-		if err != nil || res.Contents[0].Text != "it is "+r.Resource.URI {
-			t.Errorf("%s: %+v, %v", r.Address, res, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, res.Contents[0].Text, "it is "+r.Resource.URI)
 	}
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"a", "nobody", "a"}})
 	var unknown *host.UnknownServerError
@@ -71,14 +70,12 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		}
 		assert.Equal(t, time.Since(before), time.Second, "it took")
 		for name, err := range l.Errors {
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) || all[name] != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			assert.Is(t, err, context.DeadlineExceeded)
+			assert.Contains(t, fmt.Sprint(err), name)
+			assert.Equal(t, all[name] == nil, true, "no ")
 		}
 		for i, r := range l.Items {
-			if want := fmt.Sprintf("s%03d", i/2*3+1+i%2); r.Server != want {
-				t.Fatalf("item %d is of %s, want %s", i, r.Server, want)
-			}
+			assert.Equal(t, r.Server, fmt.Sprintf("s%03d", i/2*3+1+i%2), "item %d", i)
 		}
 		// With no time of its own for each, ctx ends it.
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -86,9 +83,8 @@ func TestHostileServersDelayNobody(t *testing.T) {
 		before = time.Now()
 		l = content.New(h).Resources(ctx, &content.ListOptions{Start: true, Timeout: -1})
 		assert.Equal(t, time.Since(before), 2*time.Second, "it took")
-		if len(l.Items) != 100 || len(l.Errors) != 50 {
-			t.Errorf("%d items, %d errors", len(l.Items), len(l.Errors))
-		}
+		assert.Equal(t, len(l.Items), 100)
+		assert.Equal(t, len(l.Errors), 50)
 	})
 }
 
@@ -96,9 +92,7 @@ func TestContextThatHasEnded(t *testing.T) {
 	h := openContents(t, contents{"a": resource("x:1")}, nil, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if l := content.New(h).Resources(ctx, nil); !errors.Is(l.Errors["a"], context.Canceled) {
-		t.Errorf("%v", l.Errors)
-	}
+	assert.Is(t, content.New(h).Resources(ctx, nil).Errors["a"], context.Canceled)
 }
 
 func TestLazyServersAreNotStarted(t *testing.T) {
@@ -107,21 +101,17 @@ func TestLazyServersAreNotStarted(t *testing.T) {
 	}, map[string]string{"later": `"lazy": true`, "off": `"enabled": false`}, "later", "now", "off")
 	for range 2 {
 		l := content.New(h).Resources(watchdog(t), nil)
-		if addresses(l) != "now://x:1" || strings.Join(l.NotAsked, " ") != "later" || l.Err() != nil {
-			t.Fatalf("listed %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
-		}
+		assert.Equal(t, addresses(l), "now://x:1", "listed")
+		assert.Equal(t, strings.Join(l.NotAsked, " "), "later", "listed")
+		assert.OK(t, l.Err(), "listed")
 	}
-	if p := status(t, h, "later").State.Phase; p != mcp.Idle {
-		t.Fatalf("the lazy server is %v", p)
-	}
+	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "the lazy server")
 	l := content.New(h).Resources(watchdog(t), &content.ListOptions{Start: true})
 	if addresses(l) != "later://x:2 now://x:1" || l.NotAsked != nil {
 		t.Fatalf("listed %q, not asked %q", addresses(l), l.NotAsked)
 	}
 	// It runs now, so it is asked.
-	if l := content.New(h).Resources(watchdog(t), nil); addresses(l) != "later://x:2 now://x:1" {
-		t.Fatalf("listed %q", addresses(l))
-	}
+	assert.Equal(t, addresses(content.New(h).Resources(watchdog(t), nil)), "later://x:2 now://x:1", "listed")
 }
 
 // A server that is not of use is told of unless it is switched off, and is an error
@@ -129,9 +119,9 @@ func TestLazyServersAreNotStarted(t *testing.T) {
 func TestServersThatAreNotOfUse(t *testing.T) {
 	h := openContents(t, contents{"now": resource("x:1")}, map[string]string{"off": `"enabled": false`, "bad": `"transport": "pigeon"`}, "now", "off", "bad")
 	l := content.New(h).Resources(watchdog(t), nil)
-	if addresses(l) != "now://x:1" || strings.Join(l.NotAsked, " ") != "bad" || l.Err() != nil {
-		t.Errorf("listed %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
-	}
+	assert.Equal(t, addresses(l), "now://x:1", "listed")
+	assert.Equal(t, strings.Join(l.NotAsked, " "), "bad", "listed")
+	assert.OK(t, l.Err(), "listed")
 	l = content.New(h).Resources(watchdog(t), &content.ListOptions{Servers: []string{"off", "now", "bad"}})
 	if addresses(l) != "now://x:1" || l.NotAsked != nil || len(l.Errors) != 2 || l.Errors["off"] == nil || l.Errors["bad"] == nil {
 		t.Errorf("listed %q, not asked %q, %v", addresses(l), l.NotAsked, l.Errors)
@@ -142,9 +132,8 @@ func TestServersThatAreNotOfUse(t *testing.T) {
 func TestReadStartsALazyServer(t *testing.T) {
 	h := openContents(t, contents{"later": resource("x:2")}, map[string]string{"later": `"lazy": true`}, "later")
 	res, err := content.New(h).ReadResource(watchdog(t), "later://x:2", nil)
-	if err != nil || res.Contents[0].Text != "it is x:2" {
-		t.Errorf("%+v, %v", res, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, res.Contents[0].Text, "it is x:2")
 }
 
 func TestMoreItemsThanAllowed(t *testing.T) {
@@ -159,9 +148,9 @@ func TestMoreItemsThanAllowed(t *testing.T) {
 	if len(l.Items) != 11 || len(l.Errors) != 1 || !errors.As(l.Errors["many"], &limit) || limit.Max != 10 {
 		t.Errorf("%d items, %v", len(l.Items), l.Errors)
 	}
-	if l := content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: 50}); len(l.Items) != 51 || l.Err() != nil {
-		t.Errorf("%d items, %v", len(l.Items), l.Err())
-	}
+	l = content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: 50})
+	assert.Equal(t, len(l.Items), 51)
+	assert.OK(t, l.Err())
 }
 
 // A negative MaxItems is no limit.
@@ -174,9 +163,7 @@ func TestItemsWithoutLimit(t *testing.T) {
 	}
 	h := openContents(t, contents{"many": many}, nil, "many")
 	l := content.New(h).Resources(watchdog(t), &content.ListOptions{MaxItems: -1, Timeout: -1})
-	if err := l.Err(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, l.Err())
 	assert.Equal(t, len(l.Items), most, "items")
 }
 
@@ -187,13 +174,11 @@ func TestResourceTemplatesOfAllServers(t *testing.T) {
 		t.Fatalf("%+v, %v", l.Items, l.Err())
 	}
 	res, err := content.New(h).ReadResource(watchdog(t), strings.Replace(l.Items[1].Address, "{path}", "z", 1), nil)
-	if err != nil || res.Contents[0].URI != "file:///z" {
-		t.Errorf("%+v, %v", res, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, res.Contents[0].URI, "file:///z")
 	completed, err := content.New(h).CompleteTemplate(watchdog(t), l.Items[1].Address, mcp.CompleteArgument{Name: "path", Value: "z"}, map[string]string{"k": "v"}, nil)
-	if err != nil || completed.Completion.Values[0] != "b file:///{path} path=z map[k:v]" {
-		t.Errorf("%+v, %v", completed, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, completed.Completion.Values[0], "b file:///{path} path=z map[k:v]")
 }
 
 // What servers say is passed on, with what is to be thought of it.
@@ -215,16 +200,10 @@ func TestHostileTexts(t *testing.T) {
 	for _, want := range []string{
 		"block bidi_characters at /uri", "block ansi_escape at /name", "warn instruction_like_text at /title", "block tag_characters at /description",
 	} {
-		if !strings.Contains(found, want) {
-			t.Errorf("not found: %s, in %s", want, found)
-		}
+		assert.Contains(t, found, want, "not found")
 	}
-	if strings.ContainsAny(found, "\x1b\u202e") {
-		t.Errorf("not safe to print: %q", found)
-	}
-	if res, err := content.New(h).ReadResource(watchdog(t), l.Items[0].Address, nil); err != nil || res.Contents[0].URI != "x:\u202e1" {
-		t.Errorf("%+v, %v", res, err)
-	}
+	assert.Equal(t, strings.ContainsAny(found, "\x1b\u202e"), false, "not safe to print")
+	assert.Equal(t, assert.Value(content.New(h).ReadResource(watchdog(t), l.Items[0].Address, nil))(t).Contents[0].URI, "x:\u202e1")
 	if l := content.New(h).ResourceTemplates(watchdog(t), nil); len(l.Items[0].Findings) != 1 || len(l.Items[1].Findings) != 0 {
 		t.Errorf("%+v", l.Items)
 	}

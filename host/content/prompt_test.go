@@ -51,17 +51,13 @@ func TestPromptsOfAllServers(t *testing.T) {
 			t.Errorf("%q of %q and %q", p.Name, p.Server, p.Prompt.Name)
 		}
 		seen[p.Name] = true
-		if got, err := promptText(t, h, p.Name); err != nil || got != p.Prompt.Name+" for me" {
-			t.Errorf("%q of %q and %q: %q, %v", p.Name, p.Server, p.Prompt.Name, got, err)
-		}
+		assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
 		res, err := content.New(h).CompletePrompt(watchdog(t), p.Name, mcp.CompleteArgument{Name: "who", Value: "m"}, nil, nil)
-		if want := fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name); err != nil || res.Completion.Values[0] != want {
-			t.Errorf("%q: %+v, %v; want %q", p.Name, res, err, want)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, res.Completion.Values[0], fmt.Sprintf("%s %s who=m ", p.Server, p.Prompt.Name))
 	}
-	if !seen["a__review"] || !seen["b__review"] {
-		t.Errorf("plain names are missing in %v", seen)
-	}
+	assert.Equal(t, seen["a__review"], true, "plain names are missing in")
+	assert.Equal(t, seen["b__review"], true, "plain names are missing in")
 }
 
 // Prompts are called as tools are: by the scheme of the registry.
@@ -91,18 +87,13 @@ func TestPromptsFollowTheScheme(t *testing.T) {
 		seen := map[string]bool{}
 		for _, p := range l.Items {
 			seen[p.Name] = true
-			if got, err := promptText(t, h, p.Name); err != nil || got != p.Prompt.Name+" for me" {
-				t.Errorf("%q of %q and %q: got %q, %v", p.Name, p.Server, p.Prompt.Name, got, err)
-			}
+			assert.Equal(t, assert.Value(promptText(t, h, p.Name))(t), p.Prompt.Name+" for me")
 		}
-		if !seen[test.want] {
-			t.Errorf("got the prompts %v, want %s among them", seen, test.want)
-		}
+		assert.Equal(t, seen[test.want], true, "prompts")
 		_, err := promptText(t, h, test.wrong)
-		var unknown *content.UnknownPromptError
-		if !errors.As(err, &unknown) || strings.Join(unknown.Suggestions, " ") != test.near {
-			t.Errorf("%s: got %v, want %s suggested", test.wrong, err, test.near)
-		}
+
+		unknown := assert.As[*content.UnknownPromptError](t, err)
+		assert.Equal(t, strings.Join(unknown.Suggestions, " "), test.near)
 	}
 }
 
@@ -138,9 +129,7 @@ func TestUnknownPrompt(t *testing.T) {
 		}
 	}
 	assert.Equal(t, status(t, h, "later").State.Phase, mcp.Idle, "a name that cannot be started a lazy server: it")
-	if got, err := promptText(t, h, "later__p"); err != nil || got != "p for me" {
-		t.Errorf("%q, %v", got, err)
-	}
+	assert.Equal(t, assert.Value(promptText(t, h, "later__p"))(t), "p for me")
 }
 
 // A prompt that is there and refuses its arguments is not unknown.
@@ -152,8 +141,7 @@ func TestPromptThatRefuses(t *testing.T) {
 	}}, nil, "s")
 	_, err := promptText(t, h, "s__q")
 	var unknown *content.UnknownPromptError
-	var refused *mcp.ServerError
-	if !errors.As(err, &refused) || errors.As(err, &unknown) {
-		t.Errorf("%v", err)
-	}
+
+	assert.As[*mcp.ServerError](t, err)
+	assert.Equal(t, errors.As(err, &unknown), false, "as")
 }

@@ -58,9 +58,9 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 	updates := follow(t, ctx, h, "a://file:///x")
 	want := func(address string) {
 		t.Helper()
-		if got := <-updates; got.err != nil || got.address != address {
-			t.Fatalf("%+v, want %q", got, address)
-		}
+		got := <-updates
+		assert.OK(t, got.err)
+		assert.Equal(t, got.address, address)
 	}
 	changed := func() {
 		t.Helper()
@@ -75,10 +75,8 @@ func TestUpdatesOfAReplacedServer(t *testing.T) {
 		changed()
 	}
 	apply(`{"mcpServers": {"b": {"command": "x"}}}`)
-	var unknown *host.UnknownServerError
-	if got := <-updates; !errors.As(got.err, &unknown) {
-		t.Fatalf("of a server that is gone: %+v", got)
-	}
+
+	assert.As[*host.UnknownServerError](t, (<-updates).err, "of a server that is gone")
 	if got, ok := <-updates; ok {
 		t.Fatalf("after the end: %+v", got)
 	}
@@ -104,9 +102,7 @@ func TestUpdatesOfNothing(t *testing.T) {
 	h := openContents(t, contents{"a": prompt("p"), "off": resource("x:1")}, map[string]string{"off": `"enabled": false`}, "a", "off")
 	for _, address := range []string{"a://x:1", "off://x:1", "nobody://x:1", "x"} {
 		got := <-follow(t, watchdog(t), h, address)
-		if got.err == nil {
-			t.Errorf("%s: %+v", address, got)
-		}
+		assert.Fails(t, got.err, "%s", address)
 		if address == "a://x:1" && !errors.Is(got.err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v", address, got.err)
 		}

@@ -2,7 +2,6 @@ package content_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -32,11 +31,7 @@ func usersHost(t *testing.T, made chan<- *sdk.Server) *host.Host {
 		}
 		return &transport.Pipe{Serve: server.Run}, nil
 	}})
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.OK(t, h.Close()) })
 	c := assert.Value(config.Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"ours": {"command": "x"}, "mine": {"command": "x"}}}`), nil))(t)
 	c.Servers[1].Identity = config.IdentityUser
 	assert.Value(h.Apply(watchdog(t), c))(t)
@@ -52,15 +47,11 @@ func TestListsOfUsers(t *testing.T) {
 	for _, user := range []string{"alice", "bob", "alice"} {
 		ctx := session.WithUser(watchdog(t), user)
 		l := content.New(h).Resources(ctx, nil)
-		if got, want := addresses(l), "ours://x: mine://x:"+user; got != want || l.Err() != nil {
-			t.Errorf("%s sees %q, want %q; %v", user, got, want, l.Errors)
-		}
-		if _, err := content.New(h).ReadResource(ctx, "mine://x:"+user, nil); err != nil {
-			t.Errorf("%s: %v", user, err)
-		}
-		if _, err := content.New(h).ReadResource(ctx, "mine://x:carol", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
-			t.Errorf("%s reads what is carol's: %v", user, err)
-		}
+		assert.Equal(t, addresses(l), ("ours://x: mine://x:" + user), "%s sees", user)
+		assert.OK(t, l.Err(), "%s sees", user)
+		assert.Value(content.New(h).ReadResource(ctx, "mine://x:"+user, nil))(t)
+		_, err := content.New(h).ReadResource(ctx, "mine://x:carol", nil)
+		assert.Is(t, err, mcp.ErrResourceNotFound, "%s reads what is carol's", user)
 		prompts := content.New(h).Prompts(ctx, nil)
 		for _, p := range prompts.Items {
 			res, err := content.New(h).GetPrompt(ctx, p.Name, nil, nil)
@@ -70,15 +61,11 @@ func TestListsOfUsers(t *testing.T) {
 				t.Errorf("%s gets %q, want %q", user, got, want)
 			}
 		}
-		if len(prompts.Items) != 2 {
-			t.Errorf("%s sees %+v", user, prompts)
-		}
+		assert.Equal(t, len(prompts.Items), 2, "%s sees", user)
 	}
 	_, err := content.New(h).ReadResource(watchdog(t), "mine://x:alice", nil)
-	var nobody *host.NoUserError
-	if !errors.As(err, &nobody) {
-		t.Errorf("nobody reads: %v", err)
-	}
+
+	assert.As[*host.NoUserError](t, err, "nobody reads")
 }
 
 // A user's updates are those of their own connection, and go on with the next one.
@@ -89,17 +76,15 @@ func TestUpdatesOfUsers(t *testing.T) {
 	servers := map[string]*sdk.Server{}
 	for _, user := range []string{"alice", "bob"} {
 		next[user] = follow(t, session.WithUser(watchdog(t), user), h, "mine://x:"+user)
-		if got := <-next[user]; got.err != nil {
-			t.Fatalf("%s: %v", user, got.err)
-		}
+		assert.OK(t, (<-next[user]).err, "%s", user)
 		servers[user] = <-made
 	}
 	tell := func(user string) {
 		t.Helper()
 		assert.OK(t, servers[user].ResourceUpdated(watchdog(t), &sdk.ResourceUpdatedNotificationParams{URI: "x:" + user}))
-		if got := <-next[user]; got.err != nil || got.address != "mine://x:"+user {
-			t.Fatalf("%s: %+v", user, got)
-		}
+		got := <-next[user]
+		assert.OK(t, got.err)
+		assert.Equal(t, got.address, "mine://x:"+user)
 	}
 	tell("bob")
 	tell("alice")
@@ -107,9 +92,7 @@ func TestUpdatesOfUsers(t *testing.T) {
 	assert.OK(t, h.Restart(watchdog(t), "mine"))
 	assert.Value(content.New(h).ReadResource(session.WithUser(watchdog(t), "alice"), "mine://x:alice", nil))(t)
 	servers["alice"] = <-made
-	if got := <-next["alice"]; got.err != nil {
-		t.Fatal(got.err)
-	}
+	assert.OK(t, (<-next["alice"]).err)
 	tell("alice")
 	select {
 	case got := <-next["bob"]:

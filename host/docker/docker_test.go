@@ -3,7 +3,7 @@
 package docker_test
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,18 +76,14 @@ func newDockerWorld(t *testing.T) *dockerWorld {
 func (w *dockerWorld) lines(name string) []string {
 	w.Helper()
 	data, err := os.ReadFile(filepath.Join(w.dir, name))
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.OK(w, err)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
 func (w *dockerWorld) containers() int {
 	w.Helper()
 	list, err := os.ReadDir(filepath.Join(w.dir, "containers"))
-	if err != nil {
-		w.Fatal(err)
-	}
+	assert.OK(w, err)
 	return len(list)
 }
 
@@ -128,18 +124,14 @@ func TestDocker(t *testing.T) {
 	hosttest.WantStage(t, h, host.StageReady)
 	args := w.lines("arguments")
 	name := strings.TrimPrefix(args[1], "--name=")
-	if !strings.HasPrefix(name, "mcpbelt-") {
-		t.Errorf("name of the container: got %q, want mcpbelt-...", name)
-	}
+	assert.Equal(t, strings.HasPrefix(name, "mcpbelt-"), true, "name of the container")
 	want := []string{
 		"run", "--name=" + name, "--env-file=/dev/fd/3", "--rm=true", "--interactive=true", "--init=true", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none",
 		"--mount=type=bind,source=" + data + ",target=/data",
 		`--mount=type=bind,"source=` + strings.ReplaceAll(logs, `"`, `""`) + `",target=/logs,readonly`,
 		"--workdir=/data/sub", "--memory=512m", "--read-only=true", "image:1", e.Command, "--one", "two words",
 	}
-	if !slices.Equal(args, want) {
-		t.Errorf("arguments of docker: got\n%q, want\n%q", args, want)
-	}
+	assert.Equal(t, fmt.Sprint(args), fmt.Sprint(want), "arguments of docker")
 	variables := w.lines("variables")
 	slices.Sort(variables)
 	if want := []string{"API_KEY=s3cret of # two=words ", "GORACE=atexit_sleep_ms=0", serverMode + "=stdio"}; !slices.Equal(variables, want) {
@@ -147,13 +139,10 @@ func TestDocker(t *testing.T) {
 	}
 	assert.Equal(t, w.containers(), 1, "containers")
 	assert.OK(t, h.Restart(t.Context(), "notes"))
-	if again := w.lines("arguments")[1]; again == args[1] {
-		t.Errorf("second start: got %s again, want another name", again)
-	}
+	assert.Equal(t, w.lines("arguments")[1] == args[1], false, "second start")
 	assert.OK(t, h.Close())
-	if n := w.containers(); n != 0 || len(w.lines("calls")) != 2 {
-		t.Errorf("%d containers after Close; removed: %q", n, w.lines("calls"))
-	}
+	assert.Equal(t, w.containers(), 0)
+	assert.Equal(t, len(w.lines("calls")), 2)
 }
 
 // The command is that of the image, and need not be on this machine.
@@ -169,17 +158,13 @@ func TestDockerTestsWhatIsInTheImage(t *testing.T) {
 	e.Command = "only-in-the-image"
 	h := runDockered(t, e)
 	hosttest.WantStage(t, h, host.StageReady)
-	if r, err := doctor.Test(t.Context(), h, e, nil); err != nil || !r.Success {
-		t.Errorf("%+v, %v", r, err)
-	}
+	assert.Equal(t, assert.Value(doctor.Test(t.Context(), h, e, nil))(t).Success, true, "success")
 }
 
 func TestDockerNetwork(t *testing.T) {
 	w := newDockerWorld(t)
 	runDockered(t, dockered(t, config.Isolation{Network: true}))
-	if args := w.lines("arguments"); !slices.Contains(args, "--network=bridge") {
-		t.Errorf("arguments of docker: got %q, want --network=bridge", args)
-	}
+	assert.Equal(t, slices.Contains(w.lines("arguments"), "--network=bridge"), true, "arguments of docker")
 }
 
 // A client that had to be killed, and can tell nobody, leaves no container.
@@ -189,9 +174,7 @@ func TestDockerKilled(t *testing.T) {
 	c := assert.Value((&docker.Isolator{}).Isolate(t.Context(), e, &transport.Command{Path: "sleep", Args: []string{"600"}, CloseTimeout: 1}))(t)
 	conn := assert.Value(c.Connect(t.Context()))(t)
 	for w.containers() == 0 {
-		if t.Context().Err() != nil {
-			t.Fatal("no container")
-		}
+		assert.OK(t, t.Context().Err(), "no container")
 	}
 	assert.OK(t, conn.Close())
 	assert.Equal(t, w.containers(), 0, "containers are left")
@@ -223,24 +206,19 @@ func TestDockerRefuses(t *testing.T) {
 		e := dockered(t, config.Isolation{})
 		change(e)
 		status := runDockered(t, e).Servers()[0]
-		var refused *host.IsolationError
-		if !errors.As(status.Err, &refused) || !strings.Contains(status.Err.Error(), text) || mcp.OutcomeOf(refused) != mcp.NotSent {
-			t.Errorf("%v, want an IsolationError that says %s", status.Err, text)
-		}
+
+		refused := assert.As[*host.IsolationError](t, status.Err)
+		assert.Contains(t, fmt.Sprint(status.Err), text)
+		assert.Equal(t, mcp.OutcomeOf(refused), mcp.NotSent)
 	}
 	assert.OK(t, os.WriteFile(filepath.Join(w.dir, "down"), nil, 0o600))
 	status := runDockered(t, dockered(t, config.Isolation{})).Servers()[0]
-	if status.Err == nil || !strings.Contains(status.Err.Error(), "daemon cannot be reached") {
-		t.Errorf("without daemon: %v", status.Err)
-	}
+	assert.Contains(t, fmt.Sprint(status.Err), "daemon cannot be reached", "without daemon")
 	t.Setenv("PATH", t.TempDir())
 	status = runDockered(t, dockered(t, config.Isolation{})).Servers()[0]
-	if !errors.Is(status.Err, exec.ErrNotFound) {
-		t.Errorf("without docker: %v", status.Err)
-	}
-	if _, err := os.Stat(filepath.Join(w.dir, "arguments")); !os.IsNotExist(err) {
-		t.Error("docker run was called")
-	}
+	assert.Is(t, status.Err, exec.ErrNotFound, "without docker")
+	_, err := os.Stat(filepath.Join(w.dir, "arguments"))
+	assert.Equal(t, os.IsNotExist(err), true, "docker run was called")
 }
 
 func secretOf(name string) map[string]config.Secret {
@@ -257,14 +235,12 @@ func TestDockerHasTheBaseEnvironment(t *testing.T) {
 	hosttest.WantStage(t, runDockered(t, e), host.StageReady)
 	known := append(transport.BaseEnvNames(), "MCPBELT_PROCESS", "PWD", "OLDPWD", "SHLVL", "_")
 	for _, line := range w.lines("environment") {
-		if name, _, _ := strings.Cut(line, "="); !slices.Contains(known, name) || strings.HasSuffix(line, "=value") {
-			t.Errorf("environment of docker: got %s, want the base environment", line)
-		}
+		name, _, _ := strings.Cut(line, "=")
+		assert.Equal(t, slices.Contains(known, name), true, "environment of docker")
+		assert.Equal(t, strings.HasSuffix(line, "=value"), false, "environment of docker")
 	}
 	for name := range e.Env {
-		if line := name + "=" + e.Env[name].Reveal(); !slices.Contains(w.lines("variables"), line) {
-			t.Errorf("variables of the container: got %q, want %s, too", w.lines("variables"), line)
-		}
+		assert.Equal(t, slices.Contains(w.lines("variables"), (name+"="+e.Env[name].Reveal())), true, "variables of the container")
 	}
 }
 
@@ -279,9 +255,7 @@ func TestDockerDeaf(t *testing.T) {
 	}
 	c := assert.Value((&docker.Isolator{}).Isolate(t.Context(), dockered(t, config.Isolation{}), &transport.Command{Path: "sleep", Args: []string{"600"}, Env: env, CloseTimeout: 1}))(t)
 	conn := assert.Value(c.Connect(t.Context()))(t)
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, conn.Close())
 }
 
 // No argument of the entry takes the place of the image, or of what is ours.
@@ -294,12 +268,10 @@ func TestDockerArgs(t *testing.T) {
 		{"--attach=stdin"}, {"--restart=always"}, {"--detach-keys=a"}, {"--rootfs=true"}, {"--help=true"}, {"--env-file=/dev/fd/3"},
 	} {
 		status := runDockered(t, dockered(t, config.Isolation{Args: args})).Servers()[0]
-		var refused *host.IsolationError
-		if !errors.As(status.Err, &refused) || !strings.Contains(status.Err.Error(), `"isolation.args"`) {
-			t.Errorf("%q: got %v, want an IsolationError of isolation.args", args, status.Err)
-		}
+
+		assert.As[*host.IsolationError](t, status.Err)
+		assert.Contains(t, fmt.Sprint(status.Err), `"isolation.args"`)
 	}
-	if _, err := os.Stat(filepath.Join(w.dir, "image")); !os.IsNotExist(err) {
-		t.Errorf("image: got %q, want docker run not called", w.lines("image"))
-	}
+	_, err := os.Stat(filepath.Join(w.dir, "image"))
+	assert.Equal(t, os.IsNotExist(err), true, "image")
 }

@@ -66,9 +66,7 @@ func TestHealthOfEachStage(t *testing.T) {
 		if failed := s.Status.Stage == host.StageWaiting; failed && (s.LastError == "" || s.LastErrorAt.IsZero() || s.Failures == 0) {
 			t.Errorf("%s: %+v", s.Status.Name, s)
 		}
-		if wrong := s.Status.Stage == host.StageWaiting || s.Status.Stage == host.StageInvalid; wrong != (s.Error != "") {
-			t.Errorf("%s: error %q", s.Status.Name, s.Error)
-		}
+		assert.Equal(t, (s.Status.Stage == host.StageWaiting || s.Status.Stage == host.StageInvalid), (s.Error != ""), "wrong")
 	}
 }
 
@@ -98,13 +96,10 @@ func TestHealthOverTime(t *testing.T) {
 	if s, err = doctor.HealthOf(h, "family"); err != nil || s.Restarts != 1 || s.Process == nil || s.Process.PID == p.PID {
 		t.Errorf("after the restart: %+v, %v", s, err)
 	}
-	if web, err := doctor.HealthOf(h, "web"); err != nil || web.Process != nil {
-		t.Errorf("a remote server: %+v, %v", web, err)
-	}
-	var unknown *host.UnknownServerError
-	if _, err := doctor.HealthOf(h, "nobody"); !errors.As(err, &unknown) {
-		t.Errorf("an unknown server: %v", err)
-	}
+	assert.Equal(t, assert.Value(doctor.HealthOf(h, "web"))(t).Process == nil, true, "a remote server")
+
+	_, err = doctor.HealthOf(h, "nobody")
+	assert.As[*host.UnknownServerError](t, err, "an unknown server")
 	assert.OK(t, h.Close())
 	if list := doctor.HealthOfAll(h); len(list) > 2 {
 		t.Errorf("after the end: %+v", list)
@@ -119,19 +114,16 @@ func TestHealthAsJSON(t *testing.T) {
 	var list []map[string]any
 	assert.OK(t, json.Unmarshal(text, &list))
 	for _, key := range []string{"process", "since", "retryAt", "error", "lastErrorAt", "users"} {
-		if _, ok := list[1][key]; ok {
-			t.Errorf("a server that is switched off has %q: %s", key, text)
-		}
+		_, ok := list[1][key]
+		assert.Equal(t, ok, false, "a server that is switched off has %q", key)
 	}
 	for _, key := range []string{"server", "stage", "level", "action", "calls", "tools", "restarts", "process", "since"} {
-		if _, ok := list[0][key]; !ok {
-			t.Errorf("no %q: %s", key, text)
-		}
+		_, ok := list[0][key]
+		assert.Equal(t, ok, true, "no %q", key)
 	}
 	text, err = json.Marshal(doctor.Process{PID: 7})
-	if err != nil || string(text) != `{"pid":7}` {
-		t.Errorf("a process of which nothing is known: %s, %v", text, err)
-	}
+	assert.OK(t, err, "a process of which nothing is known")
+	assert.Equal(t, string(text), `{"pid":7}`, "a process of which nothing is known")
 }
 
 // Each user's connection is told of.
@@ -151,9 +143,7 @@ func TestHealthOfUsers(t *testing.T) {
 	if err != nil || !d.Pinged || d.Ping <= 0 {
 		t.Errorf("of bob: %+v, %v", d, err)
 	}
-	if d, err := doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"); err != nil || d.Pinged {
-		t.Errorf("of eve, who has none: %+v, %v", d, err)
-	}
+	assert.Equal(t, assert.Value(doctor.Diagnose(session.WithUser(watchdog(t), "eve"), h, "s"))(t).Pinged, false, "of eve, who has none")
 }
 
 // TestDiagnoseFewUserClients: users that take each other's connections are a reason for
@@ -175,17 +165,13 @@ func TestDiagnoseFewUserClients(t *testing.T) {
 		}
 	}
 	come("ann", "bob", "cid", "dan")
-	if got := hints(); len(got) != 0 {
-		t.Errorf("got %v after each user came once, want no hint", got)
-	}
+	assert.Equal(t, len(hints()), 0)
 	come("ann", "bob", "cid", "dan")
 	got := hints()
 	if len(got) != 1 || got[0].Code != doctor.HintFewUserClients {
 		t.Fatalf("got %v, want a hint %s", got, doctor.HintFewUserClients)
 	}
-	if want := "to 4 or more"; !strings.Contains(got[0].Text, want) {
-		t.Errorf("got %q, want %q in it", got[0].Text, want)
-	}
+	assert.Contains(t, got[0].Text, "to 4 or more")
 }
 
 // A diagnosis of what works, of what does not, and of what rests.
@@ -216,9 +202,8 @@ func TestDiagnose(t *testing.T) {
 		t.Errorf("an unknown server: %v", err)
 	}
 	text, err := json.Marshal(d)
-	if err != nil || !strings.Contains(string(text), `"health":{"server":"broken"`) {
-		t.Errorf("%s, %v", text, err)
-	}
+	assert.OK(t, err)
+	assert.Contains(t, string(text), `"health":{"server":"broken"`)
 }
 
 // A ping that is not answered is told, and changes nothing.
@@ -231,9 +216,9 @@ func TestDiagnoseOfASilentServer(t *testing.T) {
 	if err != nil || !d.Pinged || d.PingError == "" || d.Ping != 0 || d.Err == nil {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if s := status(t, h, "s"); s.Stage != host.StageReady || s.State.PID != pid {
-		t.Errorf("it was disturbed: %+v", s)
-	}
+	s := status(t, h, "s")
+	assert.Equal(t, s.Stage, host.StageReady, "it was disturbed")
+	assert.Equal(t, s.State.PID, pid, "it was disturbed")
 }
 
 // Nothing is started to tell how a server does.
@@ -248,7 +233,7 @@ func TestDiagnoseStartsNothing(t *testing.T) {
 	if err != nil || d.Pinged || len(d.Tools) != 1 || d.Health.Process != nil || d.Health.Status.Stage != host.StageCached {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if s := status(t, h, "s"); s.Stage != host.StageCached || s.State.Connections != 0 {
-		t.Errorf("it was started: %+v", s)
-	}
+	s := status(t, h, "s")
+	assert.Equal(t, s.Stage, host.StageCached, "it was started")
+	assert.Equal(t, s.State.Connections, 0, "it was started")
 }

@@ -78,12 +78,11 @@ func TestHintOnWindows(t *testing.T) {
 	tr := troubleOn("windows", "", env, e, notFound("npx"))
 	assert.Equal(t, tr.search("npx", env["PATH"]), path, "found")
 	list := tr.diagnose(t.Context())
-	if codes(list) != "command_not_found" || !strings.Contains(list[0].Text, `"/c"`) {
-		t.Errorf("hints %v", list)
-	}
-	if !tr.hasFolder(`C:\x\npx`) || tr.hasFolder("npx") || troubleOn("linux", "", nil, e, nil).hasFolder(`a\b`) {
-		t.Error("what is a path")
-	}
+	assert.Equal(t, codes(list), "command_not_found", "hints")
+	assert.Contains(t, list[0].Text, `"/c"`, "hints")
+	assert.Equal(t, tr.hasFolder(`C:\x\npx`), true, "what is a path")
+	assert.Equal(t, tr.hasFolder("npx"), false, "what is a path")
+	assert.Equal(t, troubleOn("linux", "", nil, e, nil).hasFolder(`a\b`), false, "what is a path")
 }
 
 // What is in PATH but cannot be executed, or is written a little differently, is told.
@@ -93,14 +92,12 @@ func TestHintForNearPrograms(t *testing.T) {
 	file := program(t, bin, "mcp-server")
 	e := &config.Server{Transport: config.TransportStdio, Command: "mcp_server", Env: map[string]config.Secret{"PATH": "/elsewhere"}}
 	list := troubleOn("linux", "", env, e, notFound("mcp_server")).diagnose(t.Context())
-	if codes(list) != "command_not_found" || !strings.Contains(list[0].Text, `"mcp-server"`) || !strings.Contains(list[0].Text, `The PATH in "env"`) {
-		t.Errorf("hints %v", list)
-	}
+	assert.Equal(t, codes(list), "command_not_found", "hints")
+	assert.Contains(t, list[0].Text, `"mcp-server"`, "hints")
+	assert.Contains(t, list[0].Text, `The PATH in "env"`, "hints")
 	assert.OK(t, os.Chmod(file, 0o600))
 	e.Command = "mcp-server"
-	if list := troubleOn("linux", "", env, e, notFound("mcp-server")).diagnose(t.Context()); codes(list) != "command_not_executable" {
-		t.Errorf("hints %v", list)
-	}
+	assert.Equal(t, codes(troubleOn("linux", "", env, e, notFound("mcp-server")).diagnose(t.Context())), "command_not_executable", "hints")
 }
 
 func TestNameEdits(t *testing.T) {
@@ -133,18 +130,16 @@ func TestHintForTime(t *testing.T) {
 	} {
 		tr := newTrouble(&config.Server{Transport: config.TransportStdio, Command: c.command}, late, newCleaner(&config.Server{}))
 		tr.reached = c.reached
-		if list := tr.diagnose(t.Context()); codes(list) != c.want || !strings.Contains(list[0].Text, c.text) {
-			t.Errorf("%s at %s: %v", c.command, c.reached, list)
-		}
+		list := tr.diagnose(t.Context())
+		assert.Equal(t, codes(list), c.want)
+		assert.Contains(t, list[0].Text, c.text)
 	}
 }
 
 // A proxy that fails is told from a server that does.
 func TestHintForProxies(t *testing.T) {
 	proxy := usesProxy(&config.Server{URL: "http://[::1"})
-	if proxy != nil {
-		t.Errorf("a proxy for no address: %v", proxy)
-	}
+	assert.Equal(t, proxy == nil, true, "a proxy for no address")
 }
 
 // Secrets of an entry are found wherever it may hold them, and what is no secret stays.
@@ -174,15 +169,16 @@ func TestCleaner(t *testing.T) {
 		{&config.Server{URL: "https://leaked-9@h.example/mcp"}, "leaked-9"},
 	} {
 		said := "https://h.example/mcp refused: " + c.say + "!"
-		if text := newCleaner(c.entry).text(said); strings.Contains(text, "leaked") || !strings.Contains(text, "h.example") {
-			t.Errorf("%+v: the test shows %q", c.entry, text)
-		}
+		text := newCleaner(c.entry).text(said)
+		assert.Lacks(t, text, "leaked")
+		assert.Contains(t, text, "h.example")
 		assert.Lacks(t, c.entry.MaskError(errors.New(said)), "leaked", "%+v: the log shows", c.entry)
 	}
 	tools := cleanTools([]Tool{{Name: "t", Findings: []Finding{{Field: "/envsecret1", Evidence: "envsecret1", Detail: "argsecret1\n"}}}}, newCleaner(e))
-	if f := tools[0].Findings[0]; f.Field != "/[redacted]" || f.Evidence != "[redacted]" || strings.Contains(f.Detail, "secret1") {
-		t.Errorf("a finding says %+v", f)
-	}
+	f := tools[0].Findings[0]
+	assert.Equal(t, f.Field, "/[redacted]", "a finding")
+	assert.Equal(t, f.Evidence, "[redacted]", "a finding")
+	assert.Lacks(t, f.Detail, "secret1", "a finding")
 	if long := newCleaner(e).text(strings.Repeat("ä", cleanLongest)); len(long) > cleanLongest+len("…") {
 		t.Errorf("%d bytes", len(long))
 	}
@@ -230,9 +226,7 @@ func TestTestTimeout(t *testing.T) {
 	assert.Equal(t, testTimeout(&config.Server{ConnectTimeout: time.Second, ReadTimeout: time.Minute}, nil), time.Minute+time.Second, "of the entry")
 	assert.Equal(t, testTimeout(&config.Server{}, &TestOptions{}), 90*time.Second, "by default")
 	assert.Equal(t, testTimeout(&config.Server{}, &TestOptions{Timeout: 5}), 5, "as asked")
-	if got := testTimeout(&config.Server{}, &TestOptions{Timeout: -1}); got > 0 {
-		t.Errorf("got the timeout %v for a negative one, want none", got)
-	}
+	assert.Equal(t, testTimeout(&config.Server{}, &TestOptions{Timeout: -1}), -1, "without a limit")
 }
 
 // Who is used to the environment of a terminal learns that a server does not get it.
@@ -255,9 +249,7 @@ func TestHintForVariables(t *testing.T) {
 		{errors.New("environment"), false},
 	} {
 		hints := codes(newTrouble(e, test.err, newCleaner(e)).diagnose(t.Context()))
-		if got := strings.Contains(hints, string(HintUnsetVariable)); got != test.want {
-			t.Errorf("%v: got hints %s, want that of variables: %t", test.err, hints, test.want)
-		}
+		assert.Equal(t, strings.Contains(hints, string(HintUnsetVariable)), test.want, "got")
 	}
 	remote := &config.Server{Transport: config.TransportHTTP, URL: "http://127.0.0.1:1"}
 	assert.Lacks(t, codes(newTrouble(remote, refused("environment"), newCleaner(remote)).diagnose(t.Context())), string(HintUnsetVariable), "remote: got hints")

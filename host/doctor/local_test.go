@@ -35,13 +35,10 @@ func TestTestOfALocalServer(t *testing.T) {
 	if len(r.Tools) != 5 || r.Tools[0].Name == "" || r.Tools[0].RegisteredName != "s__"+r.Tools[0].Name || r.Tools[0].State != doctor.ToolListed {
 		t.Errorf("tools %+v", r.Tools)
 	}
-	if r.Protocol == "" || r.Program == "" {
-		t.Errorf("server %q %q %q", r.Program, r.Version, r.Protocol)
-	}
+	assert.Equal(t, r.Protocol == "", false, "server")
+	assert.Equal(t, r.Program == "", false, "server")
 	assert.Equal(t, r.Stderr, "listening with [redacted]\n", "stderr")
-	if left := leftovers(t, mark); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
+	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
 	var shown map[string]any
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -69,12 +66,10 @@ func TestTestEndsWithItsContext(t *testing.T) {
 				cancel()
 			}()
 			r := assert.Value(doctor.Test(ctx, h, e, nil))(t)
-			if r.Success || string(r.Reached) != stage || !errors.Is(r.Err, context.Canceled) {
-				t.Errorf("reached %q: %v", r.Reached, r.Err)
-			}
-			if left := leftovers(t, mark); len(left) > 0 {
-				t.Errorf("left: %v", left)
-			}
+			assert.Equal(t, r.Success, false, "reached")
+			assert.Equal(t, string(r.Reached), stage, "reached")
+			assert.Is(t, r.Err, context.Canceled, "reached")
+			assert.Equal(t, len(leftovers(t, mark)), 0, "left")
 		})
 	}
 }
@@ -85,16 +80,15 @@ func TestTestTakesTooLong(t *testing.T) {
 	e := scripted(t, mark, "hang")
 	h := newHost(t, nil)
 	r, err := doctor.Test(watchdog(t), h, e, &doctor.TestOptions{Timeout: 1})
-	if err != nil || r.Success || hintsOf(r) != "timeout" {
-		t.Errorf("report %+v, %v", r, err)
-	}
+	assert.OK(t, err, "report")
+	assert.Equal(t, r.Success, false, "report")
+	assert.Equal(t, hintsOf(r), "timeout", "report")
 	e.ConnectTimeout = 1
-	if r := tested(t, h, e); r.Success || !errors.Is(r.Err, context.DeadlineExceeded) || hintsOf(r) != "timeout" {
-		t.Errorf("report %+v", r)
-	}
-	if left := leftovers(t, mark); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
+	r = tested(t, h, e)
+	assert.Equal(t, r.Success, false, "report")
+	assert.Is(t, r.Err, context.DeadlineExceeded, "report")
+	assert.Equal(t, hintsOf(r), "timeout", "report")
+	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
 }
 
 // Close ends a test that is under way.
@@ -108,18 +102,13 @@ func TestTestEndsWithItsHost(t *testing.T) {
 		exists(watchdog(t), t, reached)
 		_ = h.Close()
 	}()
-	if _, err := doctor.Test(watchdog(t), h, e, nil); !errors.Is(err, host.ErrClosed) {
-		t.Errorf("error %v", err)
-	}
-	if left := leftovers(t, mark); len(left) > 0 {
-		t.Errorf("left: %v", left)
-	}
-	if _, err := doctor.Test(watchdog(t), h, e, nil); !errors.Is(err, host.ErrClosed) {
-		t.Errorf("afterwards: %v", err)
-	}
-	if _, err := doctor.Test(watchdog(t), h, nil, nil); err == nil {
-		t.Error("a test of nothing")
-	}
+	_, err := doctor.Test(watchdog(t), h, e, nil)
+	assert.Is(t, err, host.ErrClosed, "error")
+	assert.Equal(t, len(leftovers(t, mark)), 0, "left")
+	_, err = doctor.Test(watchdog(t), h, e, nil)
+	assert.Is(t, err, host.ErrClosed, "afterwards")
+	_, err = doctor.Test(watchdog(t), h, nil, nil)
+	assert.Fails(t, err, "a test of nothing")
 }
 
 // A local server that does not work says why.
@@ -170,15 +159,12 @@ func TestTestOfBadLocalServers(t *testing.T) {
 				c.reached, c.hints, c.text = "resolved", "isolation_unavailable", "confined"
 			}
 			r := tested(t, newHost(t, nil), c.entry)
-			if r.Success || r.Err == nil || r.Reached != c.reached {
-				t.Errorf("reached %q: %v", r.Reached, r.Err)
-			}
-			if got, _, _ := strings.Cut(hintsOf(r), " "); got != c.hints {
-				t.Fatalf("hints %v, error %v (%T)", r.Hints, r.Err, r.Err)
-			}
-			if !strings.Contains(r.Hints[0].Text, c.text) {
-				t.Errorf("hint %q lacks %q", r.Hints[0].Text, c.text)
-			}
+			assert.Equal(t, r.Success, false, "reached")
+			assert.Fails(t, r.Err, "reached")
+			assert.Equal(t, r.Reached, c.reached, "reached")
+			got, _, _ := strings.Cut(hintsOf(r), " ")
+			assert.Equal(t, got, c.hints, "hints")
+			assert.Contains(t, r.Hints[0].Text, c.text, "hint")
 		})
 	}
 }
@@ -193,9 +179,8 @@ func TestTestNeedsApproval(t *testing.T) {
 	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "launch_not_allowed" {
 		t.Errorf("report %+v", r)
 	}
-	if _, err := os.Stat(reached); err == nil {
-		t.Error("it was started")
-	}
+	_, err := os.Stat(reached)
+	assert.Fails(t, err, "it was started")
 }
 
 // What a server writes cannot deceive who reads the report.
@@ -206,11 +191,10 @@ func TestTestShowsHostileText(t *testing.T) {
 	for _, h := range r.Hints {
 		all += h.Text
 	}
-	if strings.ContainsAny(all, "\x1b") || strings.Contains(all, "ghp_") || !strings.Contains(all, "<U+001B>") {
-		t.Errorf("shown: %q", all)
-	}
-	var exit *transport.ExitError
-	if !errors.As(r.Err, &exit) || exit.Code != 1 {
-		t.Errorf("error %v", r.Err)
-	}
+	assert.Equal(t, strings.ContainsAny(all, "\x1b"), false, "shown")
+	assert.Lacks(t, all, "ghp_", "shown")
+	assert.Contains(t, all, "<U+001B>", "shown")
+
+	exit := assert.As[*transport.ExitError](t, r.Err, "error")
+	assert.Equal(t, exit.Code, 1, "error")
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -147,16 +146,13 @@ func TestTestOfBadRemoteServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.entry.ConnectTimeout = 0
 			r := tested(t, newHost(t, nil), c.entry)
-			if r.Success || r.Err == nil {
-				t.Fatalf("report %+v", r)
-			}
+			assert.Equal(t, r.Success, false, "report")
+			assert.Fails(t, r.Err, "report")
 			got := hintsOf(r)
 			if first, _, _ := strings.Cut(got, " "); got != c.hints && first != c.hints || strings.HasSuffix(name, "page") && got != c.hints {
 				t.Fatalf("hints %v; error %v (%T)", r.Hints, r.Err, r.Err)
 			}
-			if !strings.Contains(r.Hints[0].Text, c.text) {
-				t.Errorf("hint %q lacks %q", r.Hints[0].Text, c.text)
-			}
+			assert.Contains(t, r.Hints[0].Text, c.text, "hint")
 			assert.Lacks(t, fmt.Sprint(r.Hints, r.Error), "hunter2", "a secret")
 		})
 	}
@@ -189,9 +185,8 @@ func TestTestOfBadCertificates(t *testing.T) {
 				return &transport.HTTP{URL: e.URL, RoundTripper: rt}, nil
 			}})
 			r := tested(t, h, remote(t, s.URL, "http"))
-			if hintsOf(r) != c.hints || !strings.Contains(r.Hints[0].Text, c.text) {
-				t.Errorf("hints %v; error %v", r.Hints, r.Err)
-			}
+			assert.Equal(t, hintsOf(r), c.hints, "hints")
+			assert.Contains(t, r.Hints[0].Text, c.text, "hints")
 			if r.Reached != doctor.TestResolved { // the connection has TLS, or there is none
 				t.Errorf("it came to %s", r.Reached)
 			}
@@ -234,26 +229,22 @@ func TestTestUsesLogins(t *testing.T) {
 	}})
 	e := remote(t, rs.URL, "http")
 	r := tested(t, h, e)
-	var login *auth.LoginRequiredError
-	if r.Success || !errors.As(r.Err, &login) || hintsOf(r) != "login_required" {
-		t.Errorf("without a login: %+v", r)
-	}
-	if now, err := m.Status(t.Context(), session.Key{Server: "s"}); err != nil || now.Phase != session.LoggedOut {
-		t.Errorf("the test began a login: %+v, %v", now, err)
-	}
+
+	assert.Equal(t, r.Success, false, "without a login")
+	assert.As[*auth.LoginRequiredError](t, r.Err, "without a login")
+	assert.Equal(t, hintsOf(r), "login_required", "without a login")
+	assert.Equal(t, assert.Value(m.Status(t.Context(), session.Key{Server: "s"}))(t).Phase, session.LoggedOut, "the test began a login")
 	begun := assert.Value(m.Login(t.Context(), session.Key{Server: "s"}))(t)
 	callback, err := as.Approve(t.Context(), begun.URL)
 	if err == nil {
 		_, err = m.Complete(t.Context(), callback, nil)
 	}
 	assert.OK(t, err)
-	if r := tested(t, h, e); !r.Success || len(r.Tools) != 2 {
-		t.Errorf("with a login: %+v", r)
-	}
+	r = tested(t, h, e)
+	assert.Equal(t, r.Success, true, "with a login")
+	assert.Equal(t, len(r.Tools), 2, "with a login")
 	as.ExpireAll()
-	if r := tested(t, h, e); !r.Success {
-		t.Errorf("with a token that has ended: %+v", r)
-	}
+	assert.Equal(t, tested(t, h, e).Success, true, "with a token that has ended")
 }
 
 // A test changes nothing: neither the registry nor its ledger, nor what runs. What it
@@ -273,20 +264,15 @@ func TestTestTouchesNothing(t *testing.T) {
 	// The same entry, as far as the ledger is concerned, with a filter.
 	e := probed(t, `{"command": "x", "tools": {"deny": ["unused"], "rename": {"echo": "say"}}}`)
 	r := tested(t, h, e)
-	if after := fmt.Sprint(h.Registry().Snapshot().Version(), accepted.Entries(), statusOfAll(h)); after != before {
-		t.Errorf("before %s\nafter  %s", before, after)
-	}
+	assert.Equal(t, fmt.Sprint(h.Registry().Snapshot().Version(), accepted.Entries(), statusOfAll(h)), before, "before")
 	var fates []string
 	for _, tool := range r.Tools {
 		fates = append(fates, tool.Name+" "+tool.RegisteredName+" "+tool.State)
 	}
 	want := "echo s__say listed, late s__late quarantined, unused  filtered, clean s__clean rejected"
-	if got := strings.Join(fates, ", "); got != want || !r.Success {
-		t.Errorf("tools %q, want %q; %v", got, want, r.Err)
-	}
-	if hintsOf(r) != "tools_rejected tools_quarantined" {
-		t.Errorf("hints %v", r.Hints)
-	}
+	assert.Equal(t, strings.Join(fates, ", "), want, "tools")
+	assert.Equal(t, r.Success, true, "tools")
+	assert.Equal(t, hintsOf(r), "tools_rejected tools_quarantined", "hints")
 	for _, tool := range r.Tools {
 		if tool.Name == "clean" && (len(tool.Findings) != 1 || tool.Findings[0].Token != gate.TokenANSIEscape || tool.Findings[0].Severity != "block") {
 			t.Errorf("findings %+v", tool.Findings)
@@ -312,12 +298,12 @@ func TestTestOfAUser(t *testing.T) {
 	e := probed(t, `{"url": "http://127.0.0.1:1"}`)
 	e.Identity = config.IdentityUser
 	r, err := doctor.Test(session.WithUser(watchdog(t), "ann"), h, e, nil)
-	if err != nil || !r.Success || stagesOf(r) != "resolved connected initialized listed" {
-		t.Errorf("report %+v, %v", r, err)
-	}
-	if r := tested(t, h, e); r.Success || hintsOf(r) != "login_required" {
-		t.Errorf("for nobody: %+v", r)
-	}
+	assert.OK(t, err, "report")
+	assert.Equal(t, r.Success, true, "report")
+	assert.Equal(t, stagesOf(r), "resolved connected initialized listed", "report")
+	r = tested(t, h, e)
+	assert.Equal(t, r.Success, false, "for nobody")
+	assert.Equal(t, hintsOf(r), "login_required", "for nobody")
 	if got := asked.Load(); got != any(session.Key{User: "ann", Server: "s"}) {
 		t.Errorf("asked for %+v", got)
 	}

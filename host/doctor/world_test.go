@@ -129,8 +129,7 @@ func stagesOf(r *doctor.TestReport) string {
 // tested tests an entry by a host that has nothing else to do.
 func tested(t *testing.T, h *host.Host, e *config.Server) *doctor.TestReport {
 	t.Helper()
-	r := assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
-	return r
+	return assert.Value(doctor.Test(watchdog(t), h, e, nil))(t)
 }
 
 // newHost returns a host without servers.
@@ -143,11 +142,7 @@ func newHost(t *testing.T, opts *host.Options) *host.Host {
 		opts.StateDir = t.TempDir()
 	}
 	h := host.New(opts)
-	t.Cleanup(func() {
-		if err := h.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	t.Cleanup(func() { assert.OK(t, h.Close(), "Close") })
 	return h
 }
 

@@ -49,33 +49,21 @@ func start(t testing.TB, opts *landlock.Options, i config.Isolation) *child {
 func (c *child) ask(words ...string) string {
 	c.Helper()
 	params, err := json.Marshal(map[string][]string{"words": words})
-	if err != nil {
-		c.Fatal(err)
-	}
+	assert.OK(c, err)
 	c.n++
 	id, err := jsonrpc.MakeID(float64(c.n))
-	if err != nil {
-		c.Fatal(err)
-	}
-	if err := c.conn.Write(c.Context(), &jsonrpc.Request{ID: id, Method: "do", Params: params}); err != nil {
-		c.Fatal(err)
-	}
+	assert.OK(c, err)
+	assert.OK(c, c.conn.Write(c.Context(), &jsonrpc.Request{ID: id, Method: "do", Params: params}))
 	m, err := c.conn.Read(c.Context())
-	if err != nil {
-		c.Fatal(err)
-	}
+	assert.OK(c, err)
 	var result struct{ Text string }
-	if err := json.Unmarshal(m.(*jsonrpc.Response).Result, &result); err != nil {
-		c.Fatal(err)
-	}
+	assert.OK(c, json.Unmarshal(m.(*jsonrpc.Response).Result, &result))
 	return result.Text
 }
 
 func (c *child) must(words ...string) {
 	c.Helper()
-	if got := c.ask(words...); got != "ok" {
-		c.Errorf("%q: %s", words, got)
-	}
+	assert.Equal(c, c.ask(words...), "ok")
 }
 
 func (c *child) mustNot(words ...string) {
@@ -118,9 +106,7 @@ func TestFiles(t *testing.T) {
 		c.mustNot("rename", path, filepath.Join(open, "moved"))
 		c.mustNot("link", path, filepath.Join(open, "linked"))
 		c.mustNot("shell", "echo x >> '"+path+"' || exit 1")
-		if got := c.ask("shell", "echo x > "+path+"; cat "+path); !strings.HasSuffix(got, "old") {
-			t.Errorf("a program of the child has changed %s: %s", path, got)
-		}
+		assert.Equal(t, strings.HasSuffix(c.ask("shell", "echo x > "+path+"; cat "+path), "old"), true, "a program of the child has changed %s", path)
 	}
 	assert.OK(t, os.Symlink(outside, filepath.Join(open, "link")))
 	c.mustNot("write", filepath.Join(open, "link"))
@@ -139,9 +125,7 @@ func TestRelativeProgram(t *testing.T) {
 	recipe.Dir, recipe.Path = filepath.Dir(recipe.Path), "./"+filepath.Base(recipe.Path)
 	confined := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
 	conn := assert.Value(confined.Connect(t.Context()))(t)
-	if err := conn.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, conn.Close())
 }
 
 // What may be read can be narrowed down.
@@ -164,19 +148,14 @@ func TestRead(t *testing.T) {
 func TestTemp(t *testing.T) {
 	c := start(t, nil, config.Isolation{})
 	name := c.ask("temp")
-	if _, err := os.Stat(name); err != nil {
-		t.Fatalf("the child's temporary file %q: %v", name, err)
-	}
+	assert.Value(os.Stat(name))(t)
 	c.mustNot("write", filepath.Join(os.TempDir(), "mcpbelt-test-outside"))
 	other := start(t, nil, config.Isolation{})
-	if filepath.Dir(other.ask("temp")) == filepath.Dir(name) {
-		t.Error("two share a temporary folder")
-	}
+	assert.Equal(t, filepath.Dir(other.ask("temp")) == filepath.Dir(name), false, "two share a temporary folder")
 	other.mustNot("write", name)
 	assert.OK(t, c.conn.Close())
-	if _, err := os.Stat(filepath.Dir(name)); !os.IsNotExist(err) {
-		t.Errorf("the temporary folder after Close: %v", err)
-	}
+	_, err := os.Stat(filepath.Dir(name))
+	assert.Equal(t, os.IsNotExist(err), true, "the temporary folder after Close")
 }
 
 func TestTempOfTheEntry(t *testing.T) {
@@ -239,9 +218,7 @@ func TestParentStaysFree(t *testing.T) {
 				return
 			}
 			conn, err := c.Connect(t.Context())
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, err, nil)
 			conns <- conn
 		}()
 	}
@@ -255,9 +232,7 @@ func TestParentStaysFree(t *testing.T) {
 		go func() { written <- os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600) }()
 	}
 	for range 64 {
-		if err := <-written; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-written)
 	}
 	if l, err := net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Error(err)
@@ -280,7 +255,5 @@ func TestParentStaysFree(t *testing.T) {
 			t.Errorf("a thread of ours is confined:\n%s", status)
 		}
 	}
-	if free == 0 {
-		t.Error("no thread could be looked at")
-	}
+	assert.Equal(t, free == 0, false, "no thread could be looked at")
 }

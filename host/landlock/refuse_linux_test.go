@@ -2,6 +2,7 @@ package landlock_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +30,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	_, err := landlock.New(&landlock.Options{Read: []string{"usr"}}).Isolate(t.Context(), entry(config.Isolation{}), command(t))
-	if err == nil || !strings.Contains(err.Error(), "Options.Read") {
-		t.Errorf("a relative folder in Options: %v", err)
-	}
+	assert.Contains(t, fmt.Sprint(err), "Options.Read", "a relative folder in Options")
 }
 
 // A start that fails leaves no folder behind.
@@ -47,9 +46,8 @@ func TestStartFails(t *testing.T) {
 		t.Errorf("Connect without the mount: %v", err)
 	}
 	left, err := os.ReadDir(temp)
-	if err != nil || len(left) != 0 {
-		t.Errorf("%v was left, %v", left, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(left), 0)
 }
 
 // What the caller has given to clear up is done, too.
@@ -58,11 +56,8 @@ func TestEndedIsKept(t *testing.T) {
 	done := false
 	recipe.Ended = func() { done = true }
 	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
-	if recipe.Start != nil {
-		t.Error("the given command was changed")
-	}
+	assert.Equal(t, recipe.Start == nil, true, "the given command was changed")
 	conn := assert.Value(c.Connect(t.Context()))(t)
-	if err := conn.Close(); err != nil || !done {
-		t.Errorf("cleared up: %v, %v", done, err)
-	}
+	assert.OK(t, conn.Close(), "cleared up")
+	assert.Equal(t, done, true, "cleared up")
 }

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -38,9 +37,7 @@ func openTerminal(t *testing.T) (master, slave *os.File) {
 // A server that is started from a terminal has none: it leads a session of its own.
 func TestTerminal(t *testing.T) {
 	if os.Getenv(hostMode) != "" {
-		if _, err := os.Open("/dev/tty"); err != nil {
-			t.Fatalf("got %v, want a terminal here", err)
-		}
+		assert.Value(os.Open("/dev/tty"))(t)
 		c := start(t, nil, config.Isolation{Network: true})
 		fmt.Printf("answer: %s\n", c.ask("open", "/dev/tty"))
 		return
@@ -52,12 +49,8 @@ func TestTerminal(t *testing.T) {
 	cmd.Stdin = slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if want := "answer: failed: open /dev/tty: no such device or address"; !strings.Contains(string(out), want) {
-		t.Errorf("opening the terminal: got %s, want %s", out, want)
-	}
+	assert.OK(t, err)
+	assert.Contains(t, string(out), "answer: failed: open /dev/tty: no such device or address", "opening the terminal")
 }
 
 // What Landlock knows nothing of is refused by the filter, with the network on, too.

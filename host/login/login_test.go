@@ -18,8 +18,6 @@ func TestNoHandlerWhereNobodyLogsIn(t *testing.T) {
 		{Name: "s", Transport: config.TransportStdio, Command: "x"},
 		{Name: "s", Transport: config.TransportHTTP, URL: "https://s.example", Headers: map[string]config.Secret{"authorization": "Bearer x"}},
 	} {
-		if handler := logins.Handler(session.Key{Server: "s"}, entry); handler != nil {
-			t.Errorf("%+v: got %v, want no handler", entry, handler)
-		}
+		assert.Equal(t, logins.Handler(session.Key{Server: "s"}, entry) == nil, true, "no handler")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -43,27 +42,23 @@ func TestManageInAFile(t *testing.T) {
 	}
 	report, err = m.Remove(watchdog(t), "other")
 	expectReport(t, "remove", report, err, "started [] stopped [other] replaced [] kept [] failed 0")
-	if _, err := m.Remove(watchdog(t), "other"); !isCode(err, record.CodeNotFound) {
-		t.Errorf("second remove: %v", err)
-	}
+	_, err = m.Remove(watchdog(t), "other")
+	assert.Equal(t, isCode(err, record.CodeNotFound), true, "second remove")
 
 	data := assert.Value(os.ReadFile(path))(t)
 	for _, want := range []string{"/* by hand */", managedSecret, `"description": "new"`} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("the file has no %s:\n%s", want, data)
-		}
+		assert.Contains(t, string(data), want, "the file has no")
 	}
-	if strings.Contains(string(data), "****") || strings.Contains(string(data), "My server") {
-		t.Errorf("%s", data)
-	}
+	assert.Lacks(t, string(data), "****")
+	assert.Lacks(t, string(data), "My server")
 	if after, _ := m.Host().Client(watchdog(t), session.Key{Server: "own"}); after == nil || after != before {
 		t.Error("a server that nobody changed was made anew")
 	}
 	// Who opens the file now has the same servers.
 	again := open(t, path, fakes())
-	if got, want := names(again.Host()), names(m.Host()); got != want || got != "a__echo own__echo" {
-		t.Errorf("opened again: %s, here %s", got, want)
-	}
+	got := names(again.Host())
+	assert.Equal(t, got, names(m.Host()), "opened again")
+	assert.Equal(t, got, "a__echo own__echo", "opened again")
 }
 
 func TestManageRefuses(t *testing.T) {
@@ -89,22 +84,18 @@ func TestManageRefuses(t *testing.T) {
 		}, record.CodeConflict},
 		"nobody": {func() (host.Report, error) { return m.Update(watchdog(t), "none", nil) }, record.CodeNotFound},
 	} {
-		if _, err := c.do(); !isCode(err, c.code) || strings.Contains(err.Error(), managedSecret) {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err := c.do()
+		assert.Equal(t, isCode(err, c.code), true, "%s", what)
+		assert.Lacks(t, fmt.Sprint(err), managedSecret, "%s", what)
 	}
 	if now, _ := store.Records(t.Context()); len(now) != 1 || now[0].Revision != was[0].Revision {
 		t.Errorf("the store changed: %v", now)
 	}
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := m.Add(t.Context(), &record.Record{Name: "late", Command: "x"}); !errors.Is(err, host.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
-	if now, _ := store.Records(t.Context()); len(now) != 1 {
-		t.Errorf("after Close the store has %v", now)
-	}
+	assert.OK(t, m.Close())
+	_, err := m.Add(t.Context(), &record.Record{Name: "late", Command: "x"})
+	assert.Is(t, err, host.ErrClosed, "after Close")
+	now, _ := store.Records(t.Context())
+	assert.Equal(t, len(now), 1, "after Close the store has")
 }
 
 func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
@@ -112,9 +103,7 @@ func TestManageKeepsTheOldServerOfABrokenChange(t *testing.T) {
 	m := openStore(t, store, fakes())
 	report, err := m.Update(watchdog(t), "a", patch(t, `{"command": "broken"}`))
 	expectReport(t, "update", report, err, "started [] stopped [] replaced [] kept [] failed 1")
-	if _, err := call(t, m.Host(), "a__echo", `{"text": "hi"}`); err != nil {
-		t.Errorf("the old server does not answer: %v", err)
-	}
+	assert.Value(call(t, m.Host(), "a__echo", `{"text": "hi"}`))(t)
 	all, err := m.Servers(t.Context())
 	if err != nil || len(all) != 1 || all[0].Record.Command != "broken" || all[0].Status == nil {
 		t.Errorf("%v, %v", all, err)
@@ -191,22 +180,16 @@ func TestManagedServersAreMasked(t *testing.T) {
 	}
 	data := assert.Value(json.Marshal(all))(t)
 	for _, want := range []string{`"revision":"`, `"lastStatus":"error"`, `"lastError":"it is broken by ****"`, `"toolCount":0`, `"KEY":"sk-****abcd"`} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("%s has no %s", data, want)
-		}
+		assert.Contains(t, string(data), want)
 	}
-	if strings.Contains(string(data), managedSecret) {
-		t.Errorf("%s", data)
-	}
+	assert.Lacks(t, string(data), managedSecret)
 	// What was shown is taken back and changes nothing.
 	shown, _ := json.Marshal(all[0])
 	m = open(t, path, fakes())
 	all, _ = m.Servers(t.Context())
 	p := patch(t, string(shown))
 	p.Revision = all[0].Revision
-	if report, err := m.Update(watchdog(t), "a", p); err != nil {
-		t.Errorf("%v, %v", report, err)
-	}
+	assert.Value(m.Update(watchdog(t), "a", p))(t)
 }
 
 // A host that follows its store goes well with a manager of it: each change is reported, and the servers
@@ -218,23 +201,13 @@ func TestManageWhileFollowing(t *testing.T) {
 	ctx := watchdog(t)
 	for range 5 {
 		for _, name := range []string{"a", "b"} {
-			if _, err := m.Add(ctx, &record.Record{Name: name, Command: "x"}); err != nil {
-				t.Errorf("add: %v", err)
-			}
+			assert.Value(m.Add(ctx, &record.Record{Name: name, Command: "x"}))(t)
 		}
-		if _, err := m.Update(ctx, "b", patch(t, `{"description": "new"}`)); err != nil {
-			t.Errorf("update: %v", err)
-		}
-		if _, err := m.Remove(ctx, "a"); err != nil {
-			t.Errorf("remove: %v", err)
-		}
-		if _, err := m.Remove(ctx, "b"); err != nil {
-			t.Errorf("remove: %v", err)
-		}
+		assert.Value(m.Update(ctx, "b", patch(t, `{"description": "new"}`)))(t)
+		assert.Value(m.Remove(ctx, "a"))(t)
+		assert.Value(m.Remove(ctx, "b"))(t)
 	}
-	if _, err := m.Add(ctx, &record.Record{Name: "c", Command: "x"}); err != nil {
-		t.Errorf("add: %v", err)
-	}
+	assert.Value(m.Add(ctx, &record.Record{Name: "c", Command: "x"}))(t)
 	for range m.Host().Watch(ctx) {
 		if names(m.Host()) == "c__echo" {
 			break

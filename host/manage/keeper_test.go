@@ -45,42 +45,32 @@ func TestStatusIsKept(t *testing.T) {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}
-		if s := kept.At("bad"); s.Status != record.StatusError || s.Error != "it is broken by ****" || !s.Connected.IsZero() {
-			t.Errorf("bad: %+v", s)
-		}
-		if s := kept.At("off"); s.Status != record.StatusDisconnected {
-			t.Errorf("off: %+v", s)
-		}
-		if s := kept.At("gone"); s.Status != "" {
-			t.Errorf("a server that is not configured: %+v", s)
-		}
+		s := kept.At("bad")
+		assert.Equal(t, s.Status, record.StatusError, "bad")
+		assert.Equal(t, s.Error, "it is broken by ****", "bad")
+		assert.Equal(t, s.Connected.IsZero(), true, "bad")
+		assert.Equal(t, kept.At("off").Status, record.StatusDisconnected, "off")
+		assert.Equal(t, kept.At("gone").Status, "", "a server that is not configured")
 
 		connected := kept.At("s0").Connected
 		assert.Value(m.Update(t.Context(), "s0", patch(t, `{"enabled": false}`)))(t)
 		assert.Value(m.Remove(t.Context(), "s1"))(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if s := kept.At("s0"); s.Status != record.StatusDisconnected || !s.Connected.Equal(connected) || s.Tools != 1 {
-			t.Errorf("switched off: %+v", s)
-		}
-		if s := kept.At("s1"); s.Status != "" {
-			t.Errorf("removed: %+v", s)
-		}
+		s = kept.At("s0")
+		assert.Equal(t, s.Status, record.StatusDisconnected, "switched off")
+		assert.Equal(t, s.Connected.Equal(connected), true, "switched off")
+		assert.Equal(t, s.Tools, 1, "switched off")
+		assert.Equal(t, kept.At("s1").Status, "", "removed")
 		saves := kept.Saves()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if kept.Saves() != saves {
-			t.Errorf("while nothing changed it was saved %d times", kept.Saves()-saves)
-		}
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-		if s := kept.At("s2"); s.Status != record.StatusDisconnected || s.Tools != 1 {
-			t.Errorf("after Close: %+v", s)
-		}
-		if s := kept.At("bad"); s.Status != record.StatusError {
-			t.Errorf("after Close: %+v", s)
-		}
+		assert.Equal(t, kept.Saves(), saves, "while nothing changed it was saved %d times", kept.Saves()-saves)
+		assert.OK(t, m.Close())
+		s = kept.At("s2")
+		assert.Equal(t, s.Status, record.StatusDisconnected, "after Close")
+		assert.Equal(t, s.Tools, 1, "after Close")
+		assert.Equal(t, kept.At("bad").Status, record.StatusError, "after Close")
 	})
 }
 
@@ -89,12 +79,11 @@ func TestStatusOfAShortRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := hosttest.NewStatuses(nil)
 		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(2)...), withStatuses(kept)))(t)
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-		if s := kept.At("s1"); s.Status != record.StatusDisconnected || s.Tools != 1 || s.Connected.IsZero() {
-			t.Errorf("%+v", s)
-		}
+		assert.OK(t, m.Close())
+		s := kept.At("s1")
+		assert.Equal(t, s.Status, record.StatusDisconnected)
+		assert.Equal(t, s.Tools, 1)
+		assert.Equal(t, s.Connected.IsZero(), false, "is zero")
 	})
 }
 
@@ -105,17 +94,12 @@ func TestStatusOfAHostThatIsShutDown(t *testing.T) {
 		m := assert.Value(manage.OpenStore(t.Context(), record.NewMemoryStore(records(1)...), withStatuses(kept)))(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := m.Host().Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, m.Host().Shutdown(t.Context()))
+		assert.OK(t, m.Close())
 		got := kept.At("s0")
 		assert.Equal(t, got.Status, record.StatusDisconnected, "the kept status")
-		if got.Tools != 1 || got.Connected.IsZero() {
-			t.Errorf("got %d tools since %v, want 1 and a time", got.Tools, got.Connected)
-		}
+		assert.Equal(t, got.Tools, 1)
+		assert.Equal(t, got.Connected.IsZero(), false, "is zero")
 	})
 }
 
@@ -127,9 +111,7 @@ func TestStatusStoreThatPanics(t *testing.T) {
 	opts := withStatuses(kept)
 	opts.Host.Client.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	m := assert.Value(manage.OpenStore(watchdog(t), record.NewMemoryStore(records(1)...), opts))(t)
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, m.Close())
 	assert.Equal(t, names(m.Host()), "", "the tools after Close")
 	assert.Contains(t, log.String(), "a store panics", "the log")
 }
@@ -142,12 +124,8 @@ func TestStatusStoreThatFails(t *testing.T) {
 		time.Sleep(time.Second)
 		kept.OnSave(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 		began := time.Now()
-		if err := m.Host().Restart(t.Context(), "s0"); err != nil {
-			t.Error(err)
-		}
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, m.Host().Restart(t.Context(), "s0"))
+		assert.OK(t, m.Close())
 		if waited := time.Since(began); waited > 10*time.Second {
 			t.Errorf("Close waited %v for a store that does not answer", waited)
 		}
@@ -167,22 +145,14 @@ func TestStatusesOfOtherStores(t *testing.T) {
 		t.Helper()
 		store := record.NewMemoryStore(&record.Record{Name: name, Command: "x"})
 		m := assert.Value(manage.OpenStore(t.Context(), store, inFolder()))(t)
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, m.Close(), nil)
 	}
 	open("a")
 	open("b")
-	if files, err := filepath.Glob(filepath.Join(dir, "status", "*")); err != nil || len(files) > 0 {
-		t.Errorf("%q, %v", files, err)
-	}
+	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "status", "*")))(t)), 0)
 	path := filepath.Join(t.TempDir(), "servers.json")
 	assert.OK(t, os.WriteFile(path, []byte(`{"mcpServers": {"c": {"command": "x"}}}`), 0o600))
 	m := assert.Value(manage.OpenStore(t.Context(), edit.OpenFileStore(path, nil), inFolder()))(t)
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
-	if files, err := filepath.Glob(filepath.Join(dir, "status", "*.json")); err != nil || len(files) != 1 {
-		t.Errorf("of a file: %q, %v", files, err)
-	}
+	assert.OK(t, m.Close())
+	assert.Equal(t, len(assert.Value(filepath.Glob(filepath.Join(dir, "status", "*.json")))(t)), 1, "of a file")
 }

@@ -62,11 +62,7 @@ func openStore(t *testing.T, s record.Store, opts *manage.Options) *manage.Manag
 func opened(t *testing.T, m *manage.Manager, err error) *manage.Manager {
 	t.Helper()
 	assert.OK(t, err)
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Errorf("Close: got %v, want no error", err)
-		}
-	})
+	t.Cleanup(func() { assert.OK(t, m.Close(), "Close") })
 	return m
 }
 
@@ -74,9 +70,7 @@ func opened(t *testing.T, m *manage.Manager, err error) *manage.Manager {
 func expectReport(t *testing.T, what string, got host.Report, err error, want string) {
 	t.Helper()
 	text := fmt.Sprintf("started %v stopped %v replaced %v kept %v failed %d", got.Started, got.Stopped, got.Replaced, got.Kept, len(got.Failed))
-	if err != nil {
-		t.Errorf("%s: got the error %v, want none", what, err)
-	}
+	assert.OK(t, err, "%s", what)
 	assert.Equal(t, text, want, "%s", what)
 }
 

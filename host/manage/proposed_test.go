@@ -32,11 +32,8 @@ func TestProposedIsNotStarted(t *testing.T) {
 	if len(pending) != 1 || pending[0].Server != "canary" {
 		t.Fatalf("got the launches %v after the restart, want that of the canary", pending)
 	}
-	if _, err := os.Stat(ran); !os.IsNotExist(err) {
-		t.Fatalf("got %v, want that the program did not run", err)
-	}
+	_, err := os.Stat(ran)
+	assert.Equal(t, os.IsNotExist(err), true, "is not exist")
 	_ = m.Host().AllowLaunch(watchdog(t), "ann", pending[0].Fingerprint()) // it is no server
-	if _, err := os.Stat(ran); err != nil {
-		t.Errorf("got %v, want that the program has run", err)
-	}
+	assert.Value(os.Stat(ran))(t)
 }

@@ -33,18 +33,18 @@ func TestManageByID(t *testing.T) {
 	assert.Value(m.Add(watchdog(t), &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"KEY": managedSecret}}))(t)
 	get := func(name string) manage.Server {
 		t.Helper()
-		s := assert.Value(m.Server(t.Context(), name))(t)
-		return s
+		return assert.Value(m.Server(t.Context(), name))(t)
 	}
 	a, b := get("a"), get("b")
-	if a.ID == "" || a.ID == b.ID || b.Created.IsZero() {
-		t.Errorf("got the IDs %q and %q, the latter made %v; want two, and a time", a.ID, b.ID, b.Created)
-	}
+	assert.Equal(t, a.ID == "", false, "IDs")
+	assert.Equal(t, a.ID == b.ID, false, "IDs")
+	assert.Equal(t, b.Created.IsZero(), false, "IDs")
 	report, err := m.Update(watchdog(t), b.ID, patch(t, `{"name": "c", "id": "ignored", "createTime": null}`))
 	expectReport(t, "rename", report, err, "started [c] stopped [b] replaced [] kept [] failed 0")
-	if c := get(b.ID); c.Record.Name != "c" || !c.Created.Equal(b.Created) || c.Updated.Before(b.Updated) {
-		t.Errorf("got %+v under the ID, want the renamed record", c)
-	}
+	c := get(b.ID)
+	assert.Equal(t, c.Record.Name, "c")
+	assert.Equal(t, c.Created.Equal(b.Created), true, "equal")
+	assert.Equal(t, c.Updated.Before(b.Updated), false, "before")
 	report, err = m.Remove(watchdog(t), b.ID)
 	expectReport(t, "remove", report, err, "started [] stopped [c] replaced [] kept [] failed 0")
 	removed, err := m.Removed(t.Context())
@@ -66,9 +66,8 @@ func TestManageByID(t *testing.T) {
 	assert.Equal(t, get("c").ID, b.ID, "the ID in the next run")
 	data, err := json.Marshal(get("a"))
 	assert.OK(t, err)
-	if n := strings.Count(string(data), `"id":`); n != 1 || strings.Contains(string(data), "theirs") {
-		t.Errorf("got %s, want the one ID", data)
-	}
+	assert.Equal(t, strings.Count(string(data), `"id":`), 1)
+	assert.Lacks(t, string(data), "theirs")
 	assert.Value(m.Update(watchdog(t), a.ID, patch(t, `{"description": "new"}`)))(t)
 	if data, err = os.ReadFile(path); err != nil || !strings.Contains(string(data), `"id": "theirs"`) {
 		t.Errorf("got the file %s and %v, want that the key of another program stands there", data, err)
@@ -93,9 +92,7 @@ func TestManagedHasTheSeedsFields(t *testing.T) {
 		"last_error": "lastError", "last_connected_time": "lastConnected", "tool_count": "toolCount", "builtin": "builtin",
 		"create_time": "createTime", "update_time": "updateTime", "deleted": "deleteTime",
 	} {
-		if !slices.ContainsFunc(all, func(m map[string]any) bool { return m[key] != nil }) {
-			t.Errorf("got no %s for the column %s in %s", key, column, data)
-		}
+		assert.Equal(t, slices.ContainsFunc(all, func(m map[string]any) bool { return m[key] != nil }), true, "%s of the column %s", key, column)
 	}
 }
 
@@ -126,16 +123,12 @@ func TestRenameLeavesNoGap(t *testing.T) {
 		<-starting
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if _, err := call(t, m.Host(), "old__echo", `{"text": "x"}`); err != nil {
-			t.Errorf("while the new one starts: got %v, want that the former one serves", err)
-		}
-		if got := kept.At("new"); got.Tools != 1 || got.Connected.IsZero() {
-			t.Errorf("got the kept status %+v under the new name, want that of the former one", got)
-		}
+		assert.Value(call(t, m.Host(), "old__echo", `{"text": "x"}`))(t)
+		got := kept.At("new")
+		assert.Equal(t, got.Tools, 1, "kept status")
+		assert.Equal(t, got.Connected.IsZero(), false, "kept status")
 		close(goOn)
-		if err := <-renamed; err != nil {
-			t.Fatal(err)
-		}
+		assert.OK(t, <-renamed)
 		assert.Equal(t, names(m.Host()), "new__echo", "the tools")
 	})
 }

@@ -14,9 +14,7 @@ import (
 func undo(t *testing.T, m *manage.Manager, want record.Code) {
 	t.Helper()
 	c, ok := m.LastChange()
-	if !ok {
-		t.Fatal("got no last change, want one")
-	}
+	assert.Equal(t, ok, true, "no last change, want one")
 	if _, err := m.Undo(watchdog(t), c); (err != nil || want != "") && !isCode(err, want) {
 		t.Errorf("undo: got %v, want %q", err, want)
 	}
@@ -39,9 +37,8 @@ func TestUndo(t *testing.T) {
 	opts.Host.StateDir = t.TempDir() // where what was removed is kept
 	m := open(t, write(t, "a", `{"command": "x", "env": {"KEY": "`+managedSecret+`"}}`), opts)
 	before := shown(t, m)
-	if _, ok := m.LastChange(); ok {
-		t.Error("got a last change before any, want none")
-	}
+	_, ok := m.LastChange()
+	assert.Equal(t, ok, false, "a last change before any, want none")
 	assert.Value(m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)))(t)
 	if _, err := m.Update(watchdog(t), "a", patch(t, `{"description": "one"}`)); err != nil { // which changes nothing
 		t.Fatal(err)
@@ -53,9 +50,8 @@ func TestUndo(t *testing.T) {
 		undo(t, m, "")
 		assert.Equal(t, shown(t, m), want, "undone")
 	}
-	if _, ok := m.LastChange(); ok {
-		t.Error("got a last change after all were undone, want none")
-	}
+	_, ok = m.LastChange()
+	assert.Equal(t, ok, false, "a last change after all were undone, want none")
 	assert.Equal(t, names(m.Host()), "a__echo", "tools")
 	is := assert.Value(m.Host().Inspect("a"))(t)
 	assert.Equal(t, is.Entry.Env["KEY"].Reveal(), managedSecret, "KEY")
@@ -69,16 +65,13 @@ func TestUndoOfWhatIsNot(t *testing.T) {
 		assert.Value(m.Update(watchdog(t), name, patch(t, `{"description": "here"}`)))(t)
 	}
 	stale, _ := m.LastChange()
-	if stale.Before.Description != "" || stale.After.Description != "here" {
-		t.Errorf("last change: got %v and %v, want that of the description", stale.Before, stale.After)
-	}
-	if _, _, err := record.Update(watchdog(t), store, "a", patch(t, `{"description": "elsewhere"}`)); err != nil {
-		t.Fatal(err)
-	}
+	assert.Equal(t, stale.Before.Description, "", "last change")
+	assert.Equal(t, stale.After.Description, "here", "last change")
+	_, _, err := record.Update(watchdog(t), store, "a", patch(t, `{"description": "elsewhere"}`))
+	assert.OK(t, err)
 	undo(t, m, record.CodeConflict)
-	if _, err := m.Undo(watchdog(t), stale); !isCode(err, record.CodeConflict) {
-		t.Errorf("undo once more: got %v, want a conflict", err)
-	}
+	_, err = m.Undo(watchdog(t), stale)
+	assert.Equal(t, isCode(err, record.CodeConflict), true, "undo once more")
 	undo(t, m, "")
 	assert.Equal(t, shown(t, m), `a "elsewhere" false; b "" false; `)
 
@@ -98,9 +91,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	for range 50 {
 		undo(t, m, "")
 	}
-	if _, ok := m.LastChange(); ok {
-		t.Error("got a last change after 50 were undone, want none")
-	}
+	_, ok := m.LastChange()
+	assert.Equal(t, ok, false, "a last change after 50 were undone, want none")
 	assert.Equal(t, shown(t, m), `a "1" true; `)
 }
 

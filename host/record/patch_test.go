@@ -15,20 +15,15 @@ import (
 func apply(t *testing.T, r *record.Record, patch string) (*record.Record, string) {
 	t.Helper()
 	var p record.Patch
-	if err := json.Unmarshal([]byte(patch), &p); err != nil {
-		t.Fatalf("%s: %v", patch, err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(patch), &p), "%s", patch)
 	before, _ := r.Encode()
 	next, err := r.Apply(&p)
-	if after, _ := r.Encode(); string(after) != string(before) {
-		t.Errorf("%s: the record itself was changed: %s", patch, after)
-	}
+	after, _ := r.Encode()
+	assert.Equal(t, string(after), string(before), "%s: the record itself was changed", patch)
 	if err != nil && strings.Contains(err.Error(), longSecret) {
 		t.Errorf("%s: the error holds a secret: %v", patch, err)
 	}
-	if (err == nil) == (next == nil) {
-		t.Errorf("%s: %v, %v", patch, next, err)
-	}
+	assert.Equal(t, (err == nil) == (next == nil), false, "%s", patch)
 	return next, codes(err)
 }
 
@@ -40,9 +35,7 @@ func TestPatchKeepsAndClears(t *testing.T) {
 	}
 	next, code := apply(t, r, `{"description": null, "readTimeoutSeconds": 90, "connectTimeoutSeconds": null, "lazy": null, "required": false,
 		"auth": null, "limits": null, "tools": {"deny": ["y"]}, "identity": "", "userHeader": null, "enabled": false, "name": "other"}`)
-	if code != "" {
-		t.Fatal(code)
-	}
+	assert.Equal(t, code, "")
 	if next.Description != "" || next.ReadTimeout != 90*time.Second || next.ConnectTimeout != 0 || next.Lazy || next.Required || next.Auth != nil ||
 		next.Limits != (config.Limits{}) || next.Tools.Allow != nil || next.Tools.Deny[0] != "y" || next.Identity != "" || !next.Disabled || next.Name != "other" {
 		t.Errorf("%s", encoded(t, next))
@@ -50,24 +43,20 @@ func TestPatchKeepsAndClears(t *testing.T) {
 	if next.URL != r.URL || next.Headers["Authorization"] != r.Headers["Authorization"] || !next.Trust || next.IdleTimeout != r.IdleTimeout || !next.Builtin || next.Extra == nil {
 		t.Errorf("%s", encoded(t, next))
 	}
-	if on, _ := apply(t, next, `{"enabled": null}`); on.Disabled {
-		t.Error("null does not clear what disables a server")
-	}
-	if _, code := apply(t, r, `{"builtin": false}`); code != "builtin_readonly builtin" {
-		t.Errorf("got %s", code)
-	}
-	if _, code := apply(t, r, `{"url": null, "headers": null, "auth": null}`); code != "http_url_required url" {
-		t.Errorf("got %s", code)
-	}
-	if next, code := apply(t, r, `{"headers": {}}`); code != "" || len(next.Headers) != 0 {
-		t.Errorf("got %s %v", code, next)
-	}
+	on, _ := apply(t, next, `{"enabled": null}`)
+	assert.Equal(t, on.Disabled, false, "null does not clear what disables a server")
+	_, code = apply(t, r, `{"builtin": false}`)
+	assert.Equal(t, code, "builtin_readonly builtin")
+	_, code = apply(t, r, `{"url": null, "headers": null, "auth": null}`)
+	assert.Equal(t, code, "http_url_required url")
+	next, code = apply(t, r, `{"headers": {}}`)
+	assert.Equal(t, code, "")
+	assert.Equal(t, len(next.Headers), 0)
 }
 
 func encoded(t *testing.T, r *record.Record) []byte {
 	t.Helper()
-	data := assert.Value(r.Encode())(t)
-	return data
+	return assert.Value(r.Encode())(t)
 }
 
 // Who gets a record as it is shown and sends it back changes nothing.
@@ -75,9 +64,8 @@ func TestEchoOfAll(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord()} {
 		shown := assert.Value(json.Marshal(r))(t)
 		next, code := apply(t, r, strings.Replace(string(shown), `,"icon":{"u":"sk-****abcd"}`, "", 1))
-		if code != "" || string(encoded(t, next)) != string(encoded(t, r)) {
-			t.Errorf("%s\ngot %s %s", shown, code, encoded(t, next))
-		}
+		assert.Equal(t, code, "")
+		assert.Equal(t, string(encoded(t, next)), string(encoded(t, r)))
 	}
 }
 
@@ -173,9 +161,7 @@ func TestEcho(t *testing.T) {
 				r = localRecord()
 			}
 			next, code := apply(t, r, c.patch)
-			if code != c.want {
-				t.Fatalf("got %s, want %s", code, c.want)
-			}
+			assert.Equal(t, code, c.want)
 			if c.check != nil {
 				assert.Equal(t, c.check(next), kept)
 			}
@@ -188,9 +174,8 @@ func TestEchoOfStars(t *testing.T) {
 	r := &record.Record{Name: "a", Command: "x", Args: []string{"--level", "****"}, Env: map[string]config.Secret{"K": "****", "L": "aa****bbbb"}}
 	for _, patch := range []string{`{}`, `{"args": ["--level", "****"], "env": {"K": "****", "L": "aa****bbbb"}}`} {
 		next, code := apply(t, r, patch)
-		if code != "" || string(encoded(t, next)) != string(encoded(t, r)) {
-			t.Errorf("%s: %s %v", patch, code, next)
-		}
+		assert.Equal(t, code, "", "%s", patch)
+		assert.Equal(t, string(encoded(t, next)), string(encoded(t, r)), "%s", patch)
 	}
 }
 
@@ -198,12 +183,11 @@ func TestEchoOfStars(t *testing.T) {
 func TestEchoOfTwins(t *testing.T) {
 	r := &record.Record{Name: "a", Command: "x", Args: []string{"--token", "hunter1", "--token", "hunter2"}}
 	next, code := apply(t, r, `{"args": ["--token", "****", "--token", "****"]}`)
-	if code != "" || next.Args[1] != "hunter1" || next.Args[3] != "hunter2" {
-		t.Errorf("%s %v", code, next)
-	}
-	if _, code := apply(t, r, `{"args": ["-v", "--token", "****"]}`); code != "mask_unmatched args[2]" {
-		t.Errorf("got %s", code)
-	}
+	assert.Equal(t, code, "")
+	assert.Equal(t, next.Args[1], "hunter1")
+	assert.Equal(t, next.Args[3], "hunter2")
+	_, code = apply(t, r, `{"args": ["-v", "--token", "****"]}`)
+	assert.Equal(t, code, "mask_unmatched args[2]")
 }
 
 func TestPatchSharesNothing(t *testing.T) {
@@ -213,10 +197,8 @@ func TestPatchSharesNothing(t *testing.T) {
 	next := assert.Value(r.Apply(&record.Patch{Env: record.Some(env), Args: record.Some(args)}))(t)
 	env["A"], args[0] = "changed", "changed"
 	next.Isolation.Args[0] = "changed"
-	if next.Env["A"] != "b" || next.Args[0] != "x" || r.Isolation.Args[0] != "-e" {
-		t.Errorf("%v %v", next, r)
-	}
-	if again, err := r.Apply(nil); err != nil || string(encoded(t, again)) != string(encoded(t, r)) {
-		t.Errorf("%v, %v", again, err)
-	}
+	assert.Equal(t, next.Env["A"], "b")
+	assert.Equal(t, next.Args[0], "x")
+	assert.Equal(t, r.Isolation.Args[0], "-e")
+	assert.Equal(t, string(encoded(t, assert.Value(r.Apply(nil))(t))), string(encoded(t, r)))
 }

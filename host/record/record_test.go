@@ -47,9 +47,7 @@ func TestRecordEncodes(t *testing.T) {
 	for _, r := range []*record.Record{fullRecord(), localRecord(), {Name: "x", Command: "y"}} {
 		data := assert.Value(r.Encode())(t)
 		again, err := record.Decode(data)
-		if err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
+		assert.OK(t, err)
 		if !reflect.DeepEqual(again, r) {
 			t.Errorf("%s was read as %#v", data, again)
 		}
@@ -77,18 +75,13 @@ func TestRecordShowsNoSecret(t *testing.T) {
 		byValue, _ := json.Marshal(map[string]any{"r": *r})
 		for _, text := range []string{string(data), string(byValue), r.String(), fmt.Sprintf("%v %+v %#v %q", r, *r, r, *r)} {
 			for _, secret := range []string{longSecret, "hunter2", "hunter3"} {
-				if strings.Contains(text, secret) {
-					t.Errorf("%s shows %s", text, secret)
-				}
+				assert.Lacks(t, text, secret)
 			}
 		}
-		if !strings.Contains(string(data), "sk-****abcd") || !strings.Contains(string(data), `"enabled":`) {
-			t.Errorf("%s", data)
-		}
+		assert.Contains(t, string(data), "sk-****abcd")
+		assert.Contains(t, string(data), `"enabled":`)
 	}
-	if text := fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}); strings.ContainsAny(text, "\x1b\n") {
-		t.Errorf("%q", text)
-	}
+	assert.Equal(t, strings.ContainsAny(fmt.Sprint(record.Record{Name: "x", Command: "a\x1b[31m\nb"}), "\x1b\n"), false, "contains any")
 }
 
 func TestServerShowsNoSecret(t *testing.T) {
@@ -96,13 +89,10 @@ func TestServerShowsNoSecret(t *testing.T) {
 		"b": {"url": "https://h/?key=${T}", "headers": {"A": "${T}"}, "bad": 1, "args": 1, "enabled": 7}}}`),
 		&config.Options{Lookup: func(string) (string, bool) { return longSecret, true }}))(t)
 	data := assert.Value(json.Marshal(c.Servers))(t)
-	if strings.Contains(string(data), longSecret) || strings.Contains(string(data), "abcd") {
-		t.Errorf("got %s, want no secret", data)
-	}
+	assert.Lacks(t, string(data), longSecret)
+	assert.Lacks(t, string(data), "abcd")
 	for _, want := range []string{`"--token","${T}"`, `"K":"${T}"`, `?key=${T}`, `"A":"${T}"`, `"name":"a"`, `"source":"mcp.json:1"`, `"error":"mcp.json:2:`} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("%s has no %s", data, want)
-		}
+		assert.Contains(t, string(data), want)
 	}
 }
 
@@ -175,9 +165,7 @@ func TestRecordValidate(t *testing.T) {
 func TestRecordValidateTakesEachSpelling(t *testing.T) {
 	for _, transport := range []string{"http", "streamable_http", "streamable-http", "streamableHttp", "Streamable_HTTP", "HTTP", "SSE", "Auto"} {
 		r := &record.Record{Name: "a", Transport: transport, URL: "https://h"}
-		if err := r.Validate(); err != nil {
-			t.Errorf("%s: got %v, want it accepted", transport, err)
-		}
+		assert.OK(t, r.Validate(), "%s", transport)
 	}
 	r := &record.Record{Name: "a", Transport: "STDIO"}
 	assert.Equal(t, codes(r.Validate()), "stdio_command_required command")
@@ -206,9 +194,7 @@ func TestRecordDecodeIsStrict(t *testing.T) {
 	} {
 		var p record.Patch
 		err := p.UnmarshalJSON([]byte(text))
-		if strings.Contains(fmt.Sprint(err), "canary") {
-			t.Errorf("%s: the error holds a value: %v", text, err)
-		}
+		assert.Lacks(t, fmt.Sprint(err), "canary", "%s: the error holds a value", text)
 		if strings.HasSuffix(text, "canary") {
 			want = "value_invalid"
 		}

@@ -2,7 +2,6 @@ package record_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -33,18 +32,14 @@ func process(t *testing.T, part string) (wait func()) {
 	cmd.Stdout, cmd.Stderr = out, out
 	assert.OK(t, cmd.Start())
 	return func() {
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s: %v: %s", part, err, out)
-		}
+		assert.Is(t, cmd.Wait(), nil, "%s", part)
 	}
 }
 
 func TestStatusFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "mcpbelt", "status.json")
 	f := record.OpenStatusFile(path)
-	if all, err := f.Statuses(t.Context()); err != nil || len(all) != 0 {
-		t.Errorf("before anything was saved: %v, %v", all, err)
-	}
+	assert.Equal(t, len(assert.Value(f.Statuses(t.Context()))(t)), 0, "before anything was saved")
 	now := time.Now()
 	want := map[string]record.LastStatus{
 		"a": {Status: record.StatusConnected, Connected: now, Tools: 3},
@@ -73,27 +68,18 @@ func TestStatusFile(t *testing.T) {
 	}
 	// What changes nothing writes nothing.
 	save(map[string]record.LastStatus{"a": want["a"], "gone": {}})
-	if after, err := os.Stat(path); err != nil || !os.SameFile(info, after) {
-		t.Errorf("the file was replaced though nothing changed: %v", err)
-	}
+	assert.Equal(t, os.SameFile(info, assert.Value(os.Stat(path))(t)), true, "the file was replaced though nothing changed")
 	for _, damaged := range []string{"", "{", "[]", `{"version": 7}`, `{"version": 1, "servers": {"a": 7}}`} {
 		assert.OK(t, os.WriteFile(path, []byte(damaged), 0o600))
-		if all, err := f.Statuses(t.Context()); err != nil || len(all) != 0 {
-			t.Errorf("%s: %v, %v", damaged, all, err)
-		}
+		assert.Equal(t, len(assert.Value(f.Statuses(t.Context()))(t)), 0, "%s", damaged)
 		save(map[string]record.LastStatus{"x": {Status: record.StatusConnected}})
-		if all, err := f.Statuses(t.Context()); err != nil || len(all) != 1 {
-			t.Errorf("after %s: %v, %v", damaged, all, err)
-		}
+		assert.Equal(t, len(assert.Value(f.Statuses(t.Context()))(t)), 1, "after %s", damaged)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := f.Statuses(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	if err := f.SaveStatuses(ended, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	_, err = f.Statuses(ended)
+	assert.Is(t, err, context.Canceled)
+	assert.Is(t, f.SaveStatuses(ended, nil), context.Canceled)
 }
 
 func TestStatusFileOfManyProcesses(t *testing.T) {
@@ -104,9 +90,8 @@ func TestStatusFileOfManyProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	all, err := record.OpenStatusFile(path).Statuses(t.Context())
-	if err != nil || len(all) != 60 {
-		t.Errorf("%d of 60 were kept, %v", len(all), err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(all), 60)
 }
 
 func TestMaskError(t *testing.T) {
@@ -121,14 +106,10 @@ func TestMaskError(t *testing.T) {
 		s.URL, longSecret, strings.Repeat("a1", 18), strings.Repeat("z", 5000))
 	text := s.MaskError(err)
 	for _, bad := range []string{"secret", "0123456789", "a1a1", "\n", "\x1b"} {
-		if strings.Contains(text, bad) {
-			t.Errorf("%q holds %q", text, bad)
-		}
+		assert.Lacks(t, text, bad)
 	}
 	if !strings.HasPrefix(text, "visible x: Get") || len(text) > 2100 {
 		t.Errorf("%q", text)
 	}
-	if s.MaskError(nil) != "" {
-		t.Error("nil has a text")
-	}
+	assert.Equal(t, s.MaskError(nil), "", "nil has a text")
 }

@@ -17,12 +17,10 @@ func TestAddRecord(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", name, err, want)
 		}
 	}
-	if _, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "sk-****abcd"}}); codes(err) != "mask_unmatched env.K" {
-		t.Errorf("%v", err)
-	}
-	if all, _ := s.Records(t.Context()); len(all) != 2 {
-		t.Errorf("%v", all)
-	}
+	_, err := record.Add(t.Context(), s, &record.Record{Name: "d", Command: "x", Env: map[string]config.Secret{"K": "sk-****abcd"}})
+	assert.Equal(t, codes(err), "mask_unmatched env.K")
+	all, _ := s.Records(t.Context())
+	assert.Equal(t, len(all), 2)
 }
 
 func TestUpdateRecord(t *testing.T) {
@@ -31,24 +29,19 @@ func TestUpdateRecord(t *testing.T) {
 	if err != nil || before.Record.Description != "" || after.Record.Description != "new" || after.Revision == before.Revision {
 		t.Errorf("%v, %v, %v", before, after, err)
 	}
-	if _, _, err := record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("newer"), Revision: before.Revision}); codes(err) != "conflict" {
-		t.Errorf("%v", err)
-	}
-	if _, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("new"), Revision: after.Revision}); err != nil || same.Revision != after.Revision {
-		t.Errorf("what changed nothing was saved: %v, %v", same, err)
-	}
-	if _, _, err := record.Update(t.Context(), s, "c", &record.Patch{Name: record.Some("a.b")}); codes(err) != "name_taken name" {
-		t.Errorf("%v", err)
-	}
-	if _, _, err := record.Update(t.Context(), s, "a b", &record.Patch{Name: record.Some("a.b")}); err != nil {
-		t.Errorf("%v", err)
-	}
-	if _, _, err := record.Update(t.Context(), s, "a_b", nil); err != nil {
-		t.Errorf("%v", err)
-	}
-	if _, _, err := record.Update(t.Context(), s, "none", nil); codes(err) != "not_found" {
-		t.Errorf("%v", err)
-	}
+	_, _, err = record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("newer"), Revision: before.Revision})
+	assert.Equal(t, codes(err), "conflict")
+	_, same, err := record.Update(t.Context(), s, "a b", &record.Patch{Description: record.Some("new"), Revision: after.Revision})
+	assert.OK(t, err, "what changed nothing was saved")
+	assert.Equal(t, same.Revision, after.Revision, "what changed nothing was saved")
+	_, _, err = record.Update(t.Context(), s, "c", &record.Patch{Name: record.Some("a.b")})
+	assert.Equal(t, codes(err), "name_taken name")
+	_, _, err = record.Update(t.Context(), s, "a b", &record.Patch{Name: record.Some("a.b")})
+	assert.OK(t, err)
+	_, _, err = record.Update(t.Context(), s, "a_b", nil)
+	assert.OK(t, err)
+	_, _, err = record.Update(t.Context(), s, "none", nil)
+	assert.Equal(t, codes(err), "not_found")
 }
 
 // racing is a store in which somebody else changes what is about to be saved.
@@ -75,26 +68,21 @@ func (r *racing) Save(ctx context.Context, name string, next *record.Record, old
 func TestUpdateRecordUnderWay(t *testing.T) {
 	s := &racing{record.NewMemoryStore(&record.Record{Name: "a", Command: "x"}), 3}
 	_, after, err := record.Update(t.Context(), s, "a", &record.Patch{Description: record.Some("ours")})
-	if err != nil || strings.Join(after.Record.Args, " ") != "theirs theirs theirs" || after.Record.Description != "ours" {
-		t.Errorf("%v, %v", after.Record, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, strings.Join(after.Record.Args, " "), "theirs theirs theirs")
+	assert.Equal(t, after.Record.Description, "ours")
 	s.times = 1
-	if _, _, err := record.Update(t.Context(), s, "a", &record.Patch{Description: record.Some("again"), Revision: after.Revision}); codes(err) != "conflict" {
-		t.Errorf("%v", err)
-	}
+	_, _, err = record.Update(t.Context(), s, "a", &record.Patch{Description: record.Some("again"), Revision: after.Revision})
+	assert.Equal(t, codes(err), "conflict")
 }
 
 func TestRemoveRecord(t *testing.T) {
 	s := record.NewMemoryStore(&record.Record{Name: "a b", Command: "x"}, &record.Record{Name: "own", Command: "x", Builtin: true})
-	if _, err := record.Remove(t.Context(), s, "own"); codes(err) != "builtin_readonly" {
-		t.Errorf("%v", err)
-	}
-	if got, err := record.Remove(t.Context(), s, "a_b"); err != nil || got.Record.Name != "a b" {
-		t.Errorf("%v, %v", got, err)
-	}
-	if _, err := record.Remove(t.Context(), s, "a b"); codes(err) != "not_found" {
-		t.Errorf("%v", err)
-	}
+	_, err := record.Remove(t.Context(), s, "own")
+	assert.Equal(t, codes(err), "builtin_readonly")
+	assert.Equal(t, assert.Value(record.Remove(t.Context(), s, "a_b"))(t).Record.Name, "a b")
+	_, err = record.Remove(t.Context(), s, "a b")
+	assert.Equal(t, codes(err), "not_found")
 }
 
 // A name that a record may have is one that a server can have.
@@ -102,7 +90,6 @@ func TestLongestNameCanBeUsed(t *testing.T) {
 	r := &record.Record{Name: strings.Repeat("a", 128), Command: "x"}
 	assert.OK(t, r.Validate())
 	c, err := record.Read(t.Context(), record.NewMemoryStore(r), nil)
-	if err != nil || c.Servers[0].Err != nil {
-		t.Errorf("%v, %v", err, c.Servers[0].Err)
-	}
+	assert.OK(t, err)
+	assert.OK(t, c.Servers[0].Err)
 }

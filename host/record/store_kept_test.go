@@ -3,7 +3,6 @@ package record_test
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 
@@ -24,15 +23,11 @@ func TestDamagedStore(t *testing.T) {
 		assert.Value(kept.Save(t.Context(), "servers", []byte(damaged), ""))(t)
 		s := record.NewStore(kept, "servers")
 		_, err := s.Records(t.Context())
-		if err == nil || strings.Contains(err.Error(), longSecret) {
-			t.Errorf("%s: got %v, want an error without the secret", damaged, err)
-		}
-		if _, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""); err == nil {
-			t.Errorf("%s: got no error of Save, want one", damaged)
-		}
-		if r, err := kept.Load(t.Context(), "servers", ""); err != nil || string(r.Data) != damaged {
-			t.Errorf("got %s, %v, want %s as it was", r.Data, err, damaged)
-		}
+		assert.Fails(t, err, "%s", damaged)
+		assert.Lacks(t, fmt.Sprint(err), longSecret, "%s", damaged)
+		_, err = s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, "")
+		assert.Fails(t, err, "%s: got no error of Save", damaged)
+		assert.Equal(t, string(assert.Value(kept.Load(t.Context(), "servers", ""))(t).Data), damaged)
 	}
 }
 
@@ -48,9 +43,7 @@ func TestDeletedAreBounded(t *testing.T) {
 		ids[added.ID] = true
 		assert.Value(record.Remove(t.Context(), s, added.ID))(t)
 	}
-	if deleted, err := s.Deleted(t.Context()); err != nil || len(deleted) != 100 {
-		t.Errorf("got %d deleted records, %v, want 100", len(deleted), err)
-	}
+	assert.Equal(t, len(assert.Value(s.Deleted(t.Context()))(t)), 100)
 }
 
 // Of two who take one name at once, one gets it, and the other learns why not.
@@ -66,9 +59,7 @@ func TestRenameAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		taken := &record.Error{Code: record.CodeNameTaken}
-		if a, b := errors.Is(errs[0], taken), errors.Is(errs[1], taken); a == b {
-			t.Fatalf("got %v and %v, want one of them to have the name", errs[0], errs[1])
-		}
+		assert.Equal(t, errors.Is(errs[0], taken) == errors.Is(errs[1], taken), false, "%v and %v", errs[0], errs[1])
 		s := record.NewStore(kept, "servers")
 		all, err := s.Records(t.Context())
 		if err != nil || len(all) != 2 {
@@ -87,12 +78,10 @@ func TestStoreErrorsShowNoSecret(t *testing.T) {
 	assert.OK(t, kept.Close())
 	r := &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": longSecret}}
 	_, err := s.Save(t.Context(), "", r, "")
-	if !errors.Is(err, storage.ErrClosed) || strings.Contains(fmt.Sprint(err), longSecret) {
-		t.Errorf("got %v, want %v without the secret", err, storage.ErrClosed)
-	}
-	if _, err := record.NewStore(nil, "servers").Records(t.Context()); err == nil {
-		t.Error("got no error of no store, want one")
-	}
+	assert.Is(t, err, storage.ErrClosed)
+	assert.Lacks(t, fmt.Sprint(err), longSecret)
+	_, err = record.NewStore(nil, "servers").Records(t.Context())
+	assert.Fails(t, err, "no error of no store, want one")
 }
 
 // Many save the statuses of their own servers, and none is lost.
@@ -104,14 +93,10 @@ func TestStatusesAtOnce(t *testing.T) {
 		wg.Go(func() {
 			for n := range 5 {
 				name := fmt.Sprint(i, "-", n)
-				if err := s.SaveStatuses(t.Context(), map[string]record.LastStatus{name: {Status: record.StatusConnected}}); err != nil {
-					t.Error(err)
-				}
+				assert.Is(t, s.SaveStatuses(t.Context(), map[string]record.LastStatus{name: {Status: record.StatusConnected}}), nil)
 			}
 		})
 	}
 	wg.Wait()
-	if all, err := record.NewStatuses(kept, "statuses").Statuses(t.Context()); err != nil || len(all) != 20 {
-		t.Errorf("got %d statuses, %v, want 20", len(all), err)
-	}
+	assert.Equal(t, len(assert.Value(record.NewStatuses(kept, "statuses").Statuses(t.Context()))(t)), 20)
 }

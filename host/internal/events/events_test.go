@@ -166,16 +166,13 @@ func TestRecordedApprovals(t *testing.T) {
 	ask := func(ctx context.Context) string {
 		t.Helper()
 		_, err := reg.Call(ctx, "s__fine", nil)
-		var asks *registry.ApprovalRequiredError
-		if !errors.As(err, &asks) {
-			t.Fatal(err)
-		}
+
+		asks := assert.As[*registry.ApprovalRequiredError](t, err)
 		return asks.Request.ID
 	}
 	nobodys := ask(t.Context())
-	if _, err := reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil); err == nil {
-		t.Fatal("bob resumed the call of another user")
-	}
+	_, err := reg.Approve(session.WithUser(t.Context(), "bob"), nobodys, nil)
+	assert.Fails(t, err, "bob resumed the call of another user")
 	assert.Value(reg.Approve(t.Context(), nobodys, nil))(t)
 	anns := ask(session.WithUser(t.Context(), "ann"))
 	assert.OK(t, reg.Deny(session.WithUser(t.Context(), "ann"), anns, "no"))
@@ -193,9 +190,9 @@ approval s/fine: refused by "ann", name s__fine`
 		t.Errorf("recorded %+v", events)
 	}
 	for _, e := range events {
-		if text, _ := json.Marshal(e); strings.Contains(string(text), nobodys) || strings.Contains(string(text), anns) {
-			t.Errorf("an id is in %s", text)
-		}
+		text, _ := json.Marshal(e)
+		assert.Lacks(t, string(text), nobodys, "an id is in")
+		assert.Lacks(t, string(text), anns, "an id is in")
 	}
 }
 
@@ -213,16 +210,12 @@ func TestRecordedCallID(t *testing.T) {
 		func(id string) error { return reg.Deny(click, id, "no") },
 	} {
 		_, err := reg.Call(registry.WithCallID(turn, "call_1"), "s__fine", nil)
-		var asks *registry.ApprovalRequiredError
-		if !errors.As(err, &asks) {
-			t.Fatal(err)
-		}
+
+		asks := assert.As[*registry.ApprovalRequiredError](t, err)
 		assert.OK(t, answer(asks.Request.ID))
 	}
 	events := take()
-	if len(events) != 5 {
-		t.Errorf("got %d events, want 5:\n%s", len(events), lines(events))
-	}
+	assert.Equal(t, len(events), 5)
 	for i, e := range events {
 		assert.Equal(t, e.ID+" of "+e.Parent, "call_1 of turn 7", "event %d is of", i)
 	}
@@ -237,9 +230,8 @@ func TestDetach(t *testing.T) {
 	_, _ = reg.Call(t.Context(), "none", nil)
 	detach()
 	_, _ = reg.Call(t.Context(), "none", nil)
-	if err := log.Close(t.Context()); err != nil || len(m.Recent(nil, 0)) != 1 {
-		t.Errorf("%d events, %v", len(m.Recent(nil, 0)), err)
-	}
+	assert.OK(t, log.Close(t.Context()))
+	assert.Equal(t, len(m.Recent(nil, 0)), 1)
 	NewRecorder(nil, unmasked).Calls(reg)()
 }
 
@@ -302,9 +294,7 @@ func TestRecordHeldBack(t *testing.T) {
 		"quarantined s quarantined a (changed) of 1", "rejected s denied s__b (bidi_characters) of 1",
 		"quarantined s quarantined a (changed) of 1", "quarantined s quarantined a (changed) of 1",
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("recorded %q, want %q", seen, want)
-	}
+	assert.Equal(t, fmt.Sprint(seen), fmt.Sprint(want), "recorded")
 	var many []registry.Tool
 	for i := range 1000 {
 		many = append(many, static(fmt.Sprintf("tool_%d", i), nil))
@@ -327,9 +317,7 @@ func TestRecordDoesNotWait(t *testing.T) {
 	}
 	assert.Equal(t, log.Status().Dropped, 2, "events dropped")
 	close(stuck)
-	if err := log.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, log.Close(t.Context()))
 }
 
 type stuckSink chan struct{}

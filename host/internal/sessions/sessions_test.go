@@ -35,9 +35,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("session %d: got %d to end", i, len(end))
 		}
 	}
-	if got := st.Take(userKey(3), old); got == all[3] {
-		t.Error("got the session of another server")
-	}
+	assert.Equal(t, st.Take(userKey(3), old) == all[3], false, "session of another server")
 	assert.Equal(t, st.Take(userKey(3), now), all[3])
 	if got := st.Take(userKey(3), now); got == all[3] || got == nil {
 		t.Errorf("got %p once it was taken, want another one", got)
@@ -46,9 +44,7 @@ func TestStore(t *testing.T) {
 	if end := st.Put(userKey(2), now, again, 0); len(end) != 1 || end[0] != all[2] {
 		t.Errorf("got %v to end, want the one that the user had", end)
 	}
-	if got := st.All(old); len(got) != 0 {
-		t.Errorf("got %d sessions of another server, want none", len(got))
-	}
+	assert.Equal(t, len(st.All(old)), 0)
 	if got := st.All(now); len(got) != 1 || got[0] != again {
 		t.Errorf("got %v, want the one that is left", got)
 	}
@@ -66,21 +62,15 @@ func TestStoreExpires(t *testing.T) {
 		st.Put(userKey(1), server, kept, time.Minute)
 		st.Put(userKey(2), server, kept, time.Minute)
 		time.Sleep(30 * time.Second)
-		if got := st.Take(userKey(2), server); got != kept {
-			t.Error("got no session after half of the time")
-		}
+		assert.Equal(t, st.Take(userKey(2), server), kept, "no session after half of the time")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := st.Take(userKey(1), server); got == kept {
-			t.Error("got the session after its time")
-		}
+		assert.Equal(t, st.Take(userKey(1), server) == kept, false, "session after its time")
 		assert.Equal(t, visits, 1, "visits")
 		closing = errors.New("it is being closed")
 		st.Put(userKey(1), server, kept, time.Minute)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if got := st.All(server); len(got) != 1 {
-			t.Errorf("got %d sessions of what is being closed, want 1, to be ended by it", len(got))
-		}
+		assert.Equal(t, len(st.All(server)), 1)
 	})
 }
