@@ -1,12 +1,18 @@
+// Tests of address.go and updates.go: addresses of resources, and their updates.
+
 package content_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpbelt/mcpbelt/host"
+	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
@@ -63,5 +69,101 @@ func TestUnknownAddress(t *testing.T) {
 	}
 	if _, err = content.New(h).ReadResource(watchdog(t), "github://file:///y", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
 		t.Errorf("%v", err)
+	}
+}
+
+// An update is one yield of ResourceUpdates.
+type update struct {
+	address string
+	err     error
+}
+
+func follow(t *testing.T, ctx context.Context, h *host.Host, address string) <-chan update {
+	t.Helper()
+	updates, done := make(chan update), make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(done)
+		defer close(updates)
+		for address, err := range content.New(h).ResourceUpdates(ctx, address) {
+			select {
+			case updates <- update{address, err}:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return updates
+}
+
+// Updates go on when the server is replaced, until it is gone.
+func TestUpdatesOfAReplacedServer(t *testing.T) {
+	ctx := watchdog(t)
+	made := make(chan *sdk.Server, 10)
+	h := host.New(contentsOptions(contents{
+		"a": with(resource("file:///x"), func(s *sdk.Server) { made <- s }),
+		"b": resource("file:///x"),
+	}))
+	defer func() { _ = h.Close() }()
+	apply := func(text string) {
+		t.Helper()
+		c, err := config.Parse(t.Context(), "mcp.json", []byte(text), nil)
+		if err == nil {
+			_, err = h.Apply(ctx, c)
+		}
+		assert.OK(t, err)
+	}
+	apply(`{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}`)
+	updates := follow(t, ctx, h, "a://file:///x")
+	want := func(address string) {
+		t.Helper()
+		got := <-updates
+		assert.OK(t, got.err)
+		assert.Equal(t, got.address, address)
+	}
+	changed := func() {
+		t.Helper()
+		assert.OK(t, (<-made).ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "file:///x"}))
+		want("a://file:///x")
+	}
+	want("a://file:///x") // it is followed
+	changed()
+	for _, args := range []string{"1", "2", "3"} {
+		apply(`{"mcpServers": {"a": {"command": "x", "args": ["` + args + `"]}, "b": {"command": "x"}}}`)
+		want("a://file:///x")
+		changed()
+	}
+	apply(`{"mcpServers": {"b": {"command": "x"}}}`)
+
+	assert.As[*host.UnknownServerError](t, (<-updates).err, "of a server that is gone")
+	if got, ok := <-updates; ok {
+		t.Fatalf("after the end: %+v", got)
+	}
+}
+
+func TestUpdatesEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(watchdog(t))
+	h := openContents(t, contents{"a": resource("file:///x")}, nil, "a")
+	withCtx, withHost := follow(t, ctx, h, "a://file:///x"), follow(t, watchdog(t), h, "a://file:///x")
+	<-withCtx
+	<-withHost
+	cancel()
+	if got, ok := <-withCtx; ok {
+		t.Errorf("after ctx: %+v", got)
+	}
+	assert.OK(t, h.Close())
+	if got, ok := <-withHost; ok {
+		t.Errorf("after the host: %+v", got)
+	}
+}
+
+func TestUpdatesOfNothing(t *testing.T) {
+	h := openContents(t, contents{"a": prompt("p"), "off": resource("x:1")}, map[string]string{"off": `"enabled": false`}, "a", "off")
+	for _, address := range []string{"a://x:1", "off://x:1", "nobody://x:1", "x"} {
+		got := <-follow(t, watchdog(t), h, address)
+		assert.Fails(t, got.err, "%s", address)
+		if address == "a://x:1" && !errors.Is(got.err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v", address, got.err)
+		}
 	}
 }

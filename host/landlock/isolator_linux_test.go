@@ -2,16 +2,22 @@ package landlock_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"golang.org/x/sys/unix"
 
+	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/landlock"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -256,4 +262,176 @@ func TestParentStaysFree(t *testing.T) {
 		}
 	}
 	assert.Equal(t, free == 0, false, "no thread could be looked at")
+}
+
+// What this process holds open is not in reach of what it starts.
+func TestDescriptors(t *testing.T) {
+	kept := assert.Value(os.OpenFile(filepath.Join(t.TempDir(), "kept"), os.O_RDWR|os.O_CREATE, 0o600))(t)
+	defer func() { _ = kept.Close() }()
+	inherited, err := syscall.Dup(int(kept.Fd())) // as a shell passes it on
+	assert.OK(t, err)
+	defer func() { _ = syscall.Close(inherited) }()
+	c := start(t, nil, config.Isolation{})
+	for line := range strings.Lines(c.ask("descriptors")) {
+		number, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case number <= "2" && len(number) == 1: // its pipes
+		case strings.HasPrefix(what, "anon_inode:[event"), strings.HasPrefix(what, "/proc/"), strings.HasPrefix(what, "/sys/fs/cgroup/"):
+			// opened by the runtime of Go
+		default:
+			t.Errorf("descriptor %s is %s", number, what)
+		}
+	}
+	c.mustNot("write", fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), kept.Fd()))
+}
+
+// No way round by another process: neither its memory, nor what traces it, nor names
+// that are no files.
+func TestOtherWays(t *testing.T) {
+	c := start(t, nil, config.Isolation{Network: true})
+	parent := fmt.Sprint(os.Getpid())
+	c.mustNot("ptrace", parent)
+	c.mustNot("memory", parent)
+	c.mustNot("signal", parent)
+	c.mustNot("shell", "mount -t tmpfs none /mnt 2>&1")
+	c.mustNot("unshare")
+	c.mustNot("mknod", filepath.Join(t.TempDir(), "device"))
+	abstract := fmt.Sprintf("@mcpbelt-test-%d", os.Getpid())
+	l := assert.Value(net.Listen("unix", abstract))(t)
+	defer func() { _ = l.Close() }()
+	c.mustNot("dial", "unix", abstract)
+}
+
+// What cannot be had is refused, never passed over.
+func TestRefusals(t *testing.T) {
+	for text, i := range map[string]config.Isolation{
+		`"image"`:        {Image: "alpine"},
+		`"args"`:         {Args: []string{"--memory=1g"}},
+		"not absolute":   {Mounts: []config.Mount{{Path: "data"}}},
+		"only a contain": {Mounts: []config.Mount{{Path: "/etc", Target: "/data"}}},
+		"no such file":   {Mounts: []config.Mount{{Path: "/not/there"}}},
+	} {
+		c, err := landlock.New(nil).Isolate(t.Context(), entry(i), command(t))
+		var refused *host.IsolationError
+		if c != nil || !errors.As(err, &refused) || refused.Server != "child" || !strings.Contains(err.Error(), text) {
+			t.Errorf("%+v: %v, want an IsolationError that says %s", i, err, text)
+		}
+	}
+	_, err := landlock.New(&landlock.Options{Read: []string{"usr"}}).Isolate(t.Context(), entry(config.Isolation{}), command(t))
+	assert.Contains(t, fmt.Sprint(err), "Options.Read", "a relative folder in Options")
+}
+
+// A start that fails leaves no folder behind.
+func TestStartFails(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	mount := filepath.Join(t.TempDir(), "gone")
+	assert.OK(t, os.Mkdir(mount, 0o700))
+	i := config.Isolation{Mounts: []config.Mount{{Path: mount, Write: true}}}
+	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(i), command(t)))(t)
+	assert.OK(t, os.Remove(mount))
+	if _, err := c.Connect(t.Context()); err == nil || !strings.Contains(err.Error(), mount) {
+		t.Errorf("Connect without the mount: %v", err)
+	}
+	left, err := os.ReadDir(temp)
+	assert.OK(t, err)
+	assert.Equal(t, len(left), 0)
+}
+
+// What the caller has given to clear up is done, too.
+func TestEndedIsKept(t *testing.T) {
+	recipe := command(t)
+	done := false
+	recipe.Ended = func() { done = true }
+	c := assert.Value(landlock.New(nil).Isolate(t.Context(), entry(config.Isolation{}), recipe))(t)
+	assert.Equal(t, recipe.Start == nil, true, "the given command was changed")
+	conn := assert.Value(c.Connect(t.Context()))(t)
+	assert.OK(t, conn.Close(), "cleared up")
+	assert.Equal(t, done, true, "cleared up")
+}
+
+// hostMode, in the environment, makes the test program a host of this test alone.
+const hostMode = "LANDLOCK_TEST_HOST"
+
+// openTerminal returns both sides of a new terminal.
+func openTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	open := func(path string) *os.File {
+		f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
+		if err != nil {
+			t.Skipf("this system has no terminals: %v", err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	master = open("/dev/ptmx")
+	assert.OK(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	number := assert.Value(unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN))(t)
+	return master, open("/dev/pts/" + strconv.Itoa(number))
+}
+
+// A server that is started from a terminal has none: it leads a session of its own.
+func TestTerminal(t *testing.T) {
+	if os.Getenv(hostMode) != "" {
+		assert.Value(os.Open("/dev/tty"))(t)
+		c := start(t, nil, config.Isolation{Network: true})
+		fmt.Printf("answer: %s\n", c.ask("open", "/dev/tty"))
+		return
+	}
+	_, slave := openTerminal(t)
+	self := assert.Value(os.Executable())(t)
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestTerminal$")
+	cmd.Env = append(os.Environ(), hostMode+"=1")
+	cmd.Stdin = slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	out, err := cmd.CombinedOutput()
+	assert.OK(t, err)
+	assert.Contains(t, string(out), "answer: failed: open /dev/tty: no such device or address", "opening the terminal")
+}
+
+// What Landlock knows nothing of is refused by the filter, with the network on, too.
+func TestFilter(t *testing.T) {
+	const noKey = -1 << 62
+	calls := map[string][]int{
+		"ioctl TIOCSTI":   {unix.SYS_IOCTL, 0, unix.TIOCSTI, 0},
+		"ioctl TIOCLINUX": {unix.SYS_IOCTL, 0, unix.TIOCLINUX, 0},
+		// The kernel takes the lower half of the number only.
+		"ioctl TIOCSTI with more bits": {unix.SYS_IOCTL, 0, 1<<32 | unix.TIOCSTI, 0},
+		"shmget":                       {unix.SYS_SHMGET, 0, 0, 0},
+		"shmat":                        {unix.SYS_SHMAT, -1, 0, 0},
+		"shmctl":                       {unix.SYS_SHMCTL, -1, -1, 0},
+		"msgget":                       {unix.SYS_MSGGET, 1 << 30, 0, 0},
+		"msgsnd":                       {unix.SYS_MSGSND, -1, 0, 0},
+		"msgrcv":                       {unix.SYS_MSGRCV, -1, 0, 0},
+		"msgctl":                       {unix.SYS_MSGCTL, -1, -1, 0},
+		"semget":                       {unix.SYS_SEMGET, 1 << 30, 0, 0},
+		"semop":                        {unix.SYS_SEMOP, -1, 0, 0},
+		"semtimedop":                   {unix.SYS_SEMTIMEDOP, -1, 0, 0},
+		"semctl":                       {unix.SYS_SEMCTL, -1, 0, -1},
+		"mq_open":                      {unix.SYS_MQ_OPEN, 0, 0, 0},
+		"mq_unlink":                    {unix.SYS_MQ_UNLINK, 0, 0, 0},
+		"add_key":                      {unix.SYS_ADD_KEY, 0, 0, 0},
+		"request_key":                  {unix.SYS_REQUEST_KEY, 0, 0, 0},
+		"keyctl":                       {unix.SYS_KEYCTL, noKey, 0, 0},
+	}
+	for _, network := range []bool{false, true} {
+		c := start(t, nil, config.Isolation{Network: network})
+		for name, call := range calls {
+			words := []string{"call"}
+			for _, n := range call {
+				words = append(words, strconv.Itoa(n))
+			}
+			assert.Equal(t, c.ask(words...), "failed: "+syscall.EPERM.Error(), "%s, network %t", name, network)
+		}
+		want := "failed: " + syscall.ENOTTY.Error()
+		assert.Equal(t, c.ask("call", strconv.Itoa(unix.SYS_IOCTL), "0", strconv.Itoa(unix.TCGETS), "0"), want, "ioctl TCGETS, network %t", network)
+	}
+}
+
+// Other processes cannot be read by calls either. Landlock sees to that.
+func TestOtherMemory(t *testing.T) {
+	c := start(t, nil, config.Isolation{Network: true})
+	parent := strconv.Itoa(os.Getpid())
+	c.mustNot("copy", parent)
+	c.mustNot("take", parent)
 }

@@ -1,3 +1,5 @@
+// Tests of patch.go, echo.go and optional.go: changes of a record, and secrets that come back masked.
+
 package record_test
 
 import (
@@ -201,4 +203,40 @@ func TestPatchSharesNothing(t *testing.T) {
 	assert.Equal(t, next.Args[0], "x")
 	assert.Equal(t, r.Isolation.Args[0], "-e")
 	assert.Equal(t, string(encoded(t, assert.Value(r.Apply(nil))(t))), string(encoded(t, r)))
+}
+
+// A change of the way to a server sends no secret that the one who changes it cannot see.
+func TestSecretsOnAnotherRoute(t *testing.T) {
+	stored := func() *record.Record {
+		return &record.Record{Name: "s", URL: "https://mcp.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer tok-0123456789"},
+			Proxy: "http://user:pass-0123456789@proxy.example.com:3128"}
+	}
+	shown := assert.Value(json.Marshal(stored()))(t)
+	assert.Lacks(t, string(shown), "pass-0123456789")
+	for _, test := range []struct {
+		name, change string
+		code         record.Code // empty: it is taken
+	}{
+		{"as shown", string(shown), ""},
+		{"description", `{"description":"x"}`, ""},
+		{"another proxy", `{"proxy":"http://evil.example:1"}`, record.CodeSecretMoved},
+		{"no proxy", `{"proxy":null}`, record.CodeSecretMoved},
+		{"not checked", `{"tls":{"insecure":true}}`, record.CodeSecretMoved},
+		{"another authority", `{"tls":{"caFile":"/tmp/evil.pem"}}`, record.CodeSecretMoved},
+		{"a mask of nothing", `{"proxy":"http://user:****@evil.example:1"}`, record.CodeMaskUnmatched},
+		{"said anew", `{"proxy":"http://other.example:1","headers":{"Authorization":"Bearer new"}}`, ""},
+	} {
+		var p record.Patch
+		assert.OK(t, json.Unmarshal([]byte(test.change), &p))
+		next, err := stored().Apply(&p)
+		if test.code != "" {
+			assert.Is(t, err, &record.Error{Code: test.code})
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: got %v, want it taken", test.name, err)
+		} else if test.name == "as shown" && next.Proxy != stored().Proxy {
+			t.Errorf("got the proxy %q, want the stored one", next.Proxy)
+		}
+	}
 }

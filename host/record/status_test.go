@@ -13,10 +13,38 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
+
+func TestMain(m *testing.M) {
+	if play() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// play does the part of a test that is for a process of its own, and reports whether
+// there is one.
+func play() bool {
+	part, arg, _ := strings.Cut(os.Getenv("RECORD_TEST_ROLE"), " ")
+	if part != "status" {
+		return false
+	}
+	path, name, _ := strings.Cut(arg, "|")
+	f := record.OpenStatusFile(path)
+	for i := range 20 {
+		err := f.SaveStatuses(context.Background(), map[string]record.LastStatus{fmt.Sprint(name, i): {Status: record.StatusConnected, Tools: i}})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	return true
+}
 
 // roleVar makes the test program play a part in a process of its own, see play.
 const roleVar = "RECORD_TEST_ROLE"

@@ -9,12 +9,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/internal/catalog"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // entry returns that of a server, made by the program.
 func entry(name string) *config.Server { return &config.Server{Name: name, Command: "x"} }

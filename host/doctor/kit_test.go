@@ -1,3 +1,5 @@
+// Kit of the tests of package doctor: servers that come only so far, and tests of entries.
+
 package doctor_test
 
 import (
@@ -15,13 +17,37 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/host"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
+
+const serverMode = hosttest.ServerMode
+
+var (
+	call       = hosttest.Call
+	child      = hosttest.Child
+	eventually = hosttest.Eventually
+	inProcess  = hosttest.InProcess
+	kill       = hosttest.Kill
+	newServer  = hosttest.NewServer
+	open       = hosttest.Open
+	status     = hosttest.Status
+	until      = hosttest.Until
+	watchdog   = hosttest.Watchdog
+	write      = hosttest.Write
+)
+
+func TestMain(m *testing.M) {
+	if end := hosttest.Begin(serveProbed); end != nil {
+		goleak.VerifyTestMain(m, goleak.Cleanup(end))
+	}
+}
 
 // probeMark is the variable by which the processes of one test are found, those that
 // left their group too; probeReached the file that a server makes when it has come as
