@@ -39,8 +39,8 @@ func TestCommandCloseKills(t *testing.T) {
 // The server ignores the end of its stdin but not SIGTERM.
 func TestCommandCloseTerminates(t *testing.T) {
 	recipe := child("term")
-	recipe.CloseTimeout = 2 * patience // half of it for the server to terminate
-	recipe.SetWaits(time.Millisecond, patience, patience)
+	recipe.CloseTimeout = 2 * tooLong // half of it for the server to terminate
+	recipe.SetWaits(time.Millisecond, tooLong, tooLong)
 	l, out := dialWatched(t, recipe)
 	out.await(t, "ready")
 	closeWithin(t, l)
@@ -49,7 +49,7 @@ func TestCommandCloseTerminates(t *testing.T) {
 }
 
 func TestCommandCloseLetsTheServerFinish(t *testing.T) {
-	for _, limit := range []time.Duration{2 * patience, -1} { // half of it for the server to finish
+	for _, limit := range []time.Duration{2 * tooLong, -1} { // half of it for the server to finish
 		recipe := child("serve", "stderr:finished")
 		recipe.CloseTimeout = limit
 		l, out := dialWatched(t, recipe)
@@ -120,7 +120,7 @@ func TestCommandDetachedProcessDies(t *testing.T) {
 // holding its stdout.
 func TestCommandDetachedProcessHoldsStdout(t *testing.T) {
 	recipe := child("escape:hang", "read", "exit:5")
-	recipe.SetWaits(0, patience, time.Millisecond)
+	recipe.SetWaits(0, tooLong, time.Millisecond)
 	l, out := dialWatched(t, recipe)
 	escaped := out.awaitPID(t)
 	_, err := ask(t, l)
@@ -146,7 +146,7 @@ func TestCommandServerClosesStdout(t *testing.T) {
 // under way are over, and new ones are refused at once.
 func TestCommandCallsWhileClosing(t *testing.T) {
 	recipe := child(slices.Concat(probed(), greeted(), []string{"deaf", "read", "ready", "hang"})...)
-	recipe.CloseTimeout = 2 * patience
+	recipe.CloseTimeout = 2 * tooLong
 	out := watch(recipe)
 	client := newClient(t, recipe, mcp.ClientOptions{})
 	assert.OK(t, client.Ready(bounded(t)))

@@ -2,14 +2,16 @@ package transport
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"runtime"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -55,9 +57,8 @@ func TestEventReader(t *testing.T) {
 			"halves": iotest.HalfReader(strings.NewReader(c.in)), "data with error": iotest.DataErrReader(strings.NewReader(c.in)),
 		} {
 			got, err := readEvents(r, 1000)
-			if err != io.EOF || strings.TrimSpace(got) != c.want {
-				t.Errorf("%s, %s: got %s, %v", name, chunk, got, err)
-			}
+			assert.Equal(t, err, io.EOF, "%s, %s", name, chunk)
+			assert.Equal(t, strings.TrimSpace(got), c.want, "%s, %s", name, chunk)
 		}
 	}
 }
@@ -73,9 +74,10 @@ func TestEventReaderLimit(t *testing.T) {
 		strings.Repeat("data: "+strings.Repeat("x", 90)+"\n\n", 9): true,
 	} {
 		_, err := readEvents(strings.NewReader(in), 100)
-		var limit *mcp.LimitError
-		if fits != (err == io.EOF) || !fits && !errors.As(err, &limit) {
-			t.Errorf("%.30q: got %v", in, err)
+		if fits {
+			assert.Equal(t, err, io.EOF, "%.30q", in)
+		} else {
+			assert.As[*mcp.LimitError](t, err, "%.30q", in)
 		}
 	}
 }
@@ -91,34 +93,26 @@ func TestEventReaderSkips(t *testing.T) {
 		for _, size := range []int{1, 100, 5000} {
 			events := newEventReader(&chunks{[]byte(in + "data: next\n\n"), size}, 700)
 			events.skips = true
-			ev, err := events.next()
-			if err != nil || !ev.oversize || len(ev.data) > 2*keptOfOversize || !bytes.HasPrefix(ev.data, []byte("aaa")) || !bytes.HasSuffix(ev.data, []byte("ccc")) {
-				t.Errorf("%s by %d: %v %v %q", name, size, err, ev.oversize, ev.data)
+			ev := assert.Value(events.next())(t)
+			assert.Equal(t, ev.oversize, true, "%s by %d: oversize", name, size)
+			if len(ev.data) > 2*keptOfOversize || !bytes.HasPrefix(ev.data, []byte("aaa")) || !bytes.HasSuffix(ev.data, []byte("ccc")) {
+				t.Errorf("%s by %d: got %q, want both ends", name, size, ev.data)
 			}
-			if ev, err := events.next(); err != nil || ev.oversize || string(ev.data) != "next" {
-				t.Errorf("%s by %d: after it: %q, %v", name, size, ev.data, err)
-			}
+			ev = assert.Value(events.next())(t)
+			assert.Equal(t, string(ev.data), "next", "%s by %d: data after it", name, size)
+			assert.Equal(t, ev.oversize, false, "%s by %d: oversize after it", name, size)
 		}
 	}
 	events := newEventReader(io.MultiReader(strings.NewReader("data: "), strings.NewReader(strings.Repeat("x", 20_000))), 700)
 	events.skips = true
-	var limit *mcp.LimitError
-	if _, err := events.next(); !errors.As(err, &limit) {
-		t.Errorf("without end: %v", err)
-	}
+	_, err := events.next()
+	assert.As[*mcp.LimitError](t, err, "without end")
 }
 
-// TestRefusedEventCostsItsLimit: what is too large is dropped while it is read, in one
-// line or in many, so that it costs a few times the limit, however large it is.
+// What is too large is dropped while it is read, in one line or in many, so that it costs
+// a few times the limit, however large it is.
 func TestRefusedEventCostsItsLimit(t *testing.T) {
-	const limit, size = 1 << 20, 12 << 20
-	allocated := func(read func()) uint64 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		read()
-		runtime.ReadMemStats(&after)
-		return after.TotalAlloc - before.TotalAlloc
-	}
+	const limit, size = 128 << 10, 12 * 128 << 10
 	repeated := func(text string) io.Reader { return &repeat{text: text, left: size} }
 	for name, data := range map[string]io.Reader{
 		"one line":    io.MultiReader(strings.NewReader("data: "), repeated("x")),
@@ -126,34 +120,27 @@ func TestRefusedEventCostsItsLimit(t *testing.T) {
 		"long lines":  repeated("data: " + strings.Repeat("x", limit/2) + "\n"),
 		"other lines": io.MultiReader(strings.NewReader("data: x\n:"), repeated("x")),
 	} {
-		ofEvent := allocated(func() {
-			events := newEventReader(io.MultiReader(data, strings.NewReader("\ndata: end\n\ndata: next\n\n")), limit)
-			events.skips = true
-			if _, err := events.next(); err != nil {
-				t.Errorf("%s: got error %v, want none", name, err)
-			}
-			if ev, err := events.next(); err != nil || string(ev.data) != "next" {
-				t.Errorf("%s: got %.20q and the error %v, want the next event", name, ev.data, err)
-			}
+		t.Run(name, func(t *testing.T) {
+			wantCost(t, limit, 9, func() {
+				events := newEventReader(io.MultiReader(data, strings.NewReader("\ndata: end\n\ndata: next\n\n")), limit)
+				events.skips = true
+				assert.Value(events.next())(t)
+				assert.Equal(t, string(assert.Value(events.next())(t).data), "next", "data after it")
+			})
 		})
-		if ofEvent > 9*limit {
-			t.Errorf("%s: got %d bytes of memory allocated, want at most 9 times the limit of %d", name, ofEvent, limit)
-		}
 	}
 }
 
 // repeat reads a text again and again.
 type repeat struct {
-	text string
-	left int
-	at   int
+	text     string
+	left, at int
 }
 
-func (r *repeat) Read(p []byte) (int, error) {
+func (r *repeat) Read(p []byte) (n int, err error) {
 	if r.left <= 0 {
 		return 0, io.EOF
 	}
-	n := 0
 	for n < len(p) && r.left > 0 {
 		c := copy(p[n:min(len(p), n+r.left)], r.text[r.at:])
 		r.at = (r.at + c) % len(r.text)
@@ -161,20 +148,6 @@ func (r *repeat) Read(p []byte) (int, error) {
 		n += c
 	}
 	return n, nil
-}
-
-// FuzzEventReader: how a stream is cut into reads must not change its events.
-func FuzzEventReader(f *testing.F) {
-	for _, s := range []string{"data: a\r\n\r\n", "\xef\xbb\xbfid:1\rdata\n\r\n", "event: x\n\n:\r\rdata: y\n\n", "retry: 9\ndata: a\n\r"} {
-		f.Add([]byte(s), uint8(3))
-	}
-	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
-		whole, wholeErr := readEvents(bytes.NewReader(data), 64)
-		parts, partsErr := readEvents(&chunks{data, int(size)%7 + 1}, 64)
-		if whole != parts || fmt.Sprint(wholeErr) != fmt.Sprint(partsErr) {
-			t.Fatalf("whole: %s %v\nparts: %s %v", whole, wholeErr, parts, partsErr)
-		}
-	})
 }
 
 // chunks reads size bytes at a time.
@@ -190,4 +163,58 @@ func (c *chunks) Read(p []byte) (int, error) {
 	n := copy(p, c.data[:min(c.size, len(c.data))])
 	c.data = c.data[n:]
 	return n, nil
+}
+
+// parseEvents reads a whole event stream by the letter of the HTML standard,
+// and writes its events down as readEvents does.
+func parseEvents(stream string) string {
+	stream = strings.TrimPrefix(stream, "\xef\xbb\xbf")
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(stream), "\n")
+	digits := regexp.MustCompile(`^[0-9]+$`)
+	var out strings.Builder
+	fields := map[string]string{}
+	for _, line := range lines[:len(lines)-1] { // the last has no end
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "":
+			retry, _ := strconv.Atoi(fields["retry"])
+			retry = min(retry, int(longestRetry/time.Millisecond))
+			data, hasData := fields["data"]
+			if hasData || fields["id"] != "" || retry != 0 {
+				fmt.Fprintf(&out, "%q %q %q %v\n", fields["event"], strings.TrimSuffix(data, "\n"), fields["id"], time.Duration(retry)*time.Millisecond)
+			}
+			fields = map[string]string{}
+		case name == "data":
+			fields["data"] += value + "\n"
+		case name == "id" && !strings.Contains(value, "\x00"), name == "event", name == "retry" && digits.MatchString(value):
+			fields[name] = value
+		}
+	}
+	return out.String()
+}
+
+// FuzzEvents: the reader finds what another parser finds, however the stream
+// is cut into reads.
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{
+		"", "data: a\n\n", "data\ndata\n\n", "data: a\r\n\r\ndata: b\r\rdata: c\n\n", "\xef\xbb\xbfid: 1\n\n", ":\xef\xbb\xbf\n\ndata:x\n\n",
+		"event: e\nid: a\x00b\nretry: 10\nretry: x\ndata:  two\n\n", "retry: 99999999999\n\n", "retry:0\n\n", "data: a\n\r\ndata: b", "id\nid: 2\nid:\n\n", "\r", "\n\r\n",
+	} {
+		f.Add([]byte(seed), uint8(1))
+		f.Add([]byte(seed), uint8(5))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
+		want := parseEvents(string(data))
+		parts := int(size)%13 + 1
+		for _, size := range []int{parts, len(data) + 1} {
+			got, err := readEvents(&chunks{data, size}, 1<<30)
+			assert.Equal(t, err, io.EOF, "reads of %d", size)
+			assert.Equal(t, got, want, "%q in reads of %d", data, size)
+		}
+		whole, wholeErr := readEvents(bytes.NewReader(data), 64) // a limit that some exceed
+		got, err := readEvents(&chunks{data, parts}, 64)
+		assert.Equal(t, got, whole, "%q in reads of %d, with a limit", data, parts)
+		assert.Equal(t, fmt.Sprint(err), fmt.Sprint(wholeErr), "%q in reads of %d, with a limit", data, parts)
+	})
 }

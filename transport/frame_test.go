@@ -2,12 +2,13 @@ package transport
 
 import (
 	"encoding/json"
-	"errors"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
 	"weak"
 
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/inflight"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
@@ -19,11 +20,13 @@ func TestErrorLetsItsMessageGo(t *testing.T) {
 	there := weak.Make(&message[0])
 	_, err := result("tools/call", inflight.Answer{Error: message})
 	runtime.GC()
-	if there.Value() != nil {
-		t.Error("got the whole message in memory, want it gone")
-	}
-	var answered *mcp.JSONRPCError
-	if !errors.As(err, &answered) || string(answered.Data) != "[1]" {
-		t.Errorf("got %v, want an error with its data", err)
+	assert.Equal(t, there.Value(), nil, "the whole message in memory")
+	assert.Equal(t, string(assert.As[*mcp.JSONRPCError](t, err).Data), "[1]", "data")
+}
+
+// A negative limit is none.
+func TestMaxMessage(t *testing.T) {
+	for configured, want := range map[int64]int64{0: 16 << 20, 1: 1, -1: anyMessage, math.MaxInt64: anyMessage} {
+		assert.Equal(t, maxMessage(configured), want, "MaxMessage %d", configured)
 	}
 }

@@ -1,9 +1,12 @@
 package transport
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestAnsweredBy(t *testing.T) {
@@ -21,8 +24,6 @@ func TestAnsweredBy(t *testing.T) {
 		`{"jsonrpc":"2.0","result":`:                                   nil,
 		``:                                                             nil,
 	} {
-		if got := slices.Collect(answeredBy([]byte(text))); !slices.Equal(got, want) {
-			t.Errorf("%.60s: got %d, want %d", text, got, want)
-		}
+		assert.Equal(t, fmt.Sprint(slices.Collect(answeredBy([]byte(text)))), fmt.Sprint(want), "%.60s", text)
 	}
 }

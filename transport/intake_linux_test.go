@@ -92,7 +92,7 @@ func (f *farEnd) reads(t *testing.T, method string) {
 		if req, ok := m.(*jsonrpc.Request); !ok || !strings.HasSuffix(req.Method, method) {
 			t.Fatalf("got %.60v, want %s", m, method)
 		}
-	case <-time.After(patience):
+	case <-time.After(tooLong):
 		t.Fatalf("got no message, want %s", method)
 	}
 }

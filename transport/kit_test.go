@@ -33,12 +33,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds waits that a correct package never has, on a busy machine neither.
-const patience = 2 * time.Minute
+// tooLong bounds waits that a correct package never has, on a busy machine neither.
+const tooLong = 2 * time.Minute
 
 func bounded(t testing.TB) context.Context {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), patience)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	t.Cleanup(stop)
 	return ctx
 }
@@ -57,14 +57,14 @@ func receive[T any](t testing.TB, from <-chan T, what string) (v T) {
 // child returns a server that does the steps, for connections that wait for it on a busy machine.
 func child(steps ...string) *transport.Command {
 	c := transporttest.Child(steps...)
-	c.SetWaits(0, patience, patience)
+	c.SetWaits(0, tooLong, tooLong)
 	return c
 }
 
 // patient makes streamable HTTP wait for what comes at once unless the machine is busy.
 func patient(tr mcp.Transport) mcp.Transport {
 	if h, ok := tr.(*transport.HTTP); ok {
-		h.SetPatience(patience)
+		h.SetPatience(tooLong)
 	}
 	return tr
 }
@@ -72,7 +72,7 @@ func patient(tr mcp.Transport) mcp.Transport {
 // newClient returns a client that waits for its server on a busy machine.
 func newClient(t *testing.T, tr mcp.Transport, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
-	o.ConnectTimeout, o.ProbeTimeout = patience, patience
+	o.ConnectTimeout, o.ProbeTimeout = tooLong, tooLong
 	c := mcp.NewClient("server", patient(tr), &o)
 	t.Cleanup(func() { _ = c.Close() })
 	return c

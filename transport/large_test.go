@@ -1,8 +1,9 @@
+// Tests of line.go, events.go, endpoint.go and frame.go: what large messages cost.
+
 package transport
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,60 +16,50 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// largeMessage is the size of a message near the limit.
-const largeMessage = 15 << 20
+// largeMessage is the size of a message that is put together of many reads.
+const largeMessage = 3 << 20
 
-// wantCost runs f and checks that it allocates no more than most times largeMessage.
-func wantCost(t *testing.T, most float64, f func()) {
+// wantCost runs f and checks that it allocates no more than most times size bytes.
+func wantCost(t *testing.T, size int, most float64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
 	runtime.ReadMemStats(&after)
-	if got := float64(after.TotalAlloc-before.TotalAlloc) / largeMessage; got > most {
-		t.Errorf("got %.1f times the size of the message, want at most %.1f", got, most)
+	if got := float64(after.TotalAlloc-before.TotalAlloc) / float64(size); got > most {
+		t.Errorf("got %.1f times %d bytes allocated, want at most %.1f", got, size, most)
+	}
+}
+
+// wantBytes checks bytes without showing them.
+func wantBytes(t *testing.T, got, want []byte, what string, args ...any) {
+	t.Helper()
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: got other %d bytes, want those %d that were sent", fmt.Sprintf(what, args...), len(got), len(want))
 	}
 }
 
 // A large line is put together once.
 func TestLargeLineCost(t *testing.T) {
 	text := bytes.Repeat([]byte("abcdefghi\t"), largeMessage/10)
-	in := append(bytes.Clone(text), "\nnext\n"...)
-	lines := lineReader{r: &chunks{in, 60_001}, limit: largeMessage}
+	lines := lineReader{r: &chunks{append(bytes.Clone(text), "\nnext\n"...), 60_001}, limit: largeMessage}
 	var got line
-	var err error
-	wantCost(t, 2.2, func() { got, err = lines.next() })
-	assert.OK(t, err)
-	if got.oversize {
-		t.Error("got an oversize line, want a whole one")
-	}
-	if !bytes.Equal(got.bytes, text) {
-		t.Errorf("got other %d bytes, want those %d that were sent", len(got.bytes), len(text))
-	}
-	if next, err := lines.next(); string(next.bytes) != "next" {
-		t.Errorf("got %q, %v, want the next line", next.bytes, err)
-	}
+	wantCost(t, largeMessage, 2.2, func() { got = assert.Value(lines.next())(t) })
+	assert.Equal(t, got.oversize, false, "oversize")
+	wantBytes(t, got.bytes, text, "line")
+	assert.Equal(t, string(assert.Value(lines.next())(t).bytes), "next", "next line")
 }
 
 // A line beyond the limit costs nearly nothing.
 func TestOversizeLineCost(t *testing.T) {
 	text := strings.Repeat("a", 300) + strings.Repeat("b", largeMessage) + strings.Repeat("c", 300)
 	for _, size := range []int{100, 60_001} {
-		in := []byte(text + "\nnext\n")
-		lines := lineReader{r: &chunks{in, size}, limit: 1 << 20}
+		lines := lineReader{r: &chunks{[]byte(text + "\nnext\n"), size}, limit: 1 << 19}
 		var got line
-		var err error
-		wantCost(t, 0.2, func() { got, err = lines.next() })
-		assert.OK(t, err)
-		if !got.oversize {
-			t.Error("got a whole line, want an oversize one")
-		}
-		if want := text[:256] + text[len(text)-256:]; string(got.bytes) != want {
-			t.Errorf("got %q, want the ends %q", got.bytes, want)
-		}
-		if next, err := lines.next(); string(next.bytes) != "next" {
-			t.Errorf("got %q, %v, want the next line", next.bytes, err)
-		}
+		wantCost(t, largeMessage, 0.5, func() { got = assert.Value(lines.next())(t) })
+		assert.Equal(t, got.oversize, true, "oversize")
+		assert.Equal(t, string(got.bytes), text[:256]+text[len(text)-256:], "ends of the line")
+		assert.Equal(t, string(assert.Value(lines.next())(t).bytes), "next", "next line")
 	}
 }
 
@@ -79,18 +70,11 @@ func TestLargeEventCost(t *testing.T) {
 	for _, size := range []int{1000, 60_001, len(in)} {
 		events := newEventReader(&chunks{in, size}, largeMessage)
 		var got event
-		var err error
-		wantCost(t, 2.2, func() { got, err = events.next() })
-		assert.OK(t, err)
-		if !bytes.Equal(got.data, text) {
-			t.Errorf("reads of %d: got other %d bytes, want those %d that were sent", size, len(got.data), len(text))
-		}
-		if next, err := events.next(); string(next.data) != "next" {
-			t.Errorf("reads of %d: got %q, %v, want the next event", size, next.data, err)
-		}
-		if _, err := newEventReader(&chunks{in, size}, largeMessage-1).next(); !errors.As(err, new(*mcp.LimitError)) {
-			t.Errorf("reads of %d, beyond the limit: got %v, want a LimitError", size, err)
-		}
+		wantCost(t, largeMessage, 2.2, func() { got = assert.Value(events.next())(t) })
+		wantBytes(t, got.data, text, "event in reads of %d", size)
+		assert.Equal(t, string(assert.Value(events.next())(t).data), "next", "next event")
+		_, err := newEventReader(&chunks{in, size}, int64(len(text)-1)).next()
+		assert.As[*mcp.LimitError](t, err, "beyond the limit")
 	}
 }
 
@@ -99,7 +83,7 @@ func TestMediumMessageCost(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes memory that is used again")
 	}
-	const size, times = largeMessage / 150, 150
+	const size, times = 100 << 10, largeMessage / (100 << 10)
 	text := bytes.Repeat([]byte("abcdefghi\t"), size/10)
 	events := slices.Concat([]byte("data: "), text, []byte("\n\n"))
 	for name, read := range map[string]func() ([]byte, error){
@@ -114,11 +98,9 @@ func TestMediumMessageCost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantCost(t, 1.8, func() {
+			wantCost(t, largeMessage, 1.8, func() {
 				for range times {
-					if got, err := read(); !bytes.Equal(got, text) {
-						t.Fatalf("got other %d bytes and error %v, want those %d that were sent", len(got), err, len(text))
-					}
+					wantBytes(t, assert.Value(read())(t), text, "%s", name)
 				}
 			})
 		})
@@ -132,26 +114,20 @@ func TestLargeBodyCost(t *testing.T) {
 		name   string
 		length int64
 		most   float64
-	}{{"length", int64(len(text)), 1.2}, {"no length", -1, 2.2}, {"wrong length", 5 << 20, 2.6}} {
+	}{{"length", int64(len(text)), 1.5}, {"no length", -1, 2.2}, {"wrong length", largeMessage / 3, 2.9}} {
 		t.Run(test.name, func(t *testing.T) {
 			resp := &http.Response{Body: io.NopCloser(&chunks{text, 60_001}), ContentLength: test.length}
 			var got []byte
-			var err error
-			wantCost(t, test.most, func() { got, err = readBody(resp, largeMessage) })
-			assert.OK(t, err)
-			if !bytes.Equal(got, text) {
-				t.Errorf("got other %d bytes, want those %d that were sent", len(got), len(text))
-			}
+			wantCost(t, largeMessage, test.most, func() { got = assert.Value(readBody(resp, largeMessage))(t) })
+			wantBytes(t, got, text, "body")
 			resp.Body = io.NopCloser(&chunks{text, 60_001})
-			var tooLarge *mcp.LimitError
-			if _, err := readBody(resp, largeMessage-1); !errors.As(err, &tooLarge) {
-				t.Errorf("beyond the limit: got %v, want a LimitError", err)
-			}
+			_, err := readBody(resp, int64(len(text)-1))
+			assert.As[*mcp.LimitError](t, err, "beyond the limit")
 		})
 	}
 	t.Run("length without body", func(t *testing.T) {
 		resp := &http.Response{Body: io.NopCloser(strings.NewReader("short")), ContentLength: largeMessage}
-		wantCost(t, 0.1, func() { _, _ = readBody(resp, largeMessage) })
+		wantCost(t, largeMessage, 0.5, func() { _, _ = readBody(resp, largeMessage) })
 	})
 }
 

@@ -19,15 +19,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// patience bounds waits that a correct stream never has, on a busy machine neither.
-const patience = 2 * time.Minute
+// tooLong bounds waits that a correct stream never has, on a busy machine neither.
+const tooLong = 2 * time.Minute
 
 // poll returns when a condition holds, or ends the test.
 func poll(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for giveUp := time.After(patience); !holds(); {
+	for giveUp := time.After(tooLong); !holds(); {
 		select {
 		case <-tick.C:
 		case <-giveUp:
@@ -59,7 +59,7 @@ func overPipes(t *testing.T) *farEnd {
 		_ = ourIn.Close()
 		_ = ourOut.Close()
 	})
-	assert.OK(t, theirIn.SetReadDeadline(time.Now().Add(patience)))
+	assert.OK(t, theirIn.SetReadDeadline(time.Now().Add(tooLong)))
 	f := &farEnd{stream: s, in: bufio.NewReader(theirIn), out: theirOut, heard: make(chan jsonrpc.Message, 1<<10)}
 	s.Receive(func(m jsonrpc.Message, _ int64) { f.heard <- m }, func(error) {})
 	return f
