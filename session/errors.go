@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mcpbelt/mcpbelt/mcp"
-	"github.com/mcpbelt/mcpbelt/mcp/failure"
+	"github.com/mcpbelt/mcpbelt/internal/outcome"
 )
 
 // A RefreshError reports that a token could not be renewed for now. The session
@@ -66,7 +65,7 @@ func (e *RefusedError) Error() string {
 }
 
 // Class returns failure.Denied.
-func (e *RefusedError) Class() failure.Class { return failure.Denied }
+func (e *RefusedError) Class() outcome.Class { return outcome.Denied }
 
 // A UserError reports a request that was about to be made with the session of
 // another user. It was not sent.
@@ -82,10 +81,10 @@ func (e *UserError) Error() string {
 }
 
 // Outcome returns mcp.NotSent.
-func (e *UserError) Outcome() mcp.Outcome { return mcp.NotSent }
+func (e *UserError) Outcome() outcome.Outcome { return outcome.NotSent }
 
 // Class returns failure.Denied.
-func (e *UserError) Class() failure.Class { return failure.Denied }
+func (e *UserError) Class() outcome.Class { return outcome.Denied }
 
 // ErrClosed is returned by the methods of a [Manager] that was closed.
 var ErrClosed = errors.New("session: manager closed")
