@@ -48,66 +48,57 @@ func checkPage(t *testing.T, what string, resp *http.Response, status int, title
 	t.Helper()
 	body := assert.Value(io.ReadAll(resp.Body))(t)
 	assert.Equal(t, resp.StatusCode, status, "%s: status", what)
-	assert.Contains(t, string(body), "<h1>"+title+"</h1>", "%s: status", what)
+	assert.Contains(t, string(body), "<h1>"+title+"</h1>", "%s: page", what)
 	all := string(body) + fmt.Sprint(resp.Header)
 	for _, secret := range secrets {
 		assert.Lacks(t, all, secret, "%s: the answer shows %q", what, secret)
 	}
 }
 
-// begin begins a login and approves it: the callback is where the browser is sent.
-func (w *world) begin(m *Manager, key Key) (l *Login, callback string) {
-	w.t.Helper()
-	l, err := m.Login(w.ctx, key)
-	assert.OK(w.t, err)
-	callback, err = w.as.Approve(w.ctx, l.URL)
-	assert.OK(w.t, err)
-	return l, callback
-}
-
 func TestCallbackHandler(t *testing.T) {
-	w := newWorld(t, nil, nil)
+	env := newEnv(t, nil, nil)
 	var log bytes.Buffer
-	m := w.manager(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	m := env.manager(&Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	h := m.CallbackHandler(&CallbackOptions{User: cookieUser})
 	ann := Key{User: "ann", Server: "s"}
-	l, callback := w.begin(m, ann)
+	l, callback := env.begin(m, ann)
 	u := assert.Value(url.Parse(callback))(t)
 	secrets := []string{u.Query().Get("code"), u.Query().Get("state"), "canary"}
 
 	// Nothing of this uses the login up, or reaches the authorization server.
-	before := len(w.as.Requests())
+	before := len(env.as.Requests())
 	junk := "/callback?code=canary&state=canary&error=canary&error_description=canary"
-	checkPage(t, "nobody", arrive(t, h, "GET", callback, ""), 403, "Not logged in", secrets...)
-	checkPage(t, "somebody else", arrive(t, h, "GET", callback, "eve"), 403, "Not logged in", secrets...)
+	checkPage(t, "no user", arrive(t, h, "GET", callback, ""), 403, "Not logged in", secrets...)
+	checkPage(t, "another user", arrive(t, h, "GET", callback, "eve"), 403, "Not logged in", secrets...)
 	checkPage(t, "no login", arrive(t, h, "GET", junk, "ann"), 400, "Not logged in", secrets...)
 	checkPage(t, "no state", arrive(t, h, "GET", "/callback?code=canary", "ann"), 400, "Not logged in", secrets...)
 	checkPage(t, "two states", arrive(t, h, "GET", callback+"&state=canary", "ann"), 400, "Not logged in", secrets...)
 	for _, method := range []string{"POST", "HEAD", "PUT"} {
 		resp := arrive(t, h, method, callback, "ann")
-		assert.Equal(t, [...]any{resp.StatusCode, resp.Header.Get("Allow")}, [...]any{http.StatusMethodNotAllowed, "GET"}, "%s: status", method)
+		assert.Equal(t, resp.StatusCode, http.StatusMethodNotAllowed, "%s: status", method)
+		assert.Equal(t, resp.Header.Get("Allow"), "GET", "%s: Allow", method)
 	}
-	assert.Equal(t, len(w.as.Requests()), before)
+	assert.Equal(t, len(env.as.Requests()), before, "requests")
 
 	checkPage(t, "the user", arrive(t, h, "GET", u.RequestURI(), "ann"), 200, "Logged in", secrets...)
-	assert.OK(t, l.Wait(w.ctx))
-	w.mustCall(m, ann)
+	assert.OK(t, l.Wait(env.ctx))
+	env.mustCall(m, ann)
 	checkPage(t, "once more", arrive(t, h, "GET", callback, "ann"), 400, "Not logged in", secrets...)
-	w.mustCall(m, ann)
-	for _, secret := range w.as.Secrets() {
+	env.mustCall(m, ann)
+	for _, secret := range env.as.Secrets() {
 		assert.Lacks(t, log.String(), secret, "a secret was logged")
 	}
-	assert.Contains(t, log.String(), "login not completed", "nothing was logged")
+	assert.Contains(t, log.String(), "login not completed", "log")
 }
 
 // A program says who may complete the logins that are not a user's own, such as those that
 // all share.
 func TestCallbackHandlerAllow(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
 	shared := Key{Server: "s"}
-	_, callback := w.begin(m, shared)
-	_, bobs := w.begin(m, Key{User: "bob", Server: "s"})
+	_, callback := env.begin(m, shared)
+	_, bobs := env.begin(m, bob)
 	h := m.CallbackHandler(&CallbackOptions{User: cookieUser, Allow: func(r *http.Request, key Key) bool {
 		user, err := cookieUser(r)
 		return err == nil && user == "root" && key == shared
@@ -117,7 +108,7 @@ func TestCallbackHandlerAllow(t *testing.T) {
 		status               int
 		title                string
 	}{
-		{"nobody, of all", callback, "", 403, "Not logged in"},
+		{"no user, of all", callback, "", 403, "Not logged in"},
 		{"a user, of all", callback, "ann", 403, "Not logged in"},
 		{"the administrator, of a user", bobs, "root", 403, "Not logged in"},
 		{"the administrator, of all", callback, "root", 200, "Logged in"},
@@ -126,64 +117,60 @@ func TestCallbackHandlerAllow(t *testing.T) {
 	for _, test := range tests {
 		checkPage(t, test.what, arrive(t, h, "GET", test.callback, test.user), test.status, test.title)
 	}
-	w.mustCall(m, shared)
+	env.mustCall(m, shared)
 }
 
 // The browser may come back to another process than the one that sent it away.
 func TestCallbackHandlerElsewhere(t *testing.T) {
-	w := newWorld(t, nil, nil)
+	env := newEnv(t, nil, nil)
 	key := Key{Server: "s"}
-	here, there := w.manager(nil), w.manager(nil)
-	l, callback := w.begin(here, key)
+	here, there := env.manager(nil), env.manager(nil)
+	l, callback := env.begin(here, key)
 	checkPage(t, "the user", arrive(t, there.CallbackHandler(nil), "GET", callback, ""), 200, "Logged in")
-	assert.OK(t, l.Wait(w.ctx))
-	w.mustCall(here, key)
+	assert.OK(t, l.Wait(env.ctx))
+	env.mustCall(here, key)
 }
 
 // Without a way to know users there is only the one without a name.
 func TestCallbackHandlerOneUser(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	_, callback := w.begin(m, Key{User: "ann", Server: "s"})
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
+	_, callback := env.begin(m, Key{User: "ann", Server: "s"})
 	checkPage(t, "another", arrive(t, m.CallbackHandler(nil), "GET", callback, ""), 403, "Not logged in")
-	assert.Value(m.Complete(w.ctx, callback, nil))(t)
+	assert.OK(t, env.complete(m, callback))
 }
 
 func TestCallbackHandlerFails(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
 	h := m.CallbackHandler(nil)
-	login := func(visit func(l *Login) (string, error)) string {
-		t.Helper()
-		l := assert.Value(m.Login(w.ctx, Key{Server: "s"}))(t)
-		return assert.Value(visit(l))(t)
-	}
-	approve := func(l *Login) (string, error) { return w.as.Approve(w.ctx, l.URL) }
-	denied := login(func(l *Login) (string, error) { return w.as.Deny(w.ctx, l.URL) })
+	key := Key{Server: "s"}
+	denied := assert.Value(env.as.Deny(env.ctx, assert.Value(m.Login(env.ctx, key))(t).URL))(t)
 	checkPage(t, "denied", arrive(t, h, "GET", denied, ""), 403, "Not logged in", "access_denied")
 
-	refused := login(approve)
-	w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: http.StatusBadRequest, Code: "invalid_grant"})
+	_, refused := env.begin(m, key)
+	env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: http.StatusBadRequest, Code: "invalid_grant"})
 	checkPage(t, "refused", arrive(t, h, "GET", refused, ""), 502, "Not logged in", "invalid_grant")
 
-	closed := login(approve)
+	_, closed := env.begin(m, key)
 	assert.OK(t, m.Close())
 	checkPage(t, "closed", arrive(t, h, "GET", closed, ""), 503, "Not logged in")
 }
 
 // A program has pages of its own.
 func TestCallbackHandlerRedirects(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
 	h := m.CallbackHandler(&CallbackOptions{SuccessURL: "https://app.example/in?x=1", FailureURL: "/out"})
-	_, callback := w.begin(m, Key{Server: "s"})
+	_, callback := env.begin(m, Key{Server: "s"})
 	for _, test := range []struct{ callback, want string }{
 		{"/callback?code=canary&state=canary", "/out"},
 		{callback, "https://app.example/in?x=1"},
 		{callback, "/out"},
 	} {
 		resp := arrive(t, h, "GET", test.callback, "")
-		assert.Equal(t, [...]any{resp.StatusCode, resp.Header.Get("Location")}, [...]any{http.StatusSeeOther, test.want}, "status")
+		assert.Equal(t, resp.StatusCode, http.StatusSeeOther, "status")
+		assert.Equal(t, resp.Header.Get("Location"), test.want, "Location")
 	}
 }
 

@@ -318,7 +318,7 @@ func (e *entry) keep(ctx context.Context, a *answer, again bool) error {
 		case err == nil || !again:
 			return err
 		}
-		timer := time.NewTimer(backoff.Full(attempt, renewBase/2, renewBase, renewCeiling))
+		timer := time.NewTimer(backoff.Full(attempt, saveBase/2, saveBase, renewCeiling))
 		select {
 		case <-timer.C:
 			continue

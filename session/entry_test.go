@@ -1,89 +1,148 @@
 package session
 
 import (
-	"strconv"
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 	"github.com/mcpbelt/mcpbelt/storage"
 )
-
-// lastSent returns the Authorization field of the last request to the server.
-func (w *world) lastSent() string {
-	all := w.rs.Requests()
-	return all[len(all)-1].Header.Get("Authorization")
-}
-
-func (e *entry) agedForTest() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.read = time.Now().Add(-2 * lookCeiling)
-}
 
 // A process that has a session in memory learns that the user has logged out in
 // another one.
 func TestLogoutElsewhere(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	one, two := w.manager(nil), w.manager(nil)
-	w.mustLogIn(one, alice)
-	w.mustCall(two, alice)
-	assert.OK(t, one.Logout(w.ctx, alice))
-	two.entry(alice).agedForTest()
-	resp, _ := w.refusal(two, alice)
-	_ = resp.Body.Close()
-	assert.Equal(t, w.lastSent(), "", "a token was sent though the user has logged out")
+	env, one := loggedIn(t, nil, nil)
+	two := env.manager(nil)
+	env.mustCall(two, alice)
+	assert.OK(t, one.Logout(env.ctx, alice))
+	passReading(two, alice)
+	env.wantNothingSent(two, alice)
 }
 
 // Requests go on while the store hangs.
 func TestStoreThatHangs(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil, nil)
-	disk := &tiredDisk{brokenDisk: brokenDisk{Store: storage.NewMemory()}}
-	w.keepIn(disk)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	m.entry(alice).agedForTest()
-	disk.loads.Store(tooMany)
-	w.mustCall(m, alice)
+	synctest.Test(t, func(t *testing.T) {
+		d := &testStore{Store: storage.NewMemory()}
+		m, config := newOffline(t, sealed(t, d))
+		defer m.Close()
+		assert.OK(t, m.SetToken(t.Context(), alice, "a token"))
+		passReading(m, alice)
+		d.load = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		header := map[string][]string{}
+		assert.OK(t, m.Handler(alice).Authenticate(t.Context(), header, "POST", config.URL, nil))
+		assert.Equal(t, header["Authorization"][0], "Bearer a token", "Authorization")
+	})
 }
 
-// Work on a session is not done twice because it has left the memory meanwhile.
-func TestRetiredEntryDoesNothing(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	e := m.entry(alice)
-	m.opts.MaxCached = 1
-	now := m.entry(Key{User: "bob", Server: "s"})
-	if !e.retired || now.retired {
-		t.Fatal("the session is still in memory")
-	}
-	assert.Equal(t, e.watch() == nil, true, "an entry is watched that nobody looks")
-	w.as.ExpireAll()
-	assert.OK(t, e.ensure(w.ctx, request{sent: w.grantOf(m, alice).Token.Access}))
-	assert.Equal(t, [...]any{e.known == nil, m.entry(alice).known == nil}, [...]any{true, false}, "what is new is known to an entry that nobody uses")
+// A record that nobody can read does not keep its user from logging in.
+func TestLoginReplacesACorruptSession(t *testing.T) {
+	env, disk, m := loggedInAt(t)
+	env.mustLogIn(m, bob)
+	env.spoil(disk, recordName(alice), atSealed)
+	m = env.restart(m)
+	assert.Equal(t, env.wantStatus(m, alice, LoggedOut).Reason != "", true, "the status has a reason")
+	required := env.mustNeedLogin(m, alice)
+	assert.Contains(t, required.Reason, "cannot be read")
+	env.approve(m, required.URL)
+	env.mustCall(m, alice)
+	env.mustCall(m, bob)
 }
 
-// Who waits for a login is not woken because many do.
-func TestManyWaitForLogins(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(&Options{MaxCached: 3})
-	var waiting []<-chan struct{}
-	for i := range 10 {
-		waiting = append(waiting, w.mustNeedLogin(m, Key{User: strconv.Itoa(i), Server: "s"}).Done)
+// What another version of the program has written is left to that.
+func TestSessionOfAnotherFormatIsKept(t *testing.T) {
+	env, disk, m := loggedInAt(t)
+	env.spoil(disk, recordName(alice), atVersion)
+	m = env.restart(m)
+	assert.As[*seal.CorruptError](t, env.call(env.ctx, m, alice))
+	assert.As[*seal.CorruptError](t, errOf(m.Login(env.ctx, alice)))
+	env.spoil(disk, recordName(alice), atVersion)
+	env.mustCall(m, alice)
+}
+
+func TestNothingIsSentThatCannotBeWrittenDown(t *testing.T) {
+	env, disk, m := loggedInAt(t)
+	env.as.ExpireAll()
+	disk.fail.Store(-1)
+	before := env.as.Count(authtest.TokenEndpoint)
+	err := env.call(env.ctx, m, alice)
+	assert.As[*StoreError](t, err)
+	assert.Is(t, err, errDisk)
+	assert.Equal(t, env.as.Count(authtest.TokenEndpoint), before, "token requests, whose answers nobody could have saved")
+	disk.fail.Store(0)
+	env.mustCall(m, alice)
+}
+
+func TestAnswerIsSavedBeforeItIsUsed(t *testing.T) {
+	env, disk, m := loggedInAt(t)
+	env.as.ExpireAll()
+	disk.skip.Store(1) // the journal
+	disk.fail.Store(3)
+	env.mustCall(m, alice)
+	assert.Equal(t, disk.fail.Load(), 0, "saves that have to fail before the token is used")
+	env.wantRefreshes(1, "in the end")
+}
+
+// An answer that cannot be saved before Close is lost, and the journal tells so.
+func TestAnswerThatIsNeverSaved(t *testing.T) {
+	env, disk, m := loggedInAt(t)
+	disk.skip.Store(1)
+	disk.fail.Store(-1)
+	call := env.holdRefresh(m, authtest.Fault{Commit: true})
+	call.release()
+	call.giveUp()
+	<-call.err
+	assert.OK(t, m.Close())
+	disk.fail.Store(0)
+	assert.Equal(t, env.mustNeedLogin(env.manager(nil), alice).Reason, lostReason, "reason")
+}
+
+// An answer that could not be saved is saved as soon as that is possible, though
+// nobody asks for it.
+func TestAnswerIsSavedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, config := newOffline(t, Memory())
+		defer m.Close()
+		e := m.entry(alice)
+		ctx, stop := context.WithCancel(t.Context())
+		stop() // as if it had taken too long
+		grant := &auth.TokenSet{Token: auth.Token{Access: "a", Type: "Bearer"}}
+		assert.Fails(t, e.keep(ctx, &answer{grant: grant, url: config.URL, login: true}, true))
+		time.Sleep(time.Minute)
+		r, _, err := m.load(t.Context(), alice, e.name)
+		assert.OK(t, err)
+		assert.Equal(t, r.Grant != nil, true, "the answer is saved")
+		assert.Equal(t, e.takeUnsaved() == nil, true, "no answer is left in memory")
+	})
+}
+
+// A timedStore notes how long the first save may take.
+type timedStore struct {
+	storage.Store
+	limit time.Duration
+}
+
+func (d *timedStore) Save(ctx context.Context, name string, data []byte, old storage.Revision) (storage.Revision, error) {
+	if deadline, ok := ctx.Deadline(); ok && d.limit == 0 {
+		d.limit = time.Until(deadline)
 	}
-	for i, done := range waiting {
-		select {
-		case <-done:
-			t.Errorf("user %d: the login is said to be over", i)
-		default:
-		}
-	}
-	w.mustLogIn(m, Key{User: "0", Server: "s"})
-	select {
-	case <-waiting[0]:
-	case <-w.ctx.Done():
-		t.Error("who waits is not told of the login")
-	}
+	return d.Store.Save(ctx, name, data, old)
+}
+
+// The journal tells others for how long the refresh token may be on its way: it
+// must not be old when that is sent.
+func TestJournalIsWrittenSoon(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	disk := &timedStore{Store: storage.NewMemory()}
+	env.store = sealed(t, disk)
+	m := env.manager(nil)
+	env.mustLogIn(m, alice)
+	env.as.ExpireAll()
+	disk.limit = 0
+	env.mustCall(m, alice)
+	assert.Equal(t, disk.limit > 0 && disk.limit+requestTime <= leaseTime, true, "the journal is saved in good time, within %v", disk.limit)
 }

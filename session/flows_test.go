@@ -15,15 +15,15 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 	_, private, err := ed25519.GenerateKey(nil)
 	assert.OK(t, err)
 	trust := &tls.Config{MinVersion: tls.VersionTLS13}
-	w := newWorld(t, nil, nil)
+	env := newEnv(t, nil, nil)
 	config := func() *auth.Config {
 		return &auth.Config{
-			URL: w.rs.URL, Scopes: []string{"a"}, Client: &auth.Client{ID: "c", Issuer: w.as.Issuer, Secret: "s"},
+			URL: env.rs.URL, Scopes: []string{"a"}, Client: &auth.Client{ID: "c", Issuer: env.as.Issuer, Secret: "s"},
 			SigningKey: &auth.SigningKey{Signer: private, ID: "1"}, Network: auth.Network{TLS: trust},
 		}
 	}
 	next := config()
-	m := w.manager(&Options{Config: func(Key) (*auth.Config, error) { return next, nil }})
+	m := env.manager(&Options{Config: func(Key) (*auth.Config, error) { return next, nil }})
 	flow := func() *auth.Flow {
 		t.Helper()
 		f, _, err := m.flow(alice)
@@ -50,8 +50,8 @@ func TestEqualConfigsShareAFlow(t *testing.T) {
 
 // The flows of many servers are bounded.
 func TestFlowsAreBounded(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(&Options{Config: func(key Key) (*auth.Config, error) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(&Options{Config: func(key Key) (*auth.Config, error) {
 		return &auth.Config{URL: "https://" + key.Server + ".example/mcp"}, nil
 	}})
 	for i := range maxFlows + 10 {

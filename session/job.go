@@ -11,12 +11,18 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-const (
-	renewBase    = 500 * time.Millisecond
-	renewCeiling = 60 * time.Second
+// Tests set these to what a busy machine does not reach, or need not wait for.
+var (
+	// renewBase is about the pause after a renewal that has failed, and saveBase that
+	// after an answer could not be saved; they grow up to renewCeiling.
+	renewBase, saveBase = 500 * time.Millisecond, 500 * time.Millisecond
 	// leaseTime is how long the journal of another manager is believed to tell of
 	// a request under way, where the store cannot lock.
 	leaseTime = requestTime + 15*time.Second
+)
+
+const (
+	renewCeiling = 60 * time.Second
 	// leasePoll is how often it is looked at.
 	leasePoll = 200 * time.Millisecond
 	// maxRefusals is how many new tokens in a row a server may refuse before the

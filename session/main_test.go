@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"testing"
 
@@ -9,8 +10,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(stormDir); dir != "" {
-		runStormProcess(dir)
+	if os.Getenv(stormDir) != "" {
+		if err := runStormProcess(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	// Parallel tests wait for a server, and need no processor of their own for that.

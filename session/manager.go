@@ -21,17 +21,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/storage"
 )
 
-const (
+// Tests set these to what a busy machine does not reach.
+var (
 	// workTime bounds one renewal or one beginning of a login, the waiting for
 	// other processes included.
 	workTime = 60 * time.Second
 	// requestTime bounds the request for a token, and the saving of its answer.
 	// Neither ends with the caller.
 	requestTime = 30 * time.Second
-	// closeTime is how long Close waits for requests for tokens, and saveTime how long
-	// what became of them can be saved when they were cut off.
+	// saveTime is how long what became of requests for tokens can be saved when Close
+	// has cut them off.
+	saveTime = 2 * time.Second
+)
+
+const (
+	// closeTime is how long Close waits for requests for tokens.
 	closeTime = 5 * time.Second
-	saveTime  = 2 * time.Second
 	// maxRetired bounds the sessions that are removed from memory for a new one.
 	maxRetired = 8
 	// defaultMaxCached is the bound of sessions in memory when MaxCached is zero.
@@ -80,7 +85,8 @@ type Manager struct {
 	store  *seal.Store
 	owned  bool // Shutdown closes the store
 	opts   Options
-	holder string // tells this manager from others that share the store
+	holder string        // tells this manager from others that share the store
+	grace  time.Duration // for the requests under way at Close; closeTime
 
 	closing  context.Context // ends with Close
 	close    context.CancelFunc
@@ -126,6 +132,7 @@ func NewManager(store *seal.Store, o *Options) (*Manager, error) {
 		store:    store,
 		opts:     opts,
 		holder:   rand.Text(),
+		grace:    closeTime,
 		closing:  closing,
 		close:    end,
 		requests: requests,
@@ -188,7 +195,7 @@ func Memory() *seal.Store {
 // Close is [Manager.Shutdown] with 5 seconds for the requests under way. It returns
 // nil also if some were cut off.
 func (m *Manager) Close() error {
-	ctx, stop := context.WithTimeout(context.Background(), closeTime)
+	ctx, stop := context.WithTimeout(context.Background(), m.grace)
 	defer stop()
 	_ = m.Shutdown(ctx)
 	return nil

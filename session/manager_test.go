@@ -1,120 +1,201 @@
 package session
 
 import (
-	"encoding/json"
-	"errors"
-	"net/http"
+	"context"
+	"fmt"
 	"strconv"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-func TestLoginByURL(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	required := w.mustNeedLogin(m, alice)
-	if required.URL == "" || required.User != "alice" {
-		t.Fatalf("login required: %+v", required)
-	}
-	status := assert.Value(m.Status(w.ctx, alice))(t)
-	assert.Equal(t, [...]any{status.Phase, status.LoginURL}, [...]any{LoginPending, required.URL}, "status")
-	callback := assert.Value(w.as.Approve(w.ctx, required.URL))(t)
-	assert.Value(m.Complete(w.ctx, callback, nil))(t)
-	select {
-	case <-required.Done:
-	default:
-		t.Error("who waits for the login is not told of it")
-	}
-	w.mustCall(m, alice)
-	if status, err := m.Status(w.ctx, alice); err != nil || status.Phase != LoggedIn || !status.Renewable || status.LoginURL != "" {
-		t.Errorf("status %+v, error %v", status, err)
-	}
-	assert.As[*auth.StateError](t, errOf(m.Complete(w.ctx, callback, nil)))
-}
-
-func TestManyRefusalsOneLogin(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	urls := map[string]bool{}
-	for _, err := range w.together(m, alice, 8) {
-		required := assert.As[*auth.LoginRequiredError](t, err)
-		urls[required.URL] = true
-	}
-	assert.Equal(t, [...]any{len(urls), w.as.Count(authtest.RegistrationEndpoint)}, [...]any{1, 1})
-}
-
-func TestManyRefusalsOneRefresh(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	w.mustCall(m, alice)
-	for round := range 5 {
-		w.as.ExpireAll()
-		for _, err := range w.together(m, alice, 50) {
-			assert.OK(t, err)
-		}
-		assert.Equal(t, w.as.Granted("refresh_token"), round+1, "round %d", round)
-	}
-	assert.Equal(t, w.as.Revoked(), 0, "the authorization server saw a refresh token twice")
-}
-
 func TestRestartNeedsNoLogin(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	assert.OK(t, m.Close())
-	w.as.ExpireAll()
-	m = w.manager(nil)
-	w.mustCall(m, alice)
-	assert.Equal(t, [...]any{w.as.Count(authtest.RegistrationEndpoint), w.as.Granted("refresh_token")}, [...]any{1, 1})
-}
-
-func TestUsersAreKeptApart(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	bob := Key{User: "bob", Server: "s"}
-	w.mustNeedLogin(m, bob)
-	assert.As[*UserError](t, errOf(w.call(WithUser(w.ctx, "bob"), m, alice)))
-	assert.Value(w.call(WithUser(w.ctx, "alice"), m, alice))(t)
-}
-
-func TestTokenStaysAtItsOrigin(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	w.mustLogIn(m, alice)
-	header := http.Header{}
-	err := m.Handler(alice).Authenticate(w.ctx, header, http.MethodPost, "http://127.0.0.1:1/mcp", nil)
-	assert.As[*auth.URLError](t, err)
-	assert.Equal(t, len(header), 0, "header")
+	env, m := loggedIn(t, nil, nil)
+	env.as.ExpireAll()
+	env.mustCall(env.restart(m), alice)
+	env.wantRegistrations(1, "after a restart")
+	env.wantRefreshes(1, "after a restart")
 }
 
 // Limits mean the same everywhere: zero is the default, and below zero there is none.
 func TestMaxCached(t *testing.T) {
-	for _, test := range []struct{ limit, sessions, want int }{
-		{2, 5, 2},
-		{0, defaultMaxCached + 5, defaultMaxCached},
-		{-1, defaultMaxCached + 5, defaultMaxCached + 5},
-	} {
-		w := newWorld(t, nil, nil)
-		m := w.manager(&Options{MaxCached: test.limit})
-		for i := range test.sessions {
+	env := newEnv(t, nil, nil)
+	for _, test := range []struct{ limit, want int }{{2, 2}, {-1, 20}, {0, 20}} {
+		m := env.manager(&Options{MaxCached: test.limit})
+		for i := range 20 {
 			m.entry(Key{User: strconv.Itoa(i), Server: "s"})
 		}
-		assert.Equal(t, m.recent.Len(), test.want, "MaxCached %d, %d sessions: in memory", test.limit, test.sessions)
+		assert.Equal(t, m.recent.Len(), test.want, "MaxCached %d: in memory", test.limit)
+	}
+	assert.Equal(t, env.manager(nil).opts.MaxCached, defaultMaxCached, "the default")
+}
+
+func TestCachedSessionsAreBounded(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(&Options{MaxCached: 3})
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		env.mustLogIn(m, Key{User: name, Server: "s"})
+	}
+	assert.Equal(t, len(m.cached()), 3, "sessions in memory")
+	env.mustCall(m, Key{User: "a", Server: "s"})
+	keys := 0
+	for _, err := range m.Keys(env.ctx) {
+		assert.OK(t, err)
+		keys++
+	}
+	assert.Equal(t, keys, 5, "sessions in the store")
+}
+
+// Work on a session is not done twice because it has left the memory meanwhile.
+func TestRetiredEntryDoesNothing(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	e := m.entry(alice)
+	m.opts.MaxCached = 1
+	m.entry(bob)
+	assert.Equal(t, e.retired, true, "retired")
+	assert.Equal(t, e.watch() == nil, true, "it is not watched")
+	env.as.ExpireAll()
+	assert.OK(t, e.ensure(env.ctx, request{sent: env.tokenOf(m, alice)}))
+	assert.Equal(t, e.known == nil, true, "it knows nothing")
+	assert.Equal(t, m.entry(alice).known != nil, true, "the entry in its place knows the session")
+}
+
+// Who waits for a login is not woken because many do.
+func TestManyWaitForLogins(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(&Options{MaxCached: 3})
+	var waiting []<-chan struct{}
+	for i := range 10 {
+		waiting = append(waiting, env.mustNeedLogin(m, Key{User: strconv.Itoa(i), Server: "s"}).Done)
+	}
+	for i, done := range waiting {
+		select {
+		case <-done:
+			t.Errorf("user %d: the login is said to be over", i)
+		default:
+		}
+	}
+	env.mustLogIn(m, Key{User: "0", Server: "s"})
+	env.await(waiting[0], "the end of the login")
+}
+
+// keyLog keeps the keys that OnLogin was called with.
+type keyLog struct {
+	mu   sync.Mutex
+	keys []Key
+}
+
+func (l *keyLog) add(key Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keys = append(l.keys, key)
+}
+
+// check checks which keys were told since the last check.
+func (l *keyLog) check(t *testing.T, what string, want ...Key) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	assert.Equal(t, fmt.Sprint(l.keys), fmt.Sprint(want), "keys told of %s", what)
+	l.keys = nil
+}
+
+func TestOnLogin(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	var told keyLog
+	m := env.manager(&Options{OnLogin: told.add})
+	env.mustLogIn(m, alice)
+	told.check(t, "a login", alice)
+	env.as.ExpireAll()
+	env.mustCall(m, alice)
+	told.check(t, "a renewal")
+	env.mustLogIn(m, alice)
+	told.check(t, "another login", alice)
+	assert.OK(t, m.Logout(env.ctx, alice))
+	told.check(t, "a logout")
+	for range 2 {
+		assert.OK(t, m.SetToken(env.ctx, alice, "one"))
+	}
+	told.check(t, "a token, set twice", alice)
+	assert.OK(t, m.SetHeader(env.ctx, alice, map[string]auth.Secret{"Authorization": "two"}))
+	told.check(t, "a header", alice)
+	assert.OK(t, m.SetHeader(env.ctx, alice, nil))
+	told.check(t, "no header")
+}
+
+// A manager that has begun a login is told of it when another one completes it, and one
+// that reads it first later is not.
+func TestOnLoginElsewhere(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	var here, there, later keyLog
+	begun, other := env.manager(&Options{OnLogin: here.add}), env.manager(&Options{OnLogin: there.add})
+	_, callback := env.begin(begun, alice)
+	assert.OK(t, env.complete(other, callback))
+	there.check(t, "where it was completed", alice)
+	env.wantStatus(begun, alice, LoggedIn)
+	here.check(t, "where it was begun", alice)
+	env.mustCall(env.manager(&Options{OnLogin: later.add}), alice)
+	later.check(t, "where it was read")
+}
+
+// What panics in the program's own functions, on goroutines of the manager, is an error.
+func TestConfigPanics(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(&Options{Config: func(Key) (*auth.Config, error) { panic("out of order") }})
+	err := errOf(m.Login(env.ctx, alice))
+	assert.Contains(t, fmt.Sprint(err), "panicked: out of order")
+}
+
+func TestPromptPanics(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(&Options{Prompt: &testPrompt{answer: func(context.Context, string) (string, error) { panic("out of order") }}})
+	err := assert.Value(m.Login(env.ctx, alice))(t).Wait(env.ctx)
+	assert.Contains(t, fmt.Sprint(err), "panicked: out of order")
+	env.wantStatus(m, alice, LoginPending)
+}
+
+// A token endpoint that hangs does not hold up the end, and the store says that the
+// answer is missing.
+func TestShutdownCutsOffAHungRefresh(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(*Manager) error
+		want error
+	}{
+		"Shutdown": {func(m *Manager) error {
+			ctx, stop := context.WithCancel(context.Background())
+			stop()
+			return m.Shutdown(ctx)
+		}, context.Canceled},
+		"Close": {(*Manager).Close, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, m := loggedIn(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
+			m.grace = 0
+			call := env.holdRefresh(m, authtest.Fault{})
+			defer call.release()
+			assert.Is(t, test.end(m), test.want)
+			assert.Fails(t, <-call.err)
+			r, _, err := env.manager(nil).load(env.ctx, alice, recordName(alice))
+			assert.OK(t, err)
+			assert.Equal(t, r.Journal != nil && r.Journal.Lost, true, "the journal says that an answer was lost")
+			assert.Equal(t, r.Grant != nil && r.Ended == "", true, "the session can be tried")
+			env.mustCall(env.manager(nil), alice)
+		})
 	}
 }
 
-func TestStatusAsJSON(t *testing.T) {
-	status := Status{
-		Key: alice, Phase: LoginPending, LoginURL: "https://login.example", LoginExpires: time.Unix(1, 0).UTC(), Err: errors.New("s3cret"),
-	}
-	got := assert.Value(json.Marshal(status))(t)
-	want := `{"key":{"user":"alice","server":"s"},"phase":"login_pending","renewable":false,` +
-		`"loginUrl":"https://login.example","loginExpires":"1970-01-01T00:00:01Z"}`
-	assert.Equal(t, string(got), want, "string")
+func TestRefreshOutlivesClose(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	call := env.holdRefresh(m, authtest.Fault{Commit: true})
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close() }()
+	<-m.closing.Done()
+	call.release()
+	assert.OK(t, <-closed)
+	<-call.err
+	env.mustCall(env.manager(nil), alice)
+	env.wantRefreshes(1, "in the end")
 }

@@ -1,3 +1,5 @@
+// Tests of manager.go: Open, for a program on the machine of its user.
+
 package session_test
 
 import (
@@ -7,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
@@ -33,7 +34,7 @@ func browser(as *authtest.Server) auth.Prompt {
 }
 
 func TestOpen(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	as := authtest.NewServer(t, nil)
 	url, dir, key := as.NewMCP(nil).URL, t.TempDir(), session.Key{Server: "s"}
@@ -42,52 +43,38 @@ func TestOpen(t *testing.T) {
 		client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(key)}, nil)
 		assert.OK(t, auth.AwaitLogin(ctx, client.Ready), "run %d", run)
 		assert.OK(t, errors.Join(client.Close(), m.Close()), "run %d", run)
-		assert.Fails(t, errOf(m.Status(ctx, key)), "run %d: the store is open after Close", run)
+		assert.Fails(t, errOf(m.Status(ctx, key)), "run %d: a store that is closed", run)
 	}
 }
 
 func TestOpenRefused(t *testing.T) {
-	if m, err := session.Open(t.Context(), "", nil); err == nil {
-		_ = m.Close()
-		t.Error("without a folder: got no error")
-	}
+	assert.Fails(t, errOf(session.Open(t.Context(), "", nil)), "without a folder")
 	opts := &session.Options{Config: func(session.Key) (*auth.Config, error) { return nil, nil }}
-	if m, err := session.Open(t.Context(), t.TempDir(), opts); err == nil {
-		_ = m.Close()
-		t.Error("with Options.Config: got no error")
-	}
+	assert.Fails(t, errOf(session.Open(t.Context(), t.TempDir(), opts)), "with Options.Config")
 	m := assert.Value(session.Open(t.Context(), t.TempDir(), nil, &auth.Config{Server: "s", URL: "https://s.example"}))(t)
 	defer m.Close()
-	assert.Fails(t, errOf(m.Login(t.Context(), session.Key{Server: "other"})), "login at a server that was not named: got no")
+	assert.Fails(t, errOf(m.Login(t.Context(), session.Key{Server: "other"})), "at a server that was not named")
 }
 
 // declining is a prompt whose user never logs in.
 type declining struct{}
 
-func (declining) Start(context.Context, []string) (auth.PromptSession, error) {
-	return decliningPrompt{}, nil
-}
-
-type decliningPrompt struct{}
-
-func (decliningPrompt) RedirectURI() string { return "http://127.0.0.1:1/callback" }
-func (decliningPrompt) Show(context.Context, *auth.Pending) (string, error) {
-	return "", auth.ErrDeclined
-}
-func (decliningPrompt) Close() error { return nil }
+func (d declining) Start(context.Context, []string) (auth.PromptSession, error) { return d, nil }
+func (declining) RedirectURI() string                                           { return callbackURL }
+func (declining) Show(context.Context, *auth.Pending) (string, error)           { return "", auth.ErrDeclined }
+func (declining) Close() error                                                  { return nil }
 
 // A login that was declined ends the wait.
 func TestAwaitLoginDeclined(t *testing.T) {
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	as := authtest.NewServer(t, nil)
 	url := as.NewMCP(nil).URL
-	m, err := session.Open(ctx, t.TempDir(), &session.Options{Prompt: declining{}}, &auth.Config{Server: "s", URL: url})
-	assert.OK(t, err)
+	m := assert.Value(session.Open(ctx, t.TempDir(), &session.Options{Prompt: declining{}}, &auth.Config{Server: "s", URL: url}))(t)
 	defer m.Close()
 	client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "s"})}, nil)
 	defer client.Close()
-	err = auth.AwaitLogin(ctx, client.Ready)
+	err := auth.AwaitLogin(ctx, client.Ready)
 	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, err).Reason, "the login was declined", "reason")
 }
 

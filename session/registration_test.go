@@ -2,38 +2,15 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
-
-// refusal sends one request and returns it and its answer.
-func (w *world) refusal(m *Manager, key Key) (*http.Response, *http.Request) {
-	w.t.Helper()
-	req := assert.Value(http.NewRequestWithContext(w.ctx, http.MethodPost, w.rs.URL, http.NoBody))(w.t)
-	assert.OK(w.t, m.Handler(key).Authenticate(w.ctx, req.Header, req.Method, w.rs.URL, nil))
-	resp := assert.Value(w.as.Client().Do(req))(w.t)
-	return resp, req
-}
-
-// The authorization server may forget the program while the user logs in.
-func TestClientIsForgottenDuringTheLogin(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	m := w.manager(nil)
-	l := assert.Value(m.Login(w.ctx, alice))(t)
-	callback := assert.Value(w.as.Approve(w.ctx, l.URL))(t)
-	w.as.Purge()
-	assert.Equal(t, assert.As[*auth.OAuthError](t, errOf(m.Complete(w.ctx, callback, nil))).Code, "invalid_client")
-	w.mustLogIn(m, alice)
-	w.mustCall(m, alice)
-	assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), 2, "registrations")
-}
 
 // A program that logs in by itself keeps its registration, whatever becomes of
 // the login, as long as the authorization server knows it.
@@ -42,106 +19,230 @@ func TestRegistrationOfAProgram(t *testing.T) {
 		TokenExchange: true,
 		Clients:       []authtest.Client{{ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"}},
 	})
-	w := newWorld(t, &authtest.Options{IdP: idp}, nil)
-	w.config.Grant = auth.EnterpriseManaged
-	w.config.Enterprise = &auth.Enterprise{
+	env := newEnv(t, &authtest.Options{IdP: idp}, nil)
+	env.config.Grant = auth.EnterpriseManaged
+	env.config.Enterprise = &auth.Enterprise{
 		Issuer: idp.Issuer, TokenEndpoint: idp.URL(authtest.TokenEndpoint),
 		Client: auth.Client{Issuer: idp.Issuer, ID: "app-at-idp", Secret: "one", AuthMethod: "client_secret_post"},
 		SubjectToken: func(context.Context) (auth.Secret, error) {
 			return auth.Secret(idp.IDToken("app-at-idp", "alice")), nil
 		},
 	}
-	m := w.manager(nil)
+	m := env.manager(nil)
 	for round, fault := range []struct {
 		code          string
 		registrations int
 	}{{"invalid_grant", 1}, {"invalid_grant", 1}, {"invalid_client", 1}, {"invalid_grant", 2}} {
-		w.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Code: fault.code})
-		refused := assert.As[*auth.OAuthError](t, errOf(m.Login(w.ctx, alice)), "round %d", round)
+		env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Status: 400, Code: fault.code})
+		refused := assert.As[*auth.OAuthError](t, errOf(m.Login(env.ctx, alice)), "round %d", round)
 		assert.Equal(t, [...]any{refused.Code, refused.Request}, [...]any{fault.code, "token"}, "round %d", round)
-		assert.Equal(t, w.as.Count(authtest.RegistrationEndpoint), fault.registrations, "round %d: registrations", round)
+		env.wantRegistrations(fault.registrations, fmt.Sprint("in round ", round))
 	}
 }
 
-// A login that does not fit the configuration is not used. If that was a mistake,
-// it is good again when it is mended.
-func TestConfigurationChanges(t *testing.T) {
-	changes := map[string]func(*auth.Config){
-		"issuer": func(c *auth.Config) { c.Issuer = "https://other.example" },
-		"client": func(c *auth.Config) { c.Client = nil },
+// The names of users who log in.
+func crowd(n int) []Key {
+	var keys []Key
+	for i := range n {
+		keys = append(keys, Key{User: fmt.Sprint("user", i), Server: "s"})
 	}
-	for name, change := range changes {
+	return keys
+}
+
+// logInAll logs users in, one after the other.
+func (env *env) logInAll(m *Manager, keys ...Key) {
+	env.t.Helper()
+	for _, key := range keys {
+		env.mustLogIn(m, key)
+	}
+}
+
+// logInTogether logs many users in at once, at one manager after the other.
+func (env *env) logInTogether(keys []Key, managers ...*Manager) {
+	env.t.Helper()
+	errs := make(chan error)
+	for i, key := range keys {
+		go func() {
+			l, err := managers[i%len(managers)].Login(env.ctx, key)
+			var callback string
+			if err == nil {
+				callback, err = env.as.Approve(env.ctx, l.URL)
+			}
+			if err == nil {
+				err = env.complete(managers[i%len(managers)], callback)
+			}
+			errs <- err
+		}()
+	}
+	for range keys {
+		assert.OK(env.t, <-errs)
+	}
+}
+
+func TestUsersShareOneRegistration(t *testing.T) {
+	for name, test := range map[string]struct {
+		driver   storage.Store
+		managers int
+		most     int // registrations
+	}{
+		"one manager":                        {storage.NewMemory(), 1, 1},
+		"one manager, a store without lock":  {withoutLocks{storage.NewMemory()}, 1, 1},
+		"two managers":                       {storage.NewMemory(), 2, 1},
+		"two managers, a store without lock": {withoutLocks{storage.NewMemory()}, 2, 2},
+	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, &authtest.Options{Clients: []authtest.Client{{ID: "app", RedirectURIs: []string{callbackURL}}}}, nil)
-			w.config.Client = &auth.Client{Issuer: w.as.Issuer, ID: "app"}
-			w.mustLogIn(w.manager(nil), alice)
-			w.as.ExpireAll()
-			before := w.as.Count(authtest.TokenEndpoint)
-			right := w.config
-			wrong := *right
-			change(&wrong)
-			w.config = &wrong
-			assert.Fails(t, errOf(w.call(w.ctx, w.manager(nil), alice)), "a request went through")
-			assert.Equal(t, w.as.Count(authtest.TokenEndpoint)-before, 0, "requests for tokens")
-			w.config = right
-			w.mustCall(w.manager(nil), alice)
+			env := newEnv(t, nil, nil)
+			env.store = sealed(t, test.driver)
+			var managers []*Manager
+			for range test.managers {
+				managers = append(managers, env.manager(nil))
+			}
+			env.logInTogether(crowd(5), managers...)
+			n := env.as.Count(authtest.RegistrationEndpoint)
+			assert.Equal(t, n <= test.most, true, "%d registrations are at most %d", n, test.most)
+			env.logInTogether(crowd(8)[5:], env.manager(nil))
+			env.wantRegistrations(n, "in the end")
+			env.mustCall(managers[0], crowd(1)[0])
 		})
 	}
 }
 
-// A server that refuses new tokens is given another one once a minute, in case
-// that it has changed its mind.
-func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
-	var open atomic.Bool
-	refuse := func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path != "/mcp" || open.Load() {
-			return false
-		}
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		w.WriteHeader(http.StatusUnauthorized)
-		return true
+// Programs with addresses of their own that share a store keep to their clients.
+func TestRegistrationsOfTwoAddresses(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	here, there := env.manager(nil), env.manager(&Options{RedirectURL: "http://127.0.0.1:1/elsewhere"})
+	for _, key := range crowd(3) {
+		env.mustLogIn(here, key)
+		env.mustLogIn(there, key)
 	}
-	app := authtest.Client{ID: "app", Secret: "app-secret"}
-	w := newWorld(t, &authtest.Options{Clients: []authtest.Client{app}}, &authtest.ResourceOptions{Tamper: refuse})
-	w.config.Grant = auth.ClientCredentials
-	w.config.Client = &auth.Client{Issuer: w.as.Issuer, ID: app.ID, Secret: auth.Secret(app.Secret)}
-	m := w.manager(nil)
-	var failed *RefreshError
-	for range 10 {
-		_, err := w.call(w.ctx, m, alice)
-		if err != nil && !errors.As(err, &failed) {
-			t.Fatal(err)
-		}
-	}
-	if n := w.as.Granted("client_credentials"); n != maxRefusals+1 || failed == nil {
-		t.Fatalf("%d tokens, error %v", n, failed)
-	}
-	open.Store(true)
-	w.as.ExpireAll()
-	assert.Value(m.entry(alice).change(w.ctx, func(r *record) *record {
-		return r.with(func(r *record) {
-			old := *r.Grant
-			old.Token.Obtained = old.Token.Obtained.Add(-2 * renewCeiling)
-			r.Grant = &old
-		})
-	}))(t)
-	e := m.entry(alice)
-	e.mu.Lock()
-	e.forgiveLocked() // as if time had passed
-	e.mu.Unlock()
-	w.mustCall(m, alice)
+	env.wantRegistrations(2, "for two addresses")
+	env.config = &auth.Config{Server: "s", URL: env.rs.URL, ClientName: "another name"}
+	env.logInAll(here, crowd(3)...)
+	env.wantRegistrations(3, "after the program got another name")
 }
 
-// Callbacks of a Config know on whose behalf they are asked.
-func TestCallbacksKnowTheUser(t *testing.T) {
-	w := newWorld(t, nil, nil)
-	var asked []string
-	w.config.Grant = auth.WorkloadIdentity
-	w.config.Assertion = func(ctx context.Context, _, _ string) (auth.Secret, error) {
-		user, _ := UserOf(ctx)
-		asked = append(asked, user)
-		return "", errors.New("no identity today")
+// An authorization server that has forgotten the client is registered at once more, by the
+// first who learns of it, for all.
+func TestForgottenRegistrationIsMadeOnceMore(t *testing.T) {
+	keys := crowd(3)
+	for name, learn := range map[string]func(env *env, m *Manager){
+		"by a renewal": func(env *env, m *Manager) {
+			env.as.Purge()
+			env.as.ExpireAll()
+			for _, key := range keys {
+				env.mustNeedLogin(m, key)
+			}
+		},
+		"by a callback": func(env *env, m *Manager) { // whose code was given out before
+			_, callback := env.begin(m, Key{User: "late", Server: "s"})
+			env.as.Purge()
+			assert.Fails(env.t, env.complete(m, callback))
+		},
+		"by nobody's return": func(env *env, m *Manager) {
+			env.as.Purge()
+			assert.Value(m.Login(env.ctx, keys[0]))(env.t)
+			env.expireLogin(keys[0])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newEnv(t, nil, nil)
+			m := env.manager(nil)
+			env.logInAll(m, keys...)
+			learn(env, m)
+			for range 2 {
+				env.logInAll(m, keys...)
+				env.mustCall(m, keys[0])
+			}
+			env.wantRegistrations(2, "altogether")
+		})
 	}
-	assert.Fails(t, errOf(w.call(w.ctx, w.manager(nil), alice)), "a request went through")
-	assert.Equal(t, fmt.Sprint(asked), fmt.Sprint([]string{"alice"}), "asked for")
+}
+
+// A device asks for its code as a client that may have been forgotten.
+func TestForgottenRegistrationOfDevices(t *testing.T) {
+	env := newEnv(t, &authtest.Options{Device: &authtest.DeviceOptions{}}, nil)
+	env.config.Grant = auth.DeviceCode
+	m := env.manager(nil)
+	assert.Value(m.Login(env.ctx, crowd(1)[0]))(t)
+	env.as.Purge()
+	assert.Fails(t, errOf(m.Login(env.ctx, crowd(2)[1])), "a client that was forgotten")
+	for _, key := range crowd(5)[1:] {
+		assert.Value(m.Login(env.ctx, key))(t)
+	}
+	env.wantRegistrations(2, "altogether")
+}
+
+func TestRegistrationWhoseSecretExpires(t *testing.T) {
+	env := newEnv(t, &authtest.Options{ClientAuth: "client_secret_basic", SecretLifetime: time.Hour}, nil)
+	m := env.manager(nil)
+	keys := crowd(4)
+	env.mustLogIn(m, keys[0])
+	name := registrationName(env.config, env.as.Issuer, callbackURL)
+	r, at, err := m.loadRegistration(env.ctx, name)
+	assert.OK(t, err)
+	r.Client.SecretExpires = time.Now().Add(-time.Second)
+	assert.OK(t, m.saveRegistration(env.ctx, name, r.Client, at))
+	env.logInAll(m, keys[1:]...)
+	env.wantRegistrations(2, "altogether")
+}
+
+// Older versions kept a client in each session.
+func TestRegistrationInAnOlderSession(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
+	keys := crowd(3)
+	env.mustLogIn(m, keys[0])
+	name := registrationName(env.config, env.as.Issuer, callbackURL)
+	_, at, err := m.loadRegistration(env.ctx, name)
+	assert.OK(t, err)
+	assert.OK(t, env.store.Delete(env.ctx, name, at))
+	env.mustCall(m, keys[0])
+	env.logInAll(m, keys...)
+	env.wantRegistrations(1, "altogether")
+	env.as.ExpireAll()
+	env.mustCall(m, keys[0])
+}
+
+// One user who is forgotten takes nothing from the others.
+func TestForgetKeepsTheRegistration(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
+	keys := crowd(3)
+	env.logInAll(m, keys[:2]...)
+	assert.OK(t, m.Forget(env.ctx, keys[0]))
+	env.as.ExpireAll()
+	env.mustCall(m, keys[1])
+	env.mustLogIn(m, keys[2])
+	env.mustLogIn(m, keys[0])
+	env.wantRegistrations(1, "altogether")
+}
+
+// A record that nobody can read is replaced; that it cannot be written is told.
+func TestRegistrationThatCannotBeRead(t *testing.T) {
+	env, disk, m := loggedInAt(t)
+	name := registrationName(env.config, env.as.Issuer, callbackURL)
+	kept := assert.Value(disk.Load(env.ctx, name, ""))(t)
+	for _, secret := range []string{"client_id", env.grantOf(m, alice).Client.ID} {
+		assert.Lacks(t, string(kept.Data), secret, "the sealed record")
+	}
+	env.spoil(disk, name, atSealed)
+	env.logInAll(m, crowd(2)...)
+	env.wantRegistrations(2, "altogether")
+}
+
+// Logins that wait for a registration end with the manager.
+func TestRegistrationThatHangs(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	m := env.manager(nil)
+	env.as.Fail(authtest.RegistrationEndpoint, -1, authtest.Fault{Wait: make(chan struct{})})
+	errs := make(chan error)
+	for _, key := range crowd(2) {
+		go func() { errs <- errOf(m.Login(env.ctx, key)) }()
+	}
+	assert.OK(t, env.as.Await(env.ctx, authtest.RegistrationEndpoint, 1))
+	assert.OK(t, m.Close())
+	for range 2 {
+		assert.Is(t, <-errs, ErrClosed, "Login")
+	}
+	env.wantRegistrations(1, "altogether")
 }

@@ -1,34 +1,178 @@
+// Tests of job.go: several processes renew the tokens of one session.
+
 package session_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/mcpbelt/mcpbelt/auth"
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/session"
+	"github.com/mcpbelt/mcpbelt/session/filestore"
+	"github.com/mcpbelt/mcpbelt/session/seal"
 )
+
+const (
+	stormDir   = "SESSION_STORM_DIR"   // makes the test program a process of a storm
+	stormURL   = "SESSION_STORM_URL"   // the resource that it calls
+	stormCalls = "SESSION_STORM_CALLS" // how many calls it makes at once
+
+	// patience bounds one round of a storm, and what other tests of clients wait for.
+	patience    = 2 * time.Minute
+	callbackURL = "http://127.0.0.1:1/callback"
+	// lostReason is how sessions end whose newest refresh token was lost.
+	lostReason = "the answer to an earlier renewal was lost"
+)
+
+var stormKey = session.Key{User: "alice", Server: "storm"}
+
+// stormManager opens a manager as every process of a storm does. end closes it.
+func stormManager(dir, url string) (m *session.Manager, end func() error, err error) {
+	store, err := filestore.Open(context.Background(), dir, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err = newManager(store, &auth.Config{Server: "storm", URL: url})
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	return m, func() error { return errors.Join(m.Close(), store.Close()) }, nil
+}
+
+func newManager(s *seal.Store, config *auth.Config) (*session.Manager, error) {
+	return session.NewManager(s, &session.Options{
+		Config:      func(session.Key) (*auth.Config, error) { return config, nil },
+		RedirectURL: callbackURL,
+	})
+}
+
+// A stormReport is what became of one round of calls.
+type stormReport struct {
+	OK     int            // calls that were let in
+	Ended  map[string]int // calls that need a login, by the reason why
+	Failed map[string]int // others
+}
+
+func newStormReport() *stormReport {
+	return &stormReport{Ended: map[string]int{}, Failed: map[string]int{}}
+}
+
+func (r *stormReport) add(err error) {
+	var required *auth.LoginRequiredError
+	switch {
+	case err == nil:
+		r.OK++
+	case errors.As(err, &required):
+		r.Ended[required.Reason]++
+	default:
+		r.Failed[err.Error()]++
+	}
+}
+
+// runStormProcess makes calls for each line of its input, all at once, and writes
+// a line about them.
+func runStormProcess() error {
+	session.PauseRenewals(time.Millisecond)
+	calls, err := strconv.Atoi(os.Getenv(stormCalls))
+	if err != nil {
+		return err
+	}
+	url := os.Getenv(stormURL)
+	m, end, err := stormManager(os.Getenv(stormDir), url)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: calls}}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		report := newStormReport()
+		errs := make(chan error)
+		for range calls {
+			go func() { errs <- stormCall(client, m.Handler(stormKey), url) }()
+		}
+		for range calls {
+			report.add(<-errs)
+		}
+		if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
+			return err
+		}
+	}
+	return end()
+}
+
+// stormCall makes one call as a transport does, and again when a caller is told to.
+func stormCall(client *http.Client, h *session.Handler, url string) error {
+	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		if err := h.Authenticate(ctx, req.Header, req.Method, url, []byte(body)); err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		h.Observe(resp)
+		_, err = io.Copy(io.Discard, resp.Body)
+		if resp.StatusCode == http.StatusOK {
+			return errors.Join(err, resp.Body.Close())
+		}
+		err = h.Authorize(ctx, req, resp)
+		var later *session.RefreshError
+		if errors.As(err, &later) {
+			err = pause(ctx, time.Until(later.RetryAt))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // A storm is a session that many processes use at once, while its tokens expire
 // again and again. Its authorization server gives each refresh token for one use,
 // and takes a second use for theft.
 type storm struct {
 	t         testing.TB
+	ctx       context.Context
 	as        *authtest.Server
-	rs        *authtest.Resource
+	url       string // of the resource
 	dir       string
 	calls     int // at once, in each process
 	processes []*stormProcess
+	lost      int // logins whose newest refresh token was lost
 }
 
 func newStorm(t testing.TB, processes, calls int) *storm {
 	t.Helper()
-	s := &storm{t: t, as: authtest.NewServer(t, &authtest.Options{NoRecord: true}), dir: t.TempDir(), calls: calls}
-	s.rs = s.as.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), nil)
+	s := &storm{t: t, ctx: t.Context(), as: authtest.NewServer(t, &authtest.Options{NoRecord: true}), dir: t.TempDir(), calls: calls}
+	s.url = s.as.Protect(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), nil).URL
 	s.logIn()
 	for range processes {
 		s.processes = append(s.processes, s.start())
@@ -36,33 +180,33 @@ func newStorm(t testing.TB, processes, calls int) *storm {
 	return s
 }
 
-func (s *storm) start() *stormProcess { return startStormProcess(s.t, s.dir, s.rs.URL, s.calls) }
+// manager returns a manager in this process, until the test ends.
+func (s *storm) manager() *session.Manager {
+	s.t.Helper()
+	m, end, err := stormManager(s.dir, s.url)
+	assert.OK(s.t, err)
+	s.t.Cleanup(func() { _ = end() })
+	return m
+}
 
 // logIn logs the user in, in this process.
 func (s *storm) logIn() {
 	s.t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), stormPatience)
-	defer stop()
-	m, store, err := stormManager(s.dir, s.rs.URL)
-	assert.OK(s.t, err)
-	defer func() {
-		_ = m.Close()
-		_ = store.Close()
-	}()
-	login := assert.Value(m.Login(ctx, stormKey()))(s.t)
-	assert.Value(m.Complete(ctx, assert.Value(s.as.Approve(ctx, login.URL))(s.t), nil))(s.t)
+	m := s.manager()
+	login := assert.Value(m.Login(s.ctx, stormKey))(s.t)
+	assert.Value(m.Complete(s.ctx, assert.Value(s.as.Approve(s.ctx, login.URL))(s.t), nil))(s.t)
 }
 
-// rage has processes make their calls, and returns what became of them, for those
+// round has processes make their calls, and returns what became of them, for those
 // that have lived to tell.
-func (s *storm) rage(processes ...*stormProcess) (total stormReport) {
+func (s *storm) round(processes ...*stormProcess) *stormReport {
 	s.t.Helper()
-	total.Ended, total.Failed = map[string]int{}, map[string]int{}
+	total := newStormReport()
 	for _, p := range processes {
-		_ = p.goes() // if it was killed there is no report
+		p.begin()
 	}
 	for _, p := range processes {
-		r, _ := p.report(s.t)
+		r, _ := p.report()
 		total.OK += r.OK
 		for reason, n := range r.Ended {
 			total.Ended[reason] += n
@@ -74,12 +218,22 @@ func (s *storm) rage(processes ...*stormProcess) (total stormReport) {
 	return total
 }
 
-// calm ends all processes.
-func (s *storm) calm() {
+// wantRound checks that all calls of all processes are let in, or that the session has
+// ended for all: with lost it has to. Then the user logs in, and all are let in.
+func (s *storm) wantRound(what string, lost bool) {
 	s.t.Helper()
-	for _, p := range s.processes {
-		assert.OK(s.t, p.end())
+	want := len(s.processes) * s.calls
+	total := s.round(s.processes...)
+	if total.Ended[lostReason] == want {
+		s.lost++
+		s.logIn()
+		total = s.round(s.processes...)
+		lost = false
 	}
+	if total.OK != want || lost {
+		s.t.Fatalf("%s: got %+v, want %d calls that are let in or ended, lost: %v", what, total, want, lost)
+	}
+	assert.Equal(s.t, s.as.Revoked(), s.lost, "%s: logins revoked", what)
 }
 
 // refreshes returns how often a refresh token was sent. Each login has exchanged
@@ -88,88 +242,128 @@ func (s *storm) refreshes() int {
 	return s.as.Count(authtest.TokenEndpoint) - s.as.Granted("authorization_code")
 }
 
-// wantHead checks that what is stored is the newest that was issued, and that it
-// can be renewed once more.
-func (s *storm) wantHead() {
+// end ends all processes, and checks that what is stored is the newest that was issued, and
+// that it can be renewed once more.
+func (s *storm) end() {
 	s.t.Helper()
-	m, store, err := stormManager(s.dir, s.rs.URL)
-	assert.OK(s.t, err)
-	defer func() {
-		_ = m.Close()
-		_ = store.Close()
-	}()
-	header := http.Header{}
-	assert.OK(s.t, m.Handler(stormKey()).Authenticate(context.Background(), header, http.MethodPost, s.rs.URL, nil))
+	for _, p := range s.processes {
+		assert.OK(s.t, p.end())
+	}
+	m, header := s.manager(), http.Header{}
+	assert.OK(s.t, m.Handler(stormKey).Authenticate(s.ctx, header, http.MethodPost, s.url, nil))
 	token := strings.TrimPrefix(header.Get("Authorization"), "Bearer ")
-	family, ok := s.as.Family(token)
-	assert.Equal(s.t, [...]any{ok, family.Access, family.Revoked, family.Ended},
-		[...]any{true, token, false, false}, "the stored token is not the newest of a live login")
+	before, _ := s.as.Family(token)
+	assert.Equal(s.t, before.Access == token, true, "the stored token is the newest of its login")
 	s.as.ExpireAll()
-	err = stormCall(s.as.Client(), m.Handler(stormKey()), s.rs.URL)
-	now, _ := s.as.Family(token)
-	assert.OK(s.t, err)
-	assert.Equal(s.t, [...]any{now.Refreshes, now.Revoked}, [...]any{family.Refreshes + 1, false}, "renewing it once more")
+	assert.OK(s.t, stormCall(s.as.Client(), m.Handler(stormKey), s.url))
+	after, _ := s.as.Family(token)
+	assert.Equal(s.t, after.Refreshes, before.Refreshes+1, "refreshes of the login")
+	assert.Equal(s.t, after.Revoked || after.Ended, false, "the login has ended")
 }
 
-// soaking reports whether there is time for the long form of a test.
-func soaking() bool { return os.Getenv("MCPBELT_SOAK") == "1" }
+// A stormProcess is a process that makes calls when it is told to.
+type stormProcess struct {
+	t       testing.TB
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	reports chan stormReport // closed when it has ended
+}
+
+func (s *storm) start() *stormProcess {
+	s.t.Helper()
+	p := &stormProcess{t: s.t, cmd: exec.Command(os.Args[0]), reports: make(chan stormReport, 1)}
+	p.cmd.Env = append(os.Environ(), stormDir+"="+s.dir, stormURL+"="+s.url, stormCalls+"="+strconv.Itoa(s.calls))
+	p.cmd.Stderr = os.Stderr
+	p.stdin = assert.Value(p.cmd.StdinPipe())(s.t)
+	stdout := assert.Value(p.cmd.StdoutPipe())(s.t)
+	assert.OK(s.t, p.cmd.Start())
+	go func() {
+		defer close(p.reports)
+		for in := json.NewDecoder(stdout); ; {
+			var r stormReport
+			if in.Decode(&r) != nil {
+				return
+			}
+			p.reports <- r
+		}
+	}()
+	s.t.Cleanup(func() { _ = p.kill() })
+	return p
+}
+
+// begin begins a round of calls. If the process was killed there will be no report.
+func (p *stormProcess) begin() { _, _ = io.WriteString(p.stdin, "go\n") }
+
+// report returns what became of the round; ok is false if the process ended.
+func (p *stormProcess) report() (r stormReport, ok bool) {
+	p.t.Helper()
+	select {
+	case r, ok = <-p.reports:
+	case <-time.After(2 * patience):
+		p.t.Fatal("got no report of a process")
+	}
+	return r, ok
+}
+
+// end lets the process end, and returns what it has to complain of.
+func (p *stormProcess) end() error {
+	_ = p.stdin.Close()
+	for range p.reports {
+	}
+	return p.cmd.Wait()
+}
+
+// kill ends the process as nothing can prevent it, at once.
+func (p *stormProcess) kill() error {
+	_ = p.cmd.Process.Kill()
+	return p.end()
+}
+
+// soak returns few, or more with the environment variable MCPBELT_SOAK.
+func soak(few, more int) int {
+	if os.Getenv("MCPBELT_SOAK") == "1" {
+		return more
+	}
+	return few
+}
 
 // Many processes with many calls each, all of which find their token expired at
 // the same time, again and again: each time one of them refreshes it, once.
 func TestStorm(t *testing.T) {
-	processes, calls, expiries := 3, 8, 10
-	if soaking() {
-		processes, calls, expiries = 8, 64, 10_000
-	}
-	s := newStorm(t, processes, calls)
-	for n := 1; n <= expiries; n++ {
+	s := newStorm(t, soak(assert.Cases(2, 3), 8), soak(8, 64))
+	for n := 1; n <= soak(assert.Cases(4, 10), 10_000); n++ {
 		s.as.ExpireAll()
-		assert.Equal(t, [...]any{s.rage(s.processes...).OK, s.refreshes()}, [...]any{processes * calls, n}, "expiry %d", n)
-		if n%100 == 0 {
-			t.Logf("%d expiries", n)
-		}
+		s.wantRound(fmt.Sprint("expiry ", n), false)
+		assert.Equal(t, s.refreshes(), n, "refreshes")
 	}
-	s.calm()
-	refreshes := s.refreshes()
-	s.wantHead()
-	assert.Equal(t, [...]any{s.as.Revoked(), len(s.as.Families())}, [...]any{0, 1})
-	t.Logf("%d processes with %d calls each: %d expiries, %d refreshes, %d logins revoked",
-		processes, calls, expiries, refreshes, s.as.Revoked())
+	s.end()
+	assert.Equal(t, len(s.as.Families()), 1, "logins")
 }
 
 // What one expiry costs 8 processes with 64 calls each, from the first refusal to
 // the last answer.
 func BenchmarkStorm(b *testing.B) {
-	const processes, calls = 8, 64
-	s := newStorm(b, processes, calls)
-	s.rage(s.processes...)
+	s := newStorm(b, 8, 64)
+	s.wantRound("at first", false)
 	expiries := 0
 	for b.Loop() {
 		s.as.ExpireAll()
 		expiries++
-		assert.Equal(b, s.rage(s.processes...).OK, processes*calls)
+		s.wantRound("expiry", false)
 	}
 	b.ReportMetric(float64(s.refreshes())/float64(expiries), "refreshes/op")
-	s.calm()
+	s.end()
 }
 
-// lostReason is how sessions end whose newest refresh token was lost.
-const lostReason = "the answer to an earlier renewal was lost"
-
-// An accident is what happens to the one process that refreshes a token.
-type accident struct {
-	name string
-	// fault is what the authorization server does with the request.
-	fault authtest.Fault
-	// kill says that the process is killed while it waits for the answer.
-	kill bool
-	// lost says that the refresh token is used up, and its successor lost: the
-	// session cannot be saved.
-	lost bool
-}
-
-func accidents() []accident {
-	return []accident{
+// Whatever happens to a refresh, the session ends only where its newest refresh
+// token was lost with an answer, and for that reason.
+func TestStormAccidents(t *testing.T) {
+	accidents := []struct {
+		name  string
+		fault authtest.Fault // what the authorization server does with the request
+		kill  bool           // the process is killed while it waits for the answer
+		lost  bool           // the refresh token is used up, and its successor lost
+	}{
 		{name: "cut before", fault: authtest.Fault{Cut: true}},
 		{name: "busy", fault: authtest.Fault{Status: http.StatusServiceUnavailable}},
 		{name: "cut after", fault: authtest.Fault{Commit: true, Cut: true}, lost: true},
@@ -177,63 +371,37 @@ func accidents() []accident {
 		{name: "killed before", fault: authtest.Fault{Cut: true}, kill: true},
 		{name: "killed after", fault: authtest.Fault{Commit: true}, kill: true, lost: true},
 	}
-}
-
-// Whatever happens to a refresh, the session ends only where its newest refresh
-// token was lost with an answer, and for that reason.
-func TestStormAccidents(t *testing.T) {
-	t.Parallel()
-	rounds := len(accidents())
-	if soaking() {
-		rounds = 120
-	}
-	s := newStorm(t, 3, 4)
-	lost := 0
-	for n := range rounds {
-		a := accidents()[n%len(accidents())]
+	s := newStorm(t, assert.Cases(2, 3), 4)
+	for n := range soak(len(accidents), 120) {
+		a := accidents[n%len(accidents)]
 		victim := rand.IntN(len(s.processes))
 		s.as.ExpireAll()
-		s.suffer(a, victim)
-		total := s.rage(s.processes...)
-		want := len(s.processes) * s.calls
-		if !a.lost && total.OK != want || a.lost && total.Ended[lostReason] != want {
-			t.Fatalf("%s: %+v", a.name, total)
+		if a.kill {
+			s.killAtRefresh(victim, a.fault)
+		} else {
+			s.as.Fail(authtest.TokenEndpoint, 1, a.fault)
+			s.round(s.processes[victim])
 		}
-		if a.lost {
-			lost++
-			s.logIn()
-			total = s.rage(s.processes...)
-			assert.Equal(t, total.OK, want, "after a new login")
-		}
-		assert.Equal(t, s.as.Revoked(), lost, "%s", a.name)
+		lost := s.lost
+		s.wantRound(a.name, a.lost)
+		assert.Equal(t, s.lost > lost, a.lost, "%s: the session has ended", a.name)
 	}
-	s.calm()
-	s.wantHead()
-	t.Logf("%d accidents, %d answers lost, %d logins revoked", rounds, lost, s.as.Revoked())
+	s.end()
 }
 
-// suffer has one process refresh the token, and something happen to it.
-func (s *storm) suffer(a accident, victim int) {
+// killAtRefresh has one process refresh the token, and be killed before it has the answer.
+func (s *storm) killAtRefresh(victim int, fault authtest.Fault) {
 	s.t.Helper()
-	p := s.processes[victim]
-	if !a.kill {
-		s.as.Fail(authtest.TokenEndpoint, 1, a.fault)
-		s.rage(p)
-		return
-	}
 	held := make(chan struct{})
-	a.fault.Wait = held
-	before := s.as.Count(authtest.TokenEndpoint)
-	committed := s.as.Granted("refresh_token")
-	s.as.Fail(authtest.TokenEndpoint, 1, a.fault)
-	_ = p.goes()
-	ctx, stop := context.WithTimeout(context.Background(), stormPatience)
-	defer stop()
-	assert.OK(s.t, s.as.Await(ctx, authtest.TokenEndpoint, before+1))
-	for a.fault.Commit && s.as.Granted("refresh_token") == committed && ctx.Err() == nil {
-		_ = stormPause(ctx, 1) // the request has come; its effect follows
+	fault.Wait = held
+	before, committed := s.as.Count(authtest.TokenEndpoint), s.as.Granted("refresh_token")
+	s.as.Fail(authtest.TokenEndpoint, 1, fault)
+	s.processes[victim].begin()
+	assert.OK(s.t, s.as.Await(s.ctx, authtest.TokenEndpoint, before+1))
+	for fault.Commit && s.as.Granted("refresh_token") == committed {
+		assert.OK(s.t, pause(s.ctx, time.Millisecond)) // the request has come; its effect follows
 	}
-	_ = p.kill()
+	_ = s.processes[victim].kill()
 	close(held)
 	s.processes[victim] = s.start()
 }
@@ -241,54 +409,31 @@ func (s *storm) suffer(a accident, victim int) {
 // Processes are killed at any moment, and others go on. A session may only end by
 // an answer that was lost with a process.
 func TestStormKills(t *testing.T) {
-	rounds := 12
-	if soaking() {
-		rounds = 500
-	}
-	s := newStorm(t, 3, 4)
-	ended := 0
-	for range rounds {
+	s := newStorm(t, assert.Cases(2, 3), 4)
+	for round := range soak(assert.Cases(3, 12), 500) {
 		s.as.ExpireAll()
 		victim := rand.IntN(len(s.processes))
-		moment := rand.IntN(3)
 		requests := s.as.Count(authtest.TokenEndpoint)
 		for _, p := range s.processes {
-			_ = p.goes()
+			p.begin()
 		}
-		ctx, stop := context.WithTimeout(context.Background(), stormPatience)
-		switch moment {
+		switch round % 3 {
 		case 0: // at once
-		case 1: // when somebody has sent the refresh token
-			assert.OK(t, s.as.Await(ctx, authtest.TokenEndpoint, requests+1))
+		case 1: // when a process has sent the refresh token
+			assert.OK(t, s.as.Await(s.ctx, authtest.TokenEndpoint, requests+1))
 		case 2: // a random while later
-			_ = stormPause(ctx, rand.N(20*stormMoment))
+			assert.OK(t, pause(s.ctx, rand.N(20*time.Millisecond)))
 		}
-		stop()
 		_ = s.processes[victim].kill()
 		for i, p := range s.processes {
 			if i != victim {
-				r, ok := p.report(t)
-				if !ok || len(r.Failed) > 0 || r.OK+r.Ended[lostReason] != s.calls {
-					t.Fatalf("a process beside one that was killed: %v, %+v", ok, r)
-				}
+				r, ok := p.report()
+				assert.Equal(t, ok, true, "a process beside one that was killed lives")
+				assert.Equal(t, r.OK+r.Ended[lostReason], s.calls, "its calls, of %+v", r)
 			}
 		}
 		s.processes[victim] = s.start()
-		total := s.rage(s.processes...)
-		want := len(s.processes) * s.calls
-		switch {
-		case total.OK == want:
-		case total.Ended[lostReason] == want:
-			ended++
-			s.logIn()
-			total = s.rage(s.processes...)
-			assert.Equal(t, total.OK, want, "after a new login")
-		default:
-			t.Fatalf("after a kill: %+v", total)
-		}
-		assert.Equal(t, s.as.Revoked(), ended)
+		s.wantRound("after a kill", false)
 	}
-	s.calm()
-	s.wantHead()
-	t.Logf("%d processes killed, %d answers lost with them", rounds, ended)
+	s.end()
 }

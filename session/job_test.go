@@ -1,0 +1,332 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/auth/authtest"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/storage"
+)
+
+const lostReason = "the answer to an earlier renewal was lost"
+
+func TestManyRefusalsOneRefresh(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	env.mustCall(m, alice)
+	for round := range 2 {
+		env.as.ExpireAll()
+		env.mustCallTogether(m, alice, 30)
+		env.wantRefreshes(round+1, "of many calls")
+	}
+}
+
+func TestRefreshOutlivesItsCaller(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	old := env.tokenOf(m, alice)
+	call := env.holdRefresh(m, authtest.Fault{Commit: true})
+	call.giveUp()
+	assert.Is(t, <-call.err, context.Canceled)
+	call.release()
+	env.mustCall(m, alice)
+	env.wantRefreshes(1, "in the end")
+	assert.Equal(t, env.tokenOf(m, alice) != old, true, "the session has a new token")
+}
+
+func TestOldRefreshTokenIsKept(t *testing.T) {
+	env, m := loggedIn(t, &authtest.Options{Refresh: authtest.RefreshKept}, nil)
+	for range 3 {
+		env.as.ExpireAll()
+		env.mustCall(m, alice)
+	}
+	env.wantRefreshes(3, "with one token")
+}
+
+func TestSecondManagerTakesWhatTheFirstGot(t *testing.T) {
+	env, one := loggedIn(t, nil, nil)
+	two := env.manager(nil)
+	env.mustCall(two, alice)
+	for round := range 3 {
+		env.as.ExpireAll()
+		env.mustCall(one, alice)
+		env.mustCall(two, alice)
+		env.wantRefreshes(round+1, "of two managers")
+	}
+}
+
+func TestFailedRefreshKeepsTheSession(t *testing.T) {
+	for name, fault := range map[string]authtest.Fault{
+		"503":                   {Status: 503},
+		"500 with a page":       {Status: 500, Body: "<html>"},
+		"400 without a code":    {Status: 400, Body: "{}"},
+		"temporarily":           {Status: 400, Code: "temporarily_unavailable"},
+		"429 with a wait":       {Status: 429, RetryAfter: time.Hour},
+		"cut before the answer": {Cut: true},
+		"no token":              {Status: 200, Body: `{"token_type":"Bearer"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env, m := loggedIn(t, nil, nil)
+			env.as.ExpireAll()
+			env.as.Fail(authtest.TokenEndpoint, 1, fault)
+			failed := env.mustFailToRefresh(m)
+			assert.Equal(t, time.Until(failed.RetryAt) > fault.RetryAfter/2, true, "the next attempt, at %v, is late enough", failed.RetryAt)
+			before := env.as.Count(authtest.TokenEndpoint)
+			env.mustFailToRefresh(m)
+			assert.Equal(t, env.as.Count(authtest.TokenEndpoint), before, "token requests while it is too early")
+			env.wantStatus(m, alice, LoggedIn)
+			passRest(m, alice)
+			env.mustCall(m, alice)
+			env.wantRefreshes(1, "in the end")
+		})
+	}
+}
+
+func TestLostAnswer(t *testing.T) {
+	for name, grace := range map[string]time.Duration{"without grace": 0, "with grace": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			env, m := loggedIn(t, &authtest.Options{Grace: grace}, nil)
+			env.as.ExpireAll()
+			env.as.Fail(authtest.TokenEndpoint, 1, authtest.Fault{Commit: true, Cut: true})
+			env.mustFailToRefresh(m)
+			passRest(m, alice)
+			if grace == 0 {
+				assert.Equal(t, env.mustNeedLogin(m, alice).Reason, lostReason, "reason")
+				env.mustLogIn(m, alice)
+			}
+			env.mustCall(m, alice)
+		})
+	}
+}
+
+func TestEndOfTheLogin(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	env.as.EndAll()
+	required := env.mustNeedLogin(m, alice)
+	assert.Equal(t, required.Reason, "the authorization server no longer knows it", "reason")
+	assert.Equal(t, required.URL != "", true, "there is an address")
+	env.wantRegistrations(1, "after the end")
+	env.approve(m, required.URL)
+	env.mustCall(m, alice)
+}
+
+// refuseTokens is a server that takes no token while refuses returns true.
+func refuseTokens(refuses func() bool) *authtest.ResourceOptions {
+	return &authtest.ResourceOptions{Tamper: func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/mcp" || !refuses() {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	}}
+}
+
+func TestServerThatRefusesNewTokens(t *testing.T) {
+	env, m := loggedIn(t, nil, refuseTokens(func() bool { return true }))
+	for err := errRefused; errors.Is(err, errRefused); {
+		err = env.call(env.ctx, m, alice)
+		if !errors.Is(err, errRefused) {
+			assert.As[*auth.LoginRequiredError](t, err)
+		}
+	}
+	env.mustNeedLogin(m, alice)
+	assert.Equal(t, env.as.Granted("refresh_token"), maxRefusals, "refreshes")
+}
+
+// A server that refuses new tokens is given another one once a minute, in case
+// that it has changed its mind.
+func TestServerThatRefusesTheTokensOfAProgram(t *testing.T) {
+	var open atomic.Bool
+	env, m := newProgram(t, refuseTokens(func() bool { return !open.Load() }))
+	for err := errRefused; errors.Is(err, errRefused); {
+		err = env.call(env.ctx, m, alice)
+		if !errors.Is(err, errRefused) {
+			assert.As[*RefreshError](t, err)
+		}
+	}
+	assert.Equal(t, env.as.Granted("client_credentials"), maxRefusals+1, "tokens")
+	open.Store(true)
+	env.as.ExpireAll()
+	env.alter(alice, func(r *record) { r.Grant.Token.Obtained = r.Grant.Token.Obtained.Add(-2 * renewCeiling) })
+	passRest(m, alice)
+	env.mustCall(m, alice)
+}
+
+// newProgram returns a manager whose program logs in by itself.
+func newProgram(t *testing.T, rs *authtest.ResourceOptions) (*env, *Manager) {
+	t.Helper()
+	app := authtest.Client{ID: "app", Secret: "app-secret"}
+	env := newEnv(t, &authtest.Options{Clients: []authtest.Client{app}}, rs)
+	env.config.Grant = auth.ClientCredentials
+	env.config.Client = &auth.Client{Issuer: env.as.Issuer, ID: app.ID, Secret: auth.Secret(app.Secret)}
+	return env, env.manager(nil)
+}
+
+func TestTokenIsRenewedAheadOfItsEnd(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	assert.OK(t, m.Close())
+	env.setTimes(alice, -50*time.Minute, 10*time.Minute)
+	old := env.tokenOf(m, alice)
+	m = env.manager(nil)
+	env.mustCall(m, alice) // with the old token, which is still good
+	for range m.Watch(env.ctx, alice) {
+		if env.tokenOf(m, alice) != old {
+			break
+		}
+	}
+	env.wantRefreshes(1, "ahead of the end")
+}
+
+func TestTokenIsRenewedByTheClock(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	env.setTimes(alice, -2*clockPause, -2*clockPause+shortLife-time.Second) // too short a life for the keeper
+	ended := "Bearer " + env.tokenOf(m, alice).Reveal()
+	m = env.restart(m)
+	env.mustCallTogether(m, alice, 20)
+	env.wantRefreshes(1, "by the clock")
+	for _, r := range env.rs.Requests() {
+		assert.Equal(t, r.Header.Get("Authorization") != ended, true, "a token is sent that has not ended")
+	}
+}
+
+// A token of a very short life is used until the server refuses it.
+func TestShortLife(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	env.setTimes(alice, -time.Second, -time.Millisecond)
+	m = env.restart(m)
+	for range 3 {
+		env.mustCall(m, alice)
+	}
+	env.wantRefreshes(0, "of a token that the server takes")
+}
+
+// Whatever the authorization server says of their life, tokens are not renewed
+// for each request.
+func TestNoStampede(t *testing.T) {
+	for _, life := range []any{1, 0, "1", -5, nil} {
+		env, m := loggedIn(t, &authtest.Options{Answer: func(_ *http.Request, a map[string]any) {
+			delete(a, "expires_in")
+			if life != nil {
+				a["expires_in"] = life
+			}
+		}}, nil)
+		env.as.ExpireAll()
+		for range 2 {
+			env.mustCallTogether(m, alice, 10)
+		}
+		assert.Equal(t, env.as.Granted("refresh_token"), 1, "expires_in %v: refreshes", life)
+	}
+}
+
+func TestTokenEndpointMoves(t *testing.T) {
+	env, m := loggedIn(t, nil, nil)
+	env.alter(alice, func(r *record) { r.Grant.Authority.TokenEndpoint = env.as.Issuer + "/gone" })
+	m = env.restart(m)
+	env.as.ExpireAll()
+	for range 2 {
+		env.mustFailToRefresh(m)
+		passRest(m, alice)
+	}
+	env.mustCall(m, alice)
+	env.wantRefreshes(1, "at the new endpoint")
+}
+
+func TestStoreWithoutLocks(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	env.store = sealed(t, withoutLocks{storage.NewMemory()})
+	managers := []*Manager{env.manager(nil), env.manager(nil), env.manager(nil)}
+	env.mustLogIn(managers[0], alice)
+	for round := range 3 {
+		env.as.ExpireAll()
+		errs := make(chan error)
+		for _, m := range managers {
+			go func() { errs <- errors.Join(env.together(m, alice, 4)...) }()
+		}
+		for range managers {
+			assert.OK(t, <-errs)
+		}
+		env.wantRefreshes(round+1, "of three managers")
+	}
+}
+
+// The answer to a renewal does not take the place of a login that was completed
+// meanwhile, though nothing has locked the session.
+func TestLoginDuringARenewal(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	env.store = sealed(t, withoutLocks{storage.NewMemory()})
+	here, there := env.manager(nil), env.manager(nil)
+	env.mustLogIn(here, alice)
+	env.mustCall(here, alice)
+	login := assert.Value(there.Login(env.ctx, alice))(t)
+	call := env.holdRefresh(here, authtest.Fault{Commit: true})
+	env.approve(there, login.URL)
+	newer := env.grantOf(there, alice).Token.Refresh
+	call.release()
+	assert.OK(t, <-call.err)
+	assert.Equal(t, env.grantOf(here, alice).Token.Refresh == newer, true, "the newer login is kept")
+	env.mustCall(here, alice)
+}
+
+// Callbacks of a Config know on whose behalf they are asked.
+func TestCallbacksKnowTheUser(t *testing.T) {
+	env := newEnv(t, nil, nil)
+	var asked []string
+	env.config.Grant = auth.WorkloadIdentity
+	env.config.Assertion = func(ctx context.Context, _, _ string) (auth.Secret, error) {
+		user, _ := UserOf(ctx)
+		asked = append(asked, user)
+		return "", errors.New("no identity today")
+	}
+	assert.Fails(t, env.call(env.ctx, env.manager(nil), alice))
+	assert.Equal(t, strings.Join(asked, " "), "alice", "users")
+}
+
+// A login that does not fit the configuration is not used. If that was a mistake,
+// it is good again when it is mended.
+func TestConfigurationChanges(t *testing.T) {
+	for name, change := range map[string]func(*auth.Config){
+		"issuer": func(c *auth.Config) { c.Issuer = "https://other.example" },
+		"client": func(c *auth.Config) { c.Client = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newEnv(t, &authtest.Options{Clients: []authtest.Client{{ID: "app", RedirectURIs: []string{callbackURL}}}}, nil)
+			env.config.Client = &auth.Client{Issuer: env.as.Issuer, ID: "app"}
+			env.mustLogIn(env.manager(nil), alice)
+			env.as.ExpireAll()
+			before := env.as.Count(authtest.TokenEndpoint)
+			right := env.config
+			env.config = new(*right)
+			change(env.config)
+			assert.Fails(t, env.call(env.ctx, env.manager(nil), alice))
+			assert.Equal(t, env.as.Count(authtest.TokenEndpoint), before, "token requests")
+			env.config = right
+			env.mustCall(env.manager(nil), alice)
+		})
+	}
+}
+
+// The journal of a machine whose clock is ahead keeps the others away for the
+// time of a request, not until their clocks are there.
+func TestJournalOfTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sealed(t, withoutLocks{storage.NewMemory()})
+		alter(t, s, alice, func(r *record) {
+			r.Journal = &journal{Started: time.Now().Add(24 * time.Hour), Holder: "another", Refresh: "x"}
+		})
+		e := newEntry(&Manager{store: s}, alice)
+		r, at, err := e.load(t.Context())
+		assert.OK(t, err)
+		began := time.Now()
+		_, _, err = e.awaitLease(t.Context(), r, at)
+		assert.OK(t, err)
+		waited := time.Since(began)
+		assert.Equal(t, waited >= leaseTime && waited < workTime, true, "it waits %v", waited)
+	})
+}
