@@ -122,12 +122,8 @@ func TestHiddenTool(t *testing.T) {
 // ones.
 func TestSameAsDirectCalls(t *testing.T) {
 	calls := []struct{ name, args string }{
-		{"s__echo", `{"a":1}`},
-		{"s__echo", `{"b":"x"}`},
-		{"s__denied", `{}`},
-		{"s__fails", `{}`},
-		{"nothing", `{}`},
-		{"later__tool", `{}`},
+		{"s__echo", `{"a":1}`}, {"s__echo", `{"b":"x"}`}, {"s__denied", `{}`}, {"s__fails", `{}`},
+		{"nothing", `{}`}, {"later__tool", `{}`},
 	}
 	seenBy := func(make func(ctx context.Context, r *registry.Registry, name, args string)) []string {
 		var mu sync.Mutex

@@ -92,9 +92,7 @@ func TestDeferredName(t *testing.T) {
 	long := strings.Repeat("n", 100)
 	assert.Equal(t, namesOf(t, profile.Anthropic, nil, long)[0], long)
 	all := &profile.Options{Deferred: func(*registry.Definition) bool { return true }}
-	if got := namesOf(t, profile.Anthropic, all, long)[0]; len(got) > 64 {
-		t.Errorf("a deferred tool is called %s, which has %d bytes", got, len(got))
-	}
+	assert.Equal(t, len(namesOf(t, profile.Anthropic, all, long)[0]) > 64, false, "%d are more than %d", len(namesOf(t, profile.Anthropic, all, long)[0]), 64)
 }
 
 // TestArgumentNames has properties that some providers do not take.

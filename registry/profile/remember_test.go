@@ -24,9 +24,7 @@ func serve(tb testing.TB, r *registry.Registry, server string, n int, schema str
 		}}
 	}
 	diff := assert.Value(r.Replace(registry.Server{Name: server}, tools))(tb)
-	if len(diff.Rejected) > 0 {
-		tb.Fatal(diff.Rejected[0].Err)
-	}
+	assert.Equal(tb, fmt.Sprint(diff.Rejected), "[]")
 }
 
 // thousand returns a registry of 20 servers with 50 tools each.

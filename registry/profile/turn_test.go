@@ -35,9 +35,7 @@ func TestTurnProviderSearch(t *testing.T) {
 		search          bool
 		tools, deferred int
 	}{
-		{profile.Anthropic, false, 3, 0},
-		{profile.Anthropic, true, 200, 200},
-		{profile.OpenAI, true, 200, 200},
+		{profile.Anthropic, false, 3, 0}, {profile.Anthropic, true, 200, 200}, {profile.OpenAI, true, 200, 200},
 		{profile.OpenAIStrict, true, 200, 200},
 		{profile.Gemini, true, 3, 0}, // it knows no deferred tools
 	} {

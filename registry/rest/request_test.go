@@ -68,11 +68,7 @@ func TestStylesArrive(t *testing.T) {
 func TestLiteralPathsArrive(t *testing.T) {
 	rec := newTestServer(t, nil)
 	for _, test := range []struct{ base, path, want string }{
-		{"", "", "/"},
-		{"", "/", "/"},
-		{"/v1", "", "/v1"},
-		{"/v1/", "/x", "/v1/x"},
-		{"/v1", "/x/", "/v1/x/"},
+		{"", "", "/"}, {"", "/", "/"}, {"/v1", "", "/v1"}, {"/v1/", "/x", "/v1/x"}, {"/v1", "/x/", "/v1/x/"},
 		{"/v1", "/", "/v1/"},
 		{"", "/Users('{c}')/a:b;c=d,e@f!$&*+/%41%2f.x~", "/Users('1%27%29')/a:b;c=d,e@f!$&*+/%41%2f.x~"},
 		{"/a%20b", "/{c}{d}/{d2}.json", "/a%20b/1%27%29x/y.json"},
@@ -273,9 +269,9 @@ func TestCallsAreBounded(t *testing.T) {
 		{Endpoint{}, `{` + unknownKeys(10_000) + `}`, `"k0" is not known`},
 	} {
 		err := rec.refuse(t, rec.serve(t, test.ep), test.args)
-		if len(err.Error()) > 2_000 || len(err.Problems) > 8 || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%.200v, want %s", err, test.want)
-		}
+		assert.Equal(t, len(err.Error()) > 2_000, false, "%d are more than %d", len(err.Error()), 2_000)
+		assert.Equal(t, len(err.Problems) > 8, false, "%d are more than %d", len(err.Problems), 8)
+		assert.Contains(t, err.Error(), test.want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,9 +50,8 @@ func TestLogins(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, head+schemes+"security: "+c.security+"\npaths: {/a: {get: {operationId: a}}}", nil)
-			if len(problems) > 0 || len(api.Endpoints) != 1 {
-				t.Errorf("%d endpoints, problems %v", len(api.Endpoints), problems)
-			}
+			assert.Equal(t, fmt.Sprint(problems), "[]")
+			assert.Equal(t, len(api.Endpoints), 1)
 			same(t, "auth", api.Auth, c.auth)
 			same(t, "headers", api.Headers, c.headers)
 		})
@@ -94,12 +94,8 @@ func TestOperationsOfOtherLogins(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, manyLogins, &openapi.Options{Security: c.security})
-			var names []string
-			for _, e := range api.Endpoints {
-				names = append(names, e.Name)
-			}
-			assert.Equal(t, strings.Join(names, " "), c.want, "endpoints")
-			assert.Equal(t, len(problems)+len(names), 9)
+			assert.Equal(t, namesOf(api), c.want, "endpoints")
+			assert.Equal(t, len(problems)+len(api.Endpoints), 9)
 			for _, p := range problems {
 				assert.Equal(t, p.Lost, openapi.LostOperation)
 				assert.Contains(t, p.Reason, "it needs the login")

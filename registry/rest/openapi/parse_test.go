@@ -56,9 +56,8 @@ func TestNothing(t *testing.T) {
 		"\uFEFF{\"openapi\": \"3.0.0\"}", "\uFEFFopenapi: 3.0.0",
 	} {
 		api, _ := parse(t, text, nil)
-		if api.Name != "api" || len(api.Endpoints) > 1 {
-			t.Errorf("%s: %+v", text, api)
-		}
+		assert.Equal(t, api.Name, "api", "%s", text)
+		assert.Equal(t, len(api.Endpoints) > 1, false, "%s: %d are more than %d", text, len(api.Endpoints), 1)
 	}
 }
 
@@ -74,15 +73,10 @@ paths:
   /f: {get: {operationId: "a.b/c d-e"}}
   /: {get: {}}
 `, nil)
-	var names []string
-	for _, e := range api.Endpoints {
-		names = append(names, e.Name)
-	}
 	x := strings.Repeat("x", 62)
 	want := "listPets listpets_2 listPets_3 get_pets_petId_photos etc_passwd get_c listPets_2_2 " + x + "xx " + x + "_2 a.b_c_d-e get"
-	if got := strings.Join(names, " "); got != want || len(problems) > 0 {
-		t.Errorf("names\n %s\nwant\n %s\nproblems %v", got, want, problems)
-	}
+	assert.Equal(t, namesOf(api), want)
+	assert.Equal(t, fmt.Sprint(problems), "[]")
 }
 
 func TestDescriptions(t *testing.T) {
@@ -149,11 +143,7 @@ paths:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems := parse(t, text, &c.opts)
-			var names []string
-			for _, e := range api.Endpoints {
-				names = append(names, e.Name)
-			}
-			assert.Equal(t, strings.Join(names, " "), c.want, "endpoints")
+			assert.Equal(t, namesOf(api), c.want, "endpoints")
 			if c.name == "few" {
 				problem(t, problems, openapi.LostOperation, "/paths/~1pets~1{id}/get", "Options.MaxEndpoints")
 			} else if len(problems) > 0 {

@@ -72,11 +72,7 @@ paths:
   /d: {get: {operationId: d, servers: [{url: /v2}]}}
   /e: {get: {operationId: e, servers: [{url: https://evil.example}]}}
 `, nil)
-	var names []string
-	for _, e := range api.Endpoints {
-		names = append(names, e.Name)
-	}
-	assert.Equal(t, strings.Join(names, " "), "a c")
+	assert.Equal(t, namesOf(api), "a c")
 	assert.Equal(t, len(problems), 3)
 }
 

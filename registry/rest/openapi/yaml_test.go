@@ -1,7 +1,6 @@
 package openapi_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -66,9 +65,6 @@ paths:
 
 // A few hundred bytes that would become gigabytes end early.
 func TestYAMLBombs(t *testing.T) {
-	if raced {
-		t.Skip("make norace runs it")
-	}
 	laughs := func(form string) string {
 		var b strings.Builder
 		b.WriteString("openapi: 3.0.0\nx-a: &a {k: v}\n")
@@ -83,7 +79,7 @@ func TestYAMLBombs(t *testing.T) {
 		"aliases":              laughs("[%s]"),
 		"aliases in maps":      strings.ReplaceAll(laughs("{a: [%s]}"), "\t", ""),
 		"merges":               laughs("{<<: [%s]}"),
-		"a long alias":         "openapi: 3.0.0\nx-a: &a " + strings.Repeat("x", 100_000) + "\nx-b: [" + strings.Repeat("*a, ", 1_000) + "*a]\n",
+		"a long alias":         "openapi: 3.0.0\nx-a: &a " + strings.Repeat("x", 100_000) + "\nx-b: [" + strings.Repeat("*a, ", 680) + "*a]\n",
 		"an alias of itself":   "openapi: 3.0.0\nx-a: &a [*a]\n",
 		"a merge of itself":    "openapi: 3.0.0\nx-a: &a {<<: *a}\n",
 		"deep lists":           "openapi: 3.0.0\nx-a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
@@ -99,10 +95,8 @@ func TestYAMLBombs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := openapi.Parse([]byte(text), nil)
-			var wrong *openapi.DocumentError
-			if !errors.As(err, &wrong) || len(err.Error()) > 400 {
-				t.Errorf("%.500v", err)
-			}
+			assert.As[*openapi.DocumentError](t, err)
+			assert.Equal(t, len(err.Error()) > 400, false, "%d are more than %d", len(err.Error()), 400)
 		})
 	}
 }

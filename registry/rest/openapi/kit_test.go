@@ -2,13 +2,18 @@ package openapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/registry/rest"
 	"github.com/mcpbelt/mcpbelt/registry/rest/openapi"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const head = `
 openapi: 3.1.0
@@ -24,15 +29,30 @@ func parse(t *testing.T, text string, opts *openapi.Options) (*rest.API, []opena
 	return api, problems
 }
 
+// namesOf returns the names of the endpoints of an API.
+func namesOf(api *rest.API) string {
+	var names []string
+	for _, e := range api.Endpoints {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, " ")
+}
+
 // one parses a document with one operation that can be taken over without a problem.
 func one(t *testing.T, text string) rest.Endpoint {
 	t.Helper()
 	api, problems := parse(t, text, nil)
-	if len(problems) > 0 {
-		t.Errorf("problems: %v", problems)
-	}
+	assert.Equal(t, fmt.Sprint(problems), "[]", "the problems")
 	assert.Equal(t, len(api.Endpoints), 1)
 	return api.Endpoints[0]
+}
+
+// refused checks that an option is refused.
+func refused(t *testing.T, text string, opts openapi.Options, option string) error {
+	t.Helper()
+	_, _, err := openapi.Parse([]byte(text), &opts)
+	assert.Equal(t, assert.As[*openapi.OptionError](t, err, "%+v", opts).Option, option, "%+v", opts)
+	return err
 }
 
 // same compares a value's JSON with what is wanted, written with other spaces.
@@ -50,8 +70,7 @@ func same(t *testing.T, what string, got any, want string) {
 func problem(t *testing.T, problems []openapi.Problem, lost openapi.Lost, place, reason string) {
 	t.Helper()
 	assert.Equal(t, len(problems), 1)
-	p := problems[0]
-	assert.Equal(t, p.Lost, lost)
-	assert.Equal(t, p.Place, place)
-	assert.Contains(t, p.Reason, reason)
+	assert.Equal(t, problems[0].Lost, lost, "what is lost (%s)", problems[0].Reason)
+	assert.Equal(t, problems[0].Place, place, "the place of the problem")
+	assert.Contains(t, problems[0].Reason, reason, "the reason")
 }

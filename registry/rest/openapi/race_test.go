@@ -1,7 +1,0 @@
-//go:build race
-
-package openapi_test
-
-// raced says that the race detector is on: make norace runs what only takes longer
-// with it.
-const raced = true
