@@ -261,16 +261,9 @@ func TestSearch(t *testing.T) {
 		limit int
 		want  string
 	}{
-		{terms("delete", "invoice"), 5, "name text"},
-		{terms("gone"), 5, "text name"},
-		{terms("same"), 5, "a b"},
-		{terms("same"), 1, "a"},
-		{terms("thing", "unique"), 5, "rare many"},
-		{terms("nothing"), 5, ""},
-		{terms(""), 5, ""},
-		{nil, 5, ""},
-		{terms("same"), 0, ""},
-		{terms("same"), -1, ""},
+		{terms("delete", "invoice"), 5, "name text"}, {terms("gone"), 5, "text name"}, {terms("same"), 5, "a b"},
+		{terms("same"), 1, "a"}, {terms("thing", "unique"), 5, "rare many"}, {terms("nothing"), 5, ""},
+		{terms(""), 5, ""}, {nil, 5, ""}, {terms("same"), 0, ""}, {terms("same"), -1, ""},
 		{[]Term{{Alternatives: []Alternative{{"unique", 0.1}, {"gone", 1}}}}, 5, "text name rare"},
 		{[]Term{{}}, 5, ""},
 		{[]Term{{Alternatives: []Alternative{{"same", 1}}, Bonus: true}}, 5, ""},

@@ -23,40 +23,13 @@ func TestNearest(t *testing.T) {
 	ix := vocabulary("delete", "invoice", "repository", "report", "list", "last", "lost", "screenshot", "screen",
 		"s3", "s4", "id", "authentication", "author", "create", "erase", "删除", "発票", "calendar", "list", "repositories")
 	for word, want := range map[string]string{
-		"delte":          "delete",
-		"dleete":         "delete",
-		"deletee":        "delete",
-		"xelete":         "",
-		"delede":         "delete",
-		"deleteinvoice":  "",
-		"invioce":        "invoice",
-		"repo":           "report repository repositories",
-		"reposiotry":     "repository",
-		"repsitoryy":     "repository",
-		"repostry":       "",
-		"repostory":      "repository",
-		"liist":          "list",
-		"invpice":        "invoice",
-		"lsit":           "list",
-		"lst":            "",
-		"auht":           "",
-		"shot":           "",
-		"liat":           "",
-		"calend":         "calendar",
-		"auth":           "author authentication",
-		"screnshot":      "screenshot",
-		"scr":            "",
-		"scre":           "screen screenshot",
-		"s5":             "",
-		"":               "",
-		"calender":       "calendar",
-		"list":           "",
-		"crete":          "create",
-		"cretae":         "create",
-		"\xff\xfe\xfd":   "",
-		"unknown":        "",
-		"删除发":            "",
-		"authentikation": "authentication",
+		"delte": "delete", "dleete": "delete", "deletee": "delete", "xelete": "", "delede": "delete",
+		"deleteinvoice": "", "invioce": "invoice", "repo": "report repository repositories",
+		"reposiotry": "repository", "repsitoryy": "repository", "repostry": "", "repostory": "repository",
+		"liist": "list", "invpice": "invoice", "lsit": "list", "lst": "", "auht": "", "shot": "", "liat": "",
+		"calend": "calendar", "auth": "author authentication", "screnshot": "screenshot", "scr": "",
+		"scre": "screen screenshot", "s5": "", "": "", "calender": "calendar", "list": "", "crete": "create",
+		"cretae": "create", "\xff\xfe\xfd": "", "unknown": "", "删除发": "", "authentikation": "authentication",
 	} {
 		near := ix.Nearest(word)
 		var texts []string
@@ -81,15 +54,8 @@ func TestNearest(t *testing.T) {
 func TestSplit(t *testing.T) {
 	ix := vocabulary("pull", "request", "requests", "pull", "request", "git", "hub", "ab", "cdef", "screens", "hot", "screen", "shot", "screen", "shot")
 	for word, want := range map[string]string{
-		"pullrequest":    "pull request",
-		"pullrequests":   "pull requests",
-		"gitpullrequest": "git pull request",
-		"github":         "git hub",
-		"abcdef":         "",
-		"pull":           "",
-		"screenshot":     "screen shot",
-		"":               "",
-		"\xff\xff":       "",
+		"pullrequest": "pull request", "pullrequests": "pull requests", "gitpullrequest": "git pull request",
+		"github": "git hub", "abcdef": "", "pull": "", "screenshot": "screen shot", "": "", "\xff\xff": "",
 	} {
 		assert.Equal(t, strings.Join(ix.Split(word), " "), want, "%q", word)
 	}

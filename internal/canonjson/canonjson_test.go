@@ -103,10 +103,7 @@ func TestNotCanonical(t *testing.T) {
 
 func TestAppendString(t *testing.T) {
 	for text, want := range map[string]string{
-		"":              `""`,
-		"a\"\\\n\x00":   `"a\"\\\n\u0000"`,
-		"ä😀\ufffd":      "\"ä😀\ufffd\"",
-		"\xff\x80":      `"\udcff\udc80"`,
+		"": `""`, "a\"\\\n\x00": `"a\"\\\n\u0000"`, "ä😀\ufffd": "\"ä😀\ufffd\"", "\xff\x80": `"\udcff\udc80"`,
 		"a\xed\xa0\x80": `"a\udced\udca0\udc80"`,
 	} {
 		got := string(AppendString(nil, text))

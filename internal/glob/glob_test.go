@@ -22,39 +22,20 @@ func compile(t testing.TB, text string) *Pattern {
 
 func TestMatch(t *testing.T) {
 	for _, tt := range []struct{ pattern, fits, not string }{
-		{"", "|", "a"},
-		{"abc", "abc", "|ab|abcd|ABC|xabc"},
-		{"*", "|a|a/b:c\n|é|\xff", ""},
-		{"a*", "a|ab|aa*", "|ba|A"},
-		{"*a", "a|ba|aaa", "|ab"},
+		{"", "|", "a"}, {"abc", "abc", "|ab|abcd|ABC|xabc"}, {"*", "|a|a/b:c\n|é|\xff", ""},
+		{"a*", "a|ab|aa*", "|ba|A"}, {"*a", "a|ba|aaa", "|ab"},
 		{"a*b*c", "abc|a_b_c|abbcc|abcbc", "acb|ab|bc"},
-		{"***", "|a", ""},
-		{"?", "a|é|世|\xff", "|ab|\xff\xfe"},
-		{"a?c", "abc|a?c|a世c", "ac|abbc"},
-		{"[abc]x", "ax|bx|cx", "x|dx|[abc]x"},
-		{"[a-c0-9_]", "a|b|c|5|_", "d|-|A|"},
-		{"[!a-c]", "d|-|世", "a|b|c||dd"},
-		{"[^a]", "b|^", "a"},
-		{"[a!^]", "a|!|^", "b"},
-		{"[-a]", "-|a", "b"},
-		{"[a-]", "-|a", "b"},
-		{`[\]a]`, "]|a", `\`},
-		{`[\--a]`, "-|A|a", ","},
+		{"***", "|a", ""}, {"?", "a|é|世|\xff", "|ab|\xff\xfe"}, {"a?c", "abc|a?c|a世c", "ac|abbc"},
+		{"[abc]x", "ax|bx|cx", "x|dx|[abc]x"}, {"[a-c0-9_]", "a|b|c|5|_", "d|-|A|"},
+		{"[!a-c]", "d|-|世", "a|b|c||dd"}, {"[^a]", "b|^", "a"}, {"[a!^]", "a|!|^", "b"}, {"[-a]", "-|a", "b"},
+		{"[a-]", "-|a", "b"}, {`[\]a]`, "]|a", `\`}, {`[\--a]`, "-|A|a", ","},
 		{"[а-я]", "д", "d"}, // Cyrillic
 		{"[c-ea-db]", "a|b|c|d|e", "f"},
 		{"{a,b}", "a|b", "|ab|{a,b}"},
 		{"x{a,bc*}y", "xay|xbcy|xbc1y", "xy|xby|xabcy"},
-		{"{a}", "a", "|b"},
-		{"{a{b,c},d}", "ab|ac|d", "a|b|abd"},
-		{"{*,a}", "|a|b", ""},
-		{"a,b", "a,b", "a|b"},
-		{`\*\?\[\]\{\}\\\,`, `*?[]{}\,`, "a"},
-		{`\a`, "a", `\a`},
-		{"{a\\,b,c}", "a,b|c", "a|b"},
-		{"\ufffd", "\ufffd|\xff", "a"},
-		{"-", "-", ""},
-		{".", ".", "a"},
-		{"a+(b)|$^", "a+(b)|$^", "aab"},
+		{"{a}", "a", "|b"}, {"{a{b,c},d}", "ab|ac|d", "a|b|abd"}, {"{*,a}", "|a|b", ""}, {"a,b", "a,b", "a|b"},
+		{`\*\?\[\]\{\}\\\,`, `*?[]{}\,`, "a"}, {`\a`, "a", `\a`}, {"{a\\,b,c}", "a,b|c", "a|b"},
+		{"\ufffd", "\ufffd|\xff", "a"}, {"-", "-", ""}, {".", ".", "a"}, {"a+(b)|$^", "a+(b)|$^", "aab"},
 	} {
 		p := compile(t, tt.pattern)
 		assert.Equal(t, p.String(), tt.pattern)
@@ -90,36 +71,21 @@ func TestLiteral(t *testing.T) {
 
 func TestCompileErrors(t *testing.T) {
 	for pattern, want := range map[string]string{
-		"[":                       "a [ that is not closed",
-		"a[b":                     "a [ that is not closed",
-		"[!":                      "a [ that is not closed",
-		"[a-":                     "a [ that is not closed",
-		`[a\`:                     "ends in a backslash",
-		"[]":                      "a class of no characters",
-		"[!]":                     "a class of no characters",
-		"[]a]":                    "a class of no characters",
-		"[z-a]":                   "the wrong way round",
-		"[!\x00-\U0010ffff]":      "no character is in",
-		"]":                       "without the bracket",
-		"a}":                      "without the bracket",
-		"{":                       "a { that is not closed",
-		"{a":                      "a { that is not closed",
-		"{a,":                     "a { that is not closed",
-		"{a,{b}":                  "a { that is not closed",
-		"{}":                      "an alternative that is empty",
-		"{a,}":                    "an alternative that is empty",
-		"{,a}":                    "an alternative that is empty",
-		"{a,,b}":                  "an alternative that is empty",
-		`\`:                       "ends in a backslash",
-		`{a\`:                     "ends in a backslash",
+		"[": "a [ that is not closed", "a[b": "a [ that is not closed", "[!": "a [ that is not closed",
+		"[a-": "a [ that is not closed", `[a\`: "ends in a backslash", "[]": "a class of no characters",
+		"[!]": "a class of no characters", "[]a]": "a class of no characters", "[z-a]": "the wrong way round",
+		"[!\x00-\U0010ffff]": "no character is in", "]": "without the bracket", "a}": "without the bracket",
+		"{": "a { that is not closed", "{a": "a { that is not closed", "{a,": "a { that is not closed",
+		"{a,{b}": "a { that is not closed", "{}": "an alternative that is empty",
+		"{a,}": "an alternative that is empty", "{,a}": "an alternative that is empty",
+		"{a,,b}": "an alternative that is empty", `\`: "ends in a backslash", `{a\`: "ends in a backslash",
 		"a\xff":                   "no valid UTF-8",
 		strings.Repeat("a", 1025): "longer than 1,024 bytes",
 		strings.Repeat("{", 17):   "deep",
 		strings.Repeat("{", 1000): "deep",
 	} {
-		if _, err := Compile(pattern); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: %v, want %q", pattern, err, want)
-		}
+		_, err := Compile(pattern)
+		assert.Contains(t, fmt.Sprint(err), want, "%.20q", pattern)
 	}
 	compile(t, strings.Repeat("{", 16)+"a"+strings.Repeat("}", 16))
 }
@@ -129,16 +95,13 @@ func TestLongestPatterns(t *testing.T) {
 	for _, unit := range []string{"a", "?", "*a", "[a]", "{a}", "{a,b}", "*?"} {
 		text := strings.Repeat(unit, MaxLength/len(unit))
 		p := compile(t, text)
-		if len(p.program) > maxSteps {
-			t.Errorf("%.10q...: %d steps", text, len(p.program))
-		}
+		assert.Equal(t, len(p.program) > maxSteps, false, "%.10q: %d are more than %d", text, len(p.program), maxSteps)
 		p.Match(strings.Repeat("a", 300))
 	}
 	list := "{" + strings.Repeat("a,", MaxLength/2-1)
 	p := compile(t, list[:len(list)-1]+"}")
-	if len(p.program) > maxSteps || !p.Match("a") {
-		t.Errorf("%d steps", len(p.program))
-	}
+	assert.Equal(t, len(p.program) > maxSteps, false, "%d are more than %d", len(p.program), maxSteps)
+	assert.Equal(t, p.Match("a"), true, "p.Match(\"a\")")
 }
 
 // expression translates a pattern without escapes and classes that begin with a

@@ -133,18 +133,12 @@ func TestPositions(t *testing.T) {
 		offset int
 		want   Position
 	}{
-		{"start", 0, Position{1, 1}},
-		{"after the mark", 3, Position{1, 1}},
-		{"comment text", 6, Position{1, 4}},
-		{"root", doc.Root.Offset, Position{2, 1}},
-		{"é", member.Offset, Position{3, 2}},
+		{"start", 0, Position{1, 1}}, {"after the mark", 3, Position{1, 1}}, {"comment text", 6, Position{1, 4}},
+		{"root", doc.Root.Offset, Position{2, 1}}, {"é", member.Offset, Position{3, 2}},
 		{"array", member.Value.Offset, Position{3, 8}},
-		{"object", object.Offset, Position{4, 3}},
-		{"x", x.Offset, Position{4, 5}},
-		{"null", x.Value.Offset, Position{5, 5}},
-		{"end", len(in), Position{8, 1}},
-		{"beyond", len(in) + 100, Position{8, 1}},
-		{"before", -1, Position{1, 1}},
+		{"object", object.Offset, Position{4, 3}}, {"x", x.Offset, Position{4, 5}},
+		{"null", x.Value.Offset, Position{5, 5}}, {"end", len(in), Position{8, 1}},
+		{"beyond", len(in) + 100, Position{8, 1}}, {"before", -1, Position{1, 1}},
 	} {
 		assert.Equal(t, doc.Position(test.offset), test.want, "%s: Position(%d) =", test.what, test.offset)
 	}

@@ -12,15 +12,9 @@ import (
 func TestScanLists(t *testing.T) {
 	deep := strings.Repeat(`[{"a":`, 100_000) + `0` + strings.Repeat(`}]`, 100_000)
 	for name, element := range map[string]string{
-		"deep":             deep,
-		"duplicate":        `{"a":1,"a":2}`,
-		"bad UTF-8":        "\"\xff\"",
-		"control":          "{\"a\":\"\t\n\x00\"}",
-		"unknown escape":   `{"a":"C:\Users\x"}`,
-		"short escape":     `{"a":"\u12"}`,
-		"half a character": `{"a":"\ud83d"}`,
-		"sound":            `{"a":[1,{}]}`,
-		"empty containers": `[ { } , [ ] ]`,
+		"deep": deep, "duplicate": `{"a":1,"a":2}`, "bad UTF-8": "\"\xff\"", "control": "{\"a\":\"\t\n\x00\"}",
+		"unknown escape": `{"a":"C:\Users\x"}`, "short escape": `{"a":"\u12"}`,
+		"half a character": `{"a":"\ud83d"}`, "sound": `{"a":[1,{}]}`, "empty containers": `[ { } , [ ] ]`,
 	} {
 		result := `{"tools":[ ` + element + ` , {"name":"b"}],"next":"ü"}`
 		m, ok := ScanLists([]byte(`{"jsonrpc":"2.0","id":7,"result": ` + result + ` }`))

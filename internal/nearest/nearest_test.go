@@ -21,15 +21,8 @@ func TestEdits(t *testing.T) {
 		limit int
 		want  int // -1: too many
 	}{
-		{"", "", 0, 0},
-		{"", "ab", 2, 2},
-		{"ab", "", 1, -1},
-		{"name", "name", 0, 0},
-		{"nmae", "name", 1, 1},
-		{"nam", "name", 1, 1},
-		{"nbme", "name", 1, 1},
-		{"naame", "name", 0, -1},
-		{"kitten", "sitting", 3, 3},
+		{"", "", 0, 0}, {"", "ab", 2, 2}, {"ab", "", 1, -1}, {"name", "name", 0, 0}, {"nmae", "name", 1, 1},
+		{"nam", "name", 1, 1}, {"nbme", "name", 1, 1}, {"naame", "name", 0, -1}, {"kitten", "sitting", 3, 3},
 		{"kitten", "sitting", 2, -1},
 		{"ca", "abc", 3, 3}, // a letter that was swapped is not changed again
 		{long, long + "b", 1, 1},
@@ -56,10 +49,7 @@ func TestNames(t *testing.T) {
 		{"createissue", 3, []string{"create_issue", "CreateIssue", "create-issues"}},
 		{"create_issue", 1, []string{"create_issue"}},
 		{"remvoe_label", 3, []string{"remove_label"}},
-		{"y", 3, nil},
-		{"", 3, nil},
-		{"---", 3, nil},
-		{strings.Repeat("y", 300), 3, nil},
+		{"y", 3, nil}, {"", 3, nil}, {"---", 3, nil}, {strings.Repeat("y", 300), 3, nil},
 	} {
 		assert.Equal(t, fmt.Sprintf("%q", nearest.Names(test.asked, names, test.most)), fmt.Sprintf("%q", test.want), "%.20q", test.asked)
 	}

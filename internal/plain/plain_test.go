@@ -28,13 +28,8 @@ func TestCut(t *testing.T) {
 		most int
 		want string
 	}{
-		{"short", 5, "short"},
-		{"longer", 5, "lo…"},
-		{"ääää", 7, "ää…"},
-		{"ääää", 6, "ä…"},
-		{"abcd", 3, "…"},
-		{"abcd", 2, ""},
-		{"\x80\x80\x80\x80\x80", 4, "…"},
+		{"short", 5, "short"}, {"longer", 5, "lo…"}, {"ääää", 7, "ää…"}, {"ääää", 6, "ä…"}, {"abcd", 3, "…"},
+		{"abcd", 2, ""}, {"\x80\x80\x80\x80\x80", 4, "…"},
 	} {
 		assert.Equal(t, plain.Cut(test.text, test.most), test.want, "of %q in %d bytes", test.text, test.most)
 	}

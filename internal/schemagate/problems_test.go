@@ -130,9 +130,8 @@ func TestProblemsAreBounded(t *testing.T) {
 	assert.Equal(t, len(problems), 5, "problems: %+v", problems)
 	for _, p := range problems {
 		text := p.line()
-		if len(text) > 5*maxText || strings.ContainsAny(text, "\x1b\u202e\n") {
-			t.Errorf("%d bytes: %q", len(text), text)
-		}
+		assert.Equal(t, len(text) > 5*maxText, false, "%d are more than %d", len(text), 5*maxText)
+		assert.Equal(t, strings.ContainsAny(text, "\x1b\u202e\n"), false, "strings.ContainsAny(text, \"\\x1b\\u202e\\n\")")
 	}
 	if got := s.Problems([]byte(`[` + many(10*maxLines, func(int) string { return "1" }) + `]`)); len(got) != MaxProblems || got[8].Path != "[8]" {
 		t.Errorf("problems %+v", got)

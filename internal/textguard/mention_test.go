@@ -9,28 +9,15 @@ import (
 
 func TestMentions(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                              nil,
-		"plain words, time and search.": nil,
-		"call send_message now":         {"send_message"},
-		"a real-time view":              {"real-time"},
-		"sendMessage()":                 {"sendMessage"},
-		"github__create_issue":          {"github__create_issue", "github"},
-		"mcp__github__create":           {"mcp__github__create", "github"},
-		"see github:create_issue.":      {"github:create_issue", "github"},
-		"at 12:30":                      {"12:30"},
-		"use `fetch` or \"search\"":     {"fetch", "search"},
-		"'list' (it's)":                 {"list"},
-		"the github server":             {"github"},
-		"from the WhatsApp MCP":         {"WhatsApp"},
-		"a GitHub issue":                nil,
-		"a time server":                 nil,
-		"the `time` server":             {"time", "time"},
-		"The server":                    nil,
-		"on the file. Server runs":      nil,
-		"admin.users.list":              {"admin.users.list"},
-		"ends with colon: x":            nil,
-		"__x":                           {"__x"},
-		"a__":                           {"a__", "a"},
+		"": nil, "plain words, time and search.": nil, "call send_message now": {"send_message"},
+		"a real-time view": {"real-time"}, "sendMessage()": {"sendMessage"},
+		"github__create_issue":     {"github__create_issue", "github"},
+		"mcp__github__create":      {"mcp__github__create", "github"},
+		"see github:create_issue.": {"github:create_issue", "github"}, "at 12:30": {"12:30"},
+		"use `fetch` or \"search\"": {"fetch", "search"}, "'list' (it's)": {"list"}, "the github server": {"github"},
+		"from the WhatsApp MCP": {"WhatsApp"}, "a GitHub issue": nil, "a time server": nil,
+		"the `time` server": {"time", "time"}, "The server": nil, "on the file. Server runs": nil,
+		"admin.users.list": {"admin.users.list"}, "ends with colon: x": nil, "__x": {"__x"}, "a__": {"a__", "a"},
 	} {
 		var got []string
 		for m := range Mentions(text) {

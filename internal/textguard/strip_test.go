@@ -10,17 +10,11 @@ import (
 
 func TestStrip(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain\ttext\r\n":                         "plain\ttext\r\n",
-		"ze\u200bro\u2060 width":                  "zero width",
-		"soft\u00adhyphen":                        "softhyphen",
-		"private\ue000 use\U000f0000":             "private use",
-		"fill\u3164er\u115f\uffa0\u2800s":         "fillers",
-		"\ufeffbom":                               "bom",
-		"tags\U000e0068\U000e0069":                "tags",
-		"left\u200emark":                          "leftmark",
-		"line\u2028end\u2029":                     "line\u2028end\u2029",
-		"bytes \xff\u200b":                        "bytes \xff",
-		"\x1b[31mred\x1b[0m":                      "\x1b[31mred\x1b[0m",
+		"plain\ttext\r\n": "plain\ttext\r\n", "ze\u200bro\u2060 width": "zero width",
+		"soft\u00adhyphen": "softhyphen", "private\ue000 use\U000f0000": "private use",
+		"fill\u3164er\u115f\uffa0\u2800s": "fillers", "\ufeffbom": "bom", "tags\U000e0068\U000e0069": "tags",
+		"left\u200emark": "leftmark", "line\u2028end\u2029": "line\u2028end\u2029",
+		"bytes \xff\u200b": "bytes \xff", "\x1b[31mred\x1b[0m": "\x1b[31mred\x1b[0m",
 		"\U0001f468\u200d\U0001f4bb \u2764\ufe0f": "\U0001f468\u200d\U0001f4bb \u2764\ufe0f",
 		"\u05e9\u200f\u05dc":                      "\u05e9\u200f\u05dc",
 		"\u0645\u06cc\u200c\u062e":                "\u0645\u06cc\u200c\u062e",

@@ -74,9 +74,8 @@ func TestSignatureHasBounds(t *testing.T) {
 	}
 	for name, schema := range hostile {
 		got := Signature(json.RawMessage(schema))
-		if len(got) > 2*maxSignature || !utf8.ValidString(got) {
-			t.Errorf("%s: %d bytes: %.200q", name, len(got), got)
-		}
+		assert.Equal(t, len(got) > 2*maxSignature, false, "%s: %d are more than %d", name, len(got), 2*maxSignature)
+		assert.Equal(t, utf8.ValidString(got), true, "%s: utf8.ValidString(got)", name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package toolcorpus_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -71,7 +72,6 @@ func TestUnseen(t *testing.T) {
 	for _, q := range toolcorpus.Unseen() {
 		got = append(got, q.ID)
 	}
-	if !slices.Equal(got, want) || len(got) < 50 {
-		t.Errorf("unseen are\n%v, want at least 50,\n%v", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
+	assert.Equal(t, len(got) < 50, false, "%d are fewer than %d", len(got), 50)
 }
