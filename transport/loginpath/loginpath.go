@@ -27,13 +27,15 @@ const loginShellTimeout = 10 * time.Second
 // there is no such shell, it adds the folders of Node.js that exist; the endings of
 // programs, such as .cmd, are found in any PATH. With an error the result is the present
 // PATH.
-func Read(ctx context.Context) (string, error) {
+func Read(ctx context.Context) (string, error) { return read(ctx, loginShellTimeout) }
+
+func read(ctx context.Context, within time.Duration) (string, error) {
 	present := os.Getenv("PATH")
 	if runtime.GOOS == "windows" {
 		return joinPaths(present, existing(
 			filepath.Join(os.Getenv("ProgramFiles"), "nodejs"), filepath.Join(os.Getenv("APPDATA"), "npm"))), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, loginShellTimeout)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	shell := os.Getenv("SHELL")
 	if !filepath.IsAbs(shell) {

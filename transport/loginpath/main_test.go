@@ -1,4 +1,4 @@
-package loginpath_test
+package loginpath
 
 import (
 	"testing"

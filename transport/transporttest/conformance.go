@@ -14,9 +14,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
-// watchdog bounds every wait of a check. It only decides how long a broken
+// tooLong bounds every wait of a check. It only decides how long a broken
 // transport takes to fail.
-const watchdog = 30 * time.Second
+const tooLong = 2 * time.Minute
 
 // A Recipe is a transport under test.
 type Recipe struct {
@@ -79,7 +79,7 @@ func checkConnectsAgain(t *testing.T, r Recipe) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			ctx, stop := context.WithTimeout(t.Context(), watchdog)
+			ctx, stop := context.WithTimeout(t.Context(), tooLong)
 			defer stop()
 			conn, err := r.Transport.Connect(ctx)
 			if err != nil {
@@ -105,7 +105,7 @@ func checkCloseEndsRead(t *testing.T, r Recipe) {
 	}
 	select {
 	case <-p.done:
-	case <-time.After(watchdog):
+	case <-time.After(tooLong):
 		t.Fatal("Read does not return after Close")
 	}
 	if _, err := p.conn.Read(t.Context()); err == nil {
@@ -158,7 +158,7 @@ func checkCallContext(t *testing.T, r Recipe) {
 	var err error
 	select {
 	case err = <-returned:
-	case <-time.After(watchdog):
+	case <-time.After(tooLong):
 		t.Fatal("a call does not return when its context ends")
 	}
 	if !errors.Is(err, context.Canceled) {
@@ -188,7 +188,7 @@ func checkWriteContext(t *testing.T, r Recipe) {
 	}()
 	select {
 	case <-returned:
-	case <-time.After(watchdog):
+	case <-time.After(tooLong):
 		t.Error("Write with an ended context does not return")
 	}
 }
@@ -211,7 +211,7 @@ func checkProgress(t *testing.T, r Recipe) {
 	if _, ok := p.conn.(mcp.Caller); !ok {
 		t.Skip("no mcp.Caller")
 	}
-	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	const n = 20
 	seen := 0
@@ -234,7 +234,7 @@ func checkProgress(t *testing.T, r Recipe) {
 
 func checkServerError(t *testing.T, r Recipe) {
 	p := connect(t, r.Transport)
-	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	_, err := p.call(ctx, "no such tool", struct{}{}, nil)
 	var answer *mcp.JSONRPCError
@@ -262,7 +262,7 @@ func checkCloseEndsCalls(t *testing.T, r Recipe) {
 	for range cap(returned) {
 		select {
 		case <-returned:
-		case <-time.After(watchdog):
+		case <-time.After(tooLong):
 			t.Fatal("a call does not return after Close")
 		}
 	}
@@ -280,7 +280,7 @@ func checkMessageLimit(t *testing.T, r Recipe) {
 		t.Skip("no limit")
 	}
 	p := connect(t, r.Transport)
-	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	const envelope = 512 // the rest of the message
 	got, err := p.call(ctx, "big", map[string]int{"size": r.MaxMessage - envelope}, nil)

@@ -23,10 +23,8 @@ import (
 )
 
 const (
-	// seedsVariable is the number of seeds of each cell; the default is for a
-	// quick look.
+	// seedsVariable is the number of seeds of each cell.
 	seedsVariable = "FAULT_SEEDS"
-	defaultSeeds  = 2
 	// reportVariable names the file to which the results are written.
 	reportVariable = "FAULT_REPORT"
 	// reportFile is the one that is kept.
@@ -67,12 +65,9 @@ type result struct {
 // the client recovers, that a neighbour is not disturbed, and that nothing is
 // left behind.
 func TestFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes most of a minute")
-	}
-	seeds := defaultSeeds
-	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
-		seeds = n
+	seeds := atoi(os.Getenv(seedsVariable))
+	if seeds == 0 {
+		t.Skip("takes minutes of a quiet machine: make faults")
 	}
 	// Finalizers would close what was forgotten.
 	old := debug.SetGCPercent(-1)

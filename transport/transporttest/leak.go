@@ -14,7 +14,7 @@ func checkLeaks(t *testing.T) {
 	t.Helper()
 	before := goroutines()
 	t.Cleanup(func() {
-		deadline := time.NewTimer(watchdog)
+		deadline := time.NewTimer(tooLong)
 		defer deadline.Stop()
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()

@@ -3,11 +3,15 @@ package transporttest_test
 import (
 	"flag"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
+
+// tooLong bounds waits that a correct transport never has, on a busy machine neither.
+const tooLong = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	beVictim()

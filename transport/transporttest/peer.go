@@ -28,7 +28,7 @@ type peer struct {
 // with the test.
 func connect(t *testing.T, tr mcp.Transport) *peer {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	conn, err := tr.Connect(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (p *peer) call(ctx context.Context, tool string, args any, opts *mcp.CallOp
 // need not heed a cancellation that comes before its call.
 func (p *peer) awaitWaiting(t *testing.T, n string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	for {
 		got, err := p.call(ctx, "waiting", struct{}{}, nil)
@@ -159,7 +159,7 @@ func (p *peer) awaitWaiting(t *testing.T, n string) {
 // mustEcho fails the test unless the connection works.
 func (p *peer) mustEcho(t *testing.T, nonce string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), watchdog)
+	ctx, stop := context.WithTimeout(t.Context(), tooLong)
 	defer stop()
 	got, err := p.call(ctx, "echo", map[string]string{"text": nonce}, nil)
 	if err != nil {
