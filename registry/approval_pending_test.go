@@ -22,21 +22,21 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
+// smallKept takes the place of maxKept, so that little is too much.
+const smallKept = 1 << 20
+
 // asking returns a registry with a tool that has to be asked for, and a function
 // that has a call of it waiting.
 func asking(t *testing.T, opts approval.Options, answer string) (*Registry, func(ctx context.Context, n int) string) {
 	r := New(&Options{Approvals: opts, Approver: ApproverFunc(func(context.Context, *ApprovalRequest) (approval.Decision, error) {
 		return approval.Decision{Verdict: approval.Ask}, nil
 	})})
+	r.approvals.held.Max.Bytes, r.approvals.kept.Max.Bytes = smallKept, smallKept
 	assert.OK(t, r.Add(MustFunc("tool", "", func(context.Context, map[string]int) (string, error) { return answer, nil })))
 	return r, func(ctx context.Context, n int) string {
 		t.Helper()
 		_, err := r.Call(ctx, "tool", json.RawMessage(fmt.Sprintf(`{"n":%d}`, n)))
-		var required *ApprovalRequiredError
-		if !errors.As(err, &required) {
-			t.Fatal(err)
-		}
-		return required.Request.ID
+		return assert.As[*ApprovalRequiredError](t, err).Request.ID
 	}
 }
 
@@ -76,7 +76,7 @@ func TestApprovalOutcomesAreBounded(t *testing.T) {
 		max, end int
 	}{
 		{"small", 7, 7},
-		{strings.Repeat("x", 9<<20), 200, 7}, // 63 MiB
+		{strings.Repeat("x", smallKept/64*9), 200, 7},
 	} {
 		r, ask := asking(t, approval.Options{MaxPending: c.max}, c.answer)
 		var ids []string
@@ -154,53 +154,48 @@ func placed(e entry) *entry { return (&offer{entry: e}).place(nil) }
 // Calls that wait are bounded by their size as well as by their number.
 func TestApprovalArgumentsAreBounded(t *testing.T) {
 	r, _ := asking(t, approval.Options{}, "answer")
-	var ids []string
 	e := r.Snapshot().find("tool")
-	args := make(json.RawMessage, 9<<20)
+	args := make(json.RawMessage, smallKept/64*9)
 	call := func(n int) error {
 		args[0] = byte(n)
-		err := r.approvals.hold(t.Context(), e, args, "")
-		var required *ApprovalRequiredError
-		if errors.As(err, &required) {
-			ids = append(ids, required.Request.ID)
-		}
-		return err
+		return r.approvals.hold(t.Context(), e, args, "")
 	}
-	for n := range 8 {
-		assert.Equal(t, n == 7, errors.As(call(n), new(*approval.DeniedError)), "%d", n)
+	for n := range 7 {
+		assert.As[*ApprovalRequiredError](t, call(n), "%d", n)
 	}
-	assert.OK(t, r.Deny(t.Context(), ids[3], ""))
+	assert.As[*approval.DeniedError](t, call(7), "the eighth call")
+	assert.OK(t, r.Deny(t.Context(), r.Approvals(t.Context())[3].ID, ""))
 	assert.As[*ApprovalRequiredError](t, call(9))
 }
 
 // A user whose calls wait takes a quarter of the memory at most, and is told so.
 func TestHeldBytesAreShared(t *testing.T) {
 	r, ask := asking(t, approval.Options{}, "answer")
-	eve := onbehalf.With(t.Context(), "eve")
+	eve, ann := onbehalf.With(t.Context(), "eve"), onbehalf.With(t.Context(), "ann")
 	e := r.Snapshot().find("tool")
-	args := make(json.RawMessage, 5<<20)
-	var err error
-	for n := 0; n < 20 && (n == 0 || errors.As(err, new(*ApprovalRequiredError))); n++ {
+	args := make(json.RawMessage, smallKept/64*5)
+	hold := func(ctx context.Context, n int) error {
 		args[0] = byte(n)
-		err = r.approvals.hold(eve, e, args, "")
+		return r.approvals.hold(ctx, e, args, "")
 	}
+	for n := range 3 {
+		assert.As[*ApprovalRequiredError](t, hold(eve, n))
+	}
+	err := hold(eve, 3)
 	assert.As[*approval.DeniedError](t, err, "the call of a user without room")
-	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the call of a user without room: outcome")
-	assert.Equal(t, len(r.Approvals(eve)), 3, "calls of 5 MiB that wait for one user")
-	ask(onbehalf.With(t.Context(), "ann"), 1)
-	args[0] = 'a'
-	assert.As[*ApprovalRequiredError](t, r.approvals.hold(onbehalf.With(t.Context(), "ann"), e, args, ""), "a large call of another user")
+	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
+	ask(ann, 1)
+	assert.As[*ApprovalRequiredError](t, hold(ann, 4), "a large call of another user")
 }
 
 // The error says whose share is full, the bound, and the cure.
 func TestPendingLimitError(t *testing.T) {
 	r, ask := asking(t, approval.Options{MaxPending: 8}, "answer")
-	call := func(ctx context.Context) (limit *approval.LimitError) {
+	r.approvals.held.Max.Bytes = maxKept
+	call := func(ctx context.Context) *approval.LimitError {
 		t.Helper()
 		_, err := r.Call(ctx, "tool", json.RawMessage(`{"n":100}`))
-		if !errors.As(err, &limit) {
-			t.Fatalf("got %v, want an approval.LimitError", err)
-		}
+		limit := assert.As[*approval.LimitError](t, err)
 		assert.Equal(t, result.Text(ErrorResult(err)), err.Error(), "a model is told")
 		return limit
 	}
@@ -223,67 +218,46 @@ func TestHeldCallsCountTheirDefinitions(t *testing.T) {
 	r, _ := asking(t, approval.Options{}, "answer")
 	var err error
 	for n := range 8 {
-		e := placed(entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", 9<<20+n)}})
+		e := placed(entry{def: &Definition{Name: "tool", Description: strings.Repeat("x", smallKept/64*9+n)}})
 		err = r.approvals.hold(t.Context(), e, json.RawMessage(fmt.Sprint(n)), "")
 	}
-	assert.As[*approval.DeniedError](t, err, "the eighth call with a definition of 9 MiB")
+	assert.As[*approval.DeniedError](t, err, "the eighth call with a large definition")
 }
 
 // One user, or one server, who fills the outcomes that are kept pushes out none of
 // another.
 func TestOutcomesAreShared(t *testing.T) {
 	for name, test := range map[string]struct {
-		flood, other func(context.Context) (context.Context, string) // with the server of the tool
-		answer       string
+		user, server, floods, from string
+		answer                     int // bytes
 	}{
-		"a user, by number": {
-			flood: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "eve"), "a" },
-			other: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "a" },
-		},
-		"a user, by size": {
-			flood:  func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "eve"), "a" },
-			other:  func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "a" },
-			answer: strings.Repeat("x", 12<<20),
-		},
-		"a server, by number": {
-			flood: func(ctx context.Context) (context.Context, string) { return ctx, "a" },
-			other: func(ctx context.Context) (context.Context, string) { return ctx, "b" },
-		},
-		"a server, for one user": {
-			flood: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "a" },
-			other: func(ctx context.Context) (context.Context, string) { return onbehalf.With(ctx, "ann"), "b" },
-		},
+		"a user, by number":      {"ann", "a", "eve", "a", 1},
+		"a user, by size":        {"ann", "a", "eve", "a", smallKept / 64 * 12},
+		"a server, by number":    {"", "a", "", "b", 1},
+		"a server, for one user": {"ann", "b", "ann", "a", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newApprovals(ApproverFunc(nil), approval.Options{MaxPending: 20})
-			over := func(ctx context.Context, server string, n int, answer string) string {
-				t.Helper()
-				e := placed(entry{def: &Definition{Name: server + "__tool", Origin: Origin{server, "tool"}}})
-				err := a.hold(ctx, e, json.RawMessage(fmt.Sprint(n)), "")
-				var required *ApprovalRequiredError
-				if !errors.As(err, &required) {
-					t.Fatal(err)
+			a.kept.Max.Bytes = smallKept
+			finish := func(user, server string, n, answer int) (id string) {
+				ctx := t.Context()
+				if user != "" {
+					ctx = onbehalf.With(ctx, user)
 				}
-				p, _, err := a.claim(ctx, required.Request.ID)
+				e := placed(entry{def: &Definition{Name: server + "__tool", Origin: Origin{server, "tool"}}})
+				id = assert.As[*ApprovalRequiredError](t, a.hold(ctx, e, json.RawMessage(fmt.Sprint(n)), "")).Request.ID
+				p, _, err := a.claim(ctx, id)
 				assert.OK(t, err)
-				a.finish(p, done, resultOf(textBlock(answer)), nil)
-				return required.Request.ID
+				a.finish(p, done, resultOf(textBlock(strings.Repeat("x", answer))), nil)
+				return id
 			}
-			ctx, server := test.other(t.Context())
-			id := over(ctx, server, 0, "small")
-			last := ""
+			other, last := finish(test.user, test.server, 0, 1), ""
 			for n := range 50 {
-				ctx, server := test.flood(t.Context())
-				last = over(ctx, server, n, test.answer)
+				last = finish(test.floods, test.from, n, test.answer)
 			}
-			_, known := a.byID[id]
-			assert.Equal(t, known, true, "the outcome of another is kept")
-			if _, known := a.byID[last]; !known {
-				t.Error("the last outcome is not kept, though older ones can make room")
-			}
-			if got := a.ended.Len(); got > 20 {
-				t.Errorf("got %d outcomes, want at most 20", got)
-			}
+			assert.Equal(t, a.byID[other] != nil, true, "the outcome of another is kept")
+			assert.Equal(t, a.byID[last] != nil, true, "the last outcome is kept")
+			assert.Equal(t, a.ended.Len() <= 20, true, "outcomes are bounded")
 		})
 	}
 }
@@ -302,9 +276,8 @@ func TestGrantsAreShared(t *testing.T) {
 	}
 	ok, _ := a.granted(ann, s)
 	assert.Equal(t, ok, true, "the grant of another user holds")
-	if ok, _ := a.granted(last, s); !ok {
-		t.Error("the last grant is not there")
-	}
+	ok, _ = a.granted(last, s)
+	assert.Equal(t, ok, true, "the last grant holds")
 	assert.Equal(t, len(a.grants.byKey), 6, "grants")
 	for n := range 100 {
 		a.grant(grantKey{"", fmt.Sprint(n), "tool"}, s, 0)
@@ -324,7 +297,7 @@ func TestNegativeApprovalLimitsAreNone(t *testing.T) {
 
 // What an error keeps of a server's answer counts as a result does.
 func TestErrorsWeighWhatTheyHold(t *testing.T) {
-	const size = 1 << 20
+	const size = 1 << 16
 	large := resultOf(textBlock(strings.Repeat("x", size)))
 	for name, err := range map[string]error{
 		"data":    &mcp.ServerError{Err: &mcp.JSONRPCError{Data: json.RawMessage(strings.Repeat("x", size))}},

@@ -44,21 +44,18 @@ func TestApprovalArguments(t *testing.T) {
 	})
 	// Not sent the first time: what middleware did to the arguments does not count.
 	away := true
-	w.Use(func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			if away {
-				spoil(call.Args)
-				return nil, mcp.WithOutcome(errors.New("away"), mcp.NotSent)
-			}
-			return next(ctx, call)
+	w.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		if away {
+			spoil(call.Args)
+			return nil, mcp.WithOutcome(errors.New("away"), mcp.NotSent)
 		}
-	})
+		return next(ctx, call)
+	}))
 	if _, err := w.Approve(ctx, asked.ID, nil); err == nil || err.Error() != "away" {
 		t.Fatal(err)
 	}
 	away = false
-	res := assert.Value(w.Approve(ctx, asked.ID, nil))(t)
-	assert.Equal(t, textOf(t, res), "delete done")
+	assert.Equal(t, textOf(t, assert.Value(w.Approve(ctx, asked.ID, nil))(t)), "delete done")
 	w.wantReached(t, spelled)
 }
 
@@ -66,12 +63,10 @@ func TestApprovalArguments(t *testing.T) {
 func TestApprovalResumesAsTheUser(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	var user, conversation string
-	w.Use(func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			user, _ = onbehalf.User(ctx)
-			return next(ctx, call)
-		}
-	})
+	w.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		user, _ = onbehalf.User(ctx)
+		return next(ctx, call)
+	}))
 	w.setApprover(func(ctx context.Context, req *registry.ApprovalRequest) (approval.Decision, error) {
 		conversation = req.Conversation
 		u, _ := onbehalf.User(ctx)
@@ -92,8 +87,7 @@ func TestApprovalOfAnotherUser(t *testing.T) {
 	bob := onbehalf.With(t.Context(), "bob")
 	assert.Equal(t, len(w.Approvals(bob)), 0, "calls that bob sees")
 	_, err := w.Approve(bob, asked.ID, nil)
-	unknown := wantError[*approval.UnknownError](t, err)
-	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(bob, "made up", nil))), unknown.Error(), "what bob is told of a call")
+	assert.Equal(t, fmt.Sprint(errorOf(w.Approve(bob, "made up", nil))), wantError[*approval.UnknownError](t, err).Error(), "what bob is told of a call")
 	wantError[*approval.UnknownError](t, w.Deny(bob, asked.ID, ""))
 	wantError[*approval.UnknownError](t, errorOf(w.Await(bob, asked.ID)))
 	w.EndConversation(inConversation(t.Context(), "bob", "c"))
@@ -198,8 +192,7 @@ func TestApprovalOfAToolThatChanged(t *testing.T) {
 	} {
 		mustReplace(t, w.Registry, "files", tool)
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
-		other := assert.Value(registry.With(tool, edit))(t)
-		mustReplace(t, w.Registry, "files", other)
+		mustReplace(t, w.Registry, "files", assert.Value(registry.With(tool, edit))(t))
 		assert.Equal(t, wantError[*approval.StaleError](t, errorOf(w.Approve(ctx, asked.ID, &registry.ApproveOptions{ForSession: true}))).Tool, "files__delete", "%s", name)
 		wantError[*approval.StaleError](t, errorOf(w.Await(ctx, asked.ID)))
 
@@ -320,7 +313,7 @@ func TestApprovalOutcomes(t *testing.T) {
 func TestApprovalUnderAnEndedContext(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	calls := 0
-	mustAdd(t, w.Registry, &callingTool{native("heedless"), func(context.Context) (*mcp.CallToolResult, error) {
+	mustAdd(t, w.Registry, &recordedTool{native("heedless").def, func(_ context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 		calls++
 		return textResult("done"), nil
 	}})
@@ -376,8 +369,8 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 	ctx := t.Context()
 	calls := 0
 	mustAdd(t, w.Registry,
-		&callingTool{native("panics"), func(context.Context) (*mcp.CallToolResult, error) { calls++; panic("oh") }},
-		&callingTool{native("nests"), func(ctx context.Context) (*mcp.CallToolResult, error) {
+		&recordedTool{native("panics").def, func(_ context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) { calls++; panic("oh") }},
+		&recordedTool{native("nests").def, func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 			return w.Call(ctx, "files__delete", nil)
 		}},
 		registry.MustFunc("strict", "", func(_ context.Context, in struct{ N int }) (int, error) { calls++; return in.N, nil }),
@@ -396,8 +389,7 @@ func TestApprovalOfAFaultyTool(t *testing.T) {
 
 	asked = w.mustAsk(t, ctx, "nests", `{}`)
 	_, err = w.Approve(ctx, asked.ID, nil)
-	inner := wantError[*registry.ApprovalRequiredError](t, err)
-	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), inner)
+	assert.Is(t, errorOf(w.Await(ctx, asked.ID)), wantError[*registry.ApprovalRequiredError](t, err))
 	assert.Equal(t, calls, 1, "calls")
 	w.wantReached(t)
 }

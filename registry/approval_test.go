@@ -196,12 +196,10 @@ func TestWithAskSettlesEqualCalls(t *testing.T) {
 func TestWithAskDecidedElsewhere(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	runs := 0
-	w.Use(func(next registry.Handler) registry.Handler {
-		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) {
-			runs++
-			return textResult("done"), nil
-		}
-	})
+	w.Use(around(func(_ context.Context, _ *registry.Call, _ registry.Handler) (*mcp.CallToolResult, error) {
+		runs++
+		return textResult("done"), nil
+	}))
 	ctx := inConversation(t.Context(), "ann", "c1")
 	asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 	elsewhere := registry.WithAsk(ctx, func(context.Context, *registry.ApprovalRequest) (approval.Decision, error) {
@@ -211,8 +209,7 @@ func TestWithAskDecidedElsewhere(t *testing.T) {
 		return approval.Decision{Verdict: approval.Allow}, nil
 	})
 	_, err := w.Call(elsewhere, "files__delete", json.RawMessage(`{}`))
-	required := assert.As[*registry.ApprovalRequiredError](t, err)
-	assert.Equal(t, required.Request.ID, asked.ID, "id")
+	assert.Equal(t, assert.As[*registry.ApprovalRequiredError](t, err).Request.ID, asked.ID, "id")
 	assert.Equal(t, textOf(t, assert.Value(w.Await(ctx, asked.ID))(t)), "done")
 	assert.Equal(t, runs, 1, "runs")
 }

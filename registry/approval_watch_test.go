@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -36,15 +37,13 @@ func TestEndConversation(t *testing.T) {
 	asked = w.mustAsk(t, ctx, "files__delete", `{}`)
 	away := errors.New("away")
 	var away1 bool
-	w.Use(func(next registry.Handler) registry.Handler {
-		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) {
-			w.EndConversation(ctx)
-			if away1 = !away1; away1 {
-				return nil, mcp.WithOutcome(away, mcp.NotSent)
-			}
-			return textResult("done"), nil
+	w.Use(around(func(_ context.Context, _ *registry.Call, _ registry.Handler) (*mcp.CallToolResult, error) {
+		w.EndConversation(ctx)
+		if away1 = !away1; away1 {
+			return nil, mcp.WithOutcome(away, mcp.NotSent)
 		}
-	})
+		return textResult("done"), nil
+	}))
 	assert.Is(t, errorOf(w.Approve(ctx, asked.ID, nil)), away)
 	wantError[*approval.DeniedError](t, errorOf(w.Await(ctx, asked.ID)))
 	asked = w.mustAsk(t, ctx, "files__delete", `{}`)
@@ -68,9 +67,8 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 		if slices.Contains(ids, other.ID) {
 			t.Errorf("%+v is taken for another call", other)
 		}
-		if len(other.ID) < 22 || strings.Trim(other.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			t.Errorf("id %q", other.ID)
-		}
+		wantBetween(t, len(other.ID), 22, math.MaxInt, "bytes of the id")
+		assert.Equal(t, strings.Trim(other.ID, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), "", "id")
 		ids = append(ids, other.ID)
 	}
 	var listed []string
@@ -80,13 +78,11 @@ func TestApprovalOfTheSameCall(t *testing.T) {
 	wantList(t, listed, ids)
 
 	// While it is being made it is still the same call; afterwards it is a new one.
-	w.Use(func(next registry.Handler) registry.Handler {
-		return func(c context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID, asked.ID, "asked twice")
-			assert.Equal(t, len(w.Approvals(t.Context())), len(ids)-1, "a call that runs is listed as one that waits")
-			return next(c, call)
-		}
-	})
+	w.Use(around(func(c context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID, asked.ID, "asked twice")
+		assert.Equal(t, len(w.Approvals(t.Context())), len(ids)-1, "a call that runs is listed as one that waits")
+		return next(c, call)
+	}))
 	assert.Value(w.Approve(ctx, asked.ID, nil))(t)
 	assert.Equal(t, w.mustAsk(t, ctx, "files__delete", `{"a":1}`).ID == asked.ID, false, "one approval for two calls")
 }
@@ -157,15 +153,13 @@ func TestApprovalExpiresWhileItRuns(t *testing.T) {
 		w := newApprovalServer(t, approval.Options{TTL: time.Minute})
 		ctx := t.Context()
 		sent := true
-		w.Use(func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-				time.Sleep(time.Hour)
-				if !sent {
-					return nil, mcp.WithOutcome(errors.New("away"), mcp.NotSent)
-				}
-				return next(ctx, call)
+		w.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+			time.Sleep(time.Hour)
+			if !sent {
+				return nil, mcp.WithOutcome(errors.New("away"), mcp.NotSent)
 			}
-		})
+			return next(ctx, call)
+		}))
 		asked := w.mustAsk(t, ctx, "files__delete", `{}`)
 		other := w.mustAsk(t, ctx, "files__delete", `{"expires":"behind it"}`)
 		var group sync.WaitGroup

@@ -83,8 +83,7 @@ func outcome(t *testing.T, tool registry.Tool, args string) string {
 	if err == nil {
 		return textOf(t, res)
 	}
-	wrong := assert.As[*registry.ArgumentsError](t, err, "Call(%s), error", args)
-	assert.Equal(t, wrong.Tool, "tool", "Call(%s), error: tool", args)
+	assert.Equal(t, assert.As[*registry.ArgumentsError](t, err, "Call(%s), error", args).Tool, "tool", "Call(%s), error: tool", args)
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "Call(%s), error: outcome", args)
 	return err.Error()
 }

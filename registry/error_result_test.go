@@ -98,11 +98,11 @@ func TestErrorCode(t *testing.T) {
 		registry.MustFunc("panic", "", func(context.Context, struct{}) (string, error) {
 			panic(&mcp.JSONRPCError{Code: -32000, Message: "of another call"})
 		}),
-		&failingTool{native("refused"), &mcp.ServerError{Err: &mcp.JSONRPCError{Code: -32042, Message: "no"}}},
-		&failingTool{native("unsupported"), fmt.Errorf("tasks: %w", errors.ErrUnsupported)},
-		&failingTool{native("broken"), errors.New("the network is down")},
-		&failingTool{native("empty"), &mcp.ServerError{}},
-		&failingTool{native("away"), &registry.NotReadyError{Tool: "x", Server: "s", Err: &mcp.JSONRPCError{Code: -32000}}},
+		failing(native("refused"), &mcp.ServerError{Err: &mcp.JSONRPCError{Code: -32042, Message: "no"}}),
+		failing(native("unsupported"), fmt.Errorf("tasks: %w", errors.ErrUnsupported)),
+		failing(native("broken"), errors.New("the network is down")),
+		failing(native("empty"), &mcp.ServerError{}),
+		failing(native("away"), &registry.NotReadyError{Tool: "x", Server: "s", Err: &mcp.JSONRPCError{Code: -32000}}),
 	)
 	for _, test := range []struct {
 		tool, args string

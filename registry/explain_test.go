@@ -34,8 +34,7 @@ func TestCallsLearnWhyThereIsNoTool(t *testing.T) {
 	_, called := r.Call(t.Context(), "gitea__create_issue", nil)
 	_, found := r.Find(t.Context(), "gitea__create_issue")
 	for way, err := range map[string]error{"Call": called, "Find": found} {
-		notReady := wantError[*registry.NotReadyError](t, err)
-		assert.Equal(t, notReady.Server, "gitea", "%s: got server", way)
+		assert.Equal(t, wantError[*registry.NotReadyError](t, err).Server, "gitea", "%s: got server", way)
 		assert.Is(t, err, cause, "%s", way)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: got outcome", way)
 		assert.Equal(t, err.Error(), said+": "+cause.Error(), "%s", way)
@@ -58,8 +57,7 @@ func TestExplainMayAddTheTool(t *testing.T) {
 		}
 		return nil
 	})
-	res := assert.Value(r.Call(t.Context(), "notes__create", nil))(t)
-	assert.Equal(t, textOf(t, res), "notes__create")
+	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "notes__create", nil))(t)), "notes__create")
 	wantError[*registry.NotReadyError](t, errorOf(r.Call(t.Context(), "notes__delete", nil)))
 }
 
@@ -91,12 +89,10 @@ func TestMiddlewareLearnsWhyThereIsNoTool(t *testing.T) {
 	r := registry.New(nil)
 	mustReplace(t, r, "notes", serverTool("notes", "create", ""))
 	explainNotReady(r, "notes", nil)
-	r.Use(func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			mustReplace(t, r, "notes")
-			return next(ctx, call)
-		}
-	})
+	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		mustReplace(t, r, "notes")
+		return next(ctx, call)
+	}))
 	wantError[*registry.NotReadyError](t, errorOf(r.Call(t.Context(), "notes__create", nil)))
 }
 

@@ -120,8 +120,7 @@ func TestFuncRefusesTypesAndNames(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			tool, err := test.make()
-			bad := assert.As[*registry.DefinitionError](t, err, "Func")
-			assert.Equal(t, bad.Field, test.field, "Func: field")
+			assert.Equal(t, assert.As[*registry.DefinitionError](t, err, "Func").Field, test.field, "Func: field")
 			assert.Contains(t, err.Error(), test.says, "Func")
 			assert.Equal(t, tool != nil, false, "Func returned a tool and an error")
 		})
@@ -252,8 +251,7 @@ func TestFuncResultsThatAreNone(t *testing.T) {
 		"nil in an any": returns[any](t, (*mcp.CallToolResult)(nil)),
 	} {
 		res, err := tool.Call(t.Context(), nil)
-		bad := assert.As[*registry.ResultError](t, err, "%s", what)
-		assert.Equal(t, bad.Tool, "tool", "%s: tool", what)
+		assert.Equal(t, assert.As[*registry.ResultError](t, err, "%s", what).Tool, "tool", "%s: tool", what)
 		assert.Equal(t, res == nil, true, "%s", what)
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "%s: outcome", what)
 	}
@@ -335,8 +333,7 @@ func (bomb) MarshalJSON() ([]byte, error) { panic("bomb") }
 
 func TestWithRenamesFunc(t *testing.T) {
 	tool := assert.Value(registry.With(echo[none](t), func(d *registry.Definition) { d.Name = "other" }))(t)
-	wrong := assert.As[*registry.ArgumentsError](t, errorOf(tool.Call(t.Context(), json.RawMessage(`[]`))))
-	assert.Equal(t, wrong.Tool, "other", "tool")
+	assert.Equal(t, assert.As[*registry.ArgumentsError](t, errorOf(tool.Call(t.Context(), json.RawMessage(`[]`)))).Tool, "other", "tool")
 	assert.Equal(t, textOf(t, assert.Value(tool.Call(t.Context(), nil))(t)), "{}")
 }
 

@@ -5,7 +5,6 @@ package registry_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,9 +52,7 @@ func catalogs(t *testing.T, folder string) map[string][]catalog {
 		}
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.DisallowUnknownFields()
-		if err := d.Decode(&file); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		assert.OK(t, d.Decode(&file), "%s", path)
 		all[strings.TrimSuffix(filepath.Base(path), ".json")] = file.Cases
 	}
 	return all
@@ -102,10 +99,7 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 		}
 	}
 	for _, rejected := range diff.Rejected {
-		var blocked *gate.Error
-		if !errors.As(rejected.Err, &blocked) {
-			t.Fatalf("%s: rejected by %v", rejected.Name, rejected.Err)
-		}
+		blocked := assert.As[*gate.Error](t, rejected.Err, "%s, rejected by", rejected.Name)
 		assert.Equal(t, blocked.Server, server, "%s: server", rejected.Name)
 		assert.Equal(t, blocked.Findings[0].Severity, gate.Block, "%s: severity", rejected.Name)
 		add(blocked.Tool, blocked.Findings)
@@ -122,9 +116,10 @@ func said(t *testing.T, r *registry.Registry, server string, diff registry.Diff)
 // safeToShow checks that a finding can be printed.
 func safeToShow(t *testing.T, f gate.Finding) {
 	t.Helper()
-	if len(f.Evidence) > 120 || len(f.Field) > 200 || len(f.Detail) == 0 || len(f.Detail) > 600 {
-		t.Errorf("%s: lengths %d %d %d", f.Token, len(f.Field), len(f.Evidence), len(f.Detail))
-	}
+	wantBetween(t, len(f.Evidence), 0, 120, "%s: length of evidence", f.Token)
+	wantBetween(t, len(f.Field), 0, 200, "%s: length of field", f.Token)
+	assert.Equal(t, len(f.Detail) == 0, false, "%s: length of detail", f.Token)
+	wantBetween(t, len(f.Detail), 0, 600, "%s: length of detail", f.Token)
 	for _, r := range f.String() {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x200b || r >= 0x202a && r <= 0x202e || r >= 0xe0000 {
 			t.Errorf("%q cannot be printed: %U", f.String(), r)
@@ -158,8 +153,7 @@ func TestHostileCatalogs(t *testing.T) {
 
 func (c *catalog) fromServer(t *testing.T) {
 	s := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/list": mcptest.Result(c.list())})
-	client := mcp.NewClient("hostile", &transport.Pipe{Serve: s.Serve}, nil)
-	t.Cleanup(func() { _ = client.Close() })
+	client := newClient(t, "hostile", &transport.Pipe{Serve: s.Serve})
 	listed, err := client.Tools(t.Context())
 	if c.Refused == dropped {
 		if err != nil || len(listed) != 1 || listed[0].Name != "neighbour" {
@@ -226,9 +220,7 @@ func TestCleanCatalogs(t *testing.T) {
 			}
 			for _, name := range diff.Added {
 				for _, f := range r.Snapshot().Findings(name) {
-					if f.Severity > gate.Note {
-						t.Errorf("%s: %v", name, f)
-					}
+					wantBetween(t, f.Severity, 0, gate.Note, "%s", name)
 				}
 			}
 		}

@@ -36,8 +36,7 @@ func TestGrants(t *testing.T) {
 	}
 
 	// A plain approval is for one call.
-	asked := w.mustAsk(t, ann, "files__move", `{}`)
-	assert.Value(w.Approve(t.Context(), asked.ID, nil))(t)
+	assert.Value(w.Approve(t.Context(), w.mustAsk(t, ann, "files__move", `{}`).ID, nil))(t)
 	assert.Equal(t, w.isAllowed(t, ann, "files__move"), false, "one approval was taken for all")
 
 	// A policy that says no wins over the grant.
@@ -52,8 +51,7 @@ func TestGrantOfAToolThatChanged(t *testing.T) {
 	w := newApprovalServer(t, approval.Options{})
 	w.allowForSession(t, t.Context(), "files__delete")
 	tool, _ := w.Snapshot().Lookup("files__delete")
-	changed := assert.Value(registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" }))(t)
-	mustReplace(t, w.Registry, "files", changed)
+	mustReplace(t, w.Registry, "files", assert.Value(registry.With(tool, func(d *registry.Definition) { d.Description = "Deletes everything" }))(t))
 	assert.Equal(t, w.isAllowed(t, t.Context(), "files__delete"), false, "the grant holds for another tool")
 	// Once it was over it does not come back with the tool.
 	mustReplace(t, w.Registry, "files", tool)

@@ -152,8 +152,7 @@ func TestHintsOfAServersTool(t *testing.T) {
 	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
 		"tools/list": mcptest.Result(`{"tools":[{"name":"a","inputSchema":{},"annotations":` + raw + `}]}`),
 	})
-	c := mcp.NewClient("s", server, nil)
-	t.Cleanup(func() { _ = c.Close() })
+	c := newClient(t, "s", server)
 	listed := assert.Value(c.Tools(t.Context()))(t)
 	tool := registry.Remote("s", listed[0], c.CallTool)
 	assert.Equal(t, string(tool.Definition().RawAnnotations), raw, "raw annotations")

@@ -1,9 +1,9 @@
 package registry_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,12 +56,9 @@ func servedText(s string) *sdk.CallToolResult {
 // textOf returns the text of a result that is one block of text.
 func textOf(t testing.TB, res *mcp.CallToolResult) string {
 	t.Helper()
-	if res == nil || len(res.Content) != 1 {
-		t.Fatalf("result = %+v, want one block of content", res)
-	}
-	block, ok := res.Content[0].(*mcp.TextContent)
+	block, ok := only(t, res.Content).(*mcp.TextContent)
 	if !ok {
-		t.Fatalf("content is a %T, want text", res.Content[0])
+		t.Fatalf("got content of type %T, want a text", res.Content[0])
 	}
 	return block.Text
 }
@@ -72,11 +69,7 @@ func native(name string) *plainTool { return serverTool("", name, "") }
 // serverTool returns a tool of a server, under the name that Remote would give
 // it, that answers with its name and description.
 func serverTool(server, name, description string) *plainTool {
-	def := &registry.Definition{
-		Name:        name,
-		Description: description,
-		InputSchema: json.RawMessage(`{"type":"object"}`),
-	}
+	def := &registry.Definition{Name: name, Description: description, InputSchema: json.RawMessage(`{"type":"object"}`)}
 	if server != "" {
 		def.Name = server + "__" + name
 		def.Origin = registry.Origin{Server: server, Tool: name}
@@ -116,6 +109,45 @@ func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.Cal
 	return t.call(ctx, args)
 }
 
+// failing returns a tool that fails with an error.
+func failing(tool *plainTool, err error) registry.Tool {
+	return &recordedTool{tool.def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, err }}
+}
+
+// spying returns a tool that notes its arguments and leaves the rest to another one.
+func spying(tool registry.Tool, seen *string) registry.Tool {
+	return &recordedTool{tool.Definition(), func(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
+		*seen = string(args)
+		return tool.Call(ctx, args)
+	}}
+}
+
+// around returns middleware.
+func around(do func(context.Context, *registry.Call, registry.Handler) (*mcp.CallToolResult, error)) registry.Middleware {
+	return func(next registry.Handler) registry.Handler {
+		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+			return do(ctx, call, next)
+		}
+	}
+}
+
+// newClient returns a client without limits of time, which is closed at the end of the test.
+func newClient(t testing.TB, name string, to mcp.Transport) *mcp.Client {
+	c := mcp.NewClient(name, to, &mcp.ClientOptions{ConnectTimeout: -1, ProbeTimeout: -1, IdleTimeout: -1, CallTimeout: -1})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// remotes returns the tools that a client lists, as those of a server.
+func remotes(t testing.TB, server string, c *mcp.Client) []registry.Tool {
+	t.Helper()
+	var tools []registry.Tool
+	for _, tool := range assert.Value(c.Tools(t.Context()))(t) {
+		tools = append(tools, registry.Remote(server, tool, c.CallTool))
+	}
+	return tools
+}
+
 // errorOf returns the error of a call, without its result.
 func errorOf[T any](_ T, err error) error { return err }
 
@@ -136,7 +168,7 @@ func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
 	}
 }
 
-// A approvalServer is a registry whose calls an approver decides, with a real server that
+// An approvalServer is a registry whose calls an approver decides, with a real server that
 // notes down what reaches it.
 type approvalServer struct {
 	*registry.Registry
@@ -183,18 +215,11 @@ func newApprovalServer(t *testing.T, opts approval.Options) *approvalServer {
 // connect lists the server's tools, through a new client.
 func (w *approvalServer) connect(t *testing.T) {
 	t.Helper()
-	c := mcp.NewClient("files", &transport.Pipe{Serve: w.server.Run}, nil)
-	t.Cleanup(func() { _ = c.Close() })
-	w.client = c
-	listed := assert.Value(c.Tools(t.Context()))(t)
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote("files", tool, c.CallTool))
-	}
-	mustReplace(t, w.Registry, "files", tools...)
+	w.client = newClient(t, "files", &transport.Pipe{Serve: w.server.Run})
+	mustReplace(t, w.Registry, "files", remotes(t, "files", w.client)...)
 }
 
-// decides sets what the approver does.
+// setApprover sets what the approver does.
 func (w *approvalServer) setApprover(f registry.ApproverFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,15 +232,13 @@ func (w *approvalServer) setVerdict(v approval.Verdict) {
 	})
 }
 
-// asks makes a call that has to be asked for, and returns what is asked.
+// mustAsk makes a call that has to be asked for, and returns what is asked.
 func (w *approvalServer) mustAsk(t *testing.T, ctx context.Context, tool, args string) *registry.ApprovalRequest {
 	t.Helper()
-	_, err := w.Call(ctx, tool, json.RawMessage(args))
-	required := assert.As[*registry.ApprovalRequiredError](t, err, "%s", tool)
-	return required.Request
+	return assert.As[*registry.ApprovalRequiredError](t, errorOf(w.Call(ctx, tool, json.RawMessage(args))), "%s", tool).Request
 }
 
-// at checks what reached the server.
+// wantReached checks what reached the server.
 func (w *approvalServer) wantReached(t *testing.T, want ...string) {
 	t.Helper()
 	w.mu.Lock()
@@ -223,13 +246,11 @@ func (w *approvalServer) wantReached(t *testing.T, want ...string) {
 	wantList(t, w.reached, want, "at the server")
 }
 
-func wantError[E error](t *testing.T, err error) (e E) {
+// wantError returns the error that err is or wraps, of a call that was not sent.
+func wantError[E error](t *testing.T, err error) E {
 	t.Helper()
-	if !errors.As(err, &e) {
-		t.Fatalf("error = %v (%T), want a %T", err, err, e)
-	}
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "outcome of %v", err)
-	return e
+	return assert.As[E](t, err)
 }
 
 func inConversation(ctx context.Context, user, conversation string) context.Context {
@@ -245,11 +266,10 @@ func panicOf(f func()) (v any) {
 // allowForSession answers a call that waits with "for this session".
 func (w *approvalServer) allowForSession(t *testing.T, ctx context.Context, tool string) {
 	t.Helper()
-	asked := w.mustAsk(t, ctx, tool, `{"for":"session"}`)
-	assert.Value(w.Approve(t.Context(), asked.ID, &registry.ApproveOptions{ForSession: true}))(t)
+	assert.Value(w.Approve(t.Context(), w.mustAsk(t, ctx, tool, `{"for":"session"}`).ID, &registry.ApproveOptions{ForSession: true}))(t)
 }
 
-// free reports whether a call is made without anybody being asked. If not, it
+// isAllowed reports whether a call is made without asking the user. If not, it
 // leaves nothing that waits.
 func (w *approvalServer) isAllowed(t *testing.T, ctx context.Context, tool string) bool {
 	t.Helper()
@@ -257,8 +277,7 @@ func (w *approvalServer) isAllowed(t *testing.T, ctx context.Context, tool strin
 	if err == nil {
 		return true
 	}
-	asked := wantError[*registry.ApprovalRequiredError](t, err).Request
-	assert.OK(t, w.Deny(t.Context(), asked.ID, ""))
+	assert.OK(t, w.Deny(t.Context(), wantError[*registry.ApprovalRequiredError](t, err).Request.ID, ""))
 	return false
 }
 
@@ -275,19 +294,14 @@ func newRawServer(t testing.TB, name string, tools ...string) *rawServer {
 		"tools/list": mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]}`),
 		"tools/call": mcptest.Result(`{"content":[{"type":"text","text":"done"}],"structuredContent":{"id":"1"}}`),
 	})}
-	s.client = mcp.NewClient(name, s, nil)
-	t.Cleanup(func() { _ = s.client.Close() })
+	s.client = newClient(t, name, s)
 	return s
 }
 
 // offer lists the server's tools in the registry.
 func (s *rawServer) offer(t testing.TB, r *registry.Registry, facts registry.Server) registry.Diff {
 	t.Helper()
-	listed := assert.Value(s.client.Tools(t.Context()))(t)
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote(facts.Name, tool, s.client.CallTool))
-	}
+	tools := remotes(t, facts.Name, s.client)
 	return assert.Value(r.Replace(facts, tools))(t)
 }
 
@@ -310,47 +324,7 @@ func remoteTools(t *testing.T, server string, called ...string) []registry.Tool 
 			return servedText(server + " " + req.Params.Name), nil
 		})
 	}
-	c := mcp.NewClient(server, &transport.Pipe{Serve: s.Run}, nil)
-	t.Cleanup(func() { _ = c.Close() })
-	listed, err := c.Tools(t.Context())
-	if err != nil || len(listed) != len(called) {
-		t.Fatalf("%d tools, %v", len(listed), err)
-	}
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote(server, tool, c.CallTool))
-	}
-	return tools
-}
-
-// A callingTool is a Tool that does what it is told.
-type callingTool struct {
-	*plainTool
-	call func(context.Context) (*mcp.CallToolResult, error)
-}
-
-func (t *callingTool) Call(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-	return t.call(ctx)
-}
-
-// A failingTool fails with an error.
-type failingTool struct {
-	*plainTool
-	err error
-}
-
-func (t *failingTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-	return nil, t.err
-}
-
-type spyTool struct {
-	registry.Tool
-	seen *string
-}
-
-func (t *spyTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	*t.seen = string(args)
-	return t.Tool.Call(ctx, args)
+	return remotes(t, server, newClient(t, server, &transport.Pipe{Serve: s.Run}))
 }
 
 func openLedger(t *testing.T, path string) *ledger.Ledger {
@@ -363,16 +337,15 @@ func describe(t testing.TB, tool registry.Tool, edit func(*registry.Definition))
 	return assert.Value(registry.With(tool, edit))(t)
 }
 
-// annotated returns a request for a tool of a server with annotations.
-func annotated(raw string, trusted bool) *registry.ApprovalRequest {
-	def := &registry.Definition{Name: "files__get", Origin: registry.Origin{Server: "files", Tool: "get"}}
-	if raw != "" {
-		def.RawAnnotations = json.RawMessage(raw)
-	}
-	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
-}
-
 func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
 	t.Helper()
 	return assert.Value(policy.New(byDefault, rules...))(t)
+}
+
+// wantBetween reports an error unless least <= got <= most.
+func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
+	t.Helper()
+	if got < least || got > most {
+		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
+	}
 }

@@ -33,8 +33,7 @@ func TestLedgerOfMovedTool(t *testing.T) {
 	again := newPinned(t, path)
 	mustReplace(t, again, "mail", tool)
 	assert.Value(again.Call(t.Context(), "mail__send", nil))(t)
-	changed := describe(t, serverTool("mail", "send", "and a copy"), func(d *registry.Definition) { d.Origin.Tool = "post" })
-	mustReplace(t, again, "mail", changed)
+	mustReplace(t, again, "mail", describe(t, serverTool("mail", "send", "and a copy"), func(d *registry.Definition) { d.Origin.Tool = "post" }))
 	assert.As[*registry.QuarantinedError](t, errorOf(again.Call(t.Context(), "mail__send", nil)), "the changed tool")
 }
 
@@ -70,11 +69,8 @@ func TestReplaceAtOnceIsWrittenOnce(t *testing.T) {
 		synctest.Wait()
 		close(store.pass)
 		work.Wait()
-		if got := store.saves.Load(); got > 2 {
-			t.Errorf("got %d writes, want at most 2", got)
-		}
-		again := assert.Value(ledger.Load(t.Context(), store.Store, "ledger", nil))(t)
-		assert.Equal(t, len(again.Entries()), 50, "tools kept")
+		wantBetween(t, store.saves.Load(), 0, 2, "writes")
+		assert.Equal(t, len(assert.Value(ledger.Load(t.Context(), store.Store, "ledger", nil))(t).Entries()), 50, "tools kept")
 	})
 }
 
@@ -263,8 +259,7 @@ func TestInstructionsInAnOlderLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
 	tool := serverTool("s", "a", "")
 	mustReplace(t, registry.New(&registry.Options{Ledger: openLedger(t, path)}), "s", tool)
-	before := assert.Value(os.ReadFile(path))(t)
-	assert.Lacks(t, string(before), "instructions")
+	assert.Lacks(t, string(assert.Value(os.ReadFile(path))(t)), "instructions")
 	r := registry.New(&registry.Options{Ledger: openLedger(t, path)})
 	replaceWithInstructions(t, r, "", "Be nice.", tool)
 	replaceWithInstructions(t, r, "", "Be evil.", tool)
@@ -283,22 +278,8 @@ func TestVerifyInstructions(t *testing.T) {
 	tool := serverTool("s", "a", "")
 	replaceWithInstructions(t, r, "", "Be nice.", tool)
 	now := "Be evil."
-	changes := registry.Verify(l, registry.Server{Name: "s", Instructions: &now}, []registry.Tool{tool})
-	assert.Equal(t, only(t, changes).Kind, ledger.InstructionsChanged, "kind")
+	assert.Equal(t, only(t, registry.Verify(l, registry.Server{Name: "s", Instructions: &now}, []registry.Tool{tool})).Kind, ledger.InstructionsChanged, "kind")
 	assert.Equal(t, len(registry.Verify(l, registry.Server{Name: "s"}, []registry.Tool{tool})), 0, "instructions that are not known")
-}
-
-// A versionTool is a tool of a server that changes all the time. Its odd versions
-// are those that nobody approves.
-type versionTool struct {
-	*plainTool
-	version int
-	ran     *[2]atomic.Int64 // even and odd calls
-}
-
-func (t *versionTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-	t.ran[t.version%2].Add(1)
-	return t.answer, nil
 }
 
 // Whatever happens at once, of the versions of a tool only those are called that
@@ -306,14 +287,15 @@ func (t *versionTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResul
 // server that flaps, and people who approve, reject and take tools out.
 func TestOnlyWhatWasApprovedRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.lock.json")
-	var ran [2]atomic.Int64
+	var ran [2]atomic.Int64 // calls of even versions, and of odd ones, which are not accepted
 	version := func(n int) registry.Tool {
-		return &versionTool{serverTool("mail", "send", fmt.Sprint("version ", n)), n, &ran}
+		tool := serverTool("mail", "send", fmt.Sprint("version ", n))
+		return &recordedTool{tool.def, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			ran[n%2].Add(1)
+			return tool.answer, nil
+		}}
 	}
-	rounds := 40
-	if testing.Short() {
-		rounds = 20
-	}
+	rounds := assert.Cases(10, 40)
 	var work sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

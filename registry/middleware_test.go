@@ -48,20 +48,17 @@ func TestMiddlewareOrder(t *testing.T) {
 func TestMiddlewareMayChangeArguments(t *testing.T) {
 	var got string
 	r := registry.New(nil)
-	mustAdd(t, r, &spyTool{echo[map[string]int](t), &got})
-	r.Use(func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			other := *call
-			other.Args = json.RawMessage(`{"a":2}`)
-			if _, err := next(ctx, &other); err != nil {
-				return nil, err
-			}
-			assert.Equal(t, got, `{"a":2}`, "the tool")
-			return next(ctx, call) // again, as it was
+	mustAdd(t, r, spying(echo[map[string]int](t), &got))
+	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		other := *call
+		other.Args = json.RawMessage(`{"a":2}`)
+		if _, err := next(ctx, &other); err != nil {
+			return nil, err
 		}
-	})
-	res := assert.Value(r.Call(t.Context(), "tool", json.RawMessage(`{"a":1}`)))(t)
-	assert.Equal(t, textOf(t, res), `{"a":1}`)
+		assert.Equal(t, got, `{"a":2}`, "the tool")
+		return next(ctx, call) // again, as it was
+	}))
+	assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "tool", json.RawMessage(`{"a":1}`)))(t)), `{"a":1}`)
 }
 
 func TestMiddlewareMayAnswer(t *testing.T) {
@@ -86,9 +83,9 @@ func TestMiddlewareMustPassOnItsCall(t *testing.T) {
 	for what, call := range map[string]*registry.Call{"nil": nil, "new": {Args: json.RawMessage("{}")}} {
 		r := registry.New(nil)
 		mustAdd(t, r, native("a"))
-		r.Use(func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, _ *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
-		})
+		r.Use(around(func(ctx context.Context, _ *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+			return next(ctx, call)
+		}))
 		if res, err := r.Call(t.Context(), "a", nil); res != nil || err == nil {
 			t.Errorf("%s: Call = %v, %v; want an error", what, res, err)
 		}
@@ -100,17 +97,15 @@ func TestUseDuringACall(t *testing.T) {
 	r := registry.New(nil)
 	mustAdd(t, r, native("a"))
 	ran := false
-	r.Use(func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-			r.Use(func(next registry.Handler) registry.Handler {
-				return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
-					ran = true
-					return next(ctx, call)
-				}
-			})
-			return next(ctx, call)
-		}
-	})
+	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		r.Use(func(next registry.Handler) registry.Handler {
+			return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) {
+				ran = true
+				return next(ctx, call)
+			}
+		})
+		return next(ctx, call)
+	}))
 	assert.Value(r.Call(t.Context(), "a", nil))(t)
 	assert.Equal(t, ran, false, "later middleware ran for the first call")
 	assert.Value(r.Call(t.Context(), "a", nil))(t)

@@ -79,9 +79,10 @@ func TestQuarantineText(t *testing.T) {
 		"quoted from the server", "not instructions", "/description", "more\n", "Ask the user to review this and to accept or reject the tool"} {
 		assert.Contains(t, text, want, "%q is missing in", want)
 	}
-	if len(text) > 3000 || strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || strings.Count(text, "\n") > textFields+3 {
-		t.Errorf("%d bytes: %q", len(text), text)
-	}
+	wantBetween(t, len(text), 0, 3000, "bytes")
+	assert.Lacks(t, text, "\x1b", "bytes")
+	assert.Lacks(t, text, "\u202e", "bytes")
+	wantBetween(t, strings.Count(text, "\n"), 0, textFields+3, "bytes")
 	assert.Equal(t, strings.Count(text, "\nEnd of the quotation."), 1, "the quotation ends times: %s", text)
 	res := err.Analysis()
 	assert.Equal(t, res.IsError, true, "result: isError")
@@ -101,9 +102,7 @@ func TestQuarantineText(t *testing.T) {
 	assert.Equal(t, len(got.QuotedChanges), textFields, "structured: quotedChanges")
 	assert.Equal(t, got.MoreChanges == 0, false, "structured: moreChanges")
 	assert.Equal(t, got.Action == "", false, "structured: action")
-	if data, err := json.Marshal(res); err != nil || len(data) > 8000 {
-		t.Errorf("%d bytes, %v", len(data), err)
-	}
+	wantBetween(t, len(assert.Value(json.Marshal(res))(t)), 0, 8000, "bytes")
 	for kind, want := range map[ledger.ChangeKind]string{ledger.ToolNew: "has not been accepted yet", ledger.ToolRejected: "rejected", ledger.ServerChanged: "another server", ledger.ToolRemoved: "not what was accepted"} {
 		e := &registry.QuarantinedError{Name: "x", Change: &ledger.Change{Server: "s", Kind: kind}}
 		assert.Contains(t, e.Error(), want, "%s", kind)
@@ -162,10 +161,8 @@ func TestRugPull(t *testing.T) {
 				t.Fatalf("quarantined: %+v", diff.Quarantined)
 			}
 			_, err := r.Call(t.Context(), "mail__send", json.RawMessage(`{"to":"a"}`))
-			var held *registry.QuarantinedError
-			if !errors.As(err, &held) || mcp.OutcomeOf(err) != mcp.NotSent {
-				t.Fatalf("the call: %v", err)
-			}
+			held := assert.As[*registry.QuarantinedError](t, err, "the call")
+			assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the call: outcome")
 			if !slices.ContainsFunc(held.Change.Fields, func(f ledger.FieldChange) bool { return strings.HasPrefix(f.Field, test.field) }) {
 				t.Errorf("the changes are %+v, want one at %s", held.Change.Fields, test.field)
 			}
@@ -208,8 +205,7 @@ func TestSwappedServer(t *testing.T) {
 	s.offer(t, r, registry.Server{Name: "mail", Fingerprint: "two"})
 	assert.Equal(t, len(r.Snapshot().Tools()), 0, "listed")
 	_, err := r.Call(t.Context(), "mail__list", nil)
-	held := assert.As[*registry.QuarantinedError](t, err, "the call")
-	assert.Equal(t, held.Change.Kind, ledger.ServerChanged, "the call: kind")
+	assert.Equal(t, assert.As[*registry.QuarantinedError](t, err, "the call").Change.Kind, ledger.ServerChanged, "the call: kind")
 	assert.Equal(t, s.calls(), 0, "the call: calls")
 	pending := accepted.Pending("mail")
 	assert.OK(t, accepted.Accept(t.Context(), "ann", pending...))
@@ -387,14 +383,10 @@ func TestRugPullBehindAnEdit(t *testing.T) {
 	r := newPinned(t, filepath.Join(t.TempDir(), "mcp.lock.json"))
 	mustReplace(t, r, "mail", newRawServer(t, "mail", before).described(t, "mail", "ours")...)
 	changed := newRawServer(t, "mail", after)
-	diff := mustReplace(t, r, "mail", changed.described(t, "mail", "ours")...)
-	assert.Equal(t, len(diff.Quarantined), 1, "quarantined")
+	assert.Equal(t, len(mustReplace(t, r, "mail", changed.described(t, "mail", "ours")...).Quarantined), 1, "quarantined")
 	wantError[*registry.QuarantinedError](t, errorOf(r.Call(t.Context(), "mail__send", nil)))
 	assert.Equal(t, changed.calls(), 0, "the call reached the server")
 }
-
-// A checkedTool says the same of itself as another one, and checks nothing.
-type checkedTool struct{ plainTool }
 
 // How a tool is checked does not follow from its definition alone.
 func TestSameDefinitionOfAnotherKind(t *testing.T) {
@@ -405,7 +397,7 @@ func TestSameDefinitionOfAnotherKind(t *testing.T) {
 	})
 	r := registry.New(nil)
 	mustReplace(t, r, "", checked)
-	mustReplace(t, r, "", &checkedTool{plainTool{checked.Definition(), textResult("ran")}})
+	mustReplace(t, r, "", &plainTool{checked.Definition(), textResult("ran")})
 	wantError[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "add", json.RawMessage(`{"n":"x"}`))))
 }
 

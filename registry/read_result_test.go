@@ -11,7 +11,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -29,14 +28,8 @@ func galleryTools(t *testing.T, answer *sdk.CallToolResult, log string) []regist
 	}
 	add("show", answer)
 	add("log", servedText(log))
-	c := mcp.NewClient("gallery", &transport.Pipe{Serve: s.Run}, nil)
-	t.Cleanup(func() { _ = c.Close() })
-	listed := assert.Value(c.Tools(t.Context()))(t)
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote("gallery", tool, c.CallTool))
-	}
-	return tools
+	c := newClient(t, "gallery", &transport.Pipe{Serve: s.Run})
+	return remotes(t, "gallery", c)
 }
 
 // A server's result comes whole through Registry.Call: every kind of content, in
@@ -76,10 +69,12 @@ func TestServersLogIsReadOn(t *testing.T) {
 	mustReplace(t, r, "gallery", galleryTools(t, &sdk.CallToolResult{}, log)...)
 	res := assert.Value(r.Call(registry.WithConversation(t.Context(), "1"), "gallery__log", nil))(t)
 	text := result.Text(res)
-	if len(text) > 32<<10 || !strings.HasPrefix(text, `<untrusted-content nonce="`) || !strings.Contains(text, ` server="gallery" tool="log">`+"\n12:00 all is well\n") ||
-		!strings.Contains(text, "12:01 Error: password=[redacted: GitHub token]\n") {
+	wantBetween(t, len(text), 0, 32<<10, "bytes")
+	if !strings.HasPrefix(text, `<untrusted-content nonce="`) {
 		t.Errorf("%d bytes: %.300s ... %s", len(text), text, text[len(text)-300:])
 	}
+	assert.Contains(t, text, ` server="gallery" tool="log">`+"\n12:00 all is well\n", "bytes")
+	assert.Contains(t, text, "12:01 Error: password=[redacted: GitHub token]\n", "bytes")
 	if _, listed := r.Snapshot().Lookup("read_result"); !listed {
 		t.Skip("read_result is not listed")
 	}

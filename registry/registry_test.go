@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 
@@ -33,8 +34,7 @@ func TestAddIsAllOrNothing(t *testing.T) {
 			`registry: the name "c" for a native tool is taken by a native tool; rename one of them`},
 	} {
 		err := r.Add(test.tools...)
-		taken := assert.As[*registry.DuplicateError](t, err, "%s, Add", what)
-		assert.Equal(t, *taken, test.want, "%s, Add", what)
+		assert.Equal(t, *assert.As[*registry.DuplicateError](t, err, "%s, Add", what), test.want, "%s, Add", what)
 		assert.Equal(t, err.Error(), test.text, "%s, Add", what)
 	}
 	assert.OK(t, r.Add(), "Add of nothing")
@@ -60,8 +60,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	assert.Equal(t, len(empty.Tools()), 0, "an older snapshot changed")
 	mustAdd(t, r, native("d"))
-	grown := append(r.Snapshot().Tools(), native("x"))
-	assert.Equal(t, grown[4].Definition().Name, "x", "the tool of an append")
+	assert.Equal(t, append(r.Snapshot().Tools(), native("x"))[4].Definition().Name, "x", "the tool of an append")
 	assert.Equal(t, append(r.Snapshot().Tools(), native("y"))[4].Definition().Name, "y", "the tool of an append")
 
 	r.Remove("a", "unknown", "a")
@@ -75,20 +74,18 @@ func TestSnapshot(t *testing.T) {
 func TestCall(t *testing.T) {
 	var got string
 	tool := makeFunc(t, func(_ context.Context, in map[string]any) (string, error) { return "ran", nil })
-	spy := &spyTool{Tool: tool, seen: &got}
+	spy := spying(tool, &got)
 	r := registry.New(nil)
 	mustAdd(t, r, spy, &plainTool{def: native("broken").def})
 
 	for args, want := range map[string]string{"": "{}", " null ": "{}", ` {"a":1}`: ` {"a":1}`} {
-		res := assert.Value(r.Call(t.Context(), "tool", json.RawMessage(args)))(t)
-		assert.Equal(t, textOf(t, res), "ran")
+		assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), "tool", json.RawMessage(args)))(t)), "ran")
 		assert.Equal(t, got, want)
 	}
 	got = "not run"
 	for _, args := range []string{"1", "[]", "{", `{"a":}`, `{}{}`, "nil", "\xff"} {
 		_, err := r.Call(t.Context(), "tool", json.RawMessage(args))
-		wrong := assert.As[*registry.ArgumentsError](t, err)
-		assert.Equal(t, wrong.Tool, "tool", "tool")
+		assert.Equal(t, assert.As[*registry.ArgumentsError](t, err).Tool, "tool", "tool")
 		assert.Equal(t, got, "not run")
 	}
 	var none *registry.ResultError
@@ -103,7 +100,7 @@ func TestCall(t *testing.T) {
 // A snapshot shows a server's tools before a Replace or after it, never a
 // mixture, and versions only grow.
 func TestConcurrency(t *testing.T) {
-	const generations = 100
+	generations := assert.Cases(30, 100)
 	r := registry.New(nil)
 	mustAdd(t, r, native("a"))
 	tools := func(generation int) []registry.Tool {
@@ -131,9 +128,7 @@ func TestConcurrency(t *testing.T) {
 			var version uint64
 			for ctx.Err() == nil {
 				s := r.Snapshot()
-				if s.Version() < version {
-					t.Errorf("version %d after %d", s.Version(), version)
-				}
+				wantBetween(t, s.Version(), version, math.MaxInt, "version")
 				version = s.Version()
 				generation := ""
 				for _, tool := range s.Tools() {
@@ -170,9 +165,9 @@ func TestConcurrency(t *testing.T) {
 	})
 	writers.Go(func() {
 		for range 20 {
-			r.Use(func(next registry.Handler) registry.Handler {
-				return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
-			})
+			r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+				return next(ctx, call)
+			}))
 		}
 	})
 	writers.Wait()

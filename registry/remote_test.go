@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -58,18 +57,8 @@ func notesServer(mark string) *sdk.Server {
 // connect lists the tools of server in r, through a new client.
 func connect(t *testing.T, r *registry.Registry, server *sdk.Server) (*mcp.Client, registry.Diff) {
 	t.Helper()
-	c := mcp.NewClient("notes", &transport.Pipe{Serve: server.Run}, nil)
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	listed := assert.Value(c.Tools(t.Context()))(t)
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote("notes", tool, c.CallTool))
-	}
-	return c, mustReplace(t, r, "notes", tools...)
+	c := newClient(t, "notes", &transport.Pipe{Serve: server.Run})
+	return c, mustReplace(t, r, "notes", remotes(t, "notes", c)...)
 }
 
 func TestRemoteCalls(t *testing.T) {
@@ -173,59 +162,43 @@ func TestRemoteOfNothing(t *testing.T) {
 // arguments, comes out token by token as it went in, through the whole way: client,
 // ledger, policy, middleware and observers. MCPBELT_SOAK=1 makes 100,000 of each.
 func TestRawIsKept(t *testing.T) {
-	count := 2 * wildtest.Page
-	switch {
-	case os.Getenv("MCPBELT_SOAK") != "":
-		count = 200 * wildtest.Page
-	case testing.Short():
-		count = wildtest.Page / 5
+	pages, count := 1, assert.Cases(wildtest.Page/10, wildtest.Page)
+	if os.Getenv("MCPBELT_SOAK") != "" {
+		pages, count = 200, wildtest.Page
 	}
 	for _, way := range []string{"stdio", "json", "sse"} {
-		t.Run(way, func(t *testing.T) {
-			for first := 0; first < count; first += wildtest.Page {
-				keepsRaw(t, wildtest.Transports(t, uint64(first))[way], uint64(first), min(count, wildtest.Page))
-			}
-		})
+		for page := range uint64(pages) {
+			t.Run(fmt.Sprint(way, page), func(t *testing.T) { keepsRaw(t, way, page*wildtest.Page, count) })
+		}
 	}
 }
 
+// wildTransport returns a way to a server of wildtest. A server that is a process ends at
+// once, although it was built with the race detector.
+func wildTransport(t *testing.T, way string, first uint64) mcp.Transport {
+	to := wildtest.Transports(t, first)[way]
+	if command, ok := to.(*transport.Command); ok {
+		command.Env = append(command.Env, "GORACE=atexit_sleep_ms=10")
+	}
+	return to
+}
+
 // keepsRaw checks as many results and definitions of a server.
-func keepsRaw(t *testing.T, to mcp.Transport, first uint64, count int) {
-	c := mcp.NewClient("wild", to, nil)
-	defer func() { _ = c.Close() }()
-	listed := assert.Value(c.Tools(t.Context()))(t)
+func keepsRaw(t *testing.T, way string, first uint64, count int) {
+	tools := remotes(t, "wild", newClient(t, "wild", wildTransport(t, way, first)))
 	r := registry.New(&registry.Options{Ledger: ledger.New(nil), Approver: policy.Cautious(), Results: &result.Options{MaxBytes: -1, MaxMedia: -1}})
-	r.Use(func(next registry.Handler) registry.Handler {
-		return func(ctx context.Context, call *registry.Call) (*mcp.CallToolResult, error) { return next(ctx, call) }
-	})
+	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+		return next(ctx, call)
+	}))
 	observed := 0
 	defer r.Observe(func(context.Context, *registry.Observation) { observed++ })()
-	var tools []registry.Tool
-	for _, tool := range listed {
-		tools = append(tools, registry.Remote("wild", tool, c.CallTool))
-	}
-	diff := assert.Value(r.Replace(registry.Server{Name: "wild", Trusted: true}, tools))(t)
-	if len(diff.Rejected) > 0 {
-		t.Fatalf("got the rejection %v, want none", diff.Rejected[0])
-	}
-	for i := range uint64(count) {
-		seed := first + i
+	assert.Equal(t, len(assert.Value(r.Replace(registry.Server{Name: "wild", Trusted: true}, tools[:count+1]))(t).Rejected), 0, "rejected tools")
+	for seed := first; seed < first+uint64(count); seed++ {
 		called := fmt.Sprintf("wild__t%d", seed)
-		def, ok := r.Snapshot().Lookup(called)
-		if !ok {
-			t.Fatalf("got no tool %s", called)
-		}
-		if err := wildtest.SameTokens(def.Definition().Raw, []byte(wildtest.Tool(seed))); err != nil {
-			t.Fatalf("definition %d: %v", seed, err)
-		}
+		def, _ := r.Resolve(called)
+		assert.OK(t, wildtest.SameTokens(def.Raw, []byte(wildtest.Tool(seed))), "definition %d", seed)
 		args := wildtest.Arguments(seed)
-		res, err := r.Call(t.Context(), called, json.RawMessage(args))
-		if err != nil {
-			t.Fatalf("call %d: %v", seed, err)
-		}
-		if err := wildtest.SameTokens(res.Raw(), []byte(wildtest.Result(seed, args))); err != nil {
-			t.Fatalf("result %d: %v", seed, err)
-		}
+		assert.OK(t, wildtest.SameTokens(assert.Value(r.Call(t.Context(), called, json.RawMessage(args)))(t).Raw(), []byte(wildtest.Result(seed, args))), "result %d", seed)
 	}
 	assert.Equal(t, observed, count, "calls observed")
 }
@@ -236,23 +209,17 @@ func TestArgumentsOnSeveralLinesAreOneMessage(t *testing.T) {
 	const args = `{"a":[
 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b","arguments":{}}}
 ],"s":"\n"}`
+	c := newClient(t, "wild", wildTransport(t, "stdio", 0))
 	for _, line := range []string{"\n", "\r", "\r\n"} {
-		c := mcp.NewClient("wild", wildtest.Transports(t, 0)["stdio"], &mcp.ClientOptions{CallTimeout: 30 * time.Second})
-		defer func() { _ = c.Close() }()
 		sent := strings.ReplaceAll(args, "\n", line)
-		res, err := c.CallTool(t.Context(), "any", json.RawMessage(sent), nil)
-		if err != nil {
-			t.Fatalf("%q: got the error %v, want an answer", line, err)
-		}
-		assert.OK(t, wildtest.SameTokens(res.Raw(), []byte(wildtest.Result(0, sent))), "%q", line)
+		assert.OK(t, wildtest.SameTokens(assert.Value(c.CallTool(t.Context(), "any", json.RawMessage(sent), nil))(t).Raw(), []byte(wildtest.Result(0, sent))), "%q", line)
 	}
 }
 
 // rawAnswer returns a tool of a server that answers each call with the same result.
 func rawAnswer(t *testing.T, answer string) registry.Tool {
 	t.Helper()
-	c := mcp.NewClient("s", mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(answer)}), nil)
-	t.Cleanup(func() { _ = c.Close() })
+	c := newClient(t, "s", mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": mcptest.Result(answer)}))
 	return registry.Remote("s", &mcp.Tool{Name: "a"}, c.CallTool)
 }
 
@@ -337,8 +304,7 @@ func TestRawOfDefinitions(t *testing.T) {
 		"output":      {func(d *registry.Definition) { d.OutputSchema = json.RawMessage(`{}`) }, ""},
 		"annotations": {func(d *registry.Definition) { d.Annotations = nil }, ""},
 	} {
-		edited := assert.Value(registry.With(remote, c.edit))(t)
-		assert.Equal(t, string(edited.Definition().Raw), c.want, "%s", what)
+		assert.Equal(t, string(assert.Value(registry.With(remote, c.edit))(t).Definition().Raw), c.want, "%s", what)
 	}
 
 	own := *tool
@@ -370,8 +336,7 @@ func TestForwardThroughMiddleware(t *testing.T) {
 		want int
 	}{{r.UseForErrors, 0}, {r.Use, 1}, {r.UseForErrors, 1}} {
 		step.use(passes)
-		res := assert.Value(r.Forward(t.Context(), "s__a", nil))(t)
-		assert.Equal(t, len(res.Content), step.want, "blocks")
+		assert.Equal(t, len(assert.Value(r.Forward(t.Context(), "s__a", nil))(t).Content), step.want, "blocks")
 	}
 }
 
@@ -380,8 +345,7 @@ func TestSkipContentOfContext(t *testing.T) {
 	r := registry.New(nil)
 	mustReplace(t, r, "s", rawAnswer(t, `{"content":[{"type":"text","text":"hello"}]}`))
 	ctx := registry.WithCallOptions(t.Context(), &mcp.CallToolOptions{SkipContent: true})
-	res := assert.Value(r.Call(ctx, "s__a", nil))(t)
-	assert.Equal(t, res.Text(), "hello")
+	assert.Equal(t, assert.Value(r.Call(ctx, "s__a", nil))(t).Text(), "hello")
 }
 
 const (
@@ -416,13 +380,11 @@ func TestHiddenCharactersDoNotReachModels(t *testing.T) {
 	for _, opts := range []*result.Options{nil, {}, {Wrap: true}, {Form: result.FormStructured}} {
 		r := registry.New(&registry.Options{Results: opts, Ledger: ledger.New(nil)})
 		var raw string // as middleware gets it
-		r.Use(func(next registry.Handler) registry.Handler {
-			return func(ctx context.Context, c *registry.Call) (*mcp.CallToolResult, error) {
-				res, err := next(ctx, c)
-				raw = result.Text(res)
-				return res, err
-			}
-		})
+		r.Use(around(func(ctx context.Context, c *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
+			res, err := next(ctx, c)
+			raw = result.Text(res)
+			return res, err
+		}))
 		// Twice, since the second list is compared with the first.
 		for range 2 {
 			if diff := mustReplace(t, r, "s", hiding(t)); len(diff.Rejected)+len(diff.Quarantined)+len(diff.Changed) > 0 {
@@ -458,8 +420,7 @@ func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
 	assert.Value(r.Replace(registry.Server{Name: "s", Trusted: true}, []registry.Tool{hiding(t)}))(t)
 	def := r.Snapshot().Tools()[0].Definition()
 	assert.Equal(t, def.Description, hides)
-	res := assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)
-	assert.Contains(t, result.Text(res), hides)
+	assert.Contains(t, result.Text(assert.Value(r.Call(t.Context(), def.Name, json.RawMessage(`{}`)))(t)), hides)
 }
 
 // The ledger goes on comparing what the server says.

@@ -104,8 +104,7 @@ func TestReplaceNoticesEachField(t *testing.T) {
 		mustReplace(t, r, "s", serverTool("s", "a", ""))
 		changed := serverTool("s", "a", "")
 		edit(changed.def)
-		diff := mustReplace(t, r, "s", changed)
-		wantList(t, diff.Changed, []string{"s__a"}, "%s: changed", what)
+		wantList(t, mustReplace(t, r, "s", changed).Changed, []string{"s__a"}, "%s: changed", what)
 		assert.Equal(t, r.Snapshot().Version(), 3, "%s: version", what)
 	}
 }
@@ -141,7 +140,7 @@ func TestReplaceOfNativeTools(t *testing.T) {
 // turns the listing before into the listing after.
 func TestReplaceAgainstAModel(t *testing.T) {
 	servers := []string{"", "s", "t"}
-	for seed := range uint64(100) {
+	for seed := range uint64(assert.Cases(20, 100)) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		r := registry.New(nil)
 		model := map[string]registry.Tool{}

@@ -78,16 +78,11 @@ func TestDefinitionsThatCannotBeListed(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			r := registry.New(nil)
 			err := r.Add(native("other"), test.tool)
-			var bad *registry.DefinitionError
-			if !errors.As(err, &bad) || bad.Field != test.field {
-				t.Fatalf("Add = %v, want a DefinitionError about %q", err, test.field)
-			}
+			assert.Equal(t, assert.As[*registry.DefinitionError](t, err, "Add").Field, test.field, "Add: field")
 			assert.Equal(t, listedNames(r.Snapshot()) == nil, true, "catalogue")
-			if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {
-				t.Errorf("text of the error: %q", err)
-			}
-			edit := assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With")
-			assert.Equal(t, edit.Field, test.field, "With: field")
+			assert.Lacks(t, err.Error(), "\n", "bytes of the error")
+			wantBetween(t, len(err.Error()), 0, 400, "bytes of the error")
+			assert.Equal(t, assert.As[*registry.DefinitionError](t, errorOf(registry.With(test.tool, nil)), "With").Field, test.field, "With: field")
 		})
 	}
 }
@@ -116,8 +111,7 @@ func TestNamesOfServersTools(t *testing.T) {
 		t.Fatalf("tools %q, want %q", got, want)
 	}
 	for name, origin := range wanted {
-		res := assert.Value(r.Call(t.Context(), name, nil))(t)
-		assert.Equal(t, textOf(t, res), origin.Server+" "+origin.Tool, "%s was answered by", name)
+		assert.Equal(t, textOf(t, assert.Value(r.Call(t.Context(), name, nil))(t)), origin.Server+" "+origin.Tool, "%s was answered by", name)
 		tool, _ := r.Snapshot().Lookup(name)
 		assert.Equal(t, tool.Definition().Origin, origin, "%s comes from", name)
 	}
@@ -150,8 +144,7 @@ func TestSchemesOfARegistry(t *testing.T) {
 		mustReplace(t, r, "docs", docs...)
 		diff := mustReplace(t, r, "web", remoteTools(t, "web", "search")...)
 		if scheme == names.BareTool {
-			duplicate := assert.As[*registry.DuplicateError](t, only(t, diff.Rejected).Err)
-			assert.Equal(t, duplicate.Holder.Server, "docs", "server")
+			assert.Equal(t, assert.As[*registry.DuplicateError](t, only(t, diff.Rejected).Err).Holder.Server, "docs", "server")
 		}
 		wantList(t, listedNames(r.Snapshot()), want, "%s", scheme)
 		for i, answer := range []string{"docs other", "docs hidden", "docs search", "web search"} {
@@ -175,10 +168,8 @@ func TestDisplayName(t *testing.T) {
 	} {
 		assert.Equal(t, d.DisplayName(), want)
 	}
-	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e6)}}
-	if n := len(long.DisplayName()); n > 600 {
-		t.Errorf("a name of %d bytes", n)
-	}
+	long := registry.Definition{Origin: registry.Origin{Server: "a", Tool: strings.Repeat("b", 1e4)}}
+	wantBetween(t, len(long.DisplayName()), 0, 600, "bytes of a name")
 }
 
 // Add says so if it does not take a tool, by whatever names.
@@ -248,7 +239,6 @@ func TestMarshal(t *testing.T) {
 			`{"server":"files","kind":"server_changed","hash":"abc"}`,
 		},
 	} {
-		got := assert.Value(json.Marshal(c.value))(t)
-		assert.Equal(t, string(got), c.want, "%s", c.name)
+		assert.Equal(t, string(assert.Value(json.Marshal(c.value))(t)), c.want, "%s", c.name)
 	}
 }

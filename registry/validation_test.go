@@ -105,8 +105,7 @@ func TestArgumentProblemsAreBounded(t *testing.T) {
 	}
 	for n, more := range map[int]bool{8: false, 9: true, 500: true} {
 		_, err := callWith(t, registry.ArgumentOptions{}, `{"additionalProperties":{"type":"string"}}`, names(n))
-		wrong := assert.As[*registry.ArgumentsError](t, err, "%d", n)
-		assert.Equal(t, len(wrong.Problems), 8, "%d: problems", n)
+		assert.Equal(t, len(assert.As[*registry.ArgumentsError](t, err, "%d", n).Problems), 8, "%d: problems", n)
 		assert.Equal(t, strings.HasSuffix(err.Error(), "; and more"), more, "%d", n)
 	}
 }
@@ -261,8 +260,7 @@ func TestBytesPassUnchanged(t *testing.T) {
 		"tools/call": mcptest.Result(`{"content":[],"structuredContent":` + answer + `}`),
 	})
 	for name, tr := range map[string]mcp.Transport{"memory": server, "pipe": &transport.Pipe{Serve: server.Serve}} {
-		c := mcp.NewClient("s", tr, nil)
-		t.Cleanup(func() { _ = c.Close() })
+		c := newClient(t, "s", tr)
 		listed := assert.Value(c.Tools(t.Context()))(t)
 		for _, test := range []struct {
 			opts      registry.ArgumentOptions
@@ -343,19 +341,8 @@ func BenchmarkArguments(b *testing.B) {
 func TestArgumentsErrorNamesTheListedTool(t *testing.T) {
 	r := registry.New(nil)
 	own := &registry.ArgumentsError{Tool: "create", Err: errors.New("no")}
-	mustReplace(t, r, "notes", &rejectingTool{serverTool("notes", "create", ""), own})
+	mustReplace(t, r, "notes", failing(serverTool("notes", "create", ""), own))
 	_, err := r.Call(t.Context(), "notes__create", nil)
-	wrong := assert.As[*registry.ArgumentsError](t, err)
-	assert.Equal(t, wrong.Tool, "notes__create", "tool")
+	assert.Equal(t, assert.As[*registry.ArgumentsError](t, err).Tool, "notes__create", "tool")
 	assert.Equal(t, own.Tool, "create", "tool")
-}
-
-// A rejectingTool tool takes no arguments.
-type rejectingTool struct {
-	*plainTool
-	err error
-}
-
-func (p *rejectingTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-	return nil, p.err
 }

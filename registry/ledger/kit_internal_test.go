@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -25,5 +26,13 @@ func wantList[T comparable](t testing.TB, got, want []T, what ...any) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		assert.Equal(t, fmt.Sprintf("%#v", got), fmt.Sprintf("%#v", want), what...)
+	}
+}
+
+// wantBetween reports an error unless least <= got <= most.
+func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
+	t.Helper()
+	if got < least || got > most {
+		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
 	}
 }

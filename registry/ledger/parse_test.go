@@ -1,7 +1,7 @@
 package ledger
 
 import (
-	"errors"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -59,13 +59,14 @@ func TestDamagedLedgers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			assert.OK(t, os.WriteFile(path, []byte(c.file), 0o644))
 			_, err := Open(path, nil)
-			var bad *Error
-			if !errors.As(err, &bad) {
-				t.Fatalf("it was opened: %v", err)
-			}
-			if bad.File != path || bad.Line < 1 || bad.Server != c.server || c.tool != "" && bad.Tool != c.tool || !strings.Contains(err.Error(), c.want) {
+			bad := assert.As[*Error](t, err, "it was opened")
+			assert.Equal(t, bad.File, path, "file")
+			wantBetween(t, bad.Line, 1, math.MaxInt, "line")
+			assert.Equal(t, bad.Server, c.server, "server")
+			if c.tool != "" && bad.Tool != c.tool {
 				t.Errorf("got %v, want server %q, tool %q, %q", err, c.server, c.tool, c.want)
 			}
+			assert.Contains(t, err.Error(), c.want)
 		})
 	}
 }
@@ -125,8 +126,7 @@ func FuzzParseLedger(f *testing.F) {
 			return
 		}
 		once := state.render()
-		again := assert.Value(parseLedger("", once, state))(t)
-		assert.Equal(t, string(again.render()), string(once), "it is not stable")
+		assert.Equal(t, string(assert.Value(parseLedger("", once, state))(t).render()), string(once), "it is not stable")
 	})
 }
 
@@ -171,8 +171,7 @@ func TestLineOfDamage(t *testing.T) {
 		}
 		damaged := slices.Clone(lines)
 		damaged[i] = strings.NewReplacer("sha256:", "sha255:", "T", "!").Replace(line)
-		bad := assert.As[*Error](t, errorOf(parseLedger(path, []byte(strings.Join(damaged, "\n")), nil)), "line %d", i+1)
-		assert.Equal(t, bad.Line, i+1, "line %d: line", i+1)
+		assert.Equal(t, assert.As[*Error](t, errorOf(parseLedger(path, []byte(strings.Join(damaged, "\n")), nil)), "line %d", i+1).Line, i+1, "line %d: line", i+1)
 	}
 }
 

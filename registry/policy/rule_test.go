@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
@@ -263,4 +264,70 @@ func TestPolicyCheck(t *testing.T) {
 	assert.Equal(t, strings.Join(faults, "\n"), strings.Join(want, "\n"), "faults")
 	var none *policy.Policy
 	assert.OK(t, none.Check(nil))
+}
+
+func TestCautiousPolicy(t *testing.T) {
+	for _, tt := range []struct {
+		raw                string
+		trusted, untrusted string
+	}{
+		{`{"readOnlyHint":true}`, "allow ", "ask its server is not trusted"},
+		{`{"read_only_hint":true}`, "allow ", "ask its server is not trusted"},
+		{``, "ask it does not say what it does", "ask its server is not trusted"},
+		{`{"title":"Harmless"}`, "ask it does not say what it does", "ask its server is not trusted"},
+		{`{"readOnlyHint":"true"}`, "ask it does not say what it does", "ask its server is not trusted"},
+		{`{"readOnlyHint":false}`, "ask it may destroy something", "ask its server is not trusted"},
+		{`{"destructiveHint":true}`, "ask it may destroy something", "ask its server is not trusted"},
+		{`{"readOnlyHint":true,"destructiveHint":true}`, "ask it may destroy something", "ask its server is not trusted"},
+		{`{"destructiveHint":false}`, "ask it may change something", "ask its server is not trusted"},
+		{`{"executionTimeHint":"fast"}`, "ask it may destroy something", "ask its server is not trusted"},
+	} {
+		for _, trusted := range []bool{true, false} {
+			d, err := policy.Cautious().Approve(t.Context(), annotated(tt.raw, trusted))
+			want := tt.untrusted
+			if trusted {
+				want = tt.trusted
+			}
+			assert.Equal(t, fmt.Sprintf("%v %s", d.Verdict, d.Reason), want, "%s, trusted %t", tt.raw, trusted)
+			assert.OK(t, err, "%s, trusted %t", tt.raw, trusted)
+		}
+	}
+	req := &registry.ApprovalRequest{Tool: &registry.Definition{Name: "now", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}}
+	req.Hints = req.Tool.Hints()
+	d, _ := policy.Cautious().Approve(t.Context(), req)
+	assert.Equal(t, d.Verdict, approval.Allow, "a native tool that reads")
+}
+
+// The decision names the rule, unless that gives a reason.
+func TestPolicyReasons(t *testing.T) {
+	for _, tt := range []struct {
+		byDefault approval.Verdict
+		rules     []policy.Rule
+		want      string
+	}{
+		{approval.Deny, nil, "no rule of the policy is for it"},
+		{approval.Ask, nil, "no rule of the policy is for it"},
+		{approval.Allow, nil, ""},
+		{approval.Ask, []policy.Rule{{Server: "other"}, {Tool: "get"}}, "rules[1] of the policy denies it"},
+		{approval.Allow, []policy.Rule{{Verdict: approval.Ask}}, "rules[0] of the policy asks the user"},
+		{approval.Allow, []policy.Rule{{Reason: "because"}}, "because"},
+		{approval.Ask, []policy.Rule{{Verdict: approval.Allow, ReadOnly: ptr(true)}}, "no rule of the policy is for it (what the tool claims does not count: its server is not trusted)"},
+	} {
+		assert.Equal(t, mustPolicy(t, tt.byDefault, tt.rules...).Decide(annotated(`{"readOnlyHint":true}`, false)).Reason, tt.want, "%v %+v", tt.byDefault, tt.rules)
+	}
+}
+
+// Without a policy or a call there is nothing to allow.
+func TestPolicyOfNothing(t *testing.T) {
+	var none *policy.Policy
+	allow := mustPolicy(t, approval.Allow)
+	for i, d := range []approval.Decision{
+		none.Decide(annotated("", true)), new(policy.Policy).Decide(annotated("", true)),
+		allow.Decide(nil), allow.Decide(&registry.ApprovalRequest{}),
+	} {
+		assert.Equal(t, d.Verdict, approval.Deny, "%d", i)
+	}
+	// Hints that nobody filled in are those of a tool that says nothing.
+	p := mustPolicy(t, approval.Allow, policy.Rule{Destructive: ptr(true)})
+	assert.Equal(t, p.Decide(&registry.ApprovalRequest{Tool: &registry.Definition{Name: "x"}}).Verdict, approval.Deny, "empty hints")
 }

@@ -72,8 +72,7 @@ func TestDecode(t *testing.T) {
 	failed := textResult("no such repository\n\x1b[2J" + strings.Repeat("x", 1000))
 	failed.IsError = true
 	_, err = result.Decode[issue](failed)
-	failure := assert.As[*result.ToolFailedError](t, err)
-	assert.Equal(t, failure.Text, result.Text(failed), "text")
+	assert.Equal(t, assert.As[*result.ToolFailedError](t, err).Text, result.Text(failed), "text")
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.Answered, "outcome")
 	if text := err.Error(); !strings.HasPrefix(text, "the tool failed: no such repository <U+001B>") || len(text) > 600 {
 		t.Errorf("got %q", text)

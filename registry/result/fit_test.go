@@ -101,9 +101,7 @@ func checkFit(t testing.TB, r *Shaper, res *mcp.CallToolResult) {
 	handle := handleIn(t, got)
 	for i, c := range r.opts.Form.apply(res).Content {
 		if whole, ok := textIn(c); ok && !r.opts.Wrap {
-			if pages := readAll(t, ctx, r, handle, i, 0); pages != whole {
-				t.Fatalf("block %d: %d bytes were read, it has %d", i, len(pages), len(whole))
-			}
+			assert.Equal(t, readAll(t, ctx, r, handle, i, 0), whole, "block %d, bytes were read", i)
 		}
 	}
 	for _, c := range got.Content {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -78,8 +79,7 @@ func TestShapeLeavesAlone(t *testing.T) {
 		"tokens":   {MaxTokens: 1000},
 		"no limit": {MaxBytes: -1, MaxMedia: -1, KeepBytes: -1},
 	} {
-		r := New(&opts)
-		assert.Equal(t, r.Shape(t.Context(), stranger(), res), res, "%s", name)
+		assert.Equal(t, New(&opts).Shape(t.Context(), stranger(), res), res, "%s", name)
 	}
 	assert.Equal(t, New(nil) != nil, false, "there are results without options")
 	r := New(&Options{})
@@ -99,9 +99,7 @@ func TestEveryKindThroughEveryStage(t *testing.T) {
 			res := everyKind(token)
 			before := jsonOf(t, res)
 			got := r.Shape(t.Context(), stranger(), res)
-			if after := jsonOf(t, res); after != before {
-				t.Fatalf("%q: the tool's result changed to %s", form, after)
-			}
+			assert.Equal(t, jsonOf(t, res), before, "%q", form)
 			want := all
 			if form == FormStructured {
 				want = "ImageContent AudioContent ResourceLink EmbeddedResource EmbeddedResource"
@@ -110,9 +108,9 @@ func TestEveryKindThroughEveryStage(t *testing.T) {
 				want = "TextContent " + want + " TextContent"
 			}
 			assert.Equal(t, kinds(got.Content), want, "%q, wrap %v: content", form, wrap)
-			if text := jsonOf(t, got); strings.Contains(text, token) || strings.Count(text, "[redacted: GitHub token]") < 3 {
-				t.Errorf("%q: secrets in %s", form, text)
-			}
+			text := jsonOf(t, got)
+			assert.Lacks(t, text, token, "%q, secrets in", form)
+			wantBetween(t, strings.Count(text, "[redacted: GitHub token]"), 3, math.MaxInt, "%q, secrets in", form)
 			structuredStays := form != FormContent
 			if raw, ok := got.StructuredContent.(json.RawMessage); ok != structuredStays || ok && string(raw) != `{ "n":12345678901234567890 , "s":"[redacted: GitHub token]"}` {
 				t.Errorf("%q: structured content %s", form, got.StructuredContent)
@@ -206,9 +204,8 @@ func TestLargeStructuredContent(t *testing.T) {
 	} {
 		r := New(&Options{})
 		got := r.Shape(t.Context(), stranger(), res)
-		if got.StructuredContent != nil || len(Text(got)) > r.limit.bytes {
-			t.Errorf("%s: %d bytes of text and %T", name, len(Text(got)), got.StructuredContent)
-		}
+		assert.Equal(t, got.StructuredContent == nil, true, "%s, bytes of text and : structuredContent", name)
+		wantBetween(t, len(Text(got)), 0, r.limit.bytes, "%s: bytes of text", name)
 		assert.Equal(t, readAll(t, t.Context(), r, handleIn(t, got), len(res.Content), 0), string(structured(res)), "%s, bytes were read", name)
 		if name == "with text" && !strings.HasPrefix(Text(got), "5000 names\n[100003 bytes of structured content, left out here") {
 			t.Errorf("text %q", Text(got))
@@ -268,9 +265,8 @@ func TestWrap(t *testing.T) {
 			},
 		}
 		got := Text(r.Shape(t.Context(), e, res))
-		if n := len(regexp.MustCompile(`(?i)<[\\/\s]*untrusted.content`).FindAllString(got, -1)); n != 2 || strings.Count(got, "&lt;") < 3 {
-			t.Errorf("%q became %q", forged, got)
-		}
+		assert.Equal(t, len(regexp.MustCompile(`(?i)<[\\/\s]*untrusted.content`).FindAllString(got, -1)), 2)
+		wantBetween(t, strings.Count(got, "&lt;"), 3, math.MaxInt)
 		// In structured content it stays the same value.
 		value := map[string]any{"a": forged}
 		raw := &mcp.CallToolResult{StructuredContent: json.RawMessage(strings.ReplaceAll(jsonOf(t, value), `\u003c`, "<"))}
@@ -307,9 +303,9 @@ func TestRedactBeforeCutting(t *testing.T) {
 		got := r.Shape(t.Context(), stranger(), resultOf(textBlock(whole)))
 		kept := readAll(t, t.Context(), r, handleIn(t, got), 0, 0)
 		for _, text := range []string{Text(got), kept} {
-			if strings.Contains(text, "ghp_") || strings.Contains(text, "B2c3D4") || strings.Contains(text, "badge-") {
-				t.Fatalf("with %d: %s", pad, text)
-			}
+			assert.Lacks(t, text, "ghp_", "with %d", pad)
+			assert.Lacks(t, text, "B2c3D4", "with %d", pad)
+			assert.Lacks(t, text, "badge-", "with %d", pad)
 		}
 		if want := strings.Replace(strings.Replace(whole, token, "[redacted: GitHub token]", 1), "badge-77", "[redacted: badge]", 1); kept != want {
 			t.Fatalf("kept is %s", kept)
@@ -331,9 +327,9 @@ func TestStrangeResults(t *testing.T) {
 		StructuredContent: func() {},
 	}
 	got := r.Shape(t.Context(), stranger(), res)
-	if text := Text(got); len(text) > 1024 || strings.Contains(text, token) {
-		t.Errorf("%d bytes: %s", len(text), text)
-	}
+	text := Text(got)
+	wantBetween(t, len(text), 0, 1024, "bytes")
+	assert.Lacks(t, text, token, "bytes")
 	assert.Equal(t, r.Shape(t.Context(), stranger(), nil) != nil, false, "nothing became something")
 	for i := range res.Content {
 		_, _ = callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))

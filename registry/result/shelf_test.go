@@ -110,7 +110,6 @@ func TestShelfAway(t *testing.T) {
 	long := resultOf(textBlock(strings.Repeat("x", 40000)))
 	elsewhere := handleIn(t, New(&Options{Store: store}).Shape(t.Context(), stranger(), long))
 	r := New(&Options{Store: awayStore{store}})
-	here := handleIn(t, r.Shape(t.Context(), stranger(), long))
-	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: here})), "xxx")
+	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: handleIn(t, r.Shape(t.Context(), stranger(), long))})), "xxx")
 	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: elsewhere})), "out of reach at the moment")
 }

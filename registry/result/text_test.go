@@ -44,6 +44,5 @@ func TestText(t *testing.T) {
 }
 
 func TestTerminalText(t *testing.T) {
-	res := textResult("a\tb\r\nc\x1b[2J\u202ed\rx")
-	assert.Equal(t, result.TerminalText(res), "a    b\nc<U+001B>[2J<U+202E>d<U+000D>x")
+	assert.Equal(t, result.TerminalText(textResult("a\tb\r\nc\x1b[2J\u202ed\rx")), "a    b\nc<U+001B>[2J<U+202E>d<U+000D>x")
 }

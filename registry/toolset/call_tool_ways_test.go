@@ -51,8 +51,7 @@ func TestCallToolCallsItsNamesake(t *testing.T) {
 // call_tool does not.
 func TestCallToolLeavesTheUsersResults(t *testing.T) {
 	r := searching(t, registry.Options{})
-	bank := assert.Value(registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true }))(t)
-	mustReplace(t, r, "bank", bank)
+	mustReplace(t, r, "bank", assert.Value(registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true }))(t))
 	set := r.Toolset(t.Context(), always)
 	assert.Contains(t, toolNames(set.Tools), "bank__balance", "the model is told of")
 	assert.Lacks(t, toolNames(set.Deferred), "bank__balance", "the model is told of")
@@ -92,9 +91,8 @@ func TestFindersStay(t *testing.T) {
 		assert.Contains(t, ask(t, r, "search_tools", `{"query":"note"}`), "There are no tools", "a search by who may call nothing")
 		assert.Contains(t, fmt.Sprint(errorOf(r.Call(t.Context(), "serch_tools", nil))), `did you mean "search_tools"?`)
 		diff := mustReplace(t, r, "", native("search_tools"), native("other"))
-		if len(diff.Rejected) != 1 || len(diff.Added) > 1 {
-			t.Errorf("replaced: %+v", diff)
-		}
+		assert.Equal(t, len(diff.Rejected), 1, "replaced: rejected")
+		wantBetween(t, len(diff.Added), 0, 1, "replaced: added")
 	}
 }
 

@@ -49,6 +49,5 @@ func TestZeroFinder(t *testing.T) {
 
 // Only native tools can be hidden.
 func TestHiddenToolsAreNative(t *testing.T) {
-	wrong := assert.As[*registry.DefinitionError](t, registry.New(nil).AddHidden(serverTool("s", "x", "")))
-	assert.Equal(t, wrong.Field, "Origin.Server", "field")
+	assert.Equal(t, assert.As[*registry.DefinitionError](t, registry.New(nil).AddHidden(serverTool("s", "x", ""))).Field, "Origin.Server", "field")
 }

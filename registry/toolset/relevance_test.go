@@ -1,6 +1,7 @@
 package toolset_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -41,9 +42,7 @@ func TestSearchRelevance(t *testing.T) {
 			{"right@5", got.Right5, c.right5, plain.Right5},
 			{"right@15", got.Right15, c.right15, plain.Right15},
 		} {
-			if m.got < m.floor {
-				t.Errorf("%s: got %s %.4f, want at least %.2f", c.name, m.name, m.got, m.floor)
-			}
+			wantBetween(t, m.got, m.floor, math.MaxInt, "%s: %s", c.name, m.name)
 			if m.got <= m.less {
 				t.Errorf("%s: got %s %.4f, want more than %.4f of counting words", c.name, m.name, m.got, m.less)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -129,9 +130,7 @@ func TestSearchFilters(t *testing.T) {
 	}}
 	wantList(t, found(t, r, last), []string{"s123__read_note"}, "by a function")
 	for name, n := range asked {
-		if n > 1 {
-			t.Errorf("Keep was asked %d times about %s", n, name)
-		}
+		wantBetween(t, n, 0, 1, "times that Keep was asked about %s", name)
 	}
 	// It may use the registry.
 	nested := toolset.Query{Text: "note", Keep: func(*registry.Definition, registry.Hints) bool {
@@ -230,9 +229,9 @@ func TestSearchForTheEndOfAConversation(t *testing.T) {
 		talk + "Now please delete the invoice of yesterday.",
 		strings.Repeat("campaign ", 50) + "delete invoice",
 	} {
-		if got := found(t, r, toolset.Query{Text: text}); len(got) == 0 || !slices.Contains(got, "billing__delete_invoice") {
-			t.Errorf("%.20s...: got %q, want billing__delete_invoice among them", text, got)
-		}
+		got := found(t, r, toolset.Query{Text: text})
+		assert.Equal(t, len(got) == 0, false, "%.20s...", text)
+		assert.Equal(t, slices.Contains(got, "billing__delete_invoice"), true, "%.20s...", text)
 	}
 }
 
@@ -248,9 +247,7 @@ func TestSearchOfAStuffedTool(t *testing.T) {
 			in++
 		}
 	}
-	if most := len(toolcorpus.Queries()) / 20; in > most {
-		t.Errorf("got it among the first five for %d queries, want at most %d", in, most)
-	}
+	wantBetween(t, in, 0, len(toolcorpus.Queries())/20, "queries that find it among the first five")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
@@ -285,9 +282,7 @@ func TestSearchWhileTheCatalogueChanges(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := found(t, r, toolset.Query{Text: "tool 49", Limit: 10}); len(got) < 4 {
-		t.Errorf("in the end: %q", got)
-	}
+	wantBetween(t, len(found(t, r, toolset.Query{Text: "tool 49", Limit: 10})), 4, math.MaxInt, "tools found in the end")
 }
 
 // Two words that mean one in a query mean it in a tool, too.

@@ -171,8 +171,7 @@ func TestSearchToolsFindsNothing(t *testing.T) {
 		assert.Equal(t, textOf(t, res), c.want, "%s", c.args)
 		assert.Equal(t, res.StructuredContent == nil, true, "%s: structuredContent", c.args)
 	}
-	none := newBelt(t, nil, &toolset.Options{})
-	assert.Equal(t, ask(t, none, "search_tools", `{"query":"issue"}`), "There are no tools.")
+	assert.Equal(t, ask(t, newBelt(t, nil, &toolset.Options{}), "search_tools", `{"query":"issue"}`), "There are no tools.")
 }
 
 // What a server says stays where it belongs: on the line of its tool.
@@ -188,9 +187,7 @@ func TestSearchToolsOfAHostileServer(t *testing.T) {
 	assert.Lacks(t, got, "<untrusted-content", "something looks like an enclosure")
 	assert.Lacks(t, got, "</untrusted-content", "something looks like an enclosure")
 	assert.Contains(t, got, "&lt;/untrusted-content", "something looks like an enclosure")
-	if len(got) > 1200 {
-		t.Errorf("%d bytes:\n%s", len(got), got)
-	}
+	wantBetween(t, len(got), 0, 1200, "bytes")
 }
 
 // However much the servers say, the answer has a bound.
@@ -207,9 +204,8 @@ func TestSearchToolsHasBounds(t *testing.T) {
 	}
 	mustReplace(t, r, "big", tools...)
 	got := ask(t, r, "search_tools", `{"query":"note","limit":20}`)
-	if len(got) > 10<<10 || strings.Count(got, "- big__note_") != 20 {
-		t.Errorf("%d bytes, %d hits", len(got), strings.Count(got, "- big__note_"))
-	}
+	wantBetween(t, len(got), 0, 10<<10, "bytes")
+	assert.Equal(t, strings.Count(got, "- big__note_"), 20, "bytes")
 	if got := ask(t, r, "search_tools", `{"query":"note"}`); len(got) > 8<<10 || strings.Count(got, "注") < 5*150 {
 		t.Errorf("%d bytes, want five hits whole", len(got))
 	}
@@ -281,9 +277,8 @@ func TestFindersAreSmall(t *testing.T) {
 	r := searching(t, registry.Options{})
 	set := r.Toolset(t.Context(), &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }})
 	t.Logf("%d tokens", set.Tokens)
-	if toolNames(set.Tools) != finders || set.Tokens > 350 {
-		t.Errorf("%s take %d tokens", toolNames(set.Tools), set.Tokens)
-	}
+	assert.Equal(t, toolNames(set.Tools), finders)
+	wantBetween(t, set.Tokens, 0, 350, "tokens of the finders")
 	for _, tool := range set.Tools {
 		def := tool.Definition()
 		var schema struct {

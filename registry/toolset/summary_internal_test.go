@@ -32,9 +32,11 @@ func TestSummary(t *testing.T) {
 	for _, s := range toolcorpus.Servers() {
 		for _, tool := range s.Tools {
 			got := summaryOf(&registry.Definition{Title: tool.Title, Description: tool.Description})
-			if n := utf8.RuneCountInString(got); n > maxHitSummary+2 || n == 0 || plain.Text(got) != got || strings.Contains(got, "\n") {
-				t.Errorf("%s/%s: %d characters: %q", s.Name, tool.Name, n, got)
-			}
+			n := utf8.RuneCountInString(got)
+			wantBetween(t, n, 0, maxHitSummary+2, "%s/%s, characters", s.Name, tool.Name)
+			assert.Equal(t, n == 0, false, "%s/%s, characters", s.Name, tool.Name)
+			assert.Equal(t, plain.Text(got), got, "%s/%s, characters", s.Name, tool.Name)
+			assert.Lacks(t, got, "\n", "%s/%s, characters", s.Name, tool.Name)
 		}
 	}
 }

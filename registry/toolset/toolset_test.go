@@ -166,8 +166,7 @@ func TestToolsetServers(t *testing.T) {
 		}
 		return 10
 	}})
-	got := fmt.Sprint(r.Toolset(t.Context(), nil).Servers)
-	assert.Equal(t, got, "[{notes 2 20} {github 2 14} { 1 10} {weather 1 10}]")
+	assert.Equal(t, fmt.Sprint(r.Toolset(t.Context(), nil).Servers), "[{notes 2 20} {github 2 14} { 1 10} {weather 1 10}]")
 }
 
 // The model learns from search_tools which servers have what it does not see.
@@ -192,8 +191,7 @@ func TestToolsetNamesServers(t *testing.T) {
 	}
 	// A tool may have a name that does not begin with its server's.
 	renamed := assert.Value(registry.With(serverTool("zoo", "feed", ""), func(d *registry.Definition) { d.Name = "a_zoo" }))(t)
-	other := assert.Value(registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" }))(t)
-	mustReplace(t, r, "zoo", renamed, other)
+	mustReplace(t, r, "zoo", renamed, assert.Value(registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" }))(t))
 	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather, zoo.") {
 		t.Error(got)
 	}
@@ -324,35 +322,4 @@ func TestToolsetsWhileToolsChange(t *testing.T) {
 		mustReplace(t, r, "weather", serverTool("weather", fmt.Sprint("forecast", i), "Tell the weather."))
 	}
 	wg.Wait()
-}
-
-func BenchmarkToolset(b *testing.B) {
-	r := newBelt(b, nil, &toolset.Options{})
-	for s := range 100 {
-		var tools []registry.Tool
-		server := fmt.Sprintf("server%d", s)
-		for i := range 100 {
-			tools = append(tools, serverTool(server, fmt.Sprintf("tool_%d", i), "Do one of many things with an object that has a name."))
-		}
-		mustReplace(b, r, server, tools...)
-	}
-	for name, opts := range map[string]*toolset.SetOptions{"searching": nil, "all": {Share: 1}} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if set := r.Toolset(b.Context(), opts); set.Searching != (opts == nil) {
-					b.Fatal(set.All)
-				}
-			}
-		})
-	}
-	b.Run("after a change", func(b *testing.B) {
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			b.StopTimer()
-			mustReplace(b, r, "server0", serverTool("server0", fmt.Sprint("x", i), ""))
-			b.StartTimer()
-			r.Toolset(b.Context(), nil)
-		}
-	})
 }
