@@ -87,9 +87,6 @@ func eachCacheable(t *testing.T, test func(t *testing.T, method string, want fun
 	}
 }
 
-// quiet are the capabilities of a server that announces nothing.
-const quiet = `{"tools":{},"resources":{},"prompts":{}}`
-
 func TestCacheTTL(t *testing.T) {
 	for _, p := range planes() {
 		for _, capabilities := range []string{quiet, allFeatures} {
@@ -99,9 +96,9 @@ func TestCacheTTL(t *testing.T) {
 					c := newClient(t, p.to(server), nil)
 					ready(t, c)
 					want(t, c, 1)
-					time.Sleep(1500*time.Millisecond - time.Nanosecond)
+					pass(1500*time.Millisecond - time.Nanosecond)
 					want(t, c, 1)
-					time.Sleep(time.Nanosecond)
+					pass(time.Nanosecond)
 					want(t, c, 2)
 					want(t, c, 2)
 					wantCount(t, server, method, 2)
@@ -140,9 +137,9 @@ func TestCacheLongTTL(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), counting(`,"ttlMs":`+ttl)), &mcp.ClientOptions{HealthInterval: -1})
 				want(t, c, 1)
-				time.Sleep(24*time.Hour - time.Nanosecond)
+				pass(24*time.Hour - time.Nanosecond)
 				want(t, c, 1)
-				time.Sleep(time.Nanosecond)
+				pass(time.Nanosecond)
 				want(t, c, 2)
 			})
 		})
@@ -157,7 +154,7 @@ func TestCacheLegacy(t *testing.T) {
 			want(t, c, 1)
 			if method == "tools/list" {
 				want(t, c, 1)
-				time.Sleep(time.Hour)
+				pass(time.Hour)
 				want(t, c, 1)
 				return
 			}
@@ -230,7 +227,7 @@ func TestCacheForgets(t *testing.T) {
 // What was asked for before an announcement is not kept.
 func TestCacheForgetsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": func(c *mcptest.Call) {
+		c := newClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": func(c *mcptest.Call) {
 			if c.Number == 1 {
 				c.Notify("notifications/resources/updated", `{"uri":"a:x/part"}`)
 			}
@@ -240,8 +237,7 @@ func TestCacheForgetsUnderWay(t *testing.T) {
 				c.Notify("notifications/prompts/list_changed", "")
 			}
 			c.Result(fmt.Sprintf(`{"prompts":[{"name":"%d"}],"ttlMs":60000}`, c.Number))
-		}})
-		c := newClient(t, server, nil)
+		}}), nil)
 		for _, want := range []string{"1", "2", "2"} {
 			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
 			prompts, err := collect(c.Prompts(t.Context()))
@@ -260,8 +256,7 @@ func TestCacheForgetsWhole(t *testing.T) {
 		{"f://a/b", true}, {"f://a/b/c", true}, {"f://a/b/c/d", true}, {"f://a", false}, {"f://a/bc", false}, {"g://x", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
-			c := newClient(t, server, nil)
+			server, c := withClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
 			assert.Value(read(t.Context(), c, "f://a/b", nil))(t)
 			server.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, test.changed))
 			synctest.Wait()
@@ -273,8 +268,7 @@ func TestCacheForgetsWhole(t *testing.T) {
 }
 
 func TestCacheFresh(t *testing.T) {
-	server := featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
-	c := newClient(t, server, nil)
+	c := newClient(t, featured(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
 	for i, test := range []struct {
 		uri   string
 		fresh bool
@@ -290,13 +284,12 @@ func TestCacheKeepsNoOther(t *testing.T) {
 	good := func(n int) mcptest.Handler {
 		return mcptest.Result(fmt.Sprintf(`{"contents":[{"uri":"a","text":"%d"}],"ttlMs":60000,"cacheScope":"public"}`, n))
 	}
-	server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
+	c := newClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
 		needs(`{"q":`+inputRequest+`}`, `"s"`), good(1),
 		mcptest.Error(-32603, "busy"),
 		mcptest.Result(`{"contents":[{"text":"no uri"}],"ttlMs":60000}`),
 		good(2), good(3),
-	)})
-	c := newClient(t, server, &mcp.ClientOptions{Elicit: annAnswers})
+	)}), &mcp.ClientOptions{Elicit: annAnswers})
 	for i, want := range []string{"1", "", "", "2", "2"} {
 		got, err := read(t.Context(), c, "a", nil)
 		assert.Equal(t, [...]any{got, err == nil}, [...]any{want, want != ""}, "%d", i)
@@ -309,9 +302,8 @@ func TestCacheLastAnswerCounts(t *testing.T) {
 	answer := func(n int, hint string) mcptest.Handler {
 		return mcptest.Result(fmt.Sprintf(`{"contents":[{"uri":"a","text":"%d"}]%s}`, n, hint))
 	}
-	server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
-		answer(1, `,"ttlMs":60000,"cacheScope":"public"`), answer(2, `,"ttlMs":0`), answer(3, `,"ttlMs":60000`), answer(4, ""))})
-	c := newClient(t, server, nil)
+	c := newClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"resources/read": mcptest.Sequence(
+		answer(1, `,"ttlMs":60000,"cacheScope":"public"`), answer(2, `,"ttlMs":0`), answer(3, `,"ttlMs":60000`), answer(4, ""))}), nil)
 	for i, want := range []string{"1", "2", "3", "3"} {
 		assert.Equal(t, assert.Value(read(t.Context(), c, "a", &mcp.RequestOptions{Fresh: i == 1}))(t), want, "%d", i)
 	}
@@ -319,10 +311,9 @@ func TestCacheLastAnswerCounts(t *testing.T) {
 
 // What callers do with what they get does not reach other callers.
 func TestCacheGivesCopies(t *testing.T) {
-	server := featured(t, mcp.Revision20260728, mcptest.Script{
+	server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{
 		"resources/read": mcptest.Result(`{"contents":[{"uri":"a","blob":"AAE="}],"ttlMs":60000,"_meta":{"k":"v"}}`),
-	})
-	c := newClient(t, server, nil)
+	}), nil)
 	for range 3 {
 		res, err := c.ReadResource(t.Context(), "a", nil)
 		assert.OK(t, err)
@@ -369,8 +360,7 @@ func TestCacheBounded(t *testing.T) {
 // What was read before the server agreed to announce changes may be old by then.
 func TestCacheForgetsWhenFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := announcer(t, mcp.Revision20260728, counting(`,"ttlMs":60000`))
-		c := newClient(t, server, nil)
+		c := newClient(t, announcer(t, mcp.Revision20260728, counting(`,"ttlMs":60000`)), nil)
 		want := func(want string) {
 			t.Helper()
 			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
@@ -398,4 +388,32 @@ func TestCacheGivesCopiesOfTools(t *testing.T) {
 		clear(schema)
 	}
 	wantCount(t, server, "tools/list", 1)
+}
+
+// What was asked with metadata of the caller's is not what is asked without.
+func TestCacheMeta(t *testing.T) {
+	server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"resources":{}}`), mcptest.Script{
+		"resources/read": mcptest.Result(`{"contents":[{"uri":"a:a","text":"x"}],"ttlMs":60000}`),
+	}), nil)
+	special := &mcp.RequestOptions{Meta: mcp.Meta{"com.example/tenant": "a"}}
+	for i, opts := range []*mcp.RequestOptions{special, nil, special, nil} {
+		assert.Value(c.ReadResource(t.Context(), "a:a", opts))(t)
+		wantCount(t, server, "resources/read", []int{1, 2, 3, 3}[i])
+	}
+}
+
+// The zero Cache, and one without room, keep nothing.
+func TestCacheZero(t *testing.T) {
+	for name, cache := range map[string]*mcp.Cache{"zero": {}, "no room": mcp.NewCache(0), "less": mcp.NewCache(-1)} {
+		t.Run(name, func(t *testing.T) {
+			server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"resources":{}}`), mcptest.Script{
+				"resources/read": mcptest.Result(`{"contents":[{"uri":"a:a","text":"x"}],"ttlMs":60000}`),
+			}), &mcp.ClientOptions{Cache: cache})
+			for range 2 {
+				assert.Value(c.ReadResource(t.Context(), "a:a", nil))(t)
+			}
+			assert.OK(t, c.Reconnect(t.Context()))
+			wantCount(t, server, "resources/read", 2)
+		})
+	}
 }

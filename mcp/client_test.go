@@ -1,8 +1,10 @@
+// Tests of client.go and supervise.go: the states of a client, and its attempts to connect.
+
 package mcp_test
 
 import (
 	"context"
-	"errors"
+	"math"
 	"runtime/pprof"
 	"strings"
 	"sync"
@@ -17,56 +19,48 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
-var errDown = errors.New("the server is down")
-
 func TestStateOfReadyServer(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""))
-			c := newClient(t, p.to(server), nil)
-			if s := c.State(); s.Phase != mcp.Idle || s.Connections != 0 {
-				t.Errorf("before the first use: %+v", s)
-			}
-			assert.Equal(t, server.Connections(), 0, "connections before the first use")
-			time.Sleep(time.Second)
-			ready(t, c)
-			s := wantPhase(t, c, mcp.Ready)
-			if s.ProtocolVersion != revision || s.Instructions != "Be nice." || s.Server == nil || s.Server.Name != "scripted" {
-				t.Errorf("the server is described by %+v", s)
-			}
-			if s.Capabilities == nil || s.Capabilities.Tools == nil || !s.Capabilities.Tools.ListChanged {
-				t.Errorf("capabilities %+v, want tools", s.Capabilities)
-			}
-			assert.OK(t, s.Err)
-			assert.Equal(t, [...]any{s.Connections, s.ToolsVersion, s.Since.Equal(time.Now())}, [...]any{1, uint64(1), true})
-			assert.Equal(t, c.Name(), "scripted", "name")
-		})
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
+		if s := c.State(); s.Phase != mcp.Idle || s.Connections != 0 {
+			t.Errorf("before the first use: %+v", s)
+		}
+		assert.Equal(t, server.Connections(), 0, "connections before the first use")
+		pass(time.Second)
+		ready(t, c)
+		s := wantPhase(t, c, mcp.Ready)
+		if s.ProtocolVersion != revision || s.Instructions != "Be nice." || s.Server == nil || s.Server.Name != "scripted" {
+			t.Errorf("the server is described by %+v", s)
+		}
+		if s.Capabilities == nil || s.Capabilities.Tools == nil || !s.Capabilities.Tools.ListChanged {
+			t.Errorf("capabilities %+v, want tools", s.Capabilities)
+		}
+		assert.OK(t, s.Err)
+		assert.Equal(t, [...]any{s.Connections, s.ToolsVersion, s.Since.Equal(time.Now())}, [...]any{1, uint64(1), true})
+		assert.Equal(t, c.Name(), "scripted", "name")
 	})
 }
 
 // The end of a connection changes the state without anybody calling; a sound
 // connection is replaced at once.
 func TestDeathIsAnEvent(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""))
-			c := newClient(t, p.to(server), nil)
-			ready(t, c)
-			start := time.Now()
-			server.Disconnect()
-			synctest.Wait()
-			if s := wantPhase(t, c, mcp.Ready); s.Connections != 2 || s.ToolsVersion != 2 {
-				t.Errorf("after the first death: %+v", s)
-			}
-			server.Down(errDown)
-			server.Disconnect()
-			synctest.Wait()
-			s := wantPhase(t, c, mcp.Waiting)
-			assert.Fails(t, s.Err, "after the second death")
-			assert.Equal(t, [...]any{s.Failures, s.Capabilities == nil, s.Server == nil, s.ProtocolVersion},
-				[...]any{2, true, true, ""}, "after the second death")
-			assert.Equal(t, time.Since(start), 0, "it took time")
-		})
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
+		ready(t, c)
+		start := time.Now()
+		server.Disconnect()
+		synctest.Wait()
+		if s := wantPhase(t, c, mcp.Ready); s.Connections != 2 || s.ToolsVersion != 2 {
+			t.Errorf("after the first death: %+v", s)
+		}
+		server.Down(errDown)
+		server.Disconnect()
+		synctest.Wait()
+		s := wantPhase(t, c, mcp.Waiting)
+		assert.Fails(t, s.Err, "after the second death")
+		assert.Equal(t, [...]any{s.Failures, s.Capabilities == nil, s.Server == nil, s.ProtocolVersion},
+			[...]any{2, true, true, ""}, "after the second death")
+		assert.Equal(t, time.Since(start), 0, "it took time")
 	})
 }
 
@@ -102,8 +96,7 @@ func TestReadyFailsFast(t *testing.T) {
 		start := time.Now()
 		err := c.Ready(t.Context())
 		unavailable := assert.As[*mcp.UnavailableError](t, err)
-		assert.Is(t, err, errDown)
-		wantOutcome(t, err, mcp.NotSent)
+		wantNotSent(t, err, errDown)
 		s := wantPhase(t, c, mcp.Waiting)
 		assert.Is(t, s.Err, errDown)
 		assert.Equal(t, [...]any{unavailable.Server, unavailable.RetryAt.Equal(s.RetryAt)}, [...]any{"scripted", true})
@@ -131,7 +124,7 @@ func TestCallWakesWaiting(t *testing.T) {
 		}
 		// A call that comes late finds the floor behind it.
 		s := c.State()
-		time.Sleep(time.Until(s.RetryAt) - time.Nanosecond)
+		pass(time.Until(s.RetryAt) - time.Nanosecond)
 		server.Down(nil)
 		ready(t, c)
 		if got := time.Now(); got.After(s.RetryAt) {
@@ -151,18 +144,14 @@ func TestBackoff(t *testing.T) {
 			s := wantPhase(t, c, mcp.Waiting)
 			wait := time.Until(s.RetryAt)
 			ceiling := min(500*time.Millisecond<<(failures-1), time.Minute)
-			if wait < 250*time.Millisecond || wait > ceiling {
-				t.Errorf("wait %d is %v, want 250ms to %v", failures, wait, ceiling)
-			}
+			wantBetween(t, wait, 250*time.Millisecond, ceiling, "wait")
 			longest = max(longest, wait)
-			time.Sleep(wait - time.Nanosecond)
+			pass(wait - time.Nanosecond)
 			assert.Equal(t, server.Connections(), failures)
 			pass(time.Nanosecond)
 			assert.Equal(t, server.Connections(), failures+1)
 		}
-		if longest < 10*time.Second {
-			t.Errorf("of 24 waits the longest was %v", longest)
-		}
+		wantBetween(t, longest, 10*time.Second, math.MaxInt, "longest")
 	})
 }
 
@@ -191,13 +180,12 @@ func TestCallsWakeOnce(t *testing.T) {
 func TestHealthyConnectionForgetsFailures(t *testing.T) {
 	for _, lives := range []time.Duration{59 * time.Second, 60 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			server := legacy(t)
-			c := newClient(t, server, nil)
+			server, c := withClient(t, legacy(t), nil)
 			ready(t, c)
 			server.Disconnect() // mended at once, but noted
 			synctest.Wait()
 			wantPhase(t, c, mcp.Ready)
-			time.Sleep(lives)
+			pass(lives)
 			server.Disconnect()
 			synctest.Wait()
 			if lives < time.Minute {
@@ -219,8 +207,7 @@ func TestReadyEndsWithContext(t *testing.T) {
 		ctx := within(t, time.Second)
 		start := time.Now()
 		err := c.Ready(ctx)
-		assert.Is(t, err, context.DeadlineExceeded)
-		wantOutcome(t, err, mcp.NotSent)
+		wantNotSent(t, err, context.DeadlineExceeded)
 		assert.Equal(t, time.Since(start), time.Second, "time")
 		wantPhase(t, c, mcp.Connecting)
 		pass(59 * time.Second)
@@ -230,8 +217,7 @@ func TestReadyEndsWithContext(t *testing.T) {
 
 func TestReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t)
-		c := newClient(t, server, nil)
+		server, c := withClient(t, legacy(t), nil)
 		start := time.Now()
 		for want := 1; want < 4; want++ {
 			assert.OK(t, c.Reconnect(t.Context()))
@@ -251,54 +237,52 @@ func TestReconnect(t *testing.T) {
 // A loginError is an error of a transport whose server wants a login.
 type loginError struct{}
 
-func (loginError) Error() string    { return "login required" }
+func (loginError) Error() string { return "login required" }
+
 func (loginError) LoginURL() string { return "http://127.0.0.1/login" }
 
 func TestAuthenticating(t *testing.T) {
 	for _, where := range []string{"connect", "write"} {
-		t.Run(where, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := legacy(t)
-				var mu sync.Mutex
-				loggedIn, attempts := false, 0
-				to := transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-					mu.Lock()
-					defer mu.Unlock()
-					attempts++
-					conn, err := server.Connect(ctx)
-					switch {
-					case loggedIn || err != nil:
-						return conn, err
-					case where == "write":
-						return refusingConn{conn}, nil
-					}
-					_ = conn.Close()
-					return nil, loginError{}
-				})
-				c := newClient(t, to, nil)
-				err := c.Ready(t.Context())
-				assert.As[loginError](t, err)
-				wantOutcome(t, err, mcp.NotSent)
-				s := wantPhase(t, c, mcp.Authenticating)
-				assert.Equal(t, s.LoginURL, "http://127.0.0.1/login", "login at")
-				time.Sleep(time.Hour)
-				assert.As[loginError](t, errOf(call(t, c, "x")))
-				assert.As[loginError](t, c.Reconnect(t.Context()))
+		runInBubble(t, where, func(t *testing.T) {
+			server := legacy(t)
+			var mu sync.Mutex
+			loggedIn, attempts := false, 0
+			to := transportFunc(func(ctx context.Context) (mcp.Conn, error) {
 				mu.Lock()
-				assert.Equal(t, attempts, 2, "attempts")
-				loggedIn = true
-				mu.Unlock()
-				assert.OK(t, c.Reconnect(t.Context()))
-				wantPhase(t, c, mcp.Ready)
+				defer mu.Unlock()
+				attempts++
+				conn, err := server.Connect(ctx)
+				switch {
+				case loggedIn || err != nil:
+					return conn, err
+				case where == "write":
+					return refusingConn{conn}, nil
+				}
+				_ = conn.Close()
+				return nil, loginError{}
 			})
+			c := newClient(t, to, nil)
+			err := c.Ready(t.Context())
+			assert.As[loginError](t, err)
+			wantOutcome(t, err, mcp.NotSent)
+			s := wantPhase(t, c, mcp.Authenticating)
+			assert.Equal(t, s.LoginURL, "http://127.0.0.1/login", "login at")
+			pass(time.Hour)
+			assert.As[loginError](t, errOf(call(t, c, "x")))
+			assert.As[loginError](t, c.Reconnect(t.Context()))
+			mu.Lock()
+			assert.Equal(t, attempts, 2, "attempts")
+			loggedIn = true
+			mu.Unlock()
+			assert.OK(t, c.Reconnect(t.Context()))
+			wantPhase(t, c, mcp.Ready)
 		})
 	}
 }
 
 func TestPing(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""))
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
 		ready(t, c)
 		handshake := len(server.Received("server/discover"))
 		assert.OK(t, c.Ping(t.Context()))
@@ -311,10 +295,6 @@ func TestPing(t *testing.T) {
 	})
 }
 
-type transportFunc func(context.Context) (mcp.Conn, error)
-
-func (f transportFunc) Connect(ctx context.Context) (mcp.Conn, error) { return f(ctx) }
-
 // A refusingConn sends nothing before the user has logged in.
 type refusingConn struct{ mcp.Conn }
 
@@ -325,8 +305,7 @@ func (refusingConn) Write(context.Context, jsonrpc.Message) error {
 // An idle client has no goroutine of its own, and yet replaces its connection.
 func TestIdleClientHasNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t)
-		c := newClient(t, server, nil)
+		c := newClient(t, legacy(t), nil)
 		ready(t, c)
 		for number := 1; number <= 3; number++ {
 			synctest.Wait()
@@ -335,6 +314,94 @@ func TestIdleClientHasNoGoroutine(t *testing.T) {
 			assert.Equal(t, strings.Count(stacks.String(), ").supervise"), 0, "connection %d", number)
 			assert.Equal(t, c.State().Connections, number, "connections")
 			assert.OK(t, c.Reconnect(t.Context()), "Reconnect")
+		}
+	})
+}
+
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, legacy(t), nil)
+		var seen []mcp.Phase
+		next, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for s := range c.Watch(t.Context()) {
+				seen = append(seen, s.Phase)
+				<-next
+			}
+		}()
+		synctest.Wait()
+		step := func(do func(), want ...mcp.Phase) {
+			t.Helper()
+			do()
+			synctest.Wait()
+			next <- struct{}{}
+			synctest.Wait()
+			wantList(t, seen, want)
+		}
+		// The consumer holds each state until the next step, and so does not
+		// see what lies between.
+		step(func() { ready(t, c) }, mcp.Idle, mcp.Ready)
+		step(func() { server.Down(errDown); server.Disconnect() }, mcp.Idle, mcp.Ready, mcp.Waiting)
+		step(func() { _ = c.Close() }, mcp.Idle, mcp.Ready, mcp.Waiting, mcp.Closed)
+		close(next)
+		<-ended
+	})
+}
+
+func TestWatchEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, legacy(t), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		states := 0
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for range c.Watch(ctx) {
+				states++
+			}
+		}()
+		synctest.Wait()
+		cancel()
+		<-ended
+		assert.Equal(t, states, 1, "states")
+		_ = c.Close()
+		for s := range c.Watch(t.Context()) { // of a closed client
+			assert.Equal(t, s.Phase, mcp.Closed, "phase")
+		}
+		for range c.Watch(t.Context()) {
+			break
+		}
+	})
+}
+
+// OnChange is told of each change, and State is the new one for a goroutine that it wakes.
+func TestOnChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, legacy(t), nil)
+		woken := make(chan struct{}, 1)
+		c.OnChange(func() {
+			select {
+			case woken <- struct{}{}:
+			default:
+			}
+		})
+		for _, step := range []struct {
+			do   func()
+			want mcp.Phase
+		}{
+			{func() { ready(t, c) }, mcp.Ready},
+			{func() { server.Down(errDown); server.Disconnect() }, mcp.Waiting},
+			{func() { _ = c.Close() }, mcp.Closed},
+		} {
+			step.do()
+			synctest.Wait()
+			select {
+			case <-woken:
+			default:
+				t.Errorf("got no call before %v", step.want)
+			}
+			assert.Equal(t, c.State().Phase, step.want)
 		}
 	})
 }

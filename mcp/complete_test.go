@@ -35,9 +35,8 @@ func completes(c *mcptest.Call) {
 
 func TestComplete(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := featured(t, revision, mcptest.Script{"completion/complete": mcptest.Result(
-			`{"completion":{"values":["a","b"],"total":9007199254740993,"hasMore":true},"_meta":{"k":1}}`)})
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, featured(t, revision, mcptest.Script{"completion/complete": mcptest.Result(
+			`{"completion":{"values":["a","b"],"total":9007199254740993,"hasMore":true},"_meta":{"k":1}}`)}), nil)
 		res := assert.Value(c.Complete(t.Context(), &mcp.CompleteParams{
 			Meta:     mcp.Meta{"m": 1},
 			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "file:///{path}"},
@@ -68,8 +67,7 @@ func TestCompleteUnsupported(t *testing.T) {
 	for _, revision := range eras() {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"completion/complete": completes})
 		_, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
-		assert.Is(t, err, errors.ErrUnsupported, "%s", revision)
-		wantOutcome(t, err, mcp.NotSent)
+		wantNotSent(t, err, errors.ErrUnsupported, "%s", revision)
 		assert.Contains(t, err.Error(), `"scripted"`, "%s", revision)
 		wantCount(t, server, "completion/complete", 0)
 	}
@@ -78,8 +76,7 @@ func TestCompleteUnsupported(t *testing.T) {
 }
 
 func TestCompleteRefusesNonsense(t *testing.T) {
-	server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
-	c := newClient(t, server, nil)
+	server, c := withClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
 	arg := mcp.CompleteArgument{Name: "x"}
 	for _, params := range []*mcp.CompleteParams{
 		nil,
@@ -100,8 +97,7 @@ func TestCompleteRefusesNonsense(t *testing.T) {
 // The server is asked when the user has stopped typing, and once for each text.
 func TestCompleterDebounces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes})
-		c := newClient(t, server, nil)
+		server, c := withClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"completion/complete": completes}), nil)
 		ready(t, c)
 		box := c.NewCompleter(nil)
 		errs := make(chan error, 3)
@@ -114,8 +110,7 @@ func TestCompleterDebounces(t *testing.T) {
 		}
 		for range 2 {
 			err := <-errs
-			assert.Is(t, err, mcp.ErrSuperseded)
-			wantOutcome(t, err, mcp.NotSent)
+			wantNotSent(t, err, mcp.ErrSuperseded)
 		}
 		wantCount(t, server, "completion/complete", 0)
 		assert.OK(t, <-errs)
@@ -143,8 +138,7 @@ func TestCompleterDebounces(t *testing.T) {
 func TestCompleterCancels(t *testing.T) {
 	for _, revision := range eras() {
 		synctest.Test(t, func(t *testing.T) {
-			server := featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)})
-			c := newClient(t, server, nil)
+			server, c := withClient(t, featured(t, revision, mcptest.Script{"completion/complete": mcptest.Sequence(mcptest.Hang, completes)}), nil)
 			ready(t, c)
 			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})
 			old := inBackground(func() error { return errOf(box.Complete(t.Context(), typed("a"))) })

@@ -67,8 +67,7 @@ func TestElicit(t *testing.T) {
 		{"error for the server", question, nil, &mcp.JSONRPCError{Code: -32000, Message: "go away"}, `"code":-32000,"message":"go away"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := legacy(t, mcptest.Script{"tools/call": asking(test.params)})
-			c := newClient(t, server, &mcp.ClientOptions{
+			c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(test.params)}), &mcp.ClientOptions{
 				Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					assert.Equal(t, [...]any{r.Server, r.Params == nil}, [...]any{"scripted", false})
 					return test.answer, test.err
@@ -114,8 +113,7 @@ func TestElicitDeclared(t *testing.T) {
 }
 
 func TestElicitPanics(t *testing.T) {
-	server := legacy(t, mcptest.Script{"tools/call": asking(question)})
-	c := newClient(t, server, &mcp.ClientOptions{
+	c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{
 		Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { panic("oops") },
 	})
 	got := textOf(t, mustCall(t, c, "x"))

@@ -1,3 +1,5 @@
+// Tests of elicit.go: pages that the user visits.
+
 package mcp_test
 
 import (
@@ -40,8 +42,7 @@ func TestElicitURL(t *testing.T) {
 				needs(`{"a":{"method":"elicitation/create","params":`+visitQuestion(url)+`}}`, ""),
 				func(c *mcptest.Call) { answerText(c, string(c.Params)) })
 		}
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": tool})
-		c := newClient(t, p.to(server), &mcp.ClientOptions{
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": tool}), &mcp.ClientOptions{
 			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
 				assert.Equal(t, [...]any{r.ServerWaits, r.Server, r.URL, r.Host, r.Message, len(r.Warnings)},
 					[...]any{revision < mcp.Revision20260728, "scripted", url, "127.0.0.1", "Log in", 0})
@@ -58,9 +59,6 @@ func TestElicitURL(t *testing.T) {
 	})
 	assert.Equal(t, hits.Load(), 0, "the page was fetched times")
 }
-
-// answerText answers a call of a tool with a text.
-func answerText(c *mcptest.Call, s string) { text(s)(c) }
 
 func TestElicitURLExamined(t *testing.T) {
 	for _, test := range []struct {
@@ -178,9 +176,7 @@ func TestURLElicitationRequired(t *testing.T) {
 					})
 					start := time.Now()
 					assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done", "result")
-					if took := time.Since(start); took < 2*time.Minute || took > 5*time.Minute {
-						t.Errorf("the call took %v", took)
-					}
+					wantBetween(t, time.Since(start), 2*time.Minute, 5*time.Minute, "time")
 					wantList(t, asked, []string{"https://a.example/1", "https://a.example/2"})
 					wantCount(t, server, "tools/call", 2)
 				})
@@ -218,21 +214,18 @@ func TestURLElicitationNotDone(t *testing.T) {
 		{"data without url", required(`{"elicitations":[{"elicitationId":"1"}]}`), agrees, nil, "neither https nor http", nil, 1},
 		{"pages without end", required(`{"elicitations":[` + strings.Repeat(`{"url":"https://a.example"},`, 16) + `{"url":"https://a.example"}]}`), agrees, nil, "code -32042", nil, 1},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := legacy(t, mcptest.Script{"tools/call": test.answer})
-				c := newClient(t, server, &mcp.ClientOptions{ElicitURL: test.elicit})
-				_, err := c.CallTool(t.Context(), "x", nil, test.opts)
-				wantOutcome(t, err, mcp.Answered)
-				var refused *mcp.ServerError
-				assert.Contains(t, err.Error(), test.says)
-				assert.Contains(t, err.Error(), `"scripted"`)
-				if test.is == nil && !errors.As(err, &refused) || test.is != nil && !errors.Is(err, test.is) {
-					t.Errorf("error %v", err)
-				}
-				wantCount(t, server, "tools/call", test.calls)
-				wantPhase(t, c, mcp.Ready)
-			})
+		runInBubble(t, test.name, func(t *testing.T) {
+			server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": test.answer}), &mcp.ClientOptions{ElicitURL: test.elicit})
+			_, err := c.CallTool(t.Context(), "x", nil, test.opts)
+			wantOutcome(t, err, mcp.Answered)
+			var refused *mcp.ServerError
+			assert.Contains(t, err.Error(), test.says)
+			assert.Contains(t, err.Error(), `"scripted"`)
+			if test.is == nil && !errors.As(err, &refused) || test.is != nil && !errors.Is(err, test.is) {
+				t.Errorf("error %v", err)
+			}
+			wantCount(t, server, "tools/call", test.calls)
+			wantPhase(t, c, mcp.Ready)
 		})
 	}
 }
@@ -249,5 +242,61 @@ func TestURLElicitationRequiredIsLegacy(t *testing.T) {
 	assert.Equal(t, refused.Err.Code, -32042, "code")
 	if !json.Valid(refused.Err.Data) {
 		t.Errorf("data %s", refused.Err.Data)
+	}
+}
+
+// A page that the user is done with is not the one that the server wants him to
+// visit next, though it may have the same id.
+func TestPageIsVisitedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(required(onePage), required(onePage), text("done"))}), &mcp.ClientOptions{
+			ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				select {
+				case <-r.Completed:
+					t.Error("the user is said to be done before he was asked")
+				default:
+				}
+				time.AfterFunc(time.Minute, r.Done)
+				return accept(nil), nil
+			},
+		})
+		start := time.Now()
+		mustCall(t, c, "x")
+		assert.Equal(t, time.Since(start), 2*time.Minute, "the call took")
+	})
+}
+
+// When the time of a call is over while the user is asked, or the client is
+// closed, that is the error, whatever the handler made of its context.
+func TestTimeIsOverWhileUserIsAsked(t *testing.T) {
+	for revision, asks := range map[string]mcptest.Handler{
+		mcp.Revision20251125: required(onePage),
+		mcp.Revision20260728: needs(`{"a":{"method":"elicitation/create","params":`+visitQuestion("https://a.example/")+`}}`, ""),
+	} {
+		for name, ends := range map[string]struct {
+			timeout time.Duration
+			is      func(error) bool
+		}{
+			"total":  {time.Minute, func(err error) bool { var late *mcp.TimeoutError; return errors.As(err, &late) }},
+			"closed": {time.Hour, func(err error) bool { return errors.Is(err, mcp.ErrClosed) }},
+		} {
+			t.Run(revision+"/"+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": asks}), &mcp.ClientOptions{
+						ElicitURL: func(ctx context.Context, _ *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+							<-ctx.Done()
+							return nil, errors.New("no answer")
+						},
+					})
+					time.AfterFunc(2*time.Minute, func() { _ = c.Close() })
+					_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{CallTimeout: ends.timeout})
+					wantOutcome(t, err, mcp.Answered)
+					if !ends.is(err) {
+						t.Errorf("error %v", err)
+					}
+					_ = c.Close()
+				})
+			})
+		}
 	}
 }

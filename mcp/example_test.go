@@ -1,6 +1,9 @@
+// Examples of package mcp: clients, calls and results.
+
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -197,4 +200,206 @@ func ExampleClient_Reconnect() {
 	fmt.Println(c.State().Connections)
 	// Output:
 	// 2
+}
+
+// counter is a server with a resource that a tool changes.
+func counter() mcp.Transport {
+	s := sdk.NewServer(&sdk.Implementation{Name: "counting", Version: "1"}, &sdk.ServerOptions{
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+	})
+	count := 0
+	s.AddResource(&sdk.Resource{URI: "count://now", Name: "count"},
+		func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: fmt.Sprint(count)}}}, nil
+		})
+	s.AddTool(&sdk.Tool{Name: "count", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			count++
+			return &sdk.CallToolResult{}, s.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "count://now"})
+		})
+	return &transport.Pipe{Serve: s.Run}
+}
+
+func ExampleClient_ResourceUpdates() {
+	ctx := context.Background()
+	c := mcp.NewClient("counting", counter(), nil)
+	defer c.Close()
+	for uri, err := range c.ResourceUpdates(ctx, "count://now") {
+		if err != nil {
+			fmt.Println(err) // the last yield
+			return
+		}
+		res, err := c.ReadResource(ctx, uri, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(res.Contents[0].Text)
+		if res.Contents[0].Text == "2" {
+			break
+		}
+		if _, err := c.CallTool(ctx, "count", nil, nil); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// 0
+	// 1
+	// 2
+}
+
+// A method of an extension is called by its name.
+func ExampleClient_Request() {
+	c := mcp.NewClient("library", library(), &mcp.ClientOptions{
+		Extensions: map[string]map[string]any{"com.example/lending": {"currency": "EUR"}},
+	})
+	defer c.Close()
+	_, err := c.Request(context.Background(), "com.example/lend", json.RawMessage(`{"book":"ada"}`), nil)
+	fmt.Println(mcp.OutcomeOf(err)) // this server does not know it
+	// Output:
+	// answered
+}
+
+func ExampleClient_OnChange() {
+	c := mcp.NewClient("counting", counter(), nil)
+	changed := make(chan struct{}, 1)
+	c.OnChange(func() {
+		select {
+		case changed <- struct{}{}:
+		default: // it is known already that something has changed
+		}
+	})
+	c.Connect()
+	for c.State().Phase != mcp.Ready {
+		<-changed
+	}
+	fmt.Println(c.State().Server.Name)
+	_ = c.Close()
+	// Output: counting
+}
+
+func ExampleClient_SetRoots() {
+	ctx := context.Background()
+	// An empty list says that there may be roots later.
+	c := mcp.NewClient("adder", adder(), &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	defer c.Close()
+
+	root, err := mcp.RootOf("/home/ann/my work")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(root.Name, root.URI)
+	fmt.Println(c.SetRoots(ctx, []*mcp.Root{root}))
+	fmt.Println(c.SetRoots(ctx, []*mcp.Root{{URI: "file:///home/ann/%2e%2e"}}))
+	// Output:
+	// my work file:///home/ann/my%20work
+	// <nil>
+	// mcp: root "file:///home/ann/%2e%2e" has dot segments
+}
+
+func ExampleRootOf() {
+	_, err := mcp.RootOf("work")
+	fmt.Println(err)
+	// Output:
+	// mcp: root "work" is not an absolute path
+}
+
+// A handler asks the user before the model, and may say no. Package ask has
+// handlers that do.
+func ExampleSampleRequest() {
+	agreed := func(r *mcp.SampleRequest) bool {
+		return r.Server == "notes" && len(r.Params.Tools) == 0
+	}
+	opts := &mcp.ClientOptions{
+		MaxSampleTokens: 1_000,
+		Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			if !agreed(r) {
+				return nil, mcp.ErrRejected
+			}
+			// Here a model goes on with r.Params, with no more than MaxTokens.
+			return &mcp.SampleResult{Model: "tiny", Content: []mcp.Content{&mcp.TextContent{Text: "Hello"}}}, nil
+		},
+	}
+	_, err := opts.Sample(context.Background(), &mcp.SampleRequest{Server: "stranger"})
+	fmt.Println(err)
+	// Output:
+	// the user rejected the request
+}
+
+func ExampleOutputError() {
+	server := sdk.NewServer(&sdk.Implementation{Name: "counter", Version: "1"}, nil)
+	server.AddTool(&sdk.Tool{
+		Name:         "count",
+		InputSchema:  json.RawMessage(`{"type":"object"}`),
+		OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
+	}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{StructuredContent: json.RawMessage(`{"n":"many"}`)}, nil
+	})
+	c := mcp.NewClient("counter", &transport.Pipe{Serve: server.Run}, nil)
+	defer c.Close()
+
+	_, err := c.CallTool(context.Background(), "count", nil, nil)
+	var invalid *mcp.OutputError
+	if errors.As(err, &invalid) {
+		fmt.Println(invalid.Path, mcp.OutcomeOf(err))
+		fmt.Printf("%s\n", invalid.Result.StructuredContent)
+	}
+	// Output:
+	// n answered
+	// {"n":"many"}
+}
+
+// ExampleCallToolResult_WithContent passes a result on, and reads it if it has failed.
+func ExampleCallToolResult_WithContent() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), &mcp.CallToolOptions{SkipContent: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(res.Content), res.Raw() != nil)
+	fmt.Println(res.WithContent().Text())
+	// Output:
+	// 0 true
+	// 3
+}
+
+// A program that forwards results sends what the server sent, unless something of it was
+// changed.
+func ExampleCallToolResult_Raw() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(res.Raw()))
+	res.Content[0].(*mcp.TextContent).Text = "[redacted]"
+	fmt.Println(res.Raw() == nil)
+	// Output:
+	// {"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"adder","version":"1"}},"content":[{"type":"text","text":"3"}],"resultType":"complete"}
+	// true
+}
+
+// What takes words out of texts takes the raw form away that holds one elsewhere.
+func ExampleCallToolResult_CheckRaw() {
+	c := mcp.NewClient("adder", adder(), nil)
+	defer c.Close()
+
+	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res = res.CheckRaw(func(raw json.RawMessage) bool { return !bytes.Contains(raw, []byte("content")) })
+	fmt.Println(res.Raw() == nil)
+	// Output:
+	// true
 }

@@ -126,11 +126,10 @@ func (f *foreignConn) Info() mcp.ConnInfo                           { f.at("Info
 // A context that is nil panics where the call is made, and leaves the client as it was.
 func TestNilContext(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := featured(t, revision, mcptest.Script{
+		c := newClient(t, p.to(featured(t, revision, mcptest.Script{
 			"tools/list": mcptest.Result(`{"tools":[],"resultType":"complete"}`),
 			"tools/call": mcptest.Result(`{"content":[],"resultType":"complete"}`),
-		})
-		c := newClient(t, p.to(server), nil)
+		})), nil)
 		ready(t, c)
 		var none context.Context
 		for name, call := range map[string]func(){

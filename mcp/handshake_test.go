@@ -3,8 +3,12 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,11 +26,7 @@ func handshakeRevisions() []string {
 // everyHandshake runs a test with each revision that has a handshake, on both
 // planes.
 func everyHandshake(t *testing.T, test func(t *testing.T, revision string, p plane)) {
-	for _, revision := range handshakeRevisions() {
-		for _, p := range planes() {
-			t.Run(revision+"/"+p.name, func(t *testing.T) { test(t, revision, p) })
-		}
-	}
+	withEach(t, handshakeRevisions(), test)
 }
 
 // After the probe come initialize, which says who asks and for what revision,
@@ -35,11 +35,10 @@ func TestHandshakeOrder(t *testing.T) {
 	everyHandshake(t, func(t *testing.T, revision string, p plane) {
 		synctest.Test(t, func(t *testing.T) {
 			initialize := mcptest.Handshake(revision, "")["initialize"]
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 				"initialize": func(c *mcptest.Call) { time.Sleep(time.Second); initialize(c) },
 				"tools/call": text("done"),
-			})
-			c := newClient(t, p.to(server), &mcp.ClientOptions{Implementation: &mcp.Implementation{Name: "belt", Version: "7"}})
+			}), &mcp.ClientOptions{Implementation: &mcp.Implementation{Name: "belt", Version: "7"}})
 			mustCall(t, c, "x") // it waits for the handshake
 			var methods []string
 			for _, r := range server.Received("") {
@@ -65,12 +64,11 @@ func TestUnknownRevisionIsLeft(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			left := make(chan struct{}, 8)
 			initialize := mcptest.Handshake("1999-01-01", "")["initialize"]
-			server := legacy(t, mcptest.Script{"initialize": func(c *mcptest.Call) {
+			server, c := p.withClient(t, legacy(t, mcptest.Script{"initialize": func(c *mcptest.Call) {
 				initialize(c)
 				<-c.Context().Done()
 				left <- struct{}{}
-			}})
-			c := newClient(t, p.to(server), nil)
+			}}), nil)
 			err := c.Ready(t.Context())
 			assert.Contains(t, fmt.Sprint(err), "1999-01-01")
 			wantOutcome(t, err, mcp.NotSent)
@@ -89,22 +87,20 @@ func TestUnknownRevisionIsLeft(t *testing.T) {
 // A handshake that takes too long is given up with its connection, however long
 // that takes to close. It is never cancelled.
 func TestInitializeIsNotCancelled(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
-			to := transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-				conn, err := p.to(server).Connect(ctx)
-				return lingeringConn{conn}, err
-			})
-			c := newClient(t, to, &mcp.ClientOptions{ConnectTimeout: time.Second})
-			assert.Fails(t, c.Ready(t.Context()), "ready")
-			synctest.Wait()
-			wantCount(t, server, "initialize", 1)
-			wantCount(t, server, "notifications/cancelled", 0)
-			assert.OK(t, c.Close())
-			synctest.Wait()
-			wantCount(t, server, "notifications/cancelled", 0)
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
+		to := transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := p.to(server).Connect(ctx)
+			return lingeringConn{conn}, err
 		})
+		c := newClient(t, to, &mcp.ClientOptions{ConnectTimeout: time.Second})
+		assert.Fails(t, c.Ready(t.Context()), "ready")
+		synctest.Wait()
+		wantCount(t, server, "initialize", 1)
+		wantCount(t, server, "notifications/cancelled", 0)
+		assert.OK(t, c.Close())
+		synctest.Wait()
+		wantCount(t, server, "notifications/cancelled", 0)
 	})
 }
 
@@ -126,13 +122,281 @@ func TestPingIsAnswered(t *testing.T) {
 			assert.Equal(t, string(answer), `{}`, "%s: answer", c.Method)
 			answered <- c.Method
 		}
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"notifications/initialized": ping,
 			"tools/call":                func(c *mcptest.Call) { ping(c); c.Result(`{}`) },
-		})
-		c := newClient(t, p.to(server), nil)
+		})), nil)
 		mustCall(t, c, "x")
 		<-answered
 		<-answered
 	})
+}
+
+// everyPin runs a test with each revision that can be pinned, on both planes.
+func everyPin(t *testing.T, test func(t *testing.T, revision string, p plane)) {
+	withEach(t, append(handshakeRevisions(), mcp.Revision20260728), test)
+}
+
+// handshakesOf returns the methods of handshakes that the server received, with the
+// revision that initialize offered.
+func handshakesOf(t testing.TB, s *mcptest.Server) string {
+	t.Helper()
+	var seen []string
+	for _, r := range s.Received("") {
+		switch r.Method {
+		case "server/discover":
+			seen = append(seen, r.Method)
+		case "initialize":
+			var params struct {
+				ProtocolVersion string `json:"protocolVersion"`
+			}
+			assert.OK(t, json.Unmarshal(r.Params, &params))
+			seen = append(seen, r.Method+" "+params.ProtocolVersion)
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
+func handshakeWith(revision string) string {
+	if revision == mcp.Revision20260728 {
+		return "server/discover"
+	}
+	return "initialize " + revision
+}
+
+// A client with a pinned revision offers that and nothing else.
+func TestPinnedRevision(t *testing.T) {
+	everyPin(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")})
+		var shared atomic.Bool
+		shared.Store(revision == mcp.Revision20260728) // which does not count
+		c := newClient(t, p.to(server), &mcp.ClientOptions{ProtocolVersion: revision, InitializeFirst: &shared})
+		mustCall(t, c, "x")
+		assert.OK(t, c.Reconnect(t.Context()))
+		mustCall(t, c, "x")
+		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
+		assert.Equal(t, handshakesOf(t, server), handshakeWith(revision)+", "+handshakeWith(revision), "the handshakes")
+		assert.Equal(t, shared.Load(), revision == mcp.Revision20260728, "InitializeFirst")
+	})
+}
+
+// A server that speaks another revision is left, and no other is tried.
+func TestPinnedRevisionIsNotSpoken(t *testing.T) {
+	const elsewhere = "1999-01-01"
+	refuse := func(c *mcptest.Call) {
+		c.ErrorData(unsupportedVersion, "unsupported protocol version", `{"supported":["`+elsewhere+`"]}`)
+	}
+	for name, script := range map[string]mcptest.Script{
+		"answers another": {
+			"server/discover": mcptest.Result(`{"resultType":"complete","supportedVersions":["` + elsewhere + `"],"capabilities":{}}`),
+			"initialize":      mcptest.Handshake(elsewhere, "")["initialize"],
+		},
+		"refuses":               {"server/discover": refuse, "initialize": refuse},
+		"does not know it":      {},
+		"does not know it more": {"server/discover": mcptest.Error(-32601, "?"), "initialize": mcptest.Error(-32601, "?")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyPin(t, func(t *testing.T, revision string, p plane) {
+				server, c := p.withClient(t, mcptest.NewServer(t, script), &mcp.ClientOptions{ProtocolVersion: revision})
+				err := c.Ready(t.Context())
+				other := assert.As[*mcp.ProtocolVersionError](t, err)
+				assert.Equal(t, other.Want, revision, "Want")
+				if says := len(script) > 0 && !strings.HasSuffix(name, "more"); says && !slices.Equal(other.Offered, []string{elsewhere}) {
+					t.Errorf("got Offered %q, want %q", other.Offered, elsewhere)
+				}
+				wantOutcome(t, err, mcp.NotSent)
+				assert.Equal(t, handshakesOf(t, server), handshakeWith(revision), "the handshakes")
+			})
+		})
+	}
+}
+
+// A server that does not answer discover is not initialized.
+func TestPinnedDiscoverIsUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, legacy(t, mcptest.Script{"server/discover": mcptest.Hang}), &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
+		assert.Fails(t, c.Ready(t.Context()))
+		assert.Equal(t, handshakesOf(t, server), "server/discover", "the handshakes")
+	})
+}
+
+// A failure of a server that may speak the revision is no ProtocolVersionError.
+func TestPinnedHandshakeFails(t *testing.T) {
+	server := legacy(t, mcptest.Script{"initialize": mcptest.Error(-32603, "out of order")})
+	c := newClient(t, server, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
+	err := c.Ready(t.Context())
+	var other *mcp.ProtocolVersionError
+	var answer *mcp.JSONRPCError
+	if errors.As(err, &other) || !errors.As(err, &answer) {
+		t.Errorf("got %v, want the server's error", err)
+	}
+}
+
+// A revision that nobody knows makes no connection.
+func TestPinnedRevisionIsUnknown(t *testing.T) {
+	server, c := withClient(t, legacy(t), &mcp.ClientOptions{ProtocolVersion: "1999-01-01"})
+	assert.As[*mcp.ProtocolVersionError](t, c.Ready(t.Context()))
+	assert.Equal(t, server.Connections(), 0, "connections")
+}
+
+// While a server with a handshake is up, doubts do not make the client ask for another
+// revision.
+func TestPinnedRevisionIsNotDoubted(t *testing.T) {
+	server, c := withClient(t, legacy(t, mcptest.Script{
+		"tools/call": mcptest.Error(-32601, "?"),
+		"ping":       mcptest.Error(-32601, "?"),
+	}), &mcp.ClientOptions{ProtocolVersion: mcp.Revision20251125})
+	assert.Fails(t, errOf(call(t, c, "x")))
+	assert.Equal(t, handshakesOf(t, server), handshakeWith(mcp.Revision20251125), "the handshakes")
+}
+
+// Over HTTP the status of a refusal is enough.
+func TestPinnedRevisionOverHTTP(t *testing.T) {
+	s := newSite(t, mcp.Revision20251125, nil)
+	c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: mcp.Revision20260728})
+	assert.As[*mcp.ProtocolVersionError](t, c.Ready(t.Context()))
+	assert.Equal(t, len(s.of("initialize")), 0, "times initialize")
+	for _, revision := range eras() {
+		s := newSite(t, revision, nil)
+		c := newClient(t, &s.HTTP, &mcp.ClientOptions{ProtocolVersion: revision})
+		ready(t, c)
+		assert.Equal(t, c.State().ProtocolVersion, revision, "revision")
+	}
+}
+
+// The errors by which a server shows that it speaks revision 2026-07-28.
+const (
+	headerMismatch     = -32020
+	missingCapability  = -32021
+	unsupportedVersion = -32022
+)
+
+// A server that answers the probe with an error of revision 2026-07-28 is no old
+// one: it is not initialized, and its error is told.
+func TestProbeAnsweredByModernError(t *testing.T) {
+	for _, code := range []int64{headerMismatch, missingCapability, unsupportedVersion} {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			discover := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
+			server, c := p.withClient(t, legacy(t, mcptest.Script{
+				"server/discover": mcptest.Sequence(mcptest.Error(code, "not like this"), discover),
+			}), nil)
+			wantRefusal(t, c.Ready(t.Context()), code)
+			wantCount(t, server, "initialize", 0)
+
+			ready(t, c) // the next attempt asks again
+			assert.Equal(t, c.State().ProtocolVersion, mcp.Revision20260728, "protocol version")
+			wantCount(t, server, "initialize", 0)
+		})
+	}
+}
+
+// wantRefusal fails the test unless a handshake ended with the server's error.
+func wantRefusal(t *testing.T, err error, code int64) {
+	t.Helper()
+	refused := assert.As[*mcp.JSONRPCError](t, err)
+	assert.Equal(t, refused.Code, code, "code")
+	wantOutcome(t, err, mcp.NotSent)
+}
+
+// refusing refuses a request because of its version, and lists those that the
+// server supports, as JSON.
+func refusing(supported string) func(*visit) {
+	return func(v *visit) {
+		v.reply(http.StatusBadRequest, fmt.Sprintf(
+			`"error":{"code":%d,"message":"unsupported version","data":{"supported":%s,"requested":"2026-07-28"}}`, unsupportedVersion, supported))
+	}
+}
+
+// A server that refuses the version of the probe says which it supports. The
+// client tries again with one of them, if it knows one.
+func TestProbeRefusedForItsVersion(t *testing.T) {
+	for supported, want := range map[string]string{
+		`["2025-11-25","2025-06-18"]`: mcp.Revision20251125,
+		`["2099-01-01","2025-11-25"]`: mcp.Revision20251125,
+		`["2099-01-01"]`:              "",
+		`[]`:                          "",
+		`"2025-11-25"`:                "",
+	} {
+		t.Run(supported, func(t *testing.T) {
+			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"server/discover": refusing(supported)})
+			c := newClient(t, &s.HTTP, nil)
+			err := c.Ready(t.Context())
+			if want == "" {
+				wantRefusal(t, err, unsupportedVersion)
+				assert.Equal(t, len(s.of("initialize")), 0, "initialize")
+				return
+			}
+			assert.OK(t, err)
+			assert.Equal(t, c.State().ProtocolVersion, want)
+		})
+	}
+	// It supports the version of the probe, but does not say so the first time.
+	for name, want := range map[string]string{"answered then": mcp.Revision20260728, "unknown then": mcp.Revision20251125} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, mcp.Revision20251125, nil)
+			s.script["server/discover"] = func(v *visit) {
+				switch {
+				case len(s.of("server/discover")) == 1:
+					refusing(`["2026-07-28"]`)(v)
+				case want == mcp.Revision20260728:
+					result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}`)(v)
+				default:
+					v.reply(http.StatusNotFound, `"error":{"code":-32601,"message":"unknown method"}`)
+				}
+			}
+			c := newClient(t, &s.HTTP, nil)
+			ready(t, c)
+			got := c.State()
+			assert.Equal(t, [...]any{got.ProtocolVersion, got.Connections, len(s.of("server/discover"))}, [...]any{want, 1, 2})
+		})
+	}
+}
+
+// An HTTP server is taken for an old one when it refuses the probe, but not if
+// the body holds an error of revision 2026-07-28.
+func TestProbeOverHTTP(t *testing.T) {
+	rpc := func(status int, code int64) func(*visit) {
+		return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"m"}`, code)) }
+	}
+	page := func(status int, body string) func(*visit) {
+		return func(v *visit) {
+			v.ResponseWriter.Header().Set("Content-Type", "text/html")
+			v.WriteHeader(status)
+			_, _ = fmt.Fprint(v, body)
+		}
+	}
+	for name, test := range map[string]struct {
+		refuse func(*visit)
+		modern int64 // code of the error that is told; 0: the server is initialized
+	}{
+		"400 empty":         {page(400, ""), 0},
+		"400 page":          {page(400, "<html>"), 0},
+		"400 -32000":        {rpc(400, -32000), 0},
+		"400 -32600":        {rpc(400, -32600), 0},
+		"400 -32020":        {rpc(400, headerMismatch), headerMismatch},
+		"400 -32021":        {rpc(400, missingCapability), missingCapability},
+		"400 -32022":        {rpc(400, unsupportedVersion), unsupportedVersion},
+		"200 -32601":        {rpc(200, -32601), 0},
+		"404 page":          {page(404, "<html>"), 0},
+		"404 -32601":        {rpc(404, -32601), 0},
+		"405":               {page(405, ""), 0},
+		"200 page":          {page(200, "<html>"), 0},
+		"200 broken JSON":   {func(v *visit) { v.reply(200, `"result":{`) }, 0},
+		"stream without it": {func(v *visit) { v.stream(`{"jsonrpc":"2.0","method":"notifications/x"}`) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"server/discover": test.refuse})
+			c := newClient(t, &s.HTTP, nil)
+			err := c.Ready(t.Context())
+			if test.modern != 0 {
+				wantRefusal(t, err, test.modern)
+				assert.Equal(t, len(s.of("initialize")), 0, "initialize")
+				return
+			}
+			assert.OK(t, err)
+			got := c.State()
+			assert.Equal(t, [...]any{got.ProtocolVersion, got.Connections}, [...]any{mcp.Revision20251125, 1})
+			assert.Equal(t, len(s.of("server/discover")), 1, "probed times")
+		})
+	}
 }

@@ -4,39 +4,43 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // A server that waits for the user is given time: neither the idle time of its
 // call runs nor that of another one, and both begin anew when the user is done.
 func TestNoImpatienceWhileUserIsAsked(t *testing.T) {
-	for _, p := range planes() {
-		t.Run(p.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-					time.Sleep(30 * time.Second)
-					_, err := c.Ask("elicitation/create", question)
-					time.Sleep(50 * time.Second)
-					if err != nil {
-						answerText(c, err.Error())
-						return
-					}
-					answerText(c, "fine")
-				}})
-				c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					time.Sleep(5 * time.Minute)
-					return accept(map[string]any{"name": "Ann"}), ctx.Err()
-				}})
-				assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
-			})
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				time.Sleep(30 * time.Second)
+				_, err := c.Ask("elicitation/create", question)
+				time.Sleep(50 * time.Second)
+				if err != nil {
+					answerText(c, err.Error())
+					return
+				}
+				answerText(c, "fine")
+			}})), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				time.Sleep(5 * time.Minute)
+				return accept(map[string]any{"name": "Ann"}), ctx.Err()
+			}})
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
 		})
-	}
+	})
 }
 
 // But the call as a whole has its end.
@@ -57,38 +61,35 @@ func TestTotalTimeWhileUserIsAsked(t *testing.T) {
 // A server hears nothing more of a question that it has withdrawn, and the
 // handler is told.
 func TestServerWithdrawsItsQuestion(t *testing.T) {
-	for _, p := range planes() {
-		t.Run(p.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				shown, withdrawn := make(chan struct{}), make(chan struct{})
-				server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-					answered := make(chan struct{})
-					go func() {
-						defer close(answered)
-						if res, err := c.Ask("elicitation/create", question); c.Context().Err() == nil {
-							t.Errorf("the question was answered with %s, %v", res, err)
-						}
-					}()
-					<-shown
-					for _, params := range []string{`{"requestId":"never asked"}`, `{"requestId":{}}`, `{}`, ``, `7`, `{"requestId":"ask-1"}`} {
-						c.Notify("notifications/cancelled", params)
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			shown, withdrawn := make(chan struct{}), make(chan struct{})
+			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				answered := make(chan struct{})
+				go func() {
+					defer close(answered)
+					if res, err := c.Ask("elicitation/create", question); c.Context().Err() == nil {
+						t.Errorf("the question was answered with %s, %v", res, err)
 					}
-					<-withdrawn
-					time.Sleep(time.Second)
-					answerText(c, "fine")
-					<-answered
-				}})
-				c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					close(shown)
-					<-ctx.Done()
-					close(withdrawn)
-					return accept(map[string]any{"name": "Ann"}), nil
-				}})
-				assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
-				_ = c.Close()
-			})
+				}()
+				<-shown
+				for _, params := range []string{`{"requestId":"never asked"}`, `{"requestId":{}}`, `{}`, ``, `7`, `{"requestId":"ask-1"}`} {
+					c.Notify("notifications/cancelled", params)
+				}
+				<-withdrawn
+				time.Sleep(time.Second)
+				answerText(c, "fine")
+				<-answered
+			}})), &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				close(shown)
+				<-ctx.Done()
+				close(withdrawn)
+				return accept(map[string]any{"name": "Ann"}), nil
+			}})
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "fine", "result")
+			_ = c.Close()
 		})
-	}
+	})
 }
 
 // What a server sends unasked and what it does not mean harms nothing.
@@ -119,32 +120,29 @@ func TestUnaskedMessages(t *testing.T) {
 // Revision 2026-07-28 has no requests of the server's, and forbids to answer
 // them.
 func TestModernServerMayNotAsk(t *testing.T) {
-	for _, p := range planes() {
-		t.Run(p.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := modern(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
-					answered := make(chan struct{})
-					go func() {
-						defer close(answered)
-						for _, method := range []string{"ping", "elicitation/create", "roots/list"} {
-							if res, err := c.Ask(method, question); c.Context().Err() == nil {
-								t.Errorf("%s was answered with %s, %v", method, res, err)
-							}
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClient(t, p.to(modern(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				answered := make(chan struct{})
+				go func() {
+					defer close(answered)
+					for _, method := range []string{"ping", "elicitation/create", "roots/list"} {
+						if res, err := c.Ask(method, question); c.Context().Err() == nil {
+							t.Errorf("%s was answered with %s, %v", method, res, err)
 						}
-					}()
-					time.Sleep(time.Second)
-					answerText(c, "fine")
-					<-answered
-				}})
-				c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					t.Error("the user was asked")
-					return nil, nil
-				}})
-				mustCall(t, c, "x")
-				_ = c.Close()
-			})
+					}
+				}()
+				time.Sleep(time.Second)
+				answerText(c, "fine")
+				<-answered
+			}})), &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				t.Error("the user was asked")
+				return nil, nil
+			}})
+			mustCall(t, c, "x")
+			_ = c.Close()
 		})
-	}
+	})
 }
 
 // What the client does not offer it says so, and pings it answers.
@@ -153,16 +151,168 @@ func TestServerAsksWhatIsNotOffered(t *testing.T) {
 		for method, want := range map[string]string{
 			"ping": "{}", "elicitation/create": "-32601", "sampling/createMessage": "-32601", "roots/list": "-32601", "tools/call": "-32601",
 		} {
-			server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 				res, err := c.Ask(method, question)
 				var refused *mcp.JSONRPCError
 				if errors.As(err, &refused) {
 					res, _ = json.Marshal(refused)
 				}
 				answerText(c, string(res))
-			}})
-			c := newClient(t, p.to(server), nil)
+			}})), nil)
 			assert.Contains(t, textOf(t, mustCall(t, c, "x")), want, "%s was answered with", method)
 		}
 	})
+}
+
+// A server that uses the id of a question again, which it has withdrawn, gets the
+// answer to its last question, however late the handler of the first returns.
+func TestServerAsksAgainByTheSameID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		id := assert.Value(jsonrpc.MakeID("q"))(t)
+		ask := func(message string) *jsonrpc.Request {
+			return &jsonrpc.Request{ID: id, Method: "elicitation/create", Params: json.RawMessage(`{"message":"` + message + `"}`)}
+		}
+		answers := make(chan string, 2)
+		serve := func(ctx context.Context, to mcp.Transport) error {
+			conn, err := to.Connect(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = conn.Close() }()
+			for {
+				m, err := conn.Read(ctx)
+				if err != nil {
+					return nil
+				}
+				switch m := m.(type) {
+				case *jsonrpc.Response:
+					answers <- string(m.Result)
+				case *jsonrpc.Request:
+					var out []jsonrpc.Message
+					switch m.Method {
+					case "initialize":
+						out = append(out, &jsonrpc.Response{ID: m.ID, Result: json.RawMessage(
+							`{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`)})
+					case "server/discover":
+						out = append(out, &jsonrpc.Response{ID: m.ID, Error: &jsonrpc.Error{Code: -32601, Message: "no"}})
+					case "notifications/initialized":
+						out = append(out, ask("first"),
+							&jsonrpc.Request{Method: "notifications/cancelled", Params: json.RawMessage(`{"requestId":"q"}`)}, ask("second"))
+					}
+					for _, m := range out {
+						if err := conn.Write(ctx, m); err != nil {
+							return nil
+						}
+						time.Sleep(time.Second) // sleep: on the bubble's clock
+					}
+				}
+			}
+		}
+		c := newClient(t, &transport.Pipe{Serve: serve}, &mcp.ClientOptions{
+			Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				time.Sleep(time.Minute) // sleep: on the bubble's clock
+				return accept(map[string]any{"to": r.Params.Message}), nil
+			},
+		})
+		ready(t, c)
+		pass(90 * time.Second)
+		_ = c.Close()
+		close(answers)
+		var got []string
+		for answer := range answers {
+			got = append(got, answer)
+		}
+		wantLen(t, got, 1)
+		assert.Contains(t, got[0], "second")
+	})
+}
+
+// While the user thinks about an answer, the server is heard: it announces other
+// tools and asks whether the client is there. (A server of revision 2026-07-28
+// asks in its answer to the call, and waits for nothing.)
+func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		asked, answer := make(chan struct{}), make(chan struct{})
+		server, c := p.withClient(t, legacy(t, mcptest.Script{
+			"tools/call": asking(question),
+			"tools/list": func(c *mcptest.Call) {
+				assert.Is(t, errOf(c.Ask("ping", `{}`)), nil, "ping")
+				c.Result(`{"tools":[]}`)
+			},
+		}), &mcp.ClientOptions{
+			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				close(asked)
+				<-answer
+				return accept(map[string]any{"name": "Ann"}), nil
+			},
+		})
+		ready(t, c)
+		called := inBackground(func() error { return errOf(call(t, c, "x")) })
+		<-asked
+		before := c.State().ToolsVersion
+		server.Notify("notifications/tools/list_changed", `{}`)
+		synctest.Wait()
+		wantOther(t, c.State().ToolsVersion, before, "the change is not heard")
+		assert.OK(t, errOf(c.Tools(t.Context())))
+		close(answer)
+		assert.OK(t, <-called)
+	})
+}
+
+// A server that asks without end and reads no answers makes the client hold a
+// bounded number of them, and is still of use.
+func TestServerAsksTooMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": text("fine")})
+		asking := &asker{to: server, asks: 5_000}
+		c := newClient(t, asking, nil)
+		ready(t, c)
+		synctest.Wait()
+		assert.Equal(t, asking.answers.Load(), 64, "answers wait to be read")
+		mustCall(t, c, "still")
+	})
+}
+
+// An asker connects to a server that sends requests before anything else, once
+// the handshake is done, and does not read the answers.
+type asker struct {
+	to      mcp.Transport
+	asks    int64
+	answers atomic.Int64 // that wait to be read
+}
+
+func (a *asker) Connect(ctx context.Context) (mcp.Conn, error) {
+	conn, err := a.to.Connect(ctx)
+	return &askerConn{Conn: conn, asker: a, closed: make(chan struct{})}, err
+}
+
+type askerConn struct {
+	mcp.Conn
+	asker  *asker
+	reads  int64
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *askerConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+func (c *askerConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	const handshake = 2 // answers: to the probe and to initialize
+	if c.reads++; c.reads > handshake && c.reads <= handshake+c.asker.asks {
+		id, err := jsonrpc.MakeID(fmt.Sprint(c.reads))
+		return &jsonrpc.Request{ID: id, Method: "ping"}, err
+	}
+	return c.Conn.Read(ctx)
+}
+
+func (c *askerConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if _, answers := m.(*jsonrpc.Response); !answers {
+		return c.Conn.Write(ctx, m)
+	}
+	c.asker.answers.Add(1)
+	<-c.closed
+	return io.ErrClosedPipe
 }

@@ -1,3 +1,5 @@
+// Tests of list.go and decode_result.go: items that are left out of lists.
+
 package mcp_test
 
 import (
@@ -22,7 +24,7 @@ var flaws = []struct{ name, member, reason, token string }{
 
 // Nesting without end costs no memory for each level, and no other tool.
 func TestBottomlessToolIsLeftOut(t *testing.T) {
-	for _, depth := range []int{10_000, 1_000_000} {
+	for _, depth := range []int{10_000, assert.Cases(20_000, 1_000_000)} {
 		bottomless := `"inputSchema":` + strings.Repeat(`{"not":[`, depth/2) + strings.Repeat(`]}`, depth/2)
 		s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"tools/list": result(`{"tools":[` + flawed(bottomless) + `,` + item(1) + `]}`)})
 		tools, err := newClient(t, &s.HTTP, nil).Tools(t.Context())
@@ -96,7 +98,7 @@ func wantProblem(t *testing.T, c *mcp.Client, want mcp.ListProblem, reason strin
 func TestListProblems(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		bad := strings.TrimSuffix(strings.Repeat(`{"name":7},`, 70), ",")
-		server := featured(t, revision, mcptest.Script{
+		c := newClient(t, p.to(featured(t, revision, mcptest.Script{
 			"resources/list": func(c *mcptest.Call) {
 				switch {
 				case cursorOf(c.Params) != "":
@@ -108,8 +110,7 @@ func TestListProblems(t *testing.T) {
 				}
 			},
 			"prompts/list": mcptest.Result(`{"prompts":[{"name":"a","name":"\u001b[2J"}],"resultType":"complete"}`),
-		})
-		c := newClient(t, p.to(server), nil)
+		})), nil)
 		if got := c.ListProblems(); len(got) > 0 {
 			t.Errorf("got %v before any list was read, want none", got)
 		}
@@ -142,9 +143,8 @@ func TestFlawedListIsRefused(t *testing.T) {
 // What is no list is not forgiven a flaw.
 func TestFlawedResultIsRefused(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := featured(t, revision, mcptest.Script{"tools/call": mcptest.Result(
-			`{"content":[{"type":"text","text":"a","text":"b"}],"resultType":"complete"}`)})
-		c := newClient(t, p.to(server), nil)
+		c := newClient(t, p.to(featured(t, revision, mcptest.Script{"tools/call": mcptest.Result(
+			`{"content":[{"type":"text","text":"a","text":"b"}],"resultType":"complete"}`)})), nil)
 		assert.As[*mcp.ProtocolError](t, errOf(c.CallTool(t.Context(), "t", nil, nil)))
 	})
 }
@@ -159,9 +159,8 @@ func TestFlawedListIsNoRawResult(t *testing.T) {
 
 // Flawed tools that are read again from the cache are left out again.
 func TestFlawedItemIsLeftOutOfTheCache(t *testing.T) {
-	server := featured(t, mcp.Revision20260728, mcptest.Script{"prompts/list": mcptest.Result(
-		`{"prompts":[` + flawed(flaws[0].member) + `,` + item(1) + `],"resultType":"complete","ttlMs":60000,"cacheScope":"public"}`)})
-	c := newClient(t, server, nil)
+	server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"prompts/list": mcptest.Result(
+		`{"prompts":[` + flawed(flaws[0].member) + `,` + item(1) + `],"resultType":"complete","ttlMs":60000,"cacheScope":"public"}`)}), nil)
 	for range 2 {
 		prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
 		assert.Equal(t, len(prompts), 1, "prompts")

@@ -61,14 +61,13 @@ func TestListsRefused(t *testing.T) {
 			} {
 				good := mcptest.Result(`{"` + l.member + `":[` + item(1) + `],"resultType":"complete"}`)
 				refuse := mcptest.Result(bad.result)
-				server := featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(refuse, func(c *mcptest.Call) {
+				c := newClient(t, p.to(featured(t, revision, mcptest.Script{l.method: mcptest.Sequence(refuse, func(c *mcptest.Call) {
 					if strings.Contains(bad.result, "again") && c.Number == 2 {
 						refuse(c)
 					} else {
 						good(c)
 					}
-				})})
-				c := newClient(t, p.to(server), nil)
+				})})), nil)
 				n, err := l.read(t.Context(), c)
 				invalid := assert.As[*mcp.ProtocolError](t, err, "%s %s", l.method, bad.result)
 				assert.Equal(t, [...]any{n, invalid.Path, invalid.Method, invalid.Server},
@@ -116,8 +115,7 @@ func TestListsLeaveOut(t *testing.T) {
 // A server without a list is not asked for it.
 func TestListsNotOffered(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"logging":{}}`))
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, `{"logging":{}}`)), nil)
 		for _, l := range lists {
 			if n, err := l.read(t.Context(), c); n != 0 || err != nil {
 				t.Errorf("%s: %d items, error %v", l.method, n, err)
@@ -146,34 +144,29 @@ func TestListsEmptyCursor(t *testing.T) {
 // A page that does not come ends with the context, and the error is the last
 // that is yielded.
 func TestListEndsWithContext(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
-				mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1")), mcptest.Hang)})
-			c := newClient(t, p.to(server), nil)
-			ready(t, c)
-			ctx := within(t, time.Second)
-			yields := 0
-			for r, err := range c.Resources(ctx) {
-				switch yields++; {
-				case yields == 1 && (err != nil || r.URI != "a:1"), yields == 2 && (r != nil || !errors.Is(err, context.DeadlineExceeded)), yields > 2:
-					t.Errorf("yield %d: %v, %v", yields, r, err)
-				}
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		c := newClient(t, p.to(featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
+			mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1")), mcptest.Hang)})), nil)
+		ready(t, c)
+		ctx := within(t, time.Second)
+		yields := 0
+		for r, err := range c.Resources(ctx) {
+			switch yields++; {
+			case yields == 1 && (err != nil || r.URI != "a:1"), yields == 2 && (r != nil || !errors.Is(err, context.DeadlineExceeded)), yields > 2:
+				t.Errorf("yield %d: %v, %v", yields, r, err)
 			}
-			assert.Equal(t, yields, 2, "yields")
-			for r, err := range c.Resources(ctx) {
-				assert.Is(t, err, context.DeadlineExceeded)
-				wantOutcome(t, err, mcp.NotSent)
-				assert.Equal(t, r == nil, true)
-			}
-		})
+		}
+		assert.Equal(t, yields, 2, "yields")
+		for r, err := range c.Resources(ctx) {
+			wantNotSent(t, err, context.DeadlineExceeded)
+			assert.Equal(t, r == nil, true)
+		}
 	})
 }
 
 // A consumer that takes its time does not keep the client from shutting down.
 func TestListDoesNotHoldShutdown(t *testing.T) {
-	server := featured(t, mcp.Revision20251125, mcptest.Script{"resources/list": mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1"))})
-	c := newClient(t, server, nil)
+	c := newClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"resources/list": mcptest.Result(resourcePage(`,"nextCursor":"2"`, "a:1"))}), nil)
 	var last error
 	for _, err := range c.Resources(t.Context()) {
 		if last = err; err == nil {
@@ -203,8 +196,7 @@ func versioned(version *string) mcptest.Handler {
 func TestListStaleCursor(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		version := "1"
-		server := featured(t, mcp.Revision20260728, mcptest.Script{"resources/list": versioned(&version)})
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"resources/list": versioned(&version)}), nil)
 		want := func(want string, asked int) {
 			t.Helper()
 			before := len(server.Received("resources/list"))
@@ -225,14 +217,13 @@ func TestListStaleCursor(t *testing.T) {
 func TestListBadCursor(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, l := range lists {
-			server := featured(t, revision, mcptest.Script{l.method: func(c *mcptest.Call) {
+			server, c := p.withClient(t, featured(t, revision, mcptest.Script{l.method: func(c *mcptest.Call) {
 				if cursorOf(c.Params) == "" {
 					c.Result(`{"` + l.member + `":[` + item(1) + `],"nextCursor":"x","ttlMs":0}`)
 				} else {
 					c.Error(-32602, "unknown cursor")
 				}
-			}})
-			c := newClient(t, p.to(server), nil)
+			}}), nil)
 			_, err := l.read(t.Context(), c)
 			refused := assert.As[*mcp.ServerError](t, err, "%s", l.method)
 			assert.Equal(t, refused.Err.Code, -32602, "%s: got code", l.method)
@@ -270,7 +261,7 @@ func TestListRefusedCursor(t *testing.T) {
 // A new connection may not know the cursors of the one before.
 func TestListCursorOfOldConnection(t *testing.T) {
 	for _, revision := range eras() {
-		server := featured(t, revision, mcptest.Script{"resources/list": func(c *mcptest.Call) {
+		c := newClient(t, featured(t, revision, mcptest.Script{"resources/list": func(c *mcptest.Call) {
 			switch own := fmt.Sprintf(`"%d"`, c.Connection); cursorOf(c.Params) {
 			case "":
 				c.Result(resourcePage(`,"nextCursor":`+own, "a:1"))
@@ -279,8 +270,7 @@ func TestListCursorOfOldConnection(t *testing.T) {
 			default:
 				c.Error(-32602, "unknown cursor")
 			}
-		}})
-		c := newClient(t, server, nil)
+		}}), nil)
 		var got []*mcp.Resource
 		for r, err := range c.Resources(t.Context()) {
 			assert.OK(t, err)
@@ -309,7 +299,7 @@ func TestToolsOfOneTime(t *testing.T) {
 		wantTools(t, ann, "a1 b1")
 		wantTools(t, bob, "a1 b1")
 		wantCount(t, server, "tools/list", 2)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		wantTools(t, ann, "a2 b2")
 		wantTools(t, bob, "a2 b2")
 		wantCount(t, server, "tools/list", 4)
@@ -319,18 +309,17 @@ func TestToolsOfOneTime(t *testing.T) {
 // Callers who wait for the same list share it, even if it is good for no time.
 func TestStaleToolsListedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
 			time.Sleep(time.Second)
 			c.Result(`{"tools":[{"name":"a"}],"ttlMs":0}`)
-		}})
-		c := newClient(t, server, nil)
+		}}), nil)
 		ready(t, c)
 		go func() { _, _ = c.Tools(t.Context()) }()
-		time.Sleep(500 * time.Millisecond)
+		pass(500 * time.Millisecond)
 		for range 10 { // for whom the list under way is too old
 			go func() { _, _ = c.Tools(t.Context()) }()
 		}
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		wantCount(t, server, "tools/list", 2)
 		wantTools(t, c, "a")
 		wantCount(t, server, "tools/list", 3)
@@ -340,10 +329,9 @@ func TestStaleToolsListedOnceForAll(t *testing.T) {
 // An announcement counts at once, before ToolsVersion says so.
 func TestToolsForgottenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		server, c := withClient(t, featured(t, mcp.Revision20260728, mcptest.Script{"tools/list": func(c *mcptest.Call) {
 			c.Result(fmt.Sprintf(`{"tools":[{"name":"%d"}],"ttlMs":3600000}`, c.Number))
-		}})
-		c := newClient(t, server, nil)
+		}}), nil)
 		wantTools(t, c, "1")
 		server.Notify("notifications/tools/list_changed", "")
 		synctest.Wait()
@@ -374,14 +362,11 @@ func TestToolsNotAnnouncedAfterAll(t *testing.T) {
 		"taken back": {agrees(`{"toolsListChanged":false}`), "2"},
 		"refused":    {mcptest.Error(-32601, "method not found"), "2"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := featured(t, mcp.Revision20260728, counting(""), mcptest.Script{"subscriptions/listen": test.listen})
-				c := newClient(t, server, nil)
-				wantTools(t, c, "1")
-				synctest.Wait()
-				wantTools(t, c, test.want)
-			})
+		runInBubble(t, name, func(t *testing.T) {
+			c := newClient(t, featured(t, mcp.Revision20260728, counting(""), mcptest.Script{"subscriptions/listen": test.listen}), nil)
+			wantTools(t, c, "1")
+			synctest.Wait()
+			wantTools(t, c, test.want)
 		})
 	}
 }

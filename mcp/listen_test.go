@@ -1,11 +1,16 @@
 package mcp_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
 
@@ -16,21 +21,14 @@ func TestSubscriptionIsRenewed(t *testing.T) {
 		"error":  mcptest.Error(-32603, "restarting"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, p := range planes() {
-				t.Run(p.name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						server := modern(t, mcptest.Script{"subscriptions/listen": mcptest.Sequence(end, mcptest.Hang)})
-						c := newClient(t, p.to(server), nil)
-						ready(t, c)
-						before := c.State().ToolsVersion
-						time.Sleep(time.Second)
-						wantCount(t, server, "subscriptions/listen", 2)
-						if c.State().ToolsVersion == before {
-							t.Error("what changed meanwhile is not looked for")
-						}
-					})
-				})
-			}
+			everyPlaneInBubble(t, func(t *testing.T, p plane) {
+				server, c := p.withClient(t, modern(t, mcptest.Script{"subscriptions/listen": mcptest.Sequence(end, mcptest.Hang)}), nil)
+				ready(t, c)
+				before := c.State().ToolsVersion
+				pass(time.Second)
+				wantCount(t, server, "subscriptions/listen", 2)
+				wantOther(t, c.State().ToolsVersion, before, "what changed meanwhile is not looked for")
+			})
 		})
 	}
 }
@@ -44,14 +42,195 @@ func TestSubscriptionIsRefused(t *testing.T) {
 		"not found": {mcptest.Error(-32601, "method not found"), 1},
 		"for ever":  {mcptest.Result(`{"resultType":"complete"}`), 11},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := modern(t, mcptest.Script{"subscriptions/listen": test.answer})
-				c := newClient(t, server, nil)
-				ready(t, c)
-				time.Sleep(3 * time.Hour)
-				assert.Equal(t, len(server.Received("subscriptions/listen")), test.most, "asked times")
-			})
+		runInBubble(t, name, func(t *testing.T) {
+			server, c := withClient(t, modern(t, mcptest.Script{"subscriptions/listen": test.answer}), nil)
+			ready(t, c)
+			pass(3 * time.Hour)
+			assert.Equal(t, len(server.Received("subscriptions/listen")), test.most, "asked times")
 		})
 	}
+}
+
+// Subscriptions on one connection are told apart by their ids: what the server
+// says of an earlier one is not taken for the word about the present one.
+func TestSubscriptionsAreToldApart(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			listens := make(chan *mcptest.Call, 2)
+			server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+				mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+					listens <- c
+					<-c.Context().Done()
+				}})
+			c := newClient(t, p.to(server), nil)
+			ready(t, c)
+			next := func() *mcptest.Call {
+				select {
+				case listen := <-listens:
+					return listen
+				case <-time.After(time.Hour):
+					t.Fatal("no subscription is made")
+					return nil
+				}
+			}
+			lists := next()
+			f := follow(t, c, "file:///a")
+			resources := next()
+			assert.Contains(t, string(resources.Params), "file:///a")
+			assert.Lacks(t, string(lists.Params), "file:///a")
+			wantOther(t, lists.ID(), resources.ID(), "ID")
+			agree := func(id string) {
+				resources.Notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+					`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["file:///a"]}}`, id))
+			}
+			agree(lists.ID())
+			agree(`"of nobody"`)
+			agree(`7`)
+			resources.Notify("notifications/subscriptions/acknowledged", `{"notifications":{"resourceSubscriptions":["file:///a"]}}`)
+			f.want(t) // nobody has agreed to it yet
+			agree(resources.ID())
+			f.want(t, "file:///a")
+
+			// The end of the earlier one is not the end of the present one.
+			lists.Result(`{"resultType":"complete"}`)
+			pass(time.Minute)
+			wantCount(t, server, "subscriptions/listen", 2)
+			version := c.State().ToolsVersion
+			resources.Result(`{"resultType":"complete"}`)
+			again := next()
+			pass(time.Second)
+			if c.State().ToolsVersion == version || again.ID() == resources.ID() {
+				t.Error("what changed meanwhile is not looked for")
+			}
+			updated(server, "file:///a")
+			f.want(t, "file:///a")
+			wantCount(t, server, "subscriptions/listen", 3)
+			f.stop()
+			_ = c.Close()
+		})
+	})
+}
+
+// A server that was started again is subscribed to again, for the same, and what
+// it announces then is heard.
+func TestSubscribesAgainAfterRestart(t *testing.T) {
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		server, c := p.withClient(t, modern(t, mcptest.Script{"tools/list": mcptest.Sequence(
+			mcptest.Result(page("", "a")), mcptest.Result(page("", "b")), mcptest.Result(page("", "c")))}), nil)
+		wantTools(t, c, "a")
+		synctest.Wait()
+		wantCount(t, server, "subscriptions/listen", 1)
+
+		server.Disconnect()
+		synctest.Wait()
+		wantTools(t, c, "b")
+		wantCount(t, server, "subscriptions/listen", 2)
+		for _, r := range server.Received("subscriptions/listen") {
+			var params struct{ Notifications json.RawMessage }
+			assert.OK(t, json.Unmarshal(r.Params, &params), "connection %d", r.Connection)
+			assert.Contains(t, string(params.Notifications), `"toolsListChanged":true`, "connection %d", r.Connection)
+		}
+		server.Notify("notifications/tools/list_changed", "")
+		synctest.Wait()
+		wantTools(t, c, "c")
+	})
+}
+
+// In revision 2026-07-28 there is one subscription for everything. Another one is
+// made when the one before it has ended, for there are servers that take the end
+// of one for the end of all; those that do not tell of the end are not waited for
+// long.
+func TestListenIsReplaced(t *testing.T) {
+	for _, tells := range []bool{true, false} {
+		for _, p := range planes() {
+			t.Run(fmt.Sprint(p.name, tells), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var open atomic.Int64
+					server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+						mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+							if n := open.Add(1); n != 1 && tells {
+								t.Errorf("%d subscriptions at one time", n)
+							}
+							agreeing()(c)
+							time.Sleep(100 * time.Millisecond)
+							open.Add(-1)
+							if tells {
+								c.Error(-32800, "cancelled")
+							}
+						}})
+					c := newClient(t, p.to(server), nil)
+					ready(t, c)
+					want := func(n int, filter string) {
+						t.Helper()
+						pass(3 * time.Second)
+						all := server.Received("subscriptions/listen")
+						if len(all) != n || !strings.HasSuffix(string(all[len(all)-1].Params), `"notifications":`+filter+`}`) {
+							t.Errorf("%d subscriptions, at last for %s, want %d, %s", len(all), all[len(all)-1].Params, n, filter)
+						}
+						version := c.State().ToolsVersion
+						server.Notify("notifications/tools/list_changed", "")
+						pass(time.Second)
+						wantOther(t, c.State().ToolsVersion, version, "the announcement of other tools is lost")
+					}
+					want(1, `{"toolsListChanged":true}`)
+					a := follow(t, c, "a:a")
+					want(2, `{"toolsListChanged":true,"resourceSubscriptions":["a:a"]}`)
+					b := follow(t, c, "b:b")
+					want(3, `{"toolsListChanged":true,"resourceSubscriptions":["a:a","b:b"]}`)
+					a.stop()
+					want(4, `{"toolsListChanged":true,"resourceSubscriptions":["b:b"]}`)
+					if got := b.take(); len(got) == 0 {
+						t.Error("the server's agreement is not told")
+					}
+					b.stop()
+					want(5, `{"toolsListChanged":true}`)
+					_ = c.Close()
+				})
+			})
+		}
+	}
+}
+
+// A server that refuses a subscription because of a resource still announces
+// its lists.
+func TestListsAreAnnouncedWithoutResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
+			mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
+				if strings.Contains(string(c.Params), "a:bad") {
+					c.Error(-32602, "no such resource")
+					return
+				}
+				agreeing()(c)
+			}})
+		c := newClient(t, server, nil)
+		f := follow(t, c, "a:bad")
+		got := f.take()
+		wantLen(t, got, 2)
+		assert.Contains(t, got[0], "no such resource")
+		assert.Equal(t, got[1], "end")
+		pass(time.Hour)
+		all := server.Received("subscriptions/listen")
+		if n := len(all); n > 3 || !strings.Contains(string(all[n-1].Params), `"notifications":{"toolsListChanged":true}`) {
+			t.Errorf("%d subscriptions, at last for %s", n, all[n-1].Params)
+		}
+	})
+}
+
+// A server that takes a subscription down, as it may, is asked again.
+func TestListenTornDown(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server, c := p.withClient(t, announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": mcptest.Sequence(
+				func(c *mcptest.Call) {
+					time.Sleep(time.Second)
+					c.Notify("notifications/cancelled", `{"requestId":`+c.ID()+`}`)
+				}, agreeing())}), nil)
+			f := follow(t, c, "a:a")
+			pass(time.Minute)
+			f.want(t, "a:a")
+			wantCount(t, server, "subscriptions/listen", 2)
+			_ = c.Close()
+		})
+	})
 }

@@ -27,8 +27,7 @@ const noteCustom = "notifications/com.example/moved"
 // A notification of the program reaches the server as it is.
 func TestNotify(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := featured(t, revision)
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, featured(t, revision), nil)
 		for i, params := range []string{``, `{"to":[1,2],"_meta":{"k":"v"}}`} {
 			assert.OK(t, c.Notify(t.Context(), noteCustom, []byte(params)))
 			assert.Equal(t, string(server.Await(noteCustom, i+1).Params), params, "params")
@@ -39,27 +38,25 @@ func TestNotify(t *testing.T) {
 // Over HTTP a notification has the header fields of its revision, and a refusal is an
 // error.
 func TestNotifyOverHTTP(t *testing.T) {
-	for _, revision := range eras() {
-		t.Run(revision, func(t *testing.T) {
-			refuse := false
-			s := newSite(t, revision, map[string]func(*visit){noteCustom: func(v *visit) {
-				if refuse {
-					v.WriteHeader(http.StatusBadRequest)
-					return
-				}
-				v.WriteHeader(http.StatusAccepted)
-			}})
-			c := newClient(t, &s.HTTP, nil)
-			assert.OK(t, c.Notify(t.Context(), noteCustom, []byte(`{"a":1}`)))
-			v := s.of(noteCustom)[0]
-			assert.Equal(t, v.Header.Get("Mcp-Protocol-Version"), revision, "revision")
-			if got, want := v.Header.Get("Mcp-Method") != "", revision == mcp.Revision20260728; got != want {
-				t.Errorf("got Mcp-Method %q, want one: %v", v.Header.Get("Mcp-Method"), want)
+	everyRevision(t, func(t *testing.T, revision string) {
+		refuse := false
+		s := newSite(t, revision, map[string]func(*visit){noteCustom: func(v *visit) {
+			if refuse {
+				v.WriteHeader(http.StatusBadRequest)
+				return
 			}
-			refuse = true
-			assert.Fails(t, c.Notify(t.Context(), noteCustom, nil), "got no error, want the refusal")
-		})
-	}
+			v.WriteHeader(http.StatusAccepted)
+		}})
+		c := newClient(t, &s.HTTP, nil)
+		assert.OK(t, c.Notify(t.Context(), noteCustom, []byte(`{"a":1}`)))
+		v := s.of(noteCustom)[0]
+		assert.Equal(t, v.Header.Get("Mcp-Protocol-Version"), revision, "revision")
+		if got, want := v.Header.Get("Mcp-Method") != "", revision == mcp.Revision20260728; got != want {
+			t.Errorf("got Mcp-Method %q, want one: %v", v.Header.Get("Mcp-Method"), want)
+		}
+		refuse = true
+		assert.Fails(t, c.Notify(t.Context(), noteCustom, nil), "got no error, want the refusal")
+	})
 }
 
 // The official SDK's server accepts one that it knows.
@@ -80,8 +77,7 @@ func TestNotifySDKOverHTTP(t *testing.T) {
 
 // What cannot be sent is not.
 func TestNotifyRefuses(t *testing.T) {
-	server := legacy(t)
-	c := newClient(t, server, nil)
+	server, c := withClient(t, legacy(t), nil)
 	for _, test := range []struct{ method, params string }{
 		{"", ""},
 		{"notifications/initialized", ""},

@@ -1,3 +1,5 @@
+// Tests of call.go and tool.go: structured content and the schemas of tools for it.
+
 package mcp_test
 
 import (
@@ -16,12 +18,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // withOutput is a result of tools/list with the tool "t" and its output schema.
@@ -86,11 +85,10 @@ func TestOutputChecked(t *testing.T) {
 			if test.only != "" && test.only != revision {
 				continue
 			}
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 				"tools/list": mcptest.Result(withOutput(test.schema)),
 				"tools/call": mcptest.Result(test.result),
-			})
-			c := newClient(t, p.to(server), nil)
+			}), nil)
 			assert.Value(c.Tools(t.Context()))(t)
 			for range 2 { // the second after the schema was compiled
 				res, err := call(t, c, "t")
@@ -128,22 +126,20 @@ func wantContent(t *testing.T, res *mcp.CallToolResult, raw string) {
 
 func TestOutputByRevision(t *testing.T) {
 	for revision, checked := range map[string]bool{"2024-11-05": false, "2025-03-26": false, "2025-06-18": true} {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		c := newClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 			"tools/call": mcptest.Result(structured(`{}`)),
-		})
-		c := newClient(t, server, nil)
+		}), nil)
 		wantTools(t, c, "t free")
 		assert.Equal(t, errOf(call(t, c, "t")) != nil, checked, "%s", revision)
 	}
 }
 
 func TestSkipOutputCheck(t *testing.T) {
-	server := legacy(t, mcptest.Script{
+	c := newClient(t, legacy(t, mcptest.Script{
 		"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 		"tools/call": mcptest.Result(structured(`{}`)),
-	})
-	c := newClient(t, server, &mcp.ClientOptions{SkipOutputCheck: true})
+	}), &mcp.ClientOptions{SkipOutputCheck: true})
 	wantTools(t, c, "t free")
 	mustCall(t, c, "t")
 }
@@ -155,11 +151,10 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 	canary := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	t.Cleanup(canary.Close)
 	for _, schema := range []string{`{"$ref":"%s/a"}`, `{"$schema":"%s/a"}`, `{"$id":"%s/a","$ref":"b#/c"}`, `{"$dynamicRef":"%s/a"}`, `{"properties":{"n":{"$ref":"%s#x"}}}`} {
-		server := legacy(t, mcptest.Script{
+		c := newClient(t, legacy(t, mcptest.Script{
 			"tools/list": mcptest.Result(withOutput(fmt.Sprintf(schema, canary.URL))),
 			"tools/call": mcptest.Result(structured(`{"n":1}`)),
-		})
-		c := newClient(t, server, nil)
+		}), nil)
 		wantTools(t, c, "t free")
 		_, err := call(t, c, "t")
 		wantOutputError(t, err, "", "the schema cannot be used")
@@ -171,11 +166,10 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 // and only then.
 func TestOutputListsOnce(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 			"tools/call": mcptest.Sequence(text("x"), mcptest.Result(structured(`{"n":1}`)), mcptest.Result(structured(`{}`))),
-		})
-		c := newClient(t, p.to(server), nil)
+		}), nil)
 		mustCall(t, c, "t")
 		wantCount(t, server, "tools/list", 0)
 		mustCall(t, c, "t")
@@ -226,15 +220,13 @@ func TestOutputListHangs(t *testing.T) {
 		})
 	})
 	t.Run("context", func(t *testing.T) {
-		server := legacy(t, script)
-		c := newClient(t, server, nil)
+		server, c := withClient(t, legacy(t, script), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { server.Await("tools/list", 1); cancel() }()
 		assert.OK(t, errOf(c.CallTool(ctx, "t", nil, nil)))
 	})
 	t.Run("close", func(t *testing.T) {
-		server := legacy(t, script)
-		c := newClient(t, server, nil)
+		server, c := withClient(t, legacy(t, script), nil)
 		go func() { server.Await("tools/list", 1); _ = c.Close() }()
 		assert.OK(t, errOf(c.CallTool(t.Context(), "t", nil, nil)))
 	})
@@ -243,7 +235,7 @@ func TestOutputListHangs(t *testing.T) {
 // A result of a tool that changed after it was listed is checked against what it
 // is now: the announcement stands before the result.
 func TestOutputAfterChange(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
 		var list atomic.Value
 		announced := func(content string) mcptest.Handler {
 			return func(c *mcptest.Call) {
@@ -251,11 +243,10 @@ func TestOutputAfterChange(t *testing.T) {
 				c.Result(structured(content))
 			}
 		}
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": func(c *mcptest.Call) { list.Load().(mcptest.Handler)(c) },
 			"tools/call": mcptest.Sequence(mcptest.Result(structured(`{"new":1}`)), announced(`{"new":1}`), announced(`{"old":1}`), announced(`{"old":1}`)),
-		})
-		c := newClient(t, p.to(server), nil)
+		}), nil)
 		list.Store(mcptest.Result(withOutput(`{"required":["old"]}`)))
 		wantTools(t, c, "t free")
 		_, err := call(t, c, "t")
@@ -267,9 +258,7 @@ func TestOutputAfterChange(t *testing.T) {
 		read := len(server.Received("tools/list"))
 		_, err = call(t, c, "t") // fits neither
 		wantOutputError(t, err, "new", `new: want`)
-		if len(server.Received("tools/list")) == read {
-			t.Error("the list was not read again")
-		}
+		wantOther(t, len(server.Received("tools/list")), read, "the list was not read again")
 		list.Store(mcptest.Error(-32603, "no"))
 		_, err = call(t, c, "t") // there is nothing newer than what is known
 		wantOutputError(t, err, "new", `new: want`)
@@ -278,33 +267,29 @@ func TestOutputAfterChange(t *testing.T) {
 
 // Once it has been taken account of, a change is no reason to read the list again.
 func TestOutputAfterChangeIsSettled(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
-				"tools/call": mcptest.Result(structured(`{}`)),
-			})
-			c := newClient(t, p.to(server), nil)
-			wantTools(t, c, "t free")
-			server.Notify("notifications/tools/list_changed", "")
-			time.Sleep(time.Second)
-			for range 3 {
-				_, err := call(t, c, "t")
-				wantOutputError(t, err, "n", `n: want`)
-				wantCount(t, server, "tools/list", 2)
-			}
-		})
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
+			"tools/call": mcptest.Result(structured(`{}`)),
+		}), nil)
+		wantTools(t, c, "t free")
+		server.Notify("notifications/tools/list_changed", "")
+		pass(time.Second)
+		for range 3 {
+			_, err := call(t, c, "t")
+			wantOutputError(t, err, "n", `n: want`)
+			wantCount(t, server, "tools/list", 2)
+		}
 	})
 }
 
 // Many calls at one time share the compiled schema and the list.
 func TestOutputConcurrent(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": mcptest.Result(withOutput(`{"required":["n"]}`)),
 			"tools/call": func(c *mcptest.Call) { c.Result(structured(fmt.Sprintf(`{"%c":1}`, "mn"[c.Number%2]))) },
-		})
-		c := newClient(t, p.to(server), nil)
+		}), nil)
 		var fit, unfit atomic.Int64
 		var wg sync.WaitGroup
 		for range 20 {
@@ -330,97 +315,24 @@ func TestOutputConcurrent(t *testing.T) {
 // Large results are checked one after the other, and all of them.
 func TestLargeOutput(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		rows := `{"n":[` + strings.Repeat(`{"id":1},`, 4_000)
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+		rows := `{"n":[` + strings.Repeat(`{"id":1,"text":"`+strings.Repeat("x", 1<<10)+`"},`, 256) // more than 256 KiB
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": mcptest.Result(withOutput(`{"properties":{"n":{"items":{"properties":{"id":{"type":"integer"}}}}}}`)),
 			"tools/call": func(c *mcptest.Call) {
 				c.Result(structured(rows + `{"id":` + []string{"1", `"x"`}[c.Number%2] + `}]}`))
 			},
-		})
-		c := newClient(t, p.to(server), nil)
+		})), nil)
 		var unfit atomic.Int64
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
 				if _, err := c.CallTool(t.Context(), "t", nil, nil); err != nil {
 					unfit.Add(1)
-					assert.Contains(t, err.Error(), "n[4000].id: want an integer, got a string")
+					assert.Contains(t, err.Error(), "n[256].id: want an integer, got a string")
 				}
 			})
 		}
 		wg.Wait()
 		assert.Equal(t, unfit.Load(), 2, "of 4 do not fit")
 	})
-}
-
-// To be checked costs nothing where there is no schema, and where there is one
-// it is compiled once.
-func TestOutputCost(t *testing.T) {
-	counts(t)
-	server := newCanned(mcp.Revision20251125)
-	server["tools/list"] = withOutput(`{"properties":{"n":{"type":"integer"}}}`)
-	server[`"t"`], server[`"free"`] = structured(`{"n":1}`), structured(`{"n":1}`)
-	of := func(tool string, skip bool) cost {
-		c := newClient(t, &transport.Pipe{Serve: server.serve}, &mcp.ClientOptions{SkipOutputCheck: skip})
-		wantTools(t, c, "t free")
-		return costOf(func() { mustCall(t, c, tool) })
-	}
-	skipped := of("free", true)
-	of("free", false).within(t, cost{skipped.count, skipped.bytes + skipped.bytes/10})
-	of("t", false).within(t, cost{skipped.count + 30, skipped.bytes + 3<<10})
-}
-
-func ExampleOutputError() {
-	server := sdk.NewServer(&sdk.Implementation{Name: "counter", Version: "1"}, nil)
-	server.AddTool(&sdk.Tool{
-		Name:         "count",
-		InputSchema:  json.RawMessage(`{"type":"object"}`),
-		OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`),
-	}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return &sdk.CallToolResult{StructuredContent: json.RawMessage(`{"n":"many"}`)}, nil
-	})
-	c := mcp.NewClient("counter", &transport.Pipe{Serve: server.Run}, nil)
-	defer c.Close()
-
-	_, err := c.CallTool(context.Background(), "count", nil, nil)
-	var invalid *mcp.OutputError
-	if errors.As(err, &invalid) {
-		fmt.Println(invalid.Path, mcp.OutcomeOf(err))
-		fmt.Printf("%s\n", invalid.Result.StructuredContent)
-	}
-	// Output:
-	// n answered
-	// {"n":"many"}
-}
-
-// An OutputError that is kept keeps the result alive, and not the whole message that it
-// came in.
-func TestOutputErrorLetsItsMessageGo(t *testing.T) {
-	counts(t)
-	const junk = 4 << 20
-	result := strings.TrimSuffix(structured(`{"n":"x"}`), "}") + `,"more":"` + strings.Repeat("x", junk) + `"}`
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{
-		"tools/list": mcptest.Result(withOutput(`{"type":"object","properties":{"n":{"type":"integer"}}}`)),
-		"tools/call": mcptest.Result(result),
-	})
-	c := newClient(t, &transport.Pipe{Serve: server.Serve}, nil)
-	call := func() error {
-		_, err := c.CallTool(t.Context(), "t", nil, nil)
-		return err
-	}
-	if err := call(); !errors.As(err, new(*mcp.OutputError)) {
-		t.Fatalf("got %v, want an OutputError", err)
-	}
-	before := heap()
-	var kept [4]error
-	for i := range kept {
-		kept[i] = call()
-	}
-	if got := heap() - before; got > 2*junk {
-		t.Errorf("got %d bytes in use for %d errors, want less than half of their messages", got, len(kept))
-	}
-	for _, err := range kept {
-		invalid := assert.As[*mcp.OutputError](t, err)
-		assert.Equal(t, string(invalid.Result.StructuredContent.(json.RawMessage)), `{"n":"x"}`)
-	}
 }

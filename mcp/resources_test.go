@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 
@@ -12,24 +11,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
 )
-
-const allFeatures = `{"tools":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}`
-
-// featured returns a server of a revision that offers all features.
-func featured(t testing.TB, revision string, scripts ...mcptest.Script) *mcptest.Server {
-	return mcptest.NewServer(t, append([]mcptest.Script{mcptest.Handshake(revision, allFeatures)}, scripts...)...)
-}
-
-// collect returns what a list yields, and the error it ends with.
-func collect[T any](list iter.Seq2[*T, error]) (items []*T, err error) {
-	for item, e := range list {
-		if e != nil {
-			return items, e
-		}
-		items = append(items, item)
-	}
-	return items, nil
-}
 
 func uris(resources []*mcp.Resource) string {
 	var uris []string
@@ -50,9 +31,8 @@ func resourcePage(more string, uris ...string) string {
 
 func TestResourcesPaged(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
-			mcptest.Result(resourcePage(`,"nextCursor":"é\u0000 2"`, "a:1", "a:2")), mcptest.Result(resourcePage("", "a:3")))})
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
+			mcptest.Result(resourcePage(`,"nextCursor":"é\u0000 2"`, "a:1", "a:2")), mcptest.Result(resourcePage("", "a:3")))}), nil)
 		got, err := collect(c.Resources(t.Context()))
 		assert.OK(t, err)
 		assert.Equal(t, uris(got), "a:1 a:2 a:3")
@@ -95,8 +75,7 @@ func TestReadResourceNotFound(t *testing.T) {
 		{mcp.Revision20260728, -32603, false},
 	} {
 		everyPlane(t, func(t *testing.T, p plane) {
-			server := featured(t, test.revision, mcptest.Script{"resources/read": mcptest.Error(test.code, "gone")})
-			c := newClient(t, p.to(server), nil)
+			c := newClient(t, p.to(featured(t, test.revision, mcptest.Script{"resources/read": mcptest.Error(test.code, "gone")})), nil)
 			_, err := c.ReadResource(t.Context(), "a:1", nil)
 			refused := assert.As[*mcp.ServerError](t, err, "%s, code %d", test.revision, test.code)
 			assert.Equal(t, [...]any{errors.Is(err, mcp.ErrResourceNotFound), refused.Err.Code},
@@ -136,8 +115,7 @@ func refuses(t *testing.T, method string, ask func(*mcp.Client) error, bad map[s
 	t.Helper()
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for result, path := range bad {
-			server := featured(t, revision, mcptest.Script{method: mcptest.Sequence(mcptest.Result(result), mcptest.Result(good))})
-			c := newClient(t, p.to(server), nil)
+			c := newClient(t, p.to(featured(t, revision, mcptest.Script{method: mcptest.Sequence(mcptest.Result(result), mcptest.Result(good))})), nil)
 			err := ask(c)
 			var invalid *mcp.ProtocolError
 			if !errors.As(err, &invalid) || invalid.Path != path || invalid.Method != method || invalid.Server != "scripted" {
@@ -174,15 +152,12 @@ func TestReadResourceRefused(t *testing.T) {
 // older revision may not.
 func TestReadResourceInput(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Sequence(
-			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"contents":[{"uri":"a","text":"x"}]}`))})
-		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers})
+		server, c := p.withClient(t, featured(t, revision, mcptest.Script{"resources/read": mcptest.Sequence(
+			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"contents":[{"uri":"a","text":"x"}]}`))}), &mcp.ClientOptions{Elicit: annAnswers})
 		res, err := c.ReadResource(t.Context(), "a", nil)
-		var invalid *mcp.ProtocolError
 		switch {
 		case revision < mcp.Revision20260728:
-			invalid = assert.As[*mcp.ProtocolError](t, err)
-			assert.Equal(t, invalid.Path, "resultType", "path")
+			wantInvalid(t, err, "", "resultType")
 		case err != nil || len(res.Contents) != 1:
 			t.Errorf("%v, %v", res, err)
 		default:
@@ -218,5 +193,81 @@ func TestReadEmptyResource(t *testing.T) {
 			wantLen(t, res.Contents, 1, "%s: contents", contents)
 			assert.Equal(t, [...]any{res.Contents[0].URI, res.Contents[0].Text, res.Contents[0].Blob == nil}, [...]any{"a", "", true}, "%s", contents)
 		}
+	})
+}
+
+func TestPrompts(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"prompts/list": mcptest.Result(
+			`{"prompts":[{"name":"a","title":"A","description":"d","arguments":[{"name":"x","required":true},{"name":"y","REQUIRED":true}]}]}`)})
+		got, err := collect(newClient(t, p.to(server), nil).Prompts(t.Context()))
+		assert.OK(t, err)
+		assert.Equal(t, len(got), 1)
+		prompt := got[0]
+		wantLen(t, prompt.Arguments, 2, "arguments")
+		assert.Equal(t, [...]any{prompt.Name, prompt.Title, prompt.Arguments[0].Required, prompt.Arguments[1].Required},
+			[...]any{"a", "A", true, false})
+	})
+}
+
+func TestGetPrompt(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"prompts/get": mcptest.Result(
+			`{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"hi"}},{"role":"assistant","content":{"type":"image","data":"AAE=","mimeType":"image/png"}}]}`)})
+		c := newClient(t, p.to(server), nil)
+		res := assert.Value(c.GetPrompt(t.Context(), "a", map[string]string{"x": "1\n"}, nil))(t)
+		wantLen(t, res.Messages, 2, "messages")
+		assert.Equal(t, [...]any{string(res.Messages[0].Role), res.Description}, [...]any{"user", "d"})
+		assert.Equal(t, cast[*mcp.TextContent](t, res.Messages[0].Content).Text, "hi", "text")
+		assert.Equal(t, len(cast[*mcp.ImageContent](t, res.Messages[1].Content).Data), 2, "data")
+	})
+}
+
+func TestGetPromptArguments(t *testing.T) {
+	server, c := withClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"prompts/get": mcptest.Result(`{"messages":[]}`)}), nil)
+	for i, test := range []struct {
+		args map[string]string
+		want string
+	}{
+		{nil, `"name":"a\"é"}`},
+		{map[string]string{}, `"name":"a\"é"}`},
+		{map[string]string{"y": "2", "x": "a\"\n"}, `"name":"a\"é","arguments":{"x":"a\"\n","y":"2"}}`},
+	} {
+		assert.Value(c.GetPrompt(t.Context(), "a\"é", test.args, nil))(t)
+		if params := string(server.Received("prompts/get")[i].Params); !strings.HasSuffix(params, test.want) {
+			t.Errorf("params %s, want %s", params, test.want)
+		}
+	}
+}
+
+func TestGetPromptRefused(t *testing.T) {
+	refuses(t, "prompts/get", func(c *mcp.Client) error {
+		_, err := c.GetPrompt(t.Context(), "a", nil, nil)
+		return err
+	}, map[string]string{
+		`7`: "result", `{}`: "messages", `{"messages":{}}`: "messages", `{"MESSAGES":[]}`: "messages", `{"messages":[],"description":7}`: "description",
+		`{"messages":[7]}`:                                                                   "messages[0]",
+		`{"messages":[{"role":"user"}]}`:                                                     "messages[0].content",
+		`{"messages":[{"content":{"type":"text","text":"x"}}]}`:                              "messages[0].role",
+		`{"messages":[{"role":"system","content":{"type":"text","text":"x"}}]}`:              "messages[0].role",
+		`{"messages":[{"role":7,"content":{"type":"text","text":"x"}}]}`:                     "messages[0].role",
+		`{"messages":[{"role":"user","content":"x"}]}`:                                       "messages[0].content",
+		`{"messages":[{"role":"user","content":[]}]}`:                                        "messages[0].content",
+		`{"messages":[{"role":"user","content":{"text":"x"}}]}`:                              "messages[0].content.type",
+		`{"messages":[{"role":"user","content":{"type":"text","text":7}}]}`:                  "messages[0].content.text",
+		`{"messages":[{"role":"user","content":{"type":"image","data":"%"}}]}`:               "messages[0].content.data",
+		`{"messages":[{"role":"user","content":{"type":"resource","resource":{"text":7}}}]}`: "messages[0].content.resource.text",
+		`{"messages":[],"resultType":"later"}`:                                               "resultType",
+	}, `{"messages":[]}`)
+}
+
+func TestGetPromptInput(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		server := featured(t, mcp.Revision20260728, mcptest.Script{"prompts/get": mcptest.Sequence(
+			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"messages":[{"role":"user","content":{"type":"new","x":1}}]}`))})
+		res, err := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers}).GetPrompt(t.Context(), "a", nil, nil)
+		assert.OK(t, err)
+		assert.Equal(t, len(res.Messages), 1, "messages")
+		assert.Equal(t, cast[*mcp.TextContent](t, res.Messages[0].Content).Text, `{"type":"new","x":1}`, "text")
 	})
 }

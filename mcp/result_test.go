@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -47,9 +47,7 @@ func TestResultMeta(t *testing.T) {
 		"i": json.Number("9007199254740993"), "f": json.Number("1.0"), "h": json.Number("-1e400"),
 		"l": []any{map[string]any{"k": json.Number("-9007199254740995")}}, "s": "x",
 	}
-	if got := callRaw(t, rawResult).Meta; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	wantDeep(t, callRaw(t, rawResult).Meta, want, "meta")
 }
 
 // A result that was changed has no raw form any more, and one that was copied has.
@@ -89,9 +87,7 @@ func TestResultCheckRaw(t *testing.T) {
 	}
 	checked = res.CheckRaw(func(json.RawMessage) bool { return false })
 	assert.Equal(t, checked.Raw() == nil, true, "raw")
-	if !reflect.DeepEqual(checked.Content, res.Content) {
-		t.Errorf("got the content %v, want %v", checked.Content, res.Content)
-	}
+	wantDeep(t, checked.Content, res.Content, "content")
 	assert.Equal(t, res.Raw() == nil, false, "got no raw form of the result that was checked, want it as before")
 	never := func(json.RawMessage) bool { t.Error("got a check, want none"); return true }
 	(*mcp.CallToolResult)(nil).CheckRaw(never)
@@ -104,17 +100,11 @@ func TestResultSkipsContent(t *testing.T) {
 	res := callRawWith(t, rawResult, &mcp.CallToolOptions{SkipContent: true})
 	assert.Equal(t, len(res.Content), 0, "blocks")
 	assert.Equal(t, string(res.Raw()), string(whole.Raw()))
-	if !reflect.DeepEqual(res.StructuredContent, whole.StructuredContent) {
-		t.Errorf("got the structured content %s, want %s", res.StructuredContent, whole.StructuredContent)
-	}
+	wantDeep(t, res.StructuredContent, whole.StructuredContent, "structured content")
 	with := res.WithContent()
-	if !reflect.DeepEqual(with, whole) {
-		t.Errorf("got %+v with the content, want %+v", with, whole)
-	}
+	wantDeep(t, with, whole, "with")
 	assert.Equal(t, with.WithContent(), with, "got another result from one with content, want the same")
-	if got := res.CheckRaw(func(json.RawMessage) bool { return false }).Content; !reflect.DeepEqual(got, whole.Content) {
-		t.Errorf("got the content %v of a result without its raw form, want %v", got, whole.Content)
-	}
+	wantDeep(t, res.CheckRaw(func(json.RawMessage) bool { return false }).Content, whole.Content, "content")
 	res.IsError = true
 	assert.Equal(t, res.Raw() == nil, true, "raw")
 	if got := (*mcp.CallToolResult)(nil).WithContent(); got != nil {
@@ -135,58 +125,6 @@ func TestResultSkipsContentOfErrors(t *testing.T) {
 	}), nil)
 	_, err = c.CallTool(t.Context(), "t", nil, skip)
 	assert.Equal(t, wantOutputError(t, err, "a", "got nothing").Result.Text(), "hello", "the text")
-}
-
-// ExampleCallToolResult_WithContent passes a result on, and reads it if it has failed.
-func ExampleCallToolResult_WithContent() {
-	c := mcp.NewClient("adder", adder(), nil)
-	defer c.Close()
-
-	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), &mcp.CallToolOptions{SkipContent: true})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(len(res.Content), res.Raw() != nil)
-	fmt.Println(res.WithContent().Text())
-	// Output:
-	// 0 true
-	// 3
-}
-
-// A program that forwards results sends what the server sent, unless something of it was
-// changed.
-func ExampleCallToolResult_Raw() {
-	c := mcp.NewClient("adder", adder(), nil)
-	defer c.Close()
-
-	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(string(res.Raw()))
-	res.Content[0].(*mcp.TextContent).Text = "[redacted]"
-	fmt.Println(res.Raw() == nil)
-	// Output:
-	// {"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"adder","version":"1"}},"content":[{"type":"text","text":"3"}],"resultType":"complete"}
-	// true
-}
-
-// What takes words out of texts takes the raw form away that holds one elsewhere.
-func ExampleCallToolResult_CheckRaw() {
-	c := mcp.NewClient("adder", adder(), nil)
-	defer c.Close()
-
-	res, err := c.CallTool(context.Background(), "add", json.RawMessage(`{"a":1,"b":2}`), nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	res = res.CheckRaw(func(raw json.RawMessage) bool { return !bytes.Contains(raw, []byte("content")) })
-	fmt.Println(res.Raw() == nil)
-	// Output:
-	// true
 }
 
 func TestResultText(t *testing.T) {
@@ -219,5 +157,87 @@ func TestResultIsReadAgain(t *testing.T) {
 	}
 	for _, bad := range []string{``, `7`, `{"content":7}`, `{"content":[]`, `{"content":[],"content":[]}`, `{"resultType":"input_required"}`} {
 		assert.As[*mcp.ProtocolError](t, new(mcp.CallToolResult).UnmarshalJSON([]byte(bad)), "%s", bad)
+	}
+}
+
+// typedMethods are the requests whose results are decoded, with the members that
+// a result needs.
+var typedMethods = []struct {
+	method, members string
+	asks            bool // the server may ask for input in revision 2026-07-28
+	ask             func(context.Context, *mcp.Client) error
+}{
+	{"tools/call", `"content":[]`, true, func(ctx context.Context, c *mcp.Client) error { return errOf(c.CallTool(ctx, "x", nil, nil)) }},
+	{"prompts/get", `"messages":[]`, true, func(ctx context.Context, c *mcp.Client) error { return errOf(c.GetPrompt(ctx, "x", nil, nil)) }},
+	{"resources/read", `"contents":[]`, true, func(ctx context.Context, c *mcp.Client) error { return errOf(c.ReadResource(ctx, "a:x", nil)) }},
+	{"tools/list", `"tools":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(c.Tools(ctx)) }},
+	{"prompts/list", `"prompts":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Prompts(ctx))) }},
+	{"resources/list", `"resources":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Resources(ctx))) }},
+	{"resources/templates/list", `"resourceTemplates":[]`, false, func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.ResourceTemplates(ctx))) }},
+	{"completion/complete", `"completion":{"values":[]}`, false, func(ctx context.Context, c *mcp.Client) error {
+		return errOf(c.Complete(ctx, &mcp.CompleteParams{
+			Ref: &mcp.CompleteReference{Type: "ref/prompt", Name: "x"}, Argument: mcp.CompleteArgument{Name: "a"},
+		}, nil))
+	}},
+}
+
+// A result without a type is complete; one of a type that nobody knows, or that
+// the method cannot have, is no result.
+func TestResultTypes(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, m := range typedMethods {
+			for kind, valid := range map[string]bool{
+				``:                                true,
+				`"resultType":"complete",`:        true,
+				`"resultType":"bogus",`:           false,
+				`"resultType":"Complete",`:        false,
+				`"resultType":"",`:                false,
+				`"resultType":7,`:                 false,
+				`"RESULTTYPE":"bogus",`:           true, // no such member
+				`"_meta":{"resultType":"bogus"},`: true,
+			} {
+				server := featured(t, revision, mcptest.Script{m.method: mcptest.Result(`{` + kind + m.members + `}`)})
+				err := m.ask(t.Context(), newClient(t, p.to(server), nil))
+				wantValid(t, m.method+" with "+kind, err, valid)
+			}
+		}
+	})
+}
+
+// Input is for some methods of revision 2026-07-28 only.
+func TestInputRequiredOf(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		for _, m := range typedMethods {
+			server := featured(t, revision, mcptest.Script{m.method: mcptest.Sequence(
+				mcptest.Result(`{"resultType":"input_required","inputRequests":{"q":`+inputRequest+`},`+m.members+`}`),
+				mcptest.Result(`{`+m.members+`}`),
+			)})
+			asked := 0
+			c := newClient(t, p.to(server), &mcp.ClientOptions{
+				Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					asked++
+					return annAnswers(ctx, r)
+				},
+			})
+			may := m.asks && revision == mcp.Revision20260728
+			wantValid(t, m.method+" that wants input", m.ask(t.Context(), c), may)
+			assert.Equal(t, asked == 1, may, "%s", m.method)
+			if !may {
+				continue
+			}
+			assert.Contains(t, string(server.Received(m.method)[1].Params), `"inputResponses":{"q":`, "%s: asked again with", m.method)
+		}
+	})
+}
+
+// wantValid fails the test if an answer was taken for valid, or not, wrongly.
+func wantValid(t *testing.T, what string, err error, valid bool) {
+	t.Helper()
+	var invalid *mcp.ProtocolError
+	switch {
+	case valid && err != nil:
+		t.Errorf("%s: %v", what, err)
+	case !valid && (!errors.As(err, &invalid) || invalid.Path != "resultType"):
+		t.Errorf("%s: error %v, want one at resultType", what, err)
 	}
 }

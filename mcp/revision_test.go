@@ -3,38 +3,17 @@ package mcp_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
-
-// An address is a URL behind which another server can be put.
-type address struct {
-	transport.HTTP
-	server atomic.Pointer[site]
-}
-
-func newAddress(t *testing.T, first *site) *address {
-	t.Helper()
-	a := &address{}
-	a.server.Store(first)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.Load().ServeHTTP(w, r) }))
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
-	a.URL = server.URL
-	return a
-}
 
 // textResult is a result of tools/call as JSON.
 func textResult(text string) string {
@@ -87,20 +66,6 @@ func newNewSite(t *testing.T, refuse func(*visit)) *site {
 		"tools/list":      ofRevision(result(`{"tools":[],"resultType":"complete"}`)),
 		"tools/call":      ofRevision(result(textResult("new"))),
 	})
-}
-
-// rpcError refuses a request with a JSON-RPC error.
-func rpcError(status int, code int64, data string) func(*visit) {
-	return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"no"%s}`, code, data)) }
-}
-
-// statusOnly refuses a request with a status and a text.
-func statusOnly(status int) func(*visit) {
-	return func(v *visit) {
-		v.ResponseWriter.Header().Set("Content-Type", "text/plain")
-		v.WriteHeader(status)
-		_, _ = fmt.Fprint(v, "not initialized")
-	}
 }
 
 // wantText fails the test unless a call has the given text as its result.
@@ -254,7 +219,7 @@ func TestRevisionOfServerWithoutPing(t *testing.T) {
 func TestRevisionGoesBackBehindAPipe(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		shakes := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
-		server := legacy(t, mcptest.Script{
+		c := newClient(t, p.to(legacy(t, mcptest.Script{
 			"server/discover": mcptest.Sequence(shakes, mcptest.Error(methodNotFound, "no")),
 			"tools/call": func(c *mcptest.Call) {
 				if c.Connection == 1 {
@@ -263,8 +228,7 @@ func TestRevisionGoesBackBehindAPipe(t *testing.T) {
 					c.Result(textResult("old"))
 				}
 			},
-		})
-		c := newClient(t, p.to(server), nil)
+		})), nil)
 		wantText(t, c, "old")
 		wantRevision(t, c, mcp.Revision20251125)
 	})
@@ -274,22 +238,19 @@ func TestRevisionGoesBackBehindAPipe(t *testing.T) {
 // connected to at once.
 func TestRevisionOfUpdatedProgram(t *testing.T) {
 	for _, code := range []int64{methodNotFound, -32600, unsupportedVersion} {
-		everyPlane(t, func(t *testing.T, p plane) {
-			synctest.Test(t, func(t *testing.T) {
-				old, current := mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Handshake(mcp.Revision20260728, "")
-				server := legacy(t, mcptest.Script{
-					"server/discover": mcptest.Sequence(mcptest.Error(methodNotFound, "no"), current["server/discover"]),
-					"initialize":      mcptest.Sequence(old["initialize"], mcptest.Error(code, "no")),
-					"tools/call":      text("done"),
-				})
-				c := newClient(t, p.to(server), nil)
-				wantText(t, c, "done")
-				server.Disconnect()
-				synctest.Wait()
-				wantPhase(t, c, mcp.Ready)
-				wantRevision(t, c, mcp.Revision20260728)
-				wantCount(t, server, "initialize", 2)
-			})
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			old, current := mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Handshake(mcp.Revision20260728, "")
+			server, c := p.withClient(t, legacy(t, mcptest.Script{
+				"server/discover": mcptest.Sequence(mcptest.Error(methodNotFound, "no"), current["server/discover"]),
+				"initialize":      mcptest.Sequence(old["initialize"], mcptest.Error(code, "no")),
+				"tools/call":      text("done"),
+			}), nil)
+			wantText(t, c, "done")
+			server.Disconnect()
+			synctest.Wait()
+			wantPhase(t, c, mcp.Ready)
+			wantRevision(t, c, mcp.Revision20260728)
+			wantCount(t, server, "initialize", 2)
 		})
 	}
 }
@@ -302,8 +263,7 @@ func TestRevisionGoesBackForBoundCall(t *testing.T) {
 	before := newOldSite(t, rpcError(400, -32000, ""))
 	a.server.Store(before)
 	_, err := c.CallTool(t.Context(), "x", json.RawMessage(`{}`), &mcp.CallToolOptions{Connection: 1})
-	assert.Is(t, err, mcp.ErrOtherConnection)
-	wantOutcome(t, err, mcp.NotSent)
+	wantNotSent(t, err, mcp.ErrOtherConnection)
 	assert.Equal(t, len(before.of("tools/call")), 1, "calls")
 	if got := c.State().Err; got != nil && !strings.Contains(got.Error(), mcp.Revision20260728) {
 		t.Errorf("got the state's error %v, want it to name %s", got, mcp.Revision20260728)
@@ -347,11 +307,199 @@ func TestUnsupportedRevisionIsNamed(t *testing.T) {
 				c := newClient(t, p.to(mcptest.NewServer(t, test.server)), nil)
 				err := c.Ready(t.Context())
 				assert.Contains(t, fmt.Sprint(err), test.want)
-				if got := len(err.Error()); got > 400 {
-					t.Errorf("got an error of %d bytes, want at most 400", got)
-				}
+				wantBetween(t, len(err.Error()), 0, 400, "bytes of the error")
 				wantOutcome(t, err, mcp.NotSent)
 			})
+		})
+	}
+}
+
+const methodNotFound = -32601
+
+// A legacy server that says so is asked once, and never again.
+func TestProbeRefused(t *testing.T) {
+	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
+			ready(t, c)
+			assert.Equal(t, c.State().ProtocolVersion, revision, "protocol version")
+			wantCount(t, server, "server/discover", 1)
+			server.Disconnect()
+			synctest.Wait()
+			wantPhase(t, c, mcp.Ready)
+			wantCount(t, server, "server/discover", 1)
+			wantCount(t, server, "initialize", 2)
+		})
+	}
+}
+
+// A modern server is probed on each connection, and never initialized.
+func TestProbeAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, modern(t), nil)
+		ready(t, c)
+		server.Disconnect()
+		synctest.Wait()
+		wantPhase(t, c, mcp.Ready)
+		wantCount(t, server, "server/discover", 2)
+		wantCount(t, server, "initialize", 0)
+	})
+}
+
+// A server that does not answer the probe is initialized on the same connection.
+func TestProbeUnanswered(t *testing.T) {
+	for _, answer := range []mcptest.Handler{
+		mcptest.Hang,
+		func(c *mcptest.Call) {
+			time.Sleep(11 * time.Second) // sleep: on a fake clock
+			c.Error(methodNotFound, "late")
+		},
+	} {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			server, c := p.withClient(t, legacy(t, mcptest.Script{"server/discover": answer}), nil)
+			start := time.Now()
+			ready(t, c)
+			assert.Equal(t, time.Since(start), 10*time.Second, "ready after")
+			pass(time.Minute)
+			s := wantPhase(t, c, mcp.Ready)
+			assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion}, [...]any{1, mcp.Revision20251125})
+			server.Disconnect()
+			synctest.Wait()
+			wantPhase(t, c, mcp.Ready)
+			wantCount(t, server, "server/discover", 1)
+		})
+	}
+}
+
+// A server that ends because of the probe is tried at once without it.
+func TestProbeKills(t *testing.T) {
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		server, c := p.withClient(t, legacy(t, mcptest.Script{"server/discover": mcptest.Disconnect}), nil)
+		start := time.Now()
+		ready(t, c)
+		assert.Equal(t, [...]any{server.Connections(), time.Since(start)}, [...]any{2, time.Duration(0)})
+		server.Disconnect()
+		synctest.Wait()
+		wantPhase(t, c, mcp.Ready)
+		wantCount(t, server, "server/discover", 1)
+	})
+}
+
+// A server that hangs for good because of the probe is tried without it, on a
+// new connection.
+func TestProbeStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalls := func(c *mcptest.Call) {
+			if c.Connection == 1 {
+				mcptest.Hang(c)
+			} else {
+				mcptest.Handshake(mcp.Revision20251125, "")["initialize"](c)
+			}
+		}
+		server, c := withClient(t, legacy(t, mcptest.Script{"server/discover": mcptest.Hang, "initialize": stalls}), nil)
+		assert.Fails(t, c.Ready(t.Context()), "ready")
+		ready(t, c)
+		wantCount(t, server, "server/discover", 1)
+		assert.Equal(t, server.Connections(), 2, "connections")
+	})
+}
+
+// A modern server that is slow to start gets more time on later connections.
+func TestProbeAnsweredLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		discover := mcptest.Handshake(mcp.Revision20260728, "")["server/discover"]
+		server, c := withClient(t, modern(t, mcptest.Script{
+			"server/discover": func(c *mcptest.Call) { time.Sleep(12 * time.Second); discover(c) },
+			"initialize":      func(c *mcptest.Call) { time.Sleep(5 * time.Second); c.Error(methodNotFound, "initialize") },
+		}), nil)
+		err := c.Ready(t.Context())
+		assert.Contains(t, fmt.Sprint(err), "initialize")
+		for range 3 {
+			ready(t, c)
+			assert.Equal(t, c.State().ProtocolVersion, mcp.Revision20260728, "protocol version")
+			pass(time.Minute)
+			server.Disconnect()
+			synctest.Wait()
+		}
+		ready(t, c)
+		wantCount(t, server, "initialize", 1)
+	})
+}
+
+// What was learned is forgotten when a handshake fails, and kept when no
+// connection can be made.
+func TestEraForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		initialize := mcptest.Handshake(mcp.Revision20251125, "")["initialize"]
+		server, c := withClient(t, legacy(t, mcptest.Script{
+			"initialize": mcptest.Sequence(initialize, initialize, mcptest.Error(-32603, "not yet"), initialize),
+		}), nil)
+		ready(t, c)
+		server.Down(errDown)
+		server.Disconnect()
+		synctest.Wait()
+		wantPhase(t, c, mcp.Waiting)
+		server.Down(nil)
+		ready(t, c)
+		wantCount(t, server, "server/discover", 1)
+
+		server.Disconnect()
+		synctest.Wait()
+		err := c.Ready(t.Context())
+		assert.Contains(t, fmt.Sprint(err), "not yet")
+		wantCount(t, server, "server/discover", 1)
+		ready(t, c)
+		wantCount(t, server, "server/discover", 2)
+	})
+}
+
+// TestInitializeFirstIsShared: what one client has learned spares the others the probe,
+// until the server turns out to be another one.
+func TestInitializeFirstIsShared(t *testing.T) {
+	shared := new(atomic.Bool)
+	opts := func() *mcp.ClientOptions { return &mcp.ClientOptions{InitializeFirst: shared} }
+	a := newAddress(t, newOldSite(t, rpcError(400, -32000, "")))
+	wantText(t, newClient(t, &a.HTTP, opts()), "old")
+	assert.Equal(t, shared.Load(), true, "got no news of a server that was initialized")
+	var probes atomic.Int32
+	spared := newOldSite(t, func(v *visit) {
+		if v.Method == "server/discover" {
+			probes.Add(1)
+		}
+		rpcError(400, -32000, "")(v)
+	})
+	a.server.Store(spared)
+	wantText(t, newClient(t, &a.HTTP, opts()), "old")
+	assert.Equal(t, probes.Load(), 0, "probes of a second client")
+	a.server.Store(newNewSite(t, rpcError(404, methodNotFound, "")))
+	wantText(t, newClient(t, &a.HTTP, opts()), "new")
+	assert.Equal(t, shared.Load(), false, "got no news of a server that was replaced")
+}
+
+func TestUnknownRevision(t *testing.T) {
+	c := newClient(t, mcptest.NewServer(t, mcptest.Handshake("1999-12-31", "")), nil)
+	err := c.Ready(t.Context())
+	assert.Contains(t, fmt.Sprint(err), "1999-12-31")
+}
+
+// A server that knows nothing of the probe for the newest revision is reached
+// all the same: one that says nothing, and one that ends.
+func TestProbeIsNoObstacle(t *testing.T) {
+	for name, c := range map[string]struct {
+		probed mcptest.Handler
+		place  string
+	}{
+		"silent": {mcptest.Hang, "mcp/handshake.go"},
+		"ends":   {mcptest.Disconnect, "mcp/era.go"},
+	} {
+		runInBubble(t, name, func(t *testing.T) {
+			server := legacy(t, mcptest.Script{"server/discover": c.probed, "tools/call": text("done")})
+			assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "x")), "done", "result")
+			ctx := within(t, patience)
+			if s, err := bareClient(nil).Connect(ctx, server, nil); err == nil {
+				_ = s.Close()
+				mended(t, c.place)
+			}
 		})
 	}
 }

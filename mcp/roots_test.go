@@ -101,9 +101,7 @@ func TestRootURIs(t *testing.T) {
 		invalid := assert.As[*mcp.RootError](t, err, "%q", uri)
 		wantOutcome(t, err, mcp.NotSent)
 		assert.Equal(t, invalid.URI, uri, "%q: URI", uri)
-		if invalid.Reason == "" {
-			t.Errorf("%q: error %v", uri, err)
-		}
+		wantOther(t, invalid.Reason, "", "%q: reason", uri)
 	}
 	assert.Fails(t, c.SetRoots(t.Context(), []*mcp.Root{nil}), "nil is a root")
 }
@@ -207,13 +205,12 @@ func TestSetRootsWhileConnecting(t *testing.T) {
 	asked, changed := make(chan struct{}), make(chan struct{})
 	handshake := mcptest.Handshake(mcp.Revision20251125, "")
 	answer := handshake["initialize"]
-	server := mcptest.NewServer(t, handshake, mcptest.Script{"initialize": func(c *mcptest.Call) {
+	server, c := withClient(t, mcptest.NewServer(t, handshake, mcptest.Script{"initialize": func(c *mcptest.Call) {
 		_, _ = c.Ask("roots/list", `{}`)
 		close(asked)
 		<-changed
 		answer(c)
-	}})
-	c := newClient(t, server, &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	}}), &mcp.ClientOptions{Roots: []*mcp.Root{}})
 	c.Connect()
 	<-asked
 	assert.OK(t, c.SetRoots(t.Context(), []*mcp.Root{{URI: "file:///new"}}))
@@ -222,11 +219,10 @@ func TestSetRootsWhileConnecting(t *testing.T) {
 }
 
 func TestRootsAtOnce(t *testing.T) {
-	server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+	c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		answer, _ := c.Ask("roots/list", `{}`)
 		text(string(answer))(c)
-	}})
-	c := newClient(t, server, &mcp.ClientOptions{Roots: []*mcp.Root{}})
+	}}), &mcp.ClientOptions{Roots: []*mcp.Root{}})
 	ready(t, c)
 	var all sync.WaitGroup
 	for i := range 8 {

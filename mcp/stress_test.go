@@ -1,3 +1,5 @@
+// Tests of supervise.go and request.go: everything at once.
+
 package mcp_test
 
 import (
@@ -53,9 +55,9 @@ func TestStress(t *testing.T) {
 					}
 				}()
 			}
-			for user := range 16 {
+			for user := range assert.Cases(6, 16) {
 				users.Go(func() {
-					for i := range 30 {
+					for i := range assert.Cases(15, 30) {
 						ctx, cancel := context.WithTimeout(t.Context(), rand.N(10*time.Second))
 						switch rand.N(20) {
 						case 0:
@@ -107,7 +109,7 @@ func TestCloseRaces(t *testing.T) {
 		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": mcptest.Result(toolPages), "tools/call": text("done"),
 		})
-		for range 50 {
+		for range assert.Cases(10, 50) {
 			c := mcp.NewClient("scripted", p.to(server), nil)
 			var users sync.WaitGroup
 			users.Go(func() { _ = c.Ready(t.Context()) })

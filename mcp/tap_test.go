@@ -1,8 +1,13 @@
+// Tests of tap.go and supervise.go.
+
 package mcp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"slices"
 	"testing"
 	"time"
@@ -34,7 +39,8 @@ func (l *writeLog) Write(_ context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-func (l *writeLog) Close() error      { close(l.closed); return nil }
+func (l *writeLog) Close() error { close(l.closed); return nil }
+
 func (l *writeLog) SessionID() string { return "" }
 
 // The server is not told that a request of the handshake is cancelled, which the
@@ -71,6 +77,7 @@ func (c *counter) RequestStart(ctx context.Context, _ *RequestInfo) context.Cont
 	c.open++
 	return ctx
 }
+
 func (c *counter) RequestEnd(context.Context, *RequestInfo) { c.open-- }
 
 // A handshake ends for the tracer even if the connection ended before its request
@@ -84,3 +91,31 @@ func TestHandshakeAfterTheEndIsTraced(t *testing.T) {
 	assert.Fails(t, err)
 	assert.Equal(t, counter.open, 0, "open traces")
 }
+
+// A server at whose address nothing listens is asked for again soon, and less often the
+// longer it is away.
+func TestWakeAfter(t *testing.T) {
+	refused := fmt.Errorf("connect: %w", &net.OpError{Op: "dial", Err: errors.New("connection refused")})
+	slow := &net.OpError{Op: "dial", Err: timeoutError{}}
+	for _, test := range []struct {
+		err      error
+		failures int
+		want     time.Duration
+	}{
+		{refused, 1, 40 * time.Millisecond},
+		{refused, 63, 40 * time.Millisecond},
+		{refused, 64, 80 * time.Millisecond},
+		{refused, 1 << 20, 5 * time.Second},
+		{slow, 1, 250 * time.Millisecond},
+		{errors.New("exit status 1"), 1, 250 * time.Millisecond},
+		{errors.New("exit status 1"), 9, 5 * time.Second},
+	} {
+		assert.Equal(t, wakeAfter(test.err, test.failures), test.want, "%v, %d times", test.err, test.failures)
+	}
+}
+
+type timeoutError struct{}
+
+func (timeoutError) Error() string { return "i/o timeout" }
+
+func (timeoutError) Timeout() bool { return true }

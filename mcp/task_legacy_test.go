@@ -1,25 +1,30 @@
+// Tests of task.go and task_wait.go: tasks of revision 2025-11-25, and over HTTP.
+
 package mcp_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 // everyOldTask runs a test of revision 2025-11-25 on every plane, in a bubble.
 func everyOldTask(t *testing.T, test func(t *testing.T, s taskScript, p plane)) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) { test(t, taskScript{revision: mcp.Revision20251125}, p) })
-	})
+	everyPlaneInBubble(t, func(t *testing.T, p plane) { test(t, taskScript{revision: mcp.Revision20251125}, p) })
 }
 
 // tokenOf is the token of progress that came with a call.
@@ -40,7 +45,7 @@ func TestTaskProgress(t *testing.T) {
 				c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`, token, sent))
 			}
 		}
-		server := s.server(t, mcptest.Script{
+		c := newClient(t, p.to(s.server(t, mcptest.Script{
 			"tools/call": func(c *mcptest.Call) {
 				token = tokenOf(t, c)
 				report(c, 3)
@@ -60,8 +65,7 @@ func TestTaskProgress(t *testing.T) {
 				report(c, 40)
 				c.Result(taskResult)
 			},
-		})
-		c := newClient(t, p.to(server), nil)
+		})), nil)
 		var got, want []float64
 		start := time.Now()
 		assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
@@ -83,7 +87,7 @@ func TestTaskProgressBeforeResult(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20251125, states: []string{"completed"}, interval: "50"}
 	everyPlane(t, func(t *testing.T, p plane) {
 		const many = 100
-		server := s.server(t, mcptest.Script{
+		c := newClient(t, p.to(s.server(t, mcptest.Script{
 			"tools/call": func(c *mcptest.Call) {
 				c.Result(strings.Replace(s.created(), "working", "completed", 1))
 			},
@@ -93,9 +97,8 @@ func TestTaskProgressBeforeResult(t *testing.T) {
 				}
 				c.Result(taskResult)
 			},
-		})
-		c := newClient(t, p.to(server), nil)
-		for range 20 {
+		})), nil)
+		for range assert.Cases(5, 20) {
 			n := 0
 			assert.OK(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { n++ }})))
 			assert.Equal(t, n, many)
@@ -107,14 +110,13 @@ func TestTaskProgressBeforeResult(t *testing.T) {
 func TestTaskProgressFlood(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"completed"}
-		const flood = 2000
-		server := s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		const flood = 1_500
+		c := newClient(t, p.to(s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			c.Result(s.created())
 			for i := range flood {
 				c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, tokenOf(t, c), i))
 			}
-		}})
-		c := newClient(t, p.to(server), nil)
+		}})), nil)
 		var got []float64
 		assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) {
 			if len(got) == 0 {
@@ -133,15 +135,14 @@ func TestTaskProgressFlood(t *testing.T) {
 func TestTaskProgressOfEach(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"completed"}
-		server := s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		c := newClient(t, p.to(s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			c.Result(s.created())
 			mark := 1
 			if strings.Contains(string(c.Params), `"can"`) {
 				mark = 2
 			}
 			c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d}`, tokenOf(t, c), mark))
-		}})
-		c := newClient(t, p.to(server), nil)
+		}})), nil)
 		ended := make(chan error, 2)
 		for tool, want := range map[string]float64{"must": 1, "can": 2} {
 			go func() {
@@ -165,7 +166,7 @@ func TestTaskProgressOfEach(t *testing.T) {
 // A callback that panics does so in its caller, and leaves the client sound.
 func TestTaskProgressPanics(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
-		server := s.server(t, mcptest.Script{
+		c := newClient(t, p.to(s.server(t, mcptest.Script{
 			"tools/call": mcptest.Sequence(func(c *mcptest.Call) {
 				c.Result(s.created())
 				// The first poll is on its way then.
@@ -173,8 +174,7 @@ func TestTaskProgressPanics(t *testing.T) {
 				c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, tokenOf(t, c)))
 			}, text("next")),
 			"tasks/get": mcptest.Hang,
-		})
-		c := newClient(t, p.to(server), &mcp.ClientOptions{MaxInFlight: 1})
+		})), &mcp.ClientOptions{MaxInFlight: 1})
 		func() {
 			defer func() {
 				assert.Equal(t, recover(), "oops")
@@ -191,20 +191,17 @@ func TestTaskProgressPanics(t *testing.T) {
 func TestTaskAnnounced(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states, s.interval = []string{"completed"}, "60000"
-		server := s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		server, c := p.withClient(t, s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			c.Result(s.created())
 			for _, params := range []string{``, `[]`, `{}`, `{"taskId":7}`, `{"taskId":"t2","status":"completed"}`, `{"taskId":""}`} {
 				c.Notify("notifications/tasks/status", params)
 			}
 			time.Sleep(7 * time.Second) // sleep: on the bubble's clock
 			c.Notify("notifications/tasks/status", `{`+s.state("completed")+`}`)
-		}})
-		c := newClient(t, p.to(server), nil)
+		}}), nil)
 		start := time.Now()
 		mustCall(t, c, "must")
-		if took := time.Since(start); took < 7*time.Second || took > 7*time.Second+50*time.Millisecond {
-			t.Errorf("it took %v", took)
-		}
+		wantBetween(t, time.Since(start), 7*time.Second, 7*time.Second+50*time.Millisecond, "time")
 		wantCount(t, server, "tasks/get", 1)
 	})
 }
@@ -213,7 +210,7 @@ func TestTaskAnnounced(t *testing.T) {
 func TestTaskAnnouncedTooOften(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states, s.interval = []string{"working"}, "60000"
-		server := s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+		server, c := p.withClient(t, s.server(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 			c.Result(s.created())
 			for c.Context().Err() == nil {
 				c.Notify("notifications/tasks/status", `{`+s.state("working")+`}`)
@@ -222,13 +219,10 @@ func TestTaskAnnouncedTooOften(t *testing.T) {
 				case <-c.Context().Done():
 				}
 			}
-		}})
-		c := newClient(t, p.to(server), nil)
-		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 10 * time.Second})
+		}}), nil)
+		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Second})
 		taskError(t, err)
-		if n := len(server.Received("tasks/get")); n < 100 || n > 210 {
-			t.Errorf("%d polls in ten seconds", n)
-		}
+		wantBetween(t, len(server.Received("tasks/get")), 30, 63, "tasks/get")
 		_ = c.Close()
 	})
 }
@@ -239,15 +233,14 @@ func TestTaskElicits(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "input_required"}
 		const related = `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}`
-		server := s.server(t, mcptest.Script{"tasks/result": func(c *mcptest.Call) {
+		server, c := p.withClient(t, s.server(t, mcptest.Script{"tasks/result": func(c *mcptest.Call) {
 			answer, err := c.Ask("elicitation/create", strings.TrimSuffix(question, "}")+","+related+"}")
 			assert.Is(t, err, nil)
 			assert.Contains(t, string(answer), "Ann")
 			assert.Contains(t, string(answer), related)
 			time.Sleep(2 * time.Minute) // sleep: on the bubble's clock
 			c.Result(taskResult)
-		}})
-		c := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		}}), &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			time.Sleep(3 * time.Minute) // sleep: on the bubble's clock
 			return annAnswers(ctx, r)
 		}})
@@ -334,8 +327,7 @@ func TestTasks(t *testing.T) {
 		for _, err := range c.Tasks(t.Context()) {
 			last = err
 		}
-		invalid := assert.As[*mcp.ProtocolError](t, last, "%s", name)
-		assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{test.path, "tasks/list", "scripted"}, "%s", name)
+		wantInvalid(t, last, "tasks/list", test.path, "%s", name)
 	}
 	for _, server := range []*mcptest.Server{legacy(t), modern(t)} {
 		c := newClient(t, server, withTasks())
@@ -357,4 +349,112 @@ func TestTasks(t *testing.T) {
 	for range c.Tasks(t.Context()) {
 		break
 	}
+}
+
+// A taskHost is a server with tasks behind HTTP that notes the header fields of
+// what it is asked.
+type taskHost struct {
+	t       *testing.T
+	answer  map[string]string // results by method
+	updated chan struct{}     // receives when the task was given input
+
+	mu     sync.Mutex
+	fields []string // method, Mcp-Method and Mcp-Name of each request about tasks
+}
+
+func (h *taskHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	assert.OK(h.t, json.NewDecoder(r.Body).Decode(&m))
+	if m.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	h.mu.Lock()
+	if m.Method != "server/discover" && m.Method != "initialize" && m.Method != "tools/list" {
+		h.fields = append(h.fields, fmt.Sprintf("%s %s %s", m.Method, r.Header.Get("Mcp-Method"), r.Header.Get("Mcp-Name")))
+	}
+	h.mu.Unlock()
+	if m.Method == "tasks/update" {
+		h.updated <- struct{}{}
+	}
+	result, known := h.answer[m.Method]
+	switch {
+	case !known:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s"}}`, m.ID, m.Method)
+	case m.Method == "tasks/result":
+		// The progress of the call comes on whatever stream is open.
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 3 {
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":%d}}\n\n", i)
+		}
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", m.ID, result)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+	}
+}
+
+// Over HTTP every request about a task names the task in its header.
+func TestTaskHTTP(t *testing.T) {
+	for _, id := range []string{"t1", "täsk 1"} {
+		quoted, _ := json.Marshal(id)
+		task := func(status, more string) string {
+			return fmt.Sprintf(`{"taskId":%s,"status":%q,"createdAt":"","lastUpdatedAt":"","ttlMs":null,"pollIntervalMs":1%s}`, quoted, status, more)
+		}
+		created := `{"resultType":"task",` + task("working", "")[1:]
+		host := &taskHost{t: t, updated: make(chan struct{}, 1), answer: map[string]string{
+			"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"host","version":"1"}}}`,
+			"tools/call":      created,
+			"tasks/get":       task("input_required", `,"inputRequests":{"a":`+inputRequest+`}`),
+			"tasks/update":    `{"resultType":"complete"}`,
+			"tasks/cancel":    `{"resultType":"complete"}`,
+		}}
+		listener := httptest.NewServer(host)
+		t.Cleanup(listener.Close)
+		ctx, stop := context.WithCancel(t.Context())
+		c := newClient(t, &transport.HTTP{URL: listener.URL}, &mcp.ClientOptions{Tasks: true, Elicit: annAnswers})
+		ended := inBackground(func() error {
+			return errOf(c.CallTool(ctx, "tool", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{Keep: true}}))
+		})
+		<-host.updated
+		stop()
+		taskError(t, <-ended)
+		assert.OK(t, c.CancelTask(t.Context(), id))
+		name := id
+		if id != "t1" {
+			name = "=?base64?" + base64.StdEncoding.EncodeToString([]byte(id)) + "?="
+		}
+		host.mu.Lock()
+		fields := slices.Compact(slices.Sorted(slices.Values(host.fields)))
+		host.mu.Unlock()
+		want := []string{"tasks/cancel tasks/cancel " + name, "tasks/get tasks/get " + name, "tasks/update tasks/update " + name, "tools/call tools/call tool"}
+		wantList(t, fields, want)
+	}
+}
+
+// In 2025-11-25 progress comes on the stream of tasks/result, for one.
+func TestTaskHTTPProgress(t *testing.T) {
+	s := taskScript{revision: mcp.Revision20251125, interval: "50"}
+	listener := httptest.NewServer(&taskHost{t: t, answer: map[string]string{
+		"initialize":   `{"protocolVersion":"2025-11-25","capabilities":` + taskAbilities + `,"serverInfo":{"name":"host","version":"1"}}`,
+		"tools/list":   taskTools,
+		"tools/call":   s.created(),
+		"tasks/get":    `{` + s.state("completed") + `}`,
+		"tasks/result": taskResult,
+	}})
+	t.Cleanup(listener.Close)
+	c := newClient(t, &transport.HTTP{URL: listener.URL}, nil)
+	var got []float64
+	res, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }})
+	assert.OK(t, err)
+	wantList(t, got, []float64{0, 1, 2})
+	assert.Equal(t, textOf(t, res), "done")
 }

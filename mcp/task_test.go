@@ -103,9 +103,7 @@ func withTasks() *mcp.ClientOptions { return &mcp.ClientOptions{Tasks: true} }
 
 // everyTask runs a test everywhere, in a bubble.
 func everyTask(t *testing.T, test func(t *testing.T, s taskScript, p plane)) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) { test(t, taskScript{revision: revision}, p) })
-	})
+	inBubbles(t, func(t *testing.T, revision string, p plane) { test(t, taskScript{revision: revision}, p) })
 }
 
 func taskError(t testing.TB, err error) *mcp.TaskError {
@@ -119,8 +117,7 @@ func taskError(t testing.TB, err error) *mcp.TaskError {
 func TestTask(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "working:half", "working:half", "completed"}
-		server := s.server(t)
-		c := newClient(t, p.to(server), withTasks())
+		server, c := p.withClient(t, s.server(t), withTasks())
 		var told []string
 		start := time.Now()
 		res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Task: &mcp.TaskOptions{
@@ -168,9 +165,8 @@ func TestTaskAsked(t *testing.T) {
 		{"must", mcp.Revision20260728, taskAbilities, &mcp.TaskOptions{}, ``},
 	} {
 		// A plain result is accepted although a task was asked for.
-		server := mcptest.NewServer(t, mcptest.Handshake(test.revision, test.capabilities),
-			mcptest.Script{"tools/list": mcptest.Result(taskTools), "tools/call": text("done")})
-		c := newClient(t, server, withTasks())
+		server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(test.revision, test.capabilities),
+			mcptest.Script{"tools/list": mcptest.Result(taskTools), "tools/call": text("done")}), withTasks())
 		res, err := c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task})
 		assert.OK(t, err, "%s", test.tool)
 		assert.Equal(t, textOf(t, res), "done", "%s", test.tool)
@@ -180,9 +176,7 @@ func TestTaskAsked(t *testing.T) {
 		assert.OK(t, json.Unmarshal(server.Received("tools/call")[0].Params, &params), "%s of %s with %s", test.tool, test.revision, test.capabilities)
 		assert.Equal(t, string(params.Task), test.want, "%s of %s with %s: task", test.tool, test.revision, test.capabilities)
 		_, _ = c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task})
-		if n := len(server.Received("tools/list")); n > 1 {
-			t.Errorf("%s: the list was read %d times", test.tool, n)
-		}
+		wantBetween(t, len(server.Received("tools/list")), 0, 1, "%s: tools/list", test.tool)
 	}
 }
 
@@ -193,12 +187,10 @@ func TestTaskWithoutList(t *testing.T) {
 	server := s.server(t, mcptest.Script{"tools/list": mcptest.Error(-32603, "no list"), "tools/call": text("done")})
 	assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "must")), "done", "result")
 	synctest.Test(t, func(t *testing.T) {
-		server := s.server(t, mcptest.Script{"tools/list": mcptest.Hang})
-		c := newClient(t, server, nil)
+		server, c := withClient(t, s.server(t, mcptest.Script{"tools/list": mcptest.Hang}), nil)
 		ctx := within(t, time.Second)
 		_, err := c.CallTool(ctx, "must", nil, nil)
-		assert.Is(t, err, context.DeadlineExceeded)
-		wantOutcome(t, err, mcp.NotSent)
+		wantNotSent(t, err, context.DeadlineExceeded)
 		_, err = c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 2 * time.Second})
 		late := assert.As[*mcp.TimeoutError](t, err)
 		assert.Equal(t, late.Limit, "total", "limit")
@@ -210,19 +202,16 @@ func TestTaskWithoutList(t *testing.T) {
 // Without Tasks a server of 2026-07-28 may not answer with a task.
 func TestTaskNotDeclared(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
-		server := taskScript{revision: mcp.Revision20260728}.server(t)
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, taskScript{revision: mcp.Revision20260728}.server(t), nil)
 		_, err := call(t, c, "must")
-		invalid := assert.As[*mcp.ProtocolError](t, err)
-		assert.Equal(t, [...]any{invalid.Path, invalid.Method, invalid.Server}, [...]any{"resultType", "tools/call", "scripted"})
+		wantInvalid(t, err, "tools/call", "resultType")
 		assert.Lacks(t, string(server.Received("tools/call")[0].Params), "io.modelcontextprotocol/tasks", "tasks were declared")
 		for name, err := range map[string]error{
 			"Task":       errOf(c.Task(t.Context(), "t1")),
 			"ResumeTask": errOf(c.ResumeTask(t.Context(), "t1", nil)),
 			"CancelTask": c.CancelTask(t.Context(), "t1"),
 		} {
-			assert.Is(t, err, errors.ErrUnsupported, "%s", name)
-			wantOutcome(t, err, mcp.NotSent)
+			wantNotSent(t, err, errors.ErrUnsupported, "%s", name)
 		}
 		wantCount(t, server, "tasks/get", 0)
 		wantCount(t, server, "tasks/cancel", 0)
@@ -232,8 +221,7 @@ func TestTaskNotDeclared(t *testing.T) {
 // A task only answers a call of a tool.
 func TestTaskForOtherRequest(t *testing.T) {
 	s := taskScript{revision: mcp.Revision20260728, states: []string{"working"}}
-	server := s.server(t, mcptest.Script{"tools/list": mcptest.Result(s.created()), "tasks/get": mcptest.Result(s.created())})
-	c := newClient(t, server, withTasks())
+	c := newClient(t, s.server(t, mcptest.Script{"tools/list": mcptest.Result(s.created()), "tasks/get": mcptest.Result(s.created())}), withTasks())
 	invalid := assert.As[*mcp.ProtocolError](t, errOf(c.Tools(t.Context())))
 	invalid = assert.As[*mcp.ProtocolError](t, errOf(c.Task(t.Context(), "t1")))
 	assert.Equal(t, invalid.Path, "resultType", "path")
@@ -242,8 +230,7 @@ func TestTaskForOtherRequest(t *testing.T) {
 func TestTaskFails(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"failed:no paper"}
-		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Error(-32000, "out of paper")})
-		c := newClient(t, p.to(server), withTasks())
+		server, c := p.withClient(t, s.server(t, mcptest.Script{"tasks/result": mcptest.Error(-32000, "out of paper")}), withTasks())
 		_, err := call(t, c, "must")
 		lost := taskError(t, err)
 		refused := assert.As[*mcp.ServerError](t, err)
@@ -257,17 +244,17 @@ func TestTaskFails(t *testing.T) {
 
 // In 2025-11-25 a result that tells of an error is the result of a failed task.
 func TestTaskFailsWithResult(t *testing.T) {
-	s := taskScript{revision: mcp.Revision20251125, states: []string{"failed"}}
-	server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":[],"isError":true}`)})
-	res := mustCall(t, newClient(t, server, nil), "must")
-	assert.Equal(t, res.IsError, true, "is error")
+	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
+		s.states = []string{"failed"}
+		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":[],"isError":true}`)})
+		assert.Equal(t, mustCall(t, newClient(t, p.to(server), nil), "must").IsError, true, "is error")
+	})
 }
 
 func TestTaskCancelled(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		s.states = []string{"working", "cancelled"}
-		server := s.server(t)
-		c := newClient(t, p.to(server), withTasks())
+		server, c := p.withClient(t, s.server(t), withTasks())
 		_, err := call(t, c, "must")
 		assert.Equal(t, taskError(t, err).Task.Status, mcp.TaskCancelled, "status")
 		wantOutcome(t, err, mcp.Answered)
@@ -310,12 +297,4 @@ func TestTaskDoneAtOnce(t *testing.T) {
 		assert.Equal(t, [...]any{textOf(t, mustCall(t, newClient(t, p.to(server), withTasks()), "must")), time.Since(start)},
 			[...]any{"done", time.Duration(0)})
 	})
-}
-
-// memberOf returns one member of an object, as it stands there.
-func memberOf(t testing.TB, object json.RawMessage, name string) string {
-	t.Helper()
-	var members map[string]json.RawMessage
-	assert.OK(t, json.Unmarshal(object, &members))
-	return string(members[name])
 }

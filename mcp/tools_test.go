@@ -146,8 +146,7 @@ func TestToolsRefused(t *testing.T) {
 		{"cursor of wrong type", mcptest.Result(`{"tools":[],"nextCursor":1}`), mcp.ClientOptions{}, at("nextCursor")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := legacy(t, mcptest.Script{"tools/list": test.list})
-			c := newClient(t, server, &test.opts)
+			c := newClient(t, legacy(t, mcptest.Script{"tools/list": test.list}), &test.opts)
 			_, err := c.Tools(t.Context())
 			if err == nil || !test.right(err) {
 				t.Errorf("error %v", err)
@@ -176,45 +175,42 @@ func TestInvalidToolIsLeftOut(t *testing.T) {
 }
 
 func TestToolsCached(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/list": mcptest.Sequence(mcptest.Result(page("", "a")), mcptest.Result(page("", "b")), mcptest.Result(page("", "c"))),
-			})
-			c := newClient(t, p.to(server), nil)
-			wantTools(t, c, "a")
-			wantTools(t, c, "a")
-			wantCount(t, server, "tools/list", 1)
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Sequence(mcptest.Result(page("", "a")), mcptest.Result(page("", "b")), mcptest.Result(page("", "c"))),
+		}), nil)
+		wantTools(t, c, "a")
+		wantTools(t, c, "a")
+		wantCount(t, server, "tools/list", 1)
 
-			server.Disconnect() // a new connection may bring other tools
-			synctest.Wait()
-			wantTools(t, c, "b")
+		server.Disconnect() // a new connection may bring other tools
+		synctest.Wait()
+		wantTools(t, c, "b")
 
-			// Announcements are passed on at once, but only one in 250 ms.
-			start := c.State().ToolsVersion
+		// Announcements are passed on at once, but only one in 250 ms.
+		start := c.State().ToolsVersion
+		server.Notify("notifications/tools/list_changed", "")
+		synctest.Wait()
+		for range 10 {
 			server.Notify("notifications/tools/list_changed", "")
-			synctest.Wait()
-			for range 10 {
-				server.Notify("notifications/tools/list_changed", "")
-			}
-			synctest.Wait()
-			assert.Equal(t, c.State().ToolsVersion-start, 1, "changes at once")
-			pass(250*time.Millisecond - time.Nanosecond)
-			assert.Equal(t, c.State().ToolsVersion-start, 1, "changes within the time")
-			pass(time.Nanosecond)
-			assert.Equal(t, c.State().ToolsVersion-start, 2, "changes after the time")
-			pass(time.Hour)
-			assert.Equal(t, c.State().ToolsVersion-start, 2, "changes in the end")
-			wantTools(t, c, "c")
-			wantCount(t, server, "tools/list", 3)
-		})
+		}
+		synctest.Wait()
+		assert.Equal(t, c.State().ToolsVersion-start, 1, "changes at once")
+		pass(250*time.Millisecond - time.Nanosecond)
+		assert.Equal(t, c.State().ToolsVersion-start, 1, "changes within the time")
+		pass(time.Nanosecond)
+		assert.Equal(t, c.State().ToolsVersion-start, 2, "changes after the time")
+		pass(time.Hour)
+		assert.Equal(t, c.State().ToolsVersion-start, 2, "changes in the end")
+		wantTools(t, c, "c")
+		wantCount(t, server, "tools/list", 3)
 	})
 }
 
 // A change that is announced between two pages makes the client begin again.
 func TestToolsChangeBetweenPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(
 			mcptest.Result(page(`"2"`, "old")),
 			func(c *mcptest.Call) {
 				c.Notify("notifications/tools/list_changed", "")
@@ -223,8 +219,7 @@ func TestToolsChangeBetweenPages(t *testing.T) {
 			},
 			mcptest.Result(page(`"2"`, "new")),
 			mcptest.Result(page("", "newer")),
-		)})
-		c := newClient(t, server, nil)
+		)}), nil)
 		wantTools(t, c, "new newer")
 		wantCount(t, server, "tools/list", 4)
 		wantTools(t, c, "new newer")
@@ -235,13 +230,12 @@ func TestToolsChangeBetweenPages(t *testing.T) {
 // A server that announces a change during every listing gets no endless ones.
 func TestToolsChangeWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
 			time.Sleep(time.Second)
 			c.Notify("notifications/tools/list_changed", "")
 			synctest.Wait()
 			c.Result(page("", "a"))
-		}})
-		c := newClient(t, server, nil)
+		}}), nil)
 		wantTools(t, c, "a")
 		wantCount(t, server, "tools/list", 3)
 	})
@@ -250,7 +244,7 @@ func TestToolsChangeWithoutEnd(t *testing.T) {
 // Pages of two lists are never mixed: an announcement counts as soon as what was
 // sent after it is known, and a list that never holds still is an error.
 func TestToolsPagesAreOfOneList(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
 		for _, changes := range []int{1, 2, 3} {
 			var listings atomic.Int64
 			server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": func(c *mcptest.Call) {
@@ -268,7 +262,7 @@ func TestToolsPagesAreOfOneList(t *testing.T) {
 			tools, err := newClient(t, p.to(server), nil).Tools(t.Context())
 			if changes == 3 {
 				assert.As[*mcp.ProtocolError](t, err, "a list that changes without end")
-				assert.Equal(t, tools == nil, true, "a list that changes without end: tools")
+				assert.Equal(t, len(tools), 0, "a list that changes without end: tools")
 				continue
 			}
 			assert.OK(t, err, "after %d changes", changes)
@@ -287,8 +281,7 @@ func TestToolsOfServerWithoutTools(t *testing.T) {
 }
 
 func TestToolsFailsAndRecovers(t *testing.T) {
-	server := legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(mcptest.Error(-32603, "busy"), mcptest.Result(page("", "a")))})
-	c := newClient(t, server, nil)
+	c := newClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Sequence(mcptest.Error(-32603, "busy"), mcptest.Result(page("", "a")))}), nil)
 	_, err := c.Tools(t.Context())
 	refused := assert.As[*mcp.ServerError](t, err)
 	assert.Equal(t, [...]any{refused.Err.Message, refused.Method}, [...]any{"busy", "tools/list"})
@@ -298,15 +291,89 @@ func TestToolsFailsAndRecovers(t *testing.T) {
 // Many callers share one listing.
 func TestToolsListedOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
 			time.Sleep(time.Second)
 			c.Result(page("", "a"))
-		}})
-		c := newClient(t, server, nil)
+		}}), nil)
 		for range 10 {
 			go func() { _, _ = c.Tools(t.Context()) }()
 		}
 		wantTools(t, c, "a")
 		wantCount(t, server, "tools/list", 1)
 	})
+}
+
+// What is known of a tool stays its own when a later list has another one of its name.
+func TestToolRawOfAnEarlierList(t *testing.T) {
+	list := func(hint string) mcptest.Handler {
+		return mcptest.Result(`{"tools":[{"name":"a","annotations":{"executionTimeHint":"` + hint + `"}}]}`)
+	}
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, quiet), mcptest.Script{"tools/list": mcptest.Sequence(list("fast"), list("medium"), list("slow"))})
+	c := newClient(t, server, nil) // the list is read each time: nothing says how long it is good
+	var tools []*mcp.Tool
+	for range 3 {
+		listed := assert.Value(c.Tools(t.Context()))(t)
+		tools = append(tools, listed[0])
+	}
+	for i, want := range []string{"fast", "medium", "slow"} {
+		assert.Equal(t, memberOf(t, tools[i].Raw, "annotations"), `{"executionTimeHint":"`+want+`"}`, "list %d", i)
+	}
+}
+
+// Annotations that are no object make a tool invalid, as ever.
+func TestAnnotationsOfAnotherType(t *testing.T) {
+	server := modern(t, mcptest.Script{
+		"tools/list": mcptest.Result(`{"tools":[{"name":"a","annotations":[]},{"name":"b","annotations":"x"},{"name":"c","annotations":{"readOnlyHint":"true"}},{"name":"d","annotations":{"read_only_hint":"true"}}]}`),
+	})
+	c := newClient(t, server, nil)
+	wantTools(t, c, "d")
+}
+
+// A tool has all that its server said, and can be read back from that.
+func TestToolRaw(t *testing.T) {
+	const (
+		first = `{"inputSchema":{"x":1.0},"name":"a","execution":{"taskSupport":"optional"},"_meta":{"n":12345678901234567891,"e":1e400},` +
+			`"x":[0.10],"annotations":{"side_effects_hint":false,"title":"T\u0065","y":1.00}}`
+		second = `{"name":"b","icons":[{"src":"javascript:x"}],"annotations":null}`
+	)
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server := featured(t, revision, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[` + first + `, ` + second + `]}`)}, refuseDiscover(revision))
+		tools := assert.Value(newClient(t, p.to(server), nil).Tools(t.Context()))(t)
+		for i, want := range []string{first, second} {
+			assert.Equal(t, string(tools[i].Raw), want)
+			var read mcp.Tool
+			assert.OK(t, json.Unmarshal(tools[i].Raw, &read))
+			wantDeep(t, &read, tools[i])
+		}
+		want := mcp.Meta{"n": json.Number("12345678901234567891"), "e": json.Number("1e400")}
+		wantDeep(t, tools[0].Meta, want, "meta")
+	})
+}
+
+func TestToolUnmarshalRefuses(t *testing.T) {
+	for _, data := range []string{`7`, `{}`, `{"name":"a","name":"b"}`, `{"name":"a","inputSchema":7}`} {
+		assert.As[*mcp.ProtocolError](t, new(mcp.Tool).UnmarshalJSON([]byte(data)), "%s", data)
+	}
+	assert.Fails(t, new(mcp.Tool).UnmarshalJSON(nil), "got no error for no JSON, want one")
+}
+
+// A list whose pages lead back to the first one is not read for ever.
+func TestPagesEnd(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
+		`{"tools":[{"name":"t","inputSchema":{"type":"object"}}],"nextCursor":"again"}`)})
+	assert.As[*mcp.ProtocolError](t, errOf(newClient(t, server, nil).Tools(t.Context())))
+
+	const plenty = 100
+	tools := 0
+	for _, err := range bare(t, server, nil).Tools(t.Context(), nil) {
+		if err != nil {
+			break
+		}
+		if tools++; tools == plenty {
+			break
+		}
+	}
+	if tools < plenty {
+		mended(t, "mcp/tools.go")
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,29 +88,19 @@ func (f *follower) want(t *testing.T, want ...string) {
 	wantList(t, f.take(), want)
 }
 
-// inBubbles runs a test in both eras on both planes, on a fake clock.
-func inBubbles(t *testing.T, test func(t *testing.T, revision string, p plane)) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) { test(t, revision, p) })
-	})
-}
-
 func updated(s *mcptest.Server, uri string) {
 	s.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, uri))
 }
 
 func TestResourceUpdates(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
-		server := announcer(t, revision)
-		c := newClient(t, p.to(server), nil)
+		server, c := p.withClient(t, announcer(t, revision), nil)
 		a := follow(t, c, "file:///a")
 		a.want(t, "file:///a") // the server has agreed
 		a2 := follow(t, c, "file:///a")
 		b := follow(t, c, "file:///b/")
 		for _, f := range []*follower{a2, b} {
-			if len(f.take()) == 0 {
-				t.Error("the server's agreement is not told")
-			}
+			wantOther(t, len(f.take()), 0, "the server's agreement is not told")
 		}
 		a.take()
 
@@ -130,20 +119,20 @@ func TestResourceUpdates(t *testing.T) {
 
 		// On a new connection all is asked for again, and may have changed.
 		server.Disconnect()
-		time.Sleep(time.Second) // sleep: on a fake clock
+		pass(time.Second)
 		a.want(t, "file:///a")
 		b.want(t, "file:///b/")
 
 		// What nobody follows any more is not asked for.
 		b.stop()
 		b.want(t, "end")
-		time.Sleep(time.Second) // sleep: on a fake clock
+		pass(time.Second)
 		updated(server, "file:///b/x")
 		updated(server, "file:///a")
 		a.take()
 		a.stop()
 		server.Disconnect()
-		time.Sleep(time.Second) // sleep: on a fake clock
+		pass(time.Second)
 		a2.take()
 		method := "resources/subscribe"
 		if revision == mcp.Revision20260728 {
@@ -160,94 +149,11 @@ func TestResourceUpdates(t *testing.T) {
 	})
 }
 
-// In revision 2026-07-28 there is one subscription for everything. Another one is
-// made when the one before it has ended, for there are servers that take the end
-// of one for the end of all; those that do not tell of the end are not waited for
-// long.
-func TestListenIsReplaced(t *testing.T) {
-	for _, tells := range []bool{true, false} {
-		for _, p := range planes() {
-			t.Run(fmt.Sprint(p.name, tells), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var open atomic.Int64
-					server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
-						mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
-							if n := open.Add(1); n != 1 && tells {
-								t.Errorf("%d subscriptions at one time", n)
-							}
-							agreeing()(c)
-							time.Sleep(100 * time.Millisecond)
-							open.Add(-1)
-							if tells {
-								c.Error(-32800, "cancelled")
-							}
-						}})
-					c := newClient(t, p.to(server), nil)
-					ready(t, c)
-					want := func(n int, filter string) {
-						t.Helper()
-						time.Sleep(3 * time.Second)
-						all := server.Received("subscriptions/listen")
-						if len(all) != n || !strings.HasSuffix(string(all[len(all)-1].Params), `"notifications":`+filter+`}`) {
-							t.Errorf("%d subscriptions, at last for %s, want %d, %s", len(all), all[len(all)-1].Params, n, filter)
-						}
-						version := c.State().ToolsVersion
-						server.Notify("notifications/tools/list_changed", "")
-						time.Sleep(time.Second)
-						if c.State().ToolsVersion == version {
-							t.Error("the announcement of other tools is lost")
-						}
-					}
-					want(1, `{"toolsListChanged":true}`)
-					a := follow(t, c, "a:a")
-					want(2, `{"toolsListChanged":true,"resourceSubscriptions":["a:a"]}`)
-					b := follow(t, c, "b:b")
-					want(3, `{"toolsListChanged":true,"resourceSubscriptions":["a:a","b:b"]}`)
-					a.stop()
-					want(4, `{"toolsListChanged":true,"resourceSubscriptions":["b:b"]}`)
-					if got := b.take(); len(got) == 0 {
-						t.Error("the server's agreement is not told")
-					}
-					b.stop()
-					want(5, `{"toolsListChanged":true}`)
-					_ = c.Close()
-				})
-			})
-		}
-	}
-}
-
-// A server that refuses a subscription because of a resource still announces
-// its lists.
-func TestListsAreAnnouncedWithoutResources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20260728, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`),
-			mcptest.Script{"subscriptions/listen": func(c *mcptest.Call) {
-				if strings.Contains(string(c.Params), "a:bad") {
-					c.Error(-32602, "no such resource")
-					return
-				}
-				agreeing()(c)
-			}})
-		c := newClient(t, server, nil)
-		f := follow(t, c, "a:bad")
-		got := f.take()
-		wantLen(t, got, 2)
-		assert.Contains(t, got[0], "no such resource")
-		assert.Equal(t, got[1], "end")
-		time.Sleep(time.Hour)
-		all := server.Received("subscriptions/listen")
-		if n := len(all); n > 3 || !strings.Contains(string(all[n-1].Params), `"notifications":{"toolsListChanged":true}`) {
-			t.Errorf("%d subscriptions, at last for %s", n, all[n-1].Params)
-		}
-	})
-}
-
 // What the server does not agree to, or refuses, is an error for those who want
 // it and for nobody else.
 func TestResourceUpdatesRefused(t *testing.T) {
 	inBubbles(t, func(t *testing.T, revision string, p plane) {
-		server := announcer(t, revision, mcptest.Script{
+		server, c := p.withClient(t, announcer(t, revision, mcptest.Script{
 			"subscriptions/listen": agreeing("a:bad"),
 			"resources/subscribe": func(c *mcptest.Call) {
 				if strings.Contains(string(c.Params), "a:bad") {
@@ -256,8 +162,7 @@ func TestResourceUpdatesRefused(t *testing.T) {
 					c.Result(`{}`)
 				}
 			},
-		})
-		c := newClient(t, p.to(server), nil)
+		}), nil)
 		good, bad := follow(t, c, "a:good"), follow(t, c, "a:bad")
 		good.take()
 		got := bad.take()
@@ -279,50 +184,27 @@ func TestResourceUpdatesGivenUp(t *testing.T) {
 		"refused": mcptest.Error(-32601, "method not found"),
 		"ended":   mcptest.Result(`{"resultType":"complete"}`),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": answer})
-				c := newClient(t, server, nil)
-				for range 2 {
-					f := follow(t, c, "a:a")
-					time.Sleep(time.Hour)
-					got := f.take()
-					wantLen(t, got, 2)
-					assert.Equal(t, got[1], "end")
-					if !strings.HasPrefix(got[0], "error: ") {
-						t.Errorf("yielded %q", got)
-					}
+		runInBubble(t, name, func(t *testing.T) {
+			c := newClient(t, announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": answer}), nil)
+			for range 2 {
+				f := follow(t, c, "a:a")
+				pass(time.Hour)
+				got := f.take()
+				wantLen(t, got, 2)
+				assert.Equal(t, got[1], "end")
+				if !strings.HasPrefix(got[0], "error: ") {
+					t.Errorf("yielded %q", got)
 				}
-				_ = c.Close()
-			})
-		})
-	}
-}
-
-// A server that takes a subscription down, as it may, is asked again.
-func TestListenTornDown(t *testing.T) {
-	everyPlane(t, func(t *testing.T, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server := announcer(t, mcp.Revision20260728, mcptest.Script{"subscriptions/listen": mcptest.Sequence(
-				func(c *mcptest.Call) {
-					time.Sleep(time.Second)
-					c.Notify("notifications/cancelled", `{"requestId":`+c.ID()+`}`)
-				}, agreeing())})
-			c := newClient(t, p.to(server), nil)
-			f := follow(t, c, "a:a")
-			time.Sleep(time.Minute)
-			f.want(t, "a:a")
-			wantCount(t, server, "subscriptions/listen", 2)
+			}
 			_ = c.Close()
 		})
-	})
+	}
 }
 
 // A slow consumer is told of each resource once, and of too many as of the whole.
 func TestResourceUpdatesCoalesce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := announcer(t, mcp.Revision20251125)
-		c := newClient(t, server, nil)
+		server, c := withClient(t, announcer(t, mcp.Revision20251125), nil)
 		var got []string
 		for uri, err := range c.ResourceUpdates(t.Context(), "a:") {
 			assert.OK(t, err)
@@ -342,13 +224,11 @@ func TestResourceUpdatesCoalesce(t *testing.T) {
 
 func TestResourceUpdatesUnsupported(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, `{"resources":{}}`))
-		c := newClient(t, p.to(server), nil)
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, `{"resources":{}}`))), nil)
 		n := 0
 		for _, err := range c.ResourceUpdates(t.Context(), "a:a") {
 			n++
-			wantOutcome(t, err, mcp.NotSent)
-			assert.Is(t, err, errors.ErrUnsupported)
+			wantNotSent(t, err, errors.ErrUnsupported)
 		}
 		assert.Equal(t, n, 1, "yields")
 	})
@@ -360,5 +240,85 @@ func TestResourceUpdatesWithoutServer(t *testing.T) {
 	c := newClient(t, server, nil)
 	for _, err := range c.ResourceUpdates(t.Context(), "a:a") {
 		assert.As[*mcp.UnavailableError](t, err)
+	}
+}
+
+// What is too much for one consumer changes nothing for the others.
+func TestResourceUpdatesOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, announcer(t, mcp.Revision20251125), nil)
+		ready(t, c)
+		ctx := t.Context()
+		release := make(chan struct{})
+		for range 8 {
+			go func() {
+				for range c.ResourceUpdates(ctx, "a:") {
+					<-release
+				}
+			}()
+			synctest.Wait()
+		}
+		f := follow(t, c, "a:/x")
+		f.take()
+		for i := range 255 { // with a:/x itself, as many as wait
+			updated(server, fmt.Sprintf("a:/%d", i))
+		}
+		updated(server, "a:/x")
+		f.want(t, "a:/x")
+		close(release)
+		_ = c.Close()
+	})
+}
+
+// URIs of any length wait for nobody: a server could fill the memory with them.
+func TestResourceUpdatesOfLongURIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, announcer(t, mcp.Revision20251125), nil)
+		f := follow(t, c, "a:")
+		f.take()
+		updated(server, "a:/"+strings.Repeat("x", 9000))
+		f.want(t, "a:")
+		_ = c.Close()
+	})
+}
+
+// A server that dies while it is asked to announce changes is one of those that
+// come and go.
+func TestResourceUpdatesSurviveDeath(t *testing.T) {
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		c := newClient(t, p.to(announcer(t, revision, mcptest.Script{
+			"resources/subscribe":  mcptest.Sequence(mcptest.Disconnect, mcptest.Result(`{}`)),
+			"subscriptions/listen": mcptest.Sequence(mcptest.Disconnect, agreeing()),
+		})), nil)
+		f := follow(t, c, "a:a")
+		pass(time.Minute)
+		f.want(t, "a:a")
+		_ = c.Close()
+	})
+}
+
+// A server that does not announce changes any more when it comes back says so,
+// and nobody waits for it in vain.
+func TestResourceUpdatesNoLongerAnnounced(t *testing.T) {
+	for _, revision := range eras() {
+		for name, later := range map[string]string{"nothing": `{"tools":{}}`, "lists": `{"tools":{"listChanged":true}}`} {
+			runInBubble(t, revision+"/"+name, func(t *testing.T) {
+				method := "initialize"
+				if revision == mcp.Revision20260728 {
+					method = "server/discover"
+				}
+				server, c := withClient(t, announcer(t, revision, mcptest.Script{method: mcptest.Sequence(
+					mcptest.Handshake(revision, announcing)[method], mcptest.Handshake(revision, later)[method])}), nil)
+				f := follow(t, c, "a:a")
+				f.want(t, "a:a")
+				server.Disconnect()
+				pass(time.Minute)
+				got := f.take()
+				wantLen(t, got, 2)
+				assert.Contains(t, got[0], "does not announce")
+				assert.Equal(t, got[1], "end")
+				_ = c.Close()
+			})
+		}
 	}
 }

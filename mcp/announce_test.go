@@ -1,0 +1,120 @@
+// Tests of supervise.go and tools.go: lists whose changes are announced.
+
+package mcp_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// A server that announces other tools all the time, also while they are read, is not
+// asked for them all the time.
+func TestListsKeepTheirDistanceInAStorm(t *testing.T) {
+	const distance = 250 * time.Millisecond
+	everyPlaneInBubble(t, func(t *testing.T, p plane) {
+		var asked []time.Time // one list at a time
+		c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			asked = append(asked, time.Now())
+			for range 3 {
+				c.Notify("notifications/tools/list_changed", "")
+			}
+			c.Result(`{"tools":[]}`)
+		}})), nil)
+		ready(t, c)
+		ctx := within(t, 5*time.Second)
+		began := time.Now()
+		for range c.Watch(ctx) {
+			if _, err := c.Tools(ctx); err != nil && ctx.Err() == nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait() // a list may be under way
+		wantBetween(t, len(asked), 5, math.MaxInt, "asked")
+		if !asked[0].Equal(began) {
+			t.Errorf("got the first list after %v, want it at once", asked[0].Sub(began))
+		}
+		for i, at := range asked[1:] {
+			wantBetween(t, at.Sub(asked[i]), distance, math.MaxInt, "list %d: sub", i+2)
+		}
+	})
+}
+
+// Announcements of one kind of list do not delay those of another.
+func TestAnnouncementsOfEachKindAreTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, `{"tools":{"listChanged":true},"resources":{"listChanged":true}}`))
+		c := newClient(t, server, nil)
+		ready(t, c)
+		before := c.State()
+		for range 3 {
+			server.Notify("notifications/resources/list_changed", "")
+			synctest.Wait()
+		}
+		server.Notify("notifications/tools/list_changed", "")
+		synctest.Wait()
+		now := c.State()
+		assert.Equal(t, now.ToolsVersion, before.ToolsVersion+1, "version of the tools at once")
+		assert.Equal(t, now.ResourcesVersion, before.ResourcesVersion+1, "version of the resources at once")
+		pass(250 * time.Millisecond)
+		assert.Equal(t, c.State().ResourcesVersion, before.ResourcesVersion+2, "version of the resources later")
+	})
+}
+
+// A server that announces other tools without end costs no more than one change
+// every quarter of a second, and the last announcement counts.
+func TestAnnouncementsAreGathered(t *testing.T) {
+	const every, storm = 250 * time.Millisecond, time.Second
+	everyPlane(t, func(t *testing.T, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server, c := p.withClient(t, legacy(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[]}`)}), nil)
+			ready(t, c)
+			before := c.State().ToolsVersion
+			for end := time.Now().Add(storm); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				server.Notify("notifications/tools/list_changed", `{}`)
+			}
+			synctest.Wait()
+			wantBetween(t, c.State().ToolsVersion-before, 2, uint64(storm/every)+1)
+			pass(every)
+			assert.Value(c.Tools(t.Context()))(t)
+			before = c.State().ToolsVersion
+			server.Notify("notifications/tools/list_changed", `{}`)
+			pass(every)
+			wantOther(t, c.State().ToolsVersion, before, "the last announcement is lost")
+			assert.Value(c.Tools(t.Context()))(t)
+			wantCount(t, server, "tools/list", 2)
+		})
+	})
+}
+
+// A connection that stands before another has the client know of a change of the
+// tools before the next answer, as that would.
+func TestToolsChangeBehindConnection(t *testing.T) {
+	type front struct{ mcp.Caller }
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": mcptest.Sequence(
+			mcptest.Result(page(`"2"`, "old")),
+			func(c *mcptest.Call) {
+				c.Notify("notifications/tools/list_changed", "")
+				c.Result(page("", "other"))
+			},
+			mcptest.Result(page("", "new")),
+		)})
+		inner := p.to(server)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := inner.Connect(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return front{mcp.CallerOf(conn)}, nil
+		}), nil)
+		wantTools(t, c, "new")
+		wantCount(t, server, "tools/list", 3)
+	})
+}

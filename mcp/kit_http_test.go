@@ -1,0 +1,123 @@
+// The kit of tests over HTTP: a server whose answers are scripted.
+
+package mcp_test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/jsonscan"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+// A site is a scripted server of streamable HTTP, for tests that look at the
+// requests themselves. A method that is not in its script is unknown; GET and
+// DELETE are refused.
+type site struct {
+	transport.HTTP
+	script map[string]func(*visit)
+
+	mu     sync.Mutex
+	visits []*visit
+}
+
+// A visit is one request to a site. Its Method is that of JSON-RPC, or GET or
+// DELETE.
+type visit struct {
+	http.ResponseWriter
+	jsonscan.Message
+	Header http.Header // of the request
+	gone   <-chan struct{}
+}
+
+// newSite returns a site that shakes hands in the way of a revision, unless the
+// script says otherwise.
+func newSite(t *testing.T, revision string, script map[string]func(*visit)) *site {
+	t.Helper()
+	s := &site{script: map[string]func(*visit){}}
+	if revision == mcp.Revision20260728 {
+		s.script["server/discover"] = result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
+	} else {
+		s.script["initialize"] = result(fmt.Sprintf(
+			`{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"site","version":"1"}}`, revision))
+	}
+	maps.Copy(s.script, script)
+	server := httptest.NewServer(s)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	s.URL = server.URL
+	return s
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	m, err := jsonscan.Scan(body)
+	if err != nil {
+		m.Method = r.Method
+	}
+	v := &visit{w, m, r.Header, r.Context().Done()}
+	s.mu.Lock()
+	s.visits = append(s.visits, v)
+	s.mu.Unlock()
+	switch act := s.script[v.Method]; {
+	case act != nil:
+		act(v)
+	case err != nil:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	case v.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		v.reply(http.StatusNotFound, `"error":{"code":-32601,"message":"unknown method"}`)
+	}
+}
+
+// of returns the visits of a method, or all for "", in the order in which they
+// came.
+func (s *site) of(method string) []*visit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.visits), func(v *visit) bool { return method != "" && v.Method != method })
+}
+
+// reply answers with a JSON-RPC message that has the given member.
+func (v *visit) reply(status int, member string) {
+	v.ResponseWriter.Header().Set("Content-Type", "application/json")
+	v.WriteHeader(status)
+	_, _ = fmt.Fprintf(v, `{"jsonrpc":"2.0","id":%s,%s}`, v.ID, member)
+}
+
+// stream writes an event to an event stream, at once.
+func (v *visit) stream(message string) {
+	v.ResponseWriter.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(v, "data: "+strings.ReplaceAll(message, "$ID", string(v.ID))+"\n\n")
+	v.ResponseWriter.(http.Flusher).Flush()
+}
+
+// result answers a visit with a result.
+func result(result string) func(*visit) {
+	return func(v *visit) { v.reply(http.StatusOK, `"result":`+result) }
+}
+
+// rpcError refuses a request with a JSON-RPC error.
+func rpcError(status int, code int64, data string) func(*visit) {
+	return func(v *visit) { v.reply(status, fmt.Sprintf(`"error":{"code":%d,"message":"no"%s}`, code, data)) }
+}
+
+// statusOnly refuses a request with a status and a text.
+func statusOnly(status int) func(*visit) {
+	return func(v *visit) {
+		v.ResponseWriter.Header().Set("Content-Type", "text/plain")
+		v.WriteHeader(status)
+		_, _ = fmt.Fprint(v, "not initialized")
+	}
+}

@@ -1,0 +1,370 @@
+// Tests of life.go and client.go: the ends of connections, and processes behind them.
+
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+func wantClosed(t testing.TB, c *mcp.Client) {
+	t.Helper()
+	assert.OK(t, wantPhase(t, c, mcp.Closed).Err)
+	_, tools := c.Tools(t.Context())
+	_, called := call(t, c, "x")
+	for what, err := range map[string]error{
+		"Ready": c.Ready(t.Context()), "Reconnect": c.Reconnect(t.Context()), "Ping": c.Ping(t.Context()),
+		"Tools": tools, "CallTool": called,
+	} {
+		wantNotSent(t, err, mcp.ErrClosed, "%s", what)
+	}
+	assert.OK(t, c.Close())
+}
+
+func TestCloseUnused(t *testing.T) {
+	server, c := withClient(t, legacy(t), nil)
+	assert.OK(t, c.Close())
+	wantClosed(t, c)
+	assert.Equal(t, server.Connections(), 0, "it connected")
+}
+
+// Close takes no time though the server hangs, and ends the calls.
+func TestCloseWithHungServer(t *testing.T) {
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": mcptest.Hang}), nil)
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		server.Await("tools/call", 1)
+		start := time.Now()
+		_ = c.Close()
+		assert.Equal(t, time.Since(start), 0, "time")
+		wantOutcome(t, <-ended, mcp.Unknown)
+		wantClosed(t, c)
+	})
+}
+
+func TestCloseWhileConnecting(t *testing.T) {
+	for name, test := range map[string]struct {
+		to   func(testing.TB) mcp.Transport
+		want time.Duration
+	}{
+		"probe hangs":     {func(t testing.TB) mcp.Transport { return legacy(t, mcptest.Script{"server/discover": mcptest.Hang}) }, 0},
+		"handshake hangs": {func(t testing.TB) mcp.Transport { return legacy(t, mcptest.Script{"initialize": mcptest.Hang}) }, 0},
+		"dialing hangs": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(ctx context.Context) (mcp.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
+		}, 0},
+		// One that does not care for its context is left behind in time.
+		"dialing is deaf": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(context.Context) (mcp.Conn, error) {
+				time.Sleep(time.Minute) // sleep: on a fake clock
+				return nil, errDown
+			})
+		}, 5 * time.Second},
+		// One whose connection is not ended by its Close too.
+		"reading is deaf": {func(t testing.TB) mcp.Transport {
+			server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
+			return transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+				conn, err := server.Connect(ctx)
+				return deafConn{conn}, err
+			})
+		}, 5 * time.Second},
+		"waiting": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown })
+		}, 0},
+		"a login is missing": {func(testing.TB) mcp.Transport {
+			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, loginError{} })
+		}, 0},
+	} {
+		runInBubble(t, name, func(t *testing.T) {
+			c := newClient(t, test.to(t), nil)
+			ctx := within(t, 200*time.Millisecond)
+			_ = c.Ready(ctx)
+			synctest.Wait()
+			start := time.Now()
+			_ = c.Close()
+			assert.Equal(t, time.Since(start), test.want, "Close took")
+			wantClosed(t, c)
+			pass(time.Minute) // for the deaf ones
+		})
+	}
+}
+
+// A connection that comes when nobody wants it any more is closed.
+func TestLateConnectionIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		made := make(chan mcp.Conn, 1)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			time.Sleep(time.Minute)
+			conn, err := server.Connect(ctx)
+			made <- conn
+			return conn, err
+		}), nil)
+		ctx := within(t, time.Second)
+		_ = c.Ready(ctx)
+		_ = c.Close()
+		conn := <-made
+		synctest.Wait()
+		assert.Is(t, errOf(conn.Read(t.Context())), io.EOF, "reading from the connection")
+	})
+}
+
+// A handshake that ends well after the time for it leaves nothing behind.
+func TestLateSessionIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := modern(t)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return slowConn{conn}, err
+		}), nil)
+		assert.Is(t, c.Ready(t.Context()), context.DeadlineExceeded)
+		wantCount(t, server, "server/discover", 1)
+	})
+}
+
+// A request ends with its connection though its data plane does not end it.
+func TestCloseWithDeafCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t)
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return deafCaller{mcp.CallerOf(conn)}, err
+		}), nil)
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		synctest.Wait()
+		_ = c.Close()
+		err := <-ended
+		wantOutcome(t, err, mcp.Unknown)
+		assert.Is(t, err, mcp.ErrClosed)
+	})
+}
+
+// A deafConn reads on for a minute after it was closed.
+type deafConn struct{ mcp.Conn }
+
+func (c deafConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Conn.Read(context.WithoutCancel(ctx))
+	if err != nil {
+		time.Sleep(time.Minute) // sleep: on a fake clock
+	}
+	return m, err
+}
+
+// A slowConn takes longer than a handshake may to send its last message.
+type slowConn struct{ mcp.Conn }
+
+func (c slowConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == "subscriptions/listen" {
+		time.Sleep(31 * time.Second) // sleep: on a fake clock
+		return nil
+	}
+	return c.Conn.Write(ctx, m)
+}
+
+// A deafCaller answers no request after the handshake, and ends it only with its context.
+type deafCaller struct{ mcp.Caller }
+
+func (deafCaller) Call(ctx context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+	if result, err, ok := initialized(method); ok {
+		return result, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestCloseWithHungHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release, asked := make(chan struct{}), make(chan context.Context, 1)
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{
+			CloseTimeout: 3 * time.Second,
+			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked <- ctx
+				<-release
+				return nil, nil
+			},
+		})
+		go func() { _, _ = call(t, c, "x") }()
+		ctx := <-asked
+		start := time.Now()
+		_ = c.Close()
+		assert.Equal(t, time.Since(start), 3*time.Second, "Close took")
+		assert.Fails(t, ctx.Err(), "the handler's context lives")
+		wantClosed(t, c)
+		close(release)
+	})
+}
+
+func TestShutdown(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		synctest.Test(t, func(t *testing.T) {
+			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"tools/call": func(c *mcptest.Call) {
+					time.Sleep(50 * time.Second)
+					c.Result(`{}`)
+				},
+			}), nil)
+			ended := make(chan error, 2)
+			for range 2 {
+				go func() {
+					_, err := call(t, c, "x")
+					ended <- err
+				}()
+			}
+			server.Await("tools/call", 2)
+			go func() {
+				time.Sleep(time.Second)
+				if _, err := call(t, c, "x"); !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) {
+					t.Errorf("a new call: error %v", err)
+				}
+				assert.Is(t, errOf(c.Tools(t.Context())), mcp.ErrClosed, "a new listing")
+			}()
+			start := time.Now()
+			assert.OK(t, c.Shutdown(t.Context()))
+			assert.Equal(t, time.Since(start), 50*time.Second, "Shutdown took")
+			for range 2 {
+				assert.OK(t, <-ended, "a call was cut off")
+			}
+			wantClosed(t, c)
+		})
+	})
+}
+
+func TestShutdownCutsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
+		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
+		server.Await("tools/call", 1)
+		ctx := within(t, time.Second)
+		assert.Is(t, c.Shutdown(ctx), context.DeadlineExceeded)
+		wantOutcome(t, <-ended, mcp.Unknown)
+		wantClosed(t, c)
+	})
+}
+
+// A stubbornCaller answers discover only when it is released, whatever its context, and
+// refuses initialize.
+type stubbornCaller struct {
+	mcp.Caller
+	release chan struct{}
+}
+
+func (c stubbornCaller) Call(_ context.Context, method string, _ json.RawMessage, _ *mcp.CallOptions) (json.RawMessage, error) {
+	if method == "server/discover" {
+		<-c.release
+	}
+	return nil, &mcp.JSONRPCError{Code: -32600, Message: "no"}
+}
+
+// A handshake ends in time though a data plane does not return when it is to.
+func TestHandshakeOfAStubbornCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, release := legacy(t), make(chan struct{})
+		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+			conn, err := server.Connect(ctx)
+			return stubbornCaller{mcp.CallerOf(conn), release}, err
+		}), nil)
+		ctx := within(t, time.Hour)
+		err := c.Ready(ctx)
+		close(release)
+		assert.As[*mcp.UnavailableError](t, err)
+		assert.OK(t, ctx.Err())
+	})
+}
+
+// A real process that is killed is noticed and replaced without anybody calling.
+func TestProcessKilled(t *testing.T) {
+	t.Parallel()
+	program := assert.Value(os.Executable())(t)
+	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
+	ready(t, c)
+	first := c.State()
+	if first.PID <= 0 || first.Server == nil || first.Server.Name != "echo" {
+		t.Fatalf("state %+v", first)
+	}
+	child := assert.Value(os.FindProcess(first.PID))(t)
+	ctx := within(t, time.Minute)
+	assert.OK(t, child.Kill())
+	second := mcp.State{}
+	for s := range c.Watch(ctx) {
+		if s.Phase == mcp.Ready && s.Connections == 2 {
+			second = s
+			break
+		}
+	}
+	if second.PID <= 0 || second.PID == first.PID {
+		t.Errorf("after the kill: %+v", second)
+	}
+	res := assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil))(t)
+	assert.Equal(t, textOf(t, res), "again", "result")
+}
+
+// A process outlives the conversations that use it: their contexts end, one in
+// the middle of a call, and the next one finds the same process.
+func TestOneProcessForAllConversations(t *testing.T) {
+	t.Parallel()
+	program := assert.Value(os.Executable())(t)
+	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
+	var conversations sync.WaitGroup
+	pids := make(chan int, 24)
+	converse := func(name string) {
+		ctx, end := context.WithTimeout(t.Context(), time.Minute)
+		defer end()
+		for turn := range 3 {
+			want := fmt.Sprintf("%s, turn %d", name, turn)
+			args, _ := json.Marshal(echoIn{want})
+			res, err := c.CallTool(ctx, "echo", args, nil)
+			if err != nil {
+				t.Errorf("%s: %v", want, err)
+				return
+			}
+			assert.Equal(t, textOf(t, res), want)
+			pids <- c.State().PID
+		}
+	}
+	for i := range 4 {
+		conversations.Go(func() { converse(fmt.Sprint("one of four: ", i)) })
+	}
+	conversations.Wait()
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	assert.Fails(t, errOf(c.CallTool(ctx, "echo", nil, nil)), "a conversation that is over got an answer")
+	for i := range 4 {
+		converse(fmt.Sprint("one after the other: ", i))
+	}
+	close(pids)
+	first := <-pids
+	for pid := range pids {
+		if pid != first || pid <= 0 {
+			t.Errorf("processes %d and %d", first, pid)
+		}
+	}
+	assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, 1, "connections")
+}
+
+// A program that writes what it reads is told to be no server.
+func TestEchoIsNoServer(t *testing.T) {
+	path, err := exec.LookPath("cat")
+	if err != nil {
+		t.Skip(err)
+	}
+	err = newClient(t, &transport.Command{Path: path}, nil).Ready(t.Context())
+	if want := "it does not speak MCP: it sends back what it is sent"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %q at its end", err, want)
+	}
+}

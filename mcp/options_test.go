@@ -1,0 +1,135 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// A server is told of what there is a handler for, and of nothing else.
+func TestDeclaredCapabilities(t *testing.T) {
+	sample := func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, mcp.ErrRejected }
+	for _, test := range []struct {
+		name           string
+		opts           mcp.ClientOptions
+		legacy, modern string
+	}{
+		{"nothing", mcp.ClientOptions{SampleTools: true}, `{}`, `{}`},
+		{"forms", mcp.ClientOptions{Elicit: annAnswers}, `{"elicitation":{"form":{}}}`, `{"elicitation":{"form":{}}}`},
+		{"pages", mcp.ClientOptions{ElicitURL: agrees}, `{"elicitation":{"url":{}}}`, `{"elicitation":{"url":{}}}`},
+		{"both", mcp.ClientOptions{Elicit: annAnswers, ElicitURL: agrees},
+			`{"elicitation":{"form":{},"url":{}}}`, `{"elicitation":{"form":{},"url":{}}}`},
+		{"a model", mcp.ClientOptions{Sample: sample}, `{"sampling":{}}`, `{"sampling":{}}`},
+		{"a model with tools", mcp.ClientOptions{Sample: sample, SampleTools: true}, `{"sampling":{"tools":{}}}`, `{"sampling":{"tools":{}}}`},
+		{"roots to come", mcp.ClientOptions{Roots: []*mcp.Root{}}, `{"roots":{"listChanged":true}}`, `{"roots":{}}`},
+		{"tasks", mcp.ClientOptions{Tasks: true}, `{}`, `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`},
+		{"an extension", mcp.ClientOptions{Extensions: map[string]map[string]any{"a.example/x": nil, "a.example/y": {"k": 1}}},
+			`{"extensions":{"a.example/x":{},"a.example/y":{"k":1}}}`, `{"extensions":{"a.example/x":{},"a.example/y":{"k":1}}}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, revision string, p plane) {
+				server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("fine")})
+				mustCall(t, newClient(t, p.to(server), &test.opts), "x")
+				var told struct {
+					Capabilities json.RawMessage `json:"capabilities"`
+					Meta         struct {
+						Capabilities json.RawMessage `json:"io.modelcontextprotocol/clientCapabilities"`
+					} `json:"_meta"`
+				}
+				method, want := "tools/call", test.modern
+				if revision < mcp.Revision20260728 {
+					method, want = "initialize", test.legacy
+				}
+				assert.OK(t, json.Unmarshal(server.Received(method)[0].Params, &told))
+				var got bytes.Buffer
+				assert.OK(t, json.Compact(&got, append(told.Capabilities, told.Meta.Capabilities...)))
+				assert.Equal(t, got.String(), want)
+			})
+		})
+	}
+}
+
+// A negative limit of time is none, for a client and for one call.
+func TestNoTimeLimit(t *testing.T) {
+	for name, test := range map[string]struct {
+		client mcp.ClientOptions
+		call   *mcp.CallToolOptions
+	}{
+		"client": {client: mcp.ClientOptions{ConnectTimeout: -1, ProbeTimeout: -1, IdleTimeout: -1, CallTimeout: -1, CloseTimeout: -1}},
+		"call":   {call: &mcp.CallToolOptions{IdleTimeout: -1, CallTimeout: -1}},
+	} {
+		runInBubble(t, name, func(t *testing.T) {
+			test.client.HealthInterval = -1 // else it costs half a million pings
+			c := newClient(t, modern(t, mcptest.Script{"tools/call": slowly(365*24*time.Hour, text("done"))}), &test.client)
+			assert.Equal(t, assert.Value(c.CallTool(t.Context(), "slow", nil, test.call))(t).Text(), "done")
+		})
+	}
+}
+
+// Without a limit of the connection's time a server that does not answer discover is
+// initialized all the same.
+func TestProbeWithoutConnectTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, legacy(t, mcptest.Script{"server/discover": mcptest.Hang}), &mcp.ClientOptions{ConnectTimeout: -1})
+		begin := time.Now()
+		ready(t, c)
+		assert.Equal(t, time.Since(begin), 10*time.Second, "a probe of")
+	})
+}
+
+// A negative number of requests is no limit.
+func TestNoRequestLimit(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts          mcp.ClientOptions
+		calls, flying int
+	}{
+		"in flight": {mcp.ClientOptions{MaxInFlight: -1}, 70, 70},                 // 64 by default
+		"queued":    {mcp.ClientOptions{MaxInFlight: 1, MaxQueued: -1}, 1_030, 1}, // 1,024 by default
+	} {
+		runInBubble(t, name, func(t *testing.T) {
+			release := make(chan struct{})
+			server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				<-release
+				text("done")(c)
+			}}), &test.opts)
+			ready(t, c)
+			var wg sync.WaitGroup
+			for range test.calls {
+				wg.Go(func() { mustCall(t, c, "slow") })
+			}
+			synctest.Wait()
+			wantCount(t, server, "tools/call", test.flying)
+			close(release)
+			wg.Wait()
+		})
+	}
+}
+
+// Negative numbers of tools, pages and bytes are no limits.
+func TestNoListLimit(t *testing.T) {
+	const pages, each = 1_100, 5
+	page := 0
+	c := newClient(t, featured(t, mcp.Revision20251125, mcptest.Script{"tools/list": func(c *mcptest.Call) {
+		var tools []string
+		for i := range each {
+			tools = append(tools, fmt.Sprintf(`{"name":"t%d_%d","inputSchema":{"type":"object"}}`, page, i))
+		}
+		next := ""
+		if page++; page < pages {
+			next = fmt.Sprintf(`,"nextCursor":"%d"`, page)
+		}
+		mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`)(c)
+	}}), &mcp.ClientOptions{MaxTools: -1, MaxPages: -1, MaxCatalog: -1})
+	tools := assert.Value(c.Tools(t.Context()))(t)
+	assert.Equal(t, len(tools), pages*each, "tools")
+}

@@ -1,0 +1,354 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+	"github.com/mcpbelt/mcpbelt/transport"
+)
+
+const toolPages = `{"tools":[
+	{"name":"plain","inputSchema":{"type":"object"}},
+	{"name":"reads","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},
+	{"name":"sets","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}}]}`
+
+// tripping returns a transport whose first n connections end instead of sending
+// a call of a tool.
+func tripping(server *mcptest.Server, n int32) mcp.Transport {
+	pipe := &transport.Pipe{Serve: server.Serve}
+	var tripped atomic.Int32
+	return transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+		conn, err := pipe.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &tripConn{Caller: mcp.CallerOf(conn), trips: func() bool { return tripped.Add(1) <= n }}, nil
+	})
+}
+
+// A tripConn ends instead of calling a tool if trips says so.
+type tripConn struct {
+	mcp.Caller
+	trips func() bool
+}
+
+func (c *tripConn) Call(ctx context.Context, method string, params json.RawMessage, opts *mcp.CallOptions) (json.RawMessage, error) {
+	if method == "tools/call" && c.trips() {
+		_ = c.Close()
+		return nil, mcp.WithOutcome(io.ErrClosedPipe, mcp.NotSent)
+	}
+	return c.Caller.Call(ctx, method, params, opts)
+}
+
+func TestNotSentIsSentOnce(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/call": text("done")})
+	c := newClient(t, tripping(server, 1), nil)
+	assert.Equal(t, textOf(t, mustCall(t, c, "plain")), "done", "result")
+	wantCount(t, server, "tools/call", 1)
+	assert.Equal(t, c.State().Connections, 2, "connections")
+}
+
+func TestNotSentTwiceIsAnError(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/call": text("done")})
+	// The second connection is new, and so a third would be made at once only
+	// by a client that repeats for ever.
+	c := newClient(t, tripping(server, 2), nil)
+	_, err := call(t, c, "plain")
+	wantNotSent(t, err, io.ErrClosedPipe)
+	wantCount(t, server, "tools/call", 0)
+}
+
+func TestUnknownOutcome(t *testing.T) {
+	for _, test := range []struct {
+		tool          string
+		trust, listed bool
+		calls         int
+	}{
+		{"plain", true, true, 1},
+		{"reads", false, true, 1},
+		{"reads", true, false, 1},
+		{"reads", true, true, 2},
+		{"sets", true, true, 2},
+		{"other", true, true, 1},
+	} {
+		everywhere(t, func(t *testing.T, revision string, p plane) {
+			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+				"tools/list": mcptest.Result(toolPages),
+				"tools/call": mcptest.Sequence(mcptest.Disconnect, text("done")),
+			}), &mcp.ClientOptions{TrustAnnotations: test.trust})
+			if test.listed {
+				assert.Value(c.Tools(t.Context()))(t)
+			}
+			_, err := call(t, c, test.tool)
+			wantCount(t, server, "tools/call", test.calls)
+			if test.calls > 1 {
+				assert.OK(t, err, "%s", test.tool)
+				return
+			}
+			unknown := assert.As[*mcp.OutcomeUnknownError](t, err, "%s", test.tool)
+			assert.Equal(t, [...]any{unknown.Server, unknown.Tool, unknown.Method}, [...]any{"scripted", test.tool, "tools/call"}, "%s", test.tool)
+			wantOutcome(t, err, mcp.Unknown)
+		})
+	}
+}
+
+func TestRepeatedOnlyOnce(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(toolPages), "tools/call": mcptest.Disconnect})
+	c := newClient(t, server, &mcp.ClientOptions{TrustAnnotations: true})
+	assert.Value(c.Tools(t.Context()))(t)
+	wantOutcome(t, errOf(call(t, c, "reads")), mcp.Unknown)
+	wantCount(t, server, "tools/call", 2)
+}
+
+func TestNotRepeatedAfterContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server, c := withClient(t, legacy(t, mcptest.Script{
+		"tools/list": mcptest.Result(toolPages),
+		"tools/call": func(c *mcptest.Call) { cancel(); c.Disconnect() },
+	}), &mcp.ClientOptions{TrustAnnotations: true})
+	assert.Value(c.Tools(t.Context()))(t)
+	assert.Fails(t, errOf(c.CallTool(ctx, "reads", nil, nil)))
+	ready(t, c)
+	wantCount(t, server, "tools/call", 1)
+}
+
+// Lists are repeated when the connection breaks.
+func TestListIsRepeated(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/list": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(toolPages)),
+		})), nil)
+		tools, err := c.Tools(t.Context())
+		assert.OK(t, err)
+		assert.Equal(t, len(tools), 3, "tools")
+	})
+}
+
+// An HTTP server that was restarted knows its sessions no more: the client
+// makes a new one and sends the call again.
+func TestSessionLost(t *testing.T) {
+	var current atomic.Pointer[http.Handler]
+	restart := func() {
+		server := echoServer()
+		t.Cleanup(func() {
+			for session := range server.Sessions() {
+				_ = session.Close()
+			}
+		})
+		var h http.Handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+		current.Store(&h)
+	}
+	restart()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
+	defer web.Close()
+	c := newClient(t, &transport.HTTP{URL: web.URL}, nil)
+	ready(t, c)
+	if s := c.State(); s.ProtocolVersion >= mcp.Revision20260728 {
+		t.Fatalf("no sessions in revision %s", s.ProtocolVersion)
+	}
+	restart()
+	res := assert.Value(c.CallTool(t.Context(), "echo", json.RawMessage(`{"text":"still there"}`), nil))(t)
+	assert.Equal(t, textOf(t, res), "still there", "result")
+	assert.Equal(t, c.State().Connections, 2, "connections")
+	_ = c.Close() // before the HTTP server, which waits for its requests
+}
+
+// Requests beyond what may be in flight wait, those beyond what may wait are
+// turned away, and say so.
+func TestQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const waits = 3
+		release := make(chan struct{})
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			<-release
+			text("done")(c)
+		}}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: waits})
+		ready(t, c)
+		var wg sync.WaitGroup
+		for range 2 + waits {
+			wg.Go(func() {
+				assert.Is(t, errOf(call(t, c, "slow")), nil)
+			})
+		}
+		synctest.Wait()
+		wantCount(t, server, "tools/call", 2)
+		_, err := call(t, c, "slow")
+		want := mcp.BusyError{Server: "scripted", InFlight: 2, Queued: waits, QueuedBytes: 8 * waits, Bound: "count", RetryAfter: time.Second}
+		busy := assert.As[*mcp.BusyError](t, err, "beyond the queue")
+		assert.Equal(t, *busy, want, "beyond the queue: busy")
+		busy = assert.As[*mcp.BusyError](t, c.Busy(t.Context(), 0), "a look at the full queue")
+		assert.Equal(t, *busy, want, "a look at the full queue: busy")
+		wantOutcome(t, err, mcp.NotSent)
+		close(release)
+		wg.Wait()
+		assert.OK(t, c.Busy(t.Context(), 0), "a look at the empty queue")
+		mustCall(t, c, "slow")
+		wantCount(t, server, "tools/call", 3+waits)
+	})
+}
+
+// RetryAfter is how long those that wait will take, by the mean of what has ended.
+func TestRetryAfter(t *testing.T) {
+	for _, test := range []struct{ takes, want time.Duration }{
+		{time.Microsecond, 10 * time.Millisecond},
+		{100 * time.Millisecond, 200 * time.Millisecond}, // 2 in flight, 3 wait
+		{5 * time.Minute, time.Minute},
+	} {
+		t.Run(test.takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+					time.Sleep(test.takes) // sleep: on the bubble's clock
+					text("done")(c)
+				}}), &mcp.ClientOptions{MaxInFlight: 2, MaxQueued: 3, IdleTimeout: time.Hour, CallTimeout: time.Hour, HealthInterval: -1})
+				mustCall(t, c, "slow")
+				var wg sync.WaitGroup
+				for range 5 {
+					wg.Go(func() { mustCall(t, c, "slow") })
+				}
+				synctest.Wait()
+				_, err := call(t, c, "slow")
+				busy := assert.As[*mcp.BusyError](t, err)
+				assert.Equal(t, busy.RetryAfter, test.want)
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// One that gives up while it waits makes room in the queue.
+func TestQueueIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 1})
+		ready(t, c)
+		ctx, stop := context.WithCancel(t.Context())
+		first := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
+		synctest.Wait()
+		for range 3 {
+			ctx, giveUp := context.WithCancel(t.Context())
+			waiting := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
+			synctest.Wait()
+			giveUp()
+			err := <-waiting
+			wantNotSent(t, err, context.Canceled)
+		}
+		stop()
+		<-first
+		wantCount(t, server, "tools/call", 1)
+	})
+}
+
+// Users take turns, and none takes the places that are left for the others.
+func TestQueueOfUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := make(chan struct{})
+		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			<-turns
+			text("done")(c)
+		}})
+		user := func(ctx context.Context) string { name, _ := ctx.Value(userKey{}).(string); return name }
+		c := newClient(t, server, &mcp.ClientOptions{MaxInFlight: 1, MaxQueued: 6, User: user, HealthInterval: -1})
+		ready(t, c)
+		var served []string
+		enter := func(name string) {
+			ctx := context.WithValue(t.Context(), userKey{}, name)
+			go func() {
+				assert.Is(t, errOf(c.CallTool(ctx, "slow", nil, nil)), nil)
+				served = append(served, name) // one at a time
+			}()
+			synctest.Wait()
+		}
+		for _, name := range []string{"first", "ann", "ann", "ann", "ben"} {
+			enter(name)
+		}
+		ctx := context.WithValue(t.Context(), userKey{}, "ann")
+		_, err := c.CallTool(ctx, "slow", nil, nil)
+		busy := assert.As[*mcp.BusyError](t, err, "a fourth call of ann's")
+		assert.Equal(t, busy.Bound, "user", "the bound")
+		busy = assert.As[*mcp.BusyError](t, c.Busy(ctx, 0), "a look for ann")
+		assert.OK(t, c.Busy(t.Context(), 0), "a look for nobody")
+		enter("")
+		for range 6 {
+			turns <- struct{}{}
+			synctest.Wait()
+		}
+		wantList(t, served, []string{"first", "ann", "ben", "", "ann", "ann"})
+	})
+}
+
+// What waits is bounded in bytes as well.
+func TestQueueOfBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), &mcp.ClientOptions{MaxInFlight: 1, MaxQueuedBytes: 1000})
+		ready(t, c)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		args := json.RawMessage(`{"a":"` + strings.Repeat("x", 600) + `"}`)
+		for range 2 { // one is sent, and one waits
+			go func() { _, _ = c.CallTool(ctx, "slow", args, nil) }()
+			synctest.Wait()
+		}
+		_, err := c.CallTool(ctx, "slow", args, nil)
+		busy := assert.As[*mcp.BusyError](t, err)
+		assert.Equal(t, busy.Bound, "bytes", "the bound")
+		busy = assert.As[*mcp.BusyError](t, c.Busy(ctx, len(args)), "a look with as many bytes")
+		assert.OK(t, c.Busy(ctx, 100), "a look with a few bytes")
+	})
+}
+
+// A call that is meant for a connection goes over no other one.
+func TestCallOfOneConnection(t *testing.T) {
+	everywhere(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": text("done")}), nil)
+		assert.OK(t, c.Ready(t.Context()))
+		call := func(connection int) error {
+			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Connection: connection})
+			return err
+		}
+		first := c.State().Connections
+		assert.OK(t, call(first))
+		assert.OK(t, c.Reconnect(t.Context()))
+		err := call(first)
+		wantNotSent(t, err, mcp.ErrOtherConnection, "the connection before")
+		assert.Equal(t, len(server.Received("tools/call")), 1, "calls were sent")
+		for _, connection := range []int{c.State().Connections, 0} {
+			assert.OK(t, call(connection), "connection %d", connection)
+		}
+	})
+}
+
+// What a caller passes is only read, so that calls can share it.
+func TestCallersDataIsOnlyRead(t *testing.T) {
+	server, c := withClient(t, modern(t, mcptest.Script{"tools/call": mcptest.Result(`{"resultType":"complete","content":[]}`)}), nil)
+	args := json.RawMessage(`{"a":1}`)
+	opts := &mcp.CallToolOptions{Meta: mcp.Meta{"own": "value"}}
+	before := maps.Clone(opts.Meta)
+	var calls sync.WaitGroup
+	for range 8 {
+		calls.Go(func() {
+			assert.Is(t, errOf(c.CallTool(t.Context(), "x", args, opts)), nil)
+		})
+	}
+	calls.Wait()
+	assert.Equal(t, [...]any{string(args), maps.Equal(opts.Meta, before)}, [...]any{`{"a":1}`, true})
+
+	params := &sdk.CallToolParams{Name: "x"}
+	assert.Value(bare(t, server, nil).CallTool(t.Context(), params))(t)
+	if params.Meta == nil && params.Arguments == nil {
+		mended(t, "mcp/request.go")
+	}
+}

@@ -1,0 +1,477 @@
+package mcp_test
+
+//lint:file-ignore SA1019 sampling is deprecated and in use.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+const sampling = `{"maxTokens":10,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`
+
+// questions counts those that come to the handlers.
+type questions struct{ elicited, sampled atomic.Int64 }
+
+func (q *questions) options() *mcp.ClientOptions {
+	return &mcp.ClientOptions{
+		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			q.elicited.Add(1)
+			return annAnswers(ctx, r)
+		},
+		ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			q.elicited.Add(1)
+			r.Done()
+			return accept(nil), nil
+		},
+		Sample: func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			q.sampled.Add(1)
+			return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "yes"}}}, nil
+		},
+	}
+}
+
+// asksOften answers a call with how often its questions were answered with a text.
+func asksOften(n int, method, params, answer string) mcptest.Handler {
+	return func(c *mcptest.Call) {
+		count := 0
+		for range n {
+			got, err := c.Ask(method, params)
+			if strings.Contains(fmt.Sprint(string(got), err), answer) {
+				count++
+			}
+		}
+		answerText(c, fmt.Sprint(count))
+	}
+}
+
+// A server of an older revision that asks 40 times in one call is answered 16 times.
+func TestFloodOfQuestionsInACall(t *testing.T) {
+	for _, test := range []struct{ method, params, declined string }{
+		{"elicitation/create", question, `"action":"decline"`},
+		{"sampling/createMessage", sampling, "too many questions"},
+	} {
+		for _, p := range planes() {
+			runInBubble(t, test.method+"/"+p.name, func(t *testing.T) {
+				var log bytes.Buffer
+				var asked questions
+				opts := asked.options()
+				opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": asksOften(40, test.method, test.params, test.declined)})), opts)
+				assert.Equal(t, textOf(t, mustCall(t, c, "x")), "24", "questions declined")
+				assert.Equal(t, asked.elicited.Load()+asked.sampled.Load(), 16, "questions for the handler")
+				assert.Equal(t, c.State().QuestionsDeclined, 24, "declined in State")
+				_ = c.Close()
+				assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1)
+			})
+		}
+	}
+}
+
+// The next call is asked anew, and the bound can be another one.
+func TestQuestionsOfEachCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked questions
+		opts := asked.options()
+		opts.MaxQuestions = 3
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asksOften(5, "elicitation/create", question, `"accept"`)}), opts)
+		for range 3 {
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "3", "questions answered")
+		}
+	})
+}
+
+// What one connection asks in many calls, or without any, is bounded, too.
+func TestFloodOfQuestionsOfAConnection(t *testing.T) {
+	for name, inCalls := range map[string]bool{"in calls": true, "by itself": false} {
+		runInBubble(t, name, func(t *testing.T) {
+			var asked questions
+			c := newClient(t, legacy(t, mcptest.Script{
+				"tools/call": asksOften(1, "elicitation/create", question, "accept"),
+				"notifications/initialized": func(c *mcptest.Call) {
+					for range 200 {
+						if !inCalls {
+							_, _ = c.Ask("elicitation/create", question)
+						}
+					}
+				},
+			}), asked.options())
+			ready(t, c)
+			for range 200 {
+				if inCalls {
+					mustCall(t, c, "x")
+				}
+			}
+			synctest.Wait()
+			assert.Equal(t, asked.elicited.Load(), 64, "questions at once")
+			assert.Equal(t, c.State().QuestionsDeclined, 136, "declined in State")
+			pass(10 * time.Second)
+			for range 20 {
+				mustCall(t, c, "x")
+			}
+			if got := asked.elicited.Load(); inCalls && got != 74 {
+				t.Errorf("got %d questions ten seconds later, want 74", got)
+			}
+		})
+	}
+}
+
+// In revision 2026-07-28, where questions come with results, the bound is the same.
+func TestFloodOfQuestionsInResults(t *testing.T) {
+	everyPlane(t, func(t *testing.T, p plane) {
+		var many []string
+		for i := range 16 {
+			many = append(many, fmt.Sprintf(`"%d":%s`, i, inputRequest))
+		}
+		all := needs("{"+strings.Join(many, ",")+"}", "")
+		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(all, all, all, text("done"))})
+		var asked questions
+		c := newClient(t, p.to(server), asked.options())
+		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done")
+		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
+		assert.Equal(t, c.State().QuestionsDeclined, 32, "declined in State")
+		received := server.Received("tools/call")
+		assert.Equal(t, strings.Count(string(received[2].Params), `{"action":"decline"}`), 16, "declined in the second answer")
+	})
+}
+
+// There a sampling that is declined is an error of the call.
+func TestFloodOfSamplingInResults(t *testing.T) {
+	server := modern(t, mcptest.Script{"tools/call": needs(`{"a":{"method":"sampling/createMessage","params":`+sampling+`}}`, "")})
+	var asked questions
+	opts := asked.options()
+	opts.MaxQuestions = 3
+	c := newClient(t, server, opts)
+	_, err := call(t, c, "x")
+	wantOutcome(t, err, mcp.Answered)
+	assert.Contains(t, err.Error(), "too many questions")
+	assert.Equal(t, asked.sampled.Load(), 3, "questions for the handler")
+}
+
+// Pages to be visited before a call are questions.
+func TestFloodOfPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := strings.Repeat(`{"url":"https://a.example"},`, 9)
+		server := legacy(t, mcptest.Script{"tools/call": required(`{"elicitations":[` + strings.TrimSuffix(pages, ",") + `]}`)})
+		var asked questions
+		c := newClient(t, server, asked.options())
+		_, err := call(t, c, "x")
+		wantOutcome(t, err, mcp.Answered)
+		assert.Contains(t, err.Error(), "too many questions")
+		assert.Equal(t, asked.elicited.Load(), 16, "pages for the handler")
+	})
+}
+
+// Calls at the same time have their questions each.
+func TestQuestionsOfCallsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked questions
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asksOften(16, "elicitation/create", question, "accept")}), asked.options())
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { mustCall(t, c, "x") })
+		}
+		all.Wait()
+		assert.Equal(t, asked.elicited.Load(), 48, "questions for the handler")
+	})
+}
+
+// A task is one call, however often it is looked at.
+func TestFloodOfQuestionsInATask(t *testing.T) {
+	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
+		asks := func(answer mcptest.Handler) mcptest.Handler {
+			return func(c *mcptest.Call) {
+				for range 10 {
+					_, _ = c.Ask("elicitation/create", question)
+				}
+				answer(c)
+			}
+		}
+		server := s.server(t, mcptest.Script{
+			"tools/call":   asks(mcptest.Result(s.created())),
+			"tasks/get":    mcptest.Sequence(asks(s.get("working")), asks(s.get("working")), asks(s.get("completed"))),
+			"tasks/result": asks(mcptest.Result(taskResult)),
+		})
+		var asked questions
+		c := newClient(t, p.to(server), asked.options())
+		assert.Value(call(t, c, "must"))(t)
+		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
+	})
+}
+
+type userKey struct{}
+
+// as returns a context of a user's call.
+func as(ctx context.Context, user string) context.Context {
+	return context.WithValue(ctx, userKey{}, user)
+}
+
+// A causeLog notes for each server request whose context a handler got, and the cause
+// that it was told.
+type causeLog struct {
+	mu   sync.Mutex
+	seen []string // such as "ann true draw"
+}
+
+func (l *causeLog) note(ctx context.Context, caused bool, tool string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	user, _ := ctx.Value(userKey{}).(string)
+	l.seen = append(l.seen, strings.TrimSpace(fmt.Sprintf("%s %v %s", user, caused, tool)))
+}
+
+func (l *causeLog) options() *mcp.ClientOptions {
+	return &mcp.ClientOptions{
+		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			l.note(ctx, r.Caused, r.Tool)
+			return annAnswers(ctx, r)
+		},
+		ElicitURL: func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			l.note(ctx, r.Caused, r.Tool)
+			r.Done()
+			return accept(nil), nil
+		},
+		Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			l.note(ctx, r.Caused, r.Tool)
+			return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "yes"}}}, nil
+		},
+	}
+}
+
+// want checks what was seen since it was called last, in any order.
+func (l *causeLog) want(t *testing.T, want ...string) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wantList(t, slices.Sorted(slices.Values(l.seen)), want)
+	l.seen = nil
+}
+
+// serverRequests are the kinds of server requests that have a handler.
+var serverRequests = []struct{ name, method, params string }{
+	{"form", "elicitation/create", question},
+	{"url", "elicitation/create", `{"mode":"url","message":"?","url":"https://a.example/","elicitationId":"1"}`},
+	{"sampling", "sampling/createMessage", sampling},
+}
+
+// Over HTTP each of two calls under way gets its own server request, with the values of
+// its own user, and the answer carries that user's header fields.
+func TestCauseOverHTTP(t *testing.T) {
+	for _, kind := range serverRequests {
+		t.Run(kind.name, func(t *testing.T) {
+			var both sync.WaitGroup
+			both.Add(2)
+			answered := map[string]chan string{"ann": make(chan string, 1), "bob": make(chan string, 1)}
+			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
+				"tools/call": func(v *visit) {
+					var params struct{ Name string }
+					assert.Is(t, json.Unmarshal(v.Params, &params), nil)
+					both.Done()
+					both.Wait()
+					v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, params.Name, kind.method, kind.params))
+					select {
+					case user := <-answered[params.Name]:
+						v.stream(fmt.Sprintf(`{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":%q}]}}`, user))
+					case <-v.gone:
+					}
+				},
+				"": func(v *visit) { // an answer to a question
+					var id string
+					_ = json.Unmarshal(v.ID, &id)
+					answered[id] <- v.Header.Get("X-User")
+					v.WriteHeader(http.StatusAccepted)
+				},
+			})
+			var log causeLog
+			c := newClient(t, &s.HTTP, log.options())
+			ready(t, c)
+			var all sync.WaitGroup
+			for user := range answered {
+				all.Go(func() {
+					ctx := mcp.WithHTTPHeader(as(t.Context(), user), http.Header{"X-User": {user}})
+					res, err := c.CallTool(ctx, user, nil, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					assert.Equal(t, textOf(t, res), user, "an answer with the header field of")
+				})
+			}
+			all.Wait()
+			log.want(t, "ann true ann", "bob true bob")
+		})
+	}
+}
+
+// On a stream the cause is known while one call is under way, and not while there are two.
+func TestCauseOnAStream(t *testing.T) {
+	for _, kind := range serverRequests {
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			release := make(chan struct{})
+			server := legacy(t, mcptest.Script{
+				"notifications/initialized": func(c *mcptest.Call) { _, _ = c.Ask(kind.method, kind.params) },
+				"tools/call": func(c *mcptest.Call) {
+					if strings.Contains(string(c.Params), `"waits"`) {
+						<-release
+					} else if _, err := c.Ask(kind.method, kind.params); err != nil {
+						t.Error(err)
+					}
+					answerText(c, "done")
+				},
+			})
+			var log causeLog
+			c := newClient(t, p.to(server), log.options())
+			ready(t, c)
+			synctest.Wait()
+			log.want(t, "false") // no call is under way
+			ask := func() {
+				assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "asks", nil, nil)))
+			}
+			ask()
+			log.want(t, "ann true asks")
+
+			var other sync.WaitGroup
+			other.Go(func() { _, _ = c.CallTool(as(t.Context(), "bob"), "waits", nil, nil) })
+			synctest.Wait()
+			ask()
+			log.want(t, "false")
+			close(release)
+			other.Wait()
+			ask()
+			log.want(t, "ann true asks")
+		})
+	}
+}
+
+// The server may still be at work for a call that was given up.
+func TestCauseAfterACallGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))})
+		var log causeLog
+		opts := log.options()
+		opts.CallTimeout = time.Minute
+		c := newClient(t, server, opts)
+		ready(t, c)
+		ctx, cancel := context.WithTimeout(as(t.Context(), "bob"), time.Second)
+		defer cancel()
+		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
+		for _, want := range []string{"false", "ann true x"} {
+			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
+			log.want(t, want)
+			pass(time.Minute)
+		}
+	})
+}
+
+// A request that names a task belongs to the call that waits for the task, and another
+// one may belong to any task.
+func TestCauseOfATask(t *testing.T) {
+	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
+		related := strings.TrimSuffix(question, "}") + `,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`
+		release := make(chan struct{})
+		asks := func(params string) mcptest.Handler {
+			return func(c *mcptest.Call) {
+				assert.Is(t, errOf(c.Ask("elicitation/create", params)), nil)
+				answerText(c, "done")
+			}
+		}
+		server := s.server(t, mcptest.Script{
+			"tools/call": mcptest.Sequence(mcptest.Result(s.created()), asks(question), asks(related)),
+			"tasks/get": func(c *mcptest.Call) {
+				select {
+				case <-release:
+					s.get("input_required")(c)
+				default:
+					s.get("working")(c)
+				}
+			},
+			"tasks/result": func(c *mcptest.Call) {
+				_, _ = c.Ask("elicitation/create", related)
+				_, _ = c.Ask("elicitation/create", question)
+				c.Result(taskResult)
+			},
+		})
+		var log causeLog
+		c := newClient(t, p.to(server), log.options())
+		ended := inBackground(func() error { return errOf(c.CallTool(as(t.Context(), "bob"), "must", nil, nil)) })
+		synctest.Wait()
+		for range 2 {
+			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "never", nil, nil)))
+			log.want(t, "false")
+		}
+		close(release)
+		assert.OK(t, <-ended)
+		log.want(t, "bob true must", "bob true must")
+	})
+}
+
+// In revision 2026-07-28 a server request comes with the result of its call.
+func TestCauseOfInput(t *testing.T) {
+	for _, kind := range serverRequests {
+		everyPlane(t, func(t *testing.T, p plane) {
+			first := needs(fmt.Sprintf(`{"a":{"method":%q,"params":%s}}`, kind.method, kind.params), "")
+			server := modern(t, mcptest.Script{
+				"tools/call":  mcptest.Sequence(first, text("done")),
+				"prompts/get": mcptest.Sequence(first, mcptest.Result(`{"messages":[]}`)),
+			})
+			var log causeLog
+			c := newClient(t, p.to(server), log.options())
+			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
+			log.want(t, "ann true x")
+			assert.OK(t, errOf(c.GetPrompt(as(t.Context(), "bob"), "p", nil, nil)))
+			log.want(t, "bob true")
+		})
+	}
+}
+
+// A page that is to be visited before a call belongs to that call.
+func TestCauseOfAPage(t *testing.T) {
+	server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(
+		required(`{"elicitations":[{"url":"https://a.example"}]}`), text("done"))})
+	var log causeLog
+	c := newClient(t, server, log.options())
+	assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
+	log.want(t, "ann true x")
+}
+
+// The handler's context ends with the connection and not with the call whose values it has.
+func TestCauseDoesNotEndTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		entered, ended := make(chan struct{}), make(chan error, 1)
+		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) { _, _ = c.Ask("elicitation/create", question) }})
+		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			derived, stop := context.WithCancel(ctx)
+			defer stop()
+			close(entered)
+			<-derived.Done()
+			ended <- ctx.Err()
+			return nil, ctx.Err()
+		}})
+		ready(t, c)
+		ctx, cancel := context.WithCancel(as(t.Context(), "ann"))
+		go func() { <-entered; cancel() }()
+		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			t.Errorf("got a context that ended with %v, want one that lasts", err)
+		default:
+		}
+		_ = c.Close()
+		assert.Fails(t, <-ended, "got a nil error of the context, want that of its end")
+	})
+}

@@ -1,0 +1,152 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
+)
+
+// What is wrong with a task is named, and the connection lives on.
+func TestTaskInvalid(t *testing.T) {
+	long := `"` + strings.Repeat("i", 1<<14) + `"`
+	for _, test := range []struct {
+		name     string
+		old, new string // what is replaced in the task
+		path     string
+		only     string // the revision, if not both
+	}{
+		{"no id", `"taskId":"t1",`, ``, "taskId", ""},
+		{"empty id", `"t1"`, `""`, "taskId", ""},
+		{"null id", `"t1"`, `null`, "taskId", ""},
+		{"id of wrong type", `"t1"`, `7`, "taskId", ""},
+		{"endless id", `"t1"`, long, "taskId", ""},
+		{"no status", `"status":"working",`, ``, "status", ""},
+		{"status of wrong type", `"working"`, `["working"]`, "status", ""},
+		{"unknown status", `"working"`, `"WORKING"`, "status", ""},
+		{"message of wrong type", `"status"`, `"statusMessage":7,"status"`, "statusMessage", ""},
+		{"ttl of wrong type", `60000`, `"60000"`, "ttl", mcp.Revision20251125},
+		{"ttl of wrong type", `60000`, `"60000"`, "ttlMs", mcp.Revision20260728},
+		{"interval of wrong type", `:500`, `:"500"`, "pollInterval", mcp.Revision20251125},
+		{"interval of wrong type", `:500`, `:{}`, "pollIntervalMs", mcp.Revision20260728},
+		{"key in other case", `"taskId"`, `"taskid"`, "taskId", ""},
+	} {
+		everyTask(t, func(t *testing.T, s taskScript, p plane) {
+			if test.only != "" && test.only != s.revision {
+				return
+			}
+			bad := func(text string) string {
+				changed := strings.Replace(text, test.old, test.new, 1)
+				wantOther(t, changed, text, "%s: changed", test.name)
+				return changed
+			}
+			server, c := p.withClient(t, s.server(t, mcptest.Script{
+				"tools/call": mcptest.Sequence(mcptest.Result(bad(s.created())), mcptest.Result(s.created()), text("next")),
+				"tasks/get":  mcptest.Result(bad(`{` + s.state("working") + `}`)),
+			}), withTasks())
+			_, err := call(t, c, "must") // no task can be told of
+			path := test.path
+			if s.revision == mcp.Revision20251125 {
+				path = "task." + path
+			}
+			wantInvalid(t, err, "tools/call", path, "%s", test.name)
+			wantOutcome(t, err, mcp.Answered)
+
+			_, err = call(t, c, "must")
+			taskError(t, err)
+			wantInvalid(t, err, "tasks/get", test.path, "%s", test.name)
+			wantBetween(t, len(err.Error()), 0, 300, "%s", test.name)
+			wantOutcome(t, err, mcp.Unknown)
+			assert.Equal(t, [...]any{textOf(t, mustCall(t, c, "must")), server.Connections()}, [...]any{"next", 1}, "%s", test.name)
+		})
+	}
+}
+
+// So is what is wrong with its end.
+func TestTaskInvalidEnd(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		end      string // of the answer to tasks/get, behind the task
+		status   string
+		path     string
+		method   string
+		answered bool
+	}{
+		{"no result", ``, "completed", "result", "tasks/get", true},
+		{"null result", `,"result":null`, "completed", "result", "tasks/get", true},
+		{"result of wrong type", `,"result":[]`, "completed", "result", "tasks/get", true},
+		{"bad result", `,"result":{"content":"text"}`, "completed", "result.content", "tasks/get", true},
+		{"result that needs input", `,"result":{"resultType":"input_required"}`, "completed", "result.resultType", "tasks/get", true},
+		{"result that is a task", `,"result":{"resultType":"task","taskId":"t2"}`, "completed", "result.resultType", "tasks/get", true},
+		{"error of wrong type", `,"error":"oops"`, "failed", "error", "tasks/get", false},
+		{"code of wrong type", `,"error":{"code":"1"}`, "failed", "error.code", "tasks/get", false},
+		{"requests of wrong type", `,"inputRequests":[]`, "input_required", "inputRequests", "tasks/get", false},
+		{"answer of wrong type", `,"resultType":"input_required"`, "working", "resultType", "tasks/get", false},
+	} {
+		everyNewTask(t, func(t *testing.T, p plane) {
+			s := modernTask.state("working")
+			server := modernTask.server(t, mcptest.Script{"tasks/get": mcptest.Result(`{` + strings.Replace(s, "working", test.status, 1) + test.end + `}`)})
+			c := newClient(t, p.to(server), withTasks())
+			_, err := call(t, c, "must")
+			taskError(t, err)
+			wantInvalid(t, err, test.method, test.path, "%s", test.name)
+			want := mcp.Unknown
+			if test.answered {
+				want = mcp.Answered
+			}
+			wantOutcome(t, err, want)
+			wantPhase(t, c, mcp.Ready)
+		})
+	}
+	everyNewTask(t, func(t *testing.T, p plane) {
+		s := strings.Replace(modernTask.state("working"), "working", "failed", 1)
+		server := modernTask.server(t, mcptest.Script{"tasks/get": mcptest.Result(`{` + s + `}`)})
+		_, err := call(t, newClient(t, p.to(server), withTasks()), "must")
+		taskError(t, err)
+		wantOutcome(t, err, mcp.Answered)
+	})
+	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
+		s.states = []string{"completed"}
+		server := s.server(t, mcptest.Script{"tasks/result": mcptest.Result(`{"content":7}`)})
+		_, err := call(t, newClient(t, p.to(server), nil), "must")
+		taskError(t, err)
+		wantInvalid(t, err, "tasks/result", "content")
+	})
+	// What comes to tasks/get without being an object at all.
+	for _, answer := range []string{`[]`, `null`, `7`, `"working"`} {
+		everyTask(t, func(t *testing.T, s taskScript, p plane) {
+			c := newClient(t, p.to(s.server(t, mcptest.Script{"tasks/get": mcptest.Result(answer)})), withTasks())
+			_, err := call(t, c, "must")
+			taskError(t, err)
+			wantInvalid(t, err, "", "result", "%s", answer)
+		})
+	}
+}
+
+// A task that was not asked for is no success without content, and what it does may
+// not be over.
+func TestTaskNotAskedFor(t *testing.T) {
+	for _, test := range []struct{ name, revision, answer, path string }{
+		{"older", mcp.Revision20251125, `{"task":{"taskId":"t1","status":"working","ttl":null}}`, "task"},
+		{"older, with metadata", mcp.Revision20251125, `{"_meta":{},"task":{"taskId":"t1","status":"working"}}`, "task"},
+		{"older, broken", mcp.Revision20251125, `{"task":7}`, "task"},
+		{"oldest", "2024-11-05", `{"task":{"taskId":"t1","status":"working"}}`, "task"},
+		{"newest", mcp.Revision20260728, `{"resultType":"task","taskId":"t1","status":"working","ttlMs":null}`, "resultType"},
+	} {
+		everyPlane(t, func(t *testing.T, p plane) {
+			c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(test.revision, ""), mcptest.Script{
+				"tools/call": mcptest.Sequence(mcptest.Result(test.answer), text("next")),
+			})), nil)
+			_, err := call(t, c, "x")
+			wantInvalid(t, err, "", test.path, "%s: the path", test.name)
+			wantOutcome(t, err, mcp.Unknown)
+			assert.Lacks(t, err.Error(), "t1", "%s", test.name)
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "next", "%s: of the next call", test.name)
+		})
+	}
+	// A result may have a member of that name.
+	server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(`{"task":{},"content":[{"type":"text","text":"done"}]}`)})
+	assert.Equal(t, textOf(t, mustCall(t, newClient(t, server, nil), "x")), "done")
+}
