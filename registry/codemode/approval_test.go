@@ -3,7 +3,6 @@ package codemode_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,32 +45,24 @@ func TestPauseAndResume(t *testing.T) {
 	assert.OK(t, err)
 	assert.Equal(t, string(report.Value.JSON), `["done","done","done"]`, "(%v)", report.Err)
 	assert.Equal(t, done.String(), `work {"i":0}; work {"i":1}; work {"i":2}`, "the calls")
-	if _, err := c.Resume(t.Context(), report.ID, 0); !errors.As(err, new(*codemode.UnknownRunError)) {
-		t.Errorf("got the error %v, want an UnknownRunError", err)
-	}
+	assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(t.Context(), report.ID, 0)))
 }
 
 // Calls made at the same time are reported together, and a refusal is an exception.
 func TestPauseOfSeveralCalls(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 	c := newRunner(t, r, nil)
-	report, err := c.Run(t.Context(), &codemode.Script{Code: `return (await Promise.allSettled([0, 1, 2].map(i => tools.s.work({i})))).map(p => p.value ?? [p.reason.code, p.reason.outcome])`})
-	assert.OK(t, err)
-	if got, want := len(report.Waiting), 3; got != want {
-		t.Fatalf("got %d calls that wait, want %d", got, want)
-	}
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return (await Promise.allSettled([0, 1, 2].map(i => tools.s.work({i})))).map(p => p.value ?? [p.reason.code, p.reason.outcome])`}))(t)
+	assert.Equal(t, len(report.Waiting), 3)
 	for _, req := range report.Waiting {
 		if string(req.Args) == `{"i":1}` {
-			err = r.Deny(t.Context(), req.ID, "no")
+			assert.OK(t, r.Deny(t.Context(), req.ID, "no"))
 		} else {
-			_, err = r.Approve(t.Context(), req.ID, nil)
+			assert.Value(r.Approve(t.Context(), req.ID, nil))(t)
 		}
-		assert.OK(t, err)
 	}
 	for report.ID != "" {
-		if report, err = c.Resume(t.Context(), report.ID, 0); err != nil {
-			t.Fatal(err)
-		}
+		report = assert.Value(c.Resume(t.Context(), report.ID, 0))(t)
 	}
 	assert.Equal(t, string(report.Value.JSON), `["done",["denied","not sent"],"done"]`)
 }
@@ -83,12 +74,9 @@ func TestWholeResultAfterApproval(t *testing.T) {
 	}}
 	r := newRegistry(t, &registry.Options{Approver: asking, Results: &result.Options{MaxBytes: 1 << 10, Wrap: true}}, large)
 	c := newRunner(t, r, nil)
-	report, err := c.Run(t.Context(), &codemode.Script{Code: `return (await tools.s.large({}))[0].length`})
-	assert.OK(t, err)
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return (await tools.s.large({}))[0].length`}))(t)
 	assert.Value(r.Approve(t.Context(), report.Waiting[0].ID, nil))(t)
-	if report, err = c.Resume(t.Context(), report.ID, 0); err != nil {
-		t.Fatal(err)
-	}
+	report = assert.Value(c.Resume(t.Context(), report.ID, 0))(t)
 	assert.Equal(t, string(report.Value.JSON), "65536", "(%v)", report.Err)
 }
 
@@ -97,20 +85,14 @@ func TestEndedWhilePaused(t *testing.T) {
 	r := newRegistry(t, &registry.Options{Approver: asking}, new(counter).tool("s", "work"))
 	c := assert.Value(codemode.New(r, nil, &codemode.Options{MaxRuns: 1}))(t)
 	first := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
-	if got, want := run(t, c, `return 1`), `1`; got != want { // it makes room
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if _, err := r.Approve(t.Context(), first.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
-		t.Errorf("got the error %v, want an UnknownError", err)
-	}
+	assert.Equal(t, run(t, c, `return 1`), `1`)
+	assert.As[*approval.UnknownError](t, errorOf(r.Approve(t.Context(), first.Waiting[0].ID, nil)))
 	report := assert.Value(c.Resume(t.Context(), first.ID, 0))(t)
 	assert.Fails(t, report.Err)
 	assert.Equal(t, report.Calls[0].State, codemode.NotSent, "the state")
 	second := assert.Value(c.Run(t.Context(), &codemode.Script{Code: loop}))(t)
 	assert.OK(t, c.Close())
-	if _, err := r.Approve(t.Context(), second.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
-		t.Errorf("got the error %v after Close, want an UnknownError", err)
-	}
+	assert.As[*approval.UnknownError](t, errorOf(r.Approve(t.Context(), second.Waiting[0].ID, nil)))
 }
 
 // A script that waits for room gets it from one that pauses only later.
@@ -170,9 +152,7 @@ func TestResumeOfAnotherUser(t *testing.T) {
 	ann, eve := session.WithUser(t.Context(), "ann"), session.WithUser(t.Context(), "eve")
 	report := assert.Value(c.Run(ann, &codemode.Script{Code: loop}))(t)
 	for _, ctx := range []context.Context{eve, t.Context()} {
-		if _, err := c.Resume(ctx, report.ID, time.Second); !errors.As(err, new(*codemode.UnknownRunError)) {
-			t.Errorf("got the error %v, want an UnknownRunError", err)
-		}
+		assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(ctx, report.ID, time.Second)))
 	}
 	assert.Equal(t, assert.Value(c.Resume(ann, report.ID, time.Nanosecond))(t).ID, report.ID)
 }
@@ -229,12 +209,8 @@ func TestPausedForTooLong(t *testing.T) {
 		assert.Equal(t, len(assert.Value(c.Resume(t.Context(), report.ID, time.Millisecond))(t).Waiting), 1)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if _, err := c.Resume(t.Context(), report.ID, 0); !errors.As(err, new(*codemode.UnknownRunError)) {
-			t.Errorf("got the error %v, want an UnknownRunError", err)
-		}
-		if _, err := r.Approve(t.Context(), report.Waiting[0].ID, nil); !errors.As(err, new(*approval.UnknownError)) {
-			t.Errorf("got the error %v, want an UnknownError", err)
-		}
+		assert.As[*codemode.UnknownRunError](t, errorOf(c.Resume(t.Context(), report.ID, 0)))
+		assert.As[*approval.UnknownError](t, errorOf(r.Approve(t.Context(), report.Waiting[0].ID, nil)))
 	})
 }
 
@@ -283,12 +259,10 @@ func TestAskOnce(t *testing.T) {
 			}})
 			report, err := c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: test.code})
 			if test.verdict == approval.Deny {
-				if !errors.As(err, new(*approval.DeniedError)) {
-					t.Errorf("got the error %v, want a DeniedError", err)
-				}
+				assert.As[*approval.DeniedError](t, err)
 				report = new(codemode.Report)
-			} else if err != nil {
-				t.Fatal(err)
+			} else {
+				assert.OK(t, err)
 			}
 			assert.Equal(t, asked, 1, "questions")
 			assert.Equal(t, len(report.Waiting), test.waits)
@@ -318,9 +292,7 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 				}
 				late = context.WithoutCancel(ctx)
 				for _, other := range []string{"s__outer", "s__work"} {
-					if _, err := r.Call(ctx, other, args); !errors.As(err, new(*registry.ApprovalRequiredError)) {
-						t.Errorf("%s in the course of the call: got the error %v, want an ApprovalRequiredError", other, err)
-					}
+					assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(ctx, other, args)))
 				}
 				return textResult("done"), nil
 			}}
@@ -328,12 +300,9 @@ func TestPlanAllowsNoOtherCall(t *testing.T) {
 			c := newRunner(t, r, &codemode.Options{ApprovePlan: func(context.Context, *codemode.Plan) (approval.Decision, error) {
 				return approval.Decision{Verdict: approval.Allow}, nil
 			}})
-			report, err := c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`})
-			assert.OK(t, err)
+			report := assert.Value(c.Run(t.Context(), &codemode.Script{AskOnce: true, Code: `await tools.s.outer({})`}))(t)
 			assert.OK(t, report.Err)
-			if _, err := r.Call(late, "s__outer", []byte(`{"late":true}`)); !errors.As(err, new(*registry.ApprovalRequiredError)) {
-				t.Errorf("after the call: got the error %v, want an ApprovalRequiredError", err)
-			}
+			assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(late, "s__outer", []byte(`{"late":true}`))))
 			assert.Equal(t, done.String(), "", "the calls")
 		})
 	}
@@ -372,19 +341,14 @@ func TestApproverAllowsTheToolItself(t *testing.T) {
 		assert.OK(t, r.Add(newRunner(t, r, nil).Tool(nil)))
 		res, err := r.Call(t.Context(), codemode.ToolName, []byte(`{"code":"await tools.s.work({})"}`))
 		if !test.allowed {
-			if !errors.As(err, new(*approval.DeniedError)) {
-				t.Errorf("got the error %v, want a DeniedError", err)
-			}
+			assert.As[*approval.DeniedError](t, err)
 			continue
 		}
 		assert.OK(t, err)
-		if got := textOf(res); !strings.Contains(got, `"tool":"s__work"`) || !strings.Contains(got, `"resume":`) {
-			t.Errorf("got %s, want a call that waits", got)
-		}
+		assert.Contains(t, textOf(res), `"tool":"s__work"`)
+		assert.Contains(t, textOf(res), `"resume":`)
 	}
-	if got := codemode.Approver(nil); got != nil {
-		t.Errorf("got the approver %v of none, want none", got)
-	}
+	assert.Equal(t, codemode.Approver(nil) == nil, true, "there is no approver of none")
 }
 
 // An approver of plans keeps what a policy says of tools.
@@ -392,12 +356,10 @@ func TestApproverKeepsThePolicy(t *testing.T) {
 	type decider interface {
 		Decide(req *registry.ApprovalRequest) approval.Decision
 	}
-	if _, ok := codemode.Approver(asking).(decider); ok {
-		t.Error("got a policy of an approver that is none")
-	}
-	if _, ok := codemode.Approver(denying{}).(decider); !ok {
-		t.Error("got no policy, want that of the approver")
-	}
+	_, ok := codemode.Approver(asking).(decider)
+	assert.Equal(t, ok, false, "there is a policy of an approver that is none")
+	_, ok = codemode.Approver(denying{}).(decider)
+	assert.Equal(t, ok, true, "there is the policy of the approver")
 }
 
 type denying struct{}

@@ -5,7 +5,6 @@ package codemode_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,19 +63,18 @@ func TestChildThatWasTakenOver(t *testing.T) {
 			}}
 			limit := time.Minute
 			if test.end == byTime {
-				limit = 400 * time.Millisecond
+				limit = 100 * time.Millisecond
 			}
 			c := newRunner(t, newRegistry(t, nil, stall), &codemode.Options{
 				Program: takenOver(t, test.attack), Limits: codemode.Limits{Time: limit},
 			})
 			report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: "-"}))(t)
-			if end := endOf(report); !rightEnd(end, []string{test.end}) {
-				t.Errorf("got the end %q, want %s", end, test.end)
+			end := endOf(report)
+			assert.Equal(t, rightEnd(end, []string{test.end}), true, "the end %q is %s", end, test.end)
+			if test.end == returned {
+				assert.Equal(t, string(report.Value.JSON), `"MCPBELT_CODEMODE_CHILD MCPBELT_PROCESS "`, "the variables")
 			}
-			if got, want := string(report.Value.JSON), `"MCPBELT_CODEMODE_CHILD MCPBELT_PROCESS "`; test.end == returned && got != want {
-				t.Errorf("got the variables %s, want %s", got, want)
-			}
-			assert.Equal(t, fmt.Sprint(children()), "[]")
+			assert.Equal(t, fmt.Sprint(children()), "[]", "the processes that are left")
 		})
 	}
 }
@@ -84,9 +82,7 @@ func TestChildThatWasTakenOver(t *testing.T) {
 // A program that is no sandbox is found out.
 func TestNoSandbox(t *testing.T) {
 	r := newRegistry(t, nil)
-	for what, program := range map[string]string{"a program that ends": "/bin/true", "a file that is not there": "/nowhere/sandbox", "another program": "/bin/ls"} {
-		if _, err := codemode.New(r, nil, &codemode.Options{Program: program}); !errors.As(err, new(*codemode.UnavailableError)) {
-			t.Errorf("%s: got the error %v, want an UnavailableError", what, err)
-		}
+	for _, program := range []string{"/bin/true", "/nowhere/sandbox", "/bin/ls"} {
+		assert.As[*codemode.UnavailableError](t, errorOf(codemode.New(r, nil, &codemode.Options{Program: program})), program)
 	}
 }

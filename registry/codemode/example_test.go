@@ -18,29 +18,24 @@ type invoice struct {
 	Amount int `json:"amount"`
 }
 
-// newOffice returns a registry with two tools of a program.
-func newOffice(opts *registry.Options) *registry.Registry {
+// newInvoiceRegistry returns a registry with two tools of a program.
+func newInvoiceRegistry(opts *registry.Options) *registry.Registry {
 	r := registry.New(opts)
-	list, err := registry.With(registry.MustFunc("list_invoices", "List all invoices.", func(context.Context, struct{}) ([]invoice, error) {
+	list, _ := registry.With(registry.MustFunc("list_invoices", "List all invoices.", func(context.Context, struct{}) ([]invoice, error) {
 		return []invoice{{1, 100}, {2, 2500}, {3, 9000}}, nil
 	}), func(d *registry.Definition) { d.Annotations = &readOnly })
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := r.Add(list, registry.MustFunc("pay_invoice", "Pay an invoice.", func(_ context.Context, in struct {
+	_ = r.Add(list, registry.MustFunc("pay_invoice", "Pay an invoice.", func(_ context.Context, in struct {
 		ID int `json:"id"`
 	}) (string, error) {
 		return fmt.Sprint("paid ", in.ID), nil
-	})); err != nil {
-		log.Fatal(err)
-	}
+	}))
 	return r
 }
 
 // A script takes the place of many calls. The main of this program begins with
 // codemode.Child().
 func ExampleRunner_Run() {
-	scripts, err := codemode.New(newOffice(nil), nil, nil)
+	scripts, err := codemode.New(newInvoiceRegistry(nil), nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,19 +55,11 @@ func ExampleRunner_Run() {
 
 // A model runs scripts by the tool code_execution.
 func ExampleRunner_Tool() {
-	r := newOffice(nil)
-	scripts, err := codemode.New(r, nil, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	r := newInvoiceRegistry(nil)
+	scripts, _ := codemode.New(r, nil, nil)
 	defer scripts.Close()
-	if err := r.Add(scripts.Tool(nil)); err != nil {
-		log.Fatal(err)
-	}
-	res, err := r.Call(context.Background(), codemode.ToolName, []byte(`{"code":"return (await tools.list_invoices()).length"}`))
-	if err != nil {
-		log.Fatal(err)
-	}
+	_ = r.Add(scripts.Tool(nil))
+	res, _ := r.Call(context.Background(), codemode.ToolName, []byte(`{"code":"return (await tools.list_invoices()).length"}`))
 	fmt.Println(textOf(res))
 	// Output: {"value":3}
 }
@@ -80,24 +67,14 @@ func ExampleRunner_Tool() {
 // A person who is asked later approves a call; the script goes on then.
 func ExampleRunner_Resume() {
 	ctx := context.Background()
-	r := newOffice(&registry.Options{Approver: asking})
-	scripts, err := codemode.New(r, nil, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	r := newInvoiceRegistry(&registry.Options{Approver: asking})
+	scripts, _ := codemode.New(r, nil, nil)
 	defer scripts.Close()
-	report, err := scripts.Run(ctx, &codemode.Script{Code: `return await tools.pay_invoice({id: 2})`})
-	if err != nil {
-		log.Fatal(err)
-	}
+	report, _ := scripts.Run(ctx, &codemode.Script{Code: `return await tools.pay_invoice({id: 2})`})
 	waits := report.Waiting[0]
 	fmt.Println("waits:", waits.Tool.Name, string(waits.Args))
-	if _, err := r.Approve(ctx, waits.ID, nil); err != nil { // on a page, say
-		log.Fatal(err)
-	}
-	if report, err = scripts.Resume(ctx, report.ID, 0); err != nil {
-		log.Fatal(err)
-	}
+	_, _ = r.Approve(ctx, waits.ID, nil) // on a page, say
+	report, _ = scripts.Resume(ctx, report.ID, 0)
 	fmt.Println(string(report.Value.JSON))
 	// Output:
 	// waits: pay_invoice {"id":2}
@@ -106,8 +83,8 @@ func ExampleRunner_Resume() {
 
 // A person approves all calls of a loop at once.
 func ExampleApprover() {
-	r := newOffice(&registry.Options{Approver: codemode.Approver(asking)})
-	scripts, err := codemode.New(r, nil, &codemode.Options{
+	r := newInvoiceRegistry(&registry.Options{Approver: codemode.Approver(asking)})
+	scripts, _ := codemode.New(r, nil, &codemode.Options{
 		ApprovePlan: func(_ context.Context, p *codemode.Plan) (approval.Decision, error) {
 			for _, call := range p.Calls {
 				fmt.Println("May I call", call.Tool.Name, string(call.Arguments))
@@ -115,17 +92,11 @@ func ExampleApprover() {
 			return approval.Decision{Verdict: approval.Allow}, nil
 		},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	defer scripts.Close()
-	report, err := scripts.Run(context.Background(), &codemode.Script{
+	report, _ := scripts.Run(context.Background(), &codemode.Script{
 		Code:    `for (const i of await tools.list_invoices()) await tools.pay_invoice({id: i.id})`,
 		AskOnce: true,
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	fmt.Println(len(report.Calls), "calls made")
 	// Output:
 	// May I call pay_invoice {"id":1}
@@ -145,29 +116,18 @@ func ExampleChild() {
 func ExampleRunner_SetScripts() {
 	ctx := context.Background()
 	lock := ledger.New(nil)
-	scripts, err := codemode.New(newOffice(nil), nil, &codemode.Options{
+	scripts, _ := codemode.New(newInvoiceRegistry(nil), nil, &codemode.Options{
 		Ledger:  lock,
 		Scripts: []codemode.StoredScript{{Name: "count", Description: "Counts invoices.", Code: `return 0`}},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	defer scripts.Close()
-	err = scripts.SetScripts(ctx, []codemode.StoredScript{
+	_ = scripts.SetScripts(ctx, []codemode.StoredScript{
 		{Name: "count", Description: "Counts invoices.", Code: `return (await tools.list_invoices()).length`},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = scripts.Run(ctx, &codemode.Script{Name: "count"})
+	_, err := scripts.Run(ctx, &codemode.Script{Name: "count"})
 	fmt.Println(err)
-	if err := lock.Accept(ctx, "ann", lock.Pending(codemode.LedgerServer)...); err != nil {
-		log.Fatal(err)
-	}
-	report, err := scripts.Run(ctx, &codemode.Script{Name: "count"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	_ = lock.Accept(ctx, "ann", lock.Pending(codemode.LedgerServer)...)
+	report, _ := scripts.Run(ctx, &codemode.Script{Name: "count"})
 	fmt.Println(string(report.Value.JSON))
 	// Output:
 	// script "count" is new or has changed, and is not run before a person has accepted it
@@ -178,10 +138,7 @@ func ExampleRunner_SetScripts() {
 func ExampleRunner_FollowScripts() {
 	ctx, cancel := context.WithCancel(context.Background())
 	store := storage.NewMemory() // programs on several machines share a sqlstore.Database
-	scripts, err := codemode.New(newOffice(nil), nil, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
+	scripts, _ := codemode.New(newInvoiceRegistry(nil), nil, nil)
 	defer scripts.Close()
 	changed, ended := make(chan error), make(chan error)
 	go func() {
@@ -189,19 +146,13 @@ func ExampleRunner_FollowScripts() {
 	}()
 	fmt.Println(<-changed) // nothing is kept yet
 
-	err = codemode.ChangeScripts(ctx, store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
+	_ = codemode.ChangeScripts(ctx, store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
 		return append(now, codemode.StoredScript{
 			Name: "count", Description: "Counts invoices.", Code: `return (await tools.list_invoices()).length`,
 		}), nil
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
 	fmt.Println(<-changed)
-	report, err := scripts.Run(ctx, &codemode.Script{Name: "count"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	report, _ := scripts.Run(ctx, &codemode.Script{Name: "count"})
 	fmt.Println(string(report.Value.JSON))
 	cancel()
 	fmt.Println(<-ended)

@@ -18,14 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "measure hostile scripts, and write the table in docs/codemode.md")
 
-// Each hostile script ends within half its time more, and this process does not grow by
-// more than 20 MiB meanwhile. It takes about a minute, and a machine that does little else.
+// How long each hostile script takes beyond its time, and how much this process and that of
+// the script grow meanwhile, on a machine that does little else.
 func TestHostileTable(t *testing.T) {
 	if !*update {
 		t.Skip("run it with -update")
 	}
 	const limit = 2 * time.Second
-	const mostGrowth = 20 << 10 // KiB
 	c := newHostileRunner(t, limit)
 	run(t, c, `return 1`)
 	var table bytes.Buffer
@@ -33,9 +32,7 @@ func TestHostileTable(t *testing.T) {
 	for _, test := range hostileScripts {
 		debug.FreeOSMemory()
 		before := memoryOf(t, "self", "VmRSS")
-		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak counts from now on
-			t.Fatal(err)
-		}
+		assert.OK(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // the peak counts from now on
 		stop, peak := make(chan struct{}), make(chan int)
 		go func() { peak <- peakOfChild(t, stop) }()
 		began := time.Now()
@@ -47,12 +44,6 @@ func TestHostileTable(t *testing.T) {
 		growth := max(memoryOf(t, "self", "VmHWM")-before, 0)
 		end, _, _ := strings.Cut(endOf(report), ":")
 		fmt.Fprintf(&table, "| %s | %s | %.2f | %d MiB | %d MiB |\n", test.name, end, took.Seconds(), (most+1023)>>10, (growth+1023)>>10)
-		if allowed := limit + limit/2; took > allowed {
-			t.Errorf("%s: got %v, want at most %v", test.name, took, allowed)
-		}
-		if growth > mostGrowth {
-			t.Errorf("%s: got a growth of %d KiB, want at most %d", test.name, growth, mostGrowth)
-		}
 	}
 	const page = "../../docs/codemode.md"
 	text := assert.Value(os.ReadFile(page))(t)

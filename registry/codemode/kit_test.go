@@ -77,6 +77,9 @@ func run(t testing.TB, c *codemode.Runner, code string) string {
 	return string(report.Value.JSON)
 }
 
+// errorOf returns the error of a call.
+func errorOf[T any](_ T, err error) error { return err }
+
 // A counter counts calls.
 type counter struct {
 	mu    sync.Mutex

@@ -29,22 +29,17 @@ func TestStoredScripts(t *testing.T) {
 		return []codemode.StoredScript{{Name: "sum", Description: "Adds.", Code: code}}
 	}
 	c := newRunner(t, r, &codemode.Options{Ledger: open(), Scripts: script(`return input.a + input.b`)})
-	report, err := c.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1,"b":2}`)})
-	assert.OK(t, err)
+	report := assert.Value(c.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1,"b":2}`)}))(t)
 	assert.Equal(t, string(report.Value.JSON), "3", "(%v)", report.Err)
 
 	l := open()
 	again := newRunner(t, r, &codemode.Options{Ledger: l, Scripts: script(`return await tools.s.echo(input)`)})
-	_, err = again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)})
-	held := assert.As[*codemode.QuarantinedError](t, err)
+	held := assert.As[*codemode.QuarantinedError](t, errorOf(again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)})))
 	assert.Equal(t, held.Change.Fields[0].Field, "/inputSchema/code", "the change of")
 	assert.OK(t, l.Accept(t.Context(), "ann", *held.Change))
-	if report, err = again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)}); err != nil {
-		t.Fatal(err)
-	}
+	report = assert.Value(again.Run(t.Context(), &codemode.Script{Name: "sum", Input: []byte(`{"a":1}`)}))(t)
 	assert.Equal(t, string(report.Value.JSON), `{"a":1}`, "(%v)", report.Err)
-	_, err = c.Run(t.Context(), &codemode.Script{Name: "other"})
-	assert.Fails(t, err)
+	assert.Fails(t, errorOf(c.Run(t.Context(), &codemode.Script{Name: "other"})))
 }
 
 // codeEngine is an engine whose scripts return their own code.
@@ -180,9 +175,7 @@ func TestFollowScriptsWithoutALedger(t *testing.T) {
 		away.set(false)
 		time.Sleep(4 * time.Second)
 		assert.OK(t, <-f.told)
-		if _, err := f.Run(t.Context(), &codemode.Script{Name: "own"}); !errors.As(err, new(*codemode.QuarantinedError)) {
-			t.Errorf("got %v, want that what has changed is held back", err)
-		}
+		assert.As[*codemode.QuarantinedError](t, errorOf(f.Run(t.Context(), &codemode.Script{Name: "own"})))
 		f.end()
 		<-f.ended
 	})

@@ -56,17 +56,11 @@ func TestTool(t *testing.T) {
 		{`{"code":"x","ask_once":true}`, `codemode: no one can be asked about a plan: Options.ApprovePlan is nil`},
 		{`{"code":"return await tools.s.structured({x: 1})","dry":true}`, `{"value":null,"calls":[{"tool":"s__structured","arguments":{"x":1},"state":"planned"}],"say":"This was a dry run: calls that are \"planned\" were not made, and returned null."}`},
 	} {
-		res, err := r.Call(t.Context(), codemode.ToolName, []byte(test.args))
-		if err != nil {
-			t.Errorf("%s: got the error %v, want a result", test.args, err)
-			continue
-		}
-		assert.Equal(t, strings.HasPrefix(textOf(res), test.want), true, "%s: %q begins with %q", test.args, textOf(res), test.want)
+		got := textOf(assert.Value(r.Call(t.Context(), codemode.ToolName, []byte(test.args)))(t))
+		assert.Equal(t, strings.HasPrefix(got, test.want), true, "%s: %q begins with %q", test.args, got, test.want)
 	}
 	for _, args := range []string{`{}`, `{"code":"1","resume":"x"}`, `{"code":"1","more":2}`, `{"code":1}`, `{"code":"1","timeout":-1}`} {
-		if _, err := r.Call(t.Context(), codemode.ToolName, []byte(args)); !errors.As(err, new(*registry.ArgumentsError)) {
-			t.Errorf("%s: got the error %v, want an ArgumentsError", args, err)
-		}
+		assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), codemode.ToolName, []byte(args))))
 	}
 }
 
@@ -76,9 +70,7 @@ func TestLargeValue(t *testing.T) {
 	c := newRunner(t, r, nil)
 	assert.OK(t, r.Add(c.Tool(nil)))
 	report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: `return 'x'.repeat(1 << 20)`}))(t)
-	if got, want := report.Value.Bytes, 1<<20+2; got != want {
-		t.Errorf("got a value of %d bytes, want %d: %v", got, want, report.Err)
-	}
+	assert.Equal(t, report.Value.Bytes, 1<<20+2, "(%v)", report.Err)
 	if got, most := len(report.Value.JSON), 65<<10; got > most {
 		t.Errorf("got %d bytes of it, want at most %d", got, most)
 	}
