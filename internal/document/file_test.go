@@ -38,8 +38,7 @@ func TestKeepers(t *testing.T) {
 				}
 			}
 			for _, known := range []storage.Revision{"", "gone"} {
-				_, err := keeper.Load(t.Context(), "a", known)
-				assert.Is(t, err, storage.ErrNotFound)
+				assert.Is(t, errorOf(keeper.Load(t.Context(), "a", known)), storage.ErrNotFound)
 			}
 			_, err := save("none", "unknown")
 			assert.Is(t, err, storage.ErrConflict)
@@ -63,10 +62,8 @@ func TestKeepers(t *testing.T) {
 			load(two, "one", again)
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			_, err = keeper.Load(ctx, "a", "")
-			assert.Is(t, err, context.Canceled)
-			_, err = keeper.(storage.Locker).Lock(ctx, "a")
-			assert.Is(t, err, context.Canceled)
+			assert.Is(t, errorOf(keeper.Load(ctx, "a", "")), context.Canceled)
+			assert.Is(t, errorOf(keeper.(storage.Locker).Lock(ctx, "a")), context.Canceled)
 		})
 	}
 }
@@ -120,10 +117,8 @@ func TestLockHeld(t *testing.T) {
 	resolved := assert.Value(atomicfile.Resolve(f.Path))(t)
 	unlock := assert.Value(atomicfile.Lock(t.Context(), resolved))(t)
 	defer unlock()
-	_, err := f.Lock(t.Context(), "")
-	assert.Is(t, err, ErrLocked)
-	_, err = f.Load(t.Context(), "", "")
-	assert.Is(t, err, storage.ErrNotFound)
+	assert.Is(t, errorOf(f.Lock(t.Context(), "")), ErrLocked)
+	assert.Is(t, errorOf(f.Load(t.Context(), "", "")), storage.ErrNotFound)
 }
 
 // TestFileKnowsWhatItSaved saves without reading back, and sees at once what others write
@@ -146,8 +141,7 @@ func TestFileKnowsWhatItSaved(t *testing.T) {
 		r, err := f.Load(t.Context(), "", at)
 		assert.OK(t, err)
 		assert.Equal(t, string(r.Data), "abc")
-		_, err = f.Save(t.Context(), "", []byte("xyz"), at)
-		assert.Is(t, err, storage.ErrConflict)
+		assert.Is(t, errorOf(f.Save(t.Context(), "", []byte("xyz"), at)), storage.ErrConflict)
 		at = r.Revision
 	}
 }

@@ -66,16 +66,13 @@ func TestPublish(t *testing.T) {
 	assert.Value(s.Publish(r))(t)
 	assert.Value(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":"a b"}`)))(t)
 	assert.Equal(t, rec.take().uri, "/find?q=a%20b&max=10")
-	_, err := r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`))
-	assert.As[*registry.ArgumentsError](t, err)
+	assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "shop__find", json.RawMessage(`{"q":1}`))))
 	assert.OK(t, s.SetEnabled("drop", false))
 	diff, err := s.Publish(r)
 	assert.OK(t, err)
 	assert.Equal(t, len(diff.Removed), 1)
-	_, err = r.Call(t.Context(), "shop__drop", nil)
-	assert.As[*registry.UnknownToolError](t, err)
-	_, err = s.Publish(nil)
-	assert.Fails(t, err)
+	assert.As[*registry.UnknownToolError](t, errorOf(r.Call(t.Context(), "shop__drop", nil)))
+	assert.Fails(t, errorOf(s.Publish(nil)))
 }
 
 // The API that a Service was made of can be changed without harm.

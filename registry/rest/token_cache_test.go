@@ -98,8 +98,7 @@ func TestThoseWhoWaitFetchWhenOneGivesUp(t *testing.T) {
 			callers.Go(func() { b.want(t, 1, "1") })
 		}
 		callers.Go(func() {
-			_, err := b.ask(first, 1)
-			assert.Is(t, err, context.DeadlineExceeded)
+			assert.Is(t, errorOf(b.ask(first, 1)), context.DeadlineExceeded)
 		})
 		callers.Wait()
 		assert.Equal(t, b.fetched, 1, "fetches")
@@ -112,8 +111,7 @@ func TestClosedTokens(t *testing.T) {
 		b := &tokenStore{life: time.Minute}
 		b.want(t, 1, "1")
 		b.close()
-		_, err := b.ask(t.Context(), 1)
-		assert.Is(t, err, ErrClosed)
+		assert.Is(t, errorOf(b.ask(t.Context(), 1)), ErrClosed)
 		b.close()
 	})
 }
