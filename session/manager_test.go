@@ -177,6 +177,7 @@ func TestShutdownCutsOffAHungRefresh(t *testing.T) {
 			call := env.holdRefresh(m, authtest.Fault{})
 			defer call.release()
 			assert.Is(t, test.end(m), test.want)
+			m.grace = patience
 			assert.Fails(t, <-call.err)
 			r, _, err := env.manager(nil).load(env.ctx, alice, recordName(alice))
 			assert.OK(t, err)

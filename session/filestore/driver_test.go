@@ -72,6 +72,13 @@ func files(t testing.TB, f *folder, below string) (names []string) {
 	return names
 }
 
+// wantFiles checks how many files are in a folder of the store.
+func wantFiles(t testing.TB, f *folder, below string, n int) {
+	t.Helper()
+	got := files(t, f, below)
+	assert.Equal(t, len(got), n, "files in %s, which are %q", below, got)
+}
+
 // onDisk returns the path of a record.
 func onDisk(f *folder, name string) string {
 	return filepath.Join(f.dir, filepath.FromSlash(file(name)))
@@ -89,10 +96,10 @@ func TestOneFileARecord(t *testing.T) {
 	for _, data := range []string{"one", "two", "three"} {
 		at = save(t, f, "a", data, at)
 	}
-	assert.Equal(t, len(files(t, f, recordsDir)), 1, "files of one record")
-	assert.Equal(t, files(t, f, tmpDir) == nil, true, "temporary files")
+	wantFiles(t, f, recordsDir, 1)
+	wantFiles(t, f, tmpDir, 0)
 	assert.OK(t, f.Delete(t.Context(), "a", at))
-	assert.Equal(t, files(t, f, recordsDir) == nil, true, "files after Delete")
+	wantFiles(t, f, recordsDir, 0)
 }
 
 // FuzzNoNameBecomesAPath saves under names that lead elsewhere.
@@ -110,9 +117,7 @@ func FuzzNoNameBecomesAPath(fuzz *testing.F) {
 			expect(t, f, name, name)
 			assert.OK(t, f.Delete(t.Context(), name, at))
 		}
-		if left, err := os.ReadDir(outer); err != nil || len(left) != 1 {
-			t.Errorf("Save(%q) left %v beside the store, %v", name, left, err)
-		}
+		assert.Equal(t, len(assert.Value(os.ReadDir(outer))(t)), 1, "Save(%q): files beside the store, and it", name)
 	})
 }
 

@@ -22,13 +22,10 @@ import (
 // start starts a process of this test binary. It is killed when the test ends.
 func start(t testing.TB, role, dir string, env ...string) (cmd *exec.Cmd, stdin io.WriteCloser, stdout *bufio.Reader) {
 	t.Helper()
-	exe, err := os.Executable()
-	assert.OK(t, err)
-	cmd = exec.Command(exe)
+	cmd = exec.Command(assert.Value(os.Executable())(t))
 	cmd.Env = append(append(os.Environ(), roleVar+"="+role, "MCPBELT_FILESTORE_DIR="+dir), env...)
 	cmd.Stderr = os.Stderr
-	stdin, err = cmd.StdinPipe()
-	assert.OK(t, err)
+	stdin = assert.Value(cmd.StdinPipe())(t)
 	out := assert.Value(cmd.StdoutPipe())(t)
 	assert.OK(t, cmd.Start())
 	t.Cleanup(func() {
@@ -79,99 +76,93 @@ func countOf(r storage.Record) (int, error) {
 	return strconv.Atoi(number)
 }
 
+// An ack is a save that a writer has acknowledged.
+type ack struct {
+	name string
+	n    int
+}
+
+// A writer is a process that runs writeOn.
+type writer struct {
+	cmd  *exec.Cmd
+	acks chan<- ack
+	done chan error
+}
+
+func startWriter(t *testing.T, dir string, acks chan<- ack) *writer {
+	t.Helper()
+	cmd, _, out := start(t, "write", dir)
+	w := &writer{cmd, acks, make(chan error, 1)}
+	go func() { // ends with the process
+		for {
+			line, err := out.ReadString('\n')
+			if err != nil { // a last line that is not whole acknowledges nothing
+				w.done <- cmd.Wait()
+				return
+			}
+			var a ack
+			if _, err := fmt.Sscanf(line, "%s %d", &a.name, &a.n); err != nil {
+				w.done <- fmt.Errorf("a writer wrote %q", line)
+				return
+			}
+			acks <- a
+		}
+	}()
+	return w
+}
+
 // TestKilledWriters kills processes while they write. Nothing that a writer has
 // acknowledged may be lost or acknowledged by two, and nothing may be damaged.
 // MCPBELT_SOAK=1 kills 1,000 of them.
 func TestKilledWriters(t *testing.T) {
-	cycles := 20
+	cycles := assert.Cases(4, 20)
 	if os.Getenv("MCPBELT_SOAK") != "" {
 		cycles = 1000
 	}
 	dir := filepath.Join(t.TempDir(), "store")
 	f, log := openLogged(t, dir)
-	type ack struct {
-		name string
-		n    int
-	}
-	acked := map[ack]bool{}
-	newest := map[string]int{}
-	acks := make(chan ack)
-	type writer struct {
-		cmd  *exec.Cmd
-		done chan error
-	}
-	spawn := func() writer {
-		cmd, _, out := start(t, "write", dir)
-		w := writer{cmd, make(chan error, 1)}
-		go func() { // ends with the process
-			for {
-				line, err := out.ReadString('\n')
-				if err != nil { // a last line that is not whole acknowledges nothing
-					w.done <- cmd.Wait()
-					return
-				}
-				var a ack
-				if _, err := fmt.Sscanf(line, "%s %d", &a.name, &a.n); err != nil {
-					w.done <- fmt.Errorf("a writer wrote %q", line)
-					return
-				}
-				acks <- a
-			}
-		}()
-		return w
-	}
+	acked, newest, acks := map[ack]bool{}, map[string]int{}, make(chan ack)
 	take := func(a ack) {
-		if acked[a] {
-			t.Errorf("%v was acknowledged twice", a)
-		}
+		assert.Equal(t, acked[a], false, "%v was acknowledged before", a)
 		acked[a] = true
 		newest[a.name] = max(newest[a.name], a.n)
 	}
-	// reap takes acknowledgements until a writer is gone.
-	reap := func(w writer) {
+	// kill takes acknowledgements until a writer is gone.
+	kill := func(w *writer) {
 		t.Helper()
+		assert.OK(t, w.cmd.Process.Kill())
 		for {
 			select {
 			case a := <-acks:
 				take(a)
 			case err := <-w.done:
-				var exit *exec.ExitError
-				if !errors.As(err, &exit) || exit.Exited() {
-					t.Fatalf("a writer was not killed, but ended: %v", err)
-				}
+				assert.Equal(t, assert.As[*exec.ExitError](t, err).Exited(), false, "the writer ended by itself: %v", err)
 				return
 			}
 		}
 	}
-	writers := []writer{spawn(), spawn(), spawn()}
+	writers := []*writer{startWriter(t, dir, acks), startWriter(t, dir, acks)}
 	for cycle := range cycles {
 		for range 1 + rand.IntN(15) {
 			take(<-acks)
 		}
-		w := &writers[cycle%len(writers)]
-		assert.OK(t, w.cmd.Process.Kill())
-		reap(*w)
+		i := cycle % len(writers)
+		kill(writers[i])
 		for name, n := range newest {
-			r, err := f.Load(t.Context(), name, "")
-			kept, bad := countOf(r)
-			if err != nil || bad != nil || kept < n {
-				t.Fatalf("after %d kills %s is %d, %v, %v; acknowledged was %d", cycle+1, name, kept, err, bad, n)
-			}
+			kept := assert.Value(countOf(assert.Value(f.Load(t.Context(), name, ""))(t)))(t)
+			assert.Equal(t, kept >= n, true, "%s is %d after %d kills; at least the acknowledged %d", name, kept, cycle+1, n)
 		}
-		*w = spawn()
+		writers[i] = startWriter(t, dir, acks)
 	}
 	for _, w := range writers {
-		_ = w.cmd.Process.Kill()
-		reap(w)
+		kill(w)
 	}
-	assert.Equal(t, files(t, f, damagedDir) == nil, true, "damaged files")
-	assert.Equal(t, log.String(), "", "logged")
-	left := files(t, f, tmpDir)
-	t.Logf("%d kills, %d acknowledged saves, %d temporary files left by the killed", cycles, len(acked), len(left))
+	wantFiles(t, f, damagedDir, 0)
+	assert.Equal(t, log.String(), "", "log")
 	old := time.Now().Add(-2 * staleTemp)
-	for _, name := range left {
+	for _, name := range files(t, f, tmpDir) {
 		assert.OK(t, os.Chtimes(filepath.Join(dir, tmpDir, name), old, old))
 	}
 	openTest(t, dir)
-	assert.Equal(t, files(t, f, tmpDir) == nil, true, "Open left")
+	wantFiles(t, f, tmpDir, 0)
 }

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
 
 // roleVar tells a process that the tests started what it is for.
 const roleVar = "MCPBELT_FILESTORE_ROLE"
+
+func init() { lookEvery = time.Millisecond }
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {

@@ -31,15 +31,15 @@ func TestFolderForOthers(t *testing.T) {
 	hurt(t, filepath.Join(shared, "something"), nil)
 	_, err := openFolder(shared, nil)
 	assert.As[*Error](t, err)
-	assert.Contains(t, err.Error(), "chmod 700", "open of a folder that is somebody else's, too")
+	assert.Contains(t, err.Error(), "chmod 700", "a folder that others use, too")
 	expectMode(t, shared, 0o755)
-	assert.Equal(t, len(assert.Value(os.ReadDir(shared))(t)), 1, "the folder holds")
+	assert.Equal(t, len(assert.Value(os.ReadDir(shared))(t)), 1, "files in the folder")
 
 	empty := t.TempDir()
 	chmod(t, empty, 0o777)
 	f, log := openLogged(t, empty)
 	expectMode(t, empty, 0o700)
-	assert.Contains(t, log.String(), "level=WARN", "a folder that others could use is not logged")
+	assert.Contains(t, log.String(), "level=WARN", "log")
 	save(t, f, "a", "x", "")
 	chmod(t, empty, 0o750) // as some volumes of containers are made when they are mounted
 	chmod(t, onDisk(f, "a"), 0o640)

@@ -58,9 +58,11 @@ func (f *folder) namesIn(ctx context.Context, dir, prefix string) (names []strin
 	return names, err
 }
 
+// lookEvery is how often the folders of records are looked at while they are watched. Tests
+// look more often.
+var lookEvery = time.Second
+
 const (
-	// lookEvery is how often the folders of records are looked at while they are watched.
-	lookEvery = time.Second
 	// unsettled is how long after a change the time of a folder is not trusted: a second change might
 	// have the same time. Some file systems count in whole seconds, or every other one.
 	unsettled = 2 * time.Second

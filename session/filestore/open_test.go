@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -23,34 +22,27 @@ func testKey(letter string) seal.KeySource {
 
 func TestOpenMakesTheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "store")
-	var wg sync.WaitGroup
+	errs := make(chan error)
 	for range 8 { // all at once
-		wg.Go(func() {
+		go func() {
 			s, err := filestore.Open(t.Context(), dir, nil)
-			if err != nil {
-				t.Error(err)
-				return
+			if err == nil {
+				err = s.Close()
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+			errs <- err
+		}()
 	}
-	wg.Wait()
+	for range 8 {
+		assert.OK(t, <-errs)
+	}
 	if runtime.GOOS == "windows" {
 		return
 	}
-	err := filepath.WalkDir(filepath.Dir(dir), func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v", path, info.Mode())
-		}
-		return err
-	})
-	assert.OK(t, err)
+	assert.OK(t, filepath.WalkDir(filepath.Dir(dir), func(path string, d os.DirEntry, err error) error {
+		assert.OK(t, err)
+		assert.Equal(t, assert.Value(d.Info())(t).Mode().Perm()&0o077, 0, "what others may do with %s", path)
+		return nil
+	}))
 }
 
 // logIn keeps a session in the store.
@@ -77,8 +69,10 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 		keys seal.KeySource
 		lost bool
 	}{
-		"key file":   {nil, false},
-		"passphrase": {seal.KeyPassphrase("correct horse"), true},
+		"key file": {nil, false},
+		"passphrase": {func(_ context.Context, salt []byte) (*seal.Keys, error) {
+			return &seal.Keys{Current: auth.Secret(salt)}, nil
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -86,15 +80,12 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 			s := assert.Value(filestore.Open(t.Context(), dir, opts))(t)
 			defer s.Close()
 			logIn(t, s)
-			found, err := filepath.Glob(filepath.Join(dir, "records", "*", "0,store.keys"))
-			if err != nil || len(found) != 1 {
-				t.Fatalf("found %q, %v", found, err)
-			}
-			assert.OK(t, os.WriteFile(found[0], []byte("x"), 0o600))
+			found := assert.Value(filepath.Glob(filepath.Join(dir, "records", "*", "0,store.keys")))(t)
+			assert.OK(t, os.WriteFile(strings.Join(found, " "), []byte("x"), 0o600))
 			assert.As[*seal.CorruptError](t, errOf(filestore.Open(t.Context(), dir, opts)))
 			again, err := filestore.Open(t.Context(), dir, opts)
 			var key *seal.KeyError
-			assert.Equal(t, errors.As(err, &key), test.lost, "second Open")
+			assert.Equal(t, errors.As(err, &key), test.lost, "second Open: %v: lost", err)
 			if err == nil {
 				_ = again.Close()
 			}
@@ -105,19 +96,14 @@ func TestRecordOfKeysIsDamaged(t *testing.T) {
 func TestOpenAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	assert.Is(t, errOf(filestore.Open(ctx, t.TempDir(), nil)), context.Canceled, "open after the end of the context")
+	assert.Is(t, errOf(filestore.Open(ctx, t.TempDir(), nil)), context.Canceled)
 }
 
 // No folder is not the working directory.
 func TestOpenWithoutFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
-	s, err := filestore.Open(t.Context(), "", nil)
-	if err == nil {
-		_ = s.Close()
-	}
-	assert.As[*filestore.Error](t, err)
-	files, _ := os.ReadDir(".")
-	assert.Equal(t, len(files), 0)
+	assert.As[*filestore.Error](t, errOf(filestore.Open(t.Context(), "", nil)))
+	assert.Equal(t, len(assert.Value(os.ReadDir("."))(t)), 0, "files in the working directory")
 }
 
 // errOf returns the error of a call that returns a value as well.

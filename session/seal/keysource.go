@@ -185,16 +185,20 @@ const (
 // To replace the passphrase, give the new one, and the one before among old, until
 // [Store.Rotate] has run. Each costs as much as the first.
 func KeyPassphrase(pass auth.Secret, old ...auth.Secret) KeySource {
-	p := &phrases{all: append([]auth.Secret{pass}, old...), made: map[string]*Keys{}}
-	return p.keys
+	return newPhrases(argonMemory, append([]auth.Secret{pass}, old...)).keys
 }
 
 // phrases are passphrases and what was made of them.
 type phrases struct {
-	all []auth.Secret
+	memory uint32 // in KiB, for each guess
+	all    []auth.Secret
 
 	mu   sync.Mutex
 	made map[string]*Keys // by salt
+}
+
+func newPhrases(memory uint32, all []auth.Secret) *phrases {
+	return &phrases{memory: memory, all: all, made: map[string]*Keys{}}
 }
 
 func (p *phrases) keys(ctx context.Context, salt []byte) (*Keys, error) {
@@ -212,7 +216,7 @@ func (p *phrases) keys(ctx context.Context, salt []byte) (*Keys, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		key := argon2.IDKey([]byte(phrase.Reveal()), salt, argonTime, argonMemory, argonThreads, KeySize)
+		key := argon2.IDKey([]byte(phrase.Reveal()), salt, argonTime, p.memory, argonThreads, KeySize)
 		all = append(all, auth.Secret(key))
 	}
 	made = &Keys{Current: all[0], Old: all[1:]}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -38,11 +37,11 @@ func expectKeys(t testing.TB, source KeySource, want string) {
 // show.
 func expectNoKeys(t testing.TB, source KeySource, says string, secrets ...string) {
 	t.Helper()
-	keys, err := source(t.Context(), make([]byte, saltSize))
-	assert.Equal(t, assert.As[*KeyError](t, err, "got %v", keys).Source != "", true, "got %v", keys)
-	assert.Contains(t, err.Error(), says, "got %v", keys)
+	err := errOf(source(t.Context(), make([]byte, saltSize)))
+	assert.Equal(t, assert.As[*KeyError](t, err).Source != "", true, "the error names the source")
+	assert.Contains(t, err.Error(), says)
 	for _, s := range secrets {
-		assert.Lacks(t, err.Error(), s, "the error shows %q", s)
+		assert.Lacks(t, err.Error(), s)
 	}
 }
 
@@ -76,23 +75,21 @@ func TestKeyEnv(t *testing.T) {
 
 func TestKeyFileIsMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "key")
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	made := map[auth.Secret]bool{}
+	made := make(chan auth.Secret)
 	for range 16 {
-		wg.Go(func() {
+		go func() {
 			keys, err := KeyFile(path)(t.Context(), nil)
 			if err != nil {
 				t.Error(err)
-				return
+				keys = &Keys{}
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			made[keys.Current] = true
-		})
+			made <- keys.Current
+		}()
 	}
-	wg.Wait()
-	assert.Equal(t, len(made), 1, "16 callers made keys")
+	first := <-made
+	for range 15 {
+		assert.Equal(t, <-made == first, true, "all have one key")
+	}
 	left := assert.Value(os.ReadDir(filepath.Dir(path)))(t)
 	assert.Equal(t, len(left), 1, "the folder holds")
 	if runtime.GOOS == "windows" {
@@ -148,32 +145,29 @@ func TestKeyFileRotation(t *testing.T) {
 	s := openStore(t, d, KeyFile(path))
 	mustSave(t, s, "a", "1", "")
 	assert.OK(t, os.WriteFile(path, append([]byte(key64("n")+"\n"), assert.Value(os.ReadFile(path))(t)...), 0o600))
-	n, err := s.Rotate(t.Context())
-	assert.Equal(t, n, 1, "Rotate")
-	assert.OK(t, err)
+	wantRotated(t, s, 1)
 	assert.OK(t, os.WriteFile(path, []byte(key64("n")), 0o600))
 	expectData(t, openStore(t, d, KeyFile(path)), "a", "1")
 }
 
+// cheapPassphrase is KeyPassphrase at a small cost. TestFormatStays takes the true one.
+func cheapPassphrase(all ...auth.Secret) KeySource { return newPhrases(64, all).keys }
+
 func TestKeyPassphrase(t *testing.T) {
 	d := storage.NewMemory()
-	first := openStore(t, d, KeyPassphrase("correct horse"))
+	first := openStore(t, d, cheapPassphrase("correct horse"))
 	mustSave(t, first, "a", "1", "")
-	_, err := NewStore(t.Context(), d, KeyPassphrase("canary guess"))
-	assert.As[*KeyError](t, err)
-	assert.Lacks(t, err.Error(), "canary", "open with another passphrase")
-	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, KeyPassphrase(""))))
-	both := openStore(t, d, KeyPassphrase("battery staple", "correct horse"))
-	if n, err := both.Rotate(t.Context()); n != 1 || err != nil {
-		t.Errorf("Rotate: %d, %v", n, err)
-	}
-	expectData(t, openStore(t, d, KeyPassphrase("battery staple")), "a", "1")
+	assert.Lacks(t, wantNoStore(t, d, cheapPassphrase("canary guess")).Error(), "canary")
+	wantNoStore(t, d, cheapPassphrase(""))
+	both := openStore(t, d, cheapPassphrase("battery staple", "correct horse"))
+	wantRotated(t, both, 1)
+	expectData(t, openStore(t, d, cheapPassphrase("battery staple")), "a", "1")
 
 	// Another store has another salt, and so another key.
-	source := KeyPassphrase("correct horse")
+	source := cheapPassphrase("correct horse")
 	a := assert.Value(source(t.Context(), []byte("salt of one store")))(t)
 	b := assert.Value(source(t.Context(), []byte("salt of another store")))(t)
-	assert.Equal(t, a.Current != b.Current, true, "the salt makes no difference")
+	assert.Equal(t, a.Current != b.Current, true, "the salt makes a difference")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Is(t, errOf(source(ended, []byte("third"))), context.Canceled, "after the end of the context")

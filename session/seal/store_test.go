@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -22,6 +21,31 @@ func testKey(letter string) auth.Secret { return auth.Secret(strings.Repeat(lett
 func openStore(t testing.TB, d storage.Store, source KeySource) *Store {
 	t.Helper()
 	return assert.Value(NewStore(t.Context(), d, source))(t)
+}
+
+// openWith opens a store with the testKeys of some letters, the first of which is in use.
+func openWith(t testing.TB, d storage.Store, letters string) *Store {
+	t.Helper()
+	return openStore(t, d, StaticKey(testKey(letters[:1]), testKeys(letters[1:])...))
+}
+
+func testKeys(letters string) (keys []auth.Secret) {
+	for _, letter := range letters {
+		keys = append(keys, testKey(string(letter)))
+	}
+	return keys
+}
+
+// wantNoStore checks that a store does not open with a source.
+func wantNoStore(t testing.TB, d storage.Store, source KeySource) *KeyError {
+	t.Helper()
+	return assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, source)))
+}
+
+// wantRotated checks how many records Rotate seals anew.
+func wantRotated(t testing.TB, s *Store, want int) {
+	t.Helper()
+	assert.Equal(t, assert.Value(s.Rotate(t.Context()))(t), want, "records sealed anew")
 }
 
 // memory returns a Store over memory.
@@ -49,21 +73,14 @@ func TestStoreIsAStore(t *testing.T) {
 	}, nil)
 }
 
-func TestStoreKeepsStates(t *testing.T) {
-	ctx := t.Context()
+func TestStoreCountsGenerations(t *testing.T) {
 	s := memory(t)
 	defer s.Close()
-	assert.Is(t, errOf(s.Load(ctx, "a", "")), storage.ErrNotFound, "load of nothing")
 	first := mustSave(t, s, "a", "one", "")
-	assert.Is(t, errOf(s.Save(ctx, "a", []byte("two"), "")), storage.ErrConflict, "save over an unknown state")
 	second := mustSave(t, s, "a", "two", first)
-	if one, two := inside(first).generation, inside(second).generation; one != 1 || two != 2 {
-		t.Errorf("generations %d and %d, want 1 and 2", one, two)
-	}
-	assert.Equal(t, expectData(t, s, "a", "two"), second, "loaded version")
-	assert.Is(t, s.Delete(ctx, "a", first), storage.ErrConflict, "remove of an earlier state")
-	assert.OK(t, s.Delete(ctx, "a", second))
-	assert.Is(t, errOf(s.Load(ctx, "a", "")), storage.ErrNotFound, "load of a removed record")
+	assert.Equal(t, inside(first).generation, 1, "generation")
+	assert.Equal(t, inside(second).generation, 2, "generation")
+	assert.Equal(t, expectData(t, s, "a", "two"), second, "revision")
 }
 
 func TestStoreNames(t *testing.T) {
@@ -72,17 +89,18 @@ func TestStoreNames(t *testing.T) {
 	for _, name := range []string{"a.1", "a.2", "b.1"} {
 		mustSave(t, s, name, name, "")
 	}
-	list := func(prefix string) (names []string) {
+	list := func(prefix string) string {
+		var names []string
 		for name, err := range s.Names(t.Context(), prefix) {
 			assert.OK(t, err)
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return names
+		return strings.Join(names, " ")
 	}
-	assert.Equal(t, fmt.Sprint(list("")), fmt.Sprint([]string{"a.1", "a.2", "b.1"}), "all names")
-	assert.Equal(t, fmt.Sprint(list("a.")), fmt.Sprint([]string{"a.1", "a.2"}), "names with a")
-	assert.Equal(t, list(reserved) == nil, true, "the store's own names are shown")
+	assert.Equal(t, list(""), "a.1 a.2 b.1", "all names")
+	assert.Equal(t, list("a."), "a.1 a.2", "names with a")
+	assert.Equal(t, list(reserved), "", "the store's own names")
 	assert.Is(t, errOf(s.Load(t.Context(), keysRecord, "")), storage.ErrName, "load of a reserved name")
 	assert.Is(t, errOf(s.Save(t.Context(), keysRecord, nil, "")), storage.ErrName, "save under a reserved name")
 	assert.Is(t, s.Delete(t.Context(), keysRecord, ""), storage.ErrName, "remove of a reserved name")
@@ -92,22 +110,19 @@ func TestStoreLock(t *testing.T) {
 	s := memory(t)
 	defer s.Close()
 	unlock, locked, err := s.Lock(t.Context(), "a")
-	if err != nil || !locked {
-		t.Fatalf("lock: %v, %v", locked, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, locked, true, "locked")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Lock(ended, "a"); !errors.Is(err, context.Canceled) {
-		t.Errorf("second lock: %v", err)
-	}
+	_, _, err = s.Lock(ended, "a")
+	assert.Is(t, err, context.Canceled, "a second lock")
 	unlock()
 
 	plain := openStore(t, struct{ storage.Store }{storage.NewMemory()}, StaticKey(testKey("k")))
 	defer plain.Close()
 	unlock, locked, err = plain.Lock(t.Context(), "a")
-	if err != nil || locked {
-		t.Fatalf("lock of a driver that cannot: %v, %v", locked, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, locked, false, "locked by a driver that cannot lock")
 	unlock()
 }
 
@@ -128,24 +143,22 @@ func replace(t testing.TB, d storage.Store, name string, data []byte) {
 
 func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 	d := storage.NewMemory()
-	s := openStore(t, d, StaticKey(testKey("k")))
+	s := openWith(t, d, "k")
 	defer s.Close()
 	mustSave(t, s, "a", "canary-7Qx", "")
 	sealed := sealedRecord(t, d, "a").Data
-	if bytes.Contains(sealed, []byte("canary")) {
-		t.Fatal("the record is not sealed")
-	}
+	assert.Lacks(t, string(sealed), "canary", "sealed record")
 	for i := range sealed {
 		altered := bytes.Clone(sealed)
 		altered[i] ^= 0x10
 		replace(t, d, "a", altered)
 		r, err := s.Load(t.Context(), "a", "")
-		var corrupt *CorruptError
-		var key *KeyError
-		if inID := i >= atKey && i < atGeneration; inID && !errors.As(err, &key) || !inID && !errors.As(err, &corrupt) {
-			t.Errorf("byte %d altered: %q, %v", i, r.Data, err)
+		if i >= atKey && i < atGeneration {
+			assert.As[*KeyError](t, err, "byte %d altered", i)
+		} else {
+			assert.As[*CorruptError](t, err, "byte %d altered", i)
 		}
-		assert.Equal(t, inside(r.Revision).revision, sealedRecord(t, d, "a").Revision, "byte %d altered: no version to replace it by", i)
+		assert.Equal(t, inside(r.Revision).revision, sealedRecord(t, d, "a").Revision, "byte %d altered: revision to replace it by", i)
 	}
 	for _, n := range []int{0, 1, sealHeader, len(sealed) - 1} {
 		replace(t, d, "a", sealed[:n])
@@ -157,7 +170,7 @@ func TestStoreNoticesEveryAlteredByte(t *testing.T) {
 
 func TestStoreNoticesSwappedRecords(t *testing.T) {
 	d := storage.NewMemory()
-	s := openStore(t, d, StaticKey(testKey("k")))
+	s := openWith(t, d, "k")
 	defer s.Close()
 	mustSave(t, s, "alice", "of alice", "")
 	mustSave(t, s, "bob", "of bob", "")
@@ -171,23 +184,21 @@ func TestStoreNoticesSwappedRecords(t *testing.T) {
 
 func TestStoreWrongKey(t *testing.T) {
 	d := storage.NewMemory()
-	s := openStore(t, d, StaticKey(testKey("k")))
+	s := openWith(t, d, "k")
 	mustSave(t, s, "a", "x", "")
-	assert.Equal(t, assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("l"))))).Record, "", "open with another key")
+	assert.Equal(t, wantNoStore(t, d, StaticKey(testKey("l"))).Record, "", "record")
 	for _, source := range []KeySource{
 		nil,
 		StaticKey("short"),
 		StaticKey(testKey("k"), "short"),
 		func(context.Context, []byte) (*Keys, error) { return nil, nil },
 	} {
-		_, err := NewStore(t.Context(), d, source)
-		assert.As[*KeyError](t, err)
-		assert.Lacks(t, err.Error(), "short", "open with a useless source")
+		assert.Lacks(t, wantNoStore(t, d, source).Error(), "short")
 	}
 	// Without the record of the keys, a record has to open.
 	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
-	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("l")))))
-	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "x")
+	wantNoStore(t, d, StaticKey(testKey("l")))
+	expectData(t, openWith(t, d, "k"), "a", "x")
 }
 
 func TestStoreCreatedByMany(t *testing.T) {
@@ -196,19 +207,19 @@ func TestStoreCreatedByMany(t *testing.T) {
 	salted := func(_ context.Context, salt []byte) (*Keys, error) {
 		return &Keys{Current: auth.Secret(salt)}, nil
 	}
-	var wg sync.WaitGroup
+	errs := make(chan error)
 	for i := range 16 {
-		wg.Go(func() {
+		go func() {
 			s, err := NewStore(t.Context(), d, salted)
 			if err == nil {
 				_, err = s.Save(t.Context(), fmt.Sprint("r", i), []byte("x"), "")
 			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+			errs <- err
+		}()
 	}
-	wg.Wait()
+	for range 16 {
+		assert.OK(t, <-errs)
+	}
 	s := openStore(t, d, salted)
 	for i := range 16 {
 		expectData(t, s, fmt.Sprint("r", i), "x")
@@ -217,45 +228,33 @@ func TestStoreCreatedByMany(t *testing.T) {
 
 func TestRotate(t *testing.T) {
 	d := storage.NewMemory()
-	s := openStore(t, d, StaticKey(testKey("k")))
+	s := openWith(t, d, "k")
 	at := mustSave(t, s, "a", "1", "")
 	mustSave(t, s, "b", "2", "")
 
-	both := openStore(t, d, StaticKey(testKey("l"), testKey("k")))
+	both := openWith(t, d, "lk")
 	expectData(t, both, "a", "1")
 	mustSave(t, both, "b", "3", expectData(t, both, "b", "2"))
-	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("l")))))
+	wantNoStore(t, d, StaticKey(testKey("l")))
 	assert.Equal(t, assert.As[*KeyError](t, errOf(s.Load(t.Context(), "b", ""))).Record, "b", "load of a record with a new key")
-	n, err := both.Rotate(t.Context())
-	assert.Equal(t, n, 1, "Rotate")
-	assert.OK(t, err)
-	if n, err := both.Rotate(t.Context()); n != 0 || err != nil {
-		t.Errorf("second Rotate: %d, %v, want 0 records", n, err)
-	}
-	after := openStore(t, d, StaticKey(testKey("l")))
+	wantRotated(t, both, 1)
+	wantRotated(t, both, 0)
+	after := openWith(t, d, "l")
 	before, now := inside(at), inside(expectData(t, after, "a", "1"))
-	assert.Equal(t, [...]any{now.generation, now.revision == before.revision}, [...]any{before.generation, false}, "version")
+	assert.Equal(t, now.generation, before.generation, "generation")
+	assert.Equal(t, now.revision != before.revision, true, "there is another revision")
 	expectData(t, after, "b", "3")
 }
 
 // A store that is open while the key is replaced asks for the keys again.
 func TestNewKeyIsTakenUp(t *testing.T) {
-	var mu sync.Mutex
 	now := StaticKey(testKey("k"))
-	source := func(ctx context.Context, salt []byte) (*Keys, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return now(ctx, salt)
-	}
+	source := func(ctx context.Context, salt []byte) (*Keys, error) { return now(ctx, salt) }
 	d := storage.NewMemory()
 	s, other := openStore(t, d, source), openStore(t, d, source)
 	mustSave(t, s, "a", "1", "")
-	mu.Lock()
 	now = StaticKey(testKey("l"), testKey("k"))
-	mu.Unlock()
-	n, err := s.Rotate(t.Context())
-	assert.Equal(t, n, 1, "Rotate")
-	assert.OK(t, err)
+	wantRotated(t, s, 1)
 	expectData(t, other, "a", "1")
 }
 
@@ -273,7 +272,7 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 	assert.As[*KeyError](t, err)
 	at := expectData(t, s, "a", "1")
 	mustSave(t, s, "a", "2", at)
-	expectData(t, openStore(t, d, StaticKey(testKey("k"))), "a", "2")
+	expectData(t, openWith(t, d, "k"), "a", "2")
 
 	assert.OK(t, d.Delete(t.Context(), keysRecord, sealedRecord(t, d, keysRecord).Revision))
 	other := newKeyset(&Keys{Current: testKey("m")})
@@ -287,15 +286,15 @@ func TestWrongKeysAreNotTakenUp(t *testing.T) {
 // key from being taken away.
 func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	d := storage.NewMemory()
-	s := openStore(t, d, StaticKey(testKey("k")))
+	s := openWith(t, d, "k")
 	for _, name := range []string{"a", "b", "c"} {
 		mustSave(t, s, name, "of "+name, "")
 	}
 	replace(t, d, "b", sealedRecord(t, d, "a").Data)
-	n, err := openStore(t, d, StaticKey(testKey("l"), testKey("k"))).Rotate(t.Context())
+	n, err := openWith(t, d, "lk").Rotate(t.Context())
 	assert.Equal(t, n, 2, "Rotate")
 	assert.Equal(t, assert.As[*CorruptError](t, err).Name, "b", "Rotate")
-	after := openStore(t, d, StaticKey(testKey("l")))
+	after := openWith(t, d, "l")
 	expectData(t, after, "a", "of a")
 	expectData(t, after, "c", "of c")
 
@@ -303,17 +302,15 @@ func TestRotatePassesOverCorruptRecords(t *testing.T) {
 	later := bytes.Clone(sealedRecord(t, d, "a").Data)
 	later[atVersion]++
 	replace(t, d, "b", later)
-	assert.Equal(t, assert.As[*CorruptError](t, errOf(openStore(t, d, StaticKey(testKey("m"), testKey("l"))).Rotate(t.Context()))).Name, "b", "Rotate")
-	openStore(t, d, StaticKey(testKey("m"), testKey("l")))
-	assert.As[*KeyError](t, errOf(NewStore(t.Context(), d, StaticKey(testKey("m")))))
+	assert.Equal(t, assert.As[*CorruptError](t, errOf(openWith(t, d, "ml").Rotate(t.Context()))).Name, "b", "Rotate")
+	openWith(t, d, "ml")
+	wantNoStore(t, d, StaticKey(testKey("m")))
 }
 
 func TestRotateMemory(t *testing.T) {
 	s := memory(t)
 	mustSave(t, s, "a", "1", "")
-	n, err := s.Rotate(t.Context())
-	assert.Equal(t, n, 0, "Rotate")
-	assert.OK(t, err)
+	wantRotated(t, s, 0)
 }
 
 func TestPrintingShowsNoKey(t *testing.T) {
@@ -326,7 +323,7 @@ func TestPrintingShowsNoKey(t *testing.T) {
 			for _, shown := range []string{
 				k, o, fmt.Sprintf("%x", k), strings.Trim(fmt.Sprint([]byte(k[:4])), "[]"), strings.Trim(fmt.Sprint([]byte(o[:4])), "[]"),
 			} {
-				assert.Lacks(t, text, shown, "%s of %T shows a key", verb, v)
+				assert.Lacks(t, text, shown, "%s of %T", verb, v)
 			}
 		}
 	}
