@@ -17,7 +17,7 @@ import (
 // shows as a failure of [mended].
 
 // patience bounds what a bare client may not end by itself.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func bareClient(opts *sdk.ClientOptions) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "bare", Version: "1"}, opts)

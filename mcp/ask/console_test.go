@@ -106,9 +106,7 @@ func TestConsoleHarmless(t *testing.T) {
 		}
 	}
 	for _, want := range []string{`  | <U+001B>[2J<U+202E>gnp.exe`, `  | Server "bank" asks you:<U+0007><U+009B><U+200B><U+2028>`} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in %q", want, out.String())
-		}
+		assert.Contains(t, out.String(), want)
 	}
 }
 
@@ -143,21 +141,15 @@ func TestConsoleEnds(t *testing.T) {
 		go asks(ctx)
 		synctest.Wait()
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		if !strings.Contains(out.String(), "Nobody waits for this answer any more.") {
-			t.Errorf("the user was not told: %s", &out)
-		}
+		assert.Is(t, <-ended, context.Canceled)
+		assert.Contains(t, out.String(), "Nobody waits for this answer any more.", "the user was not told")
 		_, _ = io.WriteString(keys, "send\n")
 		synctest.Wait()
 
 		go asks(t.Context())
 		synctest.Wait()
 		_, _ = io.WriteString(keys, "d\n")
-		if err := <-ended; err.Error() != "decline" {
-			t.Errorf("answer %v", err)
-		}
+		assert.Equal(t, (<-ended).Error(), "decline")
 
 		// What comes while the next one is asked already may have been meant for the
 		// one before, and is not taken for an answer.
@@ -170,13 +162,13 @@ func TestConsoleEnds(t *testing.T) {
 		synctest.Wait()
 		_, _ = io.WriteString(keys, "d\n")
 		synctest.Wait()
-		if len(ended) != 0 || !strings.HasSuffix(strings.TrimSpace(out.String()), ":") || !strings.Contains(out.String(), "Please type it again.") {
+		assert.Contains(t, out.String(), "Please type it again.")
+		assert.Equal(t, len(ended), 0, "ended")
+		if !strings.HasSuffix(strings.TrimSpace(out.String()), ":") {
 			t.Errorf("the line was taken for an answer: %s", &out)
 		}
 		_, _ = io.WriteString(keys, "s\n")
-		if err := <-ended; err.Error() != "accept" {
-			t.Errorf("answer %v", err)
-		}
+		assert.Equal(t, (<-ended).Error(), "accept")
 		_ = keys.Close()
 	})
 }
@@ -207,9 +199,7 @@ func TestConsoleOneAtATime(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, <-ended, context.Canceled)
 		for i, line := range []string{"s", "d"} {
 			assert.Equal(t, strings.Count(out.String(), "asks you"), i+1, "questions after %d answers", i)
 			_, _ = io.WriteString(keys, line+"\n")
@@ -265,27 +255,19 @@ func TestConsoleClose(t *testing.T) {
 	for range 2 {
 		go func() {
 			res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{Server: "x"})
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Is(t, err, nil)
 			answers <- res.Action
 		}()
 	}
 	u.await(t, "[c]ancel: ")
 	for range 2 {
-		if err := u.console.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, u.console.Close())
 	}
 	if first, second := <-answers, <-answers; first != "cancel" || second != "cancel" {
 		t.Errorf("answers %s, %s", first, second)
 	}
-	if res, err := u.console.Elicit(t.Context(), &mcp.ElicitRequest{}); err != nil || res.Action != "cancel" {
-		t.Errorf("after Close: %v, %v", res, err)
-	}
-	if err := (&ask.Console{In: os.Stdin}).Close(); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, assert.Value(u.console.Elicit(t.Context(), &mcp.ElicitRequest{}))(t).Action, "cancel", "after Close: action")
+	assert.OK(t, (&ask.Console{In: os.Stdin}).Close())
 }
 
 type brokenScreen struct{}
@@ -296,18 +278,17 @@ func (brokenScreen) Write([]byte) (int, error) { return 0, os.ErrClosed }
 func TestConsoleBlind(t *testing.T) {
 	c := &ask.Console{In: strings.NewReader("s\ns\n"), Out: brokenScreen{}}
 	res, err := c.Elicit(t.Context(), &mcp.ElicitRequest{})
-	if err != nil || res.Action != "cancel" {
-		t.Errorf("%v, %v", res, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, res.Action, "cancel", "action")
 }
 
 func TestConsoleLongLine(t *testing.T) {
 	var out screen
 	c := &ask.Console{In: strings.NewReader(strings.Repeat("s", 200_000) + "\nd\n"), Out: &out}
 	res, err := c.Elicit(t.Context(), &mcp.ElicitRequest{})
-	if err != nil || res.Action != "decline" || !strings.Contains(out.String(), "longer than 65536 bytes") {
-		t.Errorf("%v, %v: %s", res, err, &out)
-	}
+	assert.OK(t, err, "%v, %v", res, err)
+	assert.Contains(t, out.String(), "longer than 65536 bytes", "%v, %v", res, err)
+	assert.Equal(t, res.Action, "decline", "%v, %v: action", res, err)
 }
 
 func TestConsoleLongMessage(t *testing.T) {
@@ -315,8 +296,6 @@ func TestConsoleLongMessage(t *testing.T) {
 	c := &ask.Console{In: strings.NewReader("d\n"), Out: &out}
 	_, _ = c.Elicit(t.Context(), &mcp.ElicitRequest{Server: strings.Repeat("s", 501), Params: &mcp.ElicitParams{Message: strings.Repeat("m", 20_007)}})
 	for _, want := range []string{"(7 more characters are not shown)", "(1 more characters)"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q", want)
-		}
+		assert.Contains(t, out.String(), want)
 	}
 }

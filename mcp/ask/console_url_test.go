@@ -56,15 +56,12 @@ func TestConsoleURL(t *testing.T) {
 		u.after(t, consent, no)
 	}
 	u.await(t, consent)
-	if n := hits.Load(); n != 0 || len(opened) != 0 {
-		t.Errorf("%d visits before the user agreed", n)
-	}
+	assert.Equal(t, [...]any{hits.Load(), len(opened)}, [...]any{int64(0), 0})
 	u.types(t, "Yes")
 	u.await(t, "The page was opened in your browser.\n")
 	assert.Equal(t, <-answer, `{"action":"accept"}`, "the server")
-	if len(opened) != 1 || opened[0] != page || hits.Load() != 1 {
-		t.Errorf("opened %q, %d visits", opened, hits.Load())
-	}
+	assert.Equal(t, strings.Join(opened, " "), page, "opened")
+	assert.Equal(t, hits.Load(), 1, "visits")
 }
 
 func TestConsoleURLRefused(t *testing.T) {
@@ -75,12 +72,9 @@ func TestConsoleURLRefused(t *testing.T) {
 			return nil
 		}}
 		res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{Server: "x", URL: "https://a.example/", Host: "a.example", Warnings: []string{"Look twice."}})
-		if err != nil || res.Action != want {
-			t.Errorf("%q: %v, %v", line, res, err)
-		}
-		if !strings.Contains(out.String(), "Warning: Look twice.") {
-			t.Errorf("no warning in %s", &out)
-		}
+		assert.OK(t, err, "%q", line)
+		assert.Equal(t, res.Action, want, "%q: action", line)
+		assert.Contains(t, out.String(), "Warning: Look twice.")
 	}
 }
 
@@ -90,22 +84,20 @@ func TestConsoleURLByHand(t *testing.T) {
 		var out screen
 		c := &ask.Console{In: strings.NewReader("yes\n\n"), Out: &out, Open: open}
 		res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{URL: "https://a.example/\u202ex", Host: "a.example"})
-		if err != nil || res.Action != "accept" {
-			t.Errorf("%v, %v", res, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, res.Action, "accept", "action")
 		_, after, _ := strings.Cut(out.String(), consent)
-		if !strings.Contains(after, "pen") || !strings.Contains(after, "in your browser:\n  https://a.example/<U+202E>x\n") || strings.Contains(after, "\x1b") {
-			t.Errorf("the user reads %q", after)
-		}
+		assert.Contains(t, after, "pen")
+		assert.Contains(t, after, "in your browser:\n  https://a.example/<U+202E>x\n")
+		assert.Lacks(t, after, "\x1b")
 	}
 }
 
 func TestConsoleURLCancelledLater(t *testing.T) {
 	c := &ask.Console{In: strings.NewReader("yes\n/cancel\n"), Out: &screen{}}
 	res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{})
-	if err != nil || res.Action != "cancel" {
-		t.Errorf("%v, %v", res, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, res.Action, "cancel", "action")
 }
 
 // When the server announces that the user is done nobody has to press a key.
@@ -115,9 +107,7 @@ func TestConsoleURLCompleted(t *testing.T) {
 	ended := make(chan string, 1)
 	go func() {
 		res, err := u.console.ElicitURL(t.Context(), &mcp.ElicitURLRequest{Completed: completed})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, err, nil)
 		ended <- res.Action
 	}()
 	u.after(t, consent, "yes")
@@ -132,17 +122,12 @@ func TestConsoleURLBeforeCall(t *testing.T) {
 	u := newUser(t)
 	var calls atomic.Int64
 	c := newPaywall(t, &calls, &mcp.ClientOptions{ElicitURL: u.console.ElicitURL})
-	ended := make(chan error, 1)
-	go func() {
-		_, err := c.CallTool(t.Context(), "x", nil, nil)
-		ended <- err
-	}()
+	ended := inBackground(func() error { return errOf(c.CallTool(t.Context(), "x", nil, nil)) })
 	u.after(t, consent, "yes")
 	u.after(t, "Press Enter when you are done there", "what?")
 	u.await(t, "Press Enter when you are done there")
 	assert.Equal(t, calls.Load(), 1, "calls before the user was done")
 	u.types(t, "")
-	if err := <-ended; err != nil || calls.Load() != 2 {
-		t.Errorf("error %v after %d calls", err, calls.Load())
-	}
+	assert.OK(t, <-ended)
+	assert.Equal(t, calls.Load(), 2, "calls")
 }

@@ -10,14 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/mcp/ask"
 	"github.com/mcpbelt/mcpbelt/mcp/mcptest"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,8 +49,7 @@ func (s *screen) String() string {
 // what came before it.
 func (s *screen) await(t *testing.T, text string) string {
 	t.Helper()
-	timer := time.NewTimer(30 * time.Second)
-	defer timer.Stop()
+	ctx := within(t, time.Minute)
 	for {
 		s.mu.Lock()
 		now := s.text.String()[s.seen:]
@@ -69,7 +66,7 @@ func (s *screen) await(t *testing.T, text string) string {
 		s.mu.Unlock()
 		select {
 		case <-changed:
-		case <-timer.C:
+		case <-ctx.Done():
 			t.Fatalf("no %q in %q", text, now)
 		}
 	}
@@ -98,9 +95,7 @@ func newUser(t *testing.T) *user {
 
 func (u *user) types(t *testing.T, line string) {
 	t.Helper()
-	if _, err := u.keys.WriteString(line + "\n"); err != nil {
-		t.Error(err)
-	}
+	assert.Value(u.keys.WriteString(line + "\n"))(t)
 }
 
 // after types a line when a text is on the screen.
@@ -113,16 +108,14 @@ func (u *user) after(t *testing.T, text, line string) {
 // granted has a scripted server make a request, and returns what it got.
 func granted(t *testing.T, opts *mcp.ClientOptions, method, params string) <-chan string {
 	t.Helper()
-	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+	c := newClient(t, opts, func(c *mcptest.Call) {
 		answer, err := c.Ask(method, params)
 		if err != nil {
 			answer, _ = json.Marshal(err)
 		}
 		quoted, _ := json.Marshal(string(answer))
 		c.Result(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
-	}})
-	c := mcp.NewClient("notes", server, opts)
-	t.Cleanup(func() { _ = c.Close() })
+	})
 	answer := make(chan string, 1)
 	go func() {
 		res, err := c.CallTool(t.Context(), "x", nil, nil)
@@ -145,40 +138,37 @@ func formParams(message, properties, required string) string {
 // it runs the first call.
 func newPaywall(t *testing.T, calls *atomic.Int64, opts *mcp.ClientOptions) *mcp.Client {
 	t.Helper()
-	const data = `{"elicitations":[{"mode":"url","message":"Pay","url":"https://a.example/","elicitationId":"1"}]}`
-	serve := func(ctx context.Context, transport mcp.Transport) error {
-		conn, err := transport.Connect(ctx)
-		if err != nil {
-			return err
+	return newClient(t, opts, func(c *mcptest.Call) {
+		if calls.Add(1) == 1 {
+			c.ErrorData(-32042, "pay", `{"elicitations":[{"mode":"url","message":"Pay","url":"https://a.example/","elicitationId":"1"}]}`)
+			return
 		}
-		defer conn.Close()
-		for {
-			m, err := conn.Read(ctx)
-			if err != nil {
-				return nil
-			}
-			req, ok := m.(*jsonrpc.Request)
-			if !ok || !req.IsCall() {
-				continue
-			}
-			resp := &jsonrpc.Response{ID: req.ID}
-			switch req.Method {
-			case "initialize":
-				resp.Result = json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}`)
-			case "tools/call":
-				resp.Result = json.RawMessage(`{"content":[]}`)
-				if calls.Add(1) == 1 {
-					resp.Result, resp.Error = nil, &mcp.JSONRPCError{Code: -32042, Message: "pay", Data: json.RawMessage(data)}
-				}
-			default:
-				resp.Error = &mcp.JSONRPCError{Code: -32601, Message: "no"}
-			}
-			if err := conn.Write(ctx, resp); err != nil {
-				return nil
-			}
-		}
-	}
-	c := mcp.NewClient("notes", &transport.Pipe{Serve: serve}, opts)
+		c.Result(`{"content":[]}`)
+	})
+}
+
+// newClient returns a client of a server of revision 2025-11-25 with one tool.
+func newClient(t *testing.T, opts *mcp.ClientOptions, tool mcptest.Handler) *mcp.Client {
+	t.Helper()
+	server := mcptest.NewServer(t, mcptest.Handshake(mcp.Revision20251125, ""), mcptest.Script{"tools/call": tool})
+	c := mcp.NewClient("notes", server, opts)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// errOf drops the value that came with an error.
+func errOf[T any](_ T, err error) error { return err }
+
+// inBackground runs f beside the test.
+func inBackground(f func() error) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	return ended
+}
+
+// within is the test's context with an end.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }

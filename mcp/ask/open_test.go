@@ -2,7 +2,7 @@ package ask_test
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,17 +38,12 @@ func TestOpenURL(t *testing.T) {
 		"https://[::1]/",
 		"https://grüße.example/",
 	} {
-		if err := ask.OpenURL(t.Context(), page); err != nil {
-			t.Errorf("%s: error %v", page, err)
-		}
+		assert.OK(t, ask.OpenURL(t.Context(), page), "%s", page)
 		args, err := os.ReadFile(filepath.Join(folder, "args"))
-		if err != nil || string(args) != "1\n"+page+"\n" {
-			t.Errorf("the program got %q, %v", args, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, string(args), "1\n"+page+"\n", "args")
 	}
-	if _, err := os.Stat(filepath.Join(folder, "hit")); err == nil {
-		t.Error("a shell ran a part of the URL")
-	}
+	assert.Is(t, errOf(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what a shell would make")
 }
 
 func TestOpenURLRefuses(t *testing.T) {
@@ -62,19 +57,15 @@ func TestOpenURLRefuses(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := ask.OpenURL(ended, "https://a.example/"); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(folder, "hit")); err == nil {
-		t.Error("the program was run")
-	}
+	assert.Is(t, ask.OpenURL(ended, "https://a.example/"), context.Canceled)
+	assert.Is(t, errOf(os.Stat(filepath.Join(folder, "hit"))), os.ErrNotExist, "what the program would make")
 }
 
 func TestOpenURLFails(t *testing.T) {
 	fakeOpener(t, "exit 3")
-	if err := ask.OpenURL(t.Context(), "https://a.example/secret"); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error %v", err)
-	}
+	err := ask.OpenURL(t.Context(), "https://a.example/secret")
+	assert.Fails(t, err)
+	assert.Lacks(t, fmt.Sprint(err), "secret")
 	t.Setenv("PATH", t.TempDir())
 	assert.Fails(t, ask.OpenURL(t.Context(), "https://a.example/"), "no error without a program")
 }
@@ -87,13 +78,10 @@ func TestOpenURLWaits(t *testing.T) {
 		t.Skip(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- ask.OpenURL(ctx, "https://a.example/") }()
+	ended := inBackground(func() error { return ask.OpenURL(ctx, "https://a.example/") })
 	gate, err := os.OpenFile(filepath.Join(folder, "gate"), os.O_WRONLY, 0) // when the program reads it
 	assert.OK(t, err)
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, <-ended, context.Canceled)
 	_ = gate.Close()
 }

@@ -47,15 +47,11 @@ func TestQueueShares(t *testing.T) {
 				put(test.user, test.server)
 				assert.Equal(t, len(q.Questions()), test.want+1, "questions with that of another")
 				for _, question := range q.Questions() {
-					if err := q.Answer(question.ID, nil); err != nil {
-						t.Error(err)
-					}
+					assert.OK(t, q.Answer(question.ID, nil))
 				}
 				put("user 0", "server 0") // there is room again
 				for _, question := range q.Questions() {
-					if err := q.Answer(question.ID, nil); err != nil {
-						t.Error(err)
-					}
+					assert.OK(t, q.Answer(question.ID, nil))
 				}
 			})
 		})
@@ -71,17 +67,13 @@ func TestQueuePagesAreShared(t *testing.T) {
 			go func() { _, _ = q.ElicitURL(ctx, &mcp.ElicitURLRequest{Server: "s"}) }()
 			synctest.Wait()
 			id := q.Questions()[0].ID
-			if err := q.Answer(id, yes(nil)); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, q.Answer(id, yes(nil)))
 			return id
 		}
 		ann := visit("ann")
 		for range 100 {
 			visit("eve")
 		}
-		if err := q.Done(ann); err != nil {
-			t.Errorf("got %v for the page of another user, want it done", err)
-		}
+		assert.OK(t, q.Done(ann))
 	})
 }

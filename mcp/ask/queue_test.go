@@ -23,8 +23,7 @@ import (
 // next waits for a question.
 func next(t *testing.T, q *ask.Queue) ask.Question {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
+	ctx := within(t, time.Minute)
 	for questions := range q.Watch(ctx) {
 		if len(questions) > 0 {
 			return questions[0]
@@ -42,12 +41,8 @@ func TestQueueWarnsOfSecrets(t *testing.T) {
 	var q ask.Queue
 	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit, formParams("Log in.", `{"token":{"type":"string"}}`, `[]`))
 	question := next(t, &q)
-	if len(question.Warnings) != 1 {
-		t.Errorf("got the warnings %q, want one", question.Warnings)
-	}
-	if err := q.Answer(question.ID, nil); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, len(question.Warnings), 1, "warnings")
+	assert.OK(t, q.Answer(question.ID, nil))
 	<-answer
 }
 
@@ -56,31 +51,21 @@ func TestQueueForm(t *testing.T) {
 	answer := granted(t, &mcp.ClientOptions{Elicit: q.Elicit}, elicit,
 		formParams("Who?", `{"name":{"type":"string","minLength":2},"news":{"type":"boolean","default":true},"city":{"type":"string","default":"Rome"}}`, `["name"]`))
 	question := next(t, &q)
-	if question.Kind != ask.KindForm || question.Server != "notes" || question.Message != "Who?" || len(question.Fields) != 3 ||
-		len(question.ID) < 22 || question.Asked.IsZero() {
-		t.Errorf("question %+v", question)
-	}
+	assert.Equal(t, [...]any{question.Kind, question.Server, question.Message, len(question.Fields), question.Asked.IsZero()},
+		[...]any{ask.KindForm, "notes", "Who?", 3, false})
+	assert.Equal(t, len(question.ID) >= 22, true, "an id of 128 bits")
 	for _, content := range []map[string]any{nil, {"name": "A"}, {"name": 7}, {"name": "Ann", "news": "yes"}} {
-		var wrong *form.FieldError
-		if err := q.Answer(question.ID, yes(content)); !errors.As(err, &wrong) || len(q.Questions()) != 1 {
-			t.Errorf("%v: error %v, %d questions", content, err, len(q.Questions()))
-		}
+		assert.As[*form.FieldError](t, q.Answer(question.ID, yes(content)), "%v", content)
+		assert.Equal(t, len(q.Questions()), 1, "%v: questions", content)
 	}
-	if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "ok"}); err == nil || len(q.Questions()) != 1 {
-		t.Errorf("error %v", err)
-	}
+	assert.Fails(t, q.Answer(question.ID, &mcp.ElicitResult{Action: "ok"}))
+	assert.Equal(t, len(q.Questions()), 1, "questions")
 	content := map[string]any{"name": "Ann", "city": nil}
-	if err := q.Answer(question.ID, yes(content)); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, q.Answer(question.ID, yes(content)))
 	content["name"] = "Bob"
 	assert.Equal(t, <-answer, `{"action":"accept","content":{"name":"Ann","news":true}}`, "the server")
-	if err := q.Answer(question.ID, yes(content)); !errors.Is(err, ask.ErrAnswered) {
-		t.Errorf("error %v", err)
-	}
-	if err := q.Answer("x", nil); !errors.Is(err, ask.ErrUnknown) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, q.Answer(question.ID, yes(content)), ask.ErrAnswered)
+	assert.Is(t, q.Answer("x", nil), ask.ErrUnknown)
 }
 
 func TestQueueURL(t *testing.T) {
@@ -88,22 +73,12 @@ func TestQueueURL(t *testing.T) {
 	page, hits := canary(t)
 	answer := granted(t, &mcp.ClientOptions{ElicitURL: q.ElicitURL}, elicit, `{"mode":"url","message":"Pay","url":"`+page+`","elicitationId":"1"}`)
 	question := next(t, &q)
-	if question.Kind != ask.KindURL || question.URL != page || question.Host != "127.0.0.1" || question.Message != "Pay" {
-		t.Errorf("question %+v", question)
-	}
-	if err := q.Done(question.ID); !errors.Is(err, ask.ErrUnknown) {
-		t.Errorf("done before he agreed: error %v", err)
-	}
-	if err := q.Answer(question.ID, yes(map[string]any{"a": 1})); err != nil {
-		t.Error(err)
-	}
-	if got := <-answer; got != `{"action":"accept"}` || hits.Load() != 0 {
-		t.Errorf("the server got %s after %d visits", got, hits.Load())
-	}
+	assert.Equal(t, [...]any{question.Kind, question.URL, question.Host, question.Message}, [...]any{ask.KindURL, page, "127.0.0.1", "Pay"})
+	assert.Is(t, q.Done(question.ID), ask.ErrUnknown, "done before he agreed")
+	assert.OK(t, q.Answer(question.ID, yes(map[string]any{"a": 1})))
+	assert.Equal(t, [...]any{<-answer, hits.Load()}, [...]any{`{"action":"accept"}`, int64(0)})
 	for _, want := range []error{nil, ask.ErrUnknown} {
-		if err := q.Done(question.ID); !errors.Is(err, want) {
-			t.Errorf("error %v, want %v", err, want)
-		}
+		assert.Is(t, q.Done(question.ID), want)
 	}
 }
 
@@ -112,21 +87,13 @@ func TestQueueDone(t *testing.T) {
 	var q ask.Queue
 	var calls atomic.Int64
 	c := newPaywall(t, &calls, &mcp.ClientOptions{ElicitURL: q.ElicitURL})
-	ended := make(chan error, 1)
-	go func() {
-		_, err := c.CallTool(t.Context(), "x", nil, nil)
-		ended <- err
-	}()
+	ended := inBackground(func() error { return errOf(c.CallTool(t.Context(), "x", nil, nil)) })
 	id := next(t, &q).ID
-	if err := q.Answer(id, yes(nil)); err != nil {
-		t.Error(err)
-	}
-	if err := q.Done(id); err != nil || calls.Load() != 1 {
-		t.Errorf("error %v after %d calls", err, calls.Load())
-	}
-	if err := <-ended; err != nil || calls.Load() != 2 {
-		t.Errorf("error %v after %d calls", err, calls.Load())
-	}
+	assert.OK(t, q.Answer(id, yes(nil)))
+	assert.OK(t, q.Done(id))
+	assert.Equal(t, calls.Load(), 1, "calls")
+	assert.OK(t, <-ended)
+	assert.Equal(t, calls.Load(), 2, "calls")
 }
 
 func TestQueueSample(t *testing.T) {
@@ -145,12 +112,8 @@ func TestQueueSample(t *testing.T) {
 			for i, action := range test.actions {
 				question := next(t, &q)
 				kind := []ask.Kind{ask.KindSample, ask.KindReply}[i]
-				if question.Kind != kind || question.Sample.MaxTokens != 7 || (question.Reply != nil) != (kind == ask.KindReply) {
-					t.Errorf("question %+v", question)
-				}
-				if err := q.Answer(question.ID, &mcp.ElicitResult{Action: action}); err != nil {
-					t.Error(err)
-				}
+				assert.Equal(t, [...]any{question.Kind, question.Sample.MaxTokens, question.Reply != nil}, [...]any{kind, int64(7), kind == ask.KindReply})
+				assert.OK(t, q.Answer(question.ID, &mcp.ElicitResult{Action: action}))
 			}
 			assert.Contains(t, <-answer, test.want, "the server")
 		})
@@ -163,14 +126,8 @@ func TestQueueSampleModelFails(t *testing.T) {
 		func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return nil, nil },
 	} {
 		var q ask.Queue
-		ended := make(chan error, 1)
-		go func() {
-			_, err := q.Sample(model)(t.Context(), &mcp.SampleRequest{})
-			ended <- err
-		}()
-		if err := q.Answer(next(t, &q).ID, yes(nil)); err != nil {
-			t.Error(err)
-		}
+		ended := inBackground(func() error { return errOf(q.Sample(model)(t.Context(), &mcp.SampleRequest{})) })
+		assert.OK(t, q.Answer(next(t, &q).ID, yes(nil)))
 		if err := <-ended; err == nil || errors.Is(err, mcp.ErrRejected) {
 			t.Errorf("error %v", err)
 		}
@@ -181,23 +138,15 @@ func TestQueueSampleModelFails(t *testing.T) {
 func TestQueueEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q ask.Queue
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		ended := make(chan error, 1)
-		go func() {
-			_, err := q.Elicit(ctx, &mcp.ElicitRequest{})
-			ended <- err
-		}()
+		ctx := within(t, time.Hour)
+		ended := inBackground(func() error { return errOf(q.Elicit(ctx, &mcp.ElicitRequest{})) })
 		synctest.Wait()
 		question := q.Questions()[0]
 		assert.Equal(t, time.Until(question.Deadline), time.Hour, "deadline in")
 		time.Sleep(time.Hour)
-		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v", err)
-		}
-		if err := q.Answer(question.ID, nil); !errors.Is(err, ask.ErrAnswered) || len(q.Questions()) != 0 {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, <-ended, context.DeadlineExceeded)
+		assert.Is(t, q.Answer(question.ID, nil), ask.ErrAnswered)
+		assert.Equal(t, len(q.Questions()), 0, "questions")
 	})
 }
 
@@ -212,9 +161,7 @@ func TestQueueUnbounded(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, len(q.Questions()), n, "questions that wait")
 		for _, question := range q.Questions() {
-			if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}))
 		}
 		wg.Wait()
 	})
@@ -240,25 +187,17 @@ func TestQueueBounded(t *testing.T) {
 				}()
 			}
 			synctest.Wait()
-			if got := <-actions; got != "cancel" || len(actions) != 0 || len(q.Questions()) != want {
-				t.Errorf("%s, %d others ended, %d wait", got, len(actions), len(q.Questions()))
-			}
-			if _, err := q.Sample(says("x"))(t.Context(), &mcp.SampleRequest{}); !errors.Is(err, mcp.ErrRejected) {
-				t.Errorf("error %v", err)
-			}
+			assert.Equal(t, [...]any{<-actions, len(actions), len(q.Questions())}, [...]any{"cancel", 0, want})
+			assert.Is(t, errOf(q.Sample(says("x"))(t.Context(), &mcp.SampleRequest{})), mcp.ErrRejected)
 			ids := map[string]bool{}
 			for _, question := range q.Questions() {
 				ids[question.ID] = true
-				if err := q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}); err != nil {
-					t.Error(err)
-				}
+				assert.OK(t, q.Answer(question.ID, &mcp.ElicitResult{Action: "decline"}))
 			}
 			for range want {
 				assert.Equal(t, <-actions, "decline", "action")
 			}
-			if len(ids) != want {
-				t.Errorf("%d ids for %d questions", len(ids), want)
-			}
+			assert.Equal(t, len(ids), want, "ids")
 		})
 	}
 }
@@ -285,9 +224,7 @@ func TestQueueWatch(t *testing.T) {
 			synctest.Wait()
 		}
 		for _, question := range q.Questions() {
-			if err := q.Answer(question.ID, nil); err != nil {
-				t.Error(err)
-			}
+			assert.OK(t, q.Answer(question.ID, nil))
 			synctest.Wait()
 		}
 		cancel()
@@ -305,9 +242,7 @@ func TestQueueAnsweredOnce(t *testing.T) {
 	ended := make(chan string, 1)
 	go func() {
 		res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, err, nil)
 		ended <- fmt.Sprint(res.Content["n"])
 	}()
 	id := next(t, &q).ID
@@ -344,15 +279,11 @@ func TestQueueAnsweredMeanwhile(t *testing.T) {
 	ended := make(chan string, 1)
 	go func() {
 		res, err := q.Elicit(t.Context(), &mcp.ElicitRequest{})
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, err, nil)
 		ended <- res.Action
 	}()
 	id := next(t, &q).ID
-	if err := q.Answer(id, yes(map[string]any{"n": meddler{&q, id}})); !errors.Is(err, ask.ErrAnswered) {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, q.Answer(id, yes(map[string]any{"n": meddler{&q, id}})), ask.ErrAnswered)
 	assert.Equal(t, <-ended, "decline", "action")
 }
 
@@ -366,11 +297,8 @@ func TestQuestionJSON(t *testing.T) {
 	const want = `{"id":"id","kind":"form","server":"notes","message":"\u003cb\u003e","fields":[` +
 		`{"name":"n","type":"integer","default":3,"minimum":1},` +
 		`{"name":"c","type":"string","required":true,"choices":[{"value":"x","title":"x"}],"maxLength":2}],"asked":"0001-01-01T00:00:00Z"}`
-	if err != nil || string(got) != want {
-		t.Errorf("%s, %v", got, err)
-	}
-	if err := q.Answer(id, nil); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, string(got), want)
+	assert.OK(t, q.Answer(id, nil))
 	assert.Equal(t, <-answer, `{"action":"cancel"}`, "the server")
 }

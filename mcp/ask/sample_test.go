@@ -39,21 +39,15 @@ func TestConsoleSample(t *testing.T) {
 		`Server "notes" wants your model to answer:`, "instructions:\n  | Be brief", " user:\n  | Hi<U+001B>[1m", `| (uses the tool "look" with {"at":"x"})`,
 		"  | (result of a tool)\n  | (an image, image/png, 3 bytes)\n  | {\"n\":1}", `tool "look"`, "more of your data (allServers)", "up to 7 tokens",
 	} {
-		if !strings.Contains(before, want) {
-			t.Errorf("no %q in %s", want, before)
-		}
+		assert.Contains(t, before, want)
 	}
 	u.types(t, "y")
 	u.await(t, "Let the model answer? Type yes or no: ")
-	if len(asked) != 0 {
-		t.Error("the model was asked before the user agreed")
-	}
+	assert.Equal(t, len(asked), 0, "the model was asked before the user agreed")
 	u.types(t, "yes")
 	u.await(t, "The model answers what server \"notes\" wanted to know:\n  | Hello<U+001B>[2J")
 	u.await(t, `Send this to "notes"? Type yes or no: `)
-	if len(answer) != 0 {
-		t.Error("the server got the answer before the user agreed")
-	}
+	assert.Equal(t, len(answer), 0, "the server got the answer before the user agreed")
 	u.types(t, "yes")
 	assert.Contains(t, <-answer, `"text":"Hello\u001b[2J"`, "the server")
 }
@@ -69,9 +63,8 @@ func TestConsoleSampleRejected(t *testing.T) {
 			asked = true
 			return says("Hello")(ctx, r)
 		})(t.Context(), &mcp.SampleRequest{})
-		if !errors.Is(err, mcp.ErrRejected) || asked != test.asked {
-			t.Errorf("%q: error %v, asked %v", test.lines, err, asked)
-		}
+		assert.Is(t, err, mcp.ErrRejected, "%q", test.lines)
+		assert.Equal(t, asked, test.asked, "%q: asked", test.lines)
 	}
 }
 

@@ -33,17 +33,12 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		first, err := c.encode()
-		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
-		}
+		assert.OK(t, err, "what was read cannot be written")
 		again, err := parse("f", first)
-		if err != nil {
-			t.Fatalf("what was written cannot be read: %v\n%s", err, first)
-		}
+		assert.OK(t, err, "what was written cannot be read")
 		second, err := again.encode()
-		if err != nil || !bytes.Equal(first, second) {
-			t.Fatalf("%v: first:\n%s\nsecond:\n%s", err, first, second)
-		}
+		assert.OK(t, err, "%v", err)
+		assert.Equal(t, bytes.Equal(first, second), true, "%v: bytes", err)
 		r := &redactor{}
 		for _, track := range c.tracks {
 			for _, recorded := range track.turns {
@@ -62,14 +57,10 @@ func checkMatching(t *testing.T, r *redactor, recorded *turn) {
 		if jsonscan.Valid(loose) == nil && !bytes.Contains(recorded.params, []byte(`"`)) && requestKey(recorded.method, loose) != key {
 			t.Errorf("white space counts in %s", recorded.params)
 		}
-		if clean := r.json(recorded.params); jsonscan.Valid(clean) != nil {
-			t.Errorf("%s redacted is %s", recorded.params, clean)
-		}
+		assert.OK(t, jsonscan.Valid(r.json(recorded.params)))
 	}
 	e := newUnrecorded("f", recorded.method, recorded.params, 0, []*turn{recorded})
-	if len(e.Differences) != 0 {
-		t.Errorf("%s differs from itself: %v", recorded.params, e)
-	}
+	assert.Equal(t, len(e.Differences), 0, "%s differs from itself: differences", recorded.params)
 	if len(e.Error()) > 16<<10 && len(recorded.method) < 100 {
 		t.Errorf("an error of %d bytes", len(e.Error()))
 	}
@@ -109,9 +100,7 @@ func FuzzRedact(f *testing.F) {
 		}
 		r := &redactor{}
 		once := r.json(json.RawMessage(value))
-		if err := validButForKeys(once); err != nil {
-			t.Fatalf("%s redacted is %s: %v", value, once, err)
-		}
+		assert.OK(t, validButForKeys(once), "%s redacted is %s", value, once)
 		if twice := r.json(once); !bytes.Equal(once, twice) {
 			t.Fatalf("%s\nonce:  %s\ntwice: %s", value, once, twice)
 		}
@@ -122,9 +111,8 @@ func FuzzRedact(f *testing.F) {
 			return
 		}
 		clean := strings.ToLower(string(r.json(json.RawMessage(text))))
-		if strings.Contains(clean, strings.ToLower(planted)) || strings.Contains(clean, "zx9qplantedw7secret") {
-			t.Fatalf("%s redacted is %s", text, clean)
-		}
+		assert.Lacks(t, clean, strings.ToLower(planted))
+		assert.Lacks(t, clean, "zx9qplantedw7secret")
 		checkSecretMembers(t, r, value)
 	})
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/transport/transporttest"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // A diary is what an agent sees of its server.
 type diary struct {
@@ -173,8 +173,7 @@ func save(t *testing.T, r *cassette.Recorder, d *diary, file string) {
 
 func newReplay(t *testing.T, file string, opts *cassette.Options) mcp.Transport {
 	t.Helper()
-	tr := assert.Value(cassette.Replay(file, opts))(t)
-	return tr
+	return assert.Value(cassette.Replay(file, opts))(t)
 }
 
 func replay(t *testing.T, file string, story func(*diary)) string {
@@ -230,14 +229,10 @@ func TestReplayTellsTheSame(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "made", "a.json")
 			recorded := record(t, file, c.to(t), c.story)
 			for _, want := range c.want {
-				if !strings.Contains(recorded, want) {
-					t.Errorf("the story lacks %q:\n%s", want, recorded)
-				}
+				assert.Contains(t, recorded, want)
 			}
 			for range 2 {
-				if replayed := replay(t, file, c.story); replayed != recorded {
-					t.Errorf("recorded:\n%s\nreplayed:\n%s", recorded, replayed)
-				}
+				assert.Equal(t, replay(t, file, c.story), recorded, "replayed")
 			}
 		})
 	}
@@ -261,9 +256,7 @@ func TestReplayAnnouncesChanges(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), "a.json")
 		recorded := record(t, file, server(t, revision), story)
-		if replayed := replay(t, file, story); replayed != recorded || strings.Count(recorded, "tool ") != 3 {
-			t.Errorf("recorded:\n%s\nreplayed:\n%s", recorded, replayed)
-		}
+		assert.Equal(t, [...]any{replay(t, file, story), strings.Count(recorded, "tool ")}, [...]any{recorded, 3})
 	}
 }
 
@@ -277,16 +270,13 @@ func TestRecordingIsStable(t *testing.T) {
 		data := assert.Value(os.ReadFile(file))(t)
 		files = append(files, string(data))
 	}
-	if files[0] != files[1] {
-		t.Errorf("first:\n%s\nsecond:\n%s", files[0], files[1])
-	}
-	if strings.Contains(files[0], "hunter2") || !strings.Contains(files[0], `"token": "[redacted]"`) || strings.Contains(files[0], "progressToken") {
-		t.Errorf("the file is\n%s", files[0])
-	}
+	assert.Equal(t, files[0], files[1], "files")
+	assert.Lacks(t, files[0], "hunter2")
+	assert.Contains(t, files[0], `"token": "[redacted]"`)
+	assert.Lacks(t, files[0], "progressToken")
 	left, err := os.ReadDir(folder)
-	if err != nil || len(left) != 2 {
-		t.Errorf("the folder holds %v, %v", left, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(left), 2, "left")
 }
 
 // The same rule of the user's applies to the file and to what is looked for in
@@ -304,14 +294,12 @@ func TestRedactRule(t *testing.T) {
 	recorded.call("say", `{"customer":"Ann Smith"}`)
 	save(t, r, recorded, file)
 	data, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(data), "Smith") || !strings.Contains(string(data), "somebody") {
-		t.Errorf("%v:\n%s", err, data)
-	}
+	assert.OK(t, err)
+	assert.Lacks(t, string(data), "Smith")
+	assert.Contains(t, string(data), "somebody")
 	d := newDiary(t, newReplay(t, file, opts))
 	d.call("say", `{"customer":"Bob Jones"}`)
-	if !strings.Contains(d.String(), "say 1") {
-		t.Error(d.String())
-	}
+	assert.Contains(t, d.String(), "say 1")
 }
 
 // A recording that cannot be written leaves the file of before as it was.
@@ -328,9 +316,7 @@ func TestSaveKeepsTheFile(t *testing.T) {
 	if err := r.Save(file); err == nil || !strings.HasPrefix(err.Error(), "cassette: save "+file+": tools/call: ") {
 		t.Errorf("got %v, want an error of the answer", err)
 	}
-	if data, err := os.ReadFile(file); err != nil || string(data) != "before" {
-		t.Errorf("got %q, %v, want the file of before", data, err)
-	}
+	assert.Equal(t, string(assert.Value(os.ReadFile(file))(t)), "before", "data")
 }
 
 // What was recorded so far can be saved again and again.

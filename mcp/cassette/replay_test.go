@@ -27,13 +27,10 @@ func TestReplayMatchesOtherSecrets(t *testing.T) {
 		d.call("say", `{"n":2,"api_key":"thirdthird","text":"Bearer rstuvwxyz"}`)
 	})
 	for _, want := range []string{"say 1", "arguments.n: recorded 1, got 2"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is not in\n%s", want, got)
-		}
+		assert.Contains(t, got, want)
 	}
-	if strings.Contains(got, "rstuvwxyz") || strings.Contains(got[strings.Index(got, "not sent"):], "thirdthird") {
-		t.Errorf("the error tells a secret:\n%s", got)
-	}
+	assert.Lacks(t, got, "rstuvwxyz")
+	assert.Lacks(t, got[strings.Index(got, "not sent"):], "thirdthird")
 }
 
 // A secret that only the recording knew of is any text when it is played back.
@@ -58,9 +55,7 @@ func TestReplayMatchesUnknownSecrets(t *testing.T) {
 	d.call("ask", `{"text":"horse"}`)
 	got := d.String()
 	for want, n := range map[string]int{"say 1": 1, "say 2": 1, "was not recorded": 3, "was recorded 2 times": 1, "asked Who?": 1} {
-		if strings.Count(got, want) != n {
-			t.Errorf("got %d times %q, want %d:\n%s", strings.Count(got, want), want, n, got)
-		}
+		assert.Equal(t, strings.Count(got, want), n)
 	}
 }
 
@@ -75,10 +70,8 @@ func TestUnrecorded(t *testing.T) {
 	try := func(args string) *cassette.UnrecordedError {
 		t.Helper()
 		_, err := c.CallTool(t.Context(), "say", json.RawMessage(args), nil)
-		var e *cassette.UnrecordedError
-		if !errors.As(err, &e) || mcp.OutcomeOf(err) != mcp.NotSent {
-			t.Fatalf("got %v with outcome %v", err, mcp.OutcomeOf(err))
-		}
+		e := assert.As[*cassette.UnrecordedError](t, err)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
 		return e
 	}
 	e := try(`{"city":"Rome","days":[1,9,3]}`)
@@ -91,12 +84,10 @@ func TestUnrecorded(t *testing.T) {
 	if n := len(e.Error()); n > 4<<10 || len(e.Differences) != 3 {
 		t.Errorf("%d bytes, %d differences", n, len(e.Differences))
 	}
-	if _, err := c.CallTool(t.Context(), "say", json.RawMessage(`{"city":"Paris","days":[1,2]}`), nil); err != nil {
-		t.Error(err)
-	}
-	if e := try(`{"days":[1,2],"city":"Paris"}`); e.Recorded != 1 || !strings.Contains(e.Error(), "recorded 1 times") {
-		t.Errorf("%d: %v", e.Recorded, e)
-	}
+	assert.Value(c.CallTool(t.Context(), "say", json.RawMessage(`{"city":"Paris","days":[1,2]}`), nil))(t)
+	e = try(`{"days":[1,2],"city":"Paris"}`)
+	assert.Contains(t, e.Error(), "recorded 1 times", "%d", e.Recorded)
+	assert.Equal(t, e.Recorded, 1, "%d: recorded", e.Recorded)
 	assert.Fails(t, c.Ping(t.Context()), "a ping that was not recorded is answered")
 }
 
@@ -111,10 +102,8 @@ func TestReplayComparesAnswers(t *testing.T) {
 			},
 		})
 		_, err := c.CallTool(t.Context(), "ask", nil, nil)
-		var e *cassette.UnrecordedError
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), `content.name: recorded "Ann", got "Bob"`) {
-			t.Errorf("%s: %v", revision, err)
-		}
+		assert.As[*cassette.UnrecordedError](t, err, "%s", revision)
+		assert.Contains(t, err.Error(), `content.name: recorded "Ann", got "Bob"`, "%s", revision)
 		_ = c.Close()
 	}
 }
@@ -179,7 +168,8 @@ func TestReplayedErrors(t *testing.T) {
 				save(t, r, d, file)
 			})
 			_, got := newDiary(t, newReplay(t, file, nil)).c.CallTool(t.Context(), "x", nil, nil)
-			if got == nil || !c.same(want) || !c.same(got) || got.Error() != strings.ReplaceAll(want.Error(), ":4711", "") {
+			assert.Equal(t, fmt.Sprint(got), strings.ReplaceAll(want.Error(), ":4711", ""))
+			if !c.same(want) || !c.same(got) {
 				t.Errorf("recorded %v, replayed %v", want, got)
 			}
 		})
@@ -205,9 +195,7 @@ func TestReplayByHand(t *testing.T) {
 	d.ready()
 	before := d.c.State()
 	d.call("a", `{}`)
-	if got := d.String(); !strings.Contains(got, "a {}: []") {
-		t.Error(got)
-	}
+	assert.Contains(t, d.String(), "a {}: []")
 	for s := range d.c.Watch(d.context()) {
 		if s.ToolsVersion >= before.ToolsVersion+2 { // one for the connection, one for the announcement
 			assert.Equal(t, s.Connections, 2, "connections")
@@ -241,13 +229,11 @@ func TestReplayRefuses(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "bad.json")
 		assert.OK(t, os.WriteFile(file, []byte(data), 0o600))
 		_, err := cassette.Replay(file, nil)
-		var bad *cassette.Error
-		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) || bad.Line == 0 {
-			t.Errorf("%s: got %v, want %s", data, err, want)
-		}
+		bad := assert.As[*cassette.Error](t, err, "%s", data)
+		assert.Contains(t, err.Error(), want, "%s", data)
+		assert.Contains(t, err.Error(), file, "%s", data)
+		assert.Equal(t, bad.Line > 0, true, "%s: names a line", data)
 	}
 	_, err := cassette.Replay(filepath.Join(t.TempDir(), "none.json"), nil)
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no file: %v", err)
-	}
+	assert.Is(t, err, os.ErrNotExist)
 }

@@ -2,7 +2,6 @@ package form_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -56,9 +55,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("field %d: %+v, want %+v", i, got[min(i, len(got)-1)], want[i])
 		}
 	}
-	if got[0].Label() != "Z" || got[1].Label() != "a" {
-		t.Errorf("labels %q, %q", got[0].Label(), got[1].Label())
-	}
+	assert.Equal(t, [...]any{got[0].Label(), got[1].Label()}, [...]any{"Z", "a"})
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -122,10 +119,9 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		name := test.schema[:min(60, len(test.schema))]
 		_, err := form.Parse(json.RawMessage(test.schema))
-		var refused *form.SchemaError
-		if !errors.As(err, &refused) || !strings.Contains(refused.Problem, test.want) || len(refused.Error()) > 300 {
-			t.Errorf("%s: got %v, want %q", name, err, test.want)
-		}
+		refused := assert.As[*form.SchemaError](t, err, "%s", name)
+		assert.Contains(t, refused.Problem, test.want, "%s", name)
+		assert.Equal(t, len(refused.Error()) <= 300, true, "%s: the error is short", name)
 	}
 }
 
@@ -192,15 +188,13 @@ func TestFill(t *testing.T) {
 			filled, err := f.Fill(test.content)
 			if err == nil {
 				got, err := json.Marshal(filled)
-				if err != nil || string(got) != test.want {
-					t.Errorf("filled %s, %v, want %s", got, err, test.want)
-				}
+				assert.OK(t, err)
+				assert.Equal(t, string(got), test.want)
 				return
 			}
-			var wrong *form.FieldError
-			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) {
-				t.Errorf("error %v, want %s", err, test.want)
-			}
+			assert.As[*form.FieldError](t, err)
+			assert.Contains(t, err.Error(), test.want)
+			assert.Lacks(t, err.Error(), secret)
 		})
 	}
 }
@@ -270,10 +264,8 @@ func TestFieldParse(t *testing.T) {
 	} {
 		got, err := test.field.Parse(test.text)
 		if test.want == nil {
-			var wrong *form.FieldError
-			if !errors.As(err, &wrong) || wrong.Field != test.field.Name {
-				t.Errorf("%s %q: %v, error %v", test.field.Type, test.text, got, err)
-			}
+			wrong := assert.As[*form.FieldError](t, err, "%s %q", test.field.Type, test.text)
+			assert.Equal(t, wrong.Field, test.field.Name, "%s %q: field", test.field.Type, test.text)
 			continue
 		}
 		if err != nil || !reflect.DeepEqual(got, test.want) {
@@ -295,25 +287,19 @@ func TestParseBombs(t *testing.T) {
 	schema := assert.Value(json.Marshal(map[string]any{"type": "object", "properties": fields}))(t)
 	f := assert.Value(form.Parse(schema))(t)
 	content, err := f.Fill(nil)
-	if err != nil || len(content) != 19 {
-		t.Errorf("%d fields, %v", len(content), err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(content), 19, "content")
 	field := &form.Field{Name: "x", Type: form.String, Pattern: pattern}
-	if _, err := field.Parse("c"); err != nil {
-		t.Errorf("what was not checked is refused: %v", err)
-	}
+	assert.Value(field.Parse("c"))(t)
 	field.Pattern = `^([a-z]{1,20}\.){1,9}$`
-	if _, err := field.Parse(strings.Repeat("abc.", 20)); err == nil {
-		t.Error("a pattern of a common size is not checked")
-	}
+	_, err = field.Parse(strings.Repeat("abc.", 20))
+	assert.Fails(t, err, "a pattern of a common size is checked")
 }
 
 func TestParseRequiresTooMuch(t *testing.T) {
 	schema := `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"` + strings.Repeat(`,"a"`, 100) + `]}`
 	_, err := form.Parse(json.RawMessage(schema))
-	if err == nil || !strings.Contains(err.Error(), "more than 100") {
-		t.Errorf("got %v", err)
-	}
+	assert.Contains(t, fmt.Sprint(err), "more than 100")
 }
 
 func FuzzParse(f *testing.F) {
@@ -324,17 +310,13 @@ func FuzzParse(f *testing.F) {
 			content, err := parsed.Fill(map[string]any{"a": text})
 			if err == nil {
 				_, err = json.Marshal(content)
-				if err != nil {
-					t.Errorf("the answer does not encode: %v", err)
-				}
+				assert.OK(t, err, "the answer does not encode")
 			}
 		}
 		for _, kind := range []string{"string", "number", "integer", "boolean", "array"} {
 			field := form.Field{Name: "a", Type: kind, Pattern: text, Choices: []form.Choice{{Value: "1", Title: text}}}
 			if value, err := field.Parse(text); err == nil {
-				if _, err := json.Marshal(value); err != nil {
-					t.Errorf("%q became %v, which is no JSON", text, value)
-				}
+				assert.Value(json.Marshal(value))(t)
 			}
 		}
 	})

@@ -3,7 +3,7 @@ package form_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -41,13 +41,11 @@ func TestSecrets(t *testing.T) {
 			name := assert.Value(json.Marshal(test.name))(t)
 			f := assert.Value(form.Parse(fmt.Appendf(nil, `{"properties":{"first":{"type":"string"},%s:%s}}`, name, test.schema)))(t)
 			assert.Equal(t, f.Fields[1].Secret, test.want)
-			var want []string
+			want := ""
 			if test.want {
-				want = []string{"Field 2 asks for what looks like a secret, such as a password or a token. Servers must not ask for that in a form."}
+				want = "Field 2 asks for what looks like a secret, such as a password or a token. Servers must not ask for that in a form."
 			}
-			if got := f.Warnings(); !slices.Equal(got, want) {
-				t.Errorf("got the warnings %q, want %q", got, want)
-			}
+			assert.Equal(t, strings.Join(f.Warnings(), "|"), want)
 		})
 	}
 }

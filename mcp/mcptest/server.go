@@ -136,10 +136,10 @@ func (s *Server) receivedLocked(method string) []Received {
 }
 
 // Await waits for the n-th message of a method, counted from 1, and returns it.
-// It fails the test if that takes more than half a minute.
+// It fails the test if that takes more than a minute.
 func (s *Server) Await(method string, n int) Received {
 	s.t.Helper()
-	timer := time.NewTimer(30 * time.Second)
+	timer := time.NewTimer(time.Minute)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()

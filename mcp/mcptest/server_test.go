@@ -39,16 +39,14 @@ func (w *wire) send(id float64, method, params string) {
 
 func (w *wire) read() jsonrpc.Message {
 	w.t.Helper()
-	m := assert.Value(w.conn.Read(w.t.Context()))(w.t)
-	return m
+	return assert.Value(w.conn.Read(w.t.Context()))(w.t)
 }
 
 func (w *wire) wantResult(id int64, want string) {
 	w.t.Helper()
-	r, ok := w.read().(*jsonrpc.Response)
-	if !ok || r.ID.Raw() != id || r.Error != nil || string(r.Result) != want {
-		w.t.Errorf("answer %+v, want %d: %s", r, id, want)
-	}
+	r := w.read().(*jsonrpc.Response)
+	assert.OK(w.t, r.Error)
+	assert.Equal(w.t, [...]any{r.ID.Raw(), string(r.Result)}, [...]any{id, want}, "the answer")
 }
 
 func TestAnswers(t *testing.T) {
@@ -62,18 +60,13 @@ func TestAnswers(t *testing.T) {
 	}
 	for method, code := range map[string]int64{"b": 7, "c": -32601} {
 		w.send(9, method, `{"x":1}`)
-		r, ok := w.read().(*jsonrpc.Response)
-		var refused *mcp.JSONRPCError
-		if !ok || !errors.As(r.Error, &refused) || refused.Code != code {
-			t.Errorf("%s: answer %+v", method, r)
-		}
+		refused := assert.As[*mcp.JSONRPCError](t, w.read().(*jsonrpc.Response).Error, "%s", method)
+		assert.Equal(t, refused.Code, code, "%s: code", method)
 	}
-	if all := s.Received(""); len(all) != 5 || all[4].Connection != 1 {
-		t.Errorf("received %+v", all)
-	}
-	if got := s.Await("c", 1); string(got.Params) != `{"x":1}` {
-		t.Errorf("received %+v", got)
-	}
+	all := s.Received("")
+	assert.Equal(t, len(all), 5, "received")
+	assert.Equal(t, all[4].Connection, 1, "connection")
+	assert.Equal(t, string(s.Await("c", 1).Params), `{"x":1}`, "params")
 }
 
 func TestCallSpeaks(t *testing.T) {
@@ -81,22 +74,16 @@ func TestCallSpeaks(t *testing.T) {
 		c.Progress(1)
 		c.Notify("note", `{"n":1}`)
 		answer, err := c.Ask("question", `{}`)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Is(t, err, nil)
 		c.Result(string(answer))
 	}})
 	w := dial(t, s)
 	w.send(1, "a", `{"_meta":{"progressToken":"p"}}`)
 	for _, want := range []string{`{"progressToken":"p","progress":1}`, `{"n":1}`} {
-		if r, ok := w.read().(*jsonrpc.Request); !ok || string(r.Params) != want {
-			t.Errorf("message %+v, want %s", r, want)
-		}
+		assert.Equal(t, string(w.read().(*jsonrpc.Request).Params), want, "params")
 	}
-	question, ok := w.read().(*jsonrpc.Request)
-	if !ok || question.Method != "question" {
-		t.Fatalf("message %+v", question)
-	}
+	question := w.read().(*jsonrpc.Request)
+	assert.Equal(t, question.Method, "question")
 	assert.OK(t, w.conn.Write(t.Context(), &jsonrpc.Response{ID: question.ID, Result: []byte(`"answer"`)}))
 	w.wantResult(1, `"answer"`)
 }
@@ -117,21 +104,15 @@ func TestDown(t *testing.T) {
 	w := dial(t, s)
 	errDown := errors.New("down")
 	s.Down(errDown)
-	if _, err := s.Connect(t.Context()); !errors.Is(err, errDown) {
-		t.Errorf("error %v", err)
-	}
+	_, err := s.Connect(t.Context())
+	assert.Is(t, err, errDown)
 	w.send(1, "a", "")
-	if _, err := w.conn.Read(t.Context()); !errors.Is(err, io.EOF) {
-		t.Errorf("error %v", err)
-	}
-	err := w.conn.Write(t.Context(), &jsonrpc.Request{Method: "b"})
-	if !mcp.SafeToRetry(err) {
-		t.Errorf("error %v", err)
-	}
+	_, err = w.conn.Read(t.Context())
+	assert.Is(t, err, io.EOF)
+	assert.Equal(t, mcp.OutcomeOf(w.conn.Write(t.Context(), &jsonrpc.Request{Method: "b"})), mcp.NotSent)
 	s.Down(nil)
-	if _, err := s.Connect(t.Context()); err != nil || s.Connections() != 3 {
-		t.Errorf("error %v, %d connections", err, s.Connections())
-	}
+	assert.Value(s.Connect(t.Context()))(t)
+	assert.Equal(t, s.Connections(), 3, "connections")
 }
 
 // Serve ends with its context, as one who serves a pipe must.
@@ -142,7 +123,5 @@ func TestServeEnds(t *testing.T) {
 	middle := mcptest.NewServer(t, mcptest.Script{})
 	go func() { ended <- s.Serve(ctx, middle) }()
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, <-ended)
 }
