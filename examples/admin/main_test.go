@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
-	"maps"
 	"net/http"
+	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -18,26 +18,27 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// With the flags of the program, which are those of no test, the test program is the program.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == "-addr" || os.Args[1] == "-notes") {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // The program shows its three servers, lets a call wait, and ends with what it has started.
 func TestAdmin(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be interrupted there")
 	}
-	program := filepath.Join(t.TempDir(), "admin")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), program, "-addr", "127.0.0.1:0")
+	cmd := exec.CommandContext(t.Context(), assert.Value(os.Executable())(t), "-addr", "127.0.0.1:0")
 	out := assert.Value(cmd.StdoutPipe())(t)
 	assert.OK(t, cmd.Start())
 	lines := bufio.NewReader(out)
 	first := assert.Value(lines.ReadString('\n'))(t)
 	base, token, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(first), "Open "), "/admin/#once=")
-	if !ok || token == "" {
-		t.Fatalf("got %q, want a link", first)
-	}
+	assert.Equal(t, [...]bool{ok, token != ""}, [...]bool{true, true}, "%q", first)
 	second := assert.Value(lines.ReadString('\n'))(t)
 	key := second[strings.LastIndexByte(second, ' ')+1 : len(second)-1]
 	client := &http.Client{Transport: &http.Transport{}}
@@ -52,15 +53,12 @@ func TestAdmin(t *testing.T) {
 		res := assert.Value(client.Do(req))(t)
 		defer res.Body.Close()
 		data, err := io.ReadAll(res.Body)
-		if err != nil || res.StatusCode != http.StatusOK {
-			t.Fatalf("%s: got %d %s, %v, want 200", path, res.StatusCode, data, err)
-		}
+		assert.OK(t, err, "%s", path)
+		assert.Equal(t, res.StatusCode, http.StatusOK, "%s", path)
 		if into == nil {
 			return
 		}
-		if err := json.Unmarshal(data, into); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		assert.OK(t, json.Unmarshal(data, into), "%s", path)
 	}
 	ask("GET", "/admin/", "", nil)
 	var servers []struct{ Name, Stage string }
@@ -69,9 +67,7 @@ func TestAdmin(t *testing.T) {
 	for _, s := range servers {
 		ready[s.Name] = s.Stage == "ready"
 	}
-	if want := map[string]bool{"notes": true, "clock": true, "broken": false}; !maps.Equal(ready, want) {
-		t.Errorf("got the servers %v, want %v to be ready", ready, want)
-	}
+	assert.Equal(t, fmt.Sprint(ready), fmt.Sprint(map[string]bool{"notes": true, "clock": true, "broken": false}))
 	var now struct{ Outcome string }
 	ask("POST", "/api/v1/tools/notes__write/call", `{"arguments":{"text":"milk"}}`, &now)
 	assert.Equal(t, now.Outcome, "asked", "call")
@@ -79,7 +75,5 @@ func TestAdmin(t *testing.T) {
 	if rest, err := io.ReadAll(lines); err != nil || len(rest) > 0 { // ends when all that hold it have ended
 		t.Errorf("got %q, %v, want no more", rest, err)
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("got %v, want a good end", err)
-	}
+	assert.OK(t, cmd.Wait())
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -15,11 +16,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/profile"
 )
 
 const key = "sk-test-0123456789"
@@ -98,12 +102,8 @@ func newModel(t *testing.T, script ...reply) *model {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		req := received{Authorization: r.Header.Get("Authorization")}
-		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
-			t.Errorf("request: %v", err)
-		}
-		if r.URL.Path != "/v1/chat/completions" || r.Method != http.MethodPost {
-			t.Errorf("request to %s %s", r.Method, r.URL.Path)
-		}
+		assert.Equal(t, json.NewDecoder(r.Body).Decode(&req), nil, "request")
+		assert.Equal(t, [...]string{r.URL.Path, r.Method}, [...]string{"/v1/chat/completions", http.MethodPost})
 		m.requests = append(m.requests, req)
 		if len(m.script) == 0 {
 			t.Error("one request too many")
@@ -135,11 +135,12 @@ func (m *model) played() []received {
 func writeConfig(t *testing.T, commands map[string]string) string {
 	t.Helper()
 	type entry struct {
-		Command string `json:"command"`
+		Command string            `json:"command"`
+		Env     map[string]string `json:"env"`
 	}
 	servers := make(map[string]entry)
 	for name, command := range commands {
-		servers[name] = entry{command}
+		servers[name] = entry{command, map[string]string{"GORACE": "atexit_sleep_ms=0"}}
 	}
 	data := assert.Value(json.Marshal(map[string]map[string]entry{"mcpServers": servers}))(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -171,9 +172,7 @@ func TestConversation(t *testing.T) {
 	}
 	m := newModel(t, says(turns[0]), says(turns[1]), says(turns[2]), says(`{"role":"assistant","content":"It is 42."}`))
 	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", writeConfig(t, map[string]string{"notes": notes}), "What is 2 + 40?")
-	if status != 0 || stdout != "It is 42.\n" || stderr != "" {
-		t.Fatalf("status %d, stdout %q, stderr %q", status, stdout, stderr)
-	}
+	assert.Equal(t, [...]any{status, stdout, stderr}, [...]any{0, "It is 42.\n", ""})
 
 	// What each request adds to the one before, after the model's own message.
 	added := []string{
@@ -193,22 +192,16 @@ func TestConversation(t *testing.T) {
 	}
 	want := ""
 	requests := m.played()
-	if len(requests) != len(added) {
-		t.Fatalf("%d requests, want %d", len(requests), len(added))
-	}
+	assert.Equal(t, len(requests), len(added))
 	for i, got := range requests {
 		if i > 0 {
 			want += turns[i-1] + "\n"
 		}
 		want += added[i]
-		assert.Equal(t, got.messages(), want, "request %d", i+1)
-		if got.Model != "scripted-1" || got.Authorization != "Bearer "+key {
-			t.Errorf("request %d: model %q, authorization %q", i+1, got.Model, got.Authorization)
-		}
+		assert.Equal(t, [...]string{got.messages(), got.Model}, [...]string{want, "scripted-1"}, "request %d", i+1)
+		assert.Equal(t, got.Authorization, "Bearer "+key, "request %d", i+1)
 		names := []string{"add", "notes__create", "notes__delete", "notes__get", "notes__list", "notes__search", "read_result"}
-		if !slices.Equal(got.toolNames(t), names) {
-			t.Errorf("request %d offers %q, want %q", i+1, got.toolNames(t), names)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got.toolNames(t)), fmt.Sprintf("%q", names), "request %d", i+1)
 	}
 	const offered = `{"type":"function","function":{"name":"notes__get","description":"Return one note with its text.","parameters":` +
 		`{"type":"object","properties":{"id":{"type":"string","description":"the note's id, as create, list and search report it"}},"required":["id"],"additionalProperties":false},"strict":false}}`
@@ -219,21 +212,17 @@ func TestGoesOnWithoutAServer(t *testing.T) {
 	m := newModel(t, says(`{"role":"assistant","content":"Yes."}`))
 	path := writeConfig(t, map[string]string{"notes": notes, "gone": filepath.Join(t.TempDir(), "gone")})
 	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", path, "Are you there?")
-	if status != 0 || stdout != "Yes.\n" || !strings.HasPrefix(stderr, "agent: going on without server gone: ") || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
-	}
-	if names := m.played()[0].toolNames(t); !slices.Contains(names, "notes__create") {
-		t.Errorf("offered %q, want those of notes", names)
-	}
+	assert.Equal(t, [...]any{status, stdout}, [...]any{0, "Yes.\n"})
+	assert.Equal(t, strings.HasPrefix(stderr, "agent: going on without server gone: "), true)
+	assert.Equal(t, strings.Count(stderr, "\n"), 1)
+	assert.Equal(t, slices.Contains(m.played()[0].toolNames(t), "notes__create"), true)
 }
 
 func TestMaxSteps(t *testing.T) {
 	again := says(`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"add","arguments":"{\"a\":1,\"b\":1}"}}]}`)
 	m := newModel(t, again, again)
 	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", writeConfig(t, nil), "-max-steps", "2", "Count.")
-	if status != 3 || stdout != "" || stderr != "agent: no answer within the allowed steps (2)\n" {
-		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
-	}
+	assert.Equal(t, [...]any{status, stdout, stderr}, [...]any{3, "", "agent: no answer within the allowed steps (2)\n"})
 	assert.Equal(t, len(m.played()), 2, "the model was asked times")
 }
 
@@ -244,16 +233,13 @@ func TestMaxResult(t *testing.T) {
 		says(`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"notes__create","arguments":"{\"text\":\"`+long+`\"}"}}]}`),
 		says(`{"role":"assistant","content":"Done."}`))
 	path := writeConfig(t, map[string]string{"notes": notes})
-	if status, _, stderr := runAgent(t.Context(), m.url, "-config", path, "-max-result", "1024", "Write."); status != 0 {
-		t.Fatalf("status %d, stderr %q", status, stderr)
-	}
-	if names := m.played()[0].toolNames(t); !slices.Contains(names, "read_result") {
-		t.Errorf("offered %q", names)
-	}
+	status, _, stderr := runAgent(t.Context(), m.url, "-config", path, "-max-result", "1024", "Write.")
+	assert.Equal(t, status, 0, "%s: status", stderr)
+	assert.Equal(t, slices.Contains(m.played()[0].toolNames(t), "read_result"), true, "read_result is offered")
 	last := string(m.played()[1].Messages[3])
-	if len(last) > 1400 || !strings.Contains(last, "read_result") || !strings.Contains(last, "0123456789") {
-		t.Errorf("the model got %s", last)
-	}
+	assert.Equal(t, len(last) <= 1400, true, "the result is cut")
+	assert.Contains(t, last, "read_result")
+	assert.Contains(t, last, "0123456789")
 }
 
 // A model that takes little is told of few tools. It finds the others, and calls them.
@@ -265,22 +251,16 @@ func TestSearch(t *testing.T) {
 	m := newModel(t, says(turns[0]), says(turns[1]), says(`{"role":"assistant","content":"Noted."}`))
 	path := writeConfig(t, map[string]string{"notes": notes})
 	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", path, "-context-window", "1000", "Remember the milk.")
-	if status != 0 || stdout != "Noted.\n" || stderr != "" {
-		t.Fatalf("status %d, stdout %q, stderr %q", status, stdout, stderr)
-	}
+	assert.Equal(t, [...]any{status, stdout, stderr}, [...]any{0, "Noted.\n", ""})
 	requests := m.played()
 	for i, r := range requests {
-		if got := r.toolNames(t); !slices.Equal(got, []string{"add", "call_tool", "describe_tool", "read_result", "search_tools"}) {
-			t.Errorf("request %d offers %q", i+1, got)
-		}
+		assert.Equal(t, strings.Join(r.toolNames(t), " "), "add call_tool describe_tool read_result search_tools", "request %d", i+1)
 	}
 	for i, want := range []string{
 		`"content":"- notes__create(text: string, title?: string) [notes]`,
 		`{"role":"tool","content":"{\"id\":\"1\",\"text\":\"Buy milk\",\"title\":\"Buy milk\"}","tool_call_id":"c2"}`,
 	} {
-		if got := requests[i+1].messages(); !strings.Contains(got, want) {
-			t.Errorf("request %d lacks %s:\n%s", i+2, want, got)
-		}
+		assert.Contains(t, requests[i+1].messages(), want, "request %d", i+2)
 	}
 	for _, tool := range requests[0].Tools {
 		if strings.Contains(string(tool), `"name":"search_tools"`) && !strings.Contains(string(tool), "Servers: notes.") {
@@ -299,9 +279,7 @@ func TestInterrupt(t *testing.T) {
 	}))
 	defer server.Close()
 	status, stdout, _ := runAgent(ctx, server.URL, "-config", writeConfig(t, nil), "Take your time.")
-	if status != 130 || stdout != "" {
-		t.Errorf("status %d, stdout %q", status, stdout)
-	}
+	assert.Equal(t, [...]any{status, stdout}, [...]any{130, ""})
 }
 
 func TestTimeout(t *testing.T) {
@@ -311,9 +289,8 @@ func TestTimeout(t *testing.T) {
 	}))
 	defer server.Close()
 	status, _, stderr := runAgent(t.Context(), server.URL, "-config", writeConfig(t, nil), "-timeout", "100ms", "Hurry.")
-	if status != 1 || !strings.Contains(stderr, context.DeadlineExceeded.Error()) {
-		t.Errorf("status %d, stderr %q", status, stderr)
-	}
+	assert.Equal(t, status, 1)
+	assert.Contains(t, stderr, context.DeadlineExceeded.Error())
 }
 
 func TestCommandLine(t *testing.T) {
@@ -331,23 +308,8 @@ func TestCommandLine(t *testing.T) {
 		{"missing configuration", []string{"-config", missing, "a"}, 1, missing},
 	} {
 		status, stdout, stderr := runAgent(t.Context(), m.url, c.args...)
-		if status != c.status || stdout != "" || !strings.Contains(stderr, c.stderr) {
-			t.Errorf("%s: status %d, stdout %q, stderr %q", c.name, status, stdout, stderr)
-		}
-	}
-}
-
-func TestBusyEndpoint(t *testing.T) {
-	m := newModel(t,
-		reply{status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {"1"}}, body: `{"error":{"message":"slow down"}}`},
-		says(`{"role":"assistant","content":"Hello."}`))
-	start := time.Now()
-	status, stdout, stderr := runAgent(t.Context(), m.url, "-config", writeConfig(t, nil), "Hello?")
-	if status != 0 || stdout != "Hello.\n" || stderr != "" {
-		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
-	}
-	if waited := time.Since(start); waited < time.Second {
-		t.Errorf("asked again after %v, want no sooner than the endpoint allows", waited)
+		assert.Equal(t, [...]any{status, stdout}, [...]any{c.status, ""}, "%s", c.name)
+		assert.Contains(t, stderr, c.stderr, "%s", c.name)
 	}
 }
 
@@ -370,9 +332,8 @@ func TestEndpointErrors(t *testing.T) {
 	} {
 		m := newModel(t, c.reply)
 		status, stdout, stderr := runAgent(t.Context(), m.url, "-config", writeConfig(t, nil), "Hello?")
-		if want := "agent: " + c.want + "\n"; status != 1 || stdout != "" || stderr != want {
-			t.Errorf("%s: status %d, stdout %q, stderr\n     %s\nwant %s", c.name, status, stdout, stderr, want)
-		}
+		want := "agent: " + c.want + "\n"
+		assert.Equal(t, [...]any{status, stdout, stderr}, [...]any{1, "", want}, "%s", c.name)
 	}
 }
 
@@ -380,4 +341,66 @@ func quote(t *testing.T, s string) string {
 	t.Helper()
 	data := assert.Value(json.Marshal(s))(t)
 	return string(data)
+}
+
+func TestToolsOfTheMoment(t *testing.T) {
+	r := registry.New(nil)
+	// A name that the endpoint does not take.
+	other := registry.MustFunc("other.tool", "", func(context.Context, struct{}) (string, error) { return "called", nil })
+	set := assert.Value(profile.Compile(profile.OpenAI, []registry.Tool{other}, nil))(t)
+	mended := set.Tools()[0].Name
+	assert.OK(t, r.Add(registry.MustFunc("swap", "", func(context.Context, struct{}) (string, error) {
+		r.Remove("swap")
+		return "swapped", r.Add(other)
+	})))
+	m := newModel(t,
+		says(`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"swap","arguments":"{}"}}]}`),
+		says(`{"role":"assistant","content":"","tool_calls":[{"id":"d","type":"function","function":{"name":"`+mended+`","arguments":"{}"}}]}`),
+		says(`{"role":"assistant","content":"Done."}`))
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	agent := &Agent{Endpoint: &Endpoint{BaseURL: m.url, Transport: transport}, Registry: r, User: newTerminal(t.Context(), strings.NewReader(""), io.Discard, nil), MaxSteps: 3}
+	answer, err := agent.Run(t.Context(), "Swap.")
+	assert.Equal(t, answer, "Done.")
+	assert.OK(t, err)
+	requests := m.played()
+	for i, want := range []string{"swap", mended, mended} {
+		assert.Equal(t, strings.Join(requests[i].toolNames(t), " "), want, "request %d offers", i+1)
+		assert.Equal(t, requests[i].Authorization, "", "without a key the endpoint")
+	}
+	assert.Equal(t, string(requests[2].Messages[5]), `{"role":"tool","content":"called","tool_call_id":"d"}`, "the call of %s", mended)
+}
+
+// noTools are the tools of an agent that knows the names of the registry.
+func noTools(t *testing.T) *profile.Set {
+	t.Helper()
+	set := assert.Value(profile.Compile(profile.OpenAI, nil, nil))(t)
+	return set
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// An endpoint that is busy is asked again when it allows it, or after more and more time.
+func TestRetries(t *testing.T) {
+	for name, c := range map[string]struct {
+		header http.Header
+		want   []time.Duration // when it is asked
+	}{
+		"it says when":    {http.Header{"Retry-After": {"5"}}, []time.Duration{0, 5 * time.Second, 10 * time.Second, 15 * time.Second}},
+		"it does not say": {nil, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var asked []time.Duration
+			start := time.Now()
+			endpoint := &Endpoint{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				asked = append(asked, time.Since(start))
+				return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: c.header, Body: io.NopCloser(strings.NewReader("busy"))}, nil
+			})}
+			_, err := endpoint.Complete(t.Context(), nil, noTools(t))
+			assert.Equal(t, assert.As[*EndpointError](t, err, "%s", name).Status, http.StatusServiceUnavailable, "%s", name)
+			assert.Equal(t, fmt.Sprint(asked), fmt.Sprint(c.want), "%s", name)
+		})
+	}
 }

@@ -102,9 +102,7 @@ func TestUser(t *testing.T) {
 			if err == nil {
 				err = visit(as.Client(), callback)
 			}
-			if err != nil {
-				t.Errorf("login: %v", err)
-			}
+			assert.Equal(t, err, nil, "login")
 		})
 	}}
 	env := map[string]string{"OPENAI_BASE_URL": m.url, "OPENAI_MODEL": "scripted-1"}
@@ -112,18 +110,14 @@ func TestUser(t *testing.T) {
 	status := run(t.Context(), []string{"-config", path, "-browser=false", "Wipe."}, func(name string) string { return env[name] },
 		strings.NewReader("y\nn\n"), &stdout, show)
 	browser.Wait()
-	if status != 0 || stdout.String() != "Done.\n" {
-		t.Fatalf("status %d, stdout %q, stderr %q", status, &stdout, &show.text)
-	}
+	assert.Equal(t, [...]any{status, stdout.String()}, [...]any{0, "Done.\n"})
 	for _, want := range []string{
 		"agent: server lab waits for a login: " + as.Issuer,
 		"agent: approve the call lab__wipe {}? [y/n]\nagent: approve the call lab__wipe {}? [y/n]\n",
 		"agent: lab__count (c0): 1 of 2 counting<U+001B>[2J\n",
 		"agent: the call of lab__vault waits for a login: " + as.Issuer,
 	} {
-		if !strings.Contains(show.text.String(), want) {
-			t.Errorf("the user does not see %q:\n%s", want, &show.text)
-		}
+		assert.Contains(t, show.text.String(), want)
 	}
 	requests := m.played()
 	for i, want := range []string{
@@ -132,17 +126,15 @@ func TestUser(t *testing.T) {
 		`{"role":"tool","content":"counted","tool_call_id":"c0"}`,
 		`{"role":"tool","content":"gold","tool_call_id":"c0"}`,
 	} {
-		if got := requests[i+1].messages(); !strings.Contains(got, want) {
-			t.Errorf("request %d lacks %s:\n%s", i+2, want, got)
-		}
+		assert.Contains(t, requests[i+1].messages(), want, "request %d", i+2)
 	}
 	var image struct {
 		Role    string
 		Content []Part
 	}
 	assert.OK(t, json.Unmarshal(requests[1].Messages[len(requests[1].Messages)-1], &image))
-	if n := len(image.Content); image.Role != "user" || n != 2 || image.Content[n-1].ImageURL == nil {
-		t.Fatalf("the model got %+v, want a text and an image of the user", image)
-	}
+	n := len(image.Content)
+	assert.Equal(t, [...]any{image.Role, n}, [...]any{"user", 2})
+	assert.Equal(t, image.Content[n-1].ImageURL != nil, true, "image.Content[n-1].ImageURL != nil")
 	assert.Equal(t, image.Content[1].ImageURL.URL, "data:image/png;base64,"+png, "the image")
 }

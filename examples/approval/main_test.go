@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +21,14 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// With the flag of the program, which is that of no test, the test program is the program.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-once" {
+		main()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A browser is what a user works with.
 type browser struct {
@@ -36,18 +43,15 @@ func open(t *testing.T, out io.Reader) *browser {
 	t.Helper()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	address, ok := strings.CutPrefix(strings.TrimSpace(line), "Open ")
-	if err != nil || !ok {
-		t.Fatalf("%q, %v", line, err)
-	}
+	assert.OK(t, err, "%q", line)
+	assert.Equal(t, ok, true, "%q", line)
 	jar := assert.Value(cookiejar.New(nil))(t)
 	b := &browser{t: t, client: &http.Client{Jar: jar, Transport: &http.Transport{}}}
 	t.Cleanup(b.client.CloseIdleConnections)
 	b.base, _, _ = strings.Cut(address, "/login")
 	assert.Equal(t, b.get("/"), http.StatusForbidden, "without a login: status")
 	assert.Equal(t, b.get("/login?key=wrong"), http.StatusForbidden, "with a wrong key: status")
-	if status := b.get(strings.TrimPrefix(address, b.base)); status != http.StatusOK {
-		t.Fatalf("login: status %d", status)
-	}
+	assert.Equal(t, b.get(strings.TrimPrefix(address, b.base)), http.StatusOK, "login")
 	return b
 }
 
@@ -80,9 +84,7 @@ func (b *browser) until(text string) {
 	b.t.Helper()
 	lines := regexp.MustCompile(`data-lines="(\d+)"`)
 	for {
-		if status := b.get("/"); status != http.StatusOK {
-			b.t.Fatalf("status %d: %s", status, b.body)
-		}
+		assert.Equal(b.t, b.get("/"), http.StatusOK)
 		if strings.Contains(b.body, text) {
 			return
 		}
@@ -130,9 +132,7 @@ func TestPage(t *testing.T) {
 		t.Helper()
 		files.mu.Lock()
 		defer files.mu.Unlock()
-		if !slices.Equal(files.deleted, want) {
-			t.Fatalf("the server was told to delete %q, want %q", files.deleted, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", files.deleted), fmt.Sprintf("%q", want))
 	}
 
 	// The read-only tool ran by itself. The other is shown as it is.
@@ -142,13 +142,10 @@ func TestPage(t *testing.T) {
 		"may destroy something, and does no more when it runs twice", "<pre>{&#34;name&#34;:&#34;&lt;b&gt;draft&lt;/b&gt;.tmp&#34;}</pre>",
 		`class="result"`, "report.pdf",
 	} {
-		if !strings.Contains(b.body, want) {
-			t.Errorf("the page lacks %q:\n%s", want, b.body)
-		}
+		assert.Contains(t, b.body, want)
 	}
-	if strings.Contains(b.body, "<b>") || regexp.MustCompile(`(?i)src=|href=|@import|url\(`).MatchString(b.body) {
-		t.Errorf("markup of others, or something from elsewhere:\n%s", b.body)
-	}
+	assert.Lacks(t, b.body, "<b>")
+	assert.Equal(t, regexp.MustCompile(`(?i)src=|href=|@import|url\(`).MatchString(b.body), false)
 
 	// No other user approves it.
 	form := b.form("approve", "")
@@ -169,27 +166,27 @@ func TestPage(t *testing.T) {
 	} {
 		req := b.post(form)
 		spoil(req)
-		if status, body, err := b.send(req); err != nil || status < 400 || status >= 500 {
-			t.Errorf("%s: status %d, %v\n%s", name, status, err, body)
-		}
+		status, body, err := b.send(req)
+		assert.OK(t, err, "%s", name)
+		assert.Equal(t, status/100, 4, "%s: %s: the first digit of the status", name, body)
 	}
 	stranger := &browser{t: t, client: &http.Client{Transport: b.client.Transport}}
-	if status, _, err := stranger.send(b.post(form)); err != nil || status != http.StatusForbidden {
-		t.Errorf("without a cookie: status %d, %v", status, err)
-	}
+	status, _, err := stranger.send(b.post(form))
+	assert.OK(t, err, "without a cookie")
+	assert.Equal(t, status, http.StatusForbidden, "without a cookie")
 	unknown := b.form("grant", "")
-	if status, _, err := b.send(b.post(unknown)); err != nil || status != http.StatusBadRequest {
-		t.Errorf("an unknown decision: status %d, %v", status, err)
-	}
+	status, _, err = b.send(b.post(unknown))
+	assert.OK(t, err, "an unknown decision")
+	assert.Equal(t, status, http.StatusBadRequest, "an unknown decision")
 	gone()
 
 	// A double click, and a click by two hands, is one approval.
 	var clicks sync.WaitGroup
 	for range 4 {
 		clicks.Go(func() {
-			if status, body, err := b.send(b.post(form)); err != nil || status != http.StatusOK {
-				t.Errorf("status %d, %v\n%s", status, err, body)
-			}
+			status, body, err := b.send(b.post(form))
+			assert.Equal(t, err, nil)
+			assert.Equal(t, status, http.StatusOK, "%s: status", body)
 		})
 	}
 	clicks.Wait()
@@ -215,9 +212,7 @@ func TestPage(t *testing.T) {
 		_, _, _ = b.send(req)
 	}()
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, <-ended)
 	<-polled
 }
 
@@ -230,16 +225,12 @@ func TestVisible(t *testing.T) {
 		assert.Equal(t, visible(in), want, "%q is shown as", in)
 	}
 	long := strings.Repeat("x", 1<<20)
-	if visible([]byte(long)) != long {
-		t.Error("something was cut off")
-	}
+	assert.Equal(t, visible([]byte(long)), long)
 }
 
 // TestProgram runs the program as a reader does.
 func TestProgram(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "run", ".", "-once")
+	cmd := exec.CommandContext(t.Context(), assert.Value(os.Executable())(t), "-once")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out := assert.Value(cmd.StdoutPipe())(t)
@@ -248,7 +239,5 @@ func TestProgram(t *testing.T) {
 	b.until(`value="session"`)
 	// The page may be gone before its answer is here: the agent needs nothing more.
 	_, _, _ = b.send(b.post(b.form("session", "")))
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
+	assert.OK(t, cmd.Wait(), "%s", &stderr)
 }

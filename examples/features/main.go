@@ -55,6 +55,11 @@ func run(ctx context.Context, asks bool, revision string) error {
 	if err != nil {
 		return err
 	}
+	return talk(ctx, server, asks, revision)
+}
+
+// talk starts the server and shows what it can do.
+func talk(ctx context.Context, server string, asks bool, revision string) error {
 	opts := &mcp.ClientOptions{
 		// Without these the server is told that it cannot ask.
 		Elicit:    fillIn,

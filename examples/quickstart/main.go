@@ -34,28 +34,26 @@ func run() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	programs := map[string]string{"notes": examples + "servers/notes", "clock": examples + "servers/clock", "belt": examples + "quickstart/belt"}
-	for name, pkg := range programs {
-		path := filepath.Join(dir, name)
+	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), examples+"servers/notes", examples+"servers/clock", examples+"quickstart/belt")
+	build.Stderr = os.Stderr // go tells what it downloads
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("building the programs (run this in the repository): %w", err)
+	}
+	program := func(name string) string {
 		if runtime.GOOS == "windows" {
-			path += ".exe"
+			name += ".exe"
 		}
-		programs[name] = path
-		build := exec.Command("go", "build", "-o", path, pkg)
-		build.Stderr = os.Stderr // go tells what it downloads
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("building %s (run this in the repository): %w", pkg, err)
-		}
+		return filepath.Join(dir, name)
 	}
 
-	clock := exec.Command(programs["clock"], "-until-stdin-closes")
+	clock := exec.Command(program("clock"), "-until-stdin-closes")
 	url, stop, err := startClock(clock)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	belt := exec.Command(programs["belt"])
-	belt.Env = append(os.Environ(), "CLOCK_URL="+url, "NOTES_SERVER="+programs["notes"], "NOTES_FILE="+filepath.Join(dir, "notes.json"))
+	belt := exec.Command(program("belt"))
+	belt.Env = append(os.Environ(), "CLOCK_URL="+url, "NOTES_SERVER="+program("notes"), "NOTES_FILE="+filepath.Join(dir, "notes.json"))
 	belt.Stdout, belt.Stderr = os.Stdout, os.Stderr
 	return belt.Run()
 }

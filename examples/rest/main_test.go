@@ -1,25 +1,20 @@
 package main
 
 import (
-	"context"
 	"os/exec"
-	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestRest runs the program as a reader of the README does.
 func TestRest(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "run", ".").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", ".").CombinedOutput()
+	assert.OK(t, err, "%s", out)
 	for _, want := range []string{
 		"12 endpoints",
 		"secrets: [REST_PETSTORE___API_KEY REST_PETSTORE___PETSTORE_AUTH]",
@@ -30,13 +25,9 @@ func TestRest(t *testing.T) {
 		`"status" must be one of "available", "pending", "sold"`,
 		"ok: 2",
 	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("the output lacks %s:\n%s", want, out)
-		}
+		assert.Contains(t, string(out), want)
 	}
 	for _, secret := range []string{storeKey, storeToken} {
-		if strings.Contains(string(out), secret) {
-			t.Errorf("the output has %q", secret)
-		}
+		assert.Lacks(t, string(out), secret)
 	}
 }

@@ -72,9 +72,7 @@ func (p *program) end() error {
 	p.t.Helper()
 	assert.OK(p.t, p.stderr.SetReadDeadline(time.Now().Add(bound)))
 	said, err := io.ReadAll(p.stderr)
-	if err != nil {
-		p.t.Errorf("the processes of the program: got %v, want their end", err)
-	}
+	assert.OK(p.t, err, "the processes of the program")
 	if len(said) > 0 {
 		p.t.Errorf("standard error: got %s, want nothing", said)
 	}
@@ -90,12 +88,9 @@ func (p *program) end() error {
 func TestDemo(t *testing.T) {
 	p := startProgram(t, "-demo")
 	var out bytes.Buffer
-	if _, err := io.Copy(&out, p.stdout); err != nil {
-		t.Error(err)
-	}
-	if err := p.end(); err != nil {
-		t.Errorf("status: got %v, want 0", err)
-	}
+	_, err := io.Copy(&out, p.stdout)
+	assert.OK(t, err)
+	assert.OK(t, p.end(), "status")
 	want := `Open http://ADDRESS (two replicas, one PostgreSQL)
 - alice and bob sign in
 - alice adds the server notes, and bob adds clock
@@ -129,9 +124,7 @@ func TestEnd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := startProgram(t)
 			line, err := p.stdout.ReadString('\n')
-			if err != nil {
-				t.Fatalf("first line: got %q, %v, want an address", line, err)
-			}
+			assert.OK(t, err, "first line: got %q", line)
 			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			replicas := map[string]bool{}
 			for range 2 { // one after the other
@@ -139,13 +132,9 @@ func TestEnd(t *testing.T) {
 				_ = res.Body.Close()
 				replicas[res.Header.Get("Replica")] = true
 			}
-			if !replicas["A"] || !replicas["B"] {
-				t.Errorf("replicas of two requests: got %v, want A and B", replicas)
-			}
+			assert.Equal(t, [...]bool{replicas["A"], replicas["B"]}, [...]bool{true, true}, "replicas of two requests")
 			assert.OK(t, p.cmd.Process.Signal(c.signal))
-			if err := p.end(); fmt.Sprint(err) != c.want {
-				t.Errorf("status: got %v, want %s", err, c.want)
-			}
+			assert.Equal(t, fmt.Sprint(p.end()), c.want, "status")
 		})
 	}
 }
@@ -161,11 +150,9 @@ func TestEndEarly(t *testing.T) {
 			break
 		}
 		if time.Since(begun) > bound {
-			t.Fatal("server of the database: got no start, want one")
+			t.Fatal("server of the database: got no start")
 		}
 	}
 	assert.OK(t, p.cmd.Process.Kill())
-	if err := p.end(); fmt.Sprint(err) != "signal: killed" {
-		t.Errorf("status: got %v, want signal: killed", err)
-	}
+	assert.Equal(t, fmt.Sprint(p.end()), "signal: killed", "status")
 }

@@ -75,17 +75,13 @@ func TestPage(t *testing.T) {
 	for _, user := range []string{"", "alice"} {
 		res := send(s, user, http.MethodGet, "/", nil, nil)
 		assert.Equal(t, res.Code, http.StatusOK, "page of %q: got status", user)
-		if got := res.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'; form-action 'self';") {
-			t.Errorf("page of %q: got the policy %q, want that nothing is loaded", user, got)
-		}
+		assert.Equal(t, strings.HasPrefix(res.Header().Get("Content-Security-Policy"), "default-src 'none'; form-action 'self';"), true, "page of %q", user)
 	}
 	script := url.Values{"prompt": {"<script>"}}
-	if res := send(s, "alice", http.MethodPost, "/prompt", script, nil); res.Code != http.StatusSeeOther {
-		t.Fatalf("prompt: got status %d: %s, want 303", res.Code, res.Body)
-	}
-	if page := send(s, "alice", http.MethodGet, "/", nil, nil).Body.String(); !strings.Contains(page, "alice: &lt;script&gt;") || strings.Contains(page, "<script>") {
-		t.Errorf("page: got %s, want the prompt as text", page)
-	}
+	assert.Equal(t, send(s, "alice", http.MethodPost, "/prompt", script, nil).Code, http.StatusSeeOther, "prompt")
+	page := send(s, "alice", http.MethodGet, "/", nil, nil).Body.String()
+	assert.Contains(t, page, "alice: &lt;script&gt;", "page")
+	assert.Lacks(t, page, "<script>", "page")
 	assert.Lacks(t, send(s, "bob", http.MethodGet, "/", nil, nil).Body.String(), "script", "page of bob")
 }
 
@@ -125,18 +121,15 @@ func TestServerOfUser(t *testing.T) {
 	for _, address := range []string{"unix:///run/docker.sock", "file:///etc/passwd", "npx"} {
 		assert.Equal(t, add(address), http.StatusBadRequest, "server at %s: got status", address)
 	}
-	if got := add(server.URL + "/?q=${SAAS_TEST_SECRET}"); got != http.StatusSeeOther {
-		t.Fatalf("server: got status %d, want 303", got)
-	}
+	assert.Equal(t, add(server.URL+"/?q=${SAAS_TEST_SECRET}"), http.StatusSeeOther, "server")
 	assert.Lacks(t, <-asked, "hunter2", "request")
 	for _, e := range []*config.Server{
 		{Name: "x", Transport: config.TransportStdio, Command: "sh"},
 		{Name: "x", Transport: config.TransportUnix, URL: "unix:///run/docker.sock"},
 		{Name: "x", Transport: config.TransportHTTP, URL: "unix:///run/docker.sock"},
 	} {
-		if _, err := s.transport(&office{}, e); err == nil {
-			t.Errorf("transport of %s: got no error, want one", e)
-		}
+		_, err := s.transport(&office{}, e)
+		assert.Fails(t, err, "transport of %s", e)
 	}
 }
 
@@ -146,9 +139,7 @@ func TestRefusePrivate(t *testing.T) {
 		"10.0.0.1:80": true, "192.168.1.1:80": true, "169.254.169.254:80": true, "[::ffff:169.254.169.254]:80": true,
 		"[fe80::1]:80": true, "[fd00::1]:80": true, "0.0.0.0:80": true, "[::]:80": true, "224.0.0.1:80": true,
 	} {
-		if err := refusePrivate("tcp", address, nil); (err != nil) != want {
-			t.Errorf("%s: got %v, want refused to be %t", address, err, want)
-		}
+		assert.Equal(t, (refusePrivate("tcp", address, nil) != nil), want, "%s", address)
 	}
 }
 
@@ -169,23 +160,19 @@ func TestOffices(t *testing.T) {
 	}
 	_, done, err := s.use("user3")
 	assert.OK(t, err)
-	if _, _, err := s.use("alice"); err != nil {
-		t.Errorf("one more: got %v, want that one which is idle goes", err)
-	}
+	_, _, err = s.use("alice")
+	assert.OK(t, err, "one more")
 	assert.Equal(t, <-closed, "user5", "closed")
-	if _, _, err := s.use("bob"); !errors.Is(err, errFull) {
-		t.Errorf("one more when all are in use: got %v, want %v", err, errFull)
-	}
+	_, _, err = s.use("bob")
+	assert.Is(t, err, errFull, "one more when all are in use")
 	done()
 	fails = errors.New("no database")
 	for range 2 {
-		if _, _, err := s.use("bob"); !errors.Is(err, fails) {
-			t.Errorf("office that cannot be opened: got %v, want %v", err, fails)
-		}
+		_, _, err := s.use("bob")
+		assert.Is(t, err, fails, "office that cannot be opened")
 	}
 	assert.Equal(t, <-closed, "user3", "closed")
 	fails = nil
-	if _, _, err := s.use("bob"); err != nil {
-		t.Errorf("the next attempt: got %v, want an office", err)
-	}
+	_, _, err = s.use("bob")
+	assert.OK(t, err, "the next attempt")
 }

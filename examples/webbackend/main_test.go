@@ -93,12 +93,8 @@ func (w *world) start() *program {
 	p := &program{world: w, backend: b, base: s.url}
 	p.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			w.t.Errorf("serve: got %v, want nil", err)
-		}
-		if err := b.close(); err != nil {
-			w.t.Errorf("close: got %v, want nil", err)
-		}
+		assert.Equal(w.t, <-ended, nil, "serve")
+		assert.Equal(w.t, b.close(), nil, "close")
 	})
 	w.t.Cleanup(p.stop)
 	return p
@@ -137,8 +133,7 @@ func (p *program) browse(user string) *browser {
 // send sends a request, follows where it leads, and returns the page there.
 func (b *browser) send(method, address string, form url.Values) (res *http.Response, page string) {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.ctx, method, address, strings.NewReader(form.Encode()))
-	assert.OK(b.t, err)
+	req := assert.Value(http.NewRequestWithContext(b.ctx, method, address, strings.NewReader(form.Encode())))(b.t)
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
@@ -153,22 +148,17 @@ func (b *browser) expect(method, path string, form url.Values, status int, want 
 	b.t.Helper()
 	res, page := b.send(method, b.base+path, form)
 	assert.Equal(b.t, res.StatusCode, status, "%s %s as %s: got status", method, path, b.user)
-	if !strings.Contains(page, want) {
-		b.t.Errorf("%s %s as %s: got %q, want %q in it", method, path, b.user, page, want)
-	}
+	assert.Contains(b.t, page, want, "%s %s as %s", method, path, b.user)
 }
 
 // logIn logs in at a server, where a page asks for name and password.
 func (b *browser) logIn(server string) {
 	b.t.Helper()
 	res, page := b.send(http.MethodPost, b.base+"/login/"+server, nil)
-	if !strings.Contains(page, "password") {
-		b.t.Fatalf("login at %s: got status %d: %s, want a page that asks for a password", server, res.StatusCode, page)
-	}
+	assert.Contains(b.t, page, "password", "login at %s: got status %d", server, res.StatusCode)
 	res, page = b.send(http.MethodPost, res.Request.URL.String(), url.Values{"user": {b.user}, "password": {"p"}, "decision": {"approve"}})
-	if got, want := res.Request.URL.String(), b.base+"/"; got != want {
-		b.t.Fatalf("after the login at %s: got to %s: %s, want %s", server, got, page, want)
-	}
+	got, want := res.Request.URL.String(), b.base+"/"
+	assert.Equal(b.t, got, want, "after the login at %s", server)
 }
 
 func (b *browser) call(tool, args string, status int, want string) {
@@ -184,9 +174,8 @@ func TestTwoUsers(t *testing.T) {
 	alice.logIn("notes")
 	p.awaitTools("notes")
 	alice.expect(http.MethodGet, "/", nil, 200, `action="/call/notes__add"`)
-	if _, page := bob.send(http.MethodGet, p.base+"/", nil); strings.Contains(page, "notes__add") {
-		t.Errorf("the page of bob: got %q, want no tools before the login", page)
-	}
+	_, page := bob.send(http.MethodGet, p.base+"/", nil)
+	assert.Lacks(t, page, "notes__add", "the page of bob")
 	bob.call("notes__list", "", 401, "Log in at notes first.")
 	bob.logIn("notes")
 	alice.call("notes__add", `{"text": "buy milk"}`, 200, "added")
@@ -211,9 +200,7 @@ func TestTwoUsers(t *testing.T) {
 	alice.expect(http.MethodGet, "/", nil, 200, `action="/call/notes__add"`)
 	alice.call("notes__list", "", 200, `alice has ["buy milk"]`)
 	bob.call("team__whoami", "", 200, "root")
-	if got := w.as.Count(authtest.AuthorizationEndpoint); got != logins {
-		t.Errorf("logins after the restart: got %d, want 0", got-logins)
-	}
+	assert.Equal(t, w.as.Count(authtest.AuthorizationEndpoint), logins, "logins after the restart")
 
 	// One leaves, the other stays.
 	alice.expect(http.MethodPost, "/logout/notes", nil, 200, `action="/login/notes"`)
@@ -231,15 +218,12 @@ func TestRun(t *testing.T) {
 	go func() { ended <- run(ctx, in, w.setup) }()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	base, ok := strings.CutPrefix(strings.TrimSpace(line), "Open ")
-	if err != nil || !ok {
-		t.Fatalf("the first line: got %q, %v, want an address", line, err)
-	}
+	assert.OK(t, err, "the first line: got %q", line)
+	assert.Equal(t, ok, true, "the first line: got %q", line)
 	p := &program{world: w, base: base}
 	p.browse("alice").expect(http.MethodGet, "/", nil, 200, "notes")
 	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("run: got %v, want nil", err)
-	}
+	assert.OK(t, <-ended, "run")
 	w.setup.config += ".missing"
 	assert.Fails(t, run(w.ctx, io.Discard, w.setup), "run without a config file: got nil, want an error")
 }

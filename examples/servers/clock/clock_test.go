@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -24,22 +22,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// bin is the path of the server's binary, built once for all tests.
-var bin string
+const asMain = "CLOCK_TEST_MAIN" // makes the test program the server
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "clock")
-	if err != nil {
-		log.Fatal(err)
+	if os.Getenv(asMain) != "" {
+		main()
+		return
 	}
-	bin = filepath.Join(dir, "clock.exe") // a name that runs on Windows too
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		log.Fatalf("go build: %v\n%s", err, out)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
+}
+
+// program returns a command that runs the server.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(assert.Value(os.Executable())(t), args...)
+	cmd.Env = append(os.Environ(), asMain+"=1")
+	return cmd
 }
 
 // A server is a running clock.
@@ -53,7 +51,7 @@ type server struct {
 // start runs the binary and reads its address.
 func start(t *testing.T) *server {
 	t.Helper()
-	cmd := exec.Command(bin, "-until-stdin-closes")
+	cmd := program(t, "-until-stdin-closes", "-grace", "1ms")
 	cmd.Stderr = os.Stderr
 	stdin := assert.Value(cmd.StdinPipe())(t)
 	stdout := assert.Value(cmd.StdoutPipe())(t)
@@ -72,9 +70,7 @@ func start(t *testing.T) *server {
 			cmd.Wait()
 		}
 	})
-	if err != nil {
-		t.Fatalf("reading the address: %v", err)
-	}
+	assert.OK(t, err, "reading the address")
 	if !regexp.MustCompile(`^listening on http://127\.0\.0\.1:\d+/mcp\n$`).MatchString(line) {
 		t.Fatalf("first line %q", line)
 	}
@@ -86,9 +82,7 @@ func start(t *testing.T) *server {
 func (s *server) end(t *testing.T) {
 	t.Helper()
 	assert.Equal(t, <-s.rest, "", "further output")
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("the server ended with %v, want status 0", err)
-	}
+	assert.OK(t, s.cmd.Wait())
 }
 
 func connect(t *testing.T, url string, opts *mcp.ClientOptions) *mcp.ClientSession {
@@ -109,55 +103,46 @@ func connect(t *testing.T, url string, opts *mcp.ClientOptions) *mcp.ClientSessi
 func call(t *testing.T, s *mcp.ClientSession, params *mcp.CallToolParams, out any) string {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), params)
-	if err != nil {
-		t.Fatalf("%s: %v", params.Name, err)
-	}
+	assert.OK(t, err, "%s", params.Name)
 	text := res.Content[0].(*mcp.TextContent).Text
 	if res.IsError {
 		return text
 	}
-	if err := json.Unmarshal([]byte(text), out); err != nil {
-		t.Fatalf("%s: %v", params.Name, err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(text), out), "%s", params.Name)
 	return ""
 }
 
 func TestNow(t *testing.T) {
+	t.Parallel()
 	s := connect(t, start(t).url, nil)
 	var got nowOutput
 	call(t, s, &mcp.CallToolParams{Name: "now"}, &got)
-	if got.Zone != "UTC" || !strings.HasSuffix(got.Time, "Z") {
-		t.Errorf("now without a zone: %+v, want UTC", got)
-	}
+	assert.Equal(t, [...]any{got.Zone, strings.HasSuffix(got.Time, "Z")}, [...]any{"UTC", true}, "now without a zone")
 	call(t, s, &mcp.CallToolParams{Name: "now", Arguments: json.RawMessage(`{"zone":"Asia/Kathmandu"}`)}, &got)
 	told := assert.Value(time.Parse(time.RFC3339, got.Time))(t)
-	if _, offset := told.Zone(); offset != (5*60+45)*60 || told.Weekday().String() != got.Weekday {
-		t.Errorf("now in Kathmandu: %+v", got)
-	}
+	_, offset := told.Zone()
+	assert.Equal(t, [...]any{offset, told.Weekday().String()}, [...]any{(5*60 + 45) * 60, got.Weekday}, "now in Kathmandu")
 	msg := call(t, s, &mcp.CallToolParams{Name: "now", Arguments: json.RawMessage(`{"zone":"Moon/Crater"}`)}, &got)
 	assert.Equal(t, msg, `there is no time zone "Moon/Crater"; zones lists the names`, "now on the moon")
 }
 
 func TestZones(t *testing.T) {
+	t.Parallel()
 	s := connect(t, start(t).url, nil)
 	var got zonesOutput
 	call(t, s, &mcp.CallToolParams{Name: "zones", Arguments: json.RawMessage(`{"prefix":"europe/be"}`)}, &got)
-	if want := "[Europe/Belgrade Europe/Berlin]"; fmt.Sprint(got.Zones) != want {
-		t.Errorf("zones europe/be: %v, want %s", got.Zones, want)
-	}
+	assert.Equal(t, fmt.Sprint(got.Zones), "[Europe/Belgrade Europe/Berlin]", "zones europe/be")
 	call(t, s, &mcp.CallToolParams{Name: "zones", Arguments: json.RawMessage(`{"prefix":"Moon/"}`)}, &got)
-	if got.Zones == nil || len(got.Zones) != 0 {
-		t.Errorf("zones Moon/: %v, want an empty list", got.Zones)
-	}
+	assert.Equal(t, got.Zones != nil, true, "zones Moon/: got.Zones != nil")
+	assert.Equal(t, len(got.Zones), 0, "zones Moon/")
 }
 
 func TestEveryZoneExists(t *testing.T) {
 	n := 0
 	for name := range strings.Lines(zoneNames) {
 		n++
-		if _, err := time.LoadLocation(strings.TrimSuffix(name, "\n")); err != nil {
-			t.Error(err)
-		}
+		_, err := time.LoadLocation(strings.TrimSuffix(name, "\n"))
+		assert.OK(t, err)
 	}
 	if n < 400 {
 		t.Errorf("%d zones", n)
@@ -165,6 +150,7 @@ func TestEveryZoneExists(t *testing.T) {
 }
 
 func TestCountdownReportsProgress(t *testing.T) {
+	t.Parallel()
 	progress := make(chan *mcp.ProgressNotificationParams, 100)
 	s := connect(t, start(t).url, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
@@ -173,14 +159,11 @@ func TestCountdownReportsProgress(t *testing.T) {
 	})
 	params := &mcp.CallToolParams{Name: "countdown", Arguments: json.RawMessage(`{"seconds":1}`), Meta: mcp.Meta{"progressToken": 7}}
 	var got countdownOutput
-	if msg := call(t, s, params, &got); msg != "" || got.Passed != 1 {
-		t.Fatalf("countdown: %+v %s", got, msg)
-	}
+	assert.Equal(t, [...]any{call(t, s, params, &got), got.Passed}, [...]any{"", 1}, "countdown")
 	for i, want := range []float64{0.2, 0.4, 0.6, 0.8, 1} {
 		p := <-progress
-		if p.Progress != want || p.Total != 1 || fmt.Sprint(p.ProgressToken) != "7" || p.Message != fmt.Sprintf("%.1f s left", 1-want) {
-			t.Errorf("progress %d: %+v, want %v of 1", i, p, want)
-		}
+		got := [...]any{p.Progress, p.Total, fmt.Sprint(p.ProgressToken), p.Message}
+		assert.Equal(t, got, [...]any{want, 1.0, "7", fmt.Sprintf("%.1f s left", 1-want)}, "progress %d", i)
 	}
 	for _, seconds := range []string{"0", "11", "1.5"} {
 		res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "countdown", Arguments: json.RawMessage(`{"seconds":` + seconds + `}`)})
@@ -191,6 +174,7 @@ func TestCountdownReportsProgress(t *testing.T) {
 }
 
 func TestForeignPagesAreRefused(t *testing.T) {
+	t.Parallel()
 	url := start(t).url
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, c := range []struct {
@@ -212,13 +196,13 @@ func TestForeignPagesAreRefused(t *testing.T) {
 		}
 		res := assert.Value(http.DefaultClient.Do(req))(t)
 		res.Body.Close()
-		if got := res.StatusCode == http.StatusForbidden; got != c.want {
-			t.Errorf("%s: status %d, want refused: %v", c.name, res.StatusCode, c.want)
-		}
+		got := res.StatusCode == http.StatusForbidden
+		assert.Equal(t, got, c.want, "%s: status %d, want refused", c.name, res.StatusCode)
 	}
 }
 
 func TestEndsWithItsParent(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	connect(t, s.url, nil) // and stays connected
 	assert.OK(t, s.stdin.Close())
@@ -226,6 +210,7 @@ func TestEndsWithItsParent(t *testing.T) {
 }
 
 func TestSignalEndsRunningCalls(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no SIGTERM")
 	}

@@ -7,11 +7,12 @@
 //	listening on http://127.0.0.1:PORT/mcp
 //
 // The log goes to standard error. The server ends on an interrupt or a
-// termination signal within two seconds, whatever its clients do.
+// termination signal within two seconds, whatever its clients do; -grace says how
+// long running calls may take until then.
 //
 // Usage:
 //
-//	clock [-addr 127.0.0.1:0] [-until-stdin-closes]
+//	clock [-addr 127.0.0.1:0] [-until-stdin-closes] [-grace 1s]
 package main
 
 import (
@@ -29,12 +30,10 @@ import (
 	"time"
 )
 
-// grace is how long requests may take to finish once the server is to end.
-const grace = time.Second
-
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "`address` to listen on; port 0 picks a free one")
 	lifeline := flag.Bool("until-stdin-closes", false, "end when standard input closes, as it does when the parent process dies")
+	grace := flag.Duration("grace", time.Second, "how long requests may take to finish once the server is to end")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "clock: unexpected argument %q\n", flag.Arg(0))
@@ -52,14 +51,14 @@ func main() {
 			io.Copy(io.Discard, os.Stdin)
 		}()
 	}
-	if err := run(ctx, *addr); err != nil {
+	if err := run(ctx, *addr, *grace); err != nil {
 		fmt.Fprintf(os.Stderr, "clock: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// run serves on addr until ctx ends.
-func run(ctx context.Context, addr string) error {
+// run serves on addr until ctx ends, and lets requests finish for the time of grace.
+func run(ctx context.Context, addr string, grace time.Duration) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	handler, err := newHandler(log)
 	if err != nil {

@@ -2,15 +2,12 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,22 +16,22 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// bin is the path of the server's binary, built once for all tests.
-var bin string
+const asMain = "FEATURES_TEST_MAIN" // makes the test program the server
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "features")
-	if err != nil {
-		log.Fatal(err)
+	if os.Getenv(asMain) != "" {
+		main()
+		return
 	}
-	bin = filepath.Join(dir, "features.exe") // a name that runs on Windows too
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		log.Fatalf("go build: %v\n%s", err, out)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
+}
+
+// program returns a command that runs the server.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(assert.Value(os.Executable())(t), args...)
+	cmd.Env = append(os.Environ(), asMain+"=1")
+	return cmd
 }
 
 const (
@@ -70,12 +67,11 @@ type message struct {
 // dial runs the binary and makes the handshake of the revision.
 func dial(t *testing.T, revision string, args ...string) *peer {
 	t.Helper()
-	p := &peer{t: t, revision: revision, cmd: exec.Command(bin, args...), answers: make(map[string]func(string) string)}
+	p := &peer{t: t, revision: revision, cmd: program(t, args...), answers: make(map[string]func(string) string)}
 	p.cmd.Stderr = os.Stderr
 	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
+	p.in, err = p.cmd.StdinPipe()
+	assert.OK(t, err)
 	out := assert.Value(p.cmd.StdoutPipe())(t)
 	p.out = bufio.NewScanner(out)
 	assert.OK(t, p.cmd.Start())
@@ -83,9 +79,7 @@ func dial(t *testing.T, revision string, args ...string) *peer {
 		p.in.Close()
 		for p.out.Scan() { // to the end
 		}
-		if err := p.cmd.Wait(); err != nil {
-			t.Errorf("end of input: %v, want exit status 0", err)
-		}
+		assert.OK(t, p.cmd.Wait(), "end of input")
 	})
 	if revision == legacy {
 		p.hello = p.call("initialize", `{"protocolVersion":"2025-11-25","capabilities":`+capabilities+`,"clientInfo":{"name":"peer","version":"1"}}`)
@@ -131,9 +125,7 @@ func (p *peer) read() message {
 	p.t.Helper()
 	for p.out.Scan() {
 		var m message
-		if err := json.Unmarshal(p.out.Bytes(), &m); err != nil {
-			p.t.Fatalf("%s: %v", p.out.Bytes(), err)
-		}
+		assert.OK(p.t, json.Unmarshal(p.out.Bytes(), &m), "%s", p.out.Bytes())
 		if m.Method == "" || m.ID == nil {
 			return m
 		}
@@ -166,9 +158,7 @@ func (p *peer) response(id string) (result, err string) {
 func (p *peer) call(method, params string) string {
 	p.t.Helper()
 	res, err := p.response(p.request(method, params))
-	if err != "" {
-		p.t.Fatalf("%s %s: %s", method, params, err)
-	}
+	assert.Equal(p.t, err, "", "%s %s", method, params)
 	return res
 }
 
@@ -196,9 +186,7 @@ func (p *peer) ask(tool, method, answer string) (asked, result string) {
 		RequestState  json.RawMessage            `json:"requestState"`
 	}
 	p.decode(p.call("tools/call", `{"name":"`+tool+`"}`), &first)
-	if first.ResultType != "input_required" || len(first.InputRequests) != 1 {
-		p.t.Fatalf("%s answered %+v, want a question", tool, first)
-	}
+	assert.Equal(p.t, [...]any{first.ResultType, len(first.InputRequests)}, [...]any{"input_required", 1}, "%s", tool)
 	for key, request := range first.InputRequests {
 		wantAll(p.t, string(request), `"method":"`+method+`"`)
 		asked = string(request)
@@ -213,17 +201,13 @@ func (p *peer) ask(tool, method, answer string) (asked, result string) {
 
 func (p *peer) decode(result string, into any) {
 	p.t.Helper()
-	if err := json.Unmarshal([]byte(result), into); err != nil {
-		p.t.Fatalf("%s: %v", result, err)
-	}
+	assert.OK(p.t, json.Unmarshal([]byte(result), into), "%s", result)
 }
 
 func wantAll(t *testing.T, got string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
-		if !strings.Contains(got, part) {
-			t.Errorf("%s\nlacks %s", got, part)
-		}
+		assert.Contains(t, got, part)
 	}
 }
 
@@ -241,6 +225,7 @@ func everywhere(t *testing.T, test func(t *testing.T, p *peer)) {
 }
 
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, p *peer) {
 		asked, res := p.ask("introduce", "elicitation/create",
 			`{"action":"accept","content":{"name":"Ada","language":"fr","years":7,"newsletter":true}}`)
@@ -261,18 +246,14 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestURLElicitation(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, p *peer) {
 		// The user visits the page only when the client has accepted.
 		visit := func(request string) {
 			res, err := http.Post(cut(request, `"url":"`, `"`), "", nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			assert.OK(t, err)
 			res.Body.Close()
-			if res.StatusCode != http.StatusOK {
-				t.Errorf("the page answered %s", res.Status)
-			}
+			assert.Equal(t, res.StatusCode, http.StatusOK, "the page answered %s", res.Status)
 		}
 		defer http.DefaultClient.CloseIdleConnections()
 		if p.revision == legacy {
@@ -297,6 +278,7 @@ func TestURLElicitation(t *testing.T) {
 }
 
 func TestProgressAndStructuredContent(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, p *peer) {
 		res := p.call("tools/call", `{"name":"count","arguments":{"to":3},"_meta":{"progressToken":"p"}}`)
 		wantAll(t, res, `counted to 3`)
@@ -306,9 +288,7 @@ func TestProgressAndStructuredContent(t *testing.T) {
 				progress = append(progress, n)
 			}
 		}
-		if len(progress) != 3 {
-			t.Errorf("progress %q, want 3", progress)
-		}
+		assert.Equal(t, len(progress), 3)
 		wantAll(t, res, `counted to 3`)
 		wantAll(t, p.call("tools/call", `{"name":"count","arguments":{"to":0}}`), `"isError":true`)
 		wantAll(t, p.call("tools/call", `{"name":"measure","arguments":{"text":"one two\nthree"}}`),
@@ -317,6 +297,7 @@ func TestProgressAndStructuredContent(t *testing.T) {
 }
 
 func TestResources(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, p *peer) {
 		wantAll(t, p.call("resources/list", `{}`), aboutURI, journalURI)
 		wantAll(t, p.call("resources/templates/list", `{}`), entryURI+"{number}")
@@ -340,6 +321,7 @@ func TestResources(t *testing.T) {
 }
 
 func TestPromptAndCompletion(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, p *peer) {
 		p.call("tools/call", `{"name":"append","arguments":{"text":"it rained"}}`)
 		wantAll(t, p.call("prompts/list", `{}`), `"name":"review"`, `"required":true`)
@@ -356,6 +338,7 @@ func TestPromptAndCompletion(t *testing.T) {
 }
 
 func TestRevision(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", legacy} {
 		p := dial(t, legacy, "-revision", revision)
 		wantAll(t, p.hello, `"protocolVersion":"`+revision+`"`)
@@ -369,19 +352,14 @@ func TestRevision(t *testing.T) {
 // listening starts the server for HTTP and returns its address.
 func listening(t *testing.T) string {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, bin, "-http", "127.0.0.1:0")
+	cmd := program(t, "-http", "127.0.0.1:0")
 	log := assert.Value(cmd.StderrPipe())(t)
 	assert.OK(t, cmd.Start())
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // killed
-	})
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	line, err := bufio.NewReader(log).ReadString('\n')
 	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if err != nil || !ok {
-		t.Fatalf("the server said %q, %v", line, err)
-	}
+	assert.OK(t, err, "the server said %q", line)
+	assert.Equal(t, ok, true, "the server said %q", line)
 	return url
 }
 
@@ -398,8 +376,7 @@ func post(t *testing.T, url, message string, headers ...string) string {
 	res := assert.Value(http.DefaultClient.Do(req))(t)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode >= 300 {
-		t.Fatalf("%s: %s %s %v", message, res.Status, raw, err)
-	}
+	assert.OK(t, err, "%s: %s %s", message, res.Status, raw)
+	assert.Equal(t, res.StatusCode < 300, true, "%s: %s %s: res.StatusCode < 300", message, res.Status, raw)
 	return string(raw)
 }

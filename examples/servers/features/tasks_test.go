@@ -59,9 +59,7 @@ func (p *peer) start(tool, args string) string {
 		ResultType string `json:"resultType"`
 	}
 	p.decode(p.call("tools/call", `{"name":"`+tool+`","arguments":`+args+`}`), &created)
-	if created.ResultType != "task" || created.Status != working {
-		p.t.Fatalf("%s answered %+v, want a task", tool, created)
-	}
+	assert.Equal(p.t, [...]string{created.ResultType, created.Status}, [...]string{"task", working}, "%s", tool)
 	return created.TaskID
 }
 

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"log"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,28 +18,28 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// bin is the path of the server's binary, built once for all tests.
-var bin string
+const asMain = "NOTES_TEST_MAIN" // makes the test program the server
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "notes")
-	if err != nil {
-		log.Fatal(err)
+	if os.Getenv(asMain) != "" {
+		main()
+		return
 	}
-	bin = filepath.Join(dir, "notes.exe") // a name that runs on Windows too
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		log.Fatalf("go build: %v\n%s", err, out)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
+}
+
+// program returns a command that runs the server.
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(assert.Value(os.Executable())(t), args...)
+	cmd.Env = append(os.Environ(), asMain+"=1")
+	return cmd
 }
 
 // connect runs the binary and returns a session with it.
 func connect(t *testing.T, args ...string) (*mcp.ClientSession, *exec.Cmd) {
 	t.Helper()
-	cmd := exec.Command(bin, args...)
+	cmd := program(t, args...)
 	cmd.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session := assert.Value(client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Minute}, nil))(t)
@@ -53,12 +51,8 @@ func connect(t *testing.T, args ...string) (*mcp.ClientSession, *exec.Cmd) {
 func call(t *testing.T, s *mcp.ClientSession, tool, args string) (string, bool) {
 	t.Helper()
 	res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
-	if err != nil {
-		t.Fatalf("%s %s: %v", tool, args, err)
-	}
-	if len(res.Content) != 1 {
-		t.Fatalf("%s %s: %d content blocks, want 1", tool, args, len(res.Content))
-	}
+	assert.OK(t, err, "%s %s", tool, args)
+	assert.Equal(t, len(res.Content), 1, "%s %s", tool, args)
 	return res.Content[0].(*mcp.TextContent).Text, res.IsError
 }
 
@@ -91,18 +85,13 @@ func TestTools(t *testing.T) {
 			}
 			for _, step := range steps {
 				got, isError := call(t, s, step.tool, step.args)
-				if got != step.want || isError != step.isError {
-					t.Errorf("%s %s\n got %s (error %v)\nwant %s (error %v)", step.tool, step.args, got, isError, step.want, step.isError)
-				}
+				assert.Equal(t, [...]any{got, isError}, [...]any{step.want, step.isError}, "%s %s", step.tool, step.args)
 			}
 
 			// The SDK's Close closes standard input and waits for the process.
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 0 {
-				t.Errorf("end of input: %v, want exit status 0", cmd.ProcessState)
-			}
+			assert.OK(t, s.Close(), "Close")
+			assert.Equal(t, cmd.ProcessState != nil, true, "end of input: cmd.ProcessState != nil")
+			assert.Equal(t, cmd.ProcessState.ExitCode(), 0, "end of input")
 		})
 	}
 }
@@ -132,9 +121,7 @@ func TestToolsAreDescribed(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{"create adds", "delete destroys idempotent", "get reads idempotent", "list reads idempotent", "search reads idempotent"}
-	if !slices.Equal(got, want) {
-		t.Errorf("tools %q, want %q", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 }
 
 func TestResource(t *testing.T) {
@@ -142,9 +129,8 @@ func TestResource(t *testing.T) {
 	call(t, s, "create", `{"text":"Buy milk"}`)
 	res := assert.Value(s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://1"}))(t)
 	assert.Equal(t, res.Contents[0].Text, "Buy milk", "notes://1")
-	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://2"}); err == nil {
-		t.Error("notes://2 was read, want not found")
-	}
+	_, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "notes://2"})
+	assert.Fails(t, err, "notes://2 was read, want not found")
 }
 
 func TestFileOutlivesTheServer(t *testing.T) {
@@ -157,16 +143,12 @@ func TestFileOutlivesTheServer(t *testing.T) {
 	first.Close()
 
 	second, _ := connect(t, "-file", file)
-	if got, _ := call(t, second, "list", `{}`); got != `{"notes":[{"id":"1","title":"one"}]}` {
-		t.Errorf("after a restart: %s", got)
-	}
-	if got, _ := call(t, second, "create", `{"text":"three"}`); !strings.Contains(got, `"id":"3"`) {
-		t.Errorf("after a restart an id was used again: %s", got)
-	}
+	got, _ := call(t, second, "list", `{}`)
+	assert.Equal(t, got, `{"notes":[{"id":"1","title":"one"}]}`, "after a restart")
+	got, _ = call(t, second, "create", `{"text":"three"}`)
+	assert.Contains(t, got, `"id":"3"`, "after a restart an id was used again")
 	entries := assert.Value(os.ReadDir(dir))(t)
-	if len(entries) != 1 {
-		t.Errorf("%d files beside the notes, want none", len(entries)-1)
-	}
+	assert.Equal(t, len(entries), 1, "%d", len(entries)-1)
 }
 
 func TestFailedSaveChangesNothing(t *testing.T) {
@@ -177,40 +159,32 @@ func TestFailedSaveChangesNothing(t *testing.T) {
 	// A folder in the place of the file makes the last step of saving fail.
 	assert.OK(t, os.Remove(file))
 	assert.OK(t, os.Mkdir(file, 0o700))
-	if got, isError := call(t, s, "create", `{"text":"lost"}`); !isError {
-		t.Errorf("create returned %s, want an error", got)
-	}
-	if got, isError := call(t, s, "delete", `{"id":"1"}`); !isError {
-		t.Errorf("delete returned %s, want an error", got)
-	}
-	if got, _ := call(t, s, "list", `{}`); got != `{"notes":[{"id":"1","title":"kept"}]}` {
-		t.Errorf("list after failed saves: %s", got)
-	}
+	got, isError := call(t, s, "create", `{"text":"lost"}`)
+	assert.Equal(t, isError, true, "isError")
+	got, isError = call(t, s, "delete", `{"id":"1"}`)
+	assert.Equal(t, isError, true, "isError")
+	got, _ = call(t, s, "list", `{}`)
+	assert.Equal(t, got, `{"notes":[{"id":"1","title":"kept"}]}`, "list after failed saves")
 	entries := assert.Value(os.ReadDir(dir))(t)
-	if len(entries) != 1 {
-		t.Errorf("failed saves left %v", entries)
-	}
+	assert.Equal(t, len(entries), 1)
 }
 
 func TestEditedFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes.json")
 	assert.OK(t, os.WriteFile(file, []byte(`{"notes":[{"id":"7","title":"by hand","text":"by hand"}]}`), 0o600))
 	s, _ := connect(t, "-file", file)
-	if got, _ := call(t, s, "create", `{"text":"next"}`); !strings.Contains(got, `"id":"8"`) {
-		t.Errorf("after note 7 came %s", got)
-	}
+	got, _ := call(t, s, "create", `{"text":"next"}`)
+	assert.Contains(t, got, `"id":"8"`)
 }
 
 func TestDamagedFileIsLeftAlone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes.json")
 	assert.OK(t, os.WriteFile(file, []byte("{"), 0o600))
-	out, err := exec.Command(bin, "-file", file).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), file+" is not a notes file") {
-		t.Errorf("a damaged file: %v, %q", err, out)
-	}
-	if data, _ := os.ReadFile(file); string(data) != "{" {
-		t.Errorf("the damaged file became %q", data)
-	}
+	out, err := program(t, "-file", file).CombinedOutput()
+	assert.Fails(t, err, "a damaged file")
+	assert.Contains(t, string(out), file+" is not a notes file", "a damaged file")
+	data, _ := os.ReadFile(file)
+	assert.Equal(t, string(data), "{")
 }
 
 func TestSignalEndsTheServer(t *testing.T) {
@@ -223,9 +197,7 @@ func TestSignalEndsTheServer(t *testing.T) {
 	// Standard input stays open until the process is gone.
 	s.Wait()
 	s.Close()
-	if !cmd.ProcessState.Success() {
-		t.Errorf("SIGTERM: %v, want exit status 0", cmd.ProcessState)
-	}
+	assert.Equal(t, cmd.ProcessState.Success(), true, "SIGTERM: cmd.ProcessState.Success()")
 }
 
 func TestConcurrentCreate(t *testing.T) {
@@ -245,9 +217,7 @@ func TestConcurrentCreate(t *testing.T) {
 		}()
 	}
 	for range n {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, <-errs)
 	}
 	again := assert.Value(openNotebook(file))(t)
 	seen := make(map[string]bool)
