@@ -32,7 +32,7 @@ const loop = `const out = []; for (let i = 0; i < 3; i++) out.push(await tools.s
 func TestPauseAndResume(t *testing.T) {
 	done := new(counter)
 	r := newRegistry(t, &registry.Options{Approver: asking}, done.tool("s", "work"))
-	c := newRunner(t, r, &codemode.Options{Limits: codemode.Limits{Time: 20 * time.Second}})
+	c := newRunner(t, r, nil)
 	report, err := c.Run(t.Context(), &codemode.Script{Code: loop})
 	for i := range 3 {
 		assert.OK(t, err)

@@ -35,6 +35,7 @@ answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 
 // A child that a script has taken over is ended, whatever it does, and gets nothing.
 func TestChildThatWasTakenOver(t *testing.T) {
+	t.Cleanup(func() { assert.Equal(t, fmt.Sprint(children()), "[]", "the processes that are left") }) // of all
 	const request = `{"jsonrpc":"2.0","id":%d,"method":"call","params":{"name":"s__stall","arguments":{}}}\n`
 	for _, test := range []struct{ name, attack, end string }{
 		{"says nothing", `sleep 100`, byTime},
@@ -57,6 +58,7 @@ func TestChildThatWasTakenOver(t *testing.T) {
 		{"the environment", `answer "{\"value\":\"$(tr '\0' '\n' </proc/$$/environ | cut -d= -f1 | sort | tr '\n' ' ')\"}"`, returned},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			stall := remote{server: "s", name: "stall", call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -74,7 +76,6 @@ func TestChildThatWasTakenOver(t *testing.T) {
 			if test.end == returned {
 				assert.Equal(t, string(report.Value.JSON), `"MCPBELT_CODEMODE_CHILD MCPBELT_PROCESS "`, "the variables")
 			}
-			assert.Equal(t, fmt.Sprint(children()), "[]", "the processes that are left")
 		})
 	}
 }

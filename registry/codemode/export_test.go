@@ -2,9 +2,12 @@ package codemode
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpbelt/mcpbelt/registry"
 )
+
+func init() { startTimeout = 10 * time.Minute } // for machines that are busy
 
 // NewProcessEngine returns the engine that a Runner has by default.
 func NewProcessEngine() (Engine, error) { return newProcessEngine("") }

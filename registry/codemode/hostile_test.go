@@ -114,9 +114,12 @@ func newHostileRunner(t testing.TB, limit time.Duration) *codemode.Runner {
 // Each hostile script ends, and leaves nothing.
 func TestHostile(t *testing.T) {
 	c := newHostileRunner(t, time.Duration(assert.Cases(60, 300))*time.Millisecond)
-	run(t, c, `return 1`)
+	run(t, newHostileRunner(t, time.Minute), `return 1`)
 	files := openFiles(t)
-	for _, test := range hostileScripts {
+	for i, test := range hostileScripts {
+		if i%assert.Cases(2, 1) != 0 {
+			continue
+		}
 		t.Run(test.name, func(t *testing.T) {
 			report := assert.Value(c.Run(t.Context(), &codemode.Script{Code: test.code}))(t)
 			end := endOf(report)

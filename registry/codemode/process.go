@@ -35,9 +35,10 @@ func Child() {
 	canBeChild.Store(true)
 }
 
+// startTimeout bounds the time until a child answers. Tests have a longer one.
+var startTimeout = 20 * time.Second
+
 const (
-	// startTimeout bounds the time until a child answers.
-	startTimeout = 20 * time.Second
 	// endTimeout is how long a child that has answered may take to end by itself.
 	endTimeout = 200 * time.Millisecond
 	// sentBeside is how much larger a message is than the arguments in it.

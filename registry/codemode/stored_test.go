@@ -210,7 +210,7 @@ func (s *awayStore) Save(ctx context.Context, name string, data []byte, old stor
 func TestChangeScripts(t *testing.T) {
 	store := storage.NewMemory()
 	var all sync.WaitGroup
-	for n := range 20 {
+	for n := range 8 {
 		all.Go(func() { put(t, store, codemode.StoredScript{Name: fmt.Sprint(n), Code: "1"}) })
 	}
 	all.Wait()
@@ -224,7 +224,7 @@ func TestChangeScripts(t *testing.T) {
 		"nothing new":  nil,
 	} {
 		err := codemode.ChangeScripts(t.Context(), store, "scripts", func(now []codemode.StoredScript) ([]codemode.StoredScript, error) {
-			assert.Equal(t, len(now), 20, "%s: scripts before", name)
+			assert.Equal(t, len(now), 8, "%s: scripts before", name)
 			switch name {
 			case "an error":
 				return nil, refused
