@@ -222,10 +222,8 @@ func TestApproveStale(t *testing.T) {
 	p.apply(h, `{"command":"./bin/notes","args":["--evil"],"cwd":"."}`)
 	err := h.AllowLaunch(t.Context(), "ann", seen)
 
-	stale := assert.As[*host.StaleLaunchError](t, err)
-	if err := h.DenyLaunch(t.Context(), "ann", "nonsense"); !errors.As(err, &stale) {
-		t.Errorf("got %v, want a StaleLaunchError", err)
-	}
+	assert.As[*host.StaleLaunchError](t, err)
+	assert.As[*host.StaleLaunchError](t, h.DenyLaunch(t.Context(), "ann", "nonsense"))
 	p.wantStarts()
 }
 
@@ -246,9 +244,7 @@ func TestUnsoundBook(t *testing.T) {
 	if len(pending) != 1 {
 		t.Fatalf("%d servers wait", len(pending))
 	}
-	if err := h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()); !errors.As(err, &unsound) {
-		t.Errorf("Approve: %v", err)
-	}
+	assert.As[*consent.Error](t, h.AllowLaunch(t.Context(), "ann", pending[0].Fingerprint()), "Approve")
 	p.wantStarts()
 	assert.Equal(t, string(assert.Value(os.ReadFile(file))(t)), "{", "the file")
 }

@@ -37,12 +37,12 @@ func (v *commandServers) transport(_ session.Key, e *config.Server) (mcp.Transpo
 		return &transport.Pipe{Serve: func(context.Context, mcp.Transport) error { return fmt.Errorf("bad indeed") }}, nil
 	}
 	s := sdk.NewServer(&sdk.Implementation{Name: e.Name}, schemas)
-	sdk.AddTool(s, &sdk.Tool{Name: e.Command}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+	addTool(s, e.Command, func(context.Context) (string, error) {
 		if v.hold != nil {
 			v.entered <- struct{}{}
 			<-v.hold
 		}
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: e.Command}}}, nil, nil
+		return e.Command, nil
 	})
 	// A tool that is held takes no notice of the end.
 	return &transport.Pipe{Serve: s.Run, CloseTimeout: time.Millisecond}, nil
@@ -105,8 +105,7 @@ func TestApplyServersFails(t *testing.T) {
 		},
 		"what loads servers panics: out of order": func(context.Context) (map[string]*config.Server, error) { panic("out of order") },
 	} {
-		_, err := h.ApplyServers(watchdog(t), "add", []string{"a", "b"}, load)
-		assert.Contains(t, fmt.Sprint(err), want, "error")
+		assert.Contains(t, fmt.Sprint(errOf(h.ApplyServers(watchdog(t), "add", []string{"a", "b"}, load))), want, "error")
 		assert.Equal(t, len(h.Servers()), 0, "%s: servers", want)
 	}
 }
@@ -157,23 +156,4 @@ func TestApplyOfAConfigMadeByHand(t *testing.T) {
 	}
 	assert.Equal(t, len(assert.Value(h.Apply(watchdog(t), made("a", "b")))(t).Started), 2)
 	assert.OK(t, errors.Join(h.Close()))
-}
-
-// TestApplyFollowsAMoveToAnotherScope: an entry that waits for approval in a project's
-// file starts when the user takes it over into a file of his own, and the other way
-// round it waits.
-func TestApplyFollowsAMoveToAnotherScope(t *testing.T) {
-	pipes := &pipeServers{}
-	parse := func(scope config.Scope) *config.Config {
-		t.Helper()
-		return assert.Value(config.Parse(t.Context(), string(scope)+".json", []byte(`{"mcpServers": {"s": {"url": "https://127.0.0.1:1/mcp"}}}`), &config.Options{Scope: scope}))(t)
-	}
-	h := newHost(t, pipes.options(), parse(config.ScopeProject))
-	for _, test := range []struct {
-		scope config.Scope
-		want  string
-	}{{config.ScopeProject, ""}, {config.ScopeUser, "s__echo"}, {config.ScopeProject, ""}} {
-		assert.Value(h.Apply(watchdog(t), parse(test.scope)))(t)
-		assert.Equal(t, names(h), test.want)
-	}
 }

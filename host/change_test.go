@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,35 +58,14 @@ func TestRefreshUnderLoad(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	if len(answers) != 1 || answers["2"] == 0 {
-		t.Errorf("answers: %v", answers)
-	}
+	assert.Equal(t, strings.Join(slices.Collect(maps.Keys(answers)), " "), "2", "answers")
 	eventually(t, "the end of the old connections", func() bool { return pipes.living.Load() <= 10 })
-	if err := h.Refresh(watchdog(t), "s0", "none"); !errors.As(err, new(*host.UnknownServerError)) {
-		t.Errorf("Refresh of a server that is not there: %v", err)
-	}
-}
-
-// With processes: each Refresh is a new one, and the old one is gone afterwards.
-func TestRefreshOfAProcessUnderLoad(t *testing.T) {
-	h := newHost(t, &host.Options{StateDir: host.NoState}, parseEntries(t, "s", childEntry(t, "s", "1")))
-	pids := []int{status(t, h, "s").State.PID}
-	load := callLoad{callers: 16, calls: loadCalls / 2, tool: "s__echo", args: `{"text":""}`}
-	load.during(t, h, func() {
-		for range 5 {
-			assert.Is(t, h.Refresh(watchdog(t), "s"), nil)
-			pids = append(pids, status(t, h, "s").State.PID)
-		}
-	})
-	for _, pid := range pids[:len(pids)-1] {
-		awaitExit(t, pid)
-	}
+	assert.As[*host.UnknownServerError](t, h.Refresh(watchdog(t), "s0", "none"), "Refresh of a server that is not there")
 }
 
 // Refresh sees what the server offers now, also if the server did not tell.
 func TestRefreshReadsAnew(t *testing.T) {
-	server := &changingServer{}
-	server.set("a", "does a")
+	server := newChangingServer("a", "does a")
 	pipes := &pipeServers{serve: serveFuncs{"server": server.serve}}
 	h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "server"}`, "t", `{"command": "server"}`))
 	server.set("b", "does b")
@@ -118,9 +99,9 @@ func TestRefreshOfAServerThatIsDown(t *testing.T) {
 		h := newHost(t, pipes.options(), parseEntries(t, "s", `{"command": "x"}`, "t", `{"command": "y", "args": ["t"]}`))
 		down.Store(true)
 		err := h.Refresh(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "maintenance") || !strings.Contains(err.Error(), `"s"`) || strings.Contains(err.Error(), `"t"`) {
-			t.Errorf("Refresh while new connections fail: %v", err)
-		}
+		assert.Contains(t, fmt.Sprint(err), "maintenance", "Refresh while new connections fail")
+		assert.Contains(t, fmt.Sprint(err), `"s"`, "Refresh while new connections fail")
+		assert.Lacks(t, fmt.Sprint(err), `"t"`, "Refresh while new connections fail")
 		assert.Equal(t, assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t), "1", "the old connection")
 		close(hangUp)
 		synctest.Wait()
@@ -272,8 +253,7 @@ func TestApplyDoesNotWaitForAnother(t *testing.T) {
 // Close ends what waits for a server that never answers.
 func TestCloseEndsWhatWaits(t *testing.T) {
 	pipes, asked := newHungServer(t)
-	h := host.New(pipes.options())
-	assert.Value(h.Apply(watchdog(t), parseEntries(t, "hung", hungEntry)))(t)
+	h := newHost(t, pipes.options(), parseEntries(t, "hung", hungEntry))
 	enabled := background(func() error { return h.Enable(watchdog(t), "hung") })
 	asked(1)
 	assert.OK(t, h.Close())
@@ -322,8 +302,7 @@ func TestWatchTellsTheLastChange(t *testing.T) {
 		t.Run(entry, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				pipes := &pipeServers{}
-				h := host.New(pipes.options())
-				assert.Value(h.Apply(t.Context(), parseEntries(t, "s", entry)))(t)
+				h := newHost(t, pipes.options(), parseEntries(t, "s", entry))
 				var last atomic.Pointer[host.Status]
 				go func() {
 					for all := range h.Watch(t.Context()) {
@@ -335,9 +314,7 @@ func TestWatchTellsTheLastChange(t *testing.T) {
 					assert.OK(t, a.do(ctx, h))
 					synctest.Wait()
 					is, seen := status(t, h, "s"), last.Load()
-					if seen.Stage != is.Stage || seen.Tools != is.Tools || seen.Users != is.Users || seen.Enabled != is.Enabled || !errors.Is(seen.Err, is.Err) {
-						t.Errorf("after %s: seen last %+v\nis %+v", a.what, *seen, is)
-					}
+					assert.Equal(t, describe(*seen), describe(is), "seen last, after %s", a.what)
 				}
 				assert.OK(t, h.Close())
 			})

@@ -159,13 +159,10 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 			if test.prompt {
 				opts.Session.Prompt = approver{w.as}
 			}
-			if test.device {
-				opts.Configure = func(_ *config.Server, c *auth.Config) error {
-					c.Grant = auth.DeviceCode
-					return nil
-				}
-			}
 			entry := personal(w.as.NewMCP(nil))
+			if test.device {
+				entry.Auth = &config.Auth{Grant: config.GrantDeviceCode}
+			}
 			if test.token {
 				entry.URL = newOpenMCP(t)
 			}
@@ -188,9 +185,7 @@ func TestLoginMakesToolsAppear(t *testing.T) {
 func newOpenMCP(t *testing.T) string {
 	t.Helper()
 	inner := newServer("open")
-	sdk.AddTool(inner, &sdk.Tool{Name: "whoami"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-		return &sdk.CallToolResult{}, nil, nil
-	})
+	addTool(inner, "whoami", func(context.Context) (string, error) { return "", nil })
 	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return inner }, &sdk.StreamableHTTPOptions{Stateless: true})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {

@@ -130,14 +130,8 @@ func ExampleOptions() {
 }
 
 func ExampleHost_Servers() {
-	path, remove := exampleFile()
-	defer remove()
-	h, err := host.Open(context.Background(), path, exampleOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleApply(exampleOptions(), `{"command": "notes-server"}`)
+	defer h.Close()
 	for _, s := range h.Servers() {
 		fmt.Println(s.Name, s.State.Phase, s.Tools, s.Err)
 	}
@@ -145,15 +139,9 @@ func ExampleHost_Servers() {
 }
 
 func ExampleHost_Apply() {
-	path, remove := exampleFile()
-	defer remove()
 	ctx := context.Background()
-	h, err := host.Open(ctx, path, exampleOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleApply(exampleOptions(), `{"command": "notes-server"}`)
+	defer h.Close()
 
 	c, err := config.Parse(ctx, "new.json", []byte(`{"mcpServers": {"diary": {"command": "diary-server"}}}`), nil)
 	if err != nil {
@@ -166,16 +154,10 @@ func ExampleHost_Apply() {
 }
 
 func ExampleHost_Disable() {
-	path, remove := exampleFile()
-	defer remove()
 	ctx := context.Background()
-	h, err := host.Open(ctx, path, exampleOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
-	err = h.Disable(ctx, "notes")
+	h := exampleApply(exampleOptions(), `{"command": "notes-server"}`)
+	defer h.Close()
+	err := h.Disable(ctx, "notes")
 	fmt.Println(len(h.Registry().Snapshot().Tools()), err)
 	err = h.Enable(ctx, "notes")
 	fmt.Println(len(h.Registry().Snapshot().Tools()), err)
@@ -185,15 +167,9 @@ func ExampleHost_Disable() {
 }
 
 func ExampleHost_Watch() {
-	path, remove := exampleFile()
-	defer remove()
 	ctx := context.Background()
-	h, err := host.Open(ctx, path, exampleOptions())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleApply(exampleOptions(), `{"command": "notes-server"}`)
+	defer h.Close()
 	for servers := range h.Watch(ctx) {
 		fmt.Println(servers[0].Name, servers[0].State.Phase)
 		break // or go on, and see every later change
@@ -293,32 +269,38 @@ func ExampleFileChanges() {
 }
 
 // exampleLogins runs a server that wants a login, and a host that can log in.
-func exampleLogins() (h *host.Host, as *authtest.Server, end func(), err error) {
-	if as, err = authtest.New(nil); err != nil {
-		return nil, nil, nil, err
+func exampleLogins() (h *host.Host, as *authtest.Server, end func()) {
+	as, err := authtest.New(nil)
+	if err != nil {
+		panic(err)
 	}
 	logins, err := login.New(session.Memory(), &login.Options{
 		Session: session.Options{RedirectURL: "http://127.0.0.1:1/callback"},
 	})
 	if err != nil {
-		return nil, nil, nil, err
+		panic(err)
 	}
-	h = host.New(&host.Options{Logins: logins, StateDir: host.NoState})
-	c, err := config.Parse(context.Background(), "mcp.json", fmt.Appendf(nil, `{"mcpServers": {"notes": {"url": %q}}}`, as.NewMCP(nil).URL), nil)
+	h = exampleApply(&host.Options{Logins: logins, StateDir: host.NoState}, fmt.Sprintf(`{"url": %q}`, as.NewMCP(nil).URL))
+	return h, as, func() { _ = h.Close(); _ = logins.Close(); as.Close() }
+}
+
+// exampleApply returns a host that runs the server "notes" of this entry.
+func exampleApply(opts *host.Options, entry string) *host.Host {
+	h := host.New(opts)
+	c, err := config.Parse(context.Background(), "mcp.json", []byte(`{"mcpServers": {"notes": `+entry+`}}`), nil)
 	if err == nil {
 		_, err = h.Apply(context.Background(), c)
 	}
-	return h, as, func() { _ = h.Close(); _ = logins.Close(); as.Close() }, err
+	if err != nil {
+		panic(err)
+	}
+	return h
 }
 
 // A user is sent to log in, and comes back.
 func ExampleHost_Login() {
 	ctx := context.Background()
-	h, as, end, err := exampleLogins()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	h, as, end := exampleLogins()
 	defer end()
 
 	login, err := h.Login(ctx, session.Key{Server: "notes"})
@@ -347,11 +329,7 @@ func ExampleHost_Login() {
 // A program on a server has a page that browsers come back to.
 func ExampleHost_Complete() {
 	ctx := context.Background()
-	h, as, end, err := exampleLogins()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	h, as, end := exampleLogins()
 	defer end()
 	page := func(w http.ResponseWriter, r *http.Request) {
 		key, err := h.Complete(r.Context(), r.URL.String(), nil)
@@ -384,11 +362,7 @@ func ExampleHost_Complete() {
 
 func ExampleHost_Logout() {
 	ctx := context.Background()
-	h, _, end, err := exampleLogins()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	h, _, end := exampleLogins()
 	defer end()
 	fmt.Println(h.Logout(ctx, session.Key{Server: "notes"}))
 	// Output: <nil>
@@ -461,17 +435,8 @@ func ExampleCachedTools() {
 }
 
 func ExampleHost_Inspect() {
-	ctx := context.Background()
-	h := host.New(notesOptions())
-	defer func() { _ = h.Close() }()
-	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "notes-server"}}}`), nil)
-	if err == nil {
-		_, err = h.Apply(ctx, c)
-	}
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	h := exampleApply(notesOptions(), `{"command": "notes-server"}`)
+	defer h.Close()
 	notes, err := h.Inspect("notes")
 	if err != nil {
 		log.Print(err)

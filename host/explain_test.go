@@ -81,11 +81,8 @@ func TestCallsSayWhyTheirServersAreNotReady(t *testing.T) {
 	assert.Contains(t, unset.Error(), "the variable HOST_TEST_UNSET is not set", "unset")
 	assert.Lacks(t, result.Text(registry.ErrorResult(unset)), "HOST_TEST_UNSET", "unset: a model is told")
 
-	var unknown *registry.UnknownToolError
 	for _, name := range []string{"nobody__echo", "good__list", "echo2", "", "__", strings.Repeat("hung__", 1000)} {
-		if _, err := r.Call(watchdog(t), name, nil); !errors.As(err, &unknown) {
-			t.Errorf("%.20s: got %v, want an UnknownToolError", name, err)
-		}
+		assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), name, nil)))
 	}
 	assert.Equal(t, status(t, h, "hung").Stage, host.StageStarting, "hung: got stage")
 }
@@ -176,8 +173,7 @@ func TestCallsDiscoverForTheirUser(t *testing.T) {
 	w.logIn(as, "alice", "s")
 	assert.Equal(t, assert.Value(w.whoami("alice", "s"))(t), "user alice", "alice")
 
-	_, err := r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil)
-	assert.As[*registry.UnknownToolError](t, err, "another tool")
+	assert.As[*registry.UnknownToolError](t, errOf(r.Call(session.WithUser(watchdog(t), "alice"), "s__none", nil)), "another tool")
 }
 
 // The tools of a closed host are not unknown either, unless another host has them.
@@ -195,10 +191,8 @@ func TestCallsOfAClosedHost(t *testing.T) {
 			assert.Value(call(t, next, "s__echo", `{"text": "hi"}`))(t)
 
 			_, err := r.Call(watchdog(t), "s__none", nil)
-			unknown := assert.As[*registry.UnknownToolError](t, err, "with the next host")
-			if _, err := r.Call(watchdog(t), "other__none", nil); !errors.As(err, &unknown) {
-				t.Errorf("of no host: got %v, want an UnknownToolError", err)
-			}
+			assert.As[*registry.UnknownToolError](t, err, "with the next host")
+			assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "other__none", nil)), "of no host: got")
 		})
 	}
 }
@@ -218,8 +212,7 @@ func TestHostsWithOneRegistryExplainTheirOwn(t *testing.T) {
 	defer close(stuck.release)
 	wantNotReady(t, watchdog(t), r, "one__echo", "one", "is being started")
 
-	_, err := r.Call(watchdog(t), "two__none", nil)
-	assert.As[*registry.UnknownToolError](t, err)
+	assert.As[*registry.UnknownToolError](t, errOf(r.Call(watchdog(t), "two__none", nil)))
 }
 
 // A server is not ready before the registry has its tools.

@@ -124,8 +124,7 @@ func TestFollowABadFile(t *testing.T) {
 		assert.Equal(t, f.running(), "a b", "after %q there runs", whole[:i])
 	}
 	assert.OK(t, os.Remove(f.path))
-	_, err := f.again()
-	assert.Is(t, err, fs.ErrNotExist, "of no file")
+	assert.Is(t, errOf(f.again()), fs.ErrNotExist, "of no file")
 	assert.Equal(t, f.running(), "a b", "of no file")
 	if _, err := f.change(servers("b")); err != nil || f.running() != "b" {
 		t.Fatalf("%v, %q", err, f.running())

@@ -171,9 +171,7 @@ func childEntry(t testing.TB, mode, generation string, more ...string) string {
 // awaitExit waits until a process has ended.
 func awaitExit(t *testing.T, pid int) {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
+	needProc(t)
 	eventually(t, fmt.Sprintf("the end of process %d", pid), func() bool { return !alive(pid) })
 }
 
@@ -291,9 +289,7 @@ func textOf(res *mcp.CallToolResult, err error) (string, error) {
 // ended.
 func childProcesses(t testing.TB) []int {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
+	needProc(t)
 	tasks := assert.Value(filepath.Glob("/proc/self/task/*/children"))(t)
 	var pids []int
 	for _, task := range tasks {
@@ -340,5 +336,37 @@ func killSoon(names ...string) func(session.Key, *config.Server) (mcp.Transport,
 			c.Env = append(c.Env, name+"="+value.Reveal())
 		}
 		return c, nil
+	}
+}
+
+// errOf returns the error of a call that returns a value as well.
+func errOf[T any](_ T, err error) error { return err }
+
+// describe returns what a status says, without what is different each time.
+func describe(s host.Status) string {
+	return fmt.Sprintf("%s: %d tools, %d quarantined, %d rejected, %d users, enabled %t, %v", s.Stage, s.Tools, s.Quarantined, len(s.Rejected), s.Users, s.Enabled, s.Err)
+}
+
+// addTool adds a tool without arguments, whose answer is what text returns.
+func addTool(s *sdk.Server, name string, text func(ctx context.Context) (string, error)) {
+	sdk.AddTool(s, &sdk.Tool{Name: name}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		answer, err := text(ctx)
+		return textResult(answer), nil, err
+	})
+}
+
+// newToolServer returns a server with these tools, each of which answers with its name.
+func newToolServer(tools ...string) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "s", Version: "1"}, schemas)
+	for _, name := range tools {
+		addTool(s, name, func(context.Context) (string, error) { return name, nil })
+	}
+	return s
+}
+
+// needProc skips a test where processes cannot be looked at.
+func needProc(t testing.TB) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
 	}
 }

@@ -3,7 +3,6 @@
 package host_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -67,18 +66,6 @@ func TestServerThatCannotListWaits(t *testing.T) {
 		assert.Equal(t, got.Tools, 1, "after a minute: got the kept status")
 		assert.Equal(t, got.Error, "", "after a minute: got the kept status")
 	})
-}
-
-// A tool whose schema is nested without end costs no other tool of its server.
-func TestBottomlessToolCostsItself(t *testing.T) {
-	deep := strings.Repeat(`{"not":`, 200) + `{}` + strings.Repeat(`}`, 200)
-	opts := scriptedHost(t, mcptest.Script{"tools/list": mcptest.Result(`{"tools":[{"name":"deep","inputSchema":` + deep + `},{"name":"a","inputSchema":{"type":"object"}}]}`)})
-	h := host.New(opts)
-	defer func() { _ = h.Close() }()
-	assert.Value(h.Apply(context.Background(), parseEntries(t, "s", `{"command": "x"}`)))(t)
-	got := status(t, h, "s")
-	assert.Equal(t, got.Stage, host.StageReady, "stage")
-	assert.Equal(t, got.Tools, 1, "stage")
 }
 
 const announcedOne = `{"tools":[{"name":"echo","description":"echoes","inputSchema":{"type":"object"}}]}`

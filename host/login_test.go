@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,12 +18,9 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/activity"
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/login"
-	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 	"github.com/mcpbelt/mcpbelt/session"
-	"github.com/mcpbelt/mcpbelt/transport"
 )
 
 const loginCallback = "http://127.0.0.1:1/callback"
@@ -168,10 +163,8 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 	}
 	// One leaves; the others stay.
 	assert.OK(t, w.host.Logout(session.WithUser(watchdog(t), "alice"), session.Key{Server: "one"}))
-	var required *auth.LoginRequiredError
-	if got, err := w.whoami("alice", "one"); !errors.As(err, &required) {
-		t.Errorf("after the logout: %q, %v", got, err)
-	}
+
+	assert.As[*auth.LoginRequiredError](t, errOf(w.whoami("alice", "one")), "after the logout")
 	for _, want := range []string{"login alice one ok", "login bob two ok", "logout alice one ok"} {
 		assert.Contains(t, w.log(), want, "the log lacks")
 	}
@@ -179,8 +172,7 @@ func TestLoginsOfTwoUsersAtTwoServers(t *testing.T) {
 		assert.Equal(t, assert.Value(w.whoami(who[0], who[1]))(t), "user "+who[0])
 	}
 
-	_, err := w.host.Login(watchdog(t), session.Key{Server: "one"})
-	assert.As[*host.NoUserError](t, err, "nobody logs in")
+	assert.As[*host.NoUserError](t, errOf(w.host.Login(watchdog(t), session.Key{Server: "one"})), "nobody logs in")
 }
 
 // Where all share a connection they share its login, whoever calls.
@@ -197,10 +189,8 @@ func TestSharedLogin(t *testing.T) {
 	assert.OK(t, c.Ping(session.WithUser(watchdog(t), "alice")), "by the client")
 
 	_, err := w.host.Login(watchdog(t), session.Key{User: "alice", Server: "s"})
-	none := assert.As[*login.Error](t, err, "alice logs in")
-	if err := w.host.Logout(watchdog(t), session.Key{User: "alice", Server: "s"}); !errors.As(err, &none) {
-		t.Errorf("alice logs out: %v", err)
-	}
+	assert.As[*login.Error](t, err, "alice logs in")
+	assert.As[*login.Error](t, w.host.Logout(watchdog(t), session.Key{User: "alice", Server: "s"}), "alice logs out")
 }
 
 // A server that nobody has approved is not spoken to, for a login neither.
@@ -210,8 +200,7 @@ func TestLoginAtAnUnapprovedServer(t *testing.T) {
 	rs := as.NewMCP(nil)
 	w.apply(&config.Server{Name: "s", URL: rs.URL, Source: config.Source{File: "mcp.json", Scope: config.ScopeProject}})
 
-	_, err := w.host.Login(watchdog(t), session.Key{Server: "s"})
-	assert.As[*host.LaunchNotAllowedError](t, err)
+	assert.As[*host.LaunchNotAllowedError](t, errOf(w.host.Login(watchdog(t), session.Key{Server: "s"})))
 	assert.Equal(t, len(rs.Requests())+len(as.Requests()), 0, "requests")
 }
 
@@ -234,15 +223,13 @@ func TestNoLogins(t *testing.T) {
 	h := open(t, write(t, "s", `{"command": "x"}`), inProcess(newServer("s")))
 
 	_, err := h.Login(watchdog(t), session.Key{Server: "s"})
-	none := assert.As[*login.Error](t, err)
+	assert.As[*login.Error](t, err)
 	_, err = h.Complete(watchdog(t), loginCallback+"?code=c&state=s", nil)
 	assert.Fails(t, err, "completed")
 
 	assert.As[*host.UnknownServerError](t, h.Logout(watchdog(t), session.Key{Server: "t"}))
 	w := newLoginsHost(t, nil)
-	if _, err := w.logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"}); !errors.As(err, &none) {
-		t.Errorf("%v", err)
-	}
+	assert.As[*login.Error](t, errOf(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "gone"})))
 	if _, err := login.New(session.Memory(), &login.Options{Session: session.Options{
 		Config: func(session.Key) (*auth.Config, error) { return nil, nil },
 	}}); err == nil {
@@ -377,8 +364,7 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 	// Another address wants another login, and sees nothing of this one.
 	w.apply()
 
-	_, err := w.logins.Sessions().Login(watchdog(t), session.Key{Server: "s"})
-	assert.As[*login.Error](t, err, "of a server that is gone")
+	assert.As[*login.Error](t, errOf(w.logins.Sessions().Login(watchdog(t), session.Key{Server: "s"})), "of a server that is gone")
 	w.apply(&config.Server{Name: "s", URL: other.URL})
 	w.logIn(two, "", "s")
 	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
@@ -391,48 +377,17 @@ func TestLoginsFollowTheConfiguration(t *testing.T) {
 // A server that wants a login keeps its tools: who calls one learns where to log
 // in, not that there is no such tool.
 func TestToolsOfAServerThatWantsALogin(t *testing.T) {
-	ctx := watchdog(t)
-	as := authtest.NewServer(t, nil)
-	rs := as.NewMCP(nil)
-	server := &auth.Config{Server: "s", URL: rs.URL}
-	m, err := session.NewManager(session.Memory(), &session.Options{
-		Config:      func(session.Key) (*auth.Config, error) { return server, nil },
-		RedirectURL: "http://127.0.0.1:1/callback",
-	})
-	assert.OK(t, err)
-	defer func() { _ = m.Close() }()
-	key := session.Key{Server: "s"}
-	logIn := func(ctx context.Context, url string) {
-		t.Helper()
-		callback, err := as.Approve(ctx, url)
-		if err == nil {
-			_, err = m.Complete(ctx, callback, nil)
-		}
-		assert.OK(t, err)
-	}
-	path := filepath.Join(t.TempDir(), "mcp.json")
-	text := fmt.Sprintf(`{"mcpServers": {"s": {"url": %q}}}`, rs.URL)
-	assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
-	h := open(t, path, &host.Options{
-		Transport: func(key session.Key, e *config.Server) (mcp.Transport, error) {
-			return &transport.HTTP{URL: e.URL, OAuth: m.Handler(key)}, nil
-		},
-		ToolGrace: -1,
-	})
-	asked := func(s host.Status) bool { return s.State.Phase == mcp.Authenticating }
-	until(t, h, "s", "asked to log in", asked)
-	logIn(ctx, status(t, h, "s").State.LoginURL)
-	until(t, h, "s", "ready", func(s host.Status) bool { return s.Tools == 2 })
-
+	w, as := newLoginsHost(t, nil), authtest.NewServer(t, nil)
+	w.apply(&config.Server{Name: "s", URL: as.NewMCP(nil).URL})
+	until(t, w.host, "s", "asked to log in", func(s host.Status) bool { return s.Stage == host.StageLogin })
+	w.logIn(as, "", "s")
+	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Tools == 2 })
 	as.EndAll()
-	_, err = h.Registry().Call(ctx, "s__echo", json.RawMessage(`{"text":"hi"}`))
-
-	required := assert.As[*auth.LoginRequiredError](t, err, "call")
-	until(t, h, "s", "asked to log in again", asked)
-	assert.Equal(t, names(h), "s__echo s__whoami", "tools")
-	logIn(ctx, required.URL)
-	assert.Value(h.Registry().Call(ctx, "s__echo", json.RawMessage(`{"text":"hi"}`)))(t)
-	assert.Equal(t, assert.Value(m.Status(ctx, key))(t).Phase, session.LoggedIn, "session")
+	assert.As[*auth.LoginRequiredError](t, errOf(w.whoami("", "s")), "call")
+	until(t, w.host, "s", "asked to log in again", func(s host.Status) bool { return s.Stage == host.StageLogin })
+	assert.Equal(t, names(w.host), "s__echo s__whoami", "tools")
+	w.logIn(as, "", "s")
+	assert.Equal(t, assert.Value(w.whoami("", "s"))(t), "user", "after the next login")
 }
 
 // fromFile runs the servers of a file called mcp_servers.json.
@@ -481,29 +436,6 @@ func TestLoginWithGivenEndpoints(t *testing.T) {
 	assert.Equal(t, as.Count(authtest.MetadataEndpoint), 0, "requests for metadata")
 }
 
-// An entry can have users log in with a short code.
-func TestLoginByDeviceCodeFromAFile(t *testing.T) {
-	as := authtest.NewServer(t, &authtest.Options{Device: &authtest.DeviceOptions{}})
-	rs := as.NewMCP(nil)
-	w := newLoginsHost(t, nil)
-	w.fromFile(`{"servers":{"s":{"url":"`+rs.URL+`","auth":{"grant":"device_code"}}}}`, nil)
-	login := assert.Value(w.host.Login(watchdog(t), session.Key{Server: "s"}))(t)
-	assert.Equal(t, login.UserCode == "", false, "a login at")
-	assert.OK(t, as.ApproveDevice(login.UserCode))
-	until(t, w.host, "s", "ready", func(s host.Status) bool { return s.Stage == host.StageReady })
-}
-
-// The client's secret is not sent to another token endpoint than it was stored for.
-func TestSecretOfAMovedTokenEndpoint(t *testing.T) {
-	stored := &record.Record{Name: "s", URL: "https://mcp.example.com/mcp", Auth: &config.Auth{ClientID: "c", ClientSecret: "hush-hush-hush",
-		AuthorizationURL: "https://as.example.com/a", TokenURL: "https://as.example.com/t"}}
-	shown := assert.Value(json.Marshal(stored))(t)
-	var patch record.Patch
-	assert.OK(t, json.Unmarshal([]byte(strings.ReplaceAll(string(shown), "https://as.example.com/t", "https://evil.example/t")), &patch))
-	_, err := stored.Apply(&patch)
-	assert.Is(t, err, &record.Error{Code: record.CodeSecretMoved})
-}
-
 // A transport that a program has made itself asks for tokens without saying where they
 // go. It gets none of the server that has come into the place of its own.
 func TestTokensForATransportOfTheProgram(t *testing.T) {
@@ -521,11 +453,7 @@ func TestTokensForATransportOfTheProgram(t *testing.T) {
 
 	w.apply(&config.Server{Name: "s", URL: two.NewMCP(nil).URL})
 	w.logIn(two, "", "s")
-	var none *login.Error
-	if token, err := source.Token(); !errors.As(err, &none) {
-		t.Errorf("a source of before gives %v, %v", token, err)
-	}
-	if _, err := handler.TokenSource(watchdog(t)); !errors.As(err, &none) {
-		t.Errorf("a handler of before gives a source: %v", err)
-	}
+
+	assert.As[*login.Error](t, errOf(source.Token()), "a source of before gives")
+	assert.As[*login.Error](t, errOf(handler.TokenSource(watchdog(t))), "a handler of before gives a source")
 }

@@ -68,45 +68,16 @@ func TestOpenReportsTheFile(t *testing.T) {
 	assert.Is(t, err, fs.ErrNotExist, "missing")
 }
 
-func TestRequiredServerFailsOpen(t *testing.T) {
-	_, err := host.Open(watchdog(t), write(t,
-		"good", child(t, "good"),
-		"exit", child(t, "exit", `"required": true`),
-	), nil)
-
-	assert.As[*transport.ExitError](t, err)
-	assert.Contains(t, fmt.Sprint(err), `"exit"`)
-}
-
-func TestOpenEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(watchdog(t))
-	opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		return &transport.Pipe{Serve: func(serving context.Context, _ mcp.Transport) error {
-			cancel()
-			<-serving.Done()
-			return nil
-		}}, nil
-	}}
-	_, err := host.Open(ctx, write(t, "hung", `{"command": "x"}`), opts)
-	assert.Is(t, err, context.Canceled)
-}
-
 func TestFilterAndRename(t *testing.T) {
 	entry := `{"command": "x", "tools": {"allow": ["a", "b"], "deny": ["b"], "rename": {"a": "first"}}}`
 	opts := &host.Options{Transport: func(session.Key, *config.Server) (mcp.Transport, error) {
-		s := sdk.NewServer(&sdk.Implementation{Name: "x"}, nil)
-		for _, name := range []string{"a", "b", "c"} {
-			s.AddTool(&sdk.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "called " + r.Params.Name}}}, nil
-			})
-		}
-		return &transport.Pipe{Serve: s.Run}, nil
+		return &transport.Pipe{Serve: newToolServer("a", "b", "c").Run}, nil
 	}}
 	for scheme, name := range map[regnames.Scheme]string{regnames.ServerTool: "x__first", regnames.BareTool: "first"} {
 		opts.Registry = registry.New(&registry.Options{Names: regnames.Names{Scheme: scheme}})
 		h := open(t, write(t, "x", entry), opts)
 		assert.Equal(t, names(h), name, "tools")
-		assert.Equal(t, assert.Value(call(t, h, name, "{}"))(t), "called a", "%s", name)
+		assert.Equal(t, assert.Value(call(t, h, name, "{}"))(t), "a", "%s", name)
 	}
 }
 
@@ -269,17 +240,6 @@ func TestOpenLeavesNoProcess(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	_, err = conn.Read(make([]byte, 1))
 	assert.Fails(t, err, "a byte, want the end of the process")
-}
-
-func TestOpenEndsWithADeadline(t *testing.T) {
-	stuck := newStuckServer()
-	opts := stuck.with("hung")
-	opts.OpenWait = -1
-	ctx, cancel := context.WithTimeout(watchdog(t), 1)
-	defer cancel()
-	_, err := host.Open(ctx, write(t, "hung", `{"command": "x"}`), opts)
-	assert.Is(t, err, context.DeadlineExceeded)
-	close(stuck.release)
 }
 
 // The errors of required servers have a type, and stay what they are.

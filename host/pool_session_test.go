@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,8 @@ import (
 type sessionServer struct {
 	*httptest.Server
 
+	connections atomic.Int64
+
 	mu     sync.Mutex // guards the following
 	begun  int
 	living map[string]string // user by session
@@ -32,7 +36,13 @@ type sessionServer struct {
 
 func newSessionServer(t *testing.T) *sessionServer {
 	s := &sessionServer{living: map[string]string{}, calls: map[string]int{}, counts: map[string]int{}, ended: make(chan struct{})}
-	s.Server = httptest.NewServer(s)
+	s.Server = httptest.NewUnstartedServer(s)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.connections.Add(1)
+		}
+	}
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }
@@ -204,8 +214,7 @@ func TestKeptSessionsAreEnded(t *testing.T) {
 			s := newSessionServer(t)
 			h := newSessionHost(t, s, 1, func(o *host.Options) { o.IdleTimeout = c.idle })
 			for _, user := range userNames(5) {
-				_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))
-				assert.OK(t, err)
+				assert.OK(t, errOf(textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__count", nil))))
 			}
 			c.end(t, h)
 			s.awaitSessions(t, 0)
@@ -234,4 +243,19 @@ func TestSessionOfAnotherLoginIsNotUsed(t *testing.T) {
 	assert.Equal(t, got, "Bearer anna-anew 1")
 	assert.OK(t, err)
 	s.awaitSessions(t, 3) // of the first user, and one each
+}
+
+// More users than places make each call a new session, which must cost neither a new
+// connection nor the questions that were answered before.
+func TestUsersShareWhatTheServerRefused(t *testing.T) {
+	s := newSessionServer(t)
+	h := newSessionHost(t, s, 1, nil)
+	for _, user := range userNames(20) {
+		countAs(t, h, user, 1)
+	}
+	for method, want := range map[string]int{"initialize": 21, "tools/call": 20, "server/discover": 1, http.MethodGet: 1} {
+		assert.Equal(t, s.count(method), want, "%s", method)
+	}
+	const most = 4 // a session may begin before the one before has ended
+	assert.Equal(t, s.connections.Load() <= most, true, "at most %d connections for 21 sessions: %d", most, s.connections.Load())
 }

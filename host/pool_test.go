@@ -2,17 +2,10 @@ package host_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -45,18 +38,16 @@ func (holding *holdingServer) transport(key session.Key, _ *config.Server) (mcp.
 		}
 		defer holding.living.Add(-1)
 		s := sdk.NewServer(&sdk.Implementation{Name: "s"}, schemas)
-		sdk.AddTool(s, &sdk.Tool{Name: "wait"}, func(ctx context.Context, _ *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		addTool(s, "wait", func(ctx context.Context) (string, error) {
 			holding.entered <- key.User
 			select {
 			case <-holding.leave:
-				return textResult(key.User), nil, nil
+				return key.User, nil
 			case <-ctx.Done():
-				return nil, nil, ctx.Err()
+				return "", ctx.Err()
 			}
 		})
-		sdk.AddTool(s, &sdk.Tool{Name: "now"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-			return textResult(key.User), nil, nil
-		})
+		addTool(s, "now", func(context.Context) (string, error) { return key.User, nil })
 		return s.Run(ctx, tr)
 	}}, nil
 }
@@ -210,8 +201,7 @@ func TestCachedAnswersAreOfTheirUser(t *testing.T) {
 			c := assert.Value(h.Client(watchdog(t), session.Key{User: user, Server: "s"}))(t)
 			res := assert.Value(c.ReadResource(watchdog(t), "a:mine", nil))(t)
 			assert.Equal(t, res.Contents[0].Text, user, "%s", scope)
-			_, err := textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__t", nil))
-			assert.Equal(t, (err == nil), (user == "ann"), "%s", scope)
+			assert.Equal(t, (errOf(textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__t", nil))) == nil), (user == "ann"), "%s", scope)
 		}
 	}
 }
@@ -267,9 +257,7 @@ func TestHungServerLeavesPlaces(t *testing.T) {
 	}
 	for i := range places {
 		user := fmt.Sprint("v", i)
-		got, err := call(watchdog(t), user, "fine__now")
-		assert.Equal(t, got, user)
-		assert.OK(t, err)
+		assert.Equal(t, assert.Value(call(watchdog(t), user, "fine__now"))(t), user)
 	}
 	close(hung.leave)
 	for range users {
@@ -277,121 +265,5 @@ func TestHungServerLeavesPlaces(t *testing.T) {
 	}
 	if got, want := hung.most.Load(), int64(places-places/4); got > want {
 		t.Errorf("got %d clients of one server, want at most %d", got, want)
-	}
-}
-
-// A countingServer is a server over HTTP of revision 2025-11-25 that counts what comes.
-type countingServer struct {
-	*httptest.Server
-
-	mu          sync.Mutex
-	requests    map[string]int // by method of JSON-RPC, or of HTTP
-	connections int
-	sessions    int
-	fail        func(w http.ResponseWriter, method string) bool // reports whether it has answered; may be nil
-}
-
-func newCountingServer(t *testing.T) *countingServer {
-	t.Helper()
-	s := &countingServer{requests: map[string]int{}}
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			s.mu.Lock()
-			s.connections++
-			s.mu.Unlock()
-		}
-	}
-	s.Start()
-	t.Cleanup(s.Close)
-	return s
-}
-
-func (s *countingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var m struct {
-		ID     json.RawMessage
-		Method string
-	}
-	if body, err := io.ReadAll(r.Body); err != nil || len(body) > 0 && json.Unmarshal(body, &m) != nil {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	method := m.Method
-	if r.Method != http.MethodPost {
-		method = r.Method
-	}
-	s.mu.Lock()
-	s.requests[method]++
-	s.sessions++
-	id, fail := strconv.Itoa(s.sessions), s.fail
-	s.mu.Unlock()
-	if fail != nil && fail(w, method) {
-		return
-	}
-	result := ""
-	switch method {
-	case http.MethodDelete:
-		return
-	case http.MethodGet:
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	case "initialize":
-		w.Header().Set("Mcp-Session-Id", id)
-		result = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-	case "tools/list":
-		result = `{"tools":[{"name":"whoami","inputSchema":{"type":"object"}}]}`
-	case "tools/call":
-		result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, r.Header.Get("X-User"))
-	}
-	w.Header().Set("Content-Type", "application/json")
-	switch {
-	case m.ID == nil:
-		w.WriteHeader(http.StatusAccepted)
-	case result == "":
-		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`, m.ID)
-	default:
-		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-	}
-}
-
-// seen returns how many requests of a method, and how many connections, have come.
-func (s *countingServer) seen(method string) (requests, connections int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests[method], s.connections
-}
-
-// newCountedHost returns a host whose users call a server with one place for them.
-func newCountedHost(t *testing.T, s *countingServer) *host.Host {
-	t.Helper()
-	opts := &host.Options{StateDir: host.NoState, MaxUserClients: 1, UserHeaders: func(_ context.Context, key session.Key, _ *config.Server) (http.Header, error) {
-		return http.Header{"X-User": {key.User}}, nil
-	}}
-	return newHost(t, opts, withIdentity(config.IdentityHeader, parseEntries(t, "s", fmt.Sprintf(`{"url": %q}`, s.URL))))
-}
-
-func callWhoami(t *testing.T, h *host.Host, user string) {
-	t.Helper()
-	got := assert.Value(textOf(h.Registry().Call(session.WithUser(watchdog(t), user), "s__whoami", nil)))(t)
-	assert.Equal(t, got, user)
-}
-
-// TestUsersShareWhatTheServerRefused: more users than places make each call a new
-// session, which must cost neither a new connection nor the questions that were answered
-// before.
-func TestUsersShareWhatTheServerRefused(t *testing.T) {
-	s := newCountingServer(t)
-	h := newCountedHost(t, s)
-	assert.OK(t, h.Discover(watchdog(t), session.Key{User: "first", Server: "s"}))
-	for i := range 20 {
-		callWhoami(t, h, fmt.Sprintf("user%d", i))
-	}
-	for method, want := range map[string]int{"initialize": 21, "tools/call": 20, "server/discover": 1, http.MethodGet: 1} {
-		got, _ := s.seen(method)
-		assert.Equal(t, got, want)
-	}
-	const most = 4 // a session may begin before the one before has ended
-	if _, got := s.seen(""); got > most {
-		t.Errorf("got %d connections for 21 sessions, want at most %d", got, most)
 	}
 }

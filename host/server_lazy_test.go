@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,32 +112,6 @@ func ownProcesses(t *testing.T) []int {
 	})
 }
 
-// The same with real processes, which are counted.
-func TestLazyProcesses(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
-	const servers = 5
-	var entries []string
-	for i := range servers {
-		entries = append(entries, fmt.Sprint("s", i), childEntry(t, "s", strconv.Itoa(i), `"lazy": true`))
-	}
-	path := write(t, entries...)
-	opts := &host.Options{StateDir: t.TempDir()}
-	cacheCatalogs(t, path, opts)
-	if pids := ownProcesses(t); len(pids) > 0 {
-		t.Fatalf("processes after Shutdown: %v", pids)
-	}
-	h := open(t, path, opts)
-	assert.Equal(t, len(h.Registry().Snapshot().Tools()), servers, "tools are listed")
-	assert.Equal(t, len(ownProcesses(t)), 0, "Open started")
-	answers := callTogether(t, h, "s3__echo", 50)
-	pids := ownProcesses(t)
-	if len(answers) != 1 || len(pids) != 1 || answers[fmt.Sprint(" ", pids[0])] != 50 {
-		t.Errorf("answers %v of processes %v", answers, pids)
-	}
-}
-
 // writeLazy is a config file with one lazy server that works, and stops after
 // the default time.
 func writeLazy(t *testing.T, more ...string) string {
@@ -169,16 +142,13 @@ func TestIdleStop(t *testing.T) {
 				h := open(t, path, opts)
 				use := func() {
 					t.Helper()
-					if text, err := textOf(h.Registry().Call(t.Context(), "s__echo", nil)); err != nil || text != "1" {
-						t.Errorf("%q, %v", text, err)
-					}
+					assert.Equal(t, assert.Value(textOf(h.Registry().Call(t.Context(), "s__echo", nil)))(t), "1")
 				}
 				want := func(what string, stage host.Stage, living int64) {
 					t.Helper()
 					synctest.Wait()
-					if s := status(t, h, "s"); s.Stage != stage || pipes.living.Load() != living || s.Tools != 1 || s.Err != nil {
-						t.Errorf("%s: %+v, %d live", what, s, pipes.living.Load())
-					}
+					assert.Equal(t, describe(status(t, h, "s")), fmt.Sprintf("%s: 1 tools, 0 quarantined, 0 rejected, 0 users, enabled true, <nil>", stage), "%s", what)
+					assert.Equal(t, pipes.living.Load(), living, "%s: connections", what)
 					assert.Equal(t, names(h), "s__echo", "%s: tools", what)
 				}
 				want("after Open", host.StageCached, 0)
@@ -215,9 +185,9 @@ func TestLongCallIsNotIdle(t *testing.T) {
 		pipes := &pipeServers{serve: serveFuncs{
 			"x": func(ctx context.Context, tr mcp.Transport) error {
 				s := sdk.NewServer(&sdk.Implementation{Name: "s"}, nil)
-				sdk.AddTool(s, &sdk.Tool{Name: "echo"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				addTool(s, "echo", func(context.Context) (string, error) {
 					time.Sleep(5 * time.Minute)
-					return textResult("late"), nil, nil
+					return "late", nil
 				})
 				return s.Run(ctx, tr)
 			},
@@ -461,8 +431,6 @@ func TestLazyServerWithToolsThatWait(t *testing.T) {
 	assert.OK(t, first.Close())
 	before := starts.Load()
 	h := open(t, path, opts)
-	if s := status(t, h, "s"); s.Stage != host.StageCached || s.Tools != 1 || s.Quarantined != 1 || len(s.Rejected) != 1 {
-		t.Errorf("%s with %d tools, %d held back, rejected %v", s.Stage, s.Tools, s.Quarantined, s.Rejected)
-	}
+	assert.Equal(t, describe(status(t, h, "s")), "cached: 1 tools, 1 quarantined, 1 rejected, 0 users, enabled true, <nil>")
 	assert.Equal(t, starts.Load(), before, "started")
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -110,9 +109,7 @@ func TestDisableEnableRestart(t *testing.T) {
 	assert.Equal(t, s.Tools, 0, "disabled")
 	assert.Equal(t, names(h), "b__echo", "disabled")
 	assert.Equal(t, alive(pid), false, "the process of a disabled server lives")
-	if _, err := h.Client(t.Context(), session.Key{Server: "a"}); err == nil {
-		t.Error("a disabled server has a client")
-	}
+	assert.Fails(t, errOf(h.Client(t.Context(), session.Key{Server: "a"})), "a disabled server has a client")
 	assert.OK(t, h.Enable(ctx, "a"))
 	assert.OK(t, h.Enable(ctx, "a"), "enabling twice")
 	before := assert.Value(call(t, h, "a__echo", `{"text":""}`))(t)
@@ -193,9 +190,7 @@ func TestCloseWhileOpening(t *testing.T) {
 // What becomes of that process can be seen in /proc only.
 func readPID(t *testing.T, path string) int {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
+	needProc(t)
 	c := assert.Value(config.Load(t.Context(), path, nil))(t)
 	text := assert.Value(os.ReadFile(c.Servers[0].Env["PID_FILE"].Reveal()))(t)
 	return assert.Value(strconv.Atoi(string(text)))(t)
@@ -240,9 +235,7 @@ func TestLedgerHoldsBackWhatChanges(t *testing.T) {
 	c := assert.Value(config.Parse(t.Context(), path, []byte(`{"mcpServers":{"s":{"command":"y"}}}`), nil))(t)
 	assert.Value(h.Apply(t.Context(), c))(t)
 	until(t, h, "s", "held back as another server", func(s host.Status) bool { return s.Tools == 0 && s.Quarantined == 2 })
-	if _, err := call(t, h, "s__echo", `{"text":"a"}`); !errors.As(err, new(*registry.QuarantinedError)) {
-		t.Errorf("a call of the other server's tool: %v", err)
-	}
+	assert.As[*registry.QuarantinedError](t, errOf(call(t, h, "s__echo", `{"text":"a"}`)), "a call of the other server's tool")
 }
 
 // What the configuration says of a server's trust reaches who decides its calls.

@@ -229,9 +229,7 @@ func TestServerBehindASocket(t *testing.T) {
 				return
 			}
 			server := sdk.NewServer(&sdk.Implementation{Name: "socket"}, nil)
-			sdk.AddTool(server, &sdk.Tool{Name: "ping"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
-				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "pong"}}}, nil, nil
-			})
+			addTool(server, "ping", func(context.Context) (string, error) { return "pong", nil })
 			session, err := server.Connect(context.Background(), &sdk.IOTransport{Reader: conn, Writer: conn}, nil)
 			if err != nil {
 				return

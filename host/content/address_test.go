@@ -15,6 +15,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
 
@@ -67,9 +68,7 @@ func TestUnknownAddress(t *testing.T) {
 	if _, err = content.New(h).ReadResource(watchdog(t), "file:///x", nil); !errors.As(err, &wrong) || len(wrong.Suggestions) != 0 {
 		t.Errorf("%v", err)
 	}
-	if _, err = content.New(h).ReadResource(watchdog(t), "github://file:///y", nil); !errors.Is(err, mcp.ErrResourceNotFound) {
-		t.Errorf("%v", err)
-	}
+	assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(watchdog(t), "github://file:///y", nil)), mcp.ErrResourceNotFound)
 }
 
 // An update is one yield of ResourceUpdates.

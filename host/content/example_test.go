@@ -14,24 +14,23 @@ import (
 )
 
 // exampleLibrary runs two servers that have the same resource and the same prompt.
-func exampleLibrary(ctx context.Context) (*host.Host, error) {
+func exampleLibrary(ctx context.Context) *host.Host {
 	fill := with(resource("file:///readme"), template("file:///{name}"), prompt("review"))
 	h := host.New(contentsOptions(contents{"notes": fill, "code": fill}))
 	c, err := config.Parse(ctx, "mcp.json", []byte(`{"mcpServers": {"notes": {"command": "n"}, "code": {"command": "c"}}}`), nil)
 	if err == nil {
 		_, err = h.Apply(ctx, c)
 	}
-	return h, err
+	if err != nil {
+		panic(err)
+	}
+	return h
 }
 
 func ExampleContent_Resources() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	l := content.New(h).Resources(ctx, &content.ListOptions{Servers: []string{"notes", "code", "nobody"}})
 	for _, r := range l.Items {
@@ -48,12 +47,8 @@ func ExampleContent_Resources() {
 
 func ExampleContent_ReadResource() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	res, err := content.New(h).ReadResource(ctx, "code://file:///readme", nil)
 	if err != nil {
@@ -70,12 +65,8 @@ func ExampleContent_ReadResource() {
 
 func ExampleContent_ResourceTemplates() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	for _, t := range content.New(h).ResourceTemplates(ctx, &content.ListOptions{Servers: []string{"code"}}).Items {
 		address := strings.Replace(t.Address, "{name}", "main.go", 1)
@@ -87,12 +78,8 @@ func ExampleContent_ResourceTemplates() {
 
 func ExampleContent_CompleteTemplate() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	res, err := content.New(h).CompleteTemplate(ctx, "code://file:///{name}", mcp.CompleteArgument{Name: "name", Value: "ma"}, nil, nil)
 	if err != nil {
@@ -105,12 +92,8 @@ func ExampleContent_CompleteTemplate() {
 
 func ExampleContent_ResourceUpdates() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	for address, err := range content.New(h).ResourceUpdates(ctx, "code://file:///readme") {
 		if err != nil {
@@ -126,12 +109,8 @@ func ExampleContent_ResourceUpdates() {
 
 func ExampleContent_Prompts() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	l := content.New(h).Prompts(ctx, &content.ListOptions{Servers: []string{"notes", "code"}})
 	for _, p := range l.Items {
@@ -146,12 +125,8 @@ func ExampleContent_Prompts() {
 
 func ExampleContent_GetPrompt() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	res, err := content.New(h).GetPrompt(ctx, "code__review", map[string]string{"who": "Ada"}, nil)
 	if err != nil {
@@ -168,12 +143,8 @@ func ExampleContent_GetPrompt() {
 
 func ExampleContent_CompletePrompt() {
 	ctx := context.Background()
-	h, err := exampleLibrary(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = h.Close() }()
+	h := exampleLibrary(ctx)
+	defer h.Close()
 
 	res, err := content.New(h).CompletePrompt(ctx, "notes__review", mcp.CompleteArgument{Name: "who", Value: "A"}, nil, nil)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/content"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/names"
@@ -277,8 +278,7 @@ func TestListsOfUsers(t *testing.T) {
 		assert.Equal(t, addresses(l), ("ours://x: mine://x:" + user), "%s sees", user)
 		assert.OK(t, l.Err(), "%s sees", user)
 		assert.Value(content.New(h).ReadResource(ctx, "mine://x:"+user, nil))(t)
-		_, err := content.New(h).ReadResource(ctx, "mine://x:carol", nil)
-		assert.Is(t, err, mcp.ErrResourceNotFound, "%s reads what is carol's", user)
+		assert.Is(t, hosttest.ErrorOf(content.New(h).ReadResource(ctx, "mine://x:carol", nil)), mcp.ErrResourceNotFound, "%s reads what is carol's", user)
 		prompts := content.New(h).Prompts(ctx, nil)
 		for _, p := range prompts.Items {
 			res, err := content.New(h).GetPrompt(ctx, p.Name, nil, nil)

@@ -217,8 +217,7 @@ func TestDockerRefuses(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	status = runDockered(t, dockered(t, config.Isolation{})).Servers()[0]
 	assert.Is(t, status.Err, exec.ErrNotFound, "without docker")
-	_, err := os.Stat(filepath.Join(w.dir, "arguments"))
-	assert.Equal(t, os.IsNotExist(err), true, "docker run was called")
+	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(filepath.Join(w.dir, "arguments")))), true, "docker run was called")
 }
 
 func secretOf(name string) map[string]config.Secret {
@@ -272,6 +271,5 @@ func TestDockerArgs(t *testing.T) {
 		assert.As[*host.IsolationError](t, status.Err)
 		assert.Contains(t, fmt.Sprint(status.Err), `"isolation.args"`)
 	}
-	_, err := os.Stat(filepath.Join(w.dir, "image"))
-	assert.Equal(t, os.IsNotExist(err), true, "image")
+	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(filepath.Join(w.dir, "image")))), true, "image")
 }

@@ -17,7 +17,7 @@ import (
 
 // exampleHost returns a host with a server "notes", made in this process, and one
 // that is switched off.
-func exampleHost(ctx context.Context) (*host.Host, error) {
+func exampleHost(ctx context.Context) *host.Host {
 	h := host.New(&host.Options{
 		StateDir: host.NoState,
 		Transport: func(_ session.Key, e *config.Server) (mcp.Transport, error) {
@@ -36,17 +36,16 @@ func exampleHost(ctx context.Context) (*host.Host, error) {
 	if err == nil {
 		_, err = h.Apply(ctx, c)
 	}
-	return h, err
+	if err != nil {
+		panic(err)
+	}
+	return h
 }
 
 // A page that shows how the servers do asks for numbers and for what would help.
 func ExampleHealthOfAll() {
-	h, err := exampleHost(context.Background())
-	defer func() { _ = h.Close() }()
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	h := exampleHost(context.Background())
+	defer h.Close()
 	for _, s := range doctor.HealthOfAll(h) {
 		fmt.Printf("%s: %s, %s; %d tools, %d calls; to do: %s\n", s.Status.Name, s.Status.Stage, s.Level, s.Status.Tools, s.Calls.Total.Ended(), s.Action)
 	}
@@ -56,12 +55,8 @@ func ExampleHealthOfAll() {
 }
 
 func ExampleHealthOf() {
-	h, err := exampleHost(context.Background())
-	defer func() { _ = h.Close() }()
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	h := exampleHost(context.Background())
+	defer h.Close()
 	if _, err := doctor.HealthOf(h, "nots"); err != nil {
 		fmt.Println(err)
 	}
@@ -75,12 +70,8 @@ func ExampleHealthOf() {
 // An entry is tried out before it is written into the configuration.
 func ExampleTest() {
 	ctx := context.Background()
-	h, err := exampleHost(ctx)
-	defer func() { _ = h.Close() }()
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	h := exampleHost(ctx)
+	defer h.Close()
 	for _, entry := range []string{`{"command": "notes-server"}`, `{"command": "/no/such/server"}`} {
 		c, err := config.Parse(ctx, "new.json", []byte(`{"mcpServers": {"new": `+entry+`}}`), nil)
 		if err != nil {
@@ -109,12 +100,8 @@ func ExampleTest() {
 
 func ExampleDiagnose() {
 	ctx := context.Background()
-	h, err := exampleHost(ctx)
-	defer func() { _ = h.Close() }()
-	if err != nil {
-		log.Print(err)
-		return
-	}
+	h := exampleHost(ctx)
+	defer h.Close()
 	for _, name := range []string{"notes", "mail"} {
 		d, err := doctor.Diagnose(ctx, h, name)
 		if err != nil {

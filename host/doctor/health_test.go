@@ -3,7 +3,6 @@ package doctor_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
@@ -198,9 +198,7 @@ func TestDiagnose(t *testing.T) {
 	if d, err = doctor.Diagnose(watchdog(t), h, "broken"); err != nil || len(d.Hints) != 1 || d.Hints[0].Code != doctor.HintInvalidEntry {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := doctor.Diagnose(watchdog(t), h, "nobody"); !errors.As(err, new(*host.UnknownServerError)) {
-		t.Errorf("an unknown server: %v", err)
-	}
+	assert.As[*host.UnknownServerError](t, hosttest.ErrorOf(doctor.Diagnose(watchdog(t), h, "nobody")), "an unknown server")
 	text, err := json.Marshal(d)
 	assert.OK(t, err)
 	assert.Contains(t, string(text), `"health":{"server":"broken"`)

@@ -172,15 +172,12 @@ func newHost(t *testing.T, opts *host.Options) *host.Host {
 	return h
 }
 
-// exists waits until there is a file at path.
+// exists waits until there is a file at path, or ctx ends.
 func exists(ctx context.Context, t *testing.T, path string) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
+	for hosttest.ErrorOf(os.Stat(path)) != nil {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

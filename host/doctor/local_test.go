@@ -17,6 +17,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config"
 	"github.com/mcpbelt/mcpbelt/host/doctor"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -57,7 +58,7 @@ func TestTestEndsWithItsContext(t *testing.T) {
 		t.Run(stage, func(t *testing.T) {
 			t.Parallel()
 			mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
-			e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: %q, %q: %q, %q: %q}}`,
+			e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: %q, %q: %q, %q: %q}}`,
 				os.Args[0], serverMode, "until "+stage, probeMark, mark, probeReached, reached))
 			h := newHost(t, nil)
 			ctx, cancel := context.WithCancel(watchdog(t))
@@ -95,7 +96,7 @@ func TestTestTakesTooLong(t *testing.T) {
 func TestTestEndsWithItsHost(t *testing.T) {
 	t.Parallel()
 	mark, reached := rand.Text(), filepath.Join(t.TempDir(), "reached")
-	e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: "until spawned", %q: %q, %q: %q}}`,
+	e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: "until spawned", %q: %q, %q: %q}}`,
 		os.Args[0], serverMode, probeMark, mark, probeReached, reached))
 	h := newHost(t, nil)
 	go func() {
@@ -172,15 +173,14 @@ func TestTestOfBadLocalServers(t *testing.T) {
 // A server from a project that nobody has approved is not started for a test either.
 func TestTestNeedsApproval(t *testing.T) {
 	reached := filepath.Join(t.TempDir(), "reached")
-	e := probed(t, fmt.Sprintf(`{"command": %q, "env": {%q: "until spawned", %q: %q}}`, os.Args[0], serverMode, probeReached, reached))
+	e := probed(t, fmt.Sprintf(`{"command": %q, "connectTimeoutSeconds": 600, "readTimeoutSeconds": 600, "env": {%q: "until spawned", %q: %q}}`, os.Args[0], serverMode, probeReached, reached))
 	e.Source.Scope = config.ScopeProject
 	r := tested(t, newHost(t, nil), e)
 	var unapproved *host.LaunchNotAllowedError
 	if r.Success || r.Reached != "" || !errors.As(r.Err, &unapproved) || hintsOf(r) != "launch_not_allowed" {
 		t.Errorf("report %+v", r)
 	}
-	_, err := os.Stat(reached)
-	assert.Fails(t, err, "it was started")
+	assert.Fails(t, hosttest.ErrorOf(os.Stat(reached)), "it was started")
 }
 
 // What a server writes cannot deceive who reads the report.

@@ -49,9 +49,7 @@ func TestManageInAFile(t *testing.T) {
 	expectReport(t, "rename", report, err, "started [other] stopped [My_server] replaced [] kept [] failed 0")
 	assert.Equal(t, names(m.Host()), "a__echo other__echo own__echo", "tools")
 
-	if _, err := m.Remove(watchdog(t), "own"); !isCode(err, record.CodeBuiltinReadOnly) {
-		t.Errorf("remove of a builtin: %v", err)
-	}
+	assert.Is(t, hosttest.ErrorOf(m.Remove(watchdog(t), "own")), &record.Error{Code: record.CodeBuiltinReadOnly}, "remove of a builtin")
 	report, err = m.Remove(watchdog(t), "other")
 	expectReport(t, "remove", report, err, "started [] stopped [other] replaced [] kept [] failed 0")
 	_, err = m.Remove(watchdog(t), "other")
@@ -104,8 +102,7 @@ func TestManageRefuses(t *testing.T) {
 		t.Errorf("the store changed: %v", now)
 	}
 	assert.OK(t, m.Close())
-	_, err := m.Add(t.Context(), &record.Record{Name: "late", Command: "x"})
-	assert.Is(t, err, host.ErrClosed, "after Close")
+	assert.Is(t, hosttest.ErrorOf(m.Add(t.Context(), &record.Record{Name: "late", Command: "x"})), host.ErrClosed, "after Close")
 	now, _ := store.Records(t.Context())
 	assert.Equal(t, len(now), 1, "after Close the store has")
 }
@@ -133,17 +130,11 @@ func TestManageByMany(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			name := fmt.Sprint("own", i)
-			if _, err := m.Add(ctx, &record.Record{Name: name, Command: "x"}); err != nil {
-				t.Errorf("add: %v", err)
-			}
+			assert.Is(t, hosttest.ErrorOf(m.Add(ctx, &record.Record{Name: name, Command: "x"})), nil, "add")
 			for j := range 3 {
-				if _, err := m.Update(ctx, "shared", patch(t, fmt.Sprintf(`{"description": "%d %d"}`, i, j))); err != nil {
-					t.Errorf("update: %v", err)
-				}
+				assert.Is(t, hosttest.ErrorOf(m.Update(ctx, "shared", patch(t, fmt.Sprintf(`{"description": "%d %d"}`, i, j)))), nil, "update")
 			}
-			if _, err := m.Remove(ctx, name); err != nil {
-				t.Errorf("remove: %v", err)
-			}
+			assert.Is(t, hosttest.ErrorOf(m.Remove(ctx, name)), nil, "remove")
 		})
 	}
 	wg.Wait()
@@ -248,8 +239,7 @@ func TestProposedIsNotStarted(t *testing.T) {
 	if len(pending) != 1 || pending[0].Server != "canary" {
 		t.Fatalf("got the launches %v after the restart, want that of the canary", pending)
 	}
-	_, err := os.Stat(ran)
-	assert.Equal(t, os.IsNotExist(err), true, "is not exist")
+	assert.Equal(t, os.IsNotExist(hosttest.ErrorOf(os.Stat(ran))), true, "is not exist")
 	_ = m.Host().AllowLaunch(watchdog(t), "ann", pending[0].Fingerprint()) // it is no server
 	assert.Value(os.Stat(ran))(t)
 }
@@ -282,14 +272,10 @@ func TestManageByID(t *testing.T) {
 		t.Fatalf("got the removed servers %+v and %v, want the one", removed, err)
 	}
 	assert.Lacks(t, fmt.Sprintf("%+v", removed[0].Record.Env["KEY"].Reveal()), managedSecret, "the secret of a removed server")
-	if _, err := m.Server(t.Context(), b.ID); !isCode(err, record.CodeNotFound) {
-		t.Errorf("got %v for a removed server, want %s", err, record.CodeNotFound)
-	}
+	assert.Is(t, hosttest.ErrorOf(m.Server(t.Context(), b.ID)), &record.Error{Code: record.CodeNotFound})
 	report, err = m.Restore(watchdog(t), b.ID)
 	expectReport(t, "restore", report, err, "started [c] stopped [] replaced [] kept [] failed 0")
-	if _, err := m.Restore(watchdog(t), b.ID); !isCode(err, record.CodeNotFound) {
-		t.Errorf("got %v of a second undo, want %s", err, record.CodeNotFound)
-	}
+	assert.Is(t, hosttest.ErrorOf(m.Restore(watchdog(t), b.ID)), &record.Error{Code: record.CodeNotFound})
 	assert.Equal(t, names(m.Host()), "a__echo c__echo", "the tools")
 	// The next host knows the same IDs, and what another program calls so is left alone.
 	m = open(t, path, opts)

@@ -16,9 +16,13 @@ import (
 )
 
 // managed is a host over a store in memory whose servers are in this process.
-func managed(ctx context.Context) (*manage.Manager, error) {
+func managed(ctx context.Context) *manage.Manager {
 	store := record.NewMemoryStore(&record.Record{Name: "notes", Command: "notes", Env: map[string]config.Secret{"KEY": "sk-0123456789abcd"}})
-	return manage.OpenStore(ctx, store, fakes())
+	m, err := manage.OpenStore(ctx, store, fakes())
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 func ExampleOpen() {
@@ -65,11 +69,7 @@ func ExampleNew() {
 
 func ExampleOpenStore() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	fmt.Println(names(m.Host()))
 	// Output: notes__echo
@@ -77,11 +77,7 @@ func ExampleOpenStore() {
 
 func ExampleManager_Add() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	report, err := m.Add(ctx, &record.Record{Name: "files", Command: "files"})
 	fmt.Println(report.Started, err)
@@ -93,11 +89,7 @@ func ExampleManager_Add() {
 
 func ExampleManager_Update() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	var p record.Patch
 	_ = json.Unmarshal([]byte(`{"description": "my notes", "env": {"KEY": "sk-****abcd"}}`), &p)
@@ -108,11 +100,7 @@ func ExampleManager_Update() {
 
 func ExampleManager_Remove() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	report, err := m.Remove(ctx, "notes")
 	fmt.Println(report.Stopped, err)
@@ -121,11 +109,7 @@ func ExampleManager_Remove() {
 
 func ExampleManager_Servers() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	servers, err := m.Servers(ctx)
 	fmt.Println(servers[0].Record, servers[0].Status.Stage, err)
@@ -135,11 +119,7 @@ func ExampleManager_Servers() {
 // A page that shows servers by their IDs takes back that one was removed.
 func ExampleManager_Restore() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	notes, err := m.Server(ctx, "notes")
 	if err != nil {
@@ -166,11 +146,7 @@ func ExampleManager_Restore() {
 // A page offers to take back what was done last.
 func ExampleManager_Undo() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	if _, err := m.Update(ctx, "notes", &record.Patch{Disabled: record.Some(true)}); err != nil {
 		fmt.Println(err)
@@ -188,11 +164,7 @@ func ExampleManager_Undo() {
 // A change is tried out before it is made.
 func ExampleManager_Preview() {
 	ctx := context.Background()
-	m, err := managed(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m := managed(ctx)
 	defer m.Close()
 	entry, err := m.Preview(ctx, "notes", &record.Patch{Args: record.Some([]string{"--all"})})
 	if err != nil {

@@ -122,6 +122,7 @@ func TestEcho(t *testing.T) {
 		{name: "the client's secret to another issuer", patch: `{"auth": {"clientSecret": "sk-****abcd", "issuer": "https://evil.example.com"}}`, want: "secret_moved auth.clientSecret"},
 		{name: "the client's secret to whom the server names", patch: `{"auth": {"clientSecret": "sk-****abcd"}}`, want: "secret_moved auth.clientSecret"},
 
+		{name: "the client's secret to another token endpoint", patch: `{"auth": {"clientSecret": "sk-****abcd", "authorizationUrl": "https://login.example.com/a", "tokenUrl": "https://evil.example/t"}}`, want: "secret_moved auth.clientSecret"},
 		{name: "a variable", local: true, patch: `{"env": {"KEY": "sk-****abcd"}}`, check: func(r *record.Record) string { return r.Env["KEY"].Reveal() }},
 		{name: "a variable in another spelling", local: true, patch: `{"env": {"key": "sk-****abcd"}}`, want: "mask_unmatched env.key"},
 		{name: "a short variable", local: true, patch: `{"env": {"SHORT": "****", "KEY": "x"}}`},

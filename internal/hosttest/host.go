@@ -225,3 +225,6 @@ func (s *Statuses) At(name string) record.LastStatus {
 	defer s.mu.Unlock()
 	return s.all[name]
 }
+
+// ErrorOf returns the error of a call that returns a value as well.
+func ErrorOf[T any](_ T, err error) error { return err }
