@@ -60,19 +60,16 @@ func TestActivity(t *testing.T) {
 		log.Record(t.Context(), activity.Event{ID: "nul", Kind: activity.KindStart, User: "a\x00b"})
 		assert.OK(t, log.Close(t.Context()))
 		got := collect(t, w.two.Activity(nil), nil)
-		if len(got) != 2 || got[0].ID != "nul" || got[0].User != "a\uFFFDb" || got[0].Detail != nil || got[0].Arguments != nil {
-			t.Fatalf("read %+v", got)
-		}
+		assert.Equal(t, idsOf(got), "nul full'); --")
+		assert.Equal(t, got[0].User, "a\uFFFDb", "user with NUL")
+		assert.Equal(t, got[0].Detail == nil && got[0].Arguments == nil, true, "the first event has nothing more")
 		same := &activity.Filter{User: "a\x00b", Kinds: []activity.Kind{activity.KindStart, "a\x00\xff"}}
-		if found := collect(t, w.two.Activity(nil), same); idsOf(found) != "nul" {
-			t.Errorf("a filter with NUL finds %q", idsOf(found))
-		}
+		assert.Equal(t, idsOf(collect(t, w.two.Activity(nil), same)), "nul", "found by a filter with NUL")
+		assert.Equal(t, len(got[1].ArgumentHash), 76, "length of the hash")
 		full.ArgumentHash, full.ArgumentBytes = got[1].ArgumentHash, int64(len(full.Arguments))
 		one, _ := json.Marshal(full)
 		other, _ := json.Marshal(got[1])
-		if string(one) != string(other) || len(full.ArgumentHash) != 76 {
-			t.Errorf("read %s, want %s", other, one)
-		}
+		assert.Equal(t, string(other), string(one), "event")
 	})
 }
 
@@ -99,29 +96,19 @@ func TestFilters(t *testing.T) {
 		_ = m.Write(t.Context(), events)
 		for i := range 256 {
 			f := &activity.Filter{}
-			if i&1 != 0 {
-				f.User = "ann"
-			}
-			if i&2 != 0 {
-				f.Server = "t"
-			}
-			if i&4 != 0 {
-				f.Tool = "x"
-			}
-			if i&8 != 0 {
-				f.Kinds = []activity.Kind{"call", "stop"}
-			}
-			if i&16 != 0 {
-				f.Outcomes = []activity.Outcome{"error", "ok"}[:1]
-			}
-			if i&32 != 0 {
-				f.Since = base.Add(10 * time.Second)
-			}
-			if i&64 != 0 {
-				f.Until = base.Add(50 * time.Second)
-			}
-			if i&128 != 0 {
-				f.Parent = "turn"
+			for bit, limit := range []func(){
+				func() { f.User = "ann" },
+				func() { f.Server = "t" },
+				func() { f.Tool = "x" },
+				func() { f.Kinds = []activity.Kind{"call", "stop"} },
+				func() { f.Outcomes = []activity.Outcome{"error"} },
+				func() { f.Since = base.Add(10 * time.Second) },
+				func() { f.Until = base.Add(50 * time.Second) },
+				func() { f.Parent = "turn" },
+			} {
+				if i>>bit&1 != 0 {
+					limit()
+				}
 			}
 			assert.Equal(t, idsOf(collect(t, a, f)), idsOf(m.Recent(f, 0)), "%+v", f)
 		}
@@ -136,9 +123,7 @@ func TestPages(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		a := w.one.Activity(nil)
-		if err := a.Write(t.Context(), nil); err != nil {
-			t.Error(err)
-		}
+		assert.OK(t, a.Write(t.Context(), nil))
 		assert.OK(t, a.Write(t.Context(), someEvents(400)))
 		want := someEvents(400)
 		slices.Reverse(want)
@@ -146,9 +131,7 @@ func TestPages(t *testing.T) {
 		for e, err := range a.Events(t.Context(), nil) {
 			assert.OK(t, err)
 			if len(got)%100 == 0 {
-				if err := a.Write(t.Context(), []activity.Event{{ID: "late"}}); err != nil { // holds no connection
-					t.Fatal(err)
-				}
+				assert.OK(t, a.Write(t.Context(), []activity.Event{{ID: "late"}})) // reading holds no connection
 			}
 			got = append(got, e)
 		}
@@ -166,10 +149,8 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	assert.OK(t, d.Migrate(t.Context()))
 	assert.Value(db.Exec(`CREATE TRIGGER no BEFORE INSERT ON mcpbelt_activity WHEN NEW.event_id = '70' BEGIN SELECT RAISE(ABORT, 'no'); END`))(t)
 	a := d.Activity(nil)
-	assert.Fails(t, a.Write(t.Context(), someEvents(100)), "no error")
-	if got := collect(t, a, nil); len(got) != 0 {
-		t.Errorf("%d events are written", len(got))
-	}
+	assert.Fails(t, a.Write(t.Context(), someEvents(100)))
+	assert.Equal(t, len(collect(t, a, nil)), 0, "events that are written")
 }
 
 func TestPrune(t *testing.T) {
@@ -186,11 +167,10 @@ func TestPrune(t *testing.T) {
 			count         int64
 			deleted, left int64
 		}{{0, 0, 0, 2500}, {2 * time.Hour, 2500, 0, 2500}, {time.Minute, 0, 1200, 1300}, {time.Minute, 100, 1200, 100}, {0, 1, 99, 1}} {
-			n, err := a.Prune(t.Context(), step.age, step.count)
+			assert.Equal(t, assert.Value(a.Prune(t.Context(), step.age, step.count))(t), step.deleted, "%v: deleted", step)
 			left := collect(t, a, nil)
-			if err != nil || n != step.deleted || int64(len(left)) != step.left || left[0].ID != "2499" {
-				t.Errorf("%+v: deleted %d, left %d, %v", step, n, len(left), err)
-			}
+			assert.Equal(t, int64(len(left)), step.left, "%v: left", step)
+			assert.Equal(t, left[0].ID, "2499", "%v: newest", step)
 		}
 	})
 }
@@ -205,7 +185,7 @@ func TestKeep(t *testing.T) {
 		assert.OK(t, a.Write(t.Context(), events))
 		assert.Equal(t, idsOf(collect(t, a, nil)), "9 7 6", "left")
 		assert.OK(t, a.Write(t.Context(), events))
-		assert.Equal(t, len(collect(t, a, nil)), 13, "are left: it looks too often")
+		assert.Equal(t, len(collect(t, a, nil)), 13, "left: it looks now and then")
 	})
 }
 
@@ -221,15 +201,11 @@ func TestManyWriters(t *testing.T) {
 			}
 			wg.Go(func() {
 				for j := range 10 {
-					if err := a.Write(t.Context(), []activity.Event{{ID: fmt.Sprint(i, ".", j)}, {ID: "second"}}); err != nil {
-						t.Error(err)
-					}
+					assert.OK(t, a.Write(t.Context(), []activity.Event{{ID: fmt.Sprint(i, ".", j)}, {ID: "second"}}))
 				}
 			})
 		}
 		wg.Wait()
-		if got := collect(t, w.one.Activity(nil), nil); len(got) != 80 {
-			t.Errorf("%d events", len(got))
-		}
+		assert.Equal(t, len(collect(t, w.one.Activity(nil), nil)), 80, "events")
 	})
 }

@@ -30,9 +30,7 @@ func TestIsBusy(t *testing.T) {
 	} {
 		assert.Equal(t, isBusy(err), want, "%v", err)
 	}
-	if isBusy(nil) {
-		t.Error("nil is busy")
-	}
+	assert.Equal(t, isBusy(nil), false, "nil")
 }
 
 // A lock that lasts is waited for, but not for ever, and no longer than the context.
@@ -47,28 +45,25 @@ func TestRetry(t *testing.T) {
 			}
 			return codedError(5)
 		})
-		if err != nil || tries < 5 || tries > 1000 {
-			t.Errorf("%d tries, %v", tries, err)
+		assert.OK(t, err)
+		if tries < 5 || tries > 1000 {
+			t.Errorf("got %d tries in a second, want 5 to 1000", tries)
 		}
 		start = time.Now()
-		if err := d.retry(t.Context(), func() error { return codedError(5) }); err != codedError(5) || time.Since(start) > retryFor+time.Second || time.Since(start) < retryFor {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		assert.Equal(t, d.retry(t.Context(), func() error { return codedError(5) }), error(codedError(5)))
+		assert.Equal(t, time.Since(start).Truncate(time.Second), retryFor, "retried for")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start = time.Now()
-		if err := d.retry(ctx, func() error { return codedError(5) }); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
+		assert.Is(t, d.retry(ctx, func() error { return codedError(5) }), context.DeadlineExceeded)
+		assert.Equal(t, time.Since(start), time.Second, "retried for")
 		tries = 0
 		for _, d := range []*Database{{dialect: SQLite}, {dialect: PostgreSQL}} {
 			err := codedError(19)
 			if d.dialect == PostgreSQL {
 				err = 5
 			}
-			if got := d.retry(t.Context(), func() error { tries++; return err }); got != err {
-				t.Errorf("%v", got)
-			}
+			assert.Equal(t, d.retry(t.Context(), func() error { tries++; return err }), error(err))
 		}
 		assert.Equal(t, tries, 2, "tries")
 	})
@@ -76,23 +71,18 @@ func TestRetry(t *testing.T) {
 
 func TestBind(t *testing.T) {
 	const query = `SELECT ? FROM {p}x WHERE a = ? AND b IN (?, ?)`
-	if got := (&Database{dialect: SQLite, prefix: "t_"}).sql(query); got != `SELECT ? FROM t_x WHERE a = ? AND b IN (?, ?)` {
-		t.Error(got)
-	}
-	if got := (&Database{dialect: PostgreSQL, prefix: "s.t_"}).sql(query); got != `SELECT $1 FROM s.t_x WHERE a = $2 AND b IN ($3, $4)` {
-		t.Error(got)
-	}
+	assert.Equal(t, (&Database{dialect: SQLite, prefix: "t_"}).sql(query), `SELECT ? FROM t_x WHERE a = ? AND b IN (?, ?)`)
+	assert.Equal(t, (&Database{dialect: PostgreSQL, prefix: "s.t_"}).sql(query), `SELECT $1 FROM s.t_x WHERE a = $2 AND b IN ($3, $4)`)
 }
 
 // What a driver says of a context that has ended differs; the error does not.
 func TestFail(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	broken := errors.New("interrupted (9)")
-	if err := fail(ctx, "x", broken); !errors.Is(err, broken) || err.Error() != "sqlstore: x: interrupted (9)" || fail(ctx, "x", nil) != nil {
-		t.Errorf("%v", err)
-	}
+	assert.OK(t, fail(ctx, "x", nil))
+	assert.Is(t, fail(ctx, "x", broken), broken)
+	assert.Equal(t, fail(ctx, "x", broken).Error(), "sqlstore: x: interrupted (9)")
 	cancel()
-	if err := fail(ctx, "x", broken); !errors.Is(err, context.Canceled) || fail(ctx, "x", nil) != nil {
-		t.Errorf("%v", err)
-	}
+	assert.OK(t, fail(ctx, "x", nil))
+	assert.Is(t, fail(ctx, "x", broken), context.Canceled)
 }

@@ -3,7 +3,6 @@ package sqlstore_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/consent"
@@ -20,16 +19,13 @@ func TestConsents(t *testing.T) {
 		w := p.open(t)
 		var books []*consent.Book
 		for _, d := range []*sqlstore.Database{w.one, w.two} {
-			b := assert.Value(consent.Load(t.Context(), d.Store("agent"), "consents", nil))(t)
-			books = append(books, b)
+			books = append(books, assert.Value(consent.Load(t.Context(), d.Store("agent"), "consents", nil))(t))
 		}
 		l := &consent.Launch{Server: "s", Project: "/p", Transport: "stdio", Path: "/bin/s"}
 		for i, verdict := range []consent.Verdict{consent.Approved, consent.Rejected} {
 			assert.OK(t, books[i].Decide(t.Context(), "ann", l, verdict))
 			for _, b := range books {
-				if got, err := b.Verdict(t.Context(), l); err != nil || got != verdict {
-					t.Errorf("got the verdict %q, %v, want %q", got, err, verdict)
-				}
+				assert.Equal(t, assert.Value(b.Verdict(t.Context(), l))(t), verdict, "verdict")
 			}
 		}
 	})
@@ -43,9 +39,7 @@ func TestNamespaces(t *testing.T) {
 		namespaces, names := []string{"", "a", "A", "a'; DROP TABLE x; --", "ä", "%"}, []string{"ledger", "consents"}
 		for _, namespace := range namespaces {
 			for _, name := range names {
-				if _, err := w.one.Store(namespace).Save(ctx, name, []byte(name+" of "+namespace), ""); err != nil {
-					t.Errorf("%q: %v", namespace, err)
-				}
+				assert.Value(w.one.Store(namespace).Save(ctx, name, []byte(name+" of "+namespace), ""))(t)
 			}
 		}
 		for _, namespace := range namespaces {
@@ -53,10 +47,7 @@ func TestNamespaces(t *testing.T) {
 			for name, err := range w.two.Store(namespace).Names(ctx, "") {
 				assert.OK(t, err)
 				found++
-				r, err := w.two.Store(namespace).Load(ctx, name, "")
-				if want := name + " of " + namespace; err != nil || string(r.Data) != want {
-					t.Errorf("%q: got %s, %v, want %s", namespace, r.Data, err, want)
-				}
+				wantRecord(t, w.two.Store(namespace), name, name+" of "+namespace)
 			}
 			assert.Equal(t, found, len(names), "%q: names", namespace)
 		}
@@ -71,25 +62,27 @@ func (n nothing) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, er
 	return &mcp.CallToolResult{}, nil
 }
 
+// listTool returns a registry that accepts a tool by a ledger in a database, and the ledger.
+func listTool(t *testing.T, d *sqlstore.Database, description string) (*registry.Registry, *ledger.Ledger) {
+	t.Helper()
+	accepted := assert.Value(ledger.Load(t.Context(), d.Store("x"), "ledger", nil))(t)
+	r := registry.New(&registry.Options{Ledger: accepted})
+	tool := nothing{&registry.Definition{Name: "s__a", Description: description, InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
+	assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}))(t)
+	return r, accepted
+}
+
 // A ledger in a database holds back for one process what has changed for another.
 func TestLedger(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
-		list := func(d *sqlstore.Database, description string) (quarantined int, accepted *ledger.Ledger) {
-			accepted = assert.Value(ledger.Load(t.Context(), d.Store("x"), "ledger", nil))(t)
-			r := registry.New(&registry.Options{Ledger: accepted})
-			tool := nothing{&registry.Definition{Name: "s__a", Description: description, InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
-			assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}))(t)
-			return len(r.Snapshot().Quarantined()), accepted
-		}
-		if n, _ := list(w.one, "first"); n != 0 {
-			t.Errorf("%d are held back at first", n)
-		}
-		if n, _ := list(w.two, "first"); n != 0 {
-			t.Errorf("%d are held back though nothing has changed", n)
-		}
-		if n, _ := list(w.two, "second"); n != 1 {
-			t.Errorf("%d are held back after a change", n)
+		for _, test := range []struct {
+			d           *sqlstore.Database
+			description string
+			quarantined int
+		}{{w.one, "first", 0}, {w.two, "first", 0}, {w.two, "second", 1}} {
+			r, _ := listTool(t, test.d, test.description)
+			assert.Equal(t, len(r.Snapshot().Quarantined()), test.quarantined, "%s: tools that are held back", test.description)
 		}
 	})
 }
@@ -100,10 +93,7 @@ func TestRejectedElsewhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		w := p.open(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		accepted := assert.Value(ledger.Load(ctx, w.one.Store("x"), "ledger", nil))(t)
-		r := registry.New(&registry.Options{Ledger: accepted})
-		tool := nothing{&registry.Definition{Name: "s__a", InputSchema: json.RawMessage(`{"type":"object"}`), Origin: registry.Origin{Server: "s", Tool: "a"}}}
-		assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{tool}))(t)
+		r, accepted := listTool(t, w.one, "")
 		following := make(chan error, 1)
 		go func() { following <- accepted.Follow(ctx) }()
 		elsewhere := assert.Value(ledger.Load(ctx, w.two.Store("x"), "ledger", nil))(t)
@@ -113,8 +103,6 @@ func TestRejectedElsewhere(t *testing.T) {
 		<-changed
 		assert.Equal(t, len(r.Snapshot().Quarantined()), 1, "tools that are held back")
 		cancel()
-		if err := <-following; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v from Follow, want %v", err, context.Canceled)
-		}
+		assert.Is(t, <-following, context.Canceled, "Follow")
 	})
 }

@@ -20,10 +20,10 @@ import (
 )
 
 // exampleDatabase is a database in memory. A program opens a file, or a server.
-func exampleDatabase(ctx context.Context) (d *sqlstore.Database, done func(), err error) {
+func exampleDatabase(ctx context.Context) (d *sqlstore.Database, done func()) {
 	db, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
-		return nil, nil, err
+		panic(err)
 	}
 	db.SetMaxOpenConns(1) // each connection would have a memory of its own
 	d, err = sqlstore.New(db, sqlstore.SQLite, nil)
@@ -31,10 +31,9 @@ func exampleDatabase(ctx context.Context) (d *sqlstore.Database, done func(), er
 		err = d.Migrate(ctx)
 	}
 	if err != nil {
-		_ = db.Close()
-		return nil, nil, err
+		panic(err)
 	}
-	return d, func() { _ = db.Close() }, nil
+	return d, func() { _ = db.Close() }
 }
 
 func ExampleNew() {
@@ -55,11 +54,7 @@ func ExampleNew() {
 
 func ExampleDatabase_Activity() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	sink := d.Activity(&sqlstore.ActivityOptions{KeepEvents: 1_000_000})
 	log := activity.New(nil, sink)
@@ -76,11 +71,7 @@ func ExampleDatabase_Activity() {
 
 func ExampleActivity_Prune() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	sink := d.Activity(nil)
 	_ = sink.Write(ctx, []activity.Event{{ID: "1"}, {ID: "2"}, {ID: "3"}})
@@ -90,11 +81,7 @@ func ExampleActivity_Prune() {
 
 func ExampleDatabase_Store_ledger() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	accepted, err := ledger.Load(ctx, d.Store("agent"), "ledger", nil)
 	if err != nil {
@@ -108,14 +95,10 @@ func ExampleDatabase_Store_ledger() {
 
 func ExampleDatabase_Store() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	sessions := d.Store("sessions") // goes into seal.NewStore, which seals what it keeps
-	_, err = sessions.Save(ctx, "ann.github", []byte("sealed"), "")
+	_, err := sessions.Save(ctx, "ann.github", []byte("sealed"), "")
 	fmt.Println(err)
 	for name := range sessions.Names(ctx, "ann.") {
 		fmt.Println(name)
@@ -127,11 +110,7 @@ func ExampleDatabase_Store() {
 
 func ExampleDatabase_Store_servers() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	servers := record.NewStore(d.Store("agent"), "servers")
 	if _, err := servers.Save(ctx, "", &record.Record{Name: "notes", Command: "notes-server"}, ""); err != nil {
@@ -215,11 +194,7 @@ func Example_replicas() {
 // The servers of a database of MateClaw are taken over.
 func ExampleReadMateClaw() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	from, err := sql.Open("sqlite", "file::memory:") // MateClaw's; with the driver that it needs
 	if err != nil {
@@ -243,11 +218,7 @@ func ExampleReadMateClaw() {
 // A program that reads MateClaw's table of servers reads a view.
 func ExampleDatabase_CreateMateClawView() {
 	ctx := context.Background()
-	d, done, err := exampleDatabase(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	d, done := exampleDatabase(ctx)
 	defer done()
 	fmt.Println(d.CreateMateClawView(ctx, "", "agent"))
 	// Output: <nil>

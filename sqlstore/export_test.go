@@ -15,5 +15,11 @@ func MigrateTo(ctx context.Context, d *Database, version int) error {
 	return d.migrate(ctx, version)
 }
 
+// Patient has d retry for longer than other processes lock SQLite on a busy machine.
+func Patient(d *Database) *Database {
+	d.patience = 2 * time.Minute
+	return d
+}
+
 // NeverPoll has d learn of changes by notifications alone.
 func NeverPoll(d *Database) { d.poll = time.Hour }

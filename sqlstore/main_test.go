@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/sqlstore"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 func TestMain(m *testing.M) {
@@ -62,6 +64,30 @@ func everywhere(t *testing.T, test func(t *testing.T, p place)) {
 	}
 }
 
+// freshPrefix returns a connection pool for tables that no other test uses, and their prefix, which is never empty.
+func (p place) freshPrefix(t testing.TB) (db *sql.DB, prefix string) {
+	t.Helper()
+	db, prefix, _ = p.fresh(t)
+	return db, cmp.Or(prefix, "mcpbelt_")
+}
+
+// migrated returns a database with tables that no other test uses, their pool and prefix.
+func (p place) migrated(t testing.TB) (d *sqlstore.Database, db *sql.DB, prefix string) {
+	t.Helper()
+	db, prefix = p.freshPrefix(t)
+	d = mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
+	assert.OK(t, d.Migrate(t.Context()))
+	return d, db, prefix
+}
+
+// wantRecord loads a record and checks its data.
+func wantRecord(t *testing.T, s storage.Store, name, data string) storage.Record {
+	t.Helper()
+	r := assert.Value(s.Load(t.Context(), name, ""))(t)
+	assert.Equal(t, string(r.Data), data, "record %q", name)
+	return r
+}
+
 // A twin is a database, and the same one as another process has it.
 type twin struct{ one, two *sqlstore.Database }
 
@@ -77,8 +103,7 @@ func (p place) open(t testing.TB) twin {
 
 func mustNew(t testing.TB, db *sql.DB, dialect sqlstore.Dialect, o *sqlstore.Options) *sqlstore.Database {
 	t.Helper()
-	d := assert.Value(sqlstore.New(db, dialect, o))(t)
-	return d
+	return sqlstore.Patient(assert.Value(sqlstore.New(db, dialect, o))(t))
 }
 
 func ended() context.Context {
@@ -105,7 +130,7 @@ func countUp(path string) {
 		if err != nil {
 			return err
 		}
-		if err := d.Migrate(ctx); err != nil {
+		if err := sqlstore.Patient(d).Migrate(ctx); err != nil {
 			return err
 		}
 		return count(ctx, d.Store("sessions"), childRuns)

@@ -39,9 +39,9 @@ func TestReadMateClaw(t *testing.T) {
 			assert.Value(db.ExecContext(t.Context(), statement))(t)
 		}
 		got, err := sqlstore.ReadMateClaw(t.Context(), db, "")
-		if err == nil || !strings.Contains(err.Error(), "ID 4: env_json") || !strings.Contains(err.Error(), "ID 5") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("got the error %v, want it of 4 and 5, and no secret", err)
-		}
+		assert.Contains(t, fmt.Sprint(err), "ID 4: env_json")
+		assert.Contains(t, fmt.Sprint(err), "ID 5")
+		assert.Lacks(t, fmt.Sprint(err), "secret")
 		want := []*record.Record{
 			{Name: "remote", Transport: "http", URL: "https://a.example/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer secret"},
 				Disabled: true, ConnectTimeout: 15 * time.Second, ReadTimeout: time.Minute},
@@ -49,12 +49,10 @@ func TestReadMateClaw(t *testing.T) {
 				Env: map[string]config.Secret{"KEY": "${KEY}"}, Cwd: "/", ConnectTimeout: 30 * time.Second, ReadTimeout: 30 * time.Second},
 		}
 		assert.Equal(t, encoded(t, got), encoded(t, want))
-		if _, err := sqlstore.ReadMateClaw(t.Context(), db, "none"); err == nil {
-			t.Error("a table that is not there: got no error, want one")
-		}
-		if _, err := sqlstore.ReadMateClaw(t.Context(), db, "a; DROP TABLE b"); err == nil || !strings.Contains(err.Error(), "name") {
-			t.Errorf("a name that is none: got %v, want an error", err)
-		}
+		_, err = sqlstore.ReadMateClaw(t.Context(), db, "none")
+		assert.Fails(t, err, "a table that is not there")
+		_, err = sqlstore.ReadMateClaw(t.Context(), db, "a; DROP TABLE b")
+		assert.Contains(t, fmt.Sprint(err), "name", "a name that is none")
 	})
 }
 
@@ -62,8 +60,7 @@ func encoded(t *testing.T, records []*record.Record) string {
 	t.Helper()
 	text := ""
 	for _, r := range records {
-		data := assert.Value(r.Encode())(t)
-		text += string(data) + "\n"
+		text += string(assert.Value(r.Encode())(t)) + "\n"
 	}
 	return text
 }
@@ -121,9 +118,7 @@ func TestMateClawView(t *testing.T) {
 true far  streamable_http https://a.example {"H":"v"}     false 1.5 5 error NUL ` + nul + ` false 0 false true true 0
 true gone  auto https://b.example      true 30 60 disconnected  false 0 false true true 1
 `
-		if got := read(); got != want {
-			t.Errorf("got\n%swant\n%s", got, want)
-		}
-		assert.Fails(t, d.CreateMateClawView(t.Context(), cmp.Or(prefix, "mcpbelt_")+"records", namespace), "a view in the place of a table: got no error, want one")
+		assert.Equal(t, read(), want)
+		assert.Fails(t, d.CreateMateClawView(t.Context(), cmp.Or(prefix, "mcpbelt_")+"records", namespace), "a view in the place of a table")
 	})
 }

@@ -3,8 +3,7 @@ package sqlstore_test
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"maps"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -26,62 +25,39 @@ func TestMigrateAtOnce(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		for _, d := range all {
-			wg.Go(func() {
-				if err := d.Migrate(t.Context()); err != nil {
-					t.Error(err)
-				}
-			})
+			wg.Go(func() { assert.OK(t, d.Migrate(t.Context())) })
 		}
 		wg.Wait()
 		assert.Value(all[0].Store("sessions").Save(t.Context(), "a", nil, ""))(t)
-		if err := all[1].Migrate(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if _, err := all[1].Store("sessions").Load(t.Context(), "a", ""); err != nil {
-			t.Errorf("what was kept is gone: %v", err)
-		}
+		assert.OK(t, all[1].Migrate(t.Context()))
+		wantRecord(t, all[1].Store("sessions"), "a", "")
 	})
 }
 
 // Tables of a later release are left alone.
 func TestNewerTables(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		db, prefix, _ := p.fresh(t)
-		if prefix == "" {
-			prefix = "mcpbelt_"
-		}
-		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-		assert.OK(t, d.Migrate(t.Context()))
+		d, db, prefix := p.migrated(t)
 		assert.Value(db.Exec("UPDATE " + prefix + "version SET version = 1000"))(t)
 		err := d.Migrate(t.Context())
-		var version *sqlstore.VersionError
-		if !errors.As(err, &version) || version.Found != 1000 || version.Known < 1 || !strings.Contains(err.Error(), "newer release") {
-			t.Errorf("Migrate: %v", err)
-		}
+		version := assert.As[*sqlstore.VersionError](t, err)
+		assert.Equal(t, version.Found, 1000, "version that was found")
+		assert.Equal(t, version.Known >= 1, true, "a version is known")
+		assert.Contains(t, err.Error(), "newer release")
 	})
 }
 
 // A migration that fails leaves nothing behind.
 func TestMigrateIsAllOrNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		db, prefix, _ := p.fresh(t)
-		if prefix == "" {
-			prefix = "mcpbelt_"
-		}
+		db, prefix := p.freshPrefix(t)
 		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-		if _, err := db.Exec("CREATE TABLE " + prefix + "activity (id INTEGER)"); err != nil { // somebody else's
-			t.Fatal(err)
-		}
-		if err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "make the tables") {
-			t.Errorf("Migrate: %v", err)
-		}
-		if _, err := d.Store("sessions").Save(t.Context(), "a", nil, ""); err == nil {
-			t.Error("a table was left behind")
-		}
+		assert.Value(db.Exec("CREATE TABLE " + prefix + "activity (id INTEGER)"))(t) // of another program
+		assert.Contains(t, fmt.Sprint(d.Migrate(t.Context())), "make the tables")
+		_, err := d.Store("sessions").Save(t.Context(), "a", nil, "")
+		assert.Fails(t, err, "a table that was left behind")
 		assert.Value(db.Exec("DROP TABLE " + prefix + "activity"))(t)
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Errorf("Migrate after the cure: %v", err)
-		}
+		assert.OK(t, d.Migrate(t.Context()), "Migrate after the cure")
 	})
 }
 
@@ -94,19 +70,15 @@ func TestPrefixes(t *testing.T) {
 		for _, d := range []*sqlstore.Database{one, two} {
 			assert.OK(t, d.Migrate(t.Context()))
 			t.Cleanup(func() { dropTables(t, db, prefix+"a_", prefix+"b_") })
-			if _, err := d.Store("sessions").Save(t.Context(), "n", nil, ""); err != nil {
-				t.Error(err)
-			}
+			assert.Value(d.Store("sessions").Save(t.Context(), "n", nil, ""))(t)
 		}
 	})
 }
 
-func dropTables(t *testing.T, db *sql.DB, prefixes ...string) {
+func dropTables(t testing.TB, db *sql.DB, prefixes ...string) {
 	for _, prefix := range prefixes {
 		for _, table := range []string{"version", "records", "leases", "activity"} {
-			if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
-				t.Error(err)
-			}
+			assert.Value(db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table))(t)
 		}
 	}
 }
@@ -115,21 +87,14 @@ func TestBadOptions(t *testing.T) {
 	db := openSQLite(t, t.TempDir()+"/x.db")
 	for _, prefix := range []string{"a b", `a"`, "A", "1", "a.b", "é", "a;", strings.Repeat("a", 33), "a.b.c", "."} {
 		_, err := sqlstore.New(db, sqlstore.SQLite, &sqlstore.Options{Prefix: prefix})
-		var wrong *sqlstore.Error
-		if !errors.As(err, &wrong) {
-			t.Errorf("prefix %q: %v", prefix, err)
-		}
+		assert.As[*sqlstore.Error](t, err, "prefix %q", prefix)
 	}
-	if _, err := sqlstore.New(db, sqlstore.PostgreSQL, &sqlstore.Options{Prefix: "schema.mcp_"}); err != nil {
-		t.Error(err)
-	}
-	if _, err := sqlstore.New(nil, sqlstore.SQLite, nil); err == nil {
-		t.Error("no database, and no error")
-	}
+	assert.Value(sqlstore.New(db, sqlstore.PostgreSQL, &sqlstore.Options{Prefix: "schema.mcp_"}))(t)
+	_, err := sqlstore.New(nil, sqlstore.SQLite, nil)
+	assert.Fails(t, err, "no database")
 	for _, dialect := range []sqlstore.Dialect{0, 3} {
-		if _, err := sqlstore.New(db, dialect, nil); err == nil || !strings.Contains(err.Error(), "PostgreSQL") {
-			t.Errorf("%v: %v", dialect, err)
-		}
+		_, err := sqlstore.New(db, dialect, nil)
+		assert.Contains(t, fmt.Sprint(err), "PostgreSQL")
 	}
 }
 
@@ -153,17 +118,10 @@ func TestErrors(t *testing.T) {
 			},
 		}
 		for what, call := range calls {
-			var wrong *sqlstore.Error
-			if err := call(t.Context()); !errors.As(err, &wrong) || !strings.Contains(err.Error(), what) {
-				t.Errorf("%s without tables: %v", what, err)
-			}
-			if err := call(ended()); !errors.As(err, &wrong) || !errors.Is(err, context.Canceled) {
-				t.Errorf("%s after the end: %v", what, err)
-			}
+			assert.Contains(t, assert.As[*sqlstore.Error](t, call(t.Context()), what).Error(), what, "without tables")
+			assert.Is(t, assert.As[*sqlstore.Error](t, call(ended()), what), context.Canceled, what)
 		}
-		if err := d.Migrate(ended()); !errors.Is(err, context.Canceled) {
-			t.Errorf("Migrate after the end: %v", err)
-		}
+		assert.Is(t, d.Migrate(ended()), context.Canceled, "Migrate after the end")
 	})
 }
 
@@ -171,10 +129,7 @@ func TestErrors(t *testing.T) {
 func TestMigrateEarlierVersions(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
 		for _, version := range []int{1, 2} {
-			db, prefix, _ := p.fresh(t)
-			if prefix == "" {
-				prefix = "mcpbelt_"
-			}
+			db, prefix := p.freshPrefix(t)
 			d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
 			assert.OK(t, sqlstore.MigrateTo(t.Context(), d, version))
 			for _, query := range []string{
@@ -200,14 +155,12 @@ func TestMigrateEarlierVersions(t *testing.T) {
 				{"agent A", "ledger", "l", "r3"},
 				{"agent A", "consents", "c", "r4"},
 			} {
-				r, err := d.Store(want.namespace).Load(t.Context(), want.name, "")
-				if err != nil || string(r.Data) != want.data || string(r.Revision) != want.revision {
-					t.Errorf("version %d: got %s, %q, %v, want %v", version, r.Data, r.Revision, err, want)
-				}
+				r := wantRecord(t, d.Store(want.namespace), want.name, want.data)
+				assert.Equal(t, string(r.Revision), want.revision, "version %d: revision of %s", version, want.name)
 			}
 			checkMigratedServers(t, d, version)
 			var left int
-			assert.Fails(t, db.QueryRow("SELECT COUNT(*) FROM "+prefix+"sessions").Scan(&left), "version %d: got a table of sessions, want none", version)
+			assert.Fails(t, db.QueryRow("SELECT COUNT(*) FROM "+prefix+"sessions").Scan(&left), "version %d: the table of sessions", version)
 		}
 	})
 }
@@ -216,41 +169,29 @@ func checkMigratedServers(t *testing.T, d *sqlstore.Database, version int) {
 	t.Helper()
 	made := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	store := record.NewStore(d.Store("c"), "servers")
-	all, err := store.Records(t.Context())
-	if err != nil || len(all) != 1 {
-		t.Fatalf("version %d: got %v, %v, want one record", version, all, err)
+	all := assert.Value(store.Records(t.Context()))(t)
+	if len(all) != 1 {
+		t.Fatalf("version %d: got %v, want one record", version, all)
 	}
 	before := all[0]
-	if before.ID != "~1" || before.Revision != "r" || before.Record.Command != "x" {
-		t.Errorf("version %d: got %+v, want that of the ID ~1", version, before)
-	}
+	assert.Equal(t, fmt.Sprint(before.ID, " ", before.Revision, " ", before.Record.Command), "~1 r x", "version %d: record", version)
 	deleted := assert.Value(store.Deleted(t.Context()))(t)
-	switch version {
-	case 1:
-		if !before.Created.IsZero() {
-			t.Errorf("got the time %v, want none", before.Created)
-		}
-	case 2:
-		if !before.Created.Equal(made) || !before.Updated.Equal(made.Add(time.Second)) {
-			t.Errorf("got the times %v and %v, want %v and a second later", before.Created, before.Updated, made)
-		}
-		if len(deleted) != 1 || deleted[0].Record.Name != "gone" || deleted[0].Record.Env["KEY"].Reveal() != "<s>" || !deleted[0].Deleted.Equal(made.Add(2*time.Second)) {
-			t.Errorf("got the deleted records %+v, want the one that was deleted", deleted)
-		}
+	if version == 1 {
+		assert.Equal(t, before.Created, time.Time{}, "time of creation")
+	} else {
+		assert.Equal(t, before.Created.UTC(), made, "time of creation")
+		assert.Equal(t, before.Updated.UTC(), made.Add(time.Second), "time of the update")
+		assert.Equal(t, len(deleted), 1, "deleted records")
+		assert.Equal(t, deleted[0].Record.Name+" "+deleted[0].Record.Env["KEY"].Reveal(), "gone <s>", "deleted record")
+		assert.Equal(t, deleted[0].Deleted.UTC(), made.Add(2*time.Second), "time of the deletion")
 	}
 	assert.Value(record.Remove(t.Context(), store, before.ID))(t)
-	if after, err := record.Restore(t.Context(), store, before.ID); err != nil || after.ID != before.ID {
-		t.Errorf("version %d: got the restored record %+v and %v, want that of the ID %q", version, after, err, before.ID)
-	}
-	if other, err := record.Find(t.Context(), record.NewStore(d.Store("d"), "servers"), "a"); err != nil || other.Record.Command != "y" {
-		t.Errorf("version %d: got %v, %v, want the server of the other catalogue", version, other, err)
-	}
-	statuses, err := record.NewStatuses(d.Store("c"), "statuses").Statuses(t.Context())
-	want := map[string]record.LastStatus{
+	assert.Equal(t, assert.Value(record.Restore(t.Context(), store, before.ID))(t).ID, before.ID, "version %d: ID of the restored record", version)
+	other := assert.Value(record.Find(t.Context(), record.NewStore(d.Store("d"), "servers"), "a"))(t)
+	assert.Equal(t, other.Record.Command, "y", "version %d: command in the other catalogue", version)
+	statuses := assert.Value(record.NewStatuses(d.Store("c"), "statuses").Statuses(t.Context()))(t)
+	assert.Equal(t, fmt.Sprint(statuses), fmt.Sprint(map[string]record.LastStatus{
 		"a": {Status: record.StatusConnected, Connected: made, Tools: 3},
 		"b": {Status: record.StatusError, Error: "it is gone"},
-	}
-	if err != nil || !maps.Equal(statuses, want) {
-		t.Errorf("version %d: got the statuses %v, %v, want %v", version, statuses, err, want)
-	}
+	}), "version %d: statuses", version)
 }

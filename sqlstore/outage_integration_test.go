@@ -4,7 +4,6 @@ package sqlstore_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,8 +22,7 @@ import (
 // outage is how long the server is away: SQLSTORE_OUTAGE, or 5 seconds.
 func outage(t testing.TB) time.Duration {
 	if text := os.Getenv("SQLSTORE_OUTAGE"); text != "" {
-		d := assert.Value(time.ParseDuration(text))(t)
-		return d
+		return assert.Value(time.ParseDuration(text))(t)
 	}
 	return 5 * time.Second
 }
@@ -48,23 +46,20 @@ func TestOutage(t *testing.T) {
 			w := p.open(t)
 			here, there := w.one.Store("n"), w.two.Store("n")
 			told := watch(t, here, "a")
-			at, err := here.Save(t.Context(), "a", []byte("kept"), "")
-			assert.OK(t, err)
+			at := assert.Value(here.Save(t.Context(), "a", []byte("kept"), ""))(t)
 			told.await(t, "a")
 			way.away(server)
 			checkAway(t, here, at, outage(t))
 			way.back(server)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
 			var r storage.Record
-			until(t, func() bool { r, err = here.Load(ctx, "a", ""); return err == nil })
-			if err != nil || !strings.HasPrefix(string(r.Data), "kept") {
-				t.Fatalf("got %q, %v, want what was kept", r.Data, err)
-			}
+			until(t, "what was kept is read", func() (ok bool) {
+				var err error
+				r, err = here.Load(t.Context(), "a", "")
+				return err == nil
+			})
+			assert.Contains(t, string(r.Data), "kept")
 			for range 2 {
-				if r.Revision, err = there.Save(ctx, "a", []byte("later"), r.Revision); err != nil {
-					t.Fatal(err)
-				}
+				r.Revision = assert.Value(there.Save(t.Context(), "a", []byte("later"), r.Revision))(t)
 				told.await(t, "a")
 			}
 		})
@@ -103,21 +98,12 @@ func checkAway(t *testing.T, s storage.Store, at storage.Revision, d time.Durati
 	var wg sync.WaitGroup
 	for name, call := range calls {
 		wg.Go(func() {
-			var longest time.Duration
-			n := 0
-			for ; time.Now().Before(end); n++ {
+			for time.Now().Before(end) {
 				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-				began := time.Now()
-				err := call(ctx)
-				longest = max(longest, time.Since(began))
-				var typed *sqlstore.Error
-				if !errors.As(err, &typed) {
-					t.Errorf("%s while the server is away: got %v, want a *sqlstore.Error", name, err)
-				}
+				assert.As[*sqlstore.Error](t, call(ctx), "%s while the server is away", name)
 				<-ctx.Done()
 				cancel()
 			}
-			t.Logf("%s: %d calls, the longest took %v", name, n, longest)
 		})
 	}
 	wg.Wait()

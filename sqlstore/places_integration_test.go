@@ -42,11 +42,7 @@ func postgresPlaceBy(driver, dsn string) place {
 		db := openPostgresBy(t, driver, dsn)
 		prefix := fmt.Sprintf("t%x_%d_", time.Now().UnixNano(), tables.Add(1))
 		t.Cleanup(func() {
-			for _, table := range []string{"version", "records", "leases", "activity"} {
-				if _, err := db.ExecContext(context.Background(), "DROP TABLE IF EXISTS "+prefix+table); err != nil {
-					t.Error(err)
-				}
-			}
+			dropTables(t, db, prefix)
 		})
 		return db, prefix, func(t testing.TB) *sql.DB { return openPostgresBy(t, driver, dsn) }
 	}, waitForNotification}

@@ -1,9 +1,7 @@
 package sqlstore_test
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -25,21 +23,17 @@ func TestServers(t *testing.T) {
 			s := record.NewStore(d.Store("host"), "servers")
 			wg.Go(func() {
 				for n := range 5 {
-					if _, err := record.Add(t.Context(), s, &record.Record{Name: fmt.Sprint("s", i, n), Command: "run"}); err != nil {
-						t.Error(err)
-					}
+					assert.Value(record.Add(t.Context(), s, &record.Record{Name: fmt.Sprint("s", i, n), Command: "run"}))(t)
 				}
-				if _, err := s.Save(t.Context(), "", &record.Record{Name: "taken", Command: "run"}, ""); err != nil && !errors.Is(err, &record.Error{Code: record.CodeNameTaken}) {
-					t.Error(err)
+				if _, err := s.Save(t.Context(), "", &record.Record{Name: "taken", Command: "run"}, ""); err != nil {
+					assert.Is(t, err, &record.Error{Code: record.CodeNameTaken})
 				}
 			})
 		}
 		wg.Wait()
 		for _, d := range []*sqlstore.Database{w.one, w.two} {
-			all, err := record.NewStore(d.Store("host"), "servers").Records(t.Context())
-			if err != nil || len(all) != 21 {
-				t.Errorf("got %d records, %v, want 21", len(all), err)
-			}
+			all := assert.Value(record.NewStore(d.Store("host"), "servers").Records(t.Context()))(t)
+			assert.Equal(t, len(all), 21, "records")
 		}
 	})
 }
@@ -53,13 +47,9 @@ func TestStatuses(t *testing.T) {
 		}
 		assert.OK(t, save(w.one, t.Context(), "a", "NUL \x00"))
 		assert.OK(t, save(w.two, t.Context(), "b", "it is gone"))
-		if err := save(w.two, ended(), "a", "late"); !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v after the end, want %v", err, context.Canceled)
-		}
-		all, err := record.NewStatuses(w.one.Store("host"), "statuses").Statuses(t.Context())
-		if err != nil || all["a"].Error != "NUL \x00" || all["b"].Error != "it is gone" {
-			t.Errorf("got %v, %v, want what both have saved", all, err)
-		}
+		assert.Is(t, save(w.two, ended(), "a", "late"), context.Canceled)
+		all := assert.Value(record.NewStatuses(w.one.Store("host"), "statuses").Statuses(t.Context()))(t)
+		assert.Equal(t, all["a"].Error+", "+all["b"].Error, "NUL \x00, it is gone", "errors")
 	})
 }
 
@@ -80,18 +70,16 @@ func TestSealedServers(t *testing.T) {
 		assert.Value(record.Add(ctx, here, &record.Record{Name: "a", Command: "run", Env: map[string]config.Secret{"TOKEN": secret}}))(t)
 		for name, err := range w.one.Store("servers").Names(ctx, "") {
 			assert.OK(t, err)
-			r, err := w.one.Store("servers").Load(ctx, name, "")
-			if err != nil || bytes.Contains(r.Data, []byte(secret)) || bytes.Contains(r.Data, []byte("TOKEN")) {
-				t.Errorf("got the record %q with the secret, %v, want it sealed", name, err)
-			}
+			r := assert.Value(w.one.Store("servers").Load(ctx, name, ""))(t)
+			assert.Lacks(t, string(r.Data), secret, "sealed record")
+			assert.Lacks(t, string(r.Data), "TOKEN", "sealed record")
 		}
 		words := 0
 		for range record.Changes(there)(ctx) {
 			all := assert.Value(there.Records(ctx))(t)
 			if words++; words > 1 {
-				if len(all) != 2 || all[0].Record.Env["TOKEN"].Reveal() != secret {
-					t.Errorf("got %v, want both records with the secret", all)
-				}
+				assert.Equal(t, len(all), 2, "records")
+				assert.Equal(t, all[0].Record.Env["TOKEN"].Reveal(), secret, "secret")
 				break
 			}
 			assert.Value(record.Add(ctx, here, &record.Record{Name: "b", Command: "run"}))(t)

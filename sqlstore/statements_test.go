@@ -70,10 +70,7 @@ func useAll(t *testing.T, d *sqlstore.Database) {
 	t.Helper()
 	ctx := t.Context()
 	s := d.Store("n")
-	must := func(err error) {
-		t.Helper()
-		assert.OK(t, err)
-	}
+	must := func(err error) { t.Helper(); assert.OK(t, err) }
 	at, err := s.Save(ctx, "a", nil, "")
 	must(err)
 	at, err = s.Save(ctx, "a", nil, at)
@@ -126,9 +123,7 @@ func TestIndexes(t *testing.T) {
 		explain := "EXPLAIN QUERY PLAN "
 		if p.dialect == sqlstore.PostgreSQL {
 			explain = "EXPLAIN "
-			if _, err := conn.ExecContext(t.Context(), "SET enable_seqscan = off"); err != nil { // the tables are small
-				t.Fatal(err)
-			}
+			assert.Value(conn.ExecContext(t.Context(), "SET enable_seqscan = off"))(t) // the tables are small
 		}
 		if len(r.seen) < 20 {
 			t.Errorf("got %d statements, want all", len(r.seen))
@@ -157,9 +152,7 @@ func isIndexed(plan, query string) bool {
 func planOf(t *testing.T, conn *sql.Conn, query string, args []any) string {
 	t.Helper()
 	rows, err := conn.QueryContext(t.Context(), query, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	assert.OK(t, err, "%s", query)
 	defer rows.Close()
 	columns, _ := rows.Columns()
 	var plan strings.Builder
@@ -178,20 +171,12 @@ func planOf(t *testing.T, conn *sql.Conn, query string, args []any) string {
 // may start.
 func TestReleaseBefore(t *testing.T) {
 	everywhere(t, func(t *testing.T, p place) {
-		db, prefix, _ := p.fresh(t)
-		if prefix == "" {
-			prefix = "mcpbelt_"
-		}
-		d := mustNew(t, db, p.dialect, &sqlstore.Options{Prefix: prefix})
-		assert.OK(t, d.Migrate(t.Context()))
+		d, db, prefix := p.migrated(t)
 		const v3 = 3
 		var known int
-		if err := db.QueryRow("SELECT version FROM " + prefix + "version WHERE id = 1").Scan(&known); err != nil || known > v3 {
-			t.Fatalf("got the version %d for older releases, %v, want at most %d", known, err, v3)
-		}
-		if err := sqlstore.MigrateTo(t.Context(), d, v3); err != nil {
-			t.Errorf("an older release does not start: %v", err)
-		}
+		assert.OK(t, db.QueryRow("SELECT version FROM "+prefix+"version WHERE id = 1").Scan(&known))
+		assert.Equal(t, known <= v3, true, "version %d is one for older releases", known)
+		assert.OK(t, sqlstore.MigrateTo(t.Context(), d, v3), "start of an older release")
 		columns := "at_ns, event_id, parent, kind, user_name, server, tool, outcome, error, duration_ns, argument_bytes, result_bytes, argument_hash, arguments, detail"
 		for _, query := range []string{ // of version 3
 			`UPDATE {p}version SET version = 3 WHERE id = 1`, // at its start
@@ -206,17 +191,10 @@ func TestReleaseBefore(t *testing.T) {
 			`DELETE FROM {p}activity WHERE seq IN (SELECT seq FROM {p}activity WHERE seq <= (SELECT seq FROM {p}activity ORDER BY seq DESC LIMIT 1 OFFSET 5) ORDER BY seq LIMIT 1000)`,
 		} {
 			rows, err := db.Query(strings.ReplaceAll(query, "{p}", prefix))
-			if err != nil {
-				t.Errorf("%s: %v", query, err)
-				continue
-			}
+			assert.OK(t, err, "%s", query)
 			_ = rows.Close()
 		}
-		if r, err := d.Store("n").Load(t.Context(), "a", ""); err != nil || string(r.Data) != "y" || r.Revision != "r2" {
-			t.Errorf("got %q, %q, %v, want what the older release has saved", r.Data, r.Revision, err)
-		}
-		if err := d.Migrate(t.Context()); err != nil {
-			t.Errorf("this release does not start beside it: %v", err)
-		}
+		assert.Equal(t, wantRecord(t, d.Store("n"), "a", "y").Revision, "r2", "revision by the older release")
+		assert.OK(t, d.Migrate(t.Context()), "start of this release beside it")
 	})
 }

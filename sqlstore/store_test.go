@@ -78,17 +78,13 @@ func TestProcesses(t *testing.T) {
 		wg.Go(func() {
 			cmd := exec.Command(program)
 			cmd.Env = append(os.Environ(), childPath+"="+path)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
+			out, err := cmd.CombinedOutput()
+			assert.OK(t, err, "%s", out)
 		})
 	}
 	wg.Wait()
 	d := mustNew(t, openSQLite(t, path), sqlstore.SQLite, nil)
-	r, err := d.Store("sessions").Load(t.Context(), "n", "")
-	if err != nil || string(r.Data) != strconv.Itoa(processes*childRuns) {
-		t.Errorf("counted to %s, %v", r.Data, err)
-	}
+	wantRecord(t, d.Store("sessions"), "n", strconv.Itoa(processes*childRuns))
 }
 
 // More names than one query returns are all listed, once.
@@ -101,9 +97,8 @@ func TestManyNames(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for name, err := range s.Names(t.Context(), "n") {
-		if err != nil || seen[name] {
-			t.Fatalf("%s, %v", name, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, seen[name], false, "%s: listed before", name)
 		seen[name] = true
 	}
 	assert.Equal(t, len(seen), many, "names")
@@ -116,8 +111,7 @@ func TestSealedSessions(t *testing.T) {
 		key := make([]byte, seal.KeySize)
 		one := assert.Value(seal.NewStore(t.Context(), w.one.Store("sessions"), seal.StaticKey(auth.Secret(key))))(t)
 		assert.OK(t, one.Close())
-		if _, err := seal.NewStore(t.Context(), w.two.Store("sessions"), seal.StaticKey(auth.Secret(append(key[1:], 1)))); err == nil {
-			t.Error("another key opens the store")
-		}
+		_, err := seal.NewStore(t.Context(), w.two.Store("sessions"), seal.StaticKey(auth.Secret(append(key[1:], 1))))
+		assert.Fails(t, err, "another key")
 	})
 }

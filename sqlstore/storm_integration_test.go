@@ -294,12 +294,8 @@ func startStormProcess(t *testing.T, dsn, resource, key string, users int) *stor
 	p := &stormProcess{cmd: exec.Command(os.Args[0])}
 	p.cmd.Env = append(os.Environ(), stormDSN+"="+dsn, stormResource+"="+resource, stormKey+"="+key, fmt.Sprintf("SQLSTORE_STORM_USERS=%d", users))
 	p.cmd.Stderr = os.Stderr
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out := assert.Value(p.cmd.StdoutPipe())(t)
-	p.out = json.NewDecoder(out)
+	p.in = assert.Value(p.cmd.StdinPipe())(t)
+	p.out = json.NewDecoder(assert.Value(p.cmd.StdoutPipe())(t))
 	assert.OK(t, p.cmd.Start())
 	t.Cleanup(p.kill)
 	return p
@@ -308,9 +304,8 @@ func startStormProcess(t *testing.T, dsn, resource, key string, users int) *stor
 func (p *stormProcess) ready(t *testing.T) {
 	t.Helper()
 	var word string
-	if err := p.out.Decode(&word); err != nil || word != "ready" {
-		t.Fatalf("a replica says %q, %v", word, err)
-	}
+	assert.OK(t, p.out.Decode(&word))
+	assert.Equal(t, word, "ready", "word of a replica")
 }
 
 // kill ends the process as nothing can prevent it, at once.
@@ -345,18 +340,9 @@ func TestStormOfReplicas(t *testing.T) {
 		all.Go(func() {
 			for i := range next {
 				k := stormUser(i)
-				login, err := base.sessions.Login(ctx, k)
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				callback, err := as.ApproveAs(ctx, k.User, login.URL)
-				if err == nil {
-					_, err = base.sessions.Complete(ctx, callback, nil)
-				}
-				if err != nil {
-					t.Error(err)
-				}
+				login := assert.Value(base.sessions.Login(ctx, k))(t)
+				callback := assert.Value(as.ApproveAs(ctx, k.User, login.URL))(t)
+				assert.Value(base.sessions.Complete(ctx, callback, nil))(t)
 			}
 		})
 	}
@@ -415,16 +401,10 @@ func TestStormOfReplicas(t *testing.T) {
 	}
 	for _, p := range processes {
 		_, _ = io.WriteString(p.in, "end\n")
-		if err := p.cmd.Wait(); err != nil {
-			t.Errorf("a replica: %v", err)
-		}
+		assert.OK(t, p.cmd.Wait(), "a replica")
 	}
-	if n := as.Revoked(); n > 0 {
-		t.Errorf("got %d logins revoked, want 0", n)
-	}
-	if len(total.Ended)+len(total.Failed) > 0 {
-		t.Errorf("got calls that ended with %v and %v, want none", total.Ended, total.Failed)
-	}
+	assert.Equal(t, as.Revoked(), 0, "logins revoked")
+	assert.Equal(t, fmt.Sprint(total.Ended, total.Failed), "map[] map[]", "calls that ended or failed")
 	lost := 0
 	for i := range users {
 		if s, err := base.sessions.Status(ctx, stormUser(i)); err != nil || s.Phase != session.LoggedIn {
@@ -433,15 +413,11 @@ func TestStormOfReplicas(t *testing.T) {
 	}
 	var runs, twice int
 	assert.OK(t, base.db.QueryRowContext(ctx, "SELECT count(*), count(*) - count(DISTINCT id) FROM storm_runs").Scan(&runs, &twice))
-	if lost > 0 || twice > 0 || runs < total.Approved {
-		t.Errorf("got %d records lost, %d calls run twice, %d runs of at least %d", lost, twice, runs, total.Approved)
-	}
-	if runs == 0 { // the replicas that are alive in the end may have approved none: they are young
-		t.Error("got no call that was approved, want many")
-	}
+	assert.Equal(t, lost, 0, "records lost")
+	assert.Equal(t, twice, 0, "calls run twice")
+	// The replicas that are alive in the end may have approved none: they are young.
+	assert.Equal(t, runs >= max(total.Approved, 1), true, "%d runs of %d calls that were approved", runs, total.Approved)
 	t.Logf("%d kills and a restart of the database in %v; by the replicas that were alive in the end: %d calls, %d refreshes in all, %d calls asked, %d made by an answer, other answers %v; %d runs",
 		kills, time.Since(began).Round(time.Second), total.Calls, as.Granted("refresh_token"), total.Asked, total.Approved, total.Answers, runs)
-	if err := base.close(); err != nil {
-		t.Error(err)
-	}
+	assert.OK(t, base.close())
 }
