@@ -1,7 +1,6 @@
 package profile_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -197,9 +196,9 @@ func TestCorpusIsDeterministic(t *testing.T) {
 			among[c.Definition] = c
 		}
 		for _, alone := range assert.Value(profile.Compile(p, oddTools(), nil))(t).Tools() {
-			if other := among[alone.Definition]; !bytes.Equal(alone.Declaration(), other.Declaration()) || !slices.Equal(alone.Losses, other.Losses) {
-				t.Errorf("%s, %s: got\n\t%s\nalone, and among others\n\t%s", p, alone.Name, alone.Declaration(), other.Declaration())
-			}
+			other := among[alone.Definition]
+			assert.Equal(t, string(other.Declaration()), string(alone.Declaration()), "%s", p)
+			assert.Equal(t, fmt.Sprint(other.Losses), fmt.Sprint(alone.Losses), "%s, %s: the losses", p, alone.Name)
 		}
 	}
 }

@@ -52,9 +52,8 @@ func TestChatDeclaration(t *testing.T) {
 	assert.Equal(t, c.Losses[0].Kind, profile.DescriptionCut)
 	assert.Equal(t, c.Losses[0].Effect, profile.Unsaid)
 	other, _ := profile.Compile(profile.Bedrock, []registry.Tool{&described{def: def}}, nil)
-	if o := other.Tools()[0]; string(o.ChatDeclaration()) != string(o.Declaration()) || len(o.Losses) != 0 {
-		t.Errorf("got %s, %v", o.ChatDeclaration(), o.Losses)
-	}
+	assert.Equal(t, string(other.Tools()[0].ChatDeclaration()), string(other.Tools()[0].Declaration()))
+	assert.Equal(t, len(other.Tools()[0].Losses), 0, "losses of a provider with one API")
 }
 
 func TestNoDescriptionAndNoArguments(t *testing.T) {
@@ -87,13 +86,11 @@ func TestRejected(t *testing.T) {
 	assert.Equal(t, len(set.Tools()), 2)
 	assert.Equal(t, len(set.Rejected()), 8)
 	for i, r := range set.Rejected() {
-		var defect *registry.DefinitionError
-		var twice *registry.DuplicateError
-		if !errors.As(r.Err, &defect) && !errors.As(r.Err, &twice) {
-			t.Errorf("%d: %v", i, r.Err)
+		if !errors.As(r.Err, new(*registry.DefinitionError)) {
+			assert.As[*registry.DuplicateError](t, r.Err)
 		}
-		if i > 1 && !strings.Contains(r.Err.Error(), r.Definition.Name) {
-			t.Errorf("%d: the error does not name the tool: %v", i, r.Err)
+		if i > 1 {
+			assert.Contains(t, r.Err.Error(), r.Definition.Name)
 		}
 	}
 	_, err := profile.Compile("mistral", nil, nil)
@@ -115,8 +112,6 @@ func TestNullOfAlternatives(t *testing.T) {
 		c := compiled(t, profile.OpenAIStrict, `{"type":"object","properties":{"u":{"anyOf":`+schema+`}},"required":["u"],"$defs":{"o":{"type":"object","properties":{"a":{"type":"string"}}}}}`)
 		assert.Equal(t, c.Strict, strict, "%s %v", schema, c.Losses)
 		loss := slices.ContainsFunc(c.Losses, func(l profile.Loss) bool { return l.Kind == profile.NotStrict && l.Path == "/properties/u/anyOf" })
-		if loss == strict {
-			t.Errorf("got a loss %v, want %v, of %s: %v", loss, !strict, schema, c.Losses)
-		}
+		assert.Equal(t, loss, !strict, "a loss tells of %s: %v", schema, c.Losses)
 	}
 }

@@ -25,9 +25,8 @@ func namesOf(t testing.TB, p profile.Provider, opts *profile.Options, names ...s
 	var all []string
 	for _, c := range set.Tools() {
 		all = append(all, c.Name)
-		if found, ok := set.Lookup(c.Name); !ok || found != c {
-			t.Errorf("%s is not found", c.Name)
-		}
+		found, _ := set.Lookup(c.Name)
+		assert.Equal(t, found, c, "%s", c.Name)
 		changed := len(c.Losses) > 0 && c.Losses[0].Kind == profile.NameChanged
 		assert.Equal(t, changed, (c.Name != c.Definition.Name), "%v", c.Losses)
 		back, _, err := set.Unmap(c.Name, nil)
@@ -56,11 +55,11 @@ func TestNames(t *testing.T) {
 			all := namesOf(t, p, nil, names...)
 			seen := map[string]bool{}
 			for i, name := range all {
-				assert.Equal(t, rule.MatchString(name), true, "%q: rule.MatchString(name)", names[i])
-				assert.Equal(t, seen[name], false, "%q: seen[name]", names[i])
+				assert.Equal(t, rule.MatchString(name), true, "%q, which became %q, is taken", names[i], name)
+				assert.Equal(t, seen[name], false, "%q, which became %q, is the name of another", names[i], name)
 				seen[name] = true
-				if rule.MatchString(names[i]) && name != names[i] {
-					t.Errorf("%q is taken, and became %q", names[i], name)
+				if rule.MatchString(names[i]) {
+					assert.Equal(t, name, names[i], "what is taken as it is")
 				}
 			}
 			// A name does not depend on the others, nor on their order.
@@ -82,9 +81,8 @@ func TestTakenName(t *testing.T) {
 	for _, names := range [][]string{{"a.b", changed}, {changed, "a.b"}} {
 		got := namesOf(t, profile.OpenAI, nil, names...)
 		assert.Equal(t, got[slices.Index(names, changed)], changed)
-		if other := got[slices.Index(names, "a.b")]; other == changed || !strings.HasPrefix(other, "a_b_") {
-			t.Errorf("a.b is called %q", other)
-		}
+		other := got[slices.Index(names, "a.b")]
+		assert.Equal(t, other != changed && strings.HasPrefix(other, "a_b_"), true, "the name %q of a.b is another one", other)
 	}
 }
 

@@ -64,9 +64,8 @@ func TestPartsData(t *testing.T) {
 	} {
 		for _, p := range providers {
 			parts := profile.Parts(p, &mcp.CallToolResult{Content: []mcp.Content{c.block}})
-			if len(parts) != 1 || parts[0].Text == "" {
-				t.Fatalf("%s for %s: %+v", c.name, p, parts)
-			}
+			assert.Equal(t, len(parts), 1, "%s for %s: parts", c.name, p)
+			assert.Equal(t, parts[0].Text != "", true, "%s for %s: there is a text", c.name, p)
 			want := ""
 			if slices.Contains(c.takes, p) {
 				want = c.kind
@@ -97,9 +96,8 @@ func TestPartsOfTooMuch(t *testing.T) {
 		assert.Equal(t, taken, c.taken)
 		assert.Equal(t, parts[c.n].Text, "the end")
 		for _, p := range parts[taken:c.n] {
-			if p.Data != nil || !strings.HasSuffix(p.Text, ", left out: the result has too many]") {
-				t.Fatalf("behind the last there is %q with %d bytes", p.Text, len(p.Data))
-			}
+			assert.Equal(t, len(p.Data), 0, "bytes of what is behind the last")
+			assert.Contains(t, p.Text, ", left out: the result has too many]")
 		}
 	}
 }
@@ -137,11 +135,9 @@ func TestPartsFailure(t *testing.T) {
 		for _, p := range providers {
 			parts := profile.Parts(p, res)
 			flagged := p == profile.Anthropic || p == profile.Gemini || p == profile.Bedrock
-			if said := parts[0].Text == "The tool failed:"; said == flagged {
-				t.Errorf("for %s: %+v", p, parts)
-			}
-			if want := 2; !flagged && len(parts) != want {
-				t.Errorf("for %s there are %d parts, not %d", p, len(parts), want)
+			assert.Equal(t, parts[0].Text == "The tool failed:", !flagged, "%s: the text tells of the failure", p)
+			if !flagged {
+				assert.Equal(t, len(parts), 2, "%s: parts", p)
 			}
 		}
 	}
@@ -158,9 +154,9 @@ func TestApart(t *testing.T) {
 	assert.Equal(t, lines[0], "before", "%q", text)
 	assert.Equal(t, strings.HasSuffix(lines[1], ", attached]"), true, "%q: %q ends with %q", text, lines[1], ", attached]")
 	assert.Equal(t, lines[2], "behind", "%q", text)
-	if len(media) != 1 || !bytes.Equal(media[0].Data, image) || media[0].Text != lines[1] {
-		t.Errorf("the media are %+v", media)
-	}
+	assert.Equal(t, len(media), 1, "media")
+	assert.Equal(t, string(media[0].Data), string(image), "the data")
+	assert.Equal(t, media[0].Text, lines[1], "the text of the media")
 	assert.Lacks(t, parts[1].Text, "attached", "Apart changed its argument")
 }
 
@@ -168,8 +164,8 @@ func TestTurnOfText(t *testing.T) {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: picture(t, 1, 1)}}}
 	for _, only := range []bool{true, false} {
 		turn := newTurn(t, registry.New(nil), &profile.TurnOptions{TextOnly: only})
-		if part := turn.Parts(res)[0]; (part.Data == nil) != only || (part.Type == "") != only || part.Text == "" {
-			t.Errorf("with TextOnly %v the part is %+v", only, part)
-		}
+		part := turn.Parts(res)[0]
+		assert.Equal(t, part.Data == nil && part.Type == "", only, "TextOnly %v: there is no data", only)
+		assert.Equal(t, part.Text != "", true, "TextOnly %v: there is a text", only)
 	}
 }

@@ -2,9 +2,7 @@ package rest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -138,14 +136,9 @@ func TestDescriptionsAreChecked(t *testing.T) {
 			assert.OK(t, err)
 			continue
 		}
-		var bad *APIError
-		if !errors.As(err, &bad) {
-			t.Errorf("%.200s: %v, want %s", fmt.Sprint(test.ep), err, test.want)
-			continue
-		}
-		if got := bad.Problems[0].Field + " " + bad.Problems[0].Text; len(bad.Problems) != 1 && len(test.ep.Params) < maxParams && !strings.HasPrefix(got, test.want) || !strings.HasPrefix(got, test.want) {
-			t.Errorf("%.200s:\n got %v\nwant %s", fmt.Sprint(test.ep), bad, test.want)
-		}
+		bad := assert.As[*APIError](t, err, test.want)
+		got := bad.Problems[0].Field + " " + bad.Problems[0].Text
+		assert.Equal(t, got[:min(len(got), len(test.want))], test.want, "%.200s", fmt.Sprint(test.ep))
 		assert.Equal(t, len(err.Error()) > 3_000, false, "%d are more than %d", len(err.Error()), 3_000)
 		assert.Equal(t, bad.Problems[0].Endpoint, test.ep.Name)
 	}
@@ -157,18 +150,11 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		{Name: "a", Method: "X", Path: "b"}, {Name: "a"}, {Path: "/{c}"},
 	}}
 	_, err := New(api, nil)
-	var bad *APIError
-	if !errors.As(err, &bad) {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, p := range bad.Problems {
+	for _, p := range assert.As[*APIError](t, err).Problems {
 		got = append(got, p.Endpoint+" "+p.Field)
 	}
-	want := []string{" name", " baseUrl", "a method", "a path", "a name", "endpoints[2] name", "endpoints[2] path"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("problems %q, want %q", got, want)
-	}
+	assert.Equal(t, strings.Join(got, "; "), " name;  baseUrl; a method; a path; a name; endpoints[2] name; endpoints[2] path")
 	for _, part := range []string{`API "my shop"`, `endpoint "a": method is "X"`} {
 		assert.Contains(t, err.Error(), part)
 	}
@@ -176,16 +162,11 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		api.Endpoints = append(api.Endpoints, Endpoint{Name: "a"})
 	}
 	_, err = New(api, nil)
-	if !errors.As(err, &bad) || len(bad.Problems) != maxProblems || !strings.HasSuffix(err.Error(), "; and 80 more") {
-		t.Errorf("%d problems: %v", len(bad.Problems), err)
-	}
+	assert.Equal(t, len(assert.As[*APIError](t, err).Problems), maxProblems, "problems")
+	assert.Contains(t, err.Error(), "; and 80 more")
 	api = &API{Name: "shop", BaseURL: "http://localhost", Endpoints: make([]Endpoint, maxEndpoints+1)}
-	if _, err = New(api, nil); err == nil || !strings.Contains(err.Error(), "endpoints are 5001, at most 5000") {
-		t.Error(err)
-	}
-	if _, err = New(nil, nil); err == nil {
-		t.Error("nil was let through")
-	}
+	assert.Contains(t, fmt.Sprint(errorOf(New(api, nil))), "endpoints are 5001, at most 5000")
+	assert.Fails(t, errorOf(New(nil, nil)), "no API")
 }
 
 // The schema of a tool, in the order of its parameters.
@@ -211,9 +192,7 @@ func TestInputSchema(t *testing.T) {
 		`"required":["z","id","body"],"additionalProperties":false,` +
 		`"$defs":{"r":{"type":"object","properties":{"r":{"$ref":"#/$defs/r"}}}}}`
 	assert.Equal(t, string(def.InputSchema), strings.Replace(want, `"description":"x",`, "", 1))
-	if def.Name != "" || def.Title != "Op" || def.Description != "Does it." || def.Origin.Server != "shop" || def.Origin.Tool != "op" || def.OutputSchema != nil {
-		t.Errorf("definition %+v", def)
-	}
+	assert.Equal(t, fmt.Sprintf("%q %q %q %q %s", def.Name, def.Title, def.Description, def.Origin.Server+"/"+def.Origin.Tool, def.OutputSchema), `"" "Op" "Does it." "shop/op" `)
 }
 
 // The annotations follow from the method.

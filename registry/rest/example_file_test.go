@@ -38,15 +38,11 @@ func ExampleParse() {
 }
 
 func ExampleExport() {
-	data, left, err := rest.Export(&rest.API{
+	data, left, _ := rest.Export(&rest.API{
 		Name:    "shop",
 		BaseURL: "https://api.shop.example/v1",
 		Auth:    rest.Auth{Type: rest.Bearer, Value: "swordfish"},
 	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	fmt.Print(string(data))
 	for _, p := range left {
 		fmt.Println(p)

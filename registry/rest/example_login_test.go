@@ -73,15 +73,11 @@ func ExampleService_Health() {
 	defer server.Close()
 
 	for _, key := range []string{"right", "wrong", "${NO_SUCH_KEY}"} {
-		s, err := rest.New(&rest.API{
+		s, _ := rest.New(&rest.API{
 			Name:    "shop",
 			BaseURL: server.URL,
 			Auth:    rest.Auth{Type: rest.APIKey, Value: key},
 		}, nil)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
 		fmt.Println(s.Health(context.Background()))
 		_ = s.Close()
 	}
@@ -100,11 +96,7 @@ func ExampleService_Watch() {
 		}
 	}))
 	defer server.Close()
-	s, err := rest.New(&rest.API{Name: "shop", BaseURL: server.URL, HealthPath: "/health", Endpoints: []rest.Endpoint{{Name: "list", Path: "/list"}}}, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	s, _ := rest.New(&rest.API{Name: "shop", BaseURL: server.URL, HealthPath: "/health", Endpoints: []rest.Endpoint{{Name: "list", Path: "/list"}}}, nil)
 	defer s.Close()
 
 	r := registry.New(nil)

@@ -54,9 +54,8 @@ func TestExportAndParse(t *testing.T) {
 	assert.Equal(t, string(again), string(data))
 	assert.Contains(t, string(data), "Orders <&> more")
 	apis := assert.Value(Parse(data))(t)
-	if len(apis) != 2 || !reflect.DeepEqual(apis[0], api) {
-		t.Errorf("read %+v\nwant %+v\nfrom %s", apis[0], api, data)
-	}
+	assert.Equal(t, len(apis), 2, "APIs")
+	assert.Equal(t, jsonOf(t, apis[0]), jsonOf(t, api), "what is read")
 }
 
 func TestExportWithoutSecrets(t *testing.T) {
@@ -121,9 +120,8 @@ func TestExportRefuses(t *testing.T) {
 		{nil, "nil"},
 	} {
 		data, left, err := Export(good, test.api)
-		if err == nil || !strings.Contains(err.Error(), test.want) || data != nil || left != nil {
-			t.Errorf("%v, want one with %q; %s", err, test.want, data)
-		}
+		assert.Contains(t, fmt.Sprint(err), test.want)
+		assert.Equal(t, len(data)+len(left), 0, "%s: what is written", test.want)
 	}
 	if data, _, err := Export(); err != nil || string(data) != "{\n  \"apis\": []\n}\n" {
 		t.Errorf("%s, %v", data, err)

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -28,9 +27,9 @@ func TestHealth(t *testing.T) {
 		for _, status = range []int{200, 204, 302, 400, 401, 403, 404, 405, 407, 429, 500, 501, 503} {
 			err := s.Health(t.Context())
 			noSecretIn(t, err)
-			var sick *HealthError
-			if want := strings.Contains(test.healthy, strconv.Itoa(status)); want != (err == nil) || err != nil && (!errors.As(err, &sick) || sick.Status != status) {
-				t.Errorf("%q, status %d: %v", test.path, status, err)
+			assert.Equal(t, err == nil, strings.Contains(test.healthy, strconv.Itoa(status)), "%q, status %d: healthy", test.path, status)
+			if err != nil {
+				assert.Equal(t, assert.As[*HealthError](t, err).Status, status, "%q: the status", test.path)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,16 @@ type arrival struct {
 	method, uri string // as they were sent
 	header      http.Header
 	body        string
+}
+
+// shows reports whether a request has all that is wanted: its method and address, a header,
+// the body behind "body: ".
+func (a *arrival) shows(want []string) bool {
+	lines := []string{a.method + " " + a.uri, "body: " + a.body}
+	for name, values := range a.header {
+		lines = append(lines, name+": "+strings.Join(values, ", "))
+	}
+	return !slices.ContainsFunc(want, func(line string) bool { return !slices.Contains(lines, line) })
 }
 
 // A testServer keeps the requests that it gets.

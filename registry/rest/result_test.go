@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -64,9 +63,9 @@ func TestAnswersBecomeResults(t *testing.T) {
 			want = &mcp.TextContent{Text: text}
 		}
 		structured, _ := res.StructuredContent.(json.RawMessage)
-		if res.IsError || len(res.Content) != 1 || !reflect.DeepEqual(res.Content[0], want) || string(structured) != test.structured {
-			t.Errorf("%d %s %.40q: %s and %s, want %s", test.status, test.kind, test.body, jsonOf(t, res.Content), structured, jsonOf(t, want))
-		}
+		assert.Equal(t, res.IsError, false, "%s %.40q: an error", test.kind, test.body)
+		assert.Equal(t, jsonOf(t, res.Content), jsonOf(t, []any{want}), "%s %.40q: the content", test.kind, test.body)
+		assert.Equal(t, string(structured), test.structured, "%s %.40q: the structured content", test.kind, test.body)
 		assert.Value(json.Marshal(res))(t)
 	}
 }
@@ -103,9 +102,8 @@ func TestFailuresBecomeResults(t *testing.T) {
 			_, _ = io.WriteString(w, test.body)
 		}
 		res := assert.Value(callOnly(t, rec.serve(t, Endpoint{Path: "/p", MaxBytes: 10_000}), `{}`))(t)
-		if got := result.Text(res); !res.IsError || got != test.want || res.StructuredContent != nil {
-			t.Errorf("%d: %.300q, want %.300q", test.status, got, test.want)
-		}
+		assert.Equal(t, res.IsError, true, "%d: an error", test.status)
+		assert.Equal(t, result.Text(res), test.want, "%d", test.status)
 	}
 }
 
@@ -119,9 +117,8 @@ func TestHeadersBecomeResults(t *testing.T) {
 	}
 	res, err := callOnly(t, rec.serve(t, Endpoint{Method: "HEAD", Path: "/p"}), `{}`)
 	assert.OK(t, err)
-	if got, want := result.Text(res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\""; got != want || res.IsError {
-		t.Errorf("%q, want %q", got, want)
-	}
+	assert.Equal(t, result.Text(res), "The API answered with 200 OK.\nContent-Length: 77\nETag: \"v1\"")
+	assert.Equal(t, res.IsError, false, "an error")
 	rec.answer = func(w http.ResponseWriter, _ *http.Request, _ string) {
 		w.Header().Set("Location", "/things/7")
 		w.WriteHeader(http.StatusCreated)
@@ -146,19 +143,18 @@ func TestNoAnswerIsAResult(t *testing.T) {
 	} {
 		s := newTestService(t, &API{Name: "shop", BaseURL: test.url + "/base-secret", Endpoints: []Endpoint{{Name: "op", Method: "POST", Path: "/p", Params: []Param{inPlace(InQuery, "q", "", "")}}}})
 		res := assert.Value(callOnly(t, s, `{"q":"my-value"}`))(t)
-		if got := result.Text(res); !res.IsError || !strings.HasSuffix(got, test.want) || strings.Contains(got, "my-value") || strings.Contains(got, "base-secret") {
-			t.Errorf("%q", got)
-		}
-		cause := res.Err
-		assert.As[*RequestError](t, cause)
-		assert.Equal(t, mcp.OutcomeOf(cause), test.outcome)
+		assert.Equal(t, res.IsError, true, "an error")
+		assert.Contains(t, result.Text(res), test.want)
+		assert.Lacks(t, result.Text(res), "my-value")
+		assert.Lacks(t, result.Text(res), "base-secret")
+		assert.As[*RequestError](t, res.Err)
+		assert.Equal(t, mcp.OutcomeOf(res.Err), test.outcome, "the outcome")
 	}
 }
 
 // The headers of an answer to HEAD are bounded as the text of a failure is.
 func TestManyHeaders(t *testing.T) {
 	a := &answer{status: 200, header: http.Header{"Link": slices.Repeat([]string{strings.Repeat("\xff", 500)}, 400)}}
-	if got := headLines(a); len(got) > maxFailure+100 || !strings.Contains(got, "left out") {
-		t.Errorf("%d bytes: %.100s", len(got), got)
-	}
+	assert.Contains(t, headLines(a), "left out")
+	assert.Equal(t, len(headLines(a)) > maxFailure+100, false, "%d bytes are too many", len(headLines(a)))
 }

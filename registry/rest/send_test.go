@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,9 +91,8 @@ func TestEscapedSecretsInAnswers(t *testing.T) {
 	} {
 		k := &keyring{hidden: []string{secret}}
 		a := &answer{body: []byte(body)}
-		if k.clean(a); string(a.body) != want {
-			t.Errorf("%s\nbecomes %s,\nwant    %s", body, a.body, want)
-		}
+		k.clean(a)
+		assert.Equal(t, string(a.body), want, "%s", body)
 	}
 }
 
@@ -223,9 +221,10 @@ func TestRedirects(t *testing.T) {
 	} {
 		before := len(server.requests())
 		a, err := trySend(t, s, r)
-		if err != nil || a.status/100 != 3 || a.header.Get("Location") == "" || len(server.requests()) != before+1 {
-			t.Errorf("%s %s: %+v, %v", r.method, r.path, a, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, a.status/100, 3, "%s %s: the status %d", r.method, r.path, a.status)
+		assert.Equal(t, a.header.Get("Location") != "", true, "%s %s: there is a Location", r.method, r.path)
+		assert.Equal(t, len(server.requests()), before+1, "%s %s: requests", r.method, r.path)
 	}
 }
 
@@ -317,8 +316,9 @@ func TestCloseEndsTheService(t *testing.T) {
 	_ = plain.Close()
 	before := len(w.requests())
 	for _, s := range []*Service{s, plain} {
-		if _, err := trySend(t, s, get()); !errors.Is(err, ErrClosed) || mcp.OutcomeOf(err) != mcp.NotSent || len(w.requests()) != before {
-			t.Errorf("%v", err)
-		}
+		_, err := trySend(t, s, get())
+		assert.Is(t, err, ErrClosed)
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "the outcome")
+		assert.Equal(t, len(w.requests()), before, "requests")
 	}
 }

@@ -36,12 +36,8 @@ func TestToolsCanBeSwitchedOff(t *testing.T) {
 	assert.Equal(t, off.API, "shop")
 	assert.Equal(t, off.Tool, "a")
 	assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent)
-	if res := registry.ErrorResult(err); !res.IsError || !strings.Contains(result.Text(res), "switched off") {
-		t.Errorf("the model reads %q", result.Text(res))
-	}
-	if rec.take() != nil {
-		t.Error("a request arrived")
-	}
+	assert.Contains(t, result.Text(registry.ErrorResult(err)), "switched off")
+	assert.Equal(t, len(rec.requests()), 0, "requests")
 	assert.OK(t, s.SetEnabled("a", true))
 	assert.Equal(t, assert.Value(a.Call(t.Context(), nil))(t).IsError, false, "assert.Value(a.Call(t.Context(), nil))(t).IsError")
 	err = s.SetEnabled("d", true)
@@ -89,9 +85,8 @@ func TestNewCopies(t *testing.T) {
 	copy(schema, `{"type":"number"}`)
 	copy(fallback, `"y"`)
 	assert.Equal(t, jsonOf(t, s.Tools()[0].Definition())+s.Server().Fingerprint, before)
-	if got := rec.arrive(t, s, `{}`); got.uri != "/p?q=x" || got.header.Get("X-A") != "1" {
-		t.Errorf("%s arrived", got.uri)
-	}
+	got := rec.arrive(t, s, `{}`)
+	assert.Equal(t, got.uri+" "+got.header.Get("X-A"), "/p?q=x 1", "what arrived")
 }
 
 // The fingerprint is of what requests do, and of nothing else.
@@ -135,9 +130,7 @@ func TestFingerprint(t *testing.T) {
 		"template":                func(a *API) { a.Endpoints[1].Body = &Body{Template: json.RawMessage(`{"y":"{{x}}"}`)} },
 		"kind":                    func(a *API) { a.Endpoints[1].Body = &Body{ContentType: "multipart/form-data"} },
 	} {
-		if after(change) == same {
-			t.Errorf("%s: the same fingerprint", name)
-		}
+		assert.Equal(t, after(change) == same, false, "%s: the fingerprint is the same", name)
 	}
 }
 

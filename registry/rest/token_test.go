@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -78,32 +79,24 @@ func (w *tokenServer) of(path string) (list []arrival) {
 }
 
 func TestHowTokensAreAskedFor(t *testing.T) {
+	secret := escape(testSecret)
 	for _, test := range []struct {
 		name string
 		edit func(*TokenRequest)
-		want func(arrival) bool
+		want []string
 	}{
-		{"form", func(*TokenRequest) {}, func(r arrival) bool {
-			return r.method == "POST" && r.body == "client_secret="+escape(testSecret)+"&grant_type=client_credentials" &&
-				r.header.Get("Content-Type") == "application/x-www-form-urlencoded" && r.header.Get("Authorization") == ""
-		}},
-		{"JSON", func(s *TokenRequest) { s.Encoding = JSONEncoding }, func(r arrival) bool {
-			var got map[string]string
-			err := json.Unmarshal([]byte(r.body), &got)
-			return err == nil && got["client_secret"] == testSecret && got["grant_type"] == "client_credentials" && r.header.Get("Content-Type") == "application/json"
-		}},
-		{"GET", func(s *TokenRequest) { s.Method = "get"; s.URL += "?a=${SECRET}" }, func(r arrival) bool {
-			return r.method == "GET" && r.body == "" && r.uri == "/token?a="+escape(testSecret)+"&client_secret="+escape(testSecret)+"&grant_type=client_credentials"
-		}},
+		{"form", func(*TokenRequest) {},
+			[]string{"POST /token", "body: client_secret=" + secret + "&grant_type=client_credentials", "Content-Type: application/x-www-form-urlencoded"}},
+		{"JSON", func(s *TokenRequest) { s.Encoding = JSONEncoding; delete(s.Fields, "grant_type") },
+			[]string{"POST /token", `body: {"client_secret":"` + testSecret + `"}`, "Content-Type: application/json"}},
+		{"GET", func(s *TokenRequest) { s.Method = "get"; s.URL += "?a=${SECRET}" },
+			[]string{"GET /token?a=" + secret + "&client_secret=" + secret + "&grant_type=client_credentials", "body: "}},
 		{"headers", func(s *TokenRequest) {
 			s.Fields, s.Headers = nil, map[string]string{"X-Pass": "${SECRET}", "X-More": "${USER}"}
-		}, func(r arrival) bool {
-			return r.method == "POST" && r.body == "" && r.header.Get("X-Pass") == testSecret && r.header.Get("X-More") == "alice12"
-		}},
-		{"basic", func(s *TokenRequest) { s.User, s.Password = "${USER}", "${SECRET}"; delete(s.Fields, "client_secret") }, func(r arrival) bool {
-			user, password, ok := (&http.Request{Header: r.header}).BasicAuth()
-			return ok && user == "alice12" && password == testSecret && r.body == "grant_type=client_credentials"
-		}},
+		},
+			[]string{"POST /token", "body: ", "X-Pass: " + testSecret, "X-More: alice12"}},
+		{"basic", func(s *TokenRequest) { s.User, s.Password = "${USER}", "${SECRET}"; delete(s.Fields, "client_secret") },
+			[]string{"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("alice12:"+testSecret)), "body: grant_type=client_credentials"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newTokenServer(t)
@@ -113,33 +106,25 @@ func TestHowTokensAreAskedFor(t *testing.T) {
 			}
 			got := w.of("/token")
 			assert.Equal(t, len(got), 1, "requests for a token")
-			assert.Equal(t, test.want(got[0]), true, "the request is right: %+v", got[0])
+			assert.Equal(t, got[0].shows(test.want), true, "%+v shows %q", got[0], test.want)
 		})
 	}
 }
 
 func TestHowTokensAreSent(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		auth Auth
-		want func(r *http.Request, token string) bool
-	}{
-		{"header", Auth{Name: "X-Auth-Token"}, func(r *http.Request, token string) bool { return r.Header.Get("X-Auth-Token") == token }},
-		{"prefix", Auth{Value: "Token {{token}}"}, func(r *http.Request, token string) bool { return r.Header.Get("Authorization") == "Token "+token }},
-		{"with a secret", Auth{Value: "${USER}:{{token}}$$"}, func(r *http.Request, token string) bool {
-			return r.Header.Get("Authorization") == "alice12:"+token+"$"
-		}},
-		{"query", Auth{In: InQuery}, func(r *http.Request, token string) bool { return r.URL.Query().Get("access_token") == token }},
-		{"cookie", Auth{In: InCookie, Name: "session"}, func(r *http.Request, token string) bool {
-			c, err := r.Cookie("session")
-			return err == nil && c.Value == token
-		}},
+	token := tokenText(1)
+	for want, auth := range map[string]Auth{
+		"X-Auth-Token: " + token:                {Name: "X-Auth-Token"},
+		"Authorization: Token " + token:         {Value: "Token {{token}}"},
+		"Authorization: alice12:" + token + "$": {Value: "${USER}:{{token}}$$"},
+		"GET /x?access_token=" + escape(token):  {In: InQuery},
+		"Cookie: session=" + token:              {In: InCookie, Name: "session"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			w := newTokenServer(t)
-			w.wants = test.want
-			mustSend(t, w.service(t, func(a *Auth) { a.In, a.Name, a.Value = test.auth.In, test.auth.Name, test.auth.Value }), get())
-		})
+		w := newTokenServer(t)
+		w.wants = func(*http.Request, string) bool { return true }
+		mustSend(t, w.service(t, func(a *Auth) { a.In, a.Name, a.Value = auth.In, auth.Name, auth.Value }), get())
+		got := w.of("/x")
+		assert.Equal(t, len(got) == 1 && got[0].shows([]string{want}), true, "%+v shows %q", got, want)
 	}
 }
 

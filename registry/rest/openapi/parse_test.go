@@ -1,7 +1,6 @@
 package openapi_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,14 +34,12 @@ func TestDocuments(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api, problems, err := openapi.Parse([]byte(c.text), nil)
-			var wrong *openapi.DocumentError
-			if !errors.As(err, &wrong) || api != nil || problems != nil {
-				t.Fatalf("%v, %v, %v", api, problems, err)
-			}
+			wrong := assert.As[*openapi.DocumentError](t, err)
+			assert.Equal(t, api == nil && problems == nil, true, "there is no API")
 			assert.Contains(t, err.Error(), c.want)
 			assert.Equal(t, strings.HasPrefix(err.Error(), "openapi: the document"), true, "%q begins with %q", err.Error(), "openapi: the document")
-			if c.line != 0 && wrong.Line != c.line {
-				t.Errorf("line %d, want %d: %v", wrong.Line, c.line, err)
+			if c.line != 0 {
+				assert.Equal(t, wrong.Line, c.line, "the line (%v)", err)
 			}
 		})
 	}
@@ -146,17 +143,13 @@ paths:
 			assert.Equal(t, namesOf(api), c.want, "endpoints")
 			if c.name == "few" {
 				problem(t, problems, openapi.LostOperation, "/paths/~1pets~1{id}/get", "Options.MaxEndpoints")
-			} else if len(problems) > 0 {
-				t.Errorf("what is not wanted has problems: %v", problems)
+			} else {
+				assert.Equal(t, fmt.Sprint(problems), "[]", "the problems")
 			}
 		})
 	}
-	for i, f := range []openapi.Filter{{Tag: "[]"}, {OperationID: "{a"}, {Method: "["}} {
-		_, _, err := openapi.Parse([]byte(text), &openapi.Options{Exclude: []openapi.Filter{{}, f}})
-		var wrong *openapi.OptionError
-		if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Option, "Exclude[1].") {
-			t.Errorf("%d: %v", i, err)
-		}
+	for option, f := range map[string]openapi.Filter{"Tag": {Tag: "[]"}, "OperationID": {OperationID: "{a"}, "Method": {Method: "["}} {
+		refused(t, text, openapi.Options{Exclude: []openapi.Filter{{}, f}}, "Exclude[1]."+option)
 	}
 }
 
