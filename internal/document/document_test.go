@@ -96,9 +96,7 @@ func TestChange(t *testing.T) {
 	v := newValue(store)
 	expect := func(want string) {
 		t.Helper()
-		if got, err := v.Load(t.Context()); err != nil || got != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
+		assert.Equal(t, assert.Value(v.Load(t.Context()))(t), want)
 	}
 	expect("")
 	assert.OK(t, v.Change(t.Context(), set("one")))

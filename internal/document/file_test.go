@@ -2,7 +2,6 @@ package document
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,9 +31,10 @@ func TestKeepers(t *testing.T) {
 			}
 			load := func(known storage.Revision, want string, at storage.Revision) {
 				t.Helper()
-				r, err := keeper.Load(t.Context(), "a", known)
-				if err != nil || r.Revision != at || r.Revision != known && string(r.Data) != want {
-					t.Errorf("got %q at %q, %v, want %q at %q", r.Data, r.Revision, err, want, at)
+				r := assert.Value(keeper.Load(t.Context(), "a", known))(t)
+				assert.Equal(t, r.Revision, at, "the revision")
+				if r.Revision != known {
+					assert.Equal(t, string(r.Data), want, "the data")
 				}
 			}
 			for _, known := range []storage.Revision{"", "gone"} {
@@ -42,20 +42,13 @@ func TestKeepers(t *testing.T) {
 			}
 			_, err := save("none", "unknown")
 			assert.Is(t, err, storage.ErrConflict)
-			one, err := save("one", "")
-			if err != nil || one == "" {
-				t.Fatal(one, err)
-			}
+			one := assert.Value(save("one", ""))(t)
 			load("", "one", one)
 			load(one, "one", one)
-			two, err := save("two", one)
-			if err != nil || two == one {
-				t.Fatal(two, err)
-			}
+			two := assert.Value(save("two", one))(t)
+			assert.Equal(t, two == one, false, "two revisions are the same")
 			for _, old := range []storage.Revision{"", one, "other"} {
-				if at, err := save("three", old); !errors.Is(err, storage.ErrConflict) {
-					t.Errorf("got %q, %v for a save over %q, want %v", at, err, old, storage.ErrConflict)
-				}
+				assert.Is(t, errorOf(save("three", old)), storage.ErrConflict, "a save over %q", old)
 			}
 			load(one, "two", two)
 			again := assert.Value(save("one", two))(t)
@@ -87,10 +80,9 @@ func TestFileOfOneLook(t *testing.T) {
 			write("one", at)
 			known := assert.Value(f.Load(t.Context(), "", ""))(t)
 			write("two", at)
-			now, err := f.Load(t.Context(), "", known.Revision)
-			if read := string(now.Data) == "two"; err != nil || read != c.read || (now.Revision != known.Revision) != c.read {
-				t.Errorf("got %q at %q, %v; %q was known", now.Data, now.Revision, err, known.Revision)
-			}
+			now := assert.Value(f.Load(t.Context(), "", known.Revision))(t)
+			assert.Equal(t, string(now.Data) == "two", c.read, "%q is what was written", now.Data)
+			assert.Equal(t, now.Revision != known.Revision, c.read, "%q is another revision", now.Revision)
 			write("three", at)
 			assert.Equal(t, string(assert.Value(f.Load(t.Context(), "", known.Revision))(t).Data), "three")
 		})
@@ -103,8 +95,8 @@ func TestNewFileIsOwners(t *testing.T) {
 	defer unlock()
 	assert.Value(f.Save(t.Context(), "", []byte("x"), ""))(t)
 	info := assert.Value(os.Stat(f.Path))(t)
-	if filepath.Separator == '/' && info.Mode().Perm() != 0o600 {
-		t.Errorf("got the mode %v, want 0600", info.Mode().Perm())
+	if filepath.Separator == '/' {
+		assert.Equal(t, info.Mode().Perm(), 0o600, "the mode")
 	}
 }
 
@@ -131,12 +123,10 @@ func TestFileKnowsWhatItSaved(t *testing.T) {
 	var at storage.Revision
 	for i := range assert.Cases(20, 200) {
 		text := fmt.Sprintf("%03d", i)
-		if at, err = f.Save(t.Context(), "", []byte(text), at); err != nil {
-			t.Fatal(err)
-		}
-		if r, err := f.Load(t.Context(), "", at); err != nil || r.Revision != at || r.Data != nil {
-			t.Fatalf("got %q at %q, %v, want no data at %q", r.Data, r.Revision, err, at)
-		}
+		at = assert.Value(f.Save(t.Context(), "", []byte(text), at))(t)
+		same := assert.Value(f.Load(t.Context(), "", at))(t)
+		assert.Equal(t, same.Revision, at, "the revision")
+		assert.Equal(t, len(same.Data), 0, "bytes of what is known")
 		assert.OK(t, os.WriteFile(f.Path, []byte("abc"), 0o600))
 		r, err := f.Load(t.Context(), "", at)
 		assert.OK(t, err)
@@ -172,8 +162,6 @@ func TestLockIsLeftToOthers(t *testing.T) {
 				t.Errorf("got %v between locks %d and %d, want none or %v", gap, i, i+1, lockCourtesy)
 			}
 		}
-		if want := 3; left != want { // in 200 ms
-			t.Errorf("got the lock left %d times, want %d", left, want)
-		}
+		assert.Equal(t, left, 3, "times that the lock is left, in 200 ms")
 	})
 }

@@ -18,13 +18,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestScanFindsParts(t *testing.T) {
 	m, err := Scan([]byte(` {"jsonrpc":"2.0", "id" : 7, "result": {"a":[1,{"b":2}]}, "x":null} `))
 	assert.OK(t, err)
-	if m.Version != "2.0" || string(m.ID) != "7" || string(m.Result) != `{"a":[1,{"b":2}]}` || m.Method != "" || !m.IsResponse() {
-		t.Errorf("got %q %q %q", m.ID, m.Result, m.Method)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %s %s %q %t", m.Version, m.ID, m.Result, m.Method, m.IsResponse()), `2.0 7 {"a":[1,{"b":2}]} "" true`)
 	m = assert.Value(Scan([]byte(`{"method":"tools\/list","params":{},"error":null}`)))(t)
-	if m.Method != "tools/list" || string(m.Params) != "{}" || m.ID != nil || m.IsResponse() {
-		t.Errorf("got %+v", m)
-	}
+	assert.Equal(t, fmt.Sprintf("%s %s %q %t", m.Method, m.Params, m.ID, m.IsResponse()), `tools/list {} "" false`)
 }
 
 func TestScanRefuses(t *testing.T) {
@@ -136,15 +132,12 @@ func FuzzScan(f *testing.F) {
 		}
 		var want map[string]json.RawMessage
 		assert.OK(t, json.Unmarshal(data, &want))
-		if !bytes.Equal(m.Result, want["result"]) || !bytes.Equal(m.Params, want["params"]) {
-			t.Fatalf("parts differ: %q", data)
-		}
+		assert.Equal(t, string(m.Result), string(want["result"]))
+		assert.Equal(t, string(m.Params), string(want["params"]))
 		n := 0
 		for k, v := range Fields(data) {
 			n++
-			if w, ok := want[string(k)]; !ok || !bytes.Equal(v, w) {
-				t.Fatalf("field %q: %q != %q", k, v, w)
-			}
+			assert.Equal(t, string(v), string(want[string(k)]), "%s", k)
 		}
 		assert.Equal(t, n, len(want))
 	})

@@ -22,9 +22,8 @@ func FuzzString(f *testing.F) {
 		if Valid(data) != nil || json.Unmarshal(data, &want) != nil || data[0] != '"' || data[len(data)-1] != '"' {
 			return
 		}
-		if got, ok := String(data); !ok || got != want {
-			t.Errorf("%s is %q, want %q", data, got, want)
-		}
+		got, _ := String(data)
+		assert.Equal(t, got, want, "%s", data)
 	})
 }
 
@@ -43,9 +42,8 @@ func TestLongString(t *testing.T) {
 			if !valid {
 				continue
 			}
-			if got, _ := String(quoted); got != want {
-				t.Errorf("%q behind %d bytes: got %q, want %q", special, size, got, want)
-			}
+			got, _ := String(quoted)
+			assert.Equal(t, got, want, "%q behind %d bytes", special, size)
 			walk := Walk(quoted)
 			assert.Equal(t, len(walk.Value()), len(quoted), "%q %d", special, size)
 		}

@@ -1,13 +1,11 @@
 package toolcorpus_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -50,23 +48,17 @@ func TestServers(t *testing.T) {
 
 func checkTool(t *testing.T, server string, tool toolcorpus.Tool) {
 	t.Helper()
-	var schema struct {
-		Type string `json:"type"`
-	}
-	assert.OK(t, json.Unmarshal(tool.InputSchema, &schema), "%s %s", server, tool.Name)
-	assert.Equal(t, schema.Type, "object", "%s %s", server, tool.Name)
-	assert.Equal(t, bytes.Contains(tool.InputSchema, []byte("\n")), false, "%s %s: bytes.Contains(tool.InputSchema, []byte(\"\\n\"))", server, tool.Name)
+	var schema struct{ Type string }
+	assert.OK(t, json.Unmarshal(tool.InputSchema, &schema), "%s/%s", server, tool.Name)
+	assert.Equal(t, schema.Type, "object", "%s/%s: the type", server, tool.Name)
+	assert.Lacks(t, string(tool.InputSchema), "\n", "%s/%s: the input schema", server, tool.Name)
 	for _, raw := range []json.RawMessage{tool.OutputSchema, tool.Annotations} {
-		if len(raw) > 0 && !strings.HasPrefix(string(raw), "{") {
-			t.Errorf("%s/%s: %.40s is not an object", server, tool.Name, raw)
-		}
+		assert.Equal(t, len(raw) == 0 || raw[0] == '{', true, "%s/%s: %.40s is an object", server, tool.Name, raw)
 	}
 	// A token of o200k_base is hardly ever shorter than a byte or longer, on
 	// average, than twelve.
 	size := len(tool.Name) + len(tool.Description) + len(tool.InputSchema)
-	if tool.Tokens > size || tool.Tokens < size/12 {
-		t.Errorf("%s/%s: %d tokens for %d bytes", server, tool.Name, tool.Tokens, size)
-	}
+	assert.Equal(t, tool.Tokens <= size && tool.Tokens >= size/12, true, "%s/%s: %d tokens fit %d bytes", server, tool.Name, tool.Tokens, size)
 }
 
 // TestServerFiles finds a file that servers.json does not name.
@@ -82,7 +74,5 @@ func TestServerFiles(t *testing.T) {
 
 func TestServersAreFresh(t *testing.T) {
 	toolcorpus.Servers()[0].Tools[0].Name = "changed"
-	if got := toolcorpus.Servers()[0].Tools[0].Name; got == "changed" {
-		t.Error("a caller's change shows in the next call")
-	}
+	assert.Equal(t, toolcorpus.Servers()[0].Tools[0].Name == "changed", false, "a caller's change shows in the next call")
 }

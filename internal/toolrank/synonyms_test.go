@@ -17,14 +17,11 @@ func TestSynonyms(t *testing.T) {
 		{"folder", "directory"}, {"picture", "image"}, {"picture", "screenshot"}, {"mail", "email"},
 		{"ticket", "issue"}, {"pr", "pull"}, {"repo", "repository"}, {"uninstall", "remove"},
 	} {
-		if got := builtinSynonyms(c.word); !slices.Contains(got, c.has) || slices.Contains(got, c.word) {
-			t.Errorf("%s: %q, want %q in it and not the word itself", c.word, got, c.has)
-		}
+		got := builtinSynonyms(c.word)
+		assert.Equal(t, slices.Contains(got, c.has) && !slices.Contains(got, c.word), true, "%s: %q has %s and not the word", c.word, got, c.has)
 	}
 	for _, word := range []string{"", ">", "nothing", "del", "issue\n", "screenshot image", "delete remove"} {
-		if got := builtinSynonyms(word); got != nil {
-			t.Errorf("%q: %q, want none", word, got)
-		}
+		assert.Equal(t, len(builtinSynonyms(word)), 0, "synonyms of %q", word)
 	}
 }
 
