@@ -148,6 +148,10 @@ type Gateway struct {
 	full    *permit      // that of a caller without a grant
 	buffers message.Buffers
 
+	// maxWaiting bounds the bytes of answers that wait for a client on the one stream of its connection: while
+	// there are more, it makes no further requests.
+	maxWaiting int
+
 	drains  chan struct{} // closed by Shutdown and Close
 	spare   chan func()   // taken by goroutines that have nothing else to do
 	desk    *pages.Desk
@@ -186,7 +190,7 @@ func New(h *host.Host, opts *Options) (*Gateway, error) {
 		views: map[string]*view{}, permits: map[string]*permit{}, sessions: map[string]*clientSession{},
 		jobs:   parkedJobs{byID: map[string]*job{}, users: map[string]int{}},
 		busyOf: shares{}, sessionOf: shares{}, followOf: shares{},
-		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()),
+		listeners: map[*listener]struct{}{}, drains: make(chan struct{}), spare: make(chan func()), maxWaiting: 16 << 20,
 	}
 	if opts != nil {
 		g.opts = *opts

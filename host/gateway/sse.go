@@ -47,7 +47,7 @@ func (x *exchange) serveSSE() {
 // postSSE takes a message of a client whose answers come on one stream.
 func (x *exchange) postSSE(s *clientSession, m *jsonscan.Message) {
 	request := m.ID != nil && !m.IsResponse()
-	if request && s.posted.IsFull() {
+	if request && s.posted.IsFull(x.gateway.maxWaiting) {
 		x.w.Header().Set("Retry-After", "1")
 		x.fail(http.StatusServiceUnavailable, m.ID, message.Failure(message.CodeBusy, "the client has to read the answers that wait for it"))
 		return

@@ -1,79 +1,21 @@
 package gateway_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
-// A stdioClient is a client of ServeStdio.
-type stdioClient struct {
-	in     *io.PipeWriter
-	out    *bufio.Scanner
-	reads  *io.PipeReader
-	ended  chan error
-	cancel context.CancelFunc
-}
-
-// stdio connects a client.
-func (s *site) stdio(t testing.TB, path string) *stdioClient {
-	t.Helper()
-	in, writes := io.Pipe()
-	reads, out := io.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &stdioClient{in: writes, out: bufio.NewScanner(reads), reads: reads, ended: make(chan error, 1), cancel: cancel}
-	c.out.Buffer(nil, 64<<20)
-	go func() {
-		c.ended <- s.gateway.ServeStdio(ctx, path, in, out)
-		close(c.ended)
-		_ = out.Close()
-	}()
-	t.Cleanup(func() {
-		cancel()
-		_ = writes.Close()
-		_ = reads.Close()
-		<-c.ended
-	})
-	return c
-}
-
-func (c *stdioClient) say(t testing.TB, line string) {
-	t.Helper()
-	assert.Value(io.WriteString(c.in, line+"\n"))(t)
-}
-
-func (c *stdioClient) message(t testing.TB) (m rpc) {
-	t.Helper()
-	if !c.out.Scan() {
-		t.Fatalf("got the end (%v), want a message", c.out.Err())
-	}
-	if err := json.Unmarshal(c.out.Bytes(), &m); err != nil {
-		t.Fatalf("got %q, want a message", cut(c.out.Text()))
-	}
-	return m
-}
-
-// begin initializes the connection.
-func (c *stdioClient) begin(t testing.TB) {
-	t.Helper()
-	c.say(t, callOf(1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"kit","version":"1"}}`))
-	if m := c.message(t); m.at("protocolVersion") != "2025-11-25" {
-		t.Fatalf("got %+v, want the revision", m)
-	}
-}
-
 // Whatever a client writes, each line that is no notification is answered, and the next is read.
 func TestStdioGarbage(t *testing.T) {
-	s := openSite(t, nil)
-	c := s.stdio(t, "")
+	c := openSite(t, &gateway.Options{MaxMessage: 1 << 16}).stdio(t, "")
 	for what, line := range map[string]struct {
 		text string
 		code int
@@ -81,8 +23,8 @@ func TestStdioGarbage(t *testing.T) {
 		"garbage":           {"\x00\xff", -32700},
 		"not an object":     {"[]", -32700},
 		"a batch":           {"[" + callOf(1, "ping", "{}") + "]", -32700},
-		"too long":          {strings.Repeat("x", 20<<20), -32700},
-		"too long in JSON":  {callOf(1, "ping", `{"a":"`+strings.Repeat("x", 20<<20)+`"}`), -32700},
+		"too long":          {strings.Repeat("x", 1<<17), -32700},
+		"too long in JSON":  {callOf(1, "ping", `{"a":"`+strings.Repeat("x", 1<<16)+`"}`), -32700},
 		"duplicate key":     {`{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}`, -32700},
 		"wrong version":     {`{"jsonrpc":"2","id":1,"method":"ping"}`, -32600},
 		"wrong id":          {`{"jsonrpc":"2.0","id":[1],"method":"ping"}`, -32600},
@@ -92,32 +34,29 @@ func TestStdioGarbage(t *testing.T) {
 		"modern, wrong":     {callOf(1, "tools/list", `{"_meta":{"io.modelcontextprotocol/protocolVersion":7,"io.modelcontextprotocol/clientCapabilities":{}}}`), -32602},
 		"ping":              {callOf(1, "ping", `{}`), 0},
 	} {
-		c.say(t, "")
-		c.say(t, `{"jsonrpc":"2.0","method":"notifications/x"}`)
-		c.say(t, `{"jsonrpc":"2.0","id":"x","result":{}}`)
-		c.say(t, line.text)
-		code := 0
-		if e := c.message(t).Error; e != nil {
-			code = e.Code
+		for _, before := range []string{"", `{"jsonrpc":"2.0","method":"notifications/x"}`, `{"jsonrpc":"2.0","id":"x","result":{}}`} {
+			c.say(t, before)
 		}
-		assert.Equal(t, code, line.code, "%s: the code", what)
+		c.say(t, line.text)
+		assert.Equal(t, c.message(t).code(), line.code, "%s: the code", what)
 	}
 	c.begin(t)
-	c.say(t, callOf(2, "initialize", `{}`))
-	if m := c.message(t); m.Error == nil {
-		t.Errorf("initialize twice: got %s, want an error", m.Result)
-	}
+	assert.Equal(t, c.do(t, "initialize", "").code(), -32600, "initialize twice")
 }
 
 // A path of a view that does not exist is an error at once.
 func TestStdioPaths(t *testing.T) {
 	s := openSite(t, nil)
+	serve := func(path string) error {
+		return s.gateway.ServeStdio(t.Context(), path, strings.NewReader(""), io.Discard)
+	}
 	for _, path := range []string{"/", "/x", "/s/none/mcp", "/s//mcp", "/p/none", "/mcp/tools/list"} {
-		assert.Fails(t, s.gateway.ServeStdio(t.Context(), path, strings.NewReader(""), io.Discard), "%s: got no error, want one", path)
+		assert.Fails(t, serve(path), "%s", path)
 	}
-	if err := s.gateway.ServeStdio(t.Context(), "/s/one/mcp", strings.NewReader(""), io.Discard); err != nil {
-		t.Errorf("got %v, want no error", err)
-	}
+	assert.Contains(t, fmt.Sprint(serve("/mcp/sarch")), "there are auto", "a mode that there is not")
+	assert.Equal(t, serve("/s/one/mcp"), nil)
+	assert.Equal(t, s.gateway.Close(), nil)
+	assert.Is(t, serve(""), gateway.ErrClosed, "after Close")
 }
 
 // What was asked for before the input ended, or the gateway was shut down, is answered.
@@ -130,24 +69,13 @@ func TestStdioFinishes(t *testing.T) {
 			s := openSite(t, nil)
 			c := s.stdio(t, "")
 			c.begin(t)
-			id := 10
-			c.say(t, callOf(id, "tools/call", `{"name":"one__flood","arguments":{"n":2000},"_meta":{"progressToken":"p"}}`))
-			if m := c.message(t); m.Method != "notifications/progress" {
-				t.Fatalf("got %+v, want progress", m)
+			c.say(t, callOf(10, "tools/call", "{"+toolParams("one__flood", `{"n":500}`)+`,"_meta":{"progressToken":"p"}}`))
+			m := c.message(t)
+			assert.Equal(t, m.Method, "notifications/progress")
+			for end(s, c); m.Method != ""; m = c.message(t) {
 			}
-			end(s, c)
-			for {
-				m := c.message(t)
-				if m.Method == "" {
-					if !strings.Contains(string(m.Result), "flooded") {
-						t.Errorf("got %+v, want the result", m)
-					}
-					break
-				}
-			}
-			if err := <-c.ended; err != nil {
-				t.Errorf("got %v, want no error", err)
-			}
+			assert.Equal(t, m.text(), "flooded")
+			assert.Equal(t, <-c.ended, nil)
 		})
 	}
 }
@@ -156,17 +84,11 @@ func TestStdioFinishes(t *testing.T) {
 func TestStdioEndsListening(t *testing.T) {
 	s := openSite(t, nil)
 	c := s.stdio(t, "")
-	c.say(t, modern("", "", "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`).body)
-	if m := c.message(t); m.Method != "notifications/subscriptions/acknowledged" {
-		t.Fatalf("got %+v, want the subscription acknowledged", m)
-	}
+	c.say(t, s.modern("a", "").query("subscriptions/listen", `"notifications":{"toolsListChanged":true}`).body)
+	assert.Equal(t, c.message(t).Method, "notifications/subscriptions/acknowledged")
 	_ = c.in.Close()
-	if m := c.message(t); m.at("resultType") != "complete" {
-		t.Errorf("got %+v, want the end of the subscription", m)
-	}
-	if err := <-c.ended; err != nil {
-		t.Errorf("got %v, want no error", err)
-	}
+	assert.Equal(t, c.message(t).at("resultType"), "complete")
+	assert.Equal(t, <-c.ended, nil)
 }
 
 // The end of the context ends the calls under way, though the input has ended before.
@@ -174,12 +96,12 @@ func TestStdioEndsWithContext(t *testing.T) {
 	s := openSite(t, nil)
 	c := s.stdio(t, "")
 	c.begin(t)
-	c.say(t, callOf(2, "tools/call", `{"name":"one__wait","arguments":{}}`))
-	eventually(t, "the call waits", func() bool { return s.server.waiting.Load() == 1 })
+	c.say(t, callOf(2, "tools/call", "{"+toolParams("one__wait", `{}`)+"}"))
+	s.server.waits(t, 1)
 	_ = c.in.Close()
 	c.cancel()
 	<-c.ended
-	eventually(t, "the call ends", func() bool { return s.server.waited.Load() == 1 })
+	s.server.hasEnded(t, 1)
 }
 
 // A client that does not read is not read from, and holds up neither Close nor the end of its context.
@@ -188,39 +110,34 @@ func TestStdioThatDoesNotRead(t *testing.T) {
 		"close":   func(s *site, _ *stdioClient) { _ = s.gateway.Close() },
 		"context": func(_ *site, c *stdioClient) { c.cancel() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := openSite(t, nil)
+		synctest.Test(t, func(t *testing.T) {
+			s := openInMemory(t, nil)
+			s.gateway.SetMaxWaiting(16_000)
 			c := s.stdio(t, "")
 			c.begin(t)
-			before := memory()
-			blocked := make(chan struct{})
+			wrote := make(chan struct{})
 			go func() {
-				defer close(blocked)
-				for i := range 1000 {
-					if _, err := fmt.Fprintln(c.in, callOf(10+i, "tools/call", `{"name":"one__big","arguments":{"n":500000}}`)); err != nil {
+				defer close(wrote)
+				for {
+					if _, err := fmt.Fprintln(c.in, callOf(10, "tools/call", "{"+toolParams("one__big", `{"n":6000}`)+"}")); err != nil {
 						return
 					}
+					wrote <- struct{}{}
 				}
 			}()
-			eventually(t, "answers wait", func() bool { return memory()-before > 16<<20 })
+			sent := 0
+			for synctest.Wait(); isClosed(wrote); synctest.Wait() {
+				sent++
+			}
+			assert.Equal(t, sent < 10, true, "%s: of %d requests few are taken", name, sent)
 			end(s, c)
 			if err := <-c.ended; err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v, want the end", err)
+				t.Errorf("%s: got %v, want the end", name, err)
 			}
 			_ = c.reads.Close()
 			_ = c.in.CloseWithError(io.EOF)
-			<-blocked
+			for range wrote {
+			}
 		})
-	}
-}
-
-// A closed gateway takes no client.
-func TestStdioAfterClose(t *testing.T) {
-	s := openSite(t, nil)
-	if err := s.gateway.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := s.gateway.ServeStdio(t.Context(), "", strings.NewReader(""), io.Discard); !errors.Is(err, gateway.ErrClosed) {
-		t.Errorf("got %v, want ErrClosed", err)
 	}
 }

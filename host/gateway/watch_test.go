@@ -1,49 +1,61 @@
 package gateway_test
 
+//lint:file-ignore SA1019 Logging is deprecated since revision 2026-07-28, and works.
+
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
-	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
 )
-
-func addNative(t testing.TB, s *site, name string) {
-	t.Helper()
-	type input struct{}
-	tool, err := registry.Func(name, "Does nothing.", func(context.Context, input) (string, error) { return "", nil })
-	if err == nil {
-		err = s.host.Registry().Add(tool)
-	}
-	assert.OK(t, err)
-}
 
 // Clients hear of a changed tool if, and only if, it is one of their view.
 func TestOnlyViewsThatChanged(t *testing.T) {
 	s := openSite(t, &gateway.Options{Profiles: map[string]gateway.Profile{"part": {Servers: []string{"one"}}}})
-	get := map[string]string{"Accept": "text/event-stream"}
-	all := s.listen(t, shot{method: http.MethodGet, session: s.begin(t, "/mcp", "a", "2025-11-25"), user: "a", header: get})
-	part := s.listen(t, shot{method: http.MethodGet, session: s.begin(t, "/p/part/mcp", "a", "2025-11-25"), path: "/p/part/mcp", user: "a", header: get})
+	all, part := s.connect(t, &client{}).listen(t), s.connect(t, &client{path: "/p/part/mcp"}).listen(t)
 	const changed = "notifications/tools/list_changed"
 	addNative(t, s, "native")
-	if m := all.message(t); m.Method != changed {
-		t.Errorf("all: got %+v, want a notification", m)
+	assert.Equal(t, all.message(t).Method, changed, "all")
+	addTool(s.server.Server, "later", nil)
+	assert.Equal(t, all.message(t).Method, changed, "all")
+	assert.Equal(t, part.message(t).Method, changed, "part")
+	assert.Equal(t, s.gateway.Close(), nil)
+	assert.Equal(t, part.next("data"), "", "part: a second notification")
+}
+
+// A client is told that the list has changed in the mode direct only: in the others it has not.
+func TestSearchListDoesNotChange(t *testing.T) {
+	s := openSite(t, nil)
+	streams := map[string]*listener{}
+	for _, path := range []string{"/mcp/direct", "/mcp/search"} {
+		for _, revision := range both {
+			streams[path+" "+revision] = s.connect(t, &client{path: path, revision: revision}).listen(t)
+		}
 	}
-	addEmptyTool(s.server, "later")
-	if m := all.message(t); m.Method != changed {
-		t.Errorf("all: got %+v, want a notification", m)
-	}
-	if m := part.message(t); m.Method != changed {
-		t.Errorf("part: got %+v, want a notification", m)
-	}
-	if err := s.gateway.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, data := part.next("data"); data != "" {
-		t.Errorf("part: got %s, want one notification", data)
+	addTool(s.server.Server, "another", nil)
+	s.server.AddPrompt(&sdk.Prompt{Name: "after"}, nil)
+	for at, l := range streams {
+		want := "notifications/tools/list_changed"
+		if strings.Contains(at, "search") {
+			want = "notifications/prompts/list_changed" // which came after the tool
+		}
+		m := l.message(t)
+		for m.Method == "notifications/prompts/list_changed" && m.Method != want {
+			m = l.message(t)
+		}
+		assert.Equal(t, m.Method, want, "%s", at)
 	}
 }
 
@@ -52,21 +64,109 @@ func TestOnlyViewsThatChanged(t *testing.T) {
 func BenchmarkToolsChanged(b *testing.B) {
 	s := &site{server: newUpstream()}
 	for i := range 46 {
-		addEmptyTool(s.server, fmt.Sprint("tool", i))
+		addTool(s.server.Server, fmt.Sprint("tool", i), nil)
 	}
 	var names []string
 	for i := range 200 {
 		names = append(names, fmt.Sprint("server", i))
 	}
-	s.open(b, s.hostOptions(), &gateway.Options{}, names)
+	s.open(b, s.hostOptions(), nil, commands(names...)...)
 	for _, name := range names {
-		s.begin(b, "/s/"+name+"/mcp", "", "2025-11-25")
+		s.connect(b, &client{path: "/s/" + name + "/mcp", user: name})
 	}
-	l := s.listen(b, shot{method: http.MethodGet, session: s.begin(b, "/mcp", "", "2025-11-25"), header: map[string]string{"Accept": "text/event-stream"}})
+	l := s.connect(b, &client{}).listen(b)
 	n := 0
 	for b.Loop() {
 		n++
 		addNative(b, s, fmt.Sprint("native", n))
 		l.message(b)
 	}
+}
+
+// Log messages pass between clients and servers of all revisions, to the client whose call caused them.
+func TestLogCells(t *testing.T) {
+	for _, serverModern := range []bool{false, true} {
+		for _, revision := range both {
+			t.Run(fmt.Sprintf("modern server %t/client %s", serverModern, revision), func(t *testing.T) {
+				const users = 3
+				var come sync.WaitGroup
+				come.Add(users)
+				server := newSDKServer()
+				addTool(server, "say", func(ctx context.Context, r *sdk.CallToolRequest, in anyInput) string {
+					come.Done()
+					come.Wait() // until all calls are under way
+					if err := r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: in.Text}); err != nil {
+						return err.Error()
+					}
+					return "said"
+				})
+				s := openEntries(t, nil, "logging", serveSDK(t, server, serverModern))
+				ctx := hosttest.Watchdog(t)
+				var all sync.WaitGroup
+				for i := range users {
+					c := s.newUser(t, "/s/logging/mcp", "", revision, nil)
+					assert.OK(t, c.Ready(ctx))
+					assert.OK(t, c.SetLogLevel(ctx, "debug"))
+					all.Go(func() {
+						logged := ""
+						text := fmt.Sprintf(`"client %d"`, i)
+						res, err := c.CallTool(mcp.WithLog(ctx, func(m *mcp.LogMessage) { logged += string(m.Data) }), "say", json.RawMessage(`{"text":`+text+`}`), nil)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						assert.Equal(t, res.Text()+" "+logged, "said "+text, "the result and what was logged")
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// Servers log what the clients that are there want, and are told so at most once a minute when one goes.
+func TestLevelOfClientsThatAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openInMemory(t, nil)
+		var mu sync.Mutex
+		var told []string
+		s.server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+				if p, ok := r.GetParams().(*sdk.SetLoggingLevelParams); ok {
+					mu.Lock()
+					told = append(told, string(p.Level))
+					mu.Unlock()
+				}
+				return next(ctx, method, r)
+			}
+		})
+		want := func(what string, want ...string) {
+			t.Helper()
+			time.Sleep(2 * time.Minute)
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(told, want) {
+				t.Errorf("%s: got the levels %q, want %q", what, told, want)
+			}
+			told = nil
+		}
+		time.Sleep(30 * time.Second) // between two minutes, when the sweeper comes
+		clients := map[string]*client{}
+		for _, level := range []string{"error", "debug", "info", "error"} {
+			clients[level] = s.connect(t, &client{})
+			clients[level].want(t, 0, "logging/setLevel", fmt.Sprintf(`"level":%q`, level))
+		}
+		want("as they come", "error", "debug")
+		clients["debug"].want(t, 0, "logging/setLevel", `"level":"warning"`)
+		want("another level", "info")
+		clients["info"].delete(t)
+		clients["debug"].delete(t)
+		want("gone", "error")
+		q := s.modern("a", "").query("tools/call", toolParams("one__echo", `{"text":"x"}`))
+		q.body = strings.Replace(q.body, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"notice",`, 1)
+		assert.Equal(t, s.do(t, q).message(t).text(), "x")
+		want("for a call", "notice", "error")
+		time.Sleep(time.Hour) // the others were idle
+		want("none", "emergency")
+	})
 }

@@ -23,11 +23,10 @@ func TestFilter(t *testing.T) {
 		{nil, nil, true, true, false},
 	} {
 		f := assert.Value(filter.New(c.servers, c.tools, c.readOnly))(t)
-		assert.Equal(t, f.IsPart(), c.part, "%+v: for whether it is a part", c)
+		assert.Equal(t, f.IsPart(), c.part, "%+v: it is a part", c)
 		d := &registry.Definition{Name: "git__log", Origin: registry.Origin{Server: "git", Tool: "log"}}
-		assert.Equal(t, f.HasTool(d), c.has, "%+v: for the tool", c)
+		assert.Equal(t, f.HasTool(d), c.has, "%+v: the tool is in it", c)
 	}
-	if _, err := filter.New(nil, []string{"["}, false); err == nil {
-		t.Error("got no error for a pattern that cannot be compiled, want one")
-	}
+	_, err := filter.New(nil, []string{"["}, false)
+	assert.Fails(t, err, "a pattern that cannot be compiled")
 }

@@ -37,17 +37,14 @@ func TestPage(t *testing.T) {
 			break
 		}
 	}
-	if want := fmt.Sprintf("%s", items); fmt.Sprint(got) != want || pages != 3 {
-		t.Errorf("got %v in %d pages, want %s in 3", got, pages, want)
-	}
+	assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("%s", items))
+	assert.Equal(t, pages, 3, "pages")
 	for _, cursor := range []string{"x", "!", first + "A"} {
-		if _, err := listing.Page("tools", items, 7, cursor, 40); err == nil {
-			t.Errorf("got no error for the cursor %q, want one", cursor)
-		}
+		_, err := listing.Page("tools", items, 7, cursor, 40)
+		assert.Fails(t, err, "the cursor %q", cursor)
 	}
-	if _, err := listing.Page("tools", items, 8, first, 40); err == nil || !strings.Contains(err.Error(), "has changed") {
-		t.Errorf("got %v for the cursor of another list, want that it has changed", err)
-	}
+	_, err := listing.Page("tools", items, 8, first, 40)
+	assert.Contains(t, fmt.Sprint(err), "has changed", "the cursor of another list")
 }
 
 func TestName(t *testing.T) {
@@ -57,11 +54,7 @@ func TestName(t *testing.T) {
 		room int
 		want int
 	}{{"short", 53, 5}, {long, 53, 53}, {long, 64, 64}, {long, 1, 24}, {strings.Repeat("a", 53), 53, 53}} {
-		if got := listing.Name(c.name, c.room); len(got) != c.want {
-			t.Errorf("%d bytes in a room of %d: got %q, want %d bytes", len(c.name), c.room, got, c.want)
-		}
+		assert.Equal(t, len(listing.Name(c.name, c.room)), c.want, "%d bytes in a room of %d", len(c.name), c.room)
 	}
-	if listing.Name(long+"1", 53) == listing.Name(long+"2", 53) {
-		t.Error("got one name for two tools, want two")
-	}
+	assert.Equal(t, listing.Name(long+"1", 53) == listing.Name(long+"2", 53), false, "two tools have one name")
 }

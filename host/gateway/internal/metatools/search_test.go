@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/host/gateway/internal/metatools"
@@ -26,9 +27,8 @@ func (t *serverTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult
 	return &mcp.CallToolResult{}, nil
 }
 
-// newBelt returns what a client sees of the tools of real servers: those that sees is true for, or all.
-func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt {
-	t.Helper()
+// newFinder returns what finds the tools of real servers. It is made once.
+var newFinder = sync.OnceValues(func() (*toolset.Finder, error) {
 	r := registry.New(nil)
 	for _, s := range toolcorpus.Servers() {
 		var tools []registry.Tool
@@ -38,14 +38,21 @@ func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt
 				OutputSchema: tool.OutputSchema, RawAnnotations: tool.Annotations, Origin: registry.Origin{Server: s.Name, Tool: tool.Name},
 			}})
 		}
-		assert.Value(r.Replace(registry.Server{Name: s.Name}, tools))(t)
+		if _, err := r.Replace(registry.Server{Name: s.Name}, tools); err != nil {
+			return nil, err
+		}
 	}
-	f := assert.Value(toolset.New(r, &toolset.Options{NoTools: true}))(t)
+	return toolset.New(r, &toolset.Options{NoTools: true})
+})
+
+// newBelt returns what a client sees of the tools of real servers: those that sees is true for, or all.
+func newBelt(t testing.TB, sees func(*registry.Definition) bool) *metatools.Belt {
+	t.Helper()
 	if sees == nil {
 		sees = func(*registry.Definition) bool { return true }
 	}
 	return &metatools.Belt{
-		Finder: f, Sees: sees, Name: func(d *registry.Definition) string { return d.Name },
+		Finder: assert.Value(newFinder())(t), Sees: sees, Name: func(d *registry.Definition) string { return d.Name },
 		HasServer: func(string) bool { return true },
 		Known:     func(_ context.Context, name string) (string, error) { return name, nil },
 		Unknown:   func(_ string, err error) error { return err },
@@ -92,9 +99,7 @@ func TestRetrieve(t *testing.T) {
 			keys = append(keys, d.Origin.Server+"/"+d.Origin.Tool)
 		}
 		answer, got := retrieve(t, b, text, 5)
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %v, want the matches %v of the Finder", text, got, want)
-		}
+		assert.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "%q", text)
 		if len(answer) >= 2000 {
 			t.Errorf("%q: got an answer of %d bytes, want less than 2,000:\n%s", text, len(answer), answer)
 		}
@@ -128,12 +133,10 @@ func TestRetrieveSeesAPart(t *testing.T) {
 			t.Errorf("%q: got %q, want no word of %s", query, text, first.Origin.Server)
 		}
 	}
-	if _, names := retrieve(t, all, "issue", 0); len(names) != 1 {
-		t.Errorf("got %d hits for the limit 0, want 1", len(names))
-	}
-	if _, names := retrieve(t, all, "issue", 1000); len(names) > 100 {
-		t.Errorf("got %d hits for the limit 1000, want at most 100", len(names))
-	}
+	_, names = retrieve(t, all, "issue", 0)
+	assert.Equal(t, len(names), 1, "hits for the limit 0")
+	_, names = retrieve(t, all, "issue", 1000)
+	assert.Equal(t, len(names) <= 100, true, "%d hits for the limit 1000 are at most 100", len(names))
 	res := assert.Value(all.Retrieve(t.Context(), json.RawMessage(`{"query":"issue"}`)))(t)
 	if got := strings.Count(result.Text(res), "- "); got < 15 {
 		t.Errorf("got %d hits without a limit, want 15", got)
@@ -162,32 +165,30 @@ func TestDescribe(t *testing.T) {
 		res := assert.Value(b.Describe(t.Context(), json.RawMessage(c.args)))(t)
 		var got struct{ Tools, Missing []json.RawMessage }
 		_ = json.Unmarshal([]byte(result.Text(res)), &got)
-		if len(got.Tools) != c.tools || len(got.Missing) != c.missing || res.IsError != c.isError {
-			t.Errorf("%s: got %d tools, %d missing and an error %t, want %d, %d and %t: %.300s", c.args, len(got.Tools), len(got.Missing), res.IsError, c.tools, c.missing, c.isError, result.Text(res))
-		}
+		assert.Equal(t, len(got.Tools), c.tools, "%s: tools", c.args)
+		assert.Equal(t, len(got.Missing), c.missing, "%s: names that are missing", c.args)
+		assert.Equal(t, res.IsError, c.isError, "%s: an error", c.args)
 	}
 }
 
 func TestReadCall(t *testing.T) {
 	for args, want := range map[string]string{
-		`{"tool":"a"}`: `[  a ]`,
-		`{"tool":"a","arguments":null,"server":null}`:             `[  a ]`,
-		`{"server":"s","tool":"a","arguments":{"n": 1.0}}`:        `[s a {"n": 1.0}]`,
-		`{"tool":"a","arguments":"{\"n\":12345678901234567890}"}`: `[ a {"n":12345678901234567890}]`,
-		`{"tool":"a","arguments":""}`:                             `[  a ]`,
+		`{"tool":"a"}`: `|a|`,
+		`{"tool":"a","arguments":null,"server":null}`:             `|a|`,
+		`{"server":"s","tool":"a","arguments":{"n": 1.0}}`:        `s|a|{"n": 1.0}`,
+		`{"tool":"a","arguments":"{\"n\":12345678901234567890}"}`: `|a|{"n":12345678901234567890}`,
+		`{"tool":"a","arguments":""}`:                             `|a|`,
 	} {
 		c, err := metatools.ReadCall(json.RawMessage(args))
-		if got := strings.ReplaceAll(fmt.Sprint([]string{c.Server, c.Tool, string(c.Arguments)}), "  ", " "); err != nil || got != strings.ReplaceAll(want, "  ", " ") {
-			t.Errorf("%s: got %s and %v, want %s", args, got, err, want)
-		}
+		assert.OK(t, err, "%s", args)
+		assert.Equal(t, c.Server+"|"+c.Tool+"|"+string(c.Arguments), want, "%s", args)
 	}
 	for _, args := range []string{
 		``, `null`, `{}`, `{"tool":""}`, `{"tool":1}`, `{"tool":"a","arguments":[1]}`, `{"tool":"a","arguments":"[1]"}`, `{"tool":"a","arguments":"{"}`,
 		`{"tool":"a","tool":"b"}`, `{"tool":"a","more":1}`, `{"tool":"a","server":{}}`, `{"tool":"a","arguments":"{\"x\":1,\"x\":2}"}`,
 	} {
-		if c, err := metatools.ReadCall(json.RawMessage(args)); err == nil {
-			t.Errorf("%s: got %+v, want an error", args, c)
-		}
+		_, err := metatools.ReadCall(json.RawMessage(args))
+		assert.Fails(t, err, "%s", args)
 	}
 }
 

@@ -1,7 +1,6 @@
 package modes_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -38,17 +37,16 @@ func TestSplit(t *testing.T) {
 		{"/mcp", "mode=%zz", "", "", 400},
 	} {
 		rest, asked, err := modes.Split(c.path, c.query, false)
-		var wrong *modes.Error
-		switch {
-		case c.status != 0 && (!errors.As(err, &wrong) || wrong.Status != c.status):
-			t.Errorf("%s?%s: got %v, want the status %d", c.path, c.query, err, c.status)
-		case c.status == 0 && (err != nil || rest != c.rest || asked != c.asked):
-			t.Errorf("%s?%s: got %q, %q and %v, want %q and %q", c.path, c.query, rest, asked, err, c.rest, c.asked)
+		if c.status != 0 {
+			assert.Equal(t, assert.As[*modes.Error](t, err).Status, c.status, "%s?%s", c.path, c.query)
+			continue
 		}
+		assert.OK(t, err, "%s?%s", c.path, c.query)
+		assert.Equal(t, rest+" "+asked, c.rest+" "+c.asked, "%s?%s", c.path, c.query)
 	}
-	if _, asked, err := modes.Split("/mcp/code", "", true); asked != modes.Code || err != nil {
-		t.Errorf("got %q and %v where there is the mode code, want it", asked, err)
-	}
+	_, asked, err := modes.Split("/mcp/code", "", true)
+	assert.Equal(t, asked, modes.Code, "where there is the mode code")
+	assert.OK(t, err, "where there is the mode code")
 }
 
 // A choice stays while its client comes, those of others are forgotten, and they are bounded.

@@ -43,17 +43,23 @@ func get(d *pages.Desk, path, remote string) *httptest.ResponseRecorder {
 
 const here = "127.0.0.1:1"
 
+// isGone reports whether an errand is over.
+func isGone(e *pages.Errand) bool {
+	select {
+	case <-e.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
 // An errand is known once for each caller and subject, until it expires; those of one user take no room of others.
 func TestErrands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
 		first := d.Add(loginOf("", "one"))
-		if again := d.Add(loginOf("", "one")); again != first {
-			t.Error("got another errand of the same caller and subject, want the same")
-		}
-		if other := d.Add(loginOf("eve", "one")); other == first || other.ID() == first.ID() {
-			t.Error("got the errand of another caller, want another one")
-		}
+		assert.Equal(t, d.Add(loginOf("", "one")) == first, true, "the errand of the same caller and subject is the same")
+		assert.Equal(t, d.Add(loginOf("eve", "one")).ID() == first.ID(), false, "the errand of another caller is the same")
 		for i := range 1000 {
 			d.Add(loginOf("eve", fmt.Sprint(i)))
 		}
@@ -64,14 +70,8 @@ func TestErrands(t *testing.T) {
 		assert.Equal(t, known, 200, "errands of a user")
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, get(d, first.Path(), here).Code, http.StatusNotFound, "after its end")
-		if again := d.Add(loginOf("", "one")); again == first {
-			t.Error("got an errand that has expired, want another one")
-		}
-		select {
-		case <-first.Gone():
-		default:
-			t.Error("got an errand that is not gone, want that it is")
-		}
+		assert.Equal(t, d.Add(loginOf("", "one")) == first, false, "the errand is one that has expired")
+		assert.Equal(t, isGone(first), true, "the errand that has expired is gone")
 	})
 }
 
@@ -85,13 +85,7 @@ func TestErrandsOver(t *testing.T) {
 		time.Sleep(time.Minute)
 		d.Forget(time.Now())
 		for e, want := range map[*pages.Errand]bool{over: true, kept: false} {
-			gone := false
-			select {
-			case <-e.Gone():
-				gone = true
-			default:
-			}
-			assert.Equal(t, gone, want, "%s: got gone", e.Subject)
+			assert.Equal(t, isGone(e), want, "%s: gone", e.Subject)
 		}
 	})
 }
@@ -106,13 +100,7 @@ func TestErrandsOfAll(t *testing.T) {
 		all = append(all, d.Add(e))
 	}
 	for i, want := range map[int]bool{0: false, 9_998: false, 9_999: true, 10_000: false} {
-		gone := false
-		select {
-		case <-all[i].Gone():
-			gone = true
-		default:
-		}
-		assert.Equal(t, gone, want, "errand %d: got gone", i)
+		assert.Equal(t, isGone(all[i]), want, "errand %d: gone", i)
 	}
 }
 
@@ -167,13 +155,9 @@ func TestLoginByCode(t *testing.T) {
 	d := newDesk()
 	w := get(d, d.Add(loginOf("", "one")).Path(), here)
 	for _, want := range []string{"AB&lt;CD", `<a href="https://as.example/authorize?a=1&amp;b=2" rel="noreferrer">`, "as.example"} {
-		if !strings.Contains(w.Body.String(), want) {
-			t.Errorf("got %s, want %s", w.Body, want)
-		}
+		assert.Contains(t, w.Body.String(), want)
 	}
-	if len(w.Result().Cookies()) != 1 {
-		t.Errorf("got the cookies %v, want one", w.Result().Cookies())
-	}
+	assert.Equal(t, len(w.Result().Cookies()), 1, "the cookies")
 }
 
 func requestOf(args string) *registry.ApprovalRequest {
@@ -200,9 +184,7 @@ func TestDecision(t *testing.T) {
 		got := pages.Decision(&mcp.ElicitResult{Action: test.action, Content: map[string]any{"decision": test.choice}}, test.session)
 		assert.Equal(t, got.Verdict, test.want, "%s %q", test.action, test.choice)
 	}
-	if pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) != nil {
-		t.Error("got a form with long arguments, want none")
-	}
+	assert.Equal(t, pages.Form(requestOf(`{"a":"`+strings.Repeat("x", 20_000)+`"}`), true) == nil, true, "no form with long arguments")
 	deep := strings.Repeat("[", 8000) + strings.Repeat("]", 8000)
 	if f := pages.Form(requestOf(deep), true); f == nil || !strings.HasSuffix(f.Message, "\n"+deep) {
 		t.Error("got no form with deep arguments as they are, want one")

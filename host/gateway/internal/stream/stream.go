@@ -13,9 +13,6 @@ const (
 	// wait for a slow client before notifications that can be missed are dropped.
 	keptEvents = 1024
 	keptBytes  = 1 << 20
-	// maxWaiting bounds the answers that wait for a client on the one stream of its connection: while there
-	// are more, it makes no further requests.
-	maxWaiting = 16 << 20
 	// resumeWithin is how long the questions on a stream wait for a client that has lost it.
 	resumeWithin = 5 * time.Second
 )
@@ -150,11 +147,11 @@ func (s *Stream) expect() {
 	}
 }
 
-// IsFull reports whether so much waits for the client that it should take that first.
-func (s *Stream) IsFull() bool {
+// IsFull reports whether so many bytes wait for the client that it should take them first.
+func (s *Stream) IsFull(most int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ID == "" && s.bytes >= maxWaiting
+	return s.ID == "" && s.bytes >= most
 }
 
 // Size returns how many bytes the stream holds.

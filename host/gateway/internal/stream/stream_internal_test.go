@@ -29,22 +29,17 @@ func TestResumes(t *testing.T) {
 	assert.Equal(t, take(first), "012")
 	lost := s.Lost()
 	second, ok := s.Attach(0) // in the place of the first
-	if !ok {
-		t.Fatal("got no place in the stream, want one")
-	}
+	assert.Equal(t, ok, true, "a place in the stream")
 	assert.Equal(t, take(first), "", "for the first reader")
 	assert.Equal(t, take(second), "012")
-	if s.Lost() != lost {
-		t.Errorf("got another channel for a reader in the place of another, want the same")
-	}
+	assert.Equal(t, s.Lost(), lost, "the channel, for a reader in the place of another")
 	s.Detach(second)
 	s.Put(json.RawMessage("3"), false)
 	assert.Equal(t, take(second), "", "for a reader that left")
 	third, _ := s.Attach(-1)
 	assert.Equal(t, take(third), "3")
-	if _, ok := s.Attach(5); ok {
-		t.Errorf("got a place behind the end, want none")
-	}
+	_, ok = s.Attach(5)
+	assert.Equal(t, ok, false, "a place behind the end")
 	s.Detach(third)
 	s.Detach(third)
 }
@@ -83,24 +78,17 @@ func TestLost(t *testing.T) {
 						return false
 					}
 				}
-				switch {
-				case test.again > 0:
+				if test.again > 0 {
 					time.Sleep(test.again)
 					s.Attach(-1)
 					time.Sleep(time.Hour)
-					if isLost() {
-						t.Error("got a lost stream, want one with a reader")
-					}
-				default:
-					time.Sleep(test.want - time.Nanosecond)
-					if test.want > time.Nanosecond && isLost() {
-						t.Errorf("got a lost stream before %v, want it then", test.want)
-					}
-					time.Sleep(time.Nanosecond)
-					if !isLost() {
-						t.Errorf("got a stream that is not lost after %v, want it lost", test.want)
-					}
+					assert.Equal(t, isLost(), false, "lost with a reader")
+					return
 				}
+				time.Sleep(test.want - time.Nanosecond)
+				assert.Equal(t, isLost() && test.want > time.Nanosecond, false, "lost before %v", test.want)
+				time.Sleep(time.Nanosecond)
+				assert.Equal(t, isLost(), true, "lost after %v", test.want)
 			})
 		})
 	}

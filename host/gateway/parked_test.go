@@ -1,0 +1,202 @@
+// Tests of the bounds in parked.go, session.go, request.go and subscribe.go, which are too wide to be reached by requests, and of
+// LoginOf in errand.go and expandsTo in content.go.
+
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/host/access"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/message"
+	"github.com/mcpbelt/mcpbelt/host/gateway/internal/stream"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/session"
+)
+
+// newParking returns a gateway that has jobs only.
+func newParking() *Gateway {
+	return &Gateway{jobs: parkedJobs{byID: map[string]*job{}, users: map[string]int{}}}
+}
+
+// peerOf returns the peer of a caller.
+func peerOf(user, credential string) *peer {
+	return &peer{caller: &access.Caller{User: user, Credential: credential}}
+}
+
+// A job belongs to user and credential, and without a user its credential bounds it.
+func TestParkedOfCredential(t *testing.T) {
+	g := newParking()
+	for range maxParkedOf {
+		assert.Equal(t, g.park(&job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}, 0), true, "room")
+	}
+	j := &job{id: newID(), peer: peerOf("", "key 1"), done: make(chan struct{})}
+	assert.Equal(t, g.park(j, 0), false, "room for more of one credential")
+	j.peer = peerOf("a", "key 2")
+	assert.Equal(t, g.park(j, 0), true, "room for another credential")
+	for _, other := range []*peer{peerOf("a", "key 1"), peerOf("b", "key 2"), peerOf("a", ""), peerOf("", "key 2")} {
+		assert.Equal(t, g.parked(other, j.id) == nil, true, "the job is not known to %+v", other.caller)
+	}
+	assert.Equal(t, g.parked(peerOf("a", "key 2"), j.id) == j, true, "the job is known to its own caller")
+}
+
+// Jobs that wait to be asked for are bounded: all, those of one user, and their results.
+func TestParkedBounds(t *testing.T) {
+	g := newParking()
+	began := time.Now()
+	add := func(user string, size int, ended time.Time) (*job, bool) {
+		j := &job{id: newID(), peer: peerOf(user, ""), done: make(chan struct{}), result: make(json.RawMessage, size), ended: ended, keep: time.Minute}
+		close(j.done)
+		return j, g.park(j, 0)
+	}
+	isKept := func(j *job) bool { return g.jobs.byID[j.id] != nil }
+	for range maxParkedOf {
+		_, ok := add("a", 1, began)
+		assert.Equal(t, ok, true, "room")
+	}
+	_, ok := add("a", 1, began)
+	assert.Equal(t, ok, false, "room for more of one user")
+	old, ok := add("b", maxParkedBytes/2, began.Add(-time.Second))
+	assert.Equal(t, ok, true, "room for another user")
+	add("b", maxParkedBytes/2, began)
+	add("b", maxParkedBytes/2, began.Add(time.Second))
+	assert.Equal(t, isKept(old), false, "the oldest result is kept")
+	assert.Equal(t, g.jobs.bytes <= maxParkedBytes, true, "%d bytes are in bounds", g.jobs.bytes)
+	asked, _ := add("b", 1, began.Add(time.Minute)) // which comes first when all is full
+	big := &job{id: newID(), peer: asked.peer, first: &request{params: message.Params{All: make(json.RawMessage, maxParkedBytes)}}, done: make(chan struct{}), ended: began.Add(time.Hour)}
+	close(big.done)
+	g.park(big, 0)
+	assert.Equal(t, isKept(asked), false, "the result is kept beside a call that can be continued and takes all bytes")
+	for range 2 * maxParked {
+		add("", 0, began)
+	}
+	assert.Equal(t, len(g.jobs.byID), maxParked, "jobs")
+	g.sweepAt(began.Add(2 * time.Hour))
+	assert.Equal(t, [3]int{len(g.jobs.byID), len(g.jobs.users), g.jobs.bytes}, [3]int{}, "jobs, users and bytes")
+}
+
+// A login is offered to the user whose it is and, where there are users, one that all share to those who may change
+// servers.
+func TestLoginOf(t *testing.T) {
+	for _, test := range []struct {
+		login, user string
+		manage      bool
+		users       bool
+		want        bool
+	}{
+		{"ada", "ada", false, true, true},
+		{"ada", "eve", true, true, false},
+		{"ada", "", true, true, false},
+		{"", "ada", false, true, false},
+		{"", "ada", true, true, true},
+		{"", "", false, false, true},
+	} {
+		g := &Gateway{}
+		if test.users {
+			g.opts.Authenticate = func(*http.Request) (*access.Caller, error) { return nil, nil }
+		}
+		a := asker{&job{peer: &peer{shown: shown{view: &view{gateway: g}}, caller: &access.Caller{User: test.user, Grant: &access.Grant{Manage: test.manage}}}}}
+		assert.Equal(t, a.LoginOf(mcp.WithOutcome(&auth.LoginRequiredError{User: test.login, Server: "one"}, mcp.NotSent)) != nil, test.want, "%+v", test)
+	}
+}
+
+// The requests of a session that are under way are bounded; one that has ended makes room.
+func TestRequestsUnderWay(t *testing.T) {
+	s := &clientSession{}
+	enter := func(i int) (*running, bool) {
+		r, failed := s.enter(json.RawMessage(strconv.Itoa(i)))
+		return r, failed == nil
+	}
+	first, _ := enter(0)
+	for i := 1; i < maxUnderWay; i++ {
+		_, ok := enter(i)
+		assert.Equal(t, ok, true, "room for request %d", i)
+	}
+	_, ok := enter(maxUnderWay)
+	assert.Equal(t, ok, false, "room for more")
+	s.leave(json.RawMessage("0"), first)
+	_, ok = enter(maxUnderWay)
+	assert.Equal(t, ok, true, "room after one has ended")
+}
+
+// The subscriptions of all are bounded, and those of one user; one that has ended counts no more.
+func TestSubscriptionsBound(t *testing.T) {
+	g := &Gateway{followOf: shares{}}
+	follow := func(user string) error {
+		ctx, cancel := context.WithCancel(session.WithUser(t.Context(), user))
+		cancel()
+		g.ctx = ctx // so that it ends at once
+		return <-g.follow(ctx, "one", "note://1", "note://1", nil)
+	}
+	for range maxFollowed / 4 {
+		assert.Equal(t, g.beginFollowing("a"), true, "room")
+	}
+	assert.Is(t, follow("a"), errFollowed, "more of one user")
+	assert.Is(t, follow("b"), ErrClosed, "another user")
+	assert.Equal(t, g.followed, maxFollowed/4, "subscriptions")
+	for user := 0; g.followed < maxFollowed; user++ {
+		g.beginFollowing(strconv.Itoa(user))
+	}
+	assert.Is(t, follow("b"), errFollowed, "with all taken")
+}
+
+// A session keeps few streams to resume, and little in them.
+func TestAnswersKept(t *testing.T) {
+	s := &clientSession{}
+	const keptBytes = 1 << 20 // by one stream
+	end := func(out *stream.Stream) {
+		out.Put(make(json.RawMessage, keptBytes), false)
+		out.End()
+		s.keep(out)
+	}
+	for range 2 * maxAnswers {
+		end(stream.New(newID()))
+	}
+	size := 0
+	for _, out := range s.answers {
+		size += out.Size()
+	}
+	assert.Equal(t, size <= maxAnswerBytes+keptBytes, true, "%d bytes are in bounds", size)
+	for range 2 * maxAnswers {
+		s.keep(stream.New(newID()))
+	}
+	assert.Equal(t, len(s.answers), maxAnswers, "streams kept")
+	for _, out := range slices.Clone(s.answers) { // which are kept before there is an answer
+		end(out)
+	}
+	assert.Equal(t, len(s.answers) <= maxAnswerBytes/keptBytes+1, true, "%d streams of 1 MiB are in bounds", len(s.answers))
+}
+
+// A template of a URI is compared with a URI.
+func TestExpandsTo(t *testing.T) {
+	for _, c := range []struct {
+		template, uri string
+		want          bool
+	}{
+		{"note://{n}", "note://1", true},
+		{"note://{n}", "note://", true}, // of an empty value
+		{"note://{n}", "note://1/2", false},
+		{"note://{+n}", "note://1/2", true},
+		{"note://{n}", "other://1", false},
+		{"a://{x}/b/{y}", "a://1/b/2", true},
+		{"a://{x}/b/{y}", "a://1/c/2", false},
+		{"a://{x}{y}.txt", "a://12.txt", true},
+		{"a://{x}.txt", "a://1.md", false},
+		{"a://x{?q}", "a://x?q=1", true},
+		{"a://x{/p*}", "a://x/1/2", true},
+		{"{+all}", "any://thing", true},
+		{"a://b", "a://b", true},
+		{"a://b", "a://bc", false},
+		{"a://{", "a://1", true},
+		{"", "", true},
+	} {
+		assert.Equal(t, expandsTo(c.template, c.uri), c.want, "%q to %q", c.template, c.uri)
+	}
+}

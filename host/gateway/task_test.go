@@ -1,0 +1,194 @@
+// Tests of task.go, and of await_call in await.go: calls that take longer than their clients wait.
+
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpbelt/mcpbelt/host/gateway"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/hosttest"
+	"github.com/mcpbelt/mcpbelt/mcp"
+)
+
+// beginTask begins a call as a task of revision 2025-11-25, and returns the params of requests about it.
+func (c *client) beginTask(t *testing.T, tool, args string) (about string) {
+	t.Helper()
+	m := c.want(t, 0, "tools/call", toolParams(tool, args)+`,"task":{"ttl":60000}`)
+	assert.Equal(t, m.at("task", "status"), "working", "the status")
+	return fmt.Sprintf(`"taskId":%q`, m.at("task", "taskId"))
+}
+
+// Any call can be a task of revision 2025-11-25.
+func TestTasks(t *testing.T) {
+	server := newSDKServer()
+	goOn := make(chan struct{})
+	addTool(server, "slow", func(context.Context, *sdk.CallToolRequest, anyInput) string {
+		<-goOn
+		return "done"
+	})
+	c := openServer(t, nil, server).connect(t, &client{})
+	about := c.beginTask(t, "belt__slow", `{}`)
+	close(goOn)
+	m := c.want(t, 0, "tasks/result", about)
+	assert.Equal(t, m.text(), "done")
+	assert.Contains(t, string(m.Result), about, "the id of the task")
+	assert.Equal(t, c.want(t, 0, "tasks/get", about).at("status"), "completed", "the status")
+	assert.Contains(t, string(c.want(t, 0, "tasks/list", "").Result), about)
+}
+
+// A task is known to its own session alone, and ends with it.
+func TestTaskOfAnother(t *testing.T) {
+	s := openSite(t, nil)
+	mine := s.connect(t, &client{})
+	about := mine.beginTask(t, "one__wait", `{}`)
+	s.server.waits(t, 1)
+	for who, c := range map[string]*client{"another session": {}, "another user": {user: "b"}, "another view": {path: "/s/one/mcp"}} {
+		s.connect(t, c)
+		for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+			c.want(t, -32602, method, about, who)
+		}
+		assert.Equal(t, c.want(t, 0, "tasks/list", "").at("tasks"), "[]", "%s: the tasks", who)
+	}
+	mine.want(t, 0, "tasks/get", about)
+	mine.delete(t)
+	s.server.hasEnded(t, 1)
+}
+
+// A client that gives up waiting for the result of a task does not end the task.
+func TestResultNotAwaited(t *testing.T) {
+	s := openSite(t, nil)
+	c := s.connect(t, &client{})
+	about := c.beginTask(t, "one__wait", `{}`)
+	s.server.waits(t, 1)
+	q := c.query("tasks/result", about)
+	cancel := query{user: "a", session: c.session, body: cancelling(int(c.ids.Load()))}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.do(t, q)
+	}()
+	for !isClosed(ended) { // the request may not have come yet
+		s.do(t, cancel)
+	}
+	assert.Equal(t, c.want(t, 0, "tasks/get", about).at("status"), "working", "the status")
+	assert.Equal(t, c.want(t, 0, "tasks/cancel", about).at("status"), "cancelled", "the status")
+}
+
+// tasksCaps declares the extension for tasks of revision 2026-07-28.
+const tasksCaps = `{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
+
+// A call of a client with the extension becomes a task when it takes too long, and can ask its user then.
+func TestModernTask(t *testing.T) {
+	s := openSite(t, &gateway.Options{AnswerWithin: time.Millisecond})
+	gate := make(chan struct{})
+	addTool(s.server.Server, "slow", func(ctx context.Context, r *sdk.CallToolRequest, in anyInput) string {
+		<-gate
+		return askName(ctx, r, in)
+	})
+	hosttest.Eventually(t, "the tool is listed", func() bool { return s.modern("a", "").tools(t)["one__slow"] != nil })
+	c := s.connect(t, &client{revision: mcp.Revision20260728, caps: tasksCaps})
+	assert.Lacks(t, c.names(t), "await_call", "the list")
+	m := c.call(t, "one__slow", `{}`)
+	assert.Equal(t, m.at("resultType")+" "+m.at("status"), "task working")
+	about := fmt.Sprintf(`"taskId":%q`, m.at("taskId"))
+	status := func() string { return c.want(t, 0, "tasks/get", about).at("status") }
+	for who, other := range map[string]*client{"another user": {user: "b"}, "another view": {path: "/s/one/mcp"}} {
+		other.revision, other.caps = c.revision, c.caps
+		s.connect(t, other).want(t, -32602, "tasks/get", about, who)
+	}
+	c.want(t, -32602, "tasks/get", `"taskId":"x"`)
+	c.want(t, -32601, "tasks/result", about)
+	s.modern("a", "").want(t, -32021, "tasks/get", about, "not declared")
+	s.modern("a", "").want(t, -32021, "subscriptions/listen", fmt.Sprintf(`"notifications":{"taskIds":[%q]}`, m.at("taskId")), "not declared")
+	named := s.do(t, c.query("tasks/get", about).with("Mcp-Name", "x")).message(t)
+	assert.Equal(t, named.code(), -32020, "another name in the header: the code")
+
+	assert.Equal(t, status(), "working", "the status")
+	close(gate)
+	hosttest.Eventually(t, "the task needs input", func() bool { return status() == "input_required" })
+	questions := map[string]struct{ Method string }{}
+	assert.OK(t, json.Unmarshal([]byte(c.want(t, 0, "tasks/get", about).at("inputRequests")), &questions))
+	assert.Equal(t, len(questions), 1, "questions")
+	for key, q := range questions {
+		assert.Equal(t, q.Method, "elicitation/create", "the question")
+		c.want(t, 0, "tasks/update", about+`,"inputResponses":{"x":{}}`)
+		assert.Equal(t, status(), "input_required", "the status after another answer")
+		answer := fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"name":"Ada"}}}`, key)
+		assert.Equal(t, c.want(t, 0, "tasks/update", about+answer).at("resultType"), "complete", "the result type")
+	}
+	hosttest.Eventually(t, "the task is completed", func() bool { return status() == "completed" })
+	for range 2 { // the result is not forgotten with the first answer, nor by a cancel that is too late
+		assert.Contains(t, c.want(t, 0, "tasks/get", about).at("result", "content"), "accept Ada")
+		c.want(t, 0, "tasks/cancel", about)
+	}
+}
+
+// A task that is cancelled ends the call of its server.
+func TestModernTaskCancelled(t *testing.T) {
+	s := openSite(t, &gateway.Options{AnswerWithin: time.Millisecond})
+	c := s.connect(t, &client{revision: mcp.Revision20260728, caps: tasksCaps})
+	about := fmt.Sprintf(`"taskId":%q`, c.call(t, "one__wait", `{}`).at("taskId"))
+	s.server.waits(t, 1)
+	assert.Equal(t, string(c.want(t, 0, "tasks/cancel", about).Result), `{"resultType":"complete"}`)
+	s.server.hasEnded(t, 1)
+	assert.Equal(t, c.want(t, 0, "tasks/get", about).at("status"), "cancelled", "the status")
+}
+
+// A client of this library gets the same by a task as by a call, from servers of both families.
+func TestModernTaskOfClient(t *testing.T) {
+	for _, serverModern := range []bool{false, true} {
+		t.Run(fmt.Sprintf("modern server %t", serverModern), func(t *testing.T) {
+			t.Parallel() // it asks for the task once a second
+			s := openEntries(t, &gateway.Options{AnswerWithin: time.Nanosecond}, "asking", newAskingServer(t, serverModern))
+			var all sync.WaitGroup
+			for i := range 3 {
+				user := fmt.Sprintf("user%d.", i)
+				c := s.newUser(t, "/s/asking/mcp", user, mcp.Revision20260728, &mcp.ClientOptions{Tasks: true, Elicit: answerAs(t, user, "accept")})
+				all.Go(func() { wantAsk(t, c, user, "accept "+user) })
+			}
+			all.Wait()
+		})
+	}
+}
+
+// A call that takes too long for its client is answered with an id, by which its own client gets the rest. It is made once.
+func TestAwaitCall(t *testing.T) {
+	for _, revision := range both {
+		server := newSDKServer()
+		goOn := make(chan struct{})
+		var mu sync.Mutex
+		made := 0
+		addTool(server, "slow", func(context.Context, *sdk.CallToolRequest, anyInput) string {
+			mu.Lock()
+			made++
+			mu.Unlock()
+			<-goOn
+			return "done"
+		})
+		s := openServer(t, &gateway.Options{AnswerWithin: time.Millisecond}, server)
+		c := s.connect(t, &client{revision: revision})
+		id := c.call(t, "belt__slow", `{}`).at("_meta", "mcpbelt/call")
+		await := toolParams("await_call", fmt.Sprintf(`{"id":%q}`, id))
+		assert.Equal(t, c.want(t, 0, "tools/call", await).at("_meta", "mcpbelt/call"), id, "%s: the id, again", revision)
+		others := map[string]*client{"another user": {user: "b"}, "another view": {path: "/s/belt/mcp"}}
+		if revision == mcp.Revision20251125 {
+			others["another session"] = &client{}
+		}
+		for who, other := range others {
+			other.revision = revision
+			s.connect(t, other).want(t, -32602, "tools/call", await, who)
+		}
+		c.want(t, -32602, "tools/call", toolParams("await_call", `{"id":7}`))
+		close(goOn)
+		hosttest.Eventually(t, "the call is answered", func() bool { return c.want(t, 0, "tools/call", await).text() == "done" })
+		assert.Equal(t, made, 1, "%s: calls", revision)
+	}
+}
