@@ -3,7 +3,6 @@
 package mcp_test
 
 import (
-	"context"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -107,13 +106,7 @@ func TestToolsChangeBehindConnection(t *testing.T) {
 			mcptest.Result(page("", "new")),
 		)})
 		inner := p.to(server)
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			conn, err := inner.Connect(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return front{mcp.CallerOf(conn)}, nil
-		}), nil)
+		c := newClient(t, wrapped(inner, func(conn mcp.Conn) mcp.Conn { return front{mcp.CallerOf(conn)} }), nil)
 		wantTools(t, c, "new")
 		wantCount(t, server, "tools/list", 3)
 	})

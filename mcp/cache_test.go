@@ -79,9 +79,7 @@ func eachCacheable(t *testing.T, test func(t *testing.T, method string, want fun
 		t.Run(kind.method, func(t *testing.T) {
 			test(t, kind.method, func(t *testing.T, c *mcp.Client, n int) {
 				t.Helper()
-				got, err := kind.ask(t.Context(), c)
-				assert.OK(t, err)
-				assert.Equal(t, got, fmt.Sprint(n))
+				assert.Equal(t, assert.Value(kind.ask(t.Context(), c))(t), fmt.Sprint(n))
 			})
 		})
 	}
@@ -240,8 +238,7 @@ func TestCacheForgetsUnderWay(t *testing.T) {
 		}}), nil)
 		for _, want := range []string{"1", "2", "2"} {
 			assert.Equal(t, assert.Value(read(t.Context(), c, "a:x", nil))(t), want)
-			prompts, err := collect(c.Prompts(t.Context()))
-			assert.OK(t, err)
+			prompts := assert.Value(collect(c.Prompts(t.Context())))(t)
 			assert.Equal(t, prompts[0].Name, want, "name")
 		}
 	})
@@ -260,8 +257,7 @@ func TestCacheForgetsWhole(t *testing.T) {
 			assert.Value(read(t.Context(), c, "f://a/b", nil))(t)
 			server.Notify("notifications/resources/updated", fmt.Sprintf(`{"uri":%q}`, test.changed))
 			synctest.Wait()
-			got, err := read(t.Context(), c, "f://a/b", nil)
-			assert.OK(t, err, "after a change of %s", test.changed)
+			got := assert.Value(read(t.Context(), c, "f://a/b", nil))(t)
 			assert.Equal(t, got == "2", test.forgets, "after a change of %s", test.changed)
 		})
 	}
@@ -315,8 +311,7 @@ func TestCacheGivesCopies(t *testing.T) {
 		"resources/read": mcptest.Result(`{"contents":[{"uri":"a","blob":"AAE="}],"ttlMs":60000,"_meta":{"k":"v"}}`),
 	}), nil)
 	for range 3 {
-		res, err := c.ReadResource(t.Context(), "a", nil)
-		assert.OK(t, err)
+		res := assert.Value(c.ReadResource(t.Context(), "a", nil))(t)
 		assert.Equal(t, [...]any{res.Contents[0].Blob[0], res.Meta["k"], res.TTLMs}, [...]any{byte(0), "v", 60000})
 		res.Contents[0].Blob[0], res.Contents[0].URI, res.Meta["k"] = 9, "b", "w"
 	}

@@ -134,8 +134,7 @@ func TestCallToolInvalidResult(t *testing.T) {
 func TestCallToolUncheckedResult(t *testing.T) {
 	for _, raw := range []string{``, `{"content":[}`, `{"a":1,"a":2}`, "{\"a\":\"\xff\"}", `{} {}`} {
 		server := legacy(t, mcptest.Script{"tools/call": mcptest.Result(raw)})
-		_, err := call(t, newClient(t, server, nil), "x")
-		wantInvalid(t, err, "", "result", "%q", raw)
+		wantInvalid(t, errOf(call(t, newClient(t, server, nil), "x")), "", "result", "%q", raw)
 	}
 }
 
@@ -229,13 +228,11 @@ func TestTimeouts(t *testing.T) {
 func TestIdleAfterProgress(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/call": func(c *mcptest.Call) {
-					time.Sleep(time.Second)
-					c.Progress(1)
-					mcptest.Hang(c)
-				},
-			})), &mcp.ClientOptions{IdleTimeout: 2 * time.Second})
+			c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+				time.Sleep(time.Second)
+				c.Progress(1)
+				mcptest.Hang(c)
+			}})), &mcp.ClientOptions{IdleTimeout: 2 * time.Second})
 			ready(t, c)
 			start := time.Now()
 			_, err := call(t, c, "x")
@@ -268,16 +265,14 @@ func TestMaxInFlight(t *testing.T) {
 // All progress arrives in order and before the call returns.
 func TestProgress(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/call": func(c *mcptest.Call) {
-				for i := range 100 {
-					c.Progress(float64(i))
-				}
-				c.Notify("notifications/progress", `{"progressToken":"of nobody","progress":7}`)
-				c.Notify("notifications/progress", `[]`)
-				c.Result(`{}`)
-			},
-		})), nil)
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			for i := range 100 {
+				c.Progress(float64(i))
+			}
+			c.Notify("notifications/progress", `{"progressToken":"of nobody","progress":7}`)
+			c.Notify("notifications/progress", `[]`)
+			c.Result(`{}`)
+		}})), nil)
 		var got, want []float64
 		for i := range 100 {
 			want = append(want, float64(i))
@@ -293,20 +288,18 @@ func TestProgress(t *testing.T) {
 func TestProgressOfEach(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		meet := make(chan struct{})
-		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/call": func(c *mcptest.Call) {
-				select {
-				case meet <- struct{}{}:
-				case <-meet:
-				}
-				if strings.Contains(string(c.Params), `"name":"one"`) {
-					c.Progress(1)
-				} else {
-					c.Progress(2)
-				}
-				c.Result(`{}`)
-			},
-		})), nil)
+		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			select {
+			case meet <- struct{}{}:
+			case <-meet:
+			}
+			if strings.Contains(string(c.Params), `"name":"one"`) {
+				c.Progress(1)
+			} else {
+				c.Progress(2)
+			}
+			c.Result(`{}`)
+		}})), nil)
 		var calls sync.WaitGroup
 		for want, tool := range map[float64]string{1: "one", 2: "two"} {
 			calls.Go(func() {
@@ -325,13 +318,11 @@ func TestProgressOfEach(t *testing.T) {
 // The time that the caller spends on progress is not the server's.
 func TestSlowProgressCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(t, legacy(t, mcptest.Script{
-			"tools/call": func(c *mcptest.Call) {
-				c.Progress(1)
-				time.Sleep(time.Minute)
-				c.Result(`{}`)
-			},
-		}), nil)
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+			c.Progress(1)
+			time.Sleep(time.Minute)
+			c.Result(`{}`)
+		}}), nil)
 		_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
 			IdleTimeout: time.Second,
 			Progress:    func(*mcp.ProgressParams) { time.Sleep(2 * time.Minute) },
@@ -347,9 +338,7 @@ func TestProgressPanics(t *testing.T) {
 			"tools/call": mcptest.Sequence(func(c *mcptest.Call) { c.Progress(1); c.Result(`{}`) }, text("next")),
 		})), &mcp.ClientOptions{MaxInFlight: 1})
 		func() {
-			defer func() {
-				assert.Equal(t, recover(), "oops")
-			}()
+			defer func() { assert.Equal(t, recover(), "oops") }()
 			_, err := c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
@@ -365,9 +354,7 @@ func TestProgressIsTold(t *testing.T) {
 		c.Result(`{"content":[]}`)
 	}})
 	told := false
-	_, err := newClient(t, server, nil).CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{
-		Progress: func(*mcp.ProgressParams) { told = true },
-	})
+	_, err := newClient(t, server, nil).CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { told = true }})
 	assert.OK(t, err, "error %v, told", err)
 	assert.Equal(t, told, true, "error %v, told: told", err)
 

@@ -48,14 +48,11 @@ func TestDeathIsAnEvent(t *testing.T) {
 		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, "")), nil)
 		ready(t, c)
 		start := time.Now()
-		server.Disconnect()
-		synctest.Wait()
+		disconnect(server)
 		if s := wantPhase(t, c, mcp.Ready); s.Connections != 2 || s.ToolsVersion != 2 {
 			t.Errorf("after the first death: %+v", s)
 		}
-		server.Down(errDown)
-		server.Disconnect()
-		synctest.Wait()
+		shutDown(server)
 		s := wantPhase(t, c, mcp.Waiting)
 		assert.Fails(t, s.Err, "after the second death")
 		assert.Equal(t, [...]any{s.Failures, s.Capabilities == nil, s.Server == nil, s.ProtocolVersion},
@@ -69,18 +66,14 @@ func TestDeathIsAnEventWhileAHandlerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, asked := make(chan struct{}), make(chan struct{})
 		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) { _, _ = c.Ask("elicitation/create", question) }})
-		c := newClient(t, server, &mcp.ClientOptions{
-			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				close(asked)
-				<-release
-				return nil, nil
-			},
-		})
+		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(asked)
+			<-release
+			return nil, nil
+		}})
 		go func() { _, _ = call(t, c, "x") }()
 		<-asked
-		server.Down(errDown)
-		server.Disconnect()
-		synctest.Wait()
+		shutDown(server)
 		if s := c.State(); s.Phase == mcp.Ready {
 			t.Errorf("still ready: %+v", s)
 		}
@@ -182,12 +175,10 @@ func TestHealthyConnectionForgetsFailures(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server, c := withClient(t, legacy(t), nil)
 			ready(t, c)
-			server.Disconnect() // mended at once, but noted
-			synctest.Wait()
+			disconnect(server)
 			wantPhase(t, c, mcp.Ready)
 			pass(lives)
-			server.Disconnect()
-			synctest.Wait()
+			disconnect(server)
 			if lives < time.Minute {
 				assert.Equal(t, wantPhase(t, c, mcp.Waiting).Failures, 2, "failures")
 				return
@@ -206,8 +197,7 @@ func TestReadyEndsWithContext(t *testing.T) {
 		c := newClient(t, hangs, &mcp.ClientOptions{ConnectTimeout: time.Minute})
 		ctx := within(t, time.Second)
 		start := time.Now()
-		err := c.Ready(ctx)
-		wantNotSent(t, err, context.DeadlineExceeded)
+		wantNotSent(t, c.Ready(ctx), context.DeadlineExceeded)
 		assert.Equal(t, time.Since(start), time.Second, "time")
 		wantPhase(t, c, mcp.Connecting)
 		pass(59 * time.Second)
@@ -223,9 +213,7 @@ func TestReconnect(t *testing.T) {
 			assert.OK(t, c.Reconnect(t.Context()))
 			assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, want, "connections")
 		}
-		server.Down(errDown)
-		server.Disconnect()
-		synctest.Wait()
+		shutDown(server)
 		wantPhase(t, c, mcp.Waiting)
 		assert.Is(t, c.Reconnect(t.Context()), errDown)
 		server.Down(nil)
@@ -265,8 +253,7 @@ func TestAuthenticating(t *testing.T) {
 			err := c.Ready(t.Context())
 			assert.As[loginError](t, err)
 			wantOutcome(t, err, mcp.NotSent)
-			s := wantPhase(t, c, mcp.Authenticating)
-			assert.Equal(t, s.LoginURL, "http://127.0.0.1/login", "login at")
+			assert.Equal(t, wantPhase(t, c, mcp.Authenticating).LoginURL, "http://127.0.0.1/login", "login at")
 			pass(time.Hour)
 			assert.As[loginError](t, errOf(call(t, c, "x")))
 			assert.As[loginError](t, c.Reconnect(t.Context()))

@@ -57,8 +57,7 @@ func TestComplete(t *testing.T) {
 func TestCompleteCutsOff(t *testing.T) {
 	values := `"x"` + strings.Repeat(`,"x"`, 100)
 	server := featured(t, mcp.Revision20260728, mcptest.Script{"completion/complete": mcptest.Result(`{"completion":{"values":[` + values + `]}}`)})
-	res, err := newClient(t, server, nil).Complete(t.Context(), typed("x"), nil)
-	assert.OK(t, err)
+	res := assert.Value(newClient(t, server, nil).Complete(t.Context(), typed("x"), nil))(t)
 	assert.Equal(t, [...]any{len(res.Completion.Values), res.Completion.HasMore}, [...]any{100, true})
 }
 
@@ -109,8 +108,7 @@ func TestCompleterDebounces(t *testing.T) {
 			pass(149 * time.Millisecond)
 		}
 		for range 2 {
-			err := <-errs
-			wantNotSent(t, err, mcp.ErrSuperseded)
+			wantNotSent(t, (<-errs), mcp.ErrSuperseded)
 		}
 		wantCount(t, server, "completion/complete", 0)
 		assert.OK(t, <-errs)
@@ -143,9 +141,7 @@ func TestCompleterCancels(t *testing.T) {
 			box := c.NewCompleter(&mcp.CompleterOptions{Delay: time.Second})
 			old := inBackground(func() error { return errOf(box.Complete(t.Context(), typed("a"))) })
 			server.Await("completion/complete", 1)
-			res, err := box.Complete(t.Context(), typed("ab"))
-			assert.OK(t, err)
-			assert.Equal(t, res.Completion.Values[0], "ab*", "values")
+			assert.Equal(t, assert.Value(box.Complete(t.Context(), typed("ab")))(t).Completion.Values[0], "ab*", "values")
 			assert.Is(t, <-old, mcp.ErrSuperseded)
 			server.Await("notifications/cancelled", 1)
 		})

@@ -28,9 +28,7 @@ func TestCallCost(t *testing.T) {
 	small := func(t *testing.T, tr mcp.Transport) cost {
 		c := newClient(t, tr, nil)
 		ctx := context.Background()
-		return costOf(func() {
-			assert.Value(c.CallTool(ctx, "small", args, nil))(t)
-		})
+		return costOf(func() { assert.Value(c.CallTool(ctx, "small", args, nil))(t) })
 	}
 	for revision, most := range map[string]struct{ stdio, http cost }{
 		mcp.Revision20251125: {cost{12, 2 << 10}, cost{130, 12 << 10}},
@@ -143,8 +141,7 @@ func TestOutputErrorLetsItsMessageGo(t *testing.T) {
 	}
 	wantBetween(t, heap()-before, 0, 2*junk)
 	for _, err := range kept {
-		invalid := assert.As[*mcp.OutputError](t, err)
-		assert.Equal(t, string(invalid.Result.StructuredContent.(json.RawMessage)), `{"n":"x"}`)
+		assert.Equal(t, string(assert.As[*mcp.OutputError](t, err).Result.StructuredContent.(json.RawMessage)), `{"n":"x"}`)
 	}
 }
 
@@ -156,9 +153,7 @@ func TestTracerCost(t *testing.T) {
 	child := cannedChild(t, mcp.Revision20251125)
 	of := func(tracer mcp.Tracer) cost {
 		c := newClient(t, child, &mcp.ClientOptions{Tracer: tracer})
-		return costOf(func() {
-			assert.Value(c.CallTool(context.Background(), "small", args, nil))(t)
-		})
+		return costOf(func() { assert.Value(c.CallTool(context.Background(), "small", args, nil))(t) })
 	}
 	off, on := of(nil), of(deaf{})
 	t.Logf("without: %+v, with: %+v", off, on)

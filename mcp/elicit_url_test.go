@@ -49,8 +49,7 @@ func TestElicitURL(t *testing.T) {
 				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"secret": 1}}, nil
 			},
 		})
-		got := textOf(t, mustCall(t, c, "x"))
-		assert.Contains(t, got, `{"action":"accept"}`, "the server")
+		assert.Contains(t, textOf(t, mustCall(t, c, "x")), `{"action":"accept"}`, "the server")
 		declared := server.Received("tools/call")[0]
 		if revision < mcp.Revision20260728 {
 			declared = server.Received("initialize")[0]
@@ -93,12 +92,10 @@ func TestElicitURLExamined(t *testing.T) {
 		t.Run(test.url[:min(len(test.url), 40)], func(t *testing.T) {
 			server := legacy(t, mcptest.Script{"tools/call": asking(`{"mode":"url","message":"","url":"` + test.url + `","elicitationId":"1"}`)})
 			var seen *mcp.ElicitURLRequest
-			c := newClient(t, server, &mcp.ClientOptions{
-				ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-					seen = r
-					return accept(nil), nil
-				},
-			})
+			c := newClient(t, server, &mcp.ClientOptions{ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+				seen = r
+				return accept(nil), nil
+			}})
 			got := textOf(t, mustCall(t, c, "x"))
 			if says, ok := strings.CutPrefix(test.says, "refused: "); ok {
 				assert.Contains(t, got, "-32602")
@@ -130,8 +127,7 @@ func TestElicitModes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(test.params)}), &test.opts)
-			got := textOf(t, mustCall(t, c, "x"))
-			assert.Contains(t, got, test.want, "the server")
+			assert.Contains(t, textOf(t, mustCall(t, c, "x")), test.want, "the server")
 		})
 	}
 }

@@ -138,13 +138,11 @@ func TestInputThatCannotBeGiven(t *testing.T) {
 // What the server has begun and not finished is not "not sent".
 func TestSecondRoundNotSent(t *testing.T) {
 	server := modern(t, mcptest.Script{"tools/call": needs(`{"a":`+inputRequest+`}`, "")})
-	c := newClient(t, server, &mcp.ClientOptions{
-		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			server.Down(errDown)
-			server.Disconnect()
-			return annAnswers(ctx, r)
-		},
-	})
+	c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		server.Down(errDown)
+		server.Disconnect()
+		return annAnswers(ctx, r)
+	}})
 	_, err := call(t, c, "x")
 	if err == nil || mcp.SafeToRetry(err) {
 		t.Errorf("error %v would be repeated", err)
@@ -339,11 +337,9 @@ func TestInputOfEachCall(t *testing.T) {
 		v.reply(200, fmt.Sprintf(`"result":{"resultType":"input_required","inputRequests":{%q:%s},"requestState":%q}`,
 			next, strings.Replace(inputRequest, "Who?", next, 1), next))
 	}
-	c := newClient(t, &s.HTTP, &mcp.ClientOptions{
-		Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			return accept(map[string]any{"name": r.Params.Message}), nil
-		},
-	})
+	c := newClient(t, &s.HTTP, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return accept(map[string]any{"name": r.Params.Message}), nil
+	}})
 	ready(t, c)
 	var all sync.WaitGroup
 	for i := range calls {

@@ -75,9 +75,7 @@ func TestZeroClient(t *testing.T) {
 	for name, end := range map[string]func() error{"Close": c.Close, "Shutdown": func() error { return c.Shutdown(t.Context()) }} {
 		assert.OK(t, end(), "%s", name)
 	}
-	defer func() {
-		assert.Equal(t, fmt.Sprint(recover()), want, "Connect: the panic")
-	}()
+	defer func() { assert.Equal(t, fmt.Sprint(recover()), want, "Connect: the panic") }()
 	c.Connect()
 }
 

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,10 +88,7 @@ func TestUnknownRevisionIsLeft(t *testing.T) {
 func TestInitializeIsNotCancelled(t *testing.T) {
 	everyPlaneInBubble(t, func(t *testing.T, p plane) {
 		server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
-		to := transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			conn, err := p.to(server).Connect(ctx)
-			return lingeringConn{conn}, err
-		})
+		to := wrapped(p.to(server), func(conn mcp.Conn) mcp.Conn { return lingeringConn{conn} })
 		c := newClient(t, to, &mcp.ClientOptions{ConnectTimeout: time.Second})
 		assert.Fails(t, c.Ready(t.Context()), "ready")
 		synctest.Wait()

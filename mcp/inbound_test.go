@@ -239,13 +239,11 @@ func TestServerIsHeardWhileTheUserThinks(t *testing.T) {
 				assert.Is(t, errOf(c.Ask("ping", `{}`)), nil, "ping")
 				c.Result(`{"tools":[]}`)
 			},
-		}), &mcp.ClientOptions{
-			Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-				close(asked)
-				<-answer
-				return accept(map[string]any{"name": "Ann"}), nil
-			},
-		})
+		}), &mcp.ClientOptions{Elicit: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			close(asked)
+			<-answer
+			return accept(map[string]any{"name": "Ann"}), nil
+		}})
 		ready(t, c)
 		called := inBackground(func() error { return errOf(call(t, c, "x")) })
 		<-asked

@@ -199,6 +199,29 @@ type transportFunc func(context.Context) (mcp.Conn, error)
 
 func (f transportFunc) Connect(ctx context.Context) (mcp.Conn, error) { return f(ctx) }
 
+// wrapped returns a transport whose connections are those of another, in a wrapper.
+func wrapped(to mcp.Transport, wrap func(mcp.Conn) mcp.Conn) mcp.Transport {
+	return transportFunc(func(ctx context.Context) (mcp.Conn, error) {
+		conn, err := to.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(conn), nil
+	})
+}
+
+// disconnect ends the connections to a server in a bubble, and shutDown lets none be made
+// any more.
+func disconnect(server *mcptest.Server) {
+	server.Disconnect()
+	synctest.Wait()
+}
+
+func shutDown(server *mcptest.Server) {
+	server.Down(errDown)
+	disconnect(server)
+}
+
 var errDown = errors.New("the server is down")
 
 // initialized answers a request of the handshake as a server of revision 2025-11-25 does.

@@ -79,10 +79,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 		// One whose connection is not ended by its Close too.
 		"reading is deaf": {func(t testing.TB) mcp.Transport {
 			server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
-			return transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-				conn, err := server.Connect(ctx)
-				return deafConn{conn}, err
-			})
+			return wrapped(server, func(conn mcp.Conn) mcp.Conn { return deafConn{conn} })
 		}, 5 * time.Second},
 		"waiting": {func(testing.TB) mcp.Transport {
 			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown })
@@ -129,10 +126,7 @@ func TestLateConnectionIsClosed(t *testing.T) {
 func TestLateSessionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := modern(t)
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			conn, err := server.Connect(ctx)
-			return slowConn{conn}, err
-		}), nil)
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return slowConn{conn} }), nil)
 		assert.Is(t, c.Ready(t.Context()), context.DeadlineExceeded)
 		wantCount(t, server, "server/discover", 1)
 	})
@@ -142,10 +136,7 @@ func TestLateSessionIsClosed(t *testing.T) {
 func TestCloseWithDeafCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			conn, err := server.Connect(ctx)
-			return deafCaller{mcp.CallerOf(conn)}, err
-		}), nil)
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return deafCaller{mcp.CallerOf(conn)} }), nil)
 		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		synctest.Wait()
 		_ = c.Close()
@@ -250,8 +241,7 @@ func TestShutdownCutsOff(t *testing.T) {
 		server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Hang}), nil)
 		ended := inBackground(func() error { return errOf(call(t, c, "x")) })
 		server.Await("tools/call", 1)
-		ctx := within(t, time.Second)
-		assert.Is(t, c.Shutdown(ctx), context.DeadlineExceeded)
+		assert.Is(t, c.Shutdown(within(t, time.Second)), context.DeadlineExceeded)
 		wantOutcome(t, <-ended, mcp.Unknown)
 		wantClosed(t, c)
 	})
@@ -275,10 +265,7 @@ func (c stubbornCaller) Call(_ context.Context, method string, _ json.RawMessage
 func TestHandshakeOfAStubbornCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, release := legacy(t), make(chan struct{})
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			conn, err := server.Connect(ctx)
-			return stubbornCaller{mcp.CallerOf(conn), release}, err
-		}), nil)
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return stubbornCaller{mcp.CallerOf(conn), release} }), nil)
 		ctx := within(t, time.Hour)
 		err := c.Ready(ctx)
 		close(release)

@@ -27,9 +27,7 @@ func TestBottomlessToolIsLeftOut(t *testing.T) {
 	for _, depth := range []int{10_000, assert.Cases(20_000, 1_000_000)} {
 		bottomless := `"inputSchema":` + strings.Repeat(`{"not":[`, depth/2) + strings.Repeat(`]}`, depth/2)
 		s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"tools/list": result(`{"tools":[` + flawed(bottomless) + `,` + item(1) + `]}`)})
-		tools, err := newClient(t, &s.HTTP, nil).Tools(t.Context())
-		assert.OK(t, err, "%d levels", depth)
-		assert.Equal(t, len(tools), 1, "%d levels: tools", depth)
+		assert.Equal(t, len(assert.Value(newClient(t, &s.HTTP, nil).Tools(t.Context()))(t)), 1, "%d levels: tools", depth)
 	}
 }
 
@@ -48,9 +46,7 @@ func TestItemWithBrokenStringIsLeftOut(t *testing.T) {
 			} {
 				s := newSite(t, revision, map[string]func(*visit){"tools/list": respond})
 				c := newClient(t, &s.HTTP, nil)
-				tools, err := c.Tools(t.Context())
-				assert.OK(t, err, "%s, %s, %s", flaw.name, revision, name)
-				assert.Equal(t, len(tools), 2, "%s, %s, %s: tools", flaw.name, revision, name)
+				assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), 2, "%s, %s, %s: tools", flaw.name, revision, name)
 				wantProblem(t, c, mcp.ListProblem{Method: "tools/list", Path: "tools[1]", Name: "bad", Token: "invalid"}, flaw.reason)
 			}
 		}
@@ -71,8 +67,7 @@ func TestFlawedItemIsLeftOut(t *testing.T) {
 				server := featured(t, revision, mcptest.Script{l.method: mcptest.Result(
 					`{"` + l.member + `":[` + item(1) + `,` + flawed(flaw.member) + `,` + item(2) + `],"resultType":"complete"}`)})
 				c := newClient(t, p.to(server), &mcp.ClientOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				n, err := l.read(t.Context(), c)
-				assert.OK(t, err, "%s with %s", l.method, flaw.name)
+				n := assert.Value(l.read(t.Context(), c))(t)
 				assert.Equal(t, n, 2, "%s with %s: items", l.method, flaw.name)
 				assert.Contains(t, log.String(), l.member+"[1]", "%s with %s", l.method, flaw.name)
 				assert.Contains(t, log.String(), flaw.reason, "%s with %s", l.method, flaw.name)

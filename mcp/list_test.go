@@ -200,9 +200,7 @@ func TestListStaleCursor(t *testing.T) {
 		want := func(want string, asked int) {
 			t.Helper()
 			before := len(server.Received("resources/list"))
-			got, err := collect(c.Resources(t.Context()))
-			assert.OK(t, err)
-			assert.Equal(t, uris(got), want)
+			assert.Equal(t, uris(assert.Value(collect(c.Resources(t.Context())))(t)), want)
 			wantCount(t, server, "resources/list", before+asked)
 		}
 		want("a:same a:1 a:end of 1", 2)
@@ -225,8 +223,7 @@ func TestListBadCursor(t *testing.T) {
 				}
 			}}), nil)
 			_, err := l.read(t.Context(), c)
-			refused := assert.As[*mcp.ServerError](t, err, "%s", l.method)
-			assert.Equal(t, refused.Err.Code, -32602, "%s: got code", l.method)
+			assert.Equal(t, assert.As[*mcp.ServerError](t, err, "%s", l.method).Err.Code, -32602, "%s: got code", l.method)
 			wantCount(t, server, l.method, 4)
 			wantPhase(t, c, mcp.Ready)
 		}
@@ -250,8 +247,7 @@ func TestListRefusedCursor(t *testing.T) {
 					c.Error(-32602, "unknown cursor")
 				}
 			}})
-			n, err := l.read(t.Context(), newClient(t, p.to(server), nil))
-			assert.OK(t, err, "%s", l.method)
+			n := assert.Value(l.read(t.Context(), newClient(t, p.to(server), nil)))(t)
 			assert.Equal(t, n, 2, "%s: items", l.method)
 			wantCount(t, server, l.method, 4)
 		}

@@ -121,8 +121,7 @@ func TestSubscribesAgainAfterRestart(t *testing.T) {
 		synctest.Wait()
 		wantCount(t, server, "subscriptions/listen", 1)
 
-		server.Disconnect()
-		synctest.Wait()
+		disconnect(server)
 		wantTools(t, c, "b")
 		wantCount(t, server, "subscriptions/listen", 2)
 		for _, r := range server.Received("subscriptions/listen") {

@@ -109,7 +109,7 @@ func (g *club) logOut() {
 // waitFor waits for a phase.
 func waitFor(t *testing.T, c *mcp.Client, want mcp.Phase) mcp.State {
 	t.Helper()
-	ctx := within(t, 30*time.Second)
+	ctx := within(t, time.Minute)
 	for s := range c.Watch(ctx) {
 		if s.Phase == want {
 			return s
@@ -214,7 +214,7 @@ func TestLoginInMidLife(t *testing.T) {
 // waitForLogin waits until the state tells of a login at url.
 func waitForLogin(t *testing.T, c *mcp.Client, url string) mcp.State {
 	t.Helper()
-	ctx := within(t, 30*time.Second)
+	ctx := within(t, time.Minute)
 	for s := range c.Watch(ctx) {
 		if s.Phase == mcp.Authenticating && s.LoginURL == url {
 			return s

@@ -113,10 +113,7 @@ func (c noteless) Write(ctx context.Context, m jsonrpc.Message) error {
 func TestNotifyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := legacy(t)
-		c := newClient(t, transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-			conn, err := server.Connect(ctx)
-			return noteless{conn}, err
-		}), &mcp.ClientOptions{IdleTimeout: time.Minute})
+		c := newClient(t, wrapped(server, func(conn mcp.Conn) mcp.Conn { return noteless{conn} }), &mcp.ClientOptions{IdleTimeout: time.Minute})
 		err := c.Notify(t.Context(), noteCustom, nil)
 		assert.As[*mcp.TimeoutError](t, err)
 		wantOutcome(t, err, mcp.Unknown)

@@ -130,6 +130,5 @@ func TestNoListLimit(t *testing.T) {
 		}
 		mcptest.Result(`{"tools":[` + strings.Join(tools, ",") + `]` + next + `}`)(c)
 	}}), &mcp.ClientOptions{MaxTools: -1, MaxPages: -1, MaxCatalog: -1})
-	tools := assert.Value(c.Tools(t.Context()))(t)
-	assert.Equal(t, len(tools), pages*each, "tools")
+	assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), pages*each, "tools")
 }

@@ -156,8 +156,7 @@ func TestOutputSchemaFetchesNothing(t *testing.T) {
 			"tools/call": mcptest.Result(structured(`{"n":1}`)),
 		}), nil)
 		wantTools(t, c, "t free")
-		_, err := call(t, c, "t")
-		wantOutputError(t, err, "", "the schema cannot be used")
+		wantOutputError(t, errOf(call(t, c, "t")), "", "the schema cannot be used")
 	}
 	assert.Equal(t, hits.Load(), 0, "requests")
 }
@@ -174,8 +173,7 @@ func TestOutputListsOnce(t *testing.T) {
 		wantCount(t, server, "tools/list", 0)
 		mustCall(t, c, "t")
 		wantCount(t, server, "tools/list", 1)
-		_, err := call(t, c, "t")
-		wantOutputError(t, err, "n", `n: want`)
+		wantOutputError(t, errOf(call(t, c, "t")), "n", `n: want`)
 		wantCount(t, server, "tools/list", 1)
 	})
 }
@@ -276,8 +274,7 @@ func TestOutputAfterChangeIsSettled(t *testing.T) {
 		server.Notify("notifications/tools/list_changed", "")
 		pass(time.Second)
 		for range 3 {
-			_, err := call(t, c, "t")
-			wantOutputError(t, err, "n", `n: want`)
+			wantOutputError(t, errOf(call(t, c, "t")), "n", `n: want`)
 			wantCount(t, server, "tools/list", 2)
 		}
 	})

@@ -32,12 +32,8 @@ const toolPages = `{"tools":[
 func tripping(server *mcptest.Server, n int32) mcp.Transport {
 	pipe := &transport.Pipe{Serve: server.Serve}
 	var tripped atomic.Int32
-	return transportFunc(func(ctx context.Context) (mcp.Conn, error) {
-		conn, err := pipe.Connect(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &tripConn{Caller: mcp.CallerOf(conn), trips: func() bool { return tripped.Add(1) <= n }}, nil
+	return wrapped(pipe, func(conn mcp.Conn) mcp.Conn {
+		return &tripConn{Caller: mcp.CallerOf(conn), trips: func() bool { return tripped.Add(1) <= n }}
 	})
 }
 
@@ -68,8 +64,7 @@ func TestNotSentTwiceIsAnError(t *testing.T) {
 	// The second connection is new, and so a third would be made at once only
 	// by a client that repeats for ever.
 	c := newClient(t, tripping(server, 2), nil)
-	_, err := call(t, c, "plain")
-	wantNotSent(t, err, io.ErrClosedPipe)
+	wantNotSent(t, errOf(call(t, c, "plain")), io.ErrClosedPipe)
 	wantCount(t, server, "tools/call", 0)
 }
 
@@ -133,9 +128,7 @@ func TestListIsRepeated(t *testing.T) {
 		c := newClient(t, p.to(mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
 			"tools/list": mcptest.Sequence(mcptest.Disconnect, mcptest.Result(toolPages)),
 		})), nil)
-		tools, err := c.Tools(t.Context())
-		assert.OK(t, err)
-		assert.Equal(t, len(tools), 3, "tools")
+		assert.Equal(t, len(assert.Value(c.Tools(t.Context()))(t)), 3, "tools")
 	})
 }
 
@@ -181,9 +174,7 @@ func TestQueue(t *testing.T) {
 		ready(t, c)
 		var wg sync.WaitGroup
 		for range 2 + waits {
-			wg.Go(func() {
-				assert.Is(t, errOf(call(t, c, "slow")), nil)
-			})
+			wg.Go(func() { assert.Is(t, errOf(call(t, c, "slow")), nil) })
 		}
 		synctest.Wait()
 		wantCount(t, server, "tools/call", 2)
@@ -243,8 +234,7 @@ func TestQueueIsLeft(t *testing.T) {
 			waiting := inBackground(func() error { return errOf(c.CallTool(ctx, "slow", nil, nil)) })
 			synctest.Wait()
 			giveUp()
-			err := <-waiting
-			wantNotSent(t, err, context.Canceled)
+			wantNotSent(t, (<-waiting), context.Canceled)
 		}
 		stop()
 		<-first
@@ -322,8 +312,7 @@ func TestCallOfOneConnection(t *testing.T) {
 		first := c.State().Connections
 		assert.OK(t, call(first))
 		assert.OK(t, c.Reconnect(t.Context()))
-		err := call(first)
-		wantNotSent(t, err, mcp.ErrOtherConnection, "the connection before")
+		wantNotSent(t, call(first), mcp.ErrOtherConnection, "the connection before")
 		assert.Equal(t, len(server.Received("tools/call")), 1, "calls were sent")
 		for _, connection := range []int{c.State().Connections, 0} {
 			assert.OK(t, call(connection), "connection %d", connection)
@@ -339,9 +328,7 @@ func TestCallersDataIsOnlyRead(t *testing.T) {
 	before := maps.Clone(opts.Meta)
 	var calls sync.WaitGroup
 	for range 8 {
-		calls.Go(func() {
-			assert.Is(t, errOf(c.CallTool(t.Context(), "x", args, opts)), nil)
-		})
+		calls.Go(func() { assert.Is(t, errOf(c.CallTool(t.Context(), "x", args, opts)), nil) })
 	}
 	calls.Wait()
 	assert.Equal(t, [...]any{string(args), maps.Equal(opts.Meta, before)}, [...]any{`{"a":1}`, true})

@@ -33,9 +33,7 @@ func TestResourcesPaged(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server, c := p.withClient(t, featured(t, revision, mcptest.Script{"resources/list": mcptest.Sequence(
 			mcptest.Result(resourcePage(`,"nextCursor":"é\u0000 2"`, "a:1", "a:2")), mcptest.Result(resourcePage("", "a:3")))}), nil)
-		got, err := collect(c.Resources(t.Context()))
-		assert.OK(t, err)
-		assert.Equal(t, uris(got), "a:1 a:2 a:3")
+		assert.Equal(t, uris(assert.Value(collect(c.Resources(t.Context())))(t)), "a:1 a:2 a:3")
 		assert.Equal(t, cursorOf(server.Received("resources/list")[1].Params), `"é\u0000 2"`, "cursor")
 	})
 }
@@ -188,8 +186,7 @@ func TestReadEmptyResource(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		for _, contents := range []string{`{"uri":"a"}`, `{"uri":"a","text":null}`, `{"uri":"a","text":""}`} {
 			server := featured(t, revision, mcptest.Script{"resources/read": mcptest.Result(`{"contents":[` + contents + `]}`)})
-			res, err := newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", nil)
-			assert.OK(t, err, "%s", contents)
+			res := assert.Value(newClient(t, p.to(server), nil).ReadResource(t.Context(), "a", nil))(t)
 			wantLen(t, res.Contents, 1, "%s: contents", contents)
 			assert.Equal(t, [...]any{res.Contents[0].URI, res.Contents[0].Text, res.Contents[0].Blob == nil}, [...]any{"a", "", true}, "%s", contents)
 		}
@@ -200,8 +197,7 @@ func TestPrompts(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
 		server := featured(t, revision, mcptest.Script{"prompts/list": mcptest.Result(
 			`{"prompts":[{"name":"a","title":"A","description":"d","arguments":[{"name":"x","required":true},{"name":"y","REQUIRED":true}]}]}`)})
-		got, err := collect(newClient(t, p.to(server), nil).Prompts(t.Context()))
-		assert.OK(t, err)
+		got := assert.Value(collect(newClient(t, p.to(server), nil).Prompts(t.Context())))(t)
 		assert.Equal(t, len(got), 1)
 		prompt := got[0]
 		wantLen(t, prompt.Arguments, 2, "arguments")
@@ -265,8 +261,7 @@ func TestGetPromptInput(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server := featured(t, mcp.Revision20260728, mcptest.Script{"prompts/get": mcptest.Sequence(
 			needs(`{"q":`+inputRequest+`}`, `"s"`), mcptest.Result(`{"messages":[{"role":"user","content":{"type":"new","x":1}}]}`))})
-		res, err := newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers}).GetPrompt(t.Context(), "a", nil, nil)
-		assert.OK(t, err)
+		res := assert.Value(newClient(t, p.to(server), &mcp.ClientOptions{Elicit: annAnswers}).GetPrompt(t.Context(), "a", nil, nil))(t)
 		assert.Equal(t, len(res.Messages), 1, "messages")
 		assert.Equal(t, cast[*mcp.TextContent](t, res.Messages[0].Content).Text, `{"type":"new","x":1}`, "text")
 	})

@@ -71,8 +71,7 @@ func newNewSite(t *testing.T, refuse func(*visit)) *site {
 // wantText fails the test unless a call has the given text as its result.
 func wantText(t *testing.T, c *mcp.Client, want string) {
 	t.Helper()
-	res, err := call(t, c, "x")
-	assert.OK(t, err)
+	res := assert.Value(call(t, c, "x"))(t)
 	assert.Equal(t, textOf(t, res), want, "the text")
 }
 
@@ -163,9 +162,7 @@ func TestRevisionGoesBackUnderManyCalls(t *testing.T) {
 	a.server.Store(newOldSite(t, rpcError(400, -32000, "")))
 	var calls sync.WaitGroup
 	for range 20 {
-		calls.Go(func() {
-			assert.Is(t, errOf(call(t, c, "x")), nil)
-		})
+		calls.Go(func() { assert.Is(t, errOf(call(t, c, "x")), nil) })
 	}
 	calls.Wait()
 	assert.Equal(t, c.State().Connections, 2, "connections")
@@ -246,8 +243,7 @@ func TestRevisionOfUpdatedProgram(t *testing.T) {
 				"tools/call":      text("done"),
 			}), nil)
 			wantText(t, c, "done")
-			server.Disconnect()
-			synctest.Wait()
+			disconnect(server)
 			wantPhase(t, c, mcp.Ready)
 			wantRevision(t, c, mcp.Revision20260728)
 			wantCount(t, server, "initialize", 2)
@@ -288,9 +284,7 @@ func TestUnsupportedRevisionIsNamed(t *testing.T) {
 		{"the probe is answered", mcptest.Script{
 			"server/discover": mcptest.Result(`{"resultType":"complete","supportedVersions":["2099-01-01"],"capabilities":{}}`),
 		}, "the server has 2099-01-01"},
-		{"initialize is refused", mcptest.Script{
-			"initialize": refused(-32602, `["1.0"]`),
-		}, "the server has 1.0"},
+		{"initialize is refused", mcptest.Script{"initialize": refused(-32602, `["1.0"]`)}, "the server has 1.0"},
 		{"initialize is refused by a newer server", mcptest.Script{
 			"initialize": refused(unsupportedVersion, `["2099-01-01"]`),
 		}, "the server has 2099-01-01"},
@@ -324,8 +318,7 @@ func TestProbeRefused(t *testing.T) {
 			ready(t, c)
 			assert.Equal(t, c.State().ProtocolVersion, revision, "protocol version")
 			wantCount(t, server, "server/discover", 1)
-			server.Disconnect()
-			synctest.Wait()
+			disconnect(server)
 			wantPhase(t, c, mcp.Ready)
 			wantCount(t, server, "server/discover", 1)
 			wantCount(t, server, "initialize", 2)
@@ -338,8 +331,7 @@ func TestProbeAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, c := withClient(t, modern(t), nil)
 		ready(t, c)
-		server.Disconnect()
-		synctest.Wait()
+		disconnect(server)
 		wantPhase(t, c, mcp.Ready)
 		wantCount(t, server, "server/discover", 2)
 		wantCount(t, server, "initialize", 0)
@@ -363,8 +355,7 @@ func TestProbeUnanswered(t *testing.T) {
 			pass(time.Minute)
 			s := wantPhase(t, c, mcp.Ready)
 			assert.Equal(t, [...]any{s.Connections, s.ProtocolVersion}, [...]any{1, mcp.Revision20251125})
-			server.Disconnect()
-			synctest.Wait()
+			disconnect(server)
 			wantPhase(t, c, mcp.Ready)
 			wantCount(t, server, "server/discover", 1)
 		})
@@ -378,8 +369,7 @@ func TestProbeKills(t *testing.T) {
 		start := time.Now()
 		ready(t, c)
 		assert.Equal(t, [...]any{server.Connections(), time.Since(start)}, [...]any{2, time.Duration(0)})
-		server.Disconnect()
-		synctest.Wait()
+		disconnect(server)
 		wantPhase(t, c, mcp.Ready)
 		wantCount(t, server, "server/discover", 1)
 	})
@@ -412,8 +402,7 @@ func TestProbeAnsweredLate(t *testing.T) {
 			"server/discover": func(c *mcptest.Call) { time.Sleep(12 * time.Second); discover(c) },
 			"initialize":      func(c *mcptest.Call) { time.Sleep(5 * time.Second); c.Error(methodNotFound, "initialize") },
 		}), nil)
-		err := c.Ready(t.Context())
-		assert.Contains(t, fmt.Sprint(err), "initialize")
+		assert.Contains(t, fmt.Sprint(c.Ready(t.Context())), "initialize")
 		for range 3 {
 			ready(t, c)
 			assert.Equal(t, c.State().ProtocolVersion, mcp.Revision20260728, "protocol version")
@@ -435,18 +424,14 @@ func TestEraForgotten(t *testing.T) {
 			"initialize": mcptest.Sequence(initialize, initialize, mcptest.Error(-32603, "not yet"), initialize),
 		}), nil)
 		ready(t, c)
-		server.Down(errDown)
-		server.Disconnect()
-		synctest.Wait()
+		shutDown(server)
 		wantPhase(t, c, mcp.Waiting)
 		server.Down(nil)
 		ready(t, c)
 		wantCount(t, server, "server/discover", 1)
 
-		server.Disconnect()
-		synctest.Wait()
-		err := c.Ready(t.Context())
-		assert.Contains(t, fmt.Sprint(err), "not yet")
+		disconnect(server)
+		assert.Contains(t, fmt.Sprint(c.Ready(t.Context())), "not yet")
 		wantCount(t, server, "server/discover", 1)
 		ready(t, c)
 		wantCount(t, server, "server/discover", 2)
@@ -478,8 +463,7 @@ func TestInitializeFirstIsShared(t *testing.T) {
 
 func TestUnknownRevision(t *testing.T) {
 	c := newClient(t, mcptest.NewServer(t, mcptest.Handshake("1999-12-31", "")), nil)
-	err := c.Ready(t.Context())
-	assert.Contains(t, fmt.Sprint(err), "1999-12-31")
+	assert.Contains(t, fmt.Sprint(c.Ready(t.Context())), "1999-12-31")
 }
 
 // A server that knows nothing of the probe for the newest revision is reached

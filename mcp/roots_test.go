@@ -23,10 +23,9 @@ const noticeRoots = "notifications/roots/list_changed"
 
 func TestRoots(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{
+		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{
 			{URI: "file:///home/ann/my%20work", Name: "work", Meta: mcp.Meta{"a": 1}}, {URI: "file:///tmp/"},
-		}}, "roots/list", `{}`)
-		assert.OK(t, err)
+		}}, "roots/list", `{}`))(t)
 		assert.Equal(t, got, `{"roots":[{"_meta":{"a":1},"name":"work","uri":"file:///home/ann/my%20work"},{"uri":"file:///tmp/"}]}`)
 	})
 }
@@ -48,11 +47,10 @@ func TestNoRoots(t *testing.T) {
 // A root in the options that says too much or too little is not given out.
 func TestInvalidRootsLeftOut(t *testing.T) {
 	var log bytes.Buffer
-	got, err := granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
+	got := assert.Value(granted(t, mcp.Revision20251125, planes()[0], &mcp.ClientOptions{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Roots:  []*mcp.Root{{URI: "https://a.example/"}, {URI: "file:///a"}, nil, {URI: "file:///a/../b"}, {URI: "file:///c", Meta: mcp.Meta{"f": func() {}}}},
-	}, "roots/list", `{}`)
-	assert.OK(t, err)
+	}, "roots/list", `{}`))(t)
 	assert.Equal(t, got, `{"roots":[{"uri":"file:///a"}]}`)
 	if n := strings.Count(log.String(), "a root is left out"); n != 4 {
 		t.Errorf("%d roots were logged, want 4: %s", n, &log)
@@ -72,12 +70,10 @@ func TestListRoots(t *testing.T) {
 			list := func(context.Context) ([]*mcp.Root, error) {
 				return map[string][]*mcp.Root{"some": {{URI: "file:///some"}}, "none": {}, "invalid": {{URI: "https://a.example/"}, {URI: "file:///b"}}}[name], nil
 			}
-			got, err := granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///own"}}, ListRoots: list}, "roots/list", `{}`)
-			assert.OK(t, err, "%s", name)
+			got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///own"}}, ListRoots: list}, "roots/list", `{}`))(t)
 			assert.Equal(t, got, want, "%s", name)
 		}
-		got, err := granted(t, revision, p, &mcp.ClientOptions{ListRoots: func(context.Context) ([]*mcp.Root, error) { return nil, nil }}, "roots/list", `{}`)
-		assert.OK(t, err, "without Roots")
+		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{ListRoots: func(context.Context) ([]*mcp.Root, error) { return nil, nil }}, "roots/list", `{}`))(t)
 		assert.Equal(t, got, `{"roots":[]}`, "without Roots")
 	})
 }
@@ -107,13 +103,11 @@ func TestRootURIs(t *testing.T) {
 }
 
 func TestRootOf(t *testing.T) {
-	root, err := mcp.RootOf("/home/ann/x/../my work/#1?é/")
-	assert.OK(t, err)
+	root := assert.Value(mcp.RootOf("/home/ann/x/../my work/#1?é/"))(t)
 	assert.Equal(t, [...]any{root.URI, root.Name}, [...]any{"file:///home/ann/my%20work/%231%3F%C3%A9", "#1?é"})
 	for _, path := range []string{"", "a", "./a", "../a", "~/a", "/a\\b", "/a/%2e%2e", "/a%2fb", "/a\nb", "/a\xff"} {
 		_, err := mcp.RootOf(path)
-		invalid := assert.As[*mcp.RootError](t, err, "%q", path)
-		assert.Equal(t, invalid.URI, path, "%q: URI", path)
+		assert.Equal(t, assert.As[*mcp.RootError](t, err, "%q", path).URI, path, "%q: URI", path)
 	}
 }
 
@@ -193,8 +187,7 @@ func TestSetRootsNotDelivered(t *testing.T) {
 		}})
 		c := newClient(t, stuckTransport{server}, &mcp.ClientOptions{Roots: []*mcp.Root{{URI: "file:///old"}}})
 		ready(t, c)
-		ctx := within(t, 1)
-		assert.Is(t, c.SetRoots(ctx, []*mcp.Root{}), context.DeadlineExceeded)
+		assert.Is(t, c.SetRoots(within(t, 1), []*mcp.Root{}), context.DeadlineExceeded)
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), `{"roots":[]}`, "the server")
 	})
 }

@@ -101,7 +101,7 @@ func TestSample(t *testing.T) {
 		"stopSequences":["."],"metadata":{"a":1},
 		"tools":[{"name":"f","description":"d","inputSchema":{"type":"object","x":12345678901234567890}}],"toolChoice":{"mode":"auto"}}`
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		got, err := granted(t, revision, p, &mcp.ClientOptions{
+		got := assert.Value(granted(t, revision, p, &mcp.ClientOptions{
 			SampleTools:     true,
 			MaxSampleTokens: 100,
 			Sample: func(_ context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
@@ -138,8 +138,7 @@ func TestSample(t *testing.T) {
 				}
 				return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "hello"}}, StopReason: "endTurn"}, nil
 			},
-		}, "sampling/createMessage", params)
-		assert.OK(t, err)
+		}, "sampling/createMessage", params))(t)
 		assert.Equal(t, got, `{"content":{"type":"text","text":"hello"},"model":"unknown","role":"assistant","stopReason":"endTurn"}`)
 	})
 }
@@ -259,9 +258,7 @@ func TestSampleAnswerChecked(t *testing.T) {
 			everyRevision(t, func(t *testing.T, revision string) {
 				got, err := granted(t, revision, planes()[0], &mcp.ClientOptions{
 					SampleTools: true,
-					Sample: func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
-						return test.answer, nil
-					},
+					Sample:      func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) { return test.answer, nil },
 				}, "sampling/createMessage", test.params)
 				if !test.fails {
 					assert.OK(t, err)

@@ -338,9 +338,7 @@ func TestCauseOnAStream(t *testing.T) {
 			ready(t, c)
 			synctest.Wait()
 			log.want(t, "false") // no call is under way
-			ask := func() {
-				assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "asks", nil, nil)))
-			}
+			ask := func() { assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "asks", nil, nil))) }
 			ask()
 			log.want(t, "ann true asks")
 

@@ -88,9 +88,7 @@ func TestTaskProgressBeforeResult(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		const many = 100
 		c := newClient(t, p.to(s.server(t, mcptest.Script{
-			"tools/call": func(c *mcptest.Call) {
-				c.Result(strings.Replace(s.created(), "working", "completed", 1))
-			},
+			"tools/call": func(c *mcptest.Call) { c.Result(strings.Replace(s.created(), "working", "completed", 1)) },
 			"tasks/result": func(c *mcptest.Call) {
 				for i := range many {
 					c.Notify("notifications/progress", fmt.Sprintf(`{"progressToken":%d,"progress":%d}`, c.Number, i))
@@ -176,9 +174,7 @@ func TestTaskProgressPanics(t *testing.T) {
 			"tasks/get": mcptest.Hang,
 		})), &mcp.ClientOptions{MaxInFlight: 1})
 		func() {
-			defer func() {
-				assert.Equal(t, recover(), "oops")
-			}()
+			defer func() { assert.Equal(t, recover(), "oops") }()
 			_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("oops") }})
 			t.Errorf("returned %v", err)
 		}()
@@ -220,8 +216,7 @@ func TestTaskAnnouncedTooOften(t *testing.T) {
 				}
 			}
 		}}), nil)
-		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Second})
-		taskError(t, err)
+		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: 3 * time.Second})))
 		wantBetween(t, len(server.Received("tasks/get")), 30, 63, "tasks/get")
 		_ = c.Close()
 	})
@@ -453,8 +448,7 @@ func TestTaskHTTPProgress(t *testing.T) {
 	t.Cleanup(listener.Close)
 	c := newClient(t, &transport.HTTP{URL: listener.URL}, nil)
 	var got []float64
-	res, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }})
-	assert.OK(t, err)
+	res := assert.Value(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{Progress: func(p *mcp.ProgressParams) { got = append(got, p.Progress) }}))(t)
 	wantList(t, got, []float64{0, 1, 2})
 	assert.Equal(t, textOf(t, res), "done")
 }

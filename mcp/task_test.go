@@ -167,8 +167,7 @@ func TestTaskAsked(t *testing.T) {
 		// A plain result is accepted although a task was asked for.
 		server, c := withClient(t, mcptest.NewServer(t, mcptest.Handshake(test.revision, test.capabilities),
 			mcptest.Script{"tools/list": mcptest.Result(taskTools), "tools/call": text("done")}), withTasks())
-		res, err := c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task})
-		assert.OK(t, err, "%s", test.tool)
+		res := assert.Value(c.CallTool(t.Context(), test.tool, nil, &mcp.CallToolOptions{Task: test.task}))(t)
 		assert.Equal(t, textOf(t, res), "done", "%s", test.tool)
 		var params struct {
 			Task json.RawMessage `json:"task"`
@@ -203,8 +202,7 @@ func TestTaskWithoutList(t *testing.T) {
 func TestTaskNotDeclared(t *testing.T) {
 	everyPlane(t, func(t *testing.T, p plane) {
 		server, c := p.withClient(t, taskScript{revision: mcp.Revision20260728}.server(t), nil)
-		_, err := call(t, c, "must")
-		wantInvalid(t, err, "tools/call", "resultType")
+		wantInvalid(t, errOf(call(t, c, "must")), "tools/call", "resultType")
 		assert.Lacks(t, string(server.Received("tools/call")[0].Params), "io.modelcontextprotocol/tasks", "tasks were declared")
 		for name, err := range map[string]error{
 			"Task":       errOf(c.Task(t.Context(), "t1")),

@@ -68,8 +68,7 @@ func TestTaskNotCancellable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := taskScript{revision: mcp.Revision20251125, states: []string{"working"}}
 		server, c := withClient(t, s.server(t, mcptest.Handshake(s.revision, strings.Replace(taskAbilities, `"cancel":{},`, "", 1))), nil)
-		_, err := c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Second})
-		taskError(t, err)
+		taskError(t, errOf(c.CallTool(t.Context(), "must", nil, &mcp.CallToolOptions{CallTimeout: time.Second})))
 		assert.Is(t, c.CancelTask(t.Context(), "t1"), errors.ErrUnsupported)
 		synctest.Wait()
 		wantCount(t, server, "tasks/cancel", 0)
@@ -105,9 +104,7 @@ func TestTaskOutlivesConnection(t *testing.T) {
 	everyTask(t, func(t *testing.T, s taskScript, p plane) {
 		server, c := p.withClient(t, s.server(t, mcptest.Script{
 			"tasks/get": mcptest.Sequence(s.get("working"), mcptest.Disconnect, mcptest.Disconnect, s.get("working"),
-				func(c *mcptest.Call) {
-					c.Disconnect()
-				}, s.get("completed")),
+				func(c *mcptest.Call) { c.Disconnect() }, s.get("completed")),
 			"tasks/result": mcptest.Sequence(mcptest.Disconnect, mcptest.Disconnect, mcptest.Disconnect, mcptest.Result(taskResult)),
 		}), withTasks())
 		assert.Equal(t, textOf(t, mustCall(t, c, "must")), "done", "result")
@@ -203,12 +200,10 @@ func TestTaskVerbs(t *testing.T) {
 		s.states = []string{"working:half"}
 		server := s.server(t, mcptest.Script{"tasks/cancel": mcptest.Sequence(s.get("cancelled"), mcptest.Error(-32602, "it has ended"))})
 		c := newClient(t, p.to(server), withTasks())
-		task, err := c.Task(t.Context(), "t1")
-		assert.OK(t, err)
+		task := assert.Value(c.Task(t.Context(), "t1"))(t)
 		assert.Equal(t, [...]any{task.Status, task.StatusMessage, task.Status.Ended()}, [...]any{mcp.TaskWorking, "half", false})
 		assert.OK(t, c.CancelTask(t.Context(), "t1"))
-		refused := assert.As[*mcp.ServerError](t, c.CancelTask(t.Context(), "t1"))
-		assert.Equal(t, refused.Method, "tasks/cancel", "method")
+		assert.Equal(t, assert.As[*mcp.ServerError](t, c.CancelTask(t.Context(), "t1")).Method, "tasks/cancel", "method")
 		_ = c.Close()
 		for _, err := range []error{
 			errOf(c.Task(t.Context(), "t1")), c.CancelTask(t.Context(), "t1"), errOf(c.ResumeTask(t.Context(), "t1", nil)),
@@ -315,8 +310,7 @@ func TestTaskInputRefused(t *testing.T) {
 				return
 			}
 			taskError(t, err)
-			refused := assert.As[*mcp.ServerError](t, err)
-			assert.Equal(t, refused.Method, "tasks/update", "method")
+			assert.Equal(t, assert.As[*mcp.ServerError](t, err).Method, "tasks/update", "method")
 			wantOutcome(t, err, mcp.Unknown)
 		})
 	}
@@ -393,8 +387,7 @@ func TestTaskInputWithoutEnd(t *testing.T) {
 		}})
 		_, err := call(t, c, "x")
 		taskError(t, err)
-		invalid := assert.As[*mcp.ProtocolError](t, err)
-		assert.Equal(t, [...]any{invalid.Path, asked}, [...]any{"inputRequests", 16})
+		assert.Equal(t, [...]any{assert.As[*mcp.ProtocolError](t, err).Path, asked}, [...]any{"inputRequests", 16})
 	})
 }
 

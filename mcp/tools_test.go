@@ -53,20 +53,18 @@ func cursorOf(params json.RawMessage) string {
 
 func TestToolsPaged(t *testing.T) {
 	everywhere(t, func(t *testing.T, revision string, p plane) {
-		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-			"tools/list": func(c *mcptest.Call) {
-				switch cursor := cursorOf(c.Params); cursor {
-				case "":
-					c.Result(page(`"p 1"`, "b", "a"))
-				case `"p 1"`:
-					c.Result(page(`"é\u0000\""`, "d"))
-				case `"é\u0000\""`:
-					c.Result(page(`null`, "c"))
-				default:
-					c.Error(-32602, "cursor "+cursor)
-				}
-			},
-		})
+		server := mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{"tools/list": func(c *mcptest.Call) {
+			switch cursor := cursorOf(c.Params); cursor {
+			case "":
+				c.Result(page(`"p 1"`, "b", "a"))
+			case `"p 1"`:
+				c.Result(page(`"é\u0000\""`, "d"))
+			case `"é\u0000\""`:
+				c.Result(page(`null`, "c"))
+			default:
+				c.Error(-32602, "cursor "+cursor)
+			}
+		}})
 		wantTools(t, newClient(t, p.to(server), nil), "b a d c")
 	})
 }
@@ -91,8 +89,7 @@ func TestToolsSchemasByteForByte(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/list": mcptest.Result(
 		`{"tools":[{"name":"a","title":"A","description":"d","NAME":"x","inputSchema":` + in + `,"outputSchema":` + out +
 			`,"annotations":{"readOnlyHint":true},"icons":[{"src":"https://a.example/i"}],"_meta":{"m":1}}]}`)})
-	tools, err := newClient(t, server, nil).Tools(t.Context())
-	assert.OK(t, err)
+	tools := assert.Value(newClient(t, server, nil).Tools(t.Context()))(t)
 	assert.Equal(t, len(tools), 1, "tools")
 	tool := tools[0]
 	assert.Equal(t, string(tool.InputSchema), in, "the input schema")
@@ -183,8 +180,7 @@ func TestToolsCached(t *testing.T) {
 		wantTools(t, c, "a")
 		wantCount(t, server, "tools/list", 1)
 
-		server.Disconnect() // a new connection may bring other tools
-		synctest.Wait()
+		disconnect(server)
 		wantTools(t, c, "b")
 
 		// Announcements are passed on at once, but only one in 250 ms.

@@ -28,9 +28,7 @@ func TestTracerSeesPanicOfCaller(t *testing.T) {
 	}}), &mcp.ClientOptions{Tracer: n})
 	ready(t, c)
 	func() {
-		defer func() {
-			assert.Equal(t, recover(), "ouch", "p")
-		}()
+		defer func() { assert.Equal(t, recover(), "ouch", "p") }()
 		_, _ = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("ouch") }})
 	}()
 	assert.Fails(t, n.one(t, "tools/call").Err)
@@ -40,9 +38,7 @@ func TestTracerSeesPanicOfCaller(t *testing.T) {
 
 // What a caller adds to the header stays when a tracer adds to it as well.
 func TestTracerKeepsHeaderOfCaller(t *testing.T) {
-	s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
-		"tools/call": result(`{"content":[]}`),
-	})
+	s := newSite(t, mcp.Revision20251125, map[string]func(*visit){"tools/call": result(`{"content":[]}`)})
 	n := &notebook{start: func(ctx context.Context, r *mcp.RequestInfo) context.Context {
 		r.AddHeader("X-Tracer", "1")
 		r.AddHeader("X-Both", "tracer")

@@ -71,8 +71,7 @@ func TestConsoleURLRefused(t *testing.T) {
 			t.Errorf("%q: the page was opened", line)
 			return nil
 		}}
-		res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{Server: "x", URL: "https://a.example/", Host: "a.example", Warnings: []string{"Look twice."}})
-		assert.OK(t, err, "%q", line)
+		res := assert.Value(c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{Server: "x", URL: "https://a.example/", Host: "a.example", Warnings: []string{"Look twice."}}))(t)
 		assert.Equal(t, res.Action, want, "%q: action", line)
 		assert.Contains(t, out.String(), "Warning: Look twice.")
 	}
@@ -83,8 +82,7 @@ func TestConsoleURLByHand(t *testing.T) {
 	for _, open := range []func(context.Context, string) error{nil, func(context.Context, string) error { return errors.New("no \x1b[1mdisplay") }} {
 		var out screen
 		c := &ask.Console{In: strings.NewReader("yes\n\n"), Out: &out, Open: open}
-		res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{URL: "https://a.example/\u202ex", Host: "a.example"})
-		assert.OK(t, err)
+		res := assert.Value(c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{URL: "https://a.example/\u202ex", Host: "a.example"}))(t)
 		assert.Equal(t, res.Action, "accept", "action")
 		_, after, _ := strings.Cut(out.String(), consent)
 		assert.Contains(t, after, "pen")
@@ -95,9 +93,7 @@ func TestConsoleURLByHand(t *testing.T) {
 
 func TestConsoleURLCancelledLater(t *testing.T) {
 	c := &ask.Console{In: strings.NewReader("yes\n/cancel\n"), Out: &screen{}}
-	res, err := c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{})
-	assert.OK(t, err)
-	assert.Equal(t, res.Action, "cancel", "action")
+	assert.Equal(t, assert.Value(c.ElicitURL(t.Context(), &mcp.ElicitURLRequest{}))(t).Action, "cancel", "action")
 }
 
 // When the server announces that the user is done nobody has to press a key.

@@ -33,12 +33,10 @@ type diary struct {
 
 func newDiary(t *testing.T, tr mcp.Transport) *diary {
 	d := &diary{t: t}
-	d.c = mcp.NewClient("diary", tr, &mcp.ClientOptions{
-		Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			fmt.Fprintf(d, "asked %s\n", r.Params.Message)
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
-		},
-	})
+	d.c = mcp.NewClient("diary", tr, &mcp.ClientOptions{Elicit: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		fmt.Fprintf(d, "asked %s\n", r.Params.Message)
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ann"}}, nil
+	}})
 	t.Cleanup(func() { _ = d.c.Close() })
 	return d
 }
@@ -274,8 +272,7 @@ func TestRecordingIsStable(t *testing.T) {
 	assert.Lacks(t, files[0], "hunter2")
 	assert.Contains(t, files[0], `"token": "[redacted]"`)
 	assert.Lacks(t, files[0], "progressToken")
-	left, err := os.ReadDir(folder)
-	assert.OK(t, err)
+	left := assert.Value(os.ReadDir(folder))(t)
 	assert.Equal(t, len(left), 2, "left")
 }
 
@@ -293,8 +290,7 @@ func TestRedactRule(t *testing.T) {
 	recorded := newDiary(t, r)
 	recorded.call("say", `{"customer":"Ann Smith"}`)
 	save(t, r, recorded, file)
-	data, err := os.ReadFile(file)
-	assert.OK(t, err)
+	data := assert.Value(os.ReadFile(file))(t)
 	assert.Lacks(t, string(data), "Smith")
 	assert.Contains(t, string(data), "somebody")
 	d := newDiary(t, newReplay(t, file, opts))

@@ -137,9 +137,7 @@ func (c *cutTransport) Connect(ctx context.Context) (mcp.Conn, error) {
 
 // An error reads as it was recorded, and callers learn the same from it.
 func TestReplayedErrors(t *testing.T) {
-	is := func(target error) func(error) bool {
-		return func(err error) bool { return errors.Is(err, target) }
-	}
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	for name, c := range map[string]struct {
 		err  error
 		same func(error) bool
