@@ -2,10 +2,9 @@ package config
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,13 +48,9 @@ func TestReferences(t *testing.T) {
 		"all": {"command: ${A}", "args[1]: ${input:i}", "args[2]: ${file:f}", "envFile: e", "env.K: ${keyring:k}", "env.D: ${NONE:-****}"},
 		"web": {"url: ${A}", "url: ${input:i}", "headers.X: ${keyring:k}"},
 	} {
-		if got := servers[name].References(); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", servers[name].References()), fmt.Sprintf("%q", want), "%s", name)
 	}
-	if got := (&Server{}).References(); len(got) != 0 {
-		t.Errorf("%q of no file", got)
-	}
+	assert.Equal(t, len((&Server{}).References()), 0)
 }
 
 // Nobody is asked for what needs approval when the file is read, and what was read is
@@ -70,64 +65,57 @@ func TestAnswered(t *testing.T) {
 		Secrets: looked{secrets, &asked},
 		Input:   func(context.Context, Input) (Secret, error) { asked++; return "said", nil },
 	})
-	if asked != 0 {
-		t.Fatalf("somebody was asked %d times for what nobody approved", asked)
-	}
+	assert.Equal(t, asked, 0)
 	all, web := servers["all"], servers["web"]
-	if all.Err != nil || all.Args[1] != "${input:i}" || all.Env["K"] != "${keyring:k}" || web.URL != "https://${input:i}/a.example" {
-		t.Fatalf("%v %q %v %s", all.Err, all.Args, all.Env["K"].Reveal(), web.URL)
-	}
+	assert.OK(t, all.Err)
+	assert.Equal(t, all.Args[1], "${input:i}")
+	assert.Equal(t, all.Env["K"], "${keyring:k}")
+	assert.Equal(t, web.URL, "https://${input:i}/a.example")
 	value = "b.example"
 	for name, text := range map[string]string{"f": "other", "e": "E=two"} {
 		assert.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	full, err := all.Answered(t.Context())
 	assert.OK(t, err)
-	if full.Command != "a.example" || !slices.Equal(full.Args, []string{"$A", "said", "from-file"}) ||
-		full.Env["K"] != "key" || full.Env["E"] != "one" || full.Fingerprint() != all.Fingerprint() || full.Name != all.Name {
-		t.Errorf("%v %q %q", full, full.Args, full.Env["E"].Reveal())
-	}
+	assert.Equal(t, [...]string{full.Command, strings.Join(full.Args, " ")}, [...]string{"a.example", "$A said from-file"})
+	assert.Equal(t, full.Env["K"], "key")
+	assert.Equal(t, full.Env["E"], "one")
+	assert.Equal(t, [...]string{full.Fingerprint(), full.Name}, [...]string{all.Fingerprint(), all.Name})
 	before := asked
-	if again, err := all.Answered(t.Context()); err != nil || again.Hash() != full.Hash() || asked != before {
-		t.Errorf("%v, asked %d times more", err, asked-before)
-	}
-	if full, err = web.Answered(t.Context()); err != nil || full.URL != "https://said/a.example" || full.Headers["X"] != "Bearer key" {
-		t.Errorf("%v %v", full, err)
-	}
-	if off, err := servers["off"].Answered(t.Context()); err != nil || off.Enabled || off.Args[0] != "said" {
-		t.Errorf("%v %v", off, err)
-	}
+	again, err := all.Answered(t.Context())
+	assert.OK(t, err)
+	assert.Equal(t, [...]any{again.Hash(), asked}, [...]any{full.Hash(), before})
+	full, err = web.Answered(t.Context())
+	assert.OK(t, err)
+	assert.Equal(t, full.URL, "https://said/a.example")
+	assert.Equal(t, full.Headers["X"], "Bearer key")
+	off, err := servers["off"].Answered(t.Context())
+	assert.OK(t, err)
+	assert.Equal(t, off.Enabled, false, "off.Enabled")
+	assert.Equal(t, off.Args[0], "said")
 	renamed := *all // as Merge does
 	renamed.Name, renamed.Enabled = "all_2", false
-	if full, err := renamed.Answered(t.Context()); err != nil || full.Name != "all_2" || full.Enabled {
-		t.Errorf("%v %v", full, err)
-	}
-	var input *InputError
-	if _, err := servers["editor"].Answered(t.Context()); !errors.As(err, &input) {
-		t.Errorf("editor: %v", err)
-	}
+	full = assert.Value(renamed.Answered(t.Context()))(t)
+	assert.Equal(t, full.Name, "all_2")
+	assert.Equal(t, full.Enabled, false, "enabled")
+	_, err = servers["editor"].Answered(t.Context())
+	assert.As[*InputError](t, err, "editor")
 }
 
 // What is started must be known before it is approved.
 func TestAskedEarly(t *testing.T) {
 	servers, _ := loadAsking(t, ScopeRC, Options{Secrets: NewSecrets()})
 	for _, name := range []string{"early", "login", "box"} {
-		if err := servers[name].Err; !errors.Is(err, errAskedEarly) {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Is(t, servers[name].Err, errAskedEarly, "%s", name)
 	}
-	if err := servers["unknown"].Err; err == nil || !strings.Contains(err.Error(), "not described") {
-		t.Errorf("unknown: %v", err)
-	}
+	assert.Contains(t, fmt.Sprint(servers["unknown"].Err), "not described", "unknown")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := servers["all"].Answered(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("with an ended context: %v", err)
-	}
-	var missing *MissingSecretError
-	if _, err := servers["all"].Answered(t.Context()); !errors.As(err, &missing) || !errors.Is(err, ErrNoAnswer) {
-		t.Errorf("without answers: %v", err)
-	}
+	_, err := servers["all"].Answered(ctx)
+	assert.Is(t, err, context.Canceled, "with an ended context")
+	_, err = servers["all"].Answered(t.Context())
+	assert.As[*MissingSecretError](t, err, "without answers")
+	assert.Is(t, err, ErrNoAnswer, "without answers")
 }
 
 // The user's own entries are answered when they are read.
@@ -137,9 +125,9 @@ func TestAnsweredAtOnce(t *testing.T) {
 	servers, _ := loadAsking(t, ScopeUser, Options{Secrets: secrets,
 		Input: func(context.Context, Input) (Secret, error) { return "said", nil }})
 	all := servers["all"]
-	if full, err := all.Answered(t.Context()); err != nil || full != all || all.Args[1] != "said" {
-		t.Errorf("%v %v", full, err)
-	}
+	full, err := all.Answered(t.Context())
+	assert.OK(t, err)
+	assert.Equal(t, [...]any{full, all.Args[1]}, [...]any{all, "said"})
 }
 
 // Many may start the same server, and others of the same file, at once.
@@ -157,9 +145,8 @@ func TestAnsweredAtOneTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if _, err := servers[[]string{"all", "web"}[i%2]].Answered(t.Context()); err != nil {
-				t.Error(err)
-			}
+			_, err := servers[[]string{"all", "web"}[i%2]].Answered(t.Context())
+			assert.Equal(t, err, nil)
 		})
 	}
 	wg.Wait()
@@ -187,11 +174,10 @@ func TestMergeProgram(t *testing.T) {
 		return c
 	}
 	m := Merge(one("project.json", ScopeProject), one("user.json", ScopeUser), one("odd.json", "odd"), one("program.json", ScopeProgram))
-	if len(m.Servers) != 1 || m.Servers[0].Source.File != "program.json" || len(m.Shadowed) != 3 {
-		t.Fatalf("%v, %v", m.Servers, m.Shadowed)
-	}
+	assert.Equal(t, len(m.Servers), 1)
+	assert.Equal(t, [...]any{m.Servers[0].Source.File, len(m.Shadowed)}, [...]any{"program.json", 3})
 	m = Merge(one("user.json", ScopeUser), one("project.json", ScopeProject))
-	if len(m.Shadowed) != 1 || m.Shadowed[0].Server.Source.File != "user.json" || !m.Servers[0].Source.Scope.NeedsApproval() {
-		t.Errorf("%v, %v", m.Servers, m.Shadowed)
-	}
+	assert.Equal(t, len(m.Shadowed), 1)
+	assert.Equal(t, m.Shadowed[0].Server.Source.File, "user.json")
+	assert.Equal(t, m.Servers[0].Source.Scope.NeedsApproval(), true, "m.Servers[0].Source.Scope.NeedsApproval()")
 }

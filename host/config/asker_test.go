@@ -75,12 +75,13 @@ func TestInputsAreAskedOnce(t *testing.T) {
 	secrets := config.NewSecrets()
 	c := parseInputs(t, "/p/.vscode/mcp.json", inputOptions(a, secrets))
 	one := server(t, c, "one")
-	if one.Err != nil || one.Args[0] != "high" || one.Env["KEY"] != "${HOME}$X" || one.Env["TWICE"] != "a${HOME}$Xb" {
-		t.Errorf("%v %v %v", one.Err, one.Args, one.Env["KEY"].Reveal())
-	}
-	if two := server(t, c, "two"); two.Err != nil || two.Headers["Authorization"] != "Bearer ${HOME}$X" {
-		t.Errorf("%v", two.Err)
-	}
+	assert.OK(t, one.Err)
+	assert.Equal(t, one.Args[0], "high")
+	assert.Equal(t, one.Env["KEY"], "${HOME}$X")
+	assert.Equal(t, one.Env["TWICE"], "a${HOME}$Xb")
+	two := server(t, c, "two")
+	assert.OK(t, two.Err)
+	assert.Equal(t, two.Headers["Authorization"], "Bearer ${HOME}$X")
 	if got := fmt.Sprint(a.asked); got != "[level key]" && got != "[key level]" {
 		t.Errorf("asked %s", got)
 	}
@@ -91,13 +92,10 @@ func TestInputsAreAskedOnce(t *testing.T) {
 	if one := server(t, c, "one"); one.Err != nil || one.Env["KEY"] != "${HOME}$X" || len(b.asked) != 0 {
 		t.Errorf("%v, asked %v", one.Err, b.asked)
 	}
-	if c = parseInputs(t, "/p/.vscode/mcp.json", inputOptions(nil, secrets)); server(t, c, "one").Err != nil {
-		t.Errorf("without anybody to ask: %v", server(t, c, "one").Err)
-	}
+	c = parseInputs(t, "/p/.vscode/mcp.json", inputOptions(nil, secrets))
+	assert.OK(t, server(t, c, "one").Err, "without anybody to ask")
 	parseInputs(t, "/q/.vscode/mcp.json", inputOptions(b, secrets))
-	if len(b.asked) != 2 {
-		t.Errorf("for another project it was asked %v", b.asked)
-	}
+	assert.Equal(t, len(b.asked), 2)
 	assert.OK(t, secrets.SetSecret(t.Context(), config.InputSecret("/p/.vscode/mcp.json", "vscode", "key"), ""))
 	b.asked = nil
 	if parseInputs(t, "/p/.vscode/mcp.json", inputOptions(b, secrets)); fmt.Sprint(b.asked) != "[key]" {
@@ -116,23 +114,17 @@ func TestInputsWithoutAnswer(t *testing.T) {
 		for _, title := range []string{"one", "two"} {
 			err := server(t, c, title).Err
 			var at *config.Error
-			if !errors.As(err, &input) || !errors.As(err, &at) || at.Line == 0 || !strings.Contains(at.Key, title) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if (name != "refused") != errors.Is(err, config.ErrNoAnswer) {
-				t.Errorf("%s: %v", name, err)
-			}
+			input = assert.As[*config.InputError](t, err, "%s", name)
+			at = assert.As[*config.Error](t, err, "%s", name)
+			assert.Equal(t, at.Line != 0, true, "%s: at.Line != 0", name)
+			assert.Contains(t, at.Key, title, "%s", name)
+			assert.Equal(t, name != "refused", errors.Is(err, config.ErrNoAnswer))
 		}
-		if input.Input.ID != "key" || !strings.Contains(input.Error(), "The API key") {
-			t.Errorf("%s: %v", name, input)
-		}
-		if err := server(t, c, "free").Err; err != nil {
-			t.Errorf("%s: a server without inputs: %v", name, err)
-		}
+		assert.Equal(t, input.Input.ID, "key", "%s", name)
+		assert.Contains(t, input.Error(), "The API key", "%s", name)
+		assert.OK(t, server(t, c, "free").Err, "%s: a server without inputs", name)
 		for title, word := range map[string]string{"cmd": "command", "lost": "inputs", "off": "enable"} {
-			if err := server(t, c, title).Err; err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("%s: server %s: %v", name, title, err)
-			}
+			assert.Contains(t, fmt.Sprint(server(t, c, title).Err), word, "%s: server %s", name, title)
 		}
 	}
 }
@@ -141,9 +133,7 @@ func TestRefusedAnswerIsAskedOnce(t *testing.T) {
 	a := &answers{}
 	parseInputs(t, "/p/mcp.json", inputOptions(a, nil))
 	slices.Sort(a.asked)
-	if fmt.Sprint(a.asked) != "[key level]" {
-		t.Errorf("asked %v", a.asked)
-	}
+	assert.Equal(t, fmt.Sprint(a.asked), "[key level]")
 }
 
 func TestBadAnswers(t *testing.T) {
@@ -151,25 +141,21 @@ func TestBadAnswers(t *testing.T) {
 		secrets := config.NewSecrets()
 		c := parseInputs(t, "/p/mcp.json", inputOptions(&answers{byID: map[string]config.Secret{"key": bad, "level": "canary"}}, secrets))
 		one := server(t, c, "one")
-		if one.Err == nil || strings.Contains(one.Err.Error(), "canary") || strings.Contains(one.Err.Error(), "cccc") {
-			t.Errorf("%v", one.Err)
-		}
-		if !strings.Contains(one.Err.Error(), "options") {
-			t.Errorf("what is no option was taken: %v", one.Err)
-		}
+		assert.Fails(t, one.Err)
+		assert.Lacks(t, one.Err.Error(), "canary")
+		assert.Lacks(t, one.Err.Error(), "cccc")
+		assert.Contains(t, one.Err.Error(), "options", "what is no option was taken")
 		for _, id := range []string{"key", "level"} {
-			if _, ok, err := secrets.Secret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", id)); ok || err != nil {
-				t.Errorf("a bad answer to %s was remembered: %v", id, err)
-			}
+			_, ok, err := secrets.Secret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", id))
+			assert.Equal(t, ok, false, "a bad answer to %s was remembered", id)
+			assert.OK(t, err, "a bad answer to %s was remembered", id)
 		}
 	}
 	// What is remembered can have become bad.
 	secrets := config.NewSecrets()
 	assert.OK(t, secrets.SetSecret(t.Context(), config.InputSecret("/p/mcp.json", "vscode", "level"), "medium"))
 	a := &answers{byID: map[string]config.Secret{"key": "k", "level": "low"}}
-	if c := parseInputs(t, "/p/mcp.json", inputOptions(a, secrets)); server(t, c, "one").Args[0] != "low" {
-		t.Errorf("%v", server(t, c, "one").Err)
-	}
+	assert.Equal(t, server(t, parseInputs(t, "/p/mcp.json", inputOptions(a, secrets)), "one").Args[0], "low")
 }
 
 func TestInputsEndWithTheirContext(t *testing.T) {
@@ -186,9 +172,7 @@ func TestInputsEndWithTheirContext(t *testing.T) {
 	}
 	c := assert.Value(config.Load(ctx, path, opts))(t)
 	for _, title := range []string{"one", "two"} {
-		if err := server(t, c, title).Err; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", title, err)
-		}
+		assert.Is(t, server(t, c, title).Err, context.Canceled, "%s", title)
 	}
 	assert.Equal(t, asked, 1, "the user was asked times after the context had ended")
 }
@@ -221,56 +205,46 @@ func TestKeyring(t *testing.T) {
 		return c
 	}
 	c := parse(secrets)
-	if good := server(t, c, "good"); good.Err != nil || good.Env["K"] != "s${X}" {
-		t.Errorf("%v", good.Err)
-	}
-	var missing *config.MissingSecretError
-	if err := server(t, c, "gone").Err; !errors.As(err, &missing) || missing.Name != "other" {
-		t.Errorf("%v", err)
-	}
+	good := server(t, c, "good")
+	assert.OK(t, good.Err)
+	assert.Equal(t, good.Env["K"], "s${X}")
+	missing := assert.As[*config.MissingSecretError](t, server(t, c, "gone").Err)
+	assert.Equal(t, missing.Name, "other")
 	for _, title := range []string{"lines", "off", "empty"} {
-		if err := server(t, c, title).Err; err == nil || strings.Contains(err.Error(), "a\nb") {
-			t.Errorf("%s: %v", title, err)
-		}
+		err := server(t, c, title).Err
+		assert.Fails(t, err, "%s", title)
+		assert.Lacks(t, err.Error(), "a\nb", "%s", title)
 	}
 	broken := &brokenSecrets{}
-	if err := server(t, parse(broken), "good").Err; !errors.As(err, &missing) || missing.Err == nil {
-		t.Errorf("%v", err)
-	}
+	missing = assert.As[*config.MissingSecretError](t, server(t, parse(broken), "good").Err)
+	assert.Fails(t, missing.Err)
 	assert.Equal(t, broken.reads, 3, "the store was read times for three names")
-	if err := server(t, parse(nil), "good").Err; err == nil || !strings.Contains(err.Error(), "Options.Secrets") {
-		t.Errorf("%v", err)
-	}
+	assert.Contains(t, fmt.Sprint(server(t, parse(nil), "good").Err), "Options.Secrets")
 }
 
 func TestSecretNames(t *testing.T) {
 	s := config.NewSecrets()
 	for _, name := range []string{"", " a", "a ", "a\nb", "a}b", "a{b", "\xff", strings.Repeat("a", 257)} {
 		const want = "invalid name of a secret"
-		if _, _, err := s.Secret(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want %s", name, err, want)
-		}
-		if err := s.SetSecret(t.Context(), name, "x"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v when set, want %s", name, err, want)
-		}
+		_, _, err := s.Secret(t.Context(), name)
+		assert.Contains(t, fmt.Sprint(err), want, "%q", name)
+		assert.Contains(t, fmt.Sprint(s.SetSecret(t.Context(), name, "x")), want, "%q", name)
 	}
-	if err := s.SetSecret(t.Context(), "a", config.Secret(strings.Repeat("s", 64<<10+1))); err == nil || strings.Contains(err.Error(), "ss") {
-		t.Errorf("%v", err)
-	}
+	err := s.SetSecret(t.Context(), "a", config.Secret(strings.Repeat("s", 64<<10+1)))
+	assert.Fails(t, err)
+	assert.Lacks(t, err.Error(), "ss")
 	seen := map[string]string{}
 	long := strings.Repeat("x", 300)
 	for _, at := range [][3]string{{"/a/f", "vscode", "k"}, {"/b/f", "vscode", "k"}, {"/a/f", "zed", "k"}, {"/a/f", "vscode", "l"},
 		{"/a/f", "vscode", long}, {"/a/f", "vscode", long + "y"}, {"/a/f", "vscode", "a\nb"}, {"/a/f", "vscode", "#1"}} {
 		name := config.InputSecret(at[0], at[1], at[2])
-		if _, _, err := s.Secret(t.Context(), name); err != nil {
-			t.Errorf("%q: got %v, want a name of a secret", at, err)
-		}
+		_, _, err := s.Secret(t.Context(), name)
+		assert.OK(t, err, "%q", at)
 		assert.Equal(t, seen[name], "", "%q and meet", at)
 		seen[name] = fmt.Sprint(at)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Secret(ended, "a"); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
+	_, _, err = s.Secret(ended, "a")
+	assert.Is(t, err, context.Canceled)
 }

@@ -135,9 +135,7 @@ func TestClients(t *testing.T) {
 			path := filepath.Join("testdata", test.file)
 			c := assert.Value(Load(t.Context(), path, &Options{Lookup: lookup}))(t)
 			assert.Equal(t, c.Path, path, "Path =")
-			if len(c.Servers) != len(test.want) {
-				t.Fatalf("%d servers, want %d", len(c.Servers), len(test.want))
-			}
+			assert.Equal(t, len(c.Servers), len(test.want))
 			for i, got := range c.Servers {
 				want := test.want[i]
 				want.Source.File, want.Source.Format, want.Source.Scope = path, "mcpServers", ScopeProgram

@@ -1,6 +1,9 @@
+// Tests of error.go, entry.go and config.go: faults of files and entries, and their bounds.
+
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,10 +38,9 @@ func TestFileErrors(t *testing.T) {
 			t.Errorf("Parse(t.Context(), %q):\n got %v\nwant %s", test.in, err, test.want)
 			continue
 		}
-		var typed *Error
-		if !errors.As(err, &typed) || typed.File != "f.json" || typed.Line == 0 {
-			t.Errorf("Parse(t.Context(), %q): %#v is no *Error with a place", test.in, err)
-		}
+		typed := assert.As[*Error](t, err, "%q", test.in)
+		assert.Equal(t, typed.File, "f.json", "%q", test.in)
+		assert.Equal(t, typed.Line != 0, true, "%q: it has a line", test.in)
 	}
 }
 
@@ -113,16 +115,10 @@ func TestEntryErrors(t *testing.T) {
 	} {
 		in := "{\"mcpServers\": {\n\"s\": " + test.in + ",\n\"good\": {\"command\": \"x\"}}}"
 		c, err := Parse(t.Context(), "f.json", []byte(in), &Options{Lookup: lookup})
-		if err != nil {
-			t.Errorf("%.80s: the whole file failed: %v", test.in, err)
-			continue
-		}
-		if got := fmt.Sprint(c.Servers[0].Err); got != "f.json:"+test.want {
-			t.Errorf("%.80s:\n got %s\nwant f.json:%s", test.in, got, test.want)
-		}
-		if len(c.Servers) != 2 || c.Servers[1].Name != "good" || c.Servers[1].Err != nil || !c.Servers[1].Enabled {
-			t.Errorf("%.80s: the good server suffered: %v", test.in, c.Servers[1].Err)
-		}
+		assert.OK(t, err, "%.80s: the whole file failed", test.in)
+		assert.Equal(t, fmt.Sprint(c.Servers[0].Err), "f.json:"+test.want, "%.80s", test.in)
+		good := c.Servers[1]
+		assert.Equal(t, [...]any{len(c.Servers), good.Name, good.Err, good.Enabled}, [...]any{2, "good", nil, true}, "%.80s: the good server", test.in)
 	}
 }
 
@@ -136,14 +132,10 @@ f.json:3:16: mcpServers.s.env.A: must be a string, not a number: put it in doubl
 f.json:3:24: mcpServers.s.env.B: must be a string, not a number: put it in double quotes
 f.json:4:14: mcpServers.s.command: the variable NO is not set: set it or write ${NO:-default}`
 	assert.Equal(t, fmt.Sprint(c.Servers[0].Err), want)
-	var unset *UnsetVariableError
-	if !errors.As(c.Servers[0].Err, &unset) || unset.Name != "NO" {
-		t.Errorf("no UnsetVariableError in %v", c.Servers[0].Err)
-	}
-	var place *Error
-	if !errors.As(c.Servers[0].Err, &place) || place.Key != "mcpServers.s.timeout" {
-		t.Errorf("no Error in %v", c.Servers[0].Err)
-	}
+	unset := assert.As[*UnsetVariableError](t, c.Servers[0].Err)
+	assert.Equal(t, unset.Name, "NO")
+	place := assert.As[*Error](t, c.Servers[0].Err)
+	assert.Equal(t, place.Key, "mcpServers.s.timeout")
 }
 
 func TestWarnings(t *testing.T) {
@@ -180,23 +172,15 @@ timeout: is in milliseconds; less than 1000 is ignored: write "readTimeoutSecond
 		{`"url": "https://a", "env": {}, "args": [], "cwd": ""`, ""},
 	} {
 		c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+test.in+`}}}`), nil)
-		if err != nil {
-			t.Errorf("%s: %v", test.in, err)
-			continue
-		}
-		if c.Servers[0].Err != nil {
-			t.Errorf("%s: %v", test.in, c.Servers[0].Err)
-		}
+		assert.OK(t, err, "%s", test.in)
+		assert.OK(t, c.Servers[0].Err, "%s", test.in)
 		var got []string
 		for _, w := range c.Warnings {
 			got = append(got, strings.TrimPrefix(w.Key, "mcpServers.s.")+": "+w.Err.Error())
-			if w.File != "f" || w.Line != 1 || w.Column < 23 {
-				t.Errorf("%s: place %s:%d:%d", test.in, w.File, w.Line, w.Column)
-			}
+			assert.Equal(t, [...]any{w.File, w.Line}, [...]any{"f", 1}, "%s", test.in)
+			assert.Equal(t, w.Column >= 23, true, "%s: w.Column >= 23", test.in)
 		}
-		if strings.Join(got, "\n") != test.want {
-			t.Errorf("%s:\n got %q\nwant %q", test.in, got, test.want)
-		}
+		assert.Equal(t, strings.Join(got, "\n"), test.want, "%s", test.in)
 	}
 }
 
@@ -207,32 +191,28 @@ func TestManyKeys(t *testing.T) {
 		fmt.Fprintf(&keys, `"%dcwd": 1, `, i%10+i*100)
 	}
 	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s": {`+keys.String()+`"command": "x", "comand": 1}}}`), nil)
-	if err != nil || len(c.Servers[0].Extra) != 1001 || len(c.Warnings) > 100 {
-		t.Fatalf("%v, %d warnings", err, len(c.Warnings))
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(c.Servers[0].Extra), 1001)
+	assert.Equal(t, len(c.Warnings) <= 100, true, "len(c.Warnings) <= 100")
 }
 
 func TestLoadErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no.json")
 	_, err := Load(t.Context(), missing, nil)
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a missing file gives %v", err)
-	}
-	if err == nil || !strings.HasPrefix(err.Error(), missing+": cannot read the config file: ") || strings.Count(err.Error(), missing) != 1 {
-		t.Errorf("a missing file gives %v", err)
-	}
+	assert.Is(t, err, fs.ErrNotExist)
+	assert.Fails(t, err)
+	assert.Equal(t, strings.HasPrefix(err.Error(), missing+": cannot read the config file: "), true)
+	assert.Equal(t, strings.Count(err.Error(), missing), 1)
 
-	if _, err := Load(t.Context(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "cannot read the config file: ") {
-		t.Errorf("a folder gives %v", err)
-	}
+	_, err = Load(t.Context(), t.TempDir(), nil)
+	assert.Contains(t, fmt.Sprint(err), "cannot read the config file: ")
 
 	big := filepath.Join(t.TempDir(), "big.json")
 	f := assert.Value(os.Create(big))(t)
 	assert.OK(t, errors.Join(f.Truncate(jsonc.MaxSize+1), f.Close()))
 	_, err = Load(t.Context(), big, nil)
-	if want := big + ":1:1: the file has 16777217 bytes, more than the limit of 16777216"; err == nil || err.Error() != want {
-		t.Errorf("a big file gives %v, want %s", err, want)
-	}
+	want := big + ":1:1: the file has 16777217 bytes, more than the limit of 16777216"
+	assert.Equal(t, fmt.Sprint(err), want)
 }
 
 // TestNoLeaks breaks things around secrets and looks for them in all texts.
@@ -258,9 +238,7 @@ func TestNoLeaks(t *testing.T) {
 		fmt.Fprintf(&all, "%v %+v %#v %s %x %q %v\n", s.Env, s.Env, s.Env, s.Env, s.Env, s.Headers, s.LogValue())
 	}
 	fmt.Fprintln(&all, c.Warnings)
-	if strings.Contains(strings.ToLower(all.String()), "hunter2") {
-		t.Errorf("a secret leaked:\n%s", all.String())
-	}
+	assert.Lacks(t, strings.ToLower(all.String()), "hunter2")
 	assert.Equal(t, strings.Count(fmt.Sprint(c.Servers[0].Err), "\n"), 7, "line breaks in %v", c.Servers[0].Err)
 }
 
@@ -272,12 +250,72 @@ func TestWarningsOfAnEntry(t *testing.T) {
 	assert.Equal(t, len(c.Servers[0].Warnings), 0, "a: warnings")
 	var keys []string
 	for _, w := range c.Servers[1].Warnings {
-		if !slices.Contains(c.Warnings, w) {
-			t.Errorf("%v is not among those of the file", w)
-		}
+		assert.Equal(t, slices.Contains(c.Warnings, w), true, "slices.Contains(c.Warnings, w)")
 		keys = append(keys, w.Key)
 	}
-	if want := []string{"mcpServers.b.evn", "mcpServers.b.userHeader"}; !slices.Equal(keys, want) {
-		t.Errorf("b: got warnings of %q, want %q", keys, want)
+	assert.Equal(t, fmt.Sprintf("%q", keys), `["mcpServers.b.evn" "mcpServers.b.userHeader"]`, "b")
+}
+
+// What a hostile file has a million of is told a hundred times, and looked up a
+// thousand times.
+func TestBounds(t *testing.T) {
+	dir := t.TempDir()
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "f"), []byte("x"), 0o600))
+	list := func(item string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, item, i)
+		}
+		return b.String()
 	}
+	looks := 0
+	for name, test := range map[string]struct {
+		text             string
+		faults, warnings int
+		says             string
+	}{
+		"faults":   {`{"mcpServers":{"a":{"command":"c","args":[` + list("%d,", 1000) + `]}}}`, maxFaults + 1, 0, "more faults than these 100"},
+		"pairs":    {`{"mcpServers":{"a":{"command":"c","env":{` + list(`"A%d":"${NONE}",`, 1000) + `}}}}`, maxFaults + 1, 0, "more faults"},
+		"warnings": {`{"mcpServers":{` + list(`"a%d":{"command":"c","cmd":1},`, 1000) + `}}`, 0, maxFaults + 1, "more warnings than these 100"},
+		"files":    {`{"mcpServers":{"a":{"command":"c","args":[` + strings.Repeat(`"${file:f}",`, maxLooked+1) + `]}}}`, 1, 0, "use fewer"},
+		"few":      {`{"mcpServers":{"a":{"command":"c","args":[` + strings.Repeat(`"${file:f}",`, maxLooked) + `]}}}`, 0, 0, ""},
+		"keyring":  {`{"mcpServers":{"a":{"command":"c","args":[` + list(`"${keyring:k%d}",`, maxLooked+7) + `]}}}`, 7, 0, "use fewer"},
+	} {
+		looks = 0
+		c, err := Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(test.text), &Options{
+			Lookup: func(string) (string, bool) { return "", false }, Secrets: all{&looks}})
+		assert.OK(t, err, "%s", name)
+		var text strings.Builder
+		faults := entryErrors(c.Servers[0].Err)
+		for _, err := range append(faults, c.Warnings...) {
+			text.WriteString(err.Error() + "\n")
+		}
+		assert.Equal(t, [...]int{len(faults), len(c.Warnings)}, [...]int{test.faults, test.warnings}, "%s", name)
+		assert.Contains(t, text.String(), test.says, "%s", name)
+		assert.Equal(t, looks <= maxLooked, true, "%s: looks <= maxLooked", name)
+	}
+}
+
+// all has every secret.
+type all struct{ looks *int }
+
+func (a all) Secret(context.Context, string) (Secret, bool, error) {
+	*a.looks++
+	return "s", true, nil
+}
+
+func (a all) SetSecret(context.Context, string, Secret) error { return nil }
+
+// entryErrors returns the errors that [Server.Err] joins.
+func entryErrors(err error) []*Error {
+	var all []*Error
+	var one *Error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			all = append(all, entryErrors(err)...)
+		}
+	} else if errors.As(err, &one) {
+		all = append(all, one)
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -105,9 +106,8 @@ func TestExpand(t *testing.T) {
 		if err != nil {
 			text = err.Error()
 		}
-		if got != test.want || text != test.err {
-			t.Errorf("expand(%.60q) = %.60q, %q; want %.60q, %q", test.in, got, text, test.want, test.err)
-		}
+		assert.Equal(t, got, test.want, "%.60q", test.in)
+		assert.Equal(t, text, test.err, "%.60q: error", test.in)
 	}
 }
 
@@ -117,12 +117,10 @@ func TestExpandBudget(t *testing.T) {
 	opts := &Options{Lookup: func(string) (string, bool) { return big, true }}
 	c := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"a": {"command": "x", "args": ["${B}", "${B}", "${B}"]}, "b": {"command": "x"}}}`), opts))(t)
 	const want = "f:1:64: mcpServers.a.args[2]: the references of this file yield more than 16777216 bytes: use smaller values"
-	if err := c.Servers[0].Err; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if len(c.Servers[0].Args[1]) != len(big) || c.Servers[1].Err != nil {
-		t.Errorf("what fits is refused: %v", c.Servers[1].Err)
-	}
+	err := c.Servers[0].Err
+	assert.Equal(t, fmt.Sprint(err), want)
+	assert.Equal(t, len(c.Servers[0].Args[1]), len(big), "what fits is refused")
+	assert.OK(t, c.Servers[1].Err, "what fits is refused")
 }
 
 // TestExpandEverywhere: each field with references has them replaced, and no
@@ -134,10 +132,12 @@ func TestExpandEverywhere(t *testing.T) {
 		"b": {"url": "http://${MCPBELT_TEST}/$MCPBELT_TEST", "headers": {"$MCPBELT_TEST": "${MCPBELT_TEST}"}, "x": "${MCPBELT_TEST}"}}}`), nil))(t)
 	a, b := c.Servers[0], c.Servers[1]
 	cwd := assert.Value(filepath.Abs(filepath.Join("sub", "v", "w")))(t)
-	if a.Err != nil || a.Command != "v" || a.Args[0] != "v" || a.Cwd != cwd || a.Env["$MCPBELT_TEST"] != "v" || a.Description != "$MCPBELT_TEST" {
-		t.Errorf("a: %s %v", bare(*a), a.Err)
-	}
-	if b.Err != nil || b.URL != "http://v/v" || b.Headers["$MCPBELT_TEST"] != "v" || string(b.Extra["x"]) != `"${MCPBELT_TEST}"` {
-		t.Errorf("b: %s %v", bare(*b), b.Err)
-	}
+	assert.OK(t, a.Err, "a: %s", bare(*a))
+	assert.Equal(t, [...]string{a.Command, a.Args[0], a.Cwd}, [...]string{"v", "v", cwd}, "a: %s", bare(*a))
+	assert.Equal(t, a.Env["$MCPBELT_TEST"], "v", "a: %s", bare(*a))
+	assert.Equal(t, a.Description, "$MCPBELT_TEST", "a: %s", bare(*a))
+	assert.OK(t, b.Err, "b: %s", bare(*b))
+	assert.Equal(t, b.URL, "http://v/v", "b: %s", bare(*b))
+	assert.Equal(t, b.Headers["$MCPBELT_TEST"], "v", "b: %s", bare(*b))
+	assert.Equal(t, string(b.Extra["x"]), `"${MCPBELT_TEST}"`, "b: %s", bare(*b))
 }

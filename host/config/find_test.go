@@ -1,7 +1,10 @@
+// Tests of find.go, merge.go and network.go: where the files are, and what counts of them.
+
 package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -201,9 +204,9 @@ func TestLoadAll(t *testing.T) {
 	locations := Find(&FindOptions{Home: filepath.Join(dir, "home"), GOOS: "linux", Project: filepath.Join(dir, "repo", "sub"),
 		Lookup: func(string) (string, bool) { return "", false }})
 	configs, err := LoadAll(t.Context(), locations, &Options{Lookup: lookup})
-	if err == nil || strings.Count(err.Error(), "\n") != 0 || !strings.Contains(err.Error(), filepath.Join(".zed", "settings.json")+":1:2: ") {
-		t.Errorf("LoadAll: %v", err)
-	}
+	assert.Fails(t, err, "LoadAll")
+	assert.Equal(t, strings.Count(err.Error(), "\n"), 0, "LoadAll")
+	assert.Contains(t, err.Error(), filepath.Join(".zed", "settings.json")+":1:2: ", "LoadAll")
 	merged := Merge(configs...)
 	var got []string
 	for _, s := range merged.Servers {
@@ -224,9 +227,8 @@ func TestLoadAll(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("servers:\n%s", strings.Join(got, "\n"))
 	}
-	if merged.Servers[2].Trust || merged.Servers[3].Enabled {
-		t.Error("trust was believed, or a server that is off is on")
-	}
+	assert.Equal(t, merged.Servers[2].Trust, false, "merged.Servers[2].Trust")
+	assert.Equal(t, merged.Servers[3].Enabled, false, "merged.Servers[3].Enabled")
 	got = nil
 	for _, s := range merged.Shadowed {
 		got = append(got, strings.ReplaceAll(filepath.ToSlash(s.String()), filepath.ToSlash(dir)+"/", ""))
@@ -242,9 +244,7 @@ func TestLoadAll(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("shadowed:\n%s", strings.Join(got, "\n"))
 	}
-	if len(merged.Warnings) != 1 || merged.Path != "" {
-		t.Errorf("warnings %v, path %q", merged.Warnings, merged.Path)
-	}
+	assert.Equal(t, [...]any{len(merged.Warnings), merged.Path}, [...]any{1, ""})
 }
 
 // TestMergeKeepsFaultyNamesApart: what has no name of its own takes none from others.
@@ -258,15 +258,12 @@ func TestMergeKeepsFaultyNamesApart(t *testing.T) {
 	var got []string
 	seen := map[string]bool{}
 	for _, s := range merged.Servers {
-		if seen[s.Name] {
-			t.Errorf("%s is there twice", s.Name)
-		}
+		assert.Equal(t, seen[s.Name], false, "seen[s.Name]")
 		seen[s.Name] = true
 		got = append(got, s.Name+"="+s.Title)
 	}
-	if want := "a_b=a b a_b_2=a_b_2 server_2=server_2 a_b_2_2=a.b server_2_2= server_3="; strings.Join(got, " ") != want || len(merged.Shadowed) != 0 {
-		t.Errorf("%s; shadowed %v", strings.Join(got, " "), merged.Shadowed)
-	}
+	assert.Equal(t, strings.Join(got, " "), "a_b=a b a_b_2=a_b_2 server_2=server_2 a_b_2_2=a.b server_2_2= server_3=")
+	assert.Equal(t, len(merged.Shadowed), 0)
 }
 
 // TestFindIgnoresRelativeVariables: a variable that is no absolute path makes no file of
@@ -283,12 +280,33 @@ func TestFindIgnoresRelativeVariables(t *testing.T) {
 		want := Find(&FindOptions{GOOS: test.goos, Home: test.home, Lookup: func(string) (string, bool) { return "", false }})
 		for _, value := range test.relative {
 			lookup := func(string) (string, bool) { return value, true }
-			if got := Find(&FindOptions{GOOS: test.goos, Home: test.home, Lookup: lookup}); !slices.Equal(got, want) {
-				t.Errorf("%s, variables that are %s: got %v, want %v", test.goos, value, got, want)
-			}
-			if got := Find(&FindOptions{GOOS: test.goos, Lookup: lookup}); len(got) != 0 {
-				t.Errorf("%s, variables and the user's folder that are %s: got %v, want no file of the user", test.goos, value, got)
-			}
+			assert.Equal(t, fmt.Sprint(Find(&FindOptions{GOOS: test.goos, Home: test.home, Lookup: lookup})), fmt.Sprint(want), "%s, variables that are %s", test.goos, value)
+			assert.Equal(t, len(Find(&FindOptions{GOOS: test.goos, Lookup: lookup})), 0, "%s, variables and the user's folder that are %s", test.goos, value)
 		}
+	}
+}
+
+// A file of another machine is not touched for a project's file before its approval.
+func TestElsewhere(t *testing.T) {
+	for path, want := range map[string]bool{`\\host\share\f`: true, `//host/share/f`: true, `\/host/f`: true, `\\?\UNC\host\f`: true, `C:\p\f`: false, `\p`: false} {
+		assert.Equal(t, [...]bool{elsewhere("windows", path), elsewhere("linux", path)}, [...]bool{want, false})
+	}
+}
+
+// A sandbox that is not there is told.
+func TestSandboxTold(t *testing.T) {
+	c := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"servers":{"a":{"command":"c","sandboxEnabled":true,"sandbox":{"network":{}}},"b":{"command":"c","sandboxEnabled":false}}}`), nil))(t)
+	assert.Equal(t, len(c.Warnings), 1)
+	assert.Equal(t, c.Warnings[0].Key, "servers.a.sandboxEnabled")
+	assert.Contains(t, c.Warnings[0].Error(), "isolation")
+	assert.OK(t, c.Servers[0].Err)
+	assert.Equal(t, len(c.Servers[0].Extra), 2)
+}
+
+// What lies in a usual place is a regular file.
+func TestLoadIrregular(t *testing.T) {
+	for _, scope := range []Scope{ScopeProject, ScopeRC, ScopeUser} {
+		_, err := Load(t.Context(), t.TempDir(), &Options{Scope: scope})
+		assert.Is(t, err, errNotRegular, "%s", scope)
 	}
 }

@@ -1,6 +1,12 @@
+// Tests of format.go, program.go and document.go: which program a file is of.
+
 package config
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,13 +75,11 @@ func TestWhichFormat(t *testing.T) {
 	// What is named is not doubted.
 	for format, servers := range map[string]int{"vscode": 1, "ironclaw": 1, "kode": 1} {
 		c, err := Parse(t.Context(), "any.json", []byte(`{"servers": `+entry+`}`), &Options{Format: format})
-		if err != nil || c.Format != format || len(c.Servers) != servers {
-			t.Errorf("%s: %v", format, err)
-		}
+		assert.OK(t, err)
+		assert.Equal(t, [...]any{c.Format, len(c.Servers)}, [...]any{format, servers})
 	}
-	if _, err := Parse(t.Context(), "f", []byte(`{}`), &Options{Format: "codex"}); err == nil || !strings.Contains(err.Error(), `no format is called "codex": Options.Format may be mcpServers, `) {
-		t.Errorf("an unknown format: %v", err)
-	}
+	_, err := Parse(t.Context(), "f", []byte(`{}`), &Options{Format: "codex"})
+	assert.Contains(t, fmt.Sprint(err), `no format is called "codex": Options.Format may be mcpServers, `, "an unknown format")
 }
 
 // TestUserFilesHaveNoProject: the folder of a user's file is not that of a project.
@@ -87,4 +91,88 @@ func TestUserFilesHaveNoProject(t *testing.T) {
 			t.Errorf("%q: %q, %v", scope, s.Command, s.Err)
 		}
 	}
+}
+
+// TestLoadAllPrefersTheFormatOfThePlace and reads what is there all the same.
+func TestLoadAllPrefersTheFormatOfThePlace(t *testing.T) {
+	for _, test := range []struct{ place, text, format string }{
+		{".mcp.json", `{"servers": {"gh": {"url": "https://gh.example.com"}}}`, "vscode"},
+		{".mcp.json", `{"gh": {"url": "https://gh.example.com"}}`, "kode"},
+		{".vscode/mcp.json", `{"mcpServers": {"gh": {"command": "x"}}}`, "mcpServers"},
+		{".vscode/mcp.json", `{"servers": [{"name": "gh", "command": "x"}]}`, "ironclaw"},
+		{".mcprc", `{"mcpServers": {"gh": {"command": "x"}}}`, "mcpServers"},
+		{".mcprc", `{"gh": {"command": "x"}}`, "kode"},
+		{".vscode/settings.json", `{"mcp": {"servers": {"gh": {"command": "x"}}}, "mcpServers": {"other": {"command": "y"}}}`, "vscode"},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, filepath.FromSlash(test.place))
+		assert.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
+		list, err := LoadAll(t.Context(), Find(&FindOptions{Home: filepath.Join(dir, "home"), Project: dir}), nil)
+		if err != nil || len(list) != 1 || len(list[0].Servers) != 1 {
+			t.Errorf("%s %s: got %d files, %v, want one server", test.place, test.text, len(list), err)
+			continue
+		}
+		s := list[0].Servers[0]
+		assert.Equal(t, s.Name, "gh", "%s", test.place)
+		assert.OK(t, s.Err, "%s", test.place)
+		assert.Equal(t, list[0].Format, test.format, "%s", test.place)
+	}
+}
+
+// TestSkippedHideNobody: what is no server takes no name and no place of one.
+func TestSkippedHideNobody(t *testing.T) {
+	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
+	c := assert.Value(Parse(t.Context(), "settings.json", []byte(text), &Options{Scope: ScopeProject}))(t)
+	assert.Equal(t, [...]int{len(c.Servers), len(c.Skipped)}, [...]int{1, 1})
+	assert.Equal(t, [...]any{c.Skipped[0].Title, c.Skipped[0].Source.Line}, [...]any{"db", 1})
+	other := assert.Value(Parse(t.Context(), "f", []byte(`{"mcpServers": {"db": {"command": "mine"}}}`), nil))(t)
+	merged := Merge(c, other)
+	assert.Equal(t, [...]int{len(merged.Servers), len(merged.Shadowed), len(merged.Skipped)}, [...]int{2, 0, 1})
+}
+
+// TestFilesOfOthers: an error names the program and gives no advice that would break its
+// file.
+func TestFilesOfOthers(t *testing.T) {
+	for path, want := range map[string]string{
+		"librechat.yaml":              "the file is that of LibreChat, which is not read: leave it as it is",
+		".continue/config.yaml":       "the file is that of Continue: give Options.Formats goose.Continue()",
+		".continue/mcpServers/a.yaml": "the file is that of Continue: give Options.Formats goose.Continue()",
+	} {
+		_, err := Parse(t.Context(), path, []byte(`{"other": 1}`), nil)
+		assert.Contains(t, fmt.Sprint(err), want, "%s", path)
+	}
+	for path, want := range map[string]string{
+		".vscode/mcp.json":   `has no "servers" object`,
+		".zed/settings.json": `has no "context_servers" object`,
+	} {
+		_, err := Parse(t.Context(), path, []byte(`{"other": 1}`), nil)
+		assert.Contains(t, fmt.Sprint(err), want, "%s", path)
+	}
+}
+
+// TestEachPlaceHasAProgram: no client of Find is without its words.
+func TestEachPlaceHasAProgram(t *testing.T) {
+	for _, l := range Find(&FindOptions{GOOS: "linux", Home: "/home/ann", Project: "/src", Lookup: func(string) (string, bool) { return "", false }}) {
+		p, format := programOf(l.Path)
+		assert.Equal(t, [...]string{p.client, format}, [...]string{l.Client, l.Format}, "%s", l.Path)
+		found := false
+		for _, p := range programs() {
+			found = found || p.client == l.Client
+		}
+		assert.Equal(t, found, true, "no program for %s: found", l.Client)
+	}
+}
+
+// TestUnclosed: VS Code reads a file whose last brace is missing.
+func TestUnclosed(t *testing.T) {
+	const text = "{\"servers\": {\"a\": {\"command\": \"x\"}} // end"
+	c, err := Parse(t.Context(), ".vscode/mcp.json", []byte(text), nil)
+	assert.OK(t, err)
+	assert.Equal(t, [...]int{len(c.Servers), len(c.Warnings)}, [...]int{1, 1})
+	for _, text := range []string{"{\"servers\": {\"a\": {\"command\": \"x\"}", "{\"servers\": {\"a\": }", ""} {
+		_, err := Parse(t.Context(), ".vscode/mcp.json", []byte(text), nil)
+		assert.Fails(t, err, "%q", text)
+	}
+	_, err = Parse(t.Context(), "any.json", []byte(text), nil)
+	assert.Fails(t, err, "got no error for a file of another program")
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,9 +12,8 @@ import (
 
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
-	if err != nil || len(files) == 0 {
-		f.Fatal("no seeds: ", err)
-	}
+	assert.OK(f, err)
+	assert.Equal(f, len(files) != 0, true, "there are files")
 	for _, file := range files {
 		data := assert.Value(os.ReadFile(file))(f)
 		f.Add(data)
@@ -44,27 +42,21 @@ func checkConfig(t *testing.T, c *Config) {
 	pattern := regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 	names := map[string]bool{}
 	for _, s := range c.Servers {
-		if !pattern.MatchString(s.Name) || strings.Contains(s.Name, "__") || names[s.Name] {
-			t.Fatalf("bad or repeated name %q", s.Name)
-		}
+		assert.Equal(t, pattern.MatchString(s.Name), true, "%q is a name", s.Name)
+		assert.Lacks(t, s.Name, "__")
+		assert.Equal(t, names[s.Name], false, "%s is there twice", s.Name)
 		names[s.Name] = true
-		if s.Source.File != c.Path || s.Source.Line < 1 {
-			t.Fatalf("server without a place: %s", s.Source)
-		}
+		assert.Equal(t, s.Source.File, c.Path, "%s: its file", s.Name)
+		assert.Equal(t, s.Source.Line >= 1, true, "%s: it has a line", s.Name)
 		_, _ = s.String(), s.Hash()
 		if s.Err != nil {
-			var joined interface{ Unwrap() []error }
-			if !errors.As(s.Err, &joined) {
-				t.Fatalf("Err is a %T", s.Err)
-			}
-			for _, err := range joined.Unwrap() {
+			for _, err := range s.Err.(interface{ Unwrap() []error }).Unwrap() {
 				place(t, err)
 			}
 			continue
 		}
-		if (s.Command == "") == (s.URL == "") || s.Transport == "" || s.Source.Format != c.Format {
-			t.Fatalf("a server that cannot be started has no Err: %s", s)
-		}
+		assert.Equal(t, (s.Command == "") != (s.URL == "") && s.Transport != "", true, "%s: it can be started", s.Name)
+		assert.Equal(t, s.Source.Format, c.Format, "%s: its format", s.Name)
 		for header, value := range s.Headers {
 			if strings.ContainsAny(header+value.Reveal(), "\r\n\x00") {
 				t.Fatalf("header %q breaks the line", header)
@@ -79,11 +71,56 @@ func checkConfig(t *testing.T, c *Config) {
 // place fails the test unless err says where it is.
 func place(t *testing.T, err error) {
 	t.Helper()
-	var typed *Error
-	if !errors.As(err, &typed) || typed.File == "" || typed.Line < 1 || typed.Column < 1 || typed.Err == nil {
-		t.Fatalf("error without a place: %#v", err)
-	}
+	typed := assert.As[*Error](t, err, "error without a place")
+	assert.Equal(t, typed.File != "", true, "error without a place")
+	assert.Equal(t, typed.Line >= 1, true, "error without a place: typed.Line >= 1")
+	assert.Equal(t, typed.Column >= 1, true, "error without a place: typed.Column >= 1")
+	assert.Fails(t, typed.Err, "error without a place")
 	if strings.ContainsAny(err.Error(), "\r\n\x00\x1b") {
 		t.Fatalf("control character in %q", err)
 	}
+}
+
+// FuzzFormats reads data in each JSON format, and as the file that it looks like.
+func FuzzFormats(f *testing.F) {
+	for i, format := range Formats() {
+		for _, pattern := range []string{"*", "*/*", ".*"} {
+			files := assert.Value(filepath.Glob(filepath.Join("testdata", format.Name(), filepath.FromSlash(pattern))))(f)
+			for _, file := range files {
+				if info, err := os.Stat(file); err != nil || info.IsDir() || strings.HasSuffix(file, ".golden") {
+					continue
+				}
+				data := assert.Value(os.ReadFile(file))(f)
+				f.Add(uint8(i), data)
+			}
+		}
+	}
+	for i, text := range []string{
+		`{"mcpServers": [{"name": "a"}, {"name": "a"}, 1, null], "projects": {"/p": {"mcpServers": {"a": {}}}}}`,
+		`{"servers": {"a": {"command": "${workspaceFolder}${input:x}", "envFile": "x"}}, "inputs": [{"id": "x", "type": "pickString", "options": [1, {}]}]}`,
+		`{"context_servers": {"a": {"command": {"path": "x", "command": "y", "args": 1, "timeout": -1}}}}`,
+		`{"a": {"command": "x", "isolation": {"kind": "docker", "image": "i", "mounts": [{}, 1]}}}`,
+		`{"servers": [{"name": "x", "transport": {"transport": "stdio", "command": "c", "args": null}, "url": ""}]}`,
+	} {
+		f.Add(uint8(i), []byte(text))
+	}
+	dir := f.TempDir()
+	lookup := func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 }
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		formats := Formats()
+		name := formats[int(which)%len(formats)].Name()
+		for _, opts := range []*Options{
+			{Lookup: lookup, Format: name, Project: "/p"},
+			{Lookup: lookup, Scope: ScopeProject},
+		} {
+			c, err := Parse(t.Context(), filepath.Join(dir, ".mcprc"), data, opts)
+			if err != nil {
+				place(t, err)
+				continue
+			}
+			checkConfig(t, c)
+			merged := Merge(c, c)
+			assert.Equal(t, len(merged.Servers)+len(merged.Shadowed), 2*(len(c.Servers)+len(c.Shadowed)))
+		}
+	})
 }

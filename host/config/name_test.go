@@ -41,19 +41,14 @@ func TestNames(t *testing.T) {
 			entries = append(entries, fmt.Sprintf("%q: {\"command\": \"x\"}", title))
 		}
 		c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {`+strings.Join(entries, ",")+`}}`), nil)
-		if err != nil {
-			t.Errorf("%q: %v", test.titles, err)
-			continue
-		}
+		assert.OK(t, err, "%q", test.titles)
 		for i, s := range c.Servers {
 			got := s.Name
 			if s.Err != nil {
 				text := s.Err.Error()
 				got += text[strings.Index(text, ": the server's"):]
 			}
-			if got != test.want[i] || s.Title != test.titles[i] {
-				t.Errorf("%.60q:\n got %s\nwant %s", s.Title, got, test.want[i])
-			}
+			assert.Equal(t, [...]string{got, s.Title}, [...]string{test.want[i], test.titles[i]})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,9 +18,8 @@ func openCode(t *testing.T, entry string, opts Options) *Server {
 		opts.Lookup = lookup
 	}
 	c, err := Parse(t.Context(), "opencode.json", []byte(`{"mcp": {"a": `+entry+`}}`), &opts)
-	if err != nil || len(c.Servers) != 1 {
-		t.Fatalf("%s: got %v, %v, want one server", entry, c, err)
-	}
+	assert.OK(t, err, "%s", entry)
+	assert.Equal(t, len(c.Servers), 1, "%s", entry)
 	return c.Servers[0]
 }
 
@@ -45,19 +45,15 @@ func TestOpenCodeReferences(t *testing.T) {
 		{"{env:API_TOKEN", "{env:API_TOKEN"},
 	} {
 		s := openCode(t, `{"type": "remote", "url": "https://a.example", "headers": {"X-A": "`+test.text+`"}}`, Options{Lookup: env})
-		if got := s.Headers["X-A"].Reveal(); got != test.want || s.Err != nil {
-			t.Errorf("%s: got %q, %v, want %q", test.text, got, s.Err, test.want)
-		}
-		if _, headers, _ := s.Written(); headers["X-A"].Reveal() != test.text {
-			t.Errorf("%s: got %q as written, want the same", test.text, headers["X-A"].Reveal())
-		}
+		assert.Equal(t, s.Headers["X-A"].Reveal(), test.want, "%s", test.text)
+		assert.OK(t, s.Err, "%s", test.text)
+		_, headers, _ := s.Written()
+		assert.Equal(t, headers["X-A"].Reveal(), test.text)
 	}
 	s := openCode(t, `{"type": "local", "command": ["{env:API_TOKEN}", "{env:B}"], "environment": {"C": "{file:d}"}}`, Options{})
 	want := []string{"command[0]: {env:API_TOKEN}", "command[1]: {env:B}", "environment.C: {file:d}"}
 	got := slices.Sorted(slices.Values(s.References()))
-	if !slices.Equal(got, want) {
-		t.Errorf("got references %q, want %q", got, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", want))
 	for text, want := range map[string]string{"Bearer {env:TOKEN}": "Bearer {env:TOKEN}", "{file:/run/key}": "{file:/run/key}", "{env:a b c d e}": "{e****d e}"} {
 		assert.Equal(t, mask.String(text), want, "masked %s", text)
 	}

@@ -1,6 +1,9 @@
+// Tests of key.go, auth.go, route.go, isolation.go and limits.go: the keys of our own.
+
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -67,9 +70,9 @@ func TestProjectFilesSayLess(t *testing.T) {
 	for scope, believed := range map[Scope]bool{ScopeProject: false, ScopeRC: false, "other": false, ScopeUser: true, ScopeProgram: true} {
 		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope}))(t)
 		s := c.Servers[0]
-		if s.Trust != believed || s.Builtin != believed || len(c.Warnings) != 2 == !believed || s.Source.Scope != scope {
-			t.Errorf("scope %q: trust %v, builtin %v, warnings %v", scope, s.Trust, s.Builtin, c.Warnings)
-		}
+		assert.Equal(t, [...]bool{s.Trust, s.Builtin}, [...]bool{believed, believed})
+		assert.Equal(t, len(c.Warnings) != 2 != !believed, true, "len(c.Warnings) != 2 != !believed")
+		assert.Equal(t, s.Source.Scope, scope)
 	}
 }
 
@@ -84,21 +87,20 @@ func TestProposed(t *testing.T) {
 		secrets := NewSecrets()
 		assert.OK(t, secrets.SetSecret(t.Context(), "a", "found"))
 		c := assert.Value(Parse(t.Context(), "f", []byte(in), &Options{Scope: scope, Secrets: secrets}))(t)
-		if s := c.Servers[1]; s.Source.Scope != want || s.Trust || s.Args[0] != "${keyring:a}" {
-			t.Errorf("%s: got the scope %q, trust %t and %v, want %q, no trust and the reference", scope, s.Source.Scope, s.Trust, s.Args, want)
-		}
+		s := c.Servers[1]
+		assert.Equal(t, s.Source.Scope, want, "%s", scope)
+		assert.Equal(t, s.Trust, false, "%s: s.Trust", scope)
+		assert.Equal(t, s.Args[0], "${keyring:a}", "%s", scope)
 		for _, i := range []int{0, 2} {
 			if s := c.Servers[i]; s.Source.Scope != scope || scope != ScopeProject && (!s.Trust || s.Args[0] != "found") {
 				t.Errorf("%s: got %s with the scope %q, trust %t and %v, want it as in any file", scope, s.Name, s.Source.Scope, s.Trust, s.Args)
 			}
 		}
-		if c.Servers[3].Err == nil {
-			t.Errorf("%s: got no error of a word in the place of true, want one", scope)
-		}
+		assert.Fails(t, c.Servers[3].Err, "%s", scope)
 		full := assert.Value(c.Servers[1].Answered(t.Context()))(t)
-		if full.Args[0] != "found" || full.Trust || full.Source.Scope != want {
-			t.Errorf("%s: got %v, trust %t and the scope %q after the approval, want the secret, no trust and %q", scope, full.Args, full.Trust, full.Source.Scope, want)
-		}
+		assert.Equal(t, full.Args[0], "found", "%s", scope)
+		assert.Equal(t, full.Trust, false, "%s: full.Trust", scope)
+		assert.Equal(t, full.Source.Scope, want, "%s", scope)
 	}
 }
 
@@ -130,8 +132,86 @@ func TestEnvFile(t *testing.T) {
 		"no.env":   "cannot read the file of variables: no such file or directory",
 	} {
 		s := read(`"envFile": "` + file + `"`)
-		if s.Err == nil || !strings.HasSuffix(s.Err.Error(), "mcpServers.s.envFile: "+want) {
-			t.Errorf("%s: %v", file, s.Err)
+		assert.Fails(t, s.Err, "%s", file)
+		assert.Equal(t, strings.HasSuffix(s.Err.Error(), "mcpServers.s.envFile: "+want), true, "%s", file)
+	}
+}
+
+// What an entry says of quarantine and ledger is read, and a project's file can only make
+// it stricter.
+func TestLedgerOfAnEntry(t *testing.T) {
+	for _, c := range []struct {
+		name, keys  string
+		scope       Scope
+		quarantined bool
+		ledger      string
+		warning     bool
+		fault       string
+	}{
+		{"mcpproxy", `"quarantined": true`, ScopeUser, true, "", false, ""},
+		{"nothing", `"quarantined": false`, ScopeUser, false, "", false, ""},
+		{"trust", `"ledger": "trust"`, ScopeUser, false, LedgerTrust, false, ""},
+		{"pin", `"ledger": "pin"`, ScopeUser, false, LedgerPin, false, ""},
+		{"review", `"ledger": "review"`, ScopeUser, false, LedgerReview, false, ""},
+		{"unknown", `"ledger": "none"`, ScopeUser, false, "", false, "write trust, pin or review"},
+		{"project: quarantine", `"quarantined": true`, ScopeProject, true, "", false, ""},
+		{"project: review", `"ledger": "review"`, ScopeProject, false, LedgerReview, false, ""},
+		{"project: pin", `"ledger": "pin"`, ScopeProject, false, "", true, ""},
+		{"project: trust", `"ledger": "trust"`, ScopeProject, false, "", true, ""},
+	} {
+		all := assert.Value(Parse(t.Context(), "mcp.json", []byte(`{"mcpServers": {"s": {"command": "x", `+c.keys+`}}}`), &Options{Scope: c.scope}))(t)
+		s := all.Servers[0]
+		assert.Equal(t, [...]any{s.Quarantined, s.Ledger}, [...]any{c.quarantined, c.ledger}, "%s", c.name)
+		assert.Equal(t, len(s.Warnings) > 0, c.warning, "%s: a warning", c.name)
+		if c.fault == "" && s.Err != nil || c.fault != "" && (s.Err == nil || !strings.Contains(s.Err.Error(), c.fault)) {
+			t.Errorf("%s: got the error %v, want %q", c.name, s.Err, c.fault)
 		}
+	}
+}
+
+// What other programs say of a registered client counts, unless we are told otherwise.
+func TestOAuthOfOthers(t *testing.T) {
+	lookup := func(name string) (string, bool) { return "s3cret", name == "SECRET" }
+	for text, want := range map[string]*Auth{
+		`"oauth":{"clientId":"c","callbackPort":8080,"scopes":"a b"}`: {ClientID: "c", RedirectURL: "http://localhost:8080/callback", Scopes: []string{"a", "b"}},
+		`"oauth":{"enabled":true,"clientId":"c","clientSecret":"${SECRET}","scopes":["a"],"redirectUri":"http://localhost:7777/oauth/callback","tokenUrl":"https://x/t"}`: {
+			ClientID: "c", ClientSecret: "s3cret", Scopes: []string{"a"}, RedirectURL: "http://localhost:7777/oauth/callback"},
+		`"oauth":{"client_id":"c"}`:                           {ClientID: "c"},
+		`"oauth":{"clientId":"c"},"auth":{"clientId":"ours"}`: {ClientID: "ours"},
+		`"oauth":{"clientId":5}`:                              nil,
+		`"oauth":true`:                                        nil,
+		`"oauth":{"scopes":"a"}`:                              nil,
+	} {
+		data := []byte(`{"mcpServers":{"a":{"url":"https://x/",` + text + `}}}`)
+		c := assert.Value(Parse(t.Context(), "mcp.json", data, &Options{Lookup: lookup}))(t)
+		s := c.Servers[0]
+		if s.Err != nil || !reflect.DeepEqual(s.Auth, want) || s.Extra["oauth"] == nil || len(c.Warnings) != 0 {
+			t.Errorf("%s: %+v, %v, %v", text, s.Auth, s.Err, c.Warnings)
+		}
+	}
+	c, err := Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c","callbackPort":0}},"b":{"command":"c","oauth":{"clientId":"c"}}}}`), nil)
+	assert.OK(t, err)
+	assert.Fails(t, c.Servers[0].Err)
+	assert.Equal(t, c.Servers[1].Auth == nil, true, "c.Servers[1].Auth == nil")
+	// A record does not say it twice: it stays in Extra.
+	c, err = Parse(t.Context(), "mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://x/","oauth":{"clientId":"c"}}}}`), &Options{AsWritten: true})
+	assert.OK(t, err)
+	assert.Equal(t, c.Servers[0].Auth == nil, true, "c.Servers[0].Auth == nil")
+	assert.Equal(t, c.Servers[0].Extra["oauth"] != nil, true)
+}
+
+func TestRoutesThatCannotBe(t *testing.T) {
+	for keys, want := range map[string]string{
+		`"proxy":"ftp://p.example:1"`:                           "must start with",
+		`"proxy":"p.example"`:                                   "not the address of a proxy",
+		`"tls":{"certFile":"a"}`:                                "add the other",
+		`"tls":{"ca":"a"}`:                                      "unknown key",
+		`"tls":{"insecure":"yes"}`:                              "must be",
+		`"tls":{"caFile":""}`:                                   "is empty",
+		`"proxy":"https://p.example:1","tls":{"insecure":true}`: "https proxy",
+		`"tls":{"insecure":true,"caFile":"a"}`:                  "remove one",
+	} {
+		c := assert.Value(Parse(t.Context(), "f.json", []byte(`{"mcpServers":{"s":{"url":"https://a.example",`+keys+`}}}`), nil))(t)
+		assert.Contains(t, fmt.Sprint(c.Servers[0].Err), want, "%s", keys)
 	}
 }

@@ -3,10 +3,11 @@
 package config
 
 import (
-	"errors"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
 
 // A pipe in a usual place blocks nobody.
@@ -16,7 +17,5 @@ func TestLoadPipe(t *testing.T) {
 		t.Skip(err)
 	}
 	_, err := LoadAll(t.Context(), []Location{{Format: "mcpServers", Scope: ScopeProject, Path: path, Exists: true}}, nil)
-	if !errors.Is(err, errNotRegular) {
-		t.Errorf("%v", err)
-	}
+	assert.Is(t, err, errNotRegular)
 }

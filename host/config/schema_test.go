@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -41,9 +42,7 @@ func TestSchemaAcceptsRealFiles(t *testing.T) {
 		"gemini_settings.json", "windsurf_mcp_config.json", "mcpbelt.jsonc", "mcpServers/.copilot/mcp-config.json", "../edit/testdata/edit/own.want", "../edit/testdata/edit/new.want",
 	} {
 		data := assert.Value(os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name))))(t)
-		if err := validates(t, s, data); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.OK(t, validates(t, s, data), "%s", name)
 	}
 }
 
@@ -69,13 +68,11 @@ func TestSchemaRefuses(t *testing.T) {
 		`{"command": "x", "limits": {"maxTool": 1}}`, `{"command": "x", "limits": {"maxTools": 1.5}}`, `{"command": "x", "limits": {"maxQueued": -2}}`,
 	} {
 		data := []byte(`{"mcpServers": {"a": ` + entry + `}}`)
-		if validates(t, s, data) == nil {
-			t.Errorf("the schema accepts %s", entry)
-		}
+		assert.Fails(t, validates(t, s, data), "the schema accepts %s", entry)
 		c, err := Parse(t.Context(), "f.json", data, nil)
-		if err != nil || len(c.Servers) != 1 || c.Servers[0].Err == nil {
-			t.Errorf("the reader accepts %s: %v", entry, err)
-		}
+		assert.OK(t, err, "the reader accepts %s", entry)
+		assert.Equal(t, len(c.Servers), 1, "the reader accepts %s", entry)
+		assert.Fails(t, c.Servers[0].Err, "the reader accepts %s", entry)
 	}
 }
 
@@ -90,9 +87,7 @@ func schemaProperties(t *testing.T, path ...string) []string {
 		raw, node = node[key], nil
 	}
 	var properties map[string]struct{ Description string }
-	if err := json.Unmarshal(raw, &properties); err != nil {
-		t.Fatal(path, err)
-	}
+	assert.OK(t, json.Unmarshal(raw, &properties))
 	for key, p := range properties {
 		if p.Description == "" {
 			t.Errorf("%s has no description", key)
@@ -111,13 +106,9 @@ func TestSchemaKeys(t *testing.T) {
 		}
 	}
 	slices.Sort(known)
-	if got := schemaProperties(t, server...); !slices.Equal(got, known) {
-		t.Errorf("the schema has %q, the reader %q", got, known)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", schemaProperties(t, server...)), fmt.Sprintf("%q", known))
 	for _, key := range dialect.OwnKeys() {
-		if !slices.Contains(known, key) {
-			t.Errorf("%s is written and not read", key)
-		}
+		assert.Equal(t, slices.Contains(known, key), true, "slices.Contains(known, key)")
 	}
 	for section, known := range map[string][]string{
 		"auth": {"askConsent", "authorizationUrl", "clientId", "clientSecret", "deviceUrl", "grant", "issuer", "loginParams", "redirectUrl", "scopes", "tokenUrl", "type"}, "tools": {"allow", "deny", "rename"},
@@ -125,9 +116,7 @@ func TestSchemaKeys(t *testing.T) {
 		"isolation": {"args", "image", "kind", "mounts", "network"}, "limits": {"maxInFlight", "maxMessageBytes", "maxQueued", "maxTools"},
 	} {
 		got := schemaProperties(t, append(slices.Clone(server), "properties", section)...)
-		if !slices.Equal(got, known) {
-			t.Errorf("%s: the schema has %q, want %q", section, got, known)
-		}
+		assert.Equal(t, fmt.Sprintf("%q", got), fmt.Sprintf("%q", known), "%s", section)
 		for _, key := range got { // the reader has no word to say of a key that it knows, being null
 			data := []byte(`{"mcpServers": {"a": {"command": "x", "url": null, "` + section + `": {"` + key + `": null}}}}`)
 			c, err := Parse(t.Context(), "f.json", data, nil)

@@ -1,11 +1,16 @@
+// Tests of server.go, fingerprint.go, server_mask.go and secret.go: what a server says of itself.
+
 package config
 
 import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,21 +27,15 @@ func TestHash(t *testing.T) {
 	const local = `"command": "x", "args": ["1", "2"], "env": {"A": "1", "B": "2"}, "cwd": "/w"`
 	const remote = `"url": "https://a", "headers": {"A": "1", "B": "2"}`
 	base := one(t, "{"+local+"}").Hash()
-	if len(base) != 64 {
-		t.Errorf("Hash = %q", base)
-	}
+	assert.Equal(t, len(base), 64)
 	for _, same := range []string{
 		`{"cwd": "/w", "env": {"B": "2", "A": "${NO:-1}"}, "args": ["1", "2"], "command": "x"}`,
 		"{ // a comment\n" + local + ", }",
 		`{` + local + `, "enabled": true, "disabled": false, "type": "stdio", "trust": false, "timeout": 0, "alwaysAllow": ["a"]}`,
 	} {
-		if got := one(t, same).Hash(); got != base {
-			t.Errorf("%s: another hash", same)
-		}
+		assert.Equal(t, one(t, same).Hash(), base, "%s", same)
 	}
-	if one(t, `{"command":"x","tools":{"deny":["a","b"]}}`).Hash() != one(t, `{"command":"x","tools":{"deny":["b","a"]}}`).Hash() {
-		t.Error("the order of denied tools changes the hash")
-	}
+	assert.Equal(t, one(t, `{"command":"x","tools":{"deny":["a","b"]}}`).Hash(), one(t, `{"command":"x","tools":{"deny":["b","a"]}}`).Hash())
 	seen := map[string]string{base: "{" + local + "}"}
 	for _, other := range []string{
 		`{"command": "y", "args": ["1", "2"], "env": {"A": "1", "B": "2"}, "cwd": "/w"}`,
@@ -91,15 +90,12 @@ func TestHash(t *testing.T) {
 		`{"url": "https://a", "headers": {"A": "1", "B": "3"}}`,
 	} {
 		hash := one(t, other).Hash()
-		if before, ok := seen[hash]; ok {
-			t.Errorf("%s and %s have the same hash", other, before)
-		}
+		assert.Equal(t, seen[hash], "", "%s: another of this hash", other)
 		seen[hash] = other
 	}
 	c, err := Parse(t.Context(), "f", []byte(`{"mcpServers": {"s2": {`+local+`}}}`), nil)
-	if err != nil || c.Servers[0].Hash() == base {
-		t.Errorf("the name does not change the hash (%v)", err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, c.Servers[0].Hash() != base, true, "the name changes the hash")
 }
 
 // TestHashIsStable: the hash is the same in each run of each build.
@@ -146,17 +142,150 @@ func TestSecret(t *testing.T) {
 		slog.New(handler).Info("m", "one", h.Token, "all", h)
 	}
 	asJSON := assert.Value(json.Marshal(h))(t)
-	if want := `{"Token":"[redacted]","Map":{"k":"[redacted]"},"List":["[redacted]"]}`; string(asJSON) != want {
-		t.Errorf("JSON %s, want %s", asJSON, want)
-	}
+	assert.Equal(t, string(asJSON), `{"Token":"[redacted]","Map":{"k":"[redacted]"},"List":["[redacted]"]}`)
 	asXML := assert.Value(xml.Marshal(h.Token))(t)
 	out.Write(asXML)
 	for _, leak := range []string{text, fmt.Sprintf("%x", text), fmt.Sprintf("%X", text)} {
-		if strings.Contains(out.String(), leak) {
-			t.Errorf("%s leaked:\n%s", leak, out.String())
+		assert.Lacks(t, out.String(), leak)
+	}
+	assert.Contains(t, out.String(), "[redacted]")
+}
+
+// The fingerprint says which server an entry leads to, and nothing else.
+func TestFingerprint(t *testing.T) {
+	t.Setenv("TOKEN", "first")
+	base := `{"command":"npx","args":["-y","${TOKEN:-x}"],"cwd":"/a","env":{"A":"1","B":"${TOKEN}"}}`
+	before := one(t, base).Fingerprint()
+	assert.Equal(t, len(before), 64)
+	t.Setenv("TOKEN", "second")
+	for what, test := range map[string]struct {
+		entry string
+		same  bool
+	}{
+		"another value of a variable": {base, true},
+		"another value in env":        {`{"command":"npx","args":["-y","${TOKEN:-x}"],"cwd":"/a","env":{"B":"2","A":"1"}}`, true},
+		"timeouts, trust, tools":      {`{"trust":true,"timeout":5000,"description":"d","tools":{"deny":["x"]},` + base[1:], true},
+		"another command":             {`{"command":"npm","args":["-y","${TOKEN:-x}"],"cwd":"/a","env":{"A":"1","B":""}}`, false},
+		"other arguments":             {`{"command":"npx","args":["-y"],"cwd":"/a","env":{"A":"1","B":""}}`, false},
+		"joined arguments":            {`{"command":"npx","args":["-y${TOKEN:-x}"],"cwd":"/a","env":{"A":"1","B":""}}`, false},
+		"another folder":              {`{"command":"npx","args":["-y","${TOKEN:-x}"],"cwd":"/b","env":{"A":"1","B":""}}`, false},
+		"another isolation":           {`{"isolation":{"kind":"landlock"},` + base[1:], false},
+		"another identity":            {`{"identity":"user",` + base[1:], false},
+		"the same identity":           {`{"identity":"shared",` + base[1:], true},
+		"a file of variables":         {`{"envFile":"x",` + base[1:], false},
+		"limits":                      {`{"limits":{"maxTools":1},` + base[1:], true},
+		"another name in env":         {`{"command":"npx","args":["-y","${TOKEN:-x}"],"cwd":"/a","env":{"A":"1","C":""}}`, false},
+	} {
+		same := one(t, test.entry).Fingerprint() == before
+		assert.Equal(t, same, test.same, "%s", what)
+	}
+
+	remote := one(t, `{"url":"https://example.com/mcp","headers":{"X-Key":"1"}}`).Fingerprint()
+	for what, test := range map[string]struct {
+		entry string
+		same  bool
+	}{
+		"another spelling of a header": {`{"url":"https://example.com/mcp","headers":{"x-key":"2"}}`, true},
+		"another address":              {`{"url":"https://example.com/mcp2","headers":{"X-Key":"1"}}`, false},
+		"another header":               {`{"url":"https://example.com/mcp","headers":{"X-Other":"1"}}`, false},
+		"another transport":            {`{"url":"https://example.com/mcp","type":"sse","headers":{"X-Key":"1"}}`, false},
+	} {
+		same := one(t, test.entry).Fingerprint() == remote
+		assert.Equal(t, same, test.same, "%s", what)
+	}
+	boxes := map[string]string{}
+	for _, box := range []string{
+		`{"kind":"docker","image":"a"}`, `{"kind":"docker","image":"b"}`, `{"kind":"docker","image":"a","network":true}`,
+		`{"kind":"docker","image":"a","args":["b"]}`, `{"kind":"docker","image":"a","mounts":["b"]}`,
+		`{"kind":"docker","image":"a","mounts":[{"path":"b"}]}`, `{"kind":"docker","image":"a","mounts":[{"path":"b","write":true}]}`,
+	} {
+		print := one(t, `{"command":"x","isolation":`+box+`}`).Fingerprint()
+		assert.Equal(t, boxes[print], "", "%s: another of this fingerprint", box)
+		boxes[print] = box
+	}
+	assert.Equal(t, one(t, `{"command":"x","isolation":{"image":"a","kind":"docker"}}`).Fingerprint(), one(t, `{"command":"x","isolation":{"kind":"docker","image":"a"}}`).Fingerprint())
+	assert.Equal(t, (&Server{Name: "a"}).Fingerprint(), "", "a server of no file has the fingerprint")
+}
+
+// TestServerShowsWhatIsWritten: the JSON of a server and the errors about it hold nothing
+// that a reference to a secret stands for, however short it is and wherever it stands.
+func TestServerShowsWhatIsWritten(t *testing.T) {
+	const secret = "pw 7!" // neither its look nor its place says what it is
+	dir := t.TempDir()
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "key"), []byte(secret+"\n"), 0o600))
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "part"), []byte("pw7x"), 0o600))
+	const text = `{"mcpServers":{
+		"argument":{"command":"x","args":["login","${file:key}","${API_TOKEN}","plain","${MODE}"]},
+		"default":{"command":"x","args":["${UNSET:-pw 7!}"]},
+		"container":{"command":"x","isolation":{"kind":"docker","image":"i","args":["--label=${file:key}"]}},
+		"value":{"command":"x","env":{"HOOK":"https://h.example/${file:part}","MODE":"${MODE}"}},
+		"path":{"url":"https://h.example/s/${file:part}/mcp"},
+		"header":{"url":"https://h.example/mcp","headers":{"X-Hook":"https://h.example/${file:part}"}}}}`
+	values := map[string]string{"API_TOKEN": "pw 8!", "MODE": "fast"}
+	c := assert.Value(Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}}))(t)
+	for i, want := range []string{
+		`"args":["login","${file:key}","${API_TOKEN}","plain","${MODE}"]`,
+		`"args":["${UNSET:-****}"]`,
+		`"args":["--label=${file:key}"]`,
+		`"env":{"HOOK":"https://h.example/${file:part}","MODE":"${MODE}"}`,
+		`"url":"https://h.example/s/${file:part}/mcp"`,
+		`"headers":{"X-Hook":"https://h.example/${file:part}"}`,
+	} {
+		s := c.Servers[i]
+		assert.OK(t, s.Err)
+		data := assert.Value(json.Marshal(s))(t)
+		assert.Contains(t, string(data), want, "%s", s.Name)
+		failed := fmt.Errorf("cannot use %s of %v", s.URL, s.Args)
+		for what, got := range map[string]string{"JSON": string(data), "error": s.MaskError(failed)} {
+			for _, hidden := range []string{secret, "pw7x", "pw 8!"} {
+				if strings.Contains(got, hidden) && !(s.Name == "default" && what == "error") {
+					t.Errorf("%s, %s: got %s, want no secret in it", s.Name, what, got)
+				}
+			}
 		}
 	}
-	if !strings.Contains(out.String(), "[redacted]") {
-		t.Error("nothing was printed")
+	assert.Equal(t, fmt.Sprintf("%q", c.Servers[0].Secrets()), fmt.Sprintf("%q", []string{"pw%207%21", "pw%208%21", "pw+7%21", "pw+8%21", secret, "pw 8!"}))
+	if got := c.Servers[3].MaskError(errors.New("in mode fast")); got != "in mode ****" { // all values of variables are
+		t.Errorf("got %s, want the value of a variable masked", got)
 	}
+}
+
+// TestSecretsSpareTheHost: what a host is called is in every error about it.
+func TestSecretsSpareTheHost(t *testing.T) {
+	dir := t.TempDir()
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "host"), []byte("h.example"), 0o600))
+	c := assert.Value(Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(`{"mcpServers":{"a":{"url":"https://${file:host}/mcp"}}}`), nil))(t)
+	assert.Equal(t, len(c.Servers[0].Secrets()), 0)
+	assert.Equal(t, len((&Server{URL: "https://h.example"}).Secrets()), 0, "made by hand")
+}
+
+// TestWritten: values are as they stand in the file, whatever references stand for.
+func TestWritten(t *testing.T) {
+	dir := t.TempDir()
+	assert.OK(t, os.WriteFile(filepath.Join(dir, "vars"), []byte("A=${FILE}\nB=file"), 0o600))
+	const text = `{"mcpServers":{
+		"local":{"command":"x","envFile":"vars","env":{"B":"${V}","C":"c","D":"x${V:-d}"}},
+		"remote":{"url":"https://a.example","headers":{"H":"Bearer ${env:V}","I":"i"},"auth":{"clientId":"a","clientSecret":"${V}"}}}}`
+	c := assert.Value(Parse(t.Context(), filepath.Join(dir, "mcp.json"), []byte(text), &Options{Lookup: func(name string) (string, bool) { return "value", name == "V" }}))(t)
+	for i, want := range []string{
+		"map[A:${FILE} B:${V} C:c D:x${V:-d}] map[] ",
+		"map[] map[H:Bearer ${env:V} I:i] ${V}",
+	} {
+		env, headers, clientSecret := c.Servers[i].Written()
+		assert.Equal(t, fmt.Sprint(plainly(env), plainly(headers), " ", clientSecret.Reveal()), want, "server %d", i)
+	}
+	made := &Server{Env: map[string]Secret{"A": "1"}}
+	env, _, _ := made.Written()
+	assert.Equal(t, env["A"].Reveal(), "1", "made by hand")
+}
+
+func plainly(values map[string]Secret) map[string]string {
+	plain := map[string]string{}
+	for name, value := range values {
+		plain[name] = value.Reveal()
+	}
+	return plain
 }

@@ -1,3 +1,5 @@
+// Tests of edit.go, write.go and remove.go: changes of the text.
+
 package codex
 
 import (
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/configtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -70,12 +74,10 @@ func TestSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := assert.Value(set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
-			if string(got) != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
-			if again, err := set(got, []byte(c.value), split(c.path)...); err != nil || string(again) != string(got) {
-				t.Errorf("a second time\n%s, %v", again, err)
-			}
+			assert.Equal(t, string(got), c.want)
+			again, err := set(got, []byte(c.value), split(c.path)...)
+			assert.OK(t, err)
+			assert.Equal(t, string(again), string(got))
 		})
 	}
 }
@@ -84,9 +86,7 @@ func TestRemove(t *testing.T) {
 	cut := func(parts ...string) string {
 		text := before
 		for _, part := range parts {
-			if !strings.Contains(text, part) {
-				t.Fatal(part)
-			}
+			assert.Contains(t, text, part)
 			text = strings.Replace(text, part, "", 1)
 		}
 		return text
@@ -105,9 +105,8 @@ func TestRemove(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := remove([]byte(c.have), split(c.path)...)
-			if err != nil || string(got) != c.want {
-				t.Errorf("got\n%s\nwant\n%s\n%v", got, c.want, err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, string(got), c.want)
 		})
 	}
 }
@@ -123,18 +122,14 @@ func TestRename(t *testing.T) {
 		if err != nil {
 			got = []byte(err.Error())
 		}
-		if string(got) != c.want {
-			t.Errorf("got\n%s\nwant\n%s", got, c.want)
-		}
+		assert.Equal(t, string(got), c.want)
 	}
 }
 
 func treeOf(t *testing.T, data []byte) any {
 	t.Helper()
 	doc, err := parse(data)
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, data)
-	}
+	assert.OK(t, err)
 	var v any
 	if err := json.Unmarshal(doc.JSON(&doc.Root), &v); err != nil {
 		t.Skip(err) // a number that is out of range
@@ -193,11 +188,7 @@ func prune(v any) any {
 }
 
 func FuzzEdit(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.toml"))
-	if err != nil || len(files) == 0 {
-		f.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range inputs(f) {
 		data := assert.Value(os.ReadFile(file))(f)
 		for seed := range uint64(20) {
 			f.Add(data, seed)
@@ -254,4 +245,23 @@ func checkValue(t *testing.T, data, got, value []byte, path []string) {
 	if !reflect.DeepEqual(prune(withoutPath(treeOf(t, got), path)), prune(withoutPath(treeOf(t, data), path))) {
 		t.Fatalf("%q set to %s changes more in\n%s\nwhich is now\n%s", path, value, data, got)
 	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, file := range inputs(f) {
+		data := assert.Value(os.ReadFile(file))(f)
+		f.Add(data)
+	}
+	for _, text := range odd() {
+		f.Add([]byte(text))
+	}
+	file := filepath.Join(f.TempDir(), "f.toml")
+	opts := &config.Options{
+		Lookup:  func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 },
+		Formats: []config.Format{Format()},
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := config.Parse(t.Context(), file, data, opts)
+		configtest.CheckParsed(t, c, err)
+	})
 }

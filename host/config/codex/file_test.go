@@ -1,3 +1,5 @@
+// Tests of format.go: files as users have them, and as nobody should.
+
 package codex
 
 import (
@@ -11,11 +13,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/host/config/edit"
 	"github.com/mcpbelt/mcpbelt/host/record"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
 
 func TestEditFile(t *testing.T) {
-	start, err := os.ReadFile(filepath.Join("testdata", "config.toml"))
-	assert.OK(t, err)
+	start := assert.Value(os.ReadFile(filepath.Join("testdata", "config.toml")))(t)
 	path := filepath.Join(t.TempDir(), "config.toml")
 	assert.OK(t, os.WriteFile(path, start, 0o600))
 	opts := &config.Options{Formats: []config.Format{Format()}}
@@ -49,14 +51,7 @@ func TestEditFile(t *testing.T) {
 		return nil
 	}))
 	got := assert.Value(os.ReadFile(path))(t)
-	golden := filepath.Join("testdata", "edited.want")
-	if *update {
-		assert.OK(t, os.WriteFile(golden, got, 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil || string(got) != string(want) {
-		t.Errorf("%v, got\n%s", err, got)
-	}
+	golden(t, filepath.Join("testdata", "edited.want"), string(got))
 }
 
 func TestImportToCodex(t *testing.T) {
@@ -69,10 +64,95 @@ func TestImportToCodex(t *testing.T) {
 	want := "[{files <nil> [tools.rename: has no place in a file of the format codex]" + `  : 'server files' && : 'tools: not ["rm"]' && TOKEN='sk-****9876' 'npx'}` +
 		" {events the transport sse has no place in a file of the format codex []  <nil>}]"
 	assert.Equal(t, fmt.Sprint(plan.Servers), want, "the servers")
-	if !strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n") {
-		t.Error(plan.Diff)
+	assert.Equal(t, strings.HasSuffix(plan.Diff, "@@ -0,0 +1,4 @@\n+[mcp_servers.files]\n+command = \"npx\"\n+env = { TOKEN = \"sk-****9876\" }\n+disabled_tools = [\"rm\"]\n"), true)
+	assert.OK(t, plan.Apply(t.Context()))
+}
+
+// odd are texts at the edges of TOML.
+func odd() []string {
+	return []string{
+		"", "\ufeff[mcp_servers.a]\ncommand = 'x'", "a.b.c = 1\n[a.b]", "[a]\nb={}\n[a.b.c]", "[[mcp_servers]]\nname='x'",
+		"mcp_servers.a = {command='x', env.A='1', env.B='2'}", "mcp_servers = {}", "mcp_servers = 1", "[mcp_servers]\na = []",
+		"[mcp_servers.a]\nurl='https://a'\nhttp_headers={a='1', A='2'}", "[mcp_servers.a]\ncommand='x'\nn = [nan, -inf, 0x1F, 1_0.5e3, 07:32:00]",
+		"[mcp_servers.a]\r\ncommand = \"\"\"\r\nx\"\"\"\r\nargs = [ # c\r\n 'a', # d\r\n]\r\n", "a = 9223372036854775808", "a = 'hunter2", "é = 1",
+		"[mcp_servers.a]\ncommand='x'\ntools.allow=1\ntools.x.y=2", "[[x.y]]\n[x.y.z]\n[[x.y]]\n[x.y.z]", "[mcp_servers.\"\"]\ncommand='x'",
+		"[mcp_servers.a]\ncommand = 'x'\nargs = [[], [[]], [{}]]\n",
 	}
-	if err := plan.Apply(t.Context()); err != nil {
-		t.Error(err)
+}
+
+func keys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d = 1\n", i)
+	}
+	return b.String()
+}
+
+func tables(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "[k%d]\n", i)
+	}
+	return b.String()
+}
+
+func parseError(t *testing.T, data string) string {
+	t.Helper()
+	_, err := config.Parse(t.Context(), "f.toml", []byte(data), &config.Options{Formats: []config.Format{Format()}})
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestBombs: small and large files that would grow are refused, and say why.
+func TestBombs(t *testing.T) {
+	const server = "[mcp_servers.a]\ncommand = 'x'\n"
+	for name, test := range map[string]struct{ in, want string }{
+		"size":           {strings.Repeat("# x\n", jsonc.MaxSize/4+1), "f.toml:1:1: the file has 16777220 bytes, more than the limit of 16777216"},
+		"deep arrays":    {server + "x = " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000), "f.toml:3:131: nested deeper than 128 levels"},
+		"deeper arrays":  {server + "x = " + strings.Repeat("[", 5000000), "f.toml:1:1: the file has more than 1048576 values"},
+		"arrays":         {server + "x = " + strings.Repeat("[", 200000), "f.toml:3:10005: arrays and inline tables are nested more than the maximum of 10000 levels deep"},
+		"long key":       {server + strings.Repeat("a.", 200) + "b = 1", "f.toml:3:253: nested deeper than 128 levels"},
+		"long header":    {"[" + strings.Repeat("a.", 200) + "b]", "f.toml:1:258: nested deeper than 128 levels"},
+		"many values":    {server + "x = [" + strings.Repeat("1,", 1100000) + "]", "f.toml:3:2097150: the file has more than 1048576 values"},
+		"many keys":      {strings.Repeat("a.b.c.d = 1\n", 1) + keys(9000), "f.toml:8190:1: the file has more than 8192 keys"},
+		"many tables":    {tables(9000), "f.toml:8193:2: the file has more than 8192 keys"},
+		"not UTF-8":      {server + "x = '\xff'", "f.toml:3:6: invalid UTF-8: save the file as UTF-8"},
+		"key is a value": {"a = 1\n[a.b]", "f.toml:2:2: this key holds something else already: remove one of them"},
+		"inline is shut": {"a = {b = {}}\n[a.b.c]", "f.toml:2:2: this key holds something else already: remove one of them"},
+		"duplicate":      {"a = 'hunter2'\na = 'hunter2'", "f.toml:2:1: duplicate key: remove one"},
+		"dotted again":   {"[a]\nb.c = 1\n[a.b]\nd = 1", "f.toml:3:2: a.b: table b already exists as defined by a dotted key"},
+		"huge number":    {"a = 99999999999999999999", "f.toml:1:5: decimal number is too large to fit in a 64-bit signed integer"},
+		"zeros":          {"a = 0123", ""},
+	} {
+		if len(test.in) > assert.Cases(1<<20, 1<<30) {
+			continue
+		}
+		got := parseError(t, test.in)
+		if name == "zeros" {
+			assert.Equal(t, strings.HasPrefix(got, "f.toml:1:"), true, "%s", name)
+			continue
+		}
+		assert.Equal(t, got, test.want, "%s", name)
+		assert.Lacks(t, got, "hunter2", "%s", name)
+	}
+}
+
+// TestPlaces: places count bytes in lines as editors do, behind a byte order mark and
+// with either kind of line break.
+func TestPlaces(t *testing.T) {
+	const in = "\ufeff[mcp_servers.é]\r\n\"a b\" = { 'c' = [ 1,\r\n  [ 2, 'é', 3 ] ] }\r\ncommand = 5\r\n"
+	c, err := config.Parse(t.Context(), "f.toml", []byte(in), &config.Options{Formats: []config.Format{Format()}})
+	assert.Fails(t, err, "a bare key of other letters was read")
+	c = assert.Value(config.Parse(t.Context(), "f.toml", []byte(strings.ReplaceAll(in, "é]", "'é']")), &config.Options{Formats: []config.Format{Format()}}))(t)
+	s := c.Servers[0]
+	assert.Equal(t, string(s.Extra["a b"]), `{"c":[1,[2,"é",3]]}`, "extra =")
+	assert.Equal(t, s.Source.Line, 1)
+	assert.Contains(t, s.Err.Error(), `f.toml:4:11: mcp_servers."é".command: must be a string`)
+	doc := assert.Value(parse([]byte(strings.ReplaceAll(in, "é]", "'é']"))))(t)
+	inner := doc.Root.Member("mcp_servers").Value.Member("é").Value.Member("a b").Value.Member("c").Value
+	for want, n := range map[string]jsonc.Node{"[ 1,\r\n  [ 2, 'é', 3 ] ]": inner, "[ 2, 'é', 3 ]": inner.Elems[1], "'é'": inner.Elems[1].Elems[1], "3": inner.Elems[1].Elems[2]} {
+		assert.Equal(t, string(doc.Source(&n)), want, "source")
 	}
 }

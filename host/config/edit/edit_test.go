@@ -1,3 +1,5 @@
+// Tests of edit.go and change.go: one change of a file.
+
 package edit
 
 import (
@@ -8,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,16 +47,16 @@ func addCommand(name string) func(*File) error {
 func TestEditNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", ".mcp.json")
 	assert.OK(t, Change(t.Context(), path, nil, func(*File) error { return nil }))
-	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal("a file that says nothing was made: ", err)
-	}
+	_, err := os.Stat(filepath.Dir(path))
+	assert.Is(t, err, fs.ErrNotExist)
 	assert.OK(t, Change(t.Context(), path, nil, addCommand("one")))
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if c, err := config.Load(t.Context(), path, nil); err != nil || len(c.Servers) != 1 || c.Servers[0].Err != nil {
-		t.Fatalf("%v, %v", c, err)
-	}
+	c, err := config.Load(t.Context(), path, nil)
+	assert.OK(t, err)
+	assert.Equal(t, len(c.Servers), 1)
+	assert.OK(t, c.Servers[0].Err)
 }
 
 func TestEditKeepsModeAndLink(t *testing.T) {
@@ -66,12 +67,12 @@ func TestEditKeepsModeAndLink(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link.json")
 	assert.OK(t, os.Symlink(path, link))
 	assert.OK(t, Change(t.Context(), link, nil, addCommand("one")))
-	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		t.Errorf("the link has gone: %v, %v", info, err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
+	info, err := os.Lstat(link)
+	assert.OK(t, err, "the link has gone")
+	assert.Equal(t, info.Mode()&fs.ModeSymlink != 0, true, "the link has gone: info.Mode()&fs.ModeSymlink != 0")
+	info, err = os.Stat(path)
+	assert.OK(t, err)
+	assert.Equal(t, info.Mode().Perm(), 0o640)
 	want := strings.Replace(editStart, "// local\n", "// local\n    \"one\": {\"command\": \"x\"},\n", 1)
 	assert.Equal(t, readText(t, path), want)
 }
@@ -107,13 +108,12 @@ func TestEditTouchesNothing(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 			assert.Equal(t, readText(t, path), c.text, "the text")
-			if now, err := os.Stat(path); err != nil || !os.SameFile(old, now) {
-				t.Error("the file was replaced: ", err)
-			}
+			now, err := os.Stat(path)
+			assert.OK(t, err)
+			assert.Equal(t, os.SameFile(old, now), true, "os.SameFile(old, now)")
 			names, err := os.ReadDir(filepath.Dir(path))
-			if err != nil || len(names) != 1 {
-				t.Errorf("something was left: %v, %v", names, err)
-			}
+			assert.OK(t, err, "something was left")
+			assert.Equal(t, len(names), 1, "something was left")
 		})
 	}
 }
@@ -131,24 +131,19 @@ func TestEditAgainAfterOthers(t *testing.T) {
 		}
 		return addCommand("one")(f)
 	})
-	if err != nil || calls != 2 {
-		t.Fatal(calls, err)
-	}
-	if got := readText(t, path); !strings.Contains(got, "// theirs") || !strings.Contains(got, `"one"`) {
-		t.Error(got)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, calls, 2)
+	got := readText(t, path)
+	assert.Contains(t, got, "// theirs")
+	assert.Contains(t, got, `"one"`)
 }
 
 func TestEditEndsWithItsContext(t *testing.T) {
 	path := editFile(t, editStart)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Change(ctx, path, nil, addCommand("one")); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if got := readText(t, path); got != editStart {
-		t.Error(got)
-	}
+	assert.Is(t, Change(ctx, path, nil, addCommand("one")), context.Canceled)
+	assert.Equal(t, readText(t, path), editStart)
 }
 
 // Many change one file at once: nothing is lost.
@@ -167,12 +162,9 @@ func TestEditTogether(t *testing.T) {
 	wg.Wait()
 	assert.OK(t, errors.Join(errs...))
 	c, err := config.Load(t.Context(), path, nil)
-	if err != nil || len(c.Servers) != 1+writers*each {
-		t.Fatalf("%v, %v", c, err)
-	}
-	if !strings.Contains(readText(t, path), "// local") {
-		t.Error("the comment has gone")
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(c.Servers), 1+writers*each)
+	assert.Contains(t, readText(t, path), "// local")
 }
 
 // What is wrong with an entry stays when something else in it is changed.
@@ -180,17 +172,13 @@ func TestEditOfFaultyEntries(t *testing.T) {
 	path := editFile(t, `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1}, "b": {"command": "y"}}}`)
 	err := Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Description: record.Some("d")}) })
 	assert.OK(t, err)
-	if got := readText(t, path); got != `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}` {
-		t.Error(got)
-	}
+	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "args": "-y", "cwd": 1, "description": "d"}, "b": {"command": "y"}}}`)
 	err = Change(t.Context(), path, nil, func(f *File) error { return f.Set("a", &record.Patch{Args: record.Some([]string{"z"})}) })
-	if err != nil || !strings.Contains(readText(t, path), `"args": ["z"]`) {
-		t.Error(readText(t, path), err)
-	}
+	assert.OK(t, err)
+	assert.Contains(t, readText(t, path), `"args": ["z"]`)
 	err = Change(t.Context(), path, nil, func(f *File) error { return f.Remove("a") })
-	if got := readText(t, path); err != nil || got != `{"mcpServers": {"b": {"command": "y"}}}` {
-		t.Error(got, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, readText(t, path), `{"mcpServers": {"b": {"command": "y"}}}`)
 }
 
 // The variables of an envFile are not written into the entry.
@@ -200,9 +188,8 @@ func TestEditLeavesEnvFile(t *testing.T) {
 	err := Change(t.Context(), path, nil, func(f *File) error {
 		return f.Set("a", &record.Patch{Env: record.Some(map[string]config.Secret{"B": "b"})})
 	})
-	if got := readText(t, path); err != nil || got != `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env", "env": {"B": "b"}}}}` {
-		t.Error(got, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, readText(t, path), `{"mcpServers": {"a": {"command": "x", "envFile": "secrets.env", "env": {"B": "b"}}}}`)
 }
 
 func TestFileRecords(t *testing.T) {
@@ -210,18 +197,13 @@ func TestFileRecords(t *testing.T) {
 	f := &File{d}
 	assert.OK(t, f.Add(&record.Record{Name: "web", URL: "https://example.com/${X}", Headers: map[string]config.Secret{"A": "${T}"}}))
 	records, err := f.Records()
-	if err != nil || len(records) != 2 || records[1].Headers["A"] != "${T}" || records[1].URL != "https://example.com/${X}" {
-		t.Error(records, err)
-	}
-	if got := f.Format(); got != "mcpServers" {
-		t.Error(got)
-	}
-	if _, err := f.Record("gone"); !errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
-		t.Error(err)
-	}
-	if !slices.Equal(f.Bytes(), d.data) {
-		t.Error("other bytes")
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(records), 2)
+	assert.Equal(t, records[1].Headers["A"], "${T}")
+	assert.Equal(t, [...]string{records[1].URL, f.Format()}, [...]string{"https://example.com/${X}", "mcpServers"})
+	_, err = f.Record("gone")
+	assert.Is(t, err, &record.Error{Code: record.CodeNotFound})
+	assert.Equal(t, string(f.Bytes()), string(d.data))
 }
 
 // What is read back as it was wanted may be of no use all the same.
@@ -229,7 +211,22 @@ func TestEditRefusesUselessServers(t *testing.T) {
 	d, err := newDraft(".mcp.json", []byte(editStart), nil)
 	assert.OK(t, err)
 	err = d.put("", "new", []byte(`{"command": "x", "identity": "header"}`))
-	if err == nil || !strings.Contains(err.Error(), "could not be used") || string(d.data) != editStart {
-		t.Errorf("%v\n%s", err, d.data)
-	}
+	assert.Contains(t, fmt.Sprint(err), "could not be used")
+	assert.Equal(t, string(d.data), editStart)
+}
+
+// TestUnclosedIsNotWritten: a file whose last brace is missing, which VS Code reads, stays as
+// it is.
+func TestUnclosedIsNotWritten(t *testing.T) {
+	const text = "{\"servers\": {\"a\": {\"command\": \"x\"}} // end"
+	d := assert.Value(newDraft(".vscode/mcp.json", []byte(text), nil))(t)
+	assert.Fails(t, (&File{d}).Remove("a"))
+	assert.Equal(t, string(d.data), text)
+}
+
+// TestSkippedKeepTheirNames: no server is added under the name of an entry that is none.
+func TestSkippedKeepTheirNames(t *testing.T) {
+	const text = `{"context_servers": {"db": {"source": "extension", "settings": {}}, "x": {"command": "x"}}}`
+	d := assert.Value(newDraft("settings.json", []byte(text), nil))(t)
+	assert.Is(t, (&File{d}).Add(&record.Record{Name: "db", Command: "y"}), &record.Error{Code: record.CodeNameTaken})
 }

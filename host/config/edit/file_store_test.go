@@ -1,9 +1,10 @@
+// Tests of file_store.go and history.go: records in a config file.
+
 package edit_test
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,13 +41,9 @@ func update(t *testing.T, s record.Store, name, patch string) {
 	t.Helper()
 	at := assert.Value(record.Find(t.Context(), s, name))(t)
 	var p record.Patch
-	if err := json.Unmarshal([]byte(patch), &p); err != nil {
-		t.Fatalf("%s: %v", patch, err)
-	}
+	assert.OK(t, json.Unmarshal([]byte(patch), &p), "%s", patch)
 	next, err := at.Record.Apply(&p)
-	if err != nil {
-		t.Fatalf("%s: %v", patch, err)
-	}
+	assert.OK(t, err, "%s", patch)
 	assert.Value(s.Save(t.Context(), name, next, at.Revision))(t)
 }
 
@@ -71,14 +68,12 @@ func TestFileStoreKeepsTheRest(t *testing.T) {
 	after := content(t, s)
 	for _, want := range []string{"// who wrote it", "/* not ours */", "// the files", "// by node", `"unknown": {"keep": 1.50}`, `"--token", "` + longSecret, `"REF": "${REF}"`,
 		`"description": "local files"`, `"remote": {"url": "https://h/${PATH}"}`} {
-		if !strings.Contains(after, want) {
-			t.Errorf("%s\n\thas no %s", after, want)
-		}
+		assert.Contains(t, after, want)
 	}
 	update(t, s, "files", `{"description": null}`)
-	if got := content(t, s); strings.Contains(got, "description") || len(got) > len(before)+2 {
-		t.Errorf("what was taken back left %s", got)
-	}
+	got := content(t, s)
+	assert.Lacks(t, got, "description")
+	assert.Equal(t, len(got) <= len(before)+2, true, "len(got) <= len(before)+2")
 	info, err := os.Stat(s.Path())
 	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info, err)
@@ -89,13 +84,15 @@ func TestFileStoreReadsReferencesAsWritten(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {"a": {"command": "${CMD}", "args": ["${file:/no/such/file}"], "cwd": "sub", "env": {"K": "${keyring:k}", "L": "${UNSET_HERE}"}},
 		"b": {"url": "${BASE}/x"}}}`, nil)
 	all, err := s.Records(t.Context())
-	if err != nil || len(all) != 2 {
-		t.Fatalf("%v, %v", all, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(all), 2)
 	a, b := all[0].Record, all[1].Record
-	if a.Command != "${CMD}" || a.Args[0] != "${file:/no/such/file}" || a.Cwd != "sub" || a.Env["K"] != "${keyring:k}" || a.Env["L"] != "${UNSET_HERE}" || b.URL != "${BASE}/x" {
-		t.Errorf("%s %s", encoded(t, a), encoded(t, b))
-	}
+	assert.Equal(t, a.Command, "${CMD}", "%s %s", encoded(t, a), encoded(t, b))
+	assert.Equal(t, a.Args[0], "${file:/no/such/file}", "%s %s", encoded(t, a), encoded(t, b))
+	assert.Equal(t, a.Cwd, "sub", "%s %s", encoded(t, a), encoded(t, b))
+	assert.Equal(t, a.Env["K"], "${keyring:k}", "%s %s", encoded(t, a), encoded(t, b))
+	assert.Equal(t, a.Env["L"], "${UNSET_HERE}", "%s %s", encoded(t, a), encoded(t, b))
+	assert.Equal(t, b.URL, "${BASE}/x", "%s %s", encoded(t, a), encoded(t, b))
 }
 
 func TestFileStoreOfOtherFormats(t *testing.T) {
@@ -103,9 +100,10 @@ func TestFileStoreOfOtherFormats(t *testing.T) {
 	update(t, s, "a", `{"args": ["--key", "${input:key}"]}`)
 	assert.Value(s.Save(t.Context(), "", &record.Record{Name: "b", URL: "https://h/", Transport: config.TransportHTTP}, ""))(t)
 	c, err := s.Config(t.Context(), nil)
-	if err != nil || c.Format != "vscode" || len(c.Servers) != 2 || c.Servers[1].URL != "https://h/" || !strings.Contains(content(t, s), "// end") {
-		t.Errorf("%v, %v\n%s", c, err, content(t, s))
-	}
+	assert.OK(t, err)
+	assert.Equal(t, [...]any{c.Format, len(c.Servers)}, [...]any{"vscode", 2})
+	assert.Equal(t, c.Servers[1].URL, "https://h/")
+	assert.Contains(t, content(t, s), "// end")
 }
 
 func TestFileStoreMakesTheFile(t *testing.T) {
@@ -124,10 +122,10 @@ func TestFileStoreLeavesABrokenFileAlone(t *testing.T) {
 	text := `{"mcpServers": {"a": {"command": "x",, "env": {"K": "canary"}}}}`
 	s := place(t, "mcp.json", text, nil)
 	_, err := s.Save(t.Context(), "", &record.Record{Name: "b", Command: "x", Env: map[string]config.Secret{"K": "canary"}}, "")
-	var at *config.Error
-	if !errors.As(err, &at) || at.Line != 1 || strings.Contains(err.Error(), "canary") || content(t, s) != text {
-		t.Errorf("%v\n%s", err, content(t, s))
-	}
+	at := assert.As[*config.Error](t, err)
+	assert.Equal(t, at.Line, 1)
+	assert.Lacks(t, err.Error(), "canary")
+	assert.Equal(t, content(t, s), text)
 }
 
 func TestFileStoreOfManyProcesses(t *testing.T) {
@@ -138,9 +136,10 @@ func TestFileStoreOfManyProcesses(t *testing.T) {
 	}
 	wg.Wait()
 	all, err := s.Records(t.Context())
-	if err != nil || len(all) != 31 || len(all[0].Record.Description) != 30 || !strings.Contains(content(t, s), "// kept") {
-		t.Errorf("%d records, %v, %v", len(all), all[0].Record, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(all), 31)
+	assert.Equal(t, len(all[0].Record.Description), 30)
+	assert.Contains(t, content(t, s), "// kept")
 }
 
 func TestFileStoreOfAReadOnlyFolder(t *testing.T) {
@@ -150,24 +149,23 @@ func TestFileStoreOfAReadOnlyFolder(t *testing.T) {
 	s := place(t, "mcp.json", `{"mcpServers": {}}`, nil)
 	assert.OK(t, os.Chmod(filepath.Dir(s.Path()), 0o500))
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(s.Path()), 0o700) })
-	if _, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, ""); err == nil || !strings.Contains(err.Error(), s.Path()) {
-		t.Errorf("%v", err)
-	}
+	_, err := s.Save(t.Context(), "", &record.Record{Name: "a", Command: "x"}, "")
+	assert.Contains(t, fmt.Sprint(err), s.Path())
 }
 
 func TestReadStoreOfMemory(t *testing.T) {
 	m := record.NewMemoryStore(&record.Record{Name: "A b", Command: "x", Args: []string{"${V}"}}, &record.Record{Name: "bad", URL: "${V}"})
 	c, err := record.Read(context.Background(), m, &config.Options{Lookup: func(string) (string, bool) { return "v", true }, Scope: config.ScopeUser})
-	if err != nil || len(c.Servers) != 2 {
-		t.Fatalf("%v, %v", c, err)
-	}
-	if s := c.Servers[0]; s.Name != "A_b" || s.Title != "A b" || s.Args[0] != "v" || s.Source.Scope != config.ScopeUser || s.Source.String() != "store:0" {
-		t.Errorf("%v", s)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(c.Servers), 2)
+	s := c.Servers[0]
+	assert.Equal(t, [...]string{s.Name, s.Title, s.Args[0]}, [...]string{"A_b", "A b", "v"})
+	assert.Equal(t, s.Source.Scope, config.ScopeUser)
+	assert.Equal(t, s.Source.String(), "store:0")
 	var at *config.Error
-	if err := c.Servers[1].Err; !errors.As(err, &at) || at.Line != 0 || !strings.HasPrefix(err.Error(), "store: mcpServers.bad.url") {
-		t.Errorf("%v", err)
-	}
+	err = c.Servers[1].Err
+	at = assert.As[*config.Error](t, err)
+	assert.Equal(t, [...]any{at.Line, strings.HasPrefix(err.Error(), "store: mcpServers.bad.url")}, [...]any{0, true})
 }
 
 func TestReadServerAsksForOne(t *testing.T) {
@@ -184,16 +182,12 @@ func TestReadServerAsksForOne(t *testing.T) {
 		return "k", nil
 	}}
 	two, err := record.ReadServer(t.Context(), s, "two", opts)
-	if err != nil || two.Err != nil {
-		t.Fatalf("got %v and %v, want a server", two, err)
-	}
-	if got := two.Headers["Authorization"]; got != "Bearer k" {
-		t.Errorf("got the header %q, want the answer in it", got.Reveal())
-	}
+	assert.OK(t, err)
+	assert.OK(t, two.Err)
+	assert.Equal(t, two.Headers["Authorization"], "Bearer k")
 	assert.Equal(t, fmt.Sprint(asked), "[key]", "asked")
-	if _, err := record.ReadServer(t.Context(), s, "none", opts); !errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
-		t.Errorf("got %v, want %s", err, record.CodeNotFound)
-	}
+	_, err = record.ReadServer(t.Context(), s, "none", opts)
+	assert.Is(t, err, &record.Error{Code: record.CodeNotFound})
 }
 
 // roleVar makes the test program play a part in a process of its own, see play.
@@ -210,9 +204,7 @@ func process(t *testing.T, part string) (wait func()) {
 	cmd.Stdout, cmd.Stderr = out, out
 	assert.OK(t, cmd.Start())
 	return func() {
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%s: %v: %s", part, err, out)
-		}
+		assert.Equal(t, cmd.Wait(), nil, "%s", part)
 	}
 }
 
@@ -220,4 +212,69 @@ func encoded(t *testing.T, r *record.Record) []byte {
 	t.Helper()
 	data := assert.Value(r.Encode())(t)
 	return data
+}
+
+// What a file store keeps beside its file is there in the next run, and what stands in
+// the file without it has an ID, too.
+func TestFileStoreKeepsItsPast(t *testing.T) {
+	s := place(t, "mcp.json", `{"mcpServers": {"files": {"command": "x", "env": {"KEY": "`+longSecret+`"}}, "web": {"url": "https://h/"}}}`, nil)
+	path := filepath.Join(t.TempDir(), "state", "records.json")
+	again := func() *edit.FileStore {
+		s := edit.OpenFileStore(s.Path(), nil)
+		s.Keep(path)
+		return s
+	}
+	find := func(name string) record.Stored {
+		t.Helper()
+		at, err := record.Find(t.Context(), again(), name)
+		assert.OK(t, err, "%s", name)
+		return at
+	}
+	files, web := find("files").ID, find("web").ID
+	assert.Equal(t, files != "", true)
+	assert.Equal(t, files != web, true, "files != web")
+	_, _, err := record.Update(t.Context(), again(), files, &record.Patch{Name: record.Optional[string]{Set: true, Value: "documents"}})
+	assert.OK(t, err)
+	assert.Equal(t, find(files).Record.Name, "documents", "the record of the ID")
+	assert.Value(record.Remove(t.Context(), again(), files))(t)
+	info := assert.Value(os.Stat(path))(t)
+	if got := info.Mode().Perm(); got != 0o600 && os.PathSeparator == '/' {
+		t.Errorf("got the mode %o of the file with the deleted records, want 600", got)
+	}
+	restored := assert.Value(record.Restore(t.Context(), again(), files))(t)
+	assert.Equal(t, [...]string{restored.ID, restored.Record.Env["KEY"].Reveal()}, [...]string{files, longSecret})
+	_, err = record.Restore(t.Context(), again(), files)
+	assert.Is(t, err, &record.Error{Code: record.CodeNotFound})
+
+	// Damaged, it changes nothing about the servers.
+	for _, damaged := range []string{"", "{", "{}", `{"version": 2, "known": {}}`} {
+		assert.OK(t, os.WriteFile(path, []byte(damaged), 0o600))
+		assert.Equal(t, find("web").ID, web, "%s: the ID where the past is damaged", damaged)
+		_, err := record.Remove(t.Context(), again(), "web")
+		assert.Fails(t, err, "%s", damaged)
+	}
+}
+
+// That a record was proposed is in the file, whatever its format, or the record is not kept.
+func TestProposedIsWritten(t *testing.T) {
+	for name, text := range map[string]string{
+		"mcp.json":      `{"mcpServers":{}}`,
+		"servers.json":  `{"servers":{}}`,
+		"settings.json": `{"context_servers":{}}`,
+		"opencode.json": `{"mcp":{}}`,
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		assert.OK(t, os.WriteFile(path, []byte(text), 0o600))
+		opts := &config.Options{Scope: config.ScopeUser}
+		store := edit.OpenFileStore(path, opts)
+		if _, err := record.Add(t.Context(), store, &record.Record{Name: "new", Command: "x", Proposed: true}); err != nil {
+			t.Logf("%s: %v", name, err)
+			all, readErr := store.Records(t.Context())
+			assert.OK(t, readErr, "%s", name)
+			assert.Equal(t, len(all), 0, "%s", name)
+			continue
+		}
+		s := assert.Value(record.ReadServer(t.Context(), store, "new", opts))(t)
+		assert.Equal(t, s.Source.Scope, config.ScopeProposed, "%s: the scope", name)
+	}
 }

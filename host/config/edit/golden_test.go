@@ -1,9 +1,13 @@
+// Tests with the files of testdata: steps of edits, what they make, and that it is valid.
+
 package edit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,9 +37,7 @@ func doStep(t *testing.T, f *File, line string) error {
 		err = json.Unmarshal([]byte(text), &r)
 		r.Name = name
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", line, err)
-	}
+	assert.OK(t, err, "%s", line)
 	switch verb {
 	case "add":
 		return f.Add(&r)
@@ -55,9 +57,8 @@ func doStep(t *testing.T, f *File, line string) error {
 // in its first line, and compares with *.want.
 func TestEditGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "edit", "*.steps"))
-	if err != nil || len(files) == 0 {
-		t.Fatal("no steps: ", err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(files) != 0, true, "there are files")
 	for _, file := range files {
 		base := strings.TrimSuffix(file, ".steps")
 		t.Run(filepath.Base(base), func(t *testing.T) {
@@ -67,9 +68,8 @@ func TestEditGolden(t *testing.T) {
 			name, format, _ := strings.Cut(lines[0], " ")
 			var data []byte
 			if name != "-" {
-				if data, err = os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(name))); err != nil {
-					t.Fatal(err)
-				}
+				data, err = os.ReadFile(filepath.Join("..", "testdata", filepath.FromSlash(name)))
+				assert.OK(t, err)
 			}
 			path := filepath.Join(t.TempDir(), filepath.Base(name))
 			d := assert.Value(newDraft(path, data, &config.Options{Format: format}))(t)
@@ -78,30 +78,19 @@ func TestEditGolden(t *testing.T) {
 				if want, line, ok := cutPrefixSpace(line, "error:"); ok {
 					before := string(f.Bytes())
 					err := doStep(t, f, line)
-					if err == nil || !strings.Contains(err.Error(), want) {
-						t.Errorf("%s: got %v, want an error with %q", line, err, want)
-					}
-					var edit *Error
-					if !errors.As(err, &edit) {
-						t.Errorf("%T", err)
-					}
-					if string(f.Bytes()) != before {
-						t.Error("the text changed")
-					}
+					assert.Contains(t, fmt.Sprint(err), want, "%s", line)
+					assert.As[*Error](t, err)
+					assert.Equal(t, string(f.Bytes()), before)
 					continue
 				}
-				if err := doStep(t, f, line); err != nil {
-					t.Errorf("%s: %v", line, err)
-				}
+				assert.OK(t, doStep(t, f, line), "%s", line)
 			}
 			want := base + ".want"
 			if *updateEdits {
 				assert.OK(t, os.WriteFile(want, f.Bytes(), 0o644))
 			}
 			golden := assert.Value(os.ReadFile(want))(t)
-			if string(golden) != string(f.Bytes()) {
-				t.Errorf("got\n%s\nwant\n%s", f.Bytes(), golden)
-			}
+			assert.Equal(t, string(golden), string(f.Bytes()))
 		})
 	}
 }
@@ -114,4 +103,68 @@ func cutPrefixSpace(line, prefix string) (words, rest string, ok bool) {
 	}
 	words, rest, _ = strings.Cut(after, " ")
 	return strings.ReplaceAll(words, "_", " "), rest, true
+}
+
+// play does the part of a test that is for a process of its own, and reports whether
+// there is one.
+func play() bool {
+	part, arg, _ := strings.Cut(os.Getenv("EDIT_TEST_ROLE"), " ")
+	path, name, _ := strings.Cut(arg, "|")
+	var err error
+	switch part {
+	case "":
+		return false
+	case "store":
+		store := OpenFileStore(path, nil)
+		for i := 0; i < 10 && err == nil; i++ {
+			_, err = store.Save(context.Background(), "", &record.Record{Name: fmt.Sprint(name, i), Command: "x"}, "")
+			if err == nil {
+				err = count(store)
+			}
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// count adds one to the description of the record "count".
+func count(store record.Store) error {
+	for {
+		s, err := record.Find(context.Background(), store, "count")
+		if err != nil {
+			return err
+		}
+		r := *s.Record
+		r.Description += "x"
+		_, err = store.Save(context.Background(), "count", &r, s.Revision)
+		if !errors.Is(err, &record.Error{Code: record.CodeConflict}) {
+			return err
+		}
+	}
+}
+
+// TestWriterKnowsTheSchema: the writer knows the keys that the schema has in our objects.
+func TestWriterKnowsTheSchema(t *testing.T) {
+	var schema struct {
+		Defs struct {
+			Server struct {
+				Properties map[string]struct{ Properties map[string]json.RawMessage }
+			}
+		} `json:"$defs"`
+	}
+	assert.OK(t, json.Unmarshal(config.Schema(), &schema))
+	for _, section := range []string{"auth", "tls", "isolation", "limits"} {
+		keys := schema.Defs.Server.Properties[section].Properties
+		if len(keys) == 0 {
+			t.Errorf("%s: got no keys in the schema, want some", section)
+		}
+		for key := range keys {
+			if got := innerKey(section, key); got != key && key != "type" { // which is not written
+				t.Errorf("%s.%s: got %q as the writer's key, want the same", section, key, got)
+			}
+		}
+	}
 }

@@ -1,9 +1,9 @@
 package edit
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -65,19 +65,15 @@ func TestImportOpenCode(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"files env.C", "files env.K", "files lazy"}; !slices.Equal(lost, want) {
-		t.Errorf("got lost %q, want %q", lost, want)
-	}
+	assert.Equal(t, fmt.Sprintf("%q", lost), `["files env.C" "files env.K" "files lazy"]`)
 
 	back := filepath.Join(dir, "back.json")
-	if plan, err = PlanImport(theirs, back, nil); err != nil {
-		t.Fatal(err)
-	}
+	plan, err = PlanImport(theirs, back, nil)
+	assert.OK(t, err)
 	assert.OK(t, plan.Apply(t.Context()))
 	c, err := config.Load(t.Context(), back, &config.Options{Lookup: func(name string) (string, bool) { return "<" + name + ">", name != "DOLLAR" }})
-	if err != nil || len(c.Servers) != 3 {
-		t.Fatalf("got %v, %v, want three servers", c, err)
-	}
+	assert.OK(t, err)
+	assert.Equal(t, len(c.Servers), 3)
 	for name, want := range map[string]string{"A": "<B>", "C": "${D:-e}", "K": "${keyring:k}"} {
 		assert.Equal(t, c.Servers[0].Env[name].Reveal(), want, "%s", name)
 	}

@@ -1,7 +1,6 @@
 package edit
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -14,13 +13,9 @@ import (
 func editText(t *testing.T, path, text string, change func(f *File) error) (string, *File) {
 	t.Helper()
 	d, err := newDraft(path, []byte(text), nil)
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
+	assert.OK(t, err, "%s", path)
 	f := &File{d}
-	if err := change(f); err != nil {
-		t.Errorf("%s: %v", path, err)
-	}
+	assert.OK(t, change(f), "%s", path)
 	return string(f.Bytes()), f
 }
 
@@ -66,9 +61,9 @@ func TestSwitchOff(t *testing.T) {
 			t.Errorf("%s: off: got\n%s, want\n%s", test.path, off, test.off)
 		}
 		c, err := config.Parse(t.Context(), test.path, []byte(off), nil)
-		if err != nil || c.Servers[0].Enabled || c.Servers[0].Err != nil {
-			t.Errorf("%s: after off: got %v, want a server that is off", test.path, err)
-		}
+		assert.OK(t, err, "%s: after off", test.path)
+		assert.Equal(t, c.Servers[0].Enabled, false, "%s: after off: c.Servers[0].Enabled", test.path)
+		assert.OK(t, c.Servers[0].Err, "%s: after off", test.path)
 		assert.Equal(t, turnText(t, test.path, off, "a", false), test.text, "%s: off and on", test.path)
 	}
 }
@@ -118,10 +113,7 @@ func TestRemarks(t *testing.T) {
 		for _, r := range f.Remarks() {
 			got = append(got, r.String())
 		}
-		if strings.Join(got, "\n") != want {
-			t.Errorf("%s: got %q, want %q", path, got, want)
-		}
-		assert.Equal(t, turnText(t, path, off, "a", false), text, "%s", path)
+		assert.Equal(t, [...]string{strings.Join(got, "\n"), turnText(t, path, off, "a", false)}, [...]string{want, text}, "%s", path)
 	}
 }
 
@@ -135,18 +127,14 @@ func TestGeminiLists(t *testing.T) {
 	remove := func(f *File) error { return f.Remove("z") }
 	on, _ := editText(t, path, text, add(false))
 	assert.Equal(t, on, `{"mcp": {"allowed": ["a", "z"]}, "mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}}`)
-	if got, _ := editText(t, path, on, remove); got != text {
-		t.Errorf("got %s, want %s", got, text)
-	}
+	got, _ := editText(t, path, on, remove)
+	assert.Equal(t, got, text)
 	renamed, _ := editText(t, path, on, func(f *File) error { return f.Set("z", &record.Patch{Name: record.Some("y")}) })
-	if want := strings.ReplaceAll(on, `"z":`, `"y":`); renamed != strings.ReplaceAll(want, `"z"]`, `"y"]`) {
-		t.Errorf("got %s, want the same under another name", renamed)
-	}
+	assert.Equal(t, renamed, strings.ReplaceAll(strings.ReplaceAll(on, `"z":`, `"y":`), `"z"]`, `"y"]`))
 	off, _ := editText(t, path, `{"mcpServers": {"a": {"command": "x"}}}`, add(true))
 	assert.Equal(t, off, `{"mcpServers": {"a": {"command": "x"}, "z": {"command": "z"}}, "mcp": {"excluded": ["z"]}}`)
-	if got, _ := editText(t, path, off, remove); got != `{"mcpServers": {"a": {"command": "x"}}}` {
-		t.Errorf("got %s, want it as it was", got)
-	}
+	got, _ = editText(t, path, off, remove)
+	assert.Equal(t, got, `{"mcpServers": {"a": {"command": "x"}}}`)
 }
 
 // TestToolList: a list of tools stays a list.
@@ -173,16 +161,11 @@ func TestToolList(t *testing.T) {
 	got, _ := editText(t, path, `{"mcpServers": {}}`, func(f *File) error {
 		return f.Add(&record.Record{Name: "a", Command: "x", Tools: config.ToolFilter{Allow: []string{"read"}}})
 	})
-	if want := `"tools": ["read"]`; !strings.Contains(got, want) {
-		t.Errorf("got %s, want %s in it", got, want)
-	}
+	assert.Contains(t, got, `"tools": ["read"]`)
 	d, err := newDraft(path, []byte(with(`["read"]`)), nil)
 	assert.OK(t, err)
-	var edit *Error
 	err = (&File{d}).Set("a", &record.Patch{Tools: record.Some(config.ToolFilter{Rename: map[string]string{"read": "get"}})})
-	if !errors.As(err, &edit) {
-		t.Errorf("got %v, want an error: a list renames nothing", err)
-	}
+	assert.As[*Error](t, err)
 }
 
 // TestNamelessIsNotAdded: what changes an entry without a name adds none.
@@ -193,9 +176,7 @@ func TestNamelessIsNotAdded(t *testing.T) {
 	for what, err := range map[string]error{
 		"Set": f.Set("", &record.Patch{Description: record.Some("d")}), "Put": f.Put("", &record.Record{Name: "y", Command: "y"}), "Remove": f.Remove(""),
 	} {
-		if !errors.Is(err, &record.Error{Code: record.CodeNotFound}) {
-			t.Errorf("%s: got %v, want an error", what, err)
-		}
+		assert.Is(t, err, &record.Error{Code: record.CodeNotFound}, "%s", what)
 	}
 	assert.Equal(t, string(f.Bytes()), text)
 }
@@ -228,11 +209,7 @@ func TestNewFileOfAPlace(t *testing.T) {
 		".gemini/settings.json": `{"mcpServers": `, "mcp-servers.json": `{"servers": `, "any.json": `{"mcpServers": `,
 	} {
 		d := assert.Value(newDraft(path, nil, nil))(t)
-		if err := (&File{d}).Add(&record.Record{Name: "a", Command: "x"}); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		if got := strings.Join(strings.Fields(string(d.data)), " "); !strings.HasPrefix(strings.ReplaceAll(got, "{ ", "{"), want) {
-			t.Errorf("%s: got %s, want %s", path, got, want)
-		}
+		assert.OK(t, (&File{d}).Add(&record.Record{Name: "a", Command: "x"}), "%s", path)
+		assert.Equal(t, strings.HasPrefix(strings.ReplaceAll(strings.Join(strings.Fields(string(d.data)), " "), "{ ", "{"), want), true, "%s", path)
 	}
 }

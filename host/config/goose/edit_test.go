@@ -1,3 +1,5 @@
+// Tests of edit.go, write.go and remove.go: changes of the text.
+
 package goose
 
 import (
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpbelt/mcpbelt/host/config"
+	"github.com/mcpbelt/mcpbelt/host/config/configtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/jsonc"
 )
@@ -48,9 +52,7 @@ func changed(t *testing.T, pairs ...string) string {
 	t.Helper()
 	text := before
 	for i := 0; i < len(pairs); i += 2 {
-		if strings.Count(text, pairs[i]) != 1 {
-			t.Fatalf("%q stands there %d times", pairs[i], strings.Count(text, pairs[i]))
-		}
+		assert.Equal(t, strings.Count(text, pairs[i]), 1)
 		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
 	}
 	return text
@@ -85,9 +87,7 @@ func TestSet(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := assert.Value(set([]byte(c.have), []byte(c.value), split(c.path)...))(t)
-			if string(got) != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
-			}
+			assert.Equal(t, string(got), c.want)
 		})
 	}
 }
@@ -106,9 +106,8 @@ func TestRemove(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := remove([]byte(c.have), split(c.path)...)
-			if err != nil || string(got) != c.want {
-				t.Errorf("got\n%s\nwant\n%s\n%v", got, c.want, err)
-			}
+			assert.OK(t, err)
+			assert.Equal(t, string(got), c.want)
 		})
 	}
 }
@@ -125,9 +124,7 @@ func TestRename(t *testing.T) {
 		if err != nil {
 			got = []byte(err.Error())
 		}
-		if string(got) != c.want {
-			t.Errorf("got\n%s\nwant\n%s", got, c.want)
-		}
+		assert.Equal(t, string(got), c.want)
 	}
 }
 
@@ -145,11 +142,7 @@ func placesOf(n *jsonc.Node, at []string) (list [][]string) {
 
 // FuzzEdit looks at the lines: that a text means what it should, each edit has checked.
 func FuzzEdit(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		f.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range inputs(f) {
 		data := assert.Value(os.ReadFile(file))(f)
 		for seed := range uint64(20) {
 			f.Add(data, seed)
@@ -195,5 +188,24 @@ func FuzzEdit(f *testing.F) {
 		if n == nil || json.Unmarshal(doc.JSON(n), &have) != nil || json.Unmarshal([]byte(value), &want) != nil {
 			t.Fatalf("%q added to\n%s\nis\n%s", path, data, got)
 		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, file := range inputs(f) {
+		data := assert.Value(os.ReadFile(file))(f)
+		f.Add(data)
+	}
+	for _, text := range odd() {
+		f.Add([]byte(text))
+	}
+	file := filepath.Join(f.TempDir(), "f.yaml")
+	opts := &config.Options{
+		Lookup:  func(name string) (string, bool) { return name + "\n", len(name)%2 == 0 },
+		Formats: []config.Format{Format(), Continue()},
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := config.Parse(t.Context(), file, data, opts)
+		configtest.CheckParsed(t, c, err)
 	})
 }
