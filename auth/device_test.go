@@ -347,18 +347,15 @@ func TestPollExpires(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		a := &asker{begin: time.Now(), answers: []error{broken, broken}}
-		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
-		assert.Is(t, assert.As[*pollExpired](t, err).last, broken)
+		assert.Is(t, assert.As[*pollExpired](t, poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)).last, broken)
 	})
 	synctest.Test(t, func(t *testing.T) { // the network is back
 		a := &asker{begin: time.Now(), answers: []error{broken}}
-		err := poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)
-		assert.OK(t, assert.As[*pollExpired](t, err).last)
+		assert.OK(t, assert.As[*pollExpired](t, poll(t.Context(), 5*time.Second, time.Now().Add(30*time.Second), a.ask)).last)
 	})
 	synctest.Test(t, func(t *testing.T) { // more than the login lives
 		a := &asker{begin: time.Now(), answers: []error{&OAuthError{Status: 429, RetryAfter: 2 * time.Hour}}}
-		err := poll(t.Context(), 5*time.Second, time.Now().Add(time.Hour), a.ask)
-		assert.As[*pollExpired](t, err)
+		assert.As[*pollExpired](t, poll(t.Context(), 5*time.Second, time.Now().Add(time.Hour), a.ask))
 		assert.Equal(t, [...]any{len(a.asked), time.Since(a.begin) > time.Minute}, [...]any{1, false})
 	})
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/deadport"
 )
 
 func TestDiscover(t *testing.T) {
@@ -108,8 +111,7 @@ func TestAuthorityPlaces(t *testing.T) {
 				}
 			}
 			as.put(test.at, jsonDoc(authorityDoc(as.url+test.path, nil)))
-			a := assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t)
-			assert.Equal(t, a.Issuer, as.url+test.path, "issuer")
+			assert.Equal(t, assert.Value(flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil))(t).Issuer, as.url+test.path, "issuer")
 			as.wantAsked(t, test.asked...)
 		})
 	}
@@ -279,8 +281,7 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	server, as := newSite(t), newSite(t)
 	as.put(rootAS, jsonDoc(authorityDoc(as.url, nil)))
 	f := flowOf(t, &Config{URL: server.url + "/mcp", Issuer: as.url, NoFallback: true})
-	a, err := f.Discover(t.Context(), nil)
-	assert.OK(t, err)
+	a := assert.Value(f.Discover(t.Context(), nil))(t)
 	assert.Equal(t, [...]any{a.Issuer, a.HasMetadata, a.Resource}, [...]any{as.url, false, server.url + "/mcp"}, "authority")
 	// Programs of one page answer all addresses with it.
 	for name, h := range map[string]http.HandlerFunc{"HTML": html, "other JSON": jsonDoc(members{"x": 1}), "redirect": elsewhere} {
@@ -292,7 +293,7 @@ func TestConfiguredIssuerNeedsNoMetadataOfTheServer(t *testing.T) {
 	}
 	server.put(pathPRM, nil)
 	server.put(rootPRM, nil)
-	_, err = f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
+	_, err := f.Discover(t.Context(), &DiscoverOptions{HadMetadata: true})
 	wantAs[*DiscoveryError](t, err)
 	host := parsed(t, server.url).Host
 	want := fmt.Sprintf("auth: server %q: no usable protected resource metadata: metadata request to %s: HTTP status 404, although the server had some before", host, host)
@@ -321,10 +322,9 @@ func TestLookUpIssuer(t *testing.T) {
 	idp := newSite(t)
 	idp.put(rootOIC, jsonDoc(authorityDoc(idp.url, members{"code_challenge_methods_supported": nil, "authorization_endpoint": nil})))
 	f := flowOf(t, &Config{URL: "https://mcp.example", Issuer: idp.url})
-	a, err := f.lookUpIssuer(t.Context(), idp.url)
-	assert.OK(t, err)
+	a := assert.Value(f.lookUpIssuer(t.Context(), idp.url))(t)
 	assert.Equal(t, [...]any{a.TokenEndpoint, a.Issuer}, [...]any{idp.url + "/token", idp.url}, "authority")
-	_, err = f.lookUpIssuer(t.Context(), idp.url+"?x")
+	_, err := f.lookUpIssuer(t.Context(), idp.url+"?x")
 	assert.Equal(t, wantAs[*URLError](t, err).Field, "issuer", "wantAs")
 }
 
@@ -340,4 +340,286 @@ func TestDiscoverUntilTheContextEnds(t *testing.T) {
 		t.Errorf("%v is not the context's end", err)
 	}
 	server.wantAsked(t, pathPRM)
+}
+
+// O7: nobody can force the login of revision 2025-03-26.
+func TestFallback(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		docs   map[string]http.HandlerFunc
+		config Config
+		had    bool
+		want   string // the authorization endpoint, or the error's type
+		asked  []string
+	}{
+		{name: "default endpoints", want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "metadata at the root", want: "/login", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "refused", docs: map[string]http.HandlerFunc{pathPRM: status(401), rootPRM: status(405)}, want: "/authorize", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "had metadata", had: true, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "ruled out", config: Config{NoFallback: true}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "server error", docs: map[string]http.HandlerFunc{pathPRM: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "server error at the root", docs: map[string]http.HandlerFunc{rootPRM: status(503)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "throttled", docs: map[string]http.HandlerFunc{pathPRM: status(429)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "HTML", docs: map[string]http.HandlerFunc{pathPRM: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "other JSON", docs: map[string]http.HandlerFunc{rootPRM: jsonDoc(members{"x": 1})}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM}},
+		{name: "broken metadata", docs: map[string]http.HandlerFunc{rootAS: status(500)}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "HTML for metadata", docs: map[string]http.HandlerFunc{rootAS: html}, want: "*auth.DiscoveryError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "without PKCE", want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "other issuer", want: "*auth.IssuerMismatchError", asked: []string{pathPRM, rootPRM, rootAS}},
+		{name: "no device endpoint", config: Config{Grant: DeviceCode}, want: "*auth.MetadataError", asked: []string{pathPRM, rootPRM, rootAS}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newSite(t)
+			for path, h := range test.docs {
+				server.put(path, h)
+			}
+			switch test.name {
+			case "metadata at the root":
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"issuer": server.url + "/", "authorization_endpoint": server.url + "/login"})))
+			case "without PKCE":
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"code_challenge_methods_supported": nil})))
+			case "other issuer":
+				server.put(rootAS, jsonDoc(authorityDoc(server.url, members{"issuer": "https://other.example"})))
+			}
+			test.config.URL = server.url + "/mcp"
+			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{HadMetadata: test.had})
+			server.wantAsked(t, test.asked...)
+			if strings.HasPrefix(test.want, "*") {
+				assert.Equal(t, fmt.Sprintf("%T", err), test.want, "error %v", err)
+				return
+			}
+			assert.OK(t, err)
+			assert.Equal(t, [...]any{a.AuthorizationEndpoint, a.HasMetadata, a.Resource}, [...]any{server.url + test.want, false, server.url + "/mcp"}, "authority")
+		})
+	}
+}
+
+// Several authorization servers: a works, b is gone, c has no metadata, d is of
+// another issuer, e fails.
+func TestSeveralAuthorizationServers(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		named  string
+		config Config
+		issuer string // Config.Issuer
+		client string // Config.Client.Issuer
+		choose string // what Config.ChooseIssuers returns
+		before string
+		want   string // the issuer, or the error's type
+	}{
+		{name: "first", named: "ax", want: "a"},
+		{name: "one is gone", named: "ba", want: "a"},
+		{name: "one has none", named: "ca", want: "a"},
+		{name: "one fails", named: "ea", want: "a"},
+		{name: "one is wrong", named: "da", want: "*auth.IssuerMismatchError"},
+		{name: "all are bad", named: "bce", want: "*auth.DiscoveryError"},
+		{name: "none", named: "", want: "*auth.DiscoveryError"},
+		{name: "the one of before", named: "xa", before: "a", want: "a"},
+		{name: "the one of before is named no more", named: "xa", before: "c", want: "x"},
+		{name: "configured", named: "xa", issuer: "a", want: "a"},
+		{name: "configured, not named", named: "x", issuer: "a", want: "*auth.IssuerMismatchError"},
+		{name: "configured, none named", named: "", issuer: "a", want: "a"},
+		{name: "the client's", named: "xa", client: "a", want: "a"},
+		{name: "the client's is gone", named: "bx", client: "b", want: "*auth.DiscoveryError"},
+		{name: "chosen", named: "xa", config: Config{ChooseIssuers: func(n []string) []string { slices.Reverse(n); return n }}, want: "a"},
+		{name: "chosen, but it was not named", named: "x", choose: "a", want: "*auth.DiscoveryError"},
+		{name: "too many", named: "bbbbbbbba", want: "a"}, // each counts once
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := newSite(t)
+			sites := map[rune]*site{}
+			for _, r := range "abcdex" {
+				sites[r] = newSite(t)
+			}
+			sites['b'].url = deadport.URL(t)
+			sites['a'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
+			sites['d'].put(rootAS, jsonDoc(authorityDoc(sites['a'].url, nil)))
+			sites['e'].put(rootAS, status(500))
+			sites['x'].put(rootAS, jsonDoc(authorityDoc(sites['x'].url, nil)))
+			named := []string{}
+			for _, r := range test.named {
+				named = append(named, sites[r].url)
+			}
+			urlOf := func(name string) string {
+				if name == "" {
+					return ""
+				}
+				return sites[rune(name[0])].url
+			}
+			server.resource(pathPRM, server.url+"/mcp", named...)
+			test.config.URL, test.config.Issuer = server.url+"/mcp", urlOf(test.issuer)
+			if test.choose != "" {
+				test.config.ChooseIssuers = func([]string) []string { return []string{urlOf(test.choose)} }
+			}
+			if test.client != "" {
+				test.config.Client = &Client{ID: "c", Issuer: urlOf(test.client)}
+			}
+			a, err := flowOf(t, &test.config).Discover(t.Context(), &DiscoverOptions{Issuer: urlOf(test.before)})
+			if strings.HasPrefix(test.want, "*") {
+				assert.Equal(t, fmt.Sprintf("%T", err), test.want, "error %v", err)
+				return
+			}
+			assert.OK(t, err)
+			assert.Equal(t, a.Issuer, urlOf(test.want), "issuer")
+			assert.Equal(t, len(sites['e'].asked()) <= 1, true, "one that fails was asked on")
+		})
+	}
+}
+
+// Many servers write the issuer with a slash that it does not have, or without the
+// one it has. Without a word from the configuration that is another issuer.
+func TestIssuerWithASlashTooMuch(t *testing.T) {
+	for _, slash := range []string{"", "/"} {
+		server, as := newSite(t), newSite(t)
+		issuer := as.url + slash
+		named := as.url + "/"
+		if slash != "" {
+			named = as.url
+		}
+		server.resource(pathPRM, server.url+"/mcp", named)
+		as.put(rootAS, jsonDoc(authorityDoc(issuer, members{
+			"authorization_endpoint": as.url + "/authorize", "token_endpoint": as.url + "/token",
+		})))
+		_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+		assert.Equal(t, wantAs[*IssuerMismatchError](t, err).What, "metadata")
+		assert.Contains(t, err.Error(), "set Issuer")
+		for _, c := range []Config{{Issuer: issuer}, {Client: &Client{ID: "c", Issuer: issuer}}} {
+			c.URL = server.url + "/mcp"
+			a, err := flowOf(t, &c).Discover(t.Context(), nil)
+			assert.OK(t, err, "issuer %q", issuer)
+			assert.Equal(t, a.Issuer, issuer, "issuer %q", issuer)
+		}
+	}
+}
+
+func TestTooManyAuthorizationServers(t *testing.T) {
+	server, last := newSite(t), newSite(t)
+	last.put(rootAS, jsonDoc(authorityDoc(last.url, nil)))
+	var named []string
+	for i := range maxIssuers {
+		named = append(named, fmt.Sprintf("%s/%d", newSite(t).url, i))
+	}
+	server.resource(pathPRM, server.url+"/mcp", append(named, last.url)...)
+	_, err := flowOf(t, &Config{URL: server.url + "/mcp"}).Discover(t.Context(), nil)
+	wantAs[*DiscoveryError](t, err)
+	last.wantAsked(t)
+}
+
+// A given authority takes the place of discovery: nothing is looked up.
+func TestGivenAuthority(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	f := flow(t, Config{
+		URL:         as.url + "/mcp",
+		Client:      &Client{ID: "client", Secret: "s"},
+		Authority:   &Authority{AuthorizationEndpoint: as.url + "/login/authorize", TokenEndpoint: as.url + "/login/token"},
+		LoginParams: url.Values{"access_type": {"offline"}},
+	})
+	a := assert.Value(f.Discover(t.Context(), nil))(t)
+	assert.Equal(t, len(as.requests()), 0, "requests")
+	assert.Equal(t, a.Issuer, as.url, "the issuer")
+	assert.Equal(t, a.Resource, as.url+"/mcp", "the resource")
+	c := assert.Value(f.Register(t.Context(), a, redirectURI, nil))(t)
+	p := begin(t, f, a, c)
+	page := assert.Value(url.Parse(p.URL))(t)
+	assert.Equal(t, strings.HasPrefix(p.URL, as.url+"/login/authorize?"), true, "got the page")
+	for name, want := range map[string]string{"code_challenge_method": "S256", "access_type": "offline", "client_id": "client"} {
+		assert.Equal(t, page.Query().Get(name), want, "%s", name)
+	}
+	wrong := "?code=c&state=" + p.State.Reveal() + "&iss=https%3A%2F%2Fevil.example"
+	if _, err := f.Complete(t.Context(), p, redirectURI+wrong); !errors.As(err, new(*IssuerMismatchError)) {
+		t.Errorf("got %v for the answer of another issuer, want an *IssuerMismatchError", err)
+	}
+	if _, err := f.Complete(t.Context(), p, redirectURI+"?code=c&state=other"); !errors.As(err, new(*StateError)) {
+		t.Errorf("got %v for another state, want a *StateError", err)
+	}
+	assert.Equal(t, len(as.requests()), 0, "requests for wrong answers")
+	assert.Value(f.Complete(t.Context(), p, redirectURI+"?code=c&state="+p.State.Reveal()))(t)
+	got := as.only(t)
+	assert.Equal(t, [...]any{got.path, got.form.Get("code_verifier") == ""}, [...]any{"/login/token", false}, "got")
+}
+
+// What one token endpoint has issued is not sent to another that takes its place.
+func TestGivenAuthorityThatMoves(t *testing.T) {
+	as := newPeer(t, func(http.ResponseWriter, *http.Request) {})
+	given := func(path string) *Flow {
+		return flow(t, Config{Client: &Client{ID: "client"},
+			Authority: &Authority{AuthorizationEndpoint: as.url + "/a", TokenEndpoint: as.url + path}})
+	}
+	before := assert.Value(given("/token").Discover(t.Context(), nil))(t)
+	grant := &TokenSet{Authority: *before, Client: Client{ID: "client", Issuer: as.url}, Token: Token{Refresh: "R"}}
+	if _, err := given("/other").Refresh(t.Context(), grant); !errors.As(err, new(*IssuerMismatchError)) {
+		t.Errorf("got %v, want an *IssuerMismatchError", err)
+	}
+	assert.Equal(t, len(as.requests()), 0, "requests")
+}
+
+func TestGivenAuthorityThatCannotBe(t *testing.T) {
+	const at = "https://login.example.com"
+	for field, c := range map[string]Config{
+		"Authority.TokenEndpoint":         {Authority: &Authority{AuthorizationEndpoint: at + "/a"}},
+		"Authority.AuthorizationEndpoint": {Authority: &Authority{TokenEndpoint: at + "/t"}},
+		"Authority.DeviceEndpoint":        {Grant: DeviceCode, Authority: &Authority{TokenEndpoint: at + "/t"}},
+		"Authority.Issuer": {Issuer: "https://other.example.com",
+			Authority: &Authority{Issuer: at, AuthorizationEndpoint: at + "/a", TokenEndpoint: at + "/t"}},
+		"Client.Issuer": {Client: &Client{ID: "c", Issuer: "https://other.example.com"},
+			Authority: &Authority{Issuer: at, AuthorizationEndpoint: at + "/a", TokenEndpoint: at + "/t"}},
+		"Authority.RevocationEndpoint": {
+			Authority: &Authority{AuthorizationEndpoint: at + "/a", TokenEndpoint: at + "/t", RevocationEndpoint: "ftp://x.example"}},
+	} {
+		c.URL = "https://mcp.example.com/mcp"
+		assert.Equal(t, assert.As[*ConfigError](t, errOf(New(&c))).Field, field)
+	}
+}
+
+func TestShown(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                      "",
+		"https://as.example":    "https://as.example",
+		"https://as.example/t/": "https://as.example/t/",
+		"https://u:SECRET@as.example/?SECRET#SECRET": "https://as.example/",
+		"::SECRET":             "(not a URL)",
+		"https://as.example/?": "https://as.example/",
+	} {
+		assert.Equal(t, shown(raw), want, "of %q is shown", raw)
+	}
+	assert.Equal(t, len(shown("https://as.example/"+strings.Repeat("x", 1<<20))) > maxShown+3, false)
+}
+
+// Whatever a document has in it, what comes out can be used.
+func FuzzMetadata(f *testing.F) {
+	for _, seed := range []string{
+		`{"issuer":"https://as.example","authorization_endpoint":"https://as.example/a","token_endpoint":"https://as.example/t","code_challenge_methods_supported":["S256"]}`,
+		`{"resource":"https://mcp.example/mcp","authorization_servers":["https://as.example",7],"scopes_supported":["a","b c"]}`,
+		`{"issuer":null,"token_endpoint":[],"scopes_supported":"x","revocation_endpoint":"javascript:x"}`,
+		`[]`, `null`, `{}`, `{"token_endpoint":"https://10.0.0.1/"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	flow := flowOf(f, &Config{URL: "https://mcp.example/mcp"})
+	server := parsed(f, flow.config.URL)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := parseDocument(data)
+		if d == nil {
+			return
+		}
+		if m := newResourceMetadata(d); m != nil {
+			if flow.checkResource(server, m) == nil && !strings.Contains(strings.ToLower(m.resource), "mcp.example") {
+				t.Errorf("resource %q is taken for the server", m.resource)
+			}
+			assert.Equal(t, len(m.issuers) <= maxIssuers, true)
+		}
+		a, err := flow.acceptAuthority(d, "https://as.example")
+		if err != nil {
+			_ = err.Error()
+			return
+		}
+		for _, scope := range a.Scopes {
+			assert.Equal(t, validScope(scope), true, "scope %q", scope)
+		}
+		for _, e := range []string{a.AuthorizationEndpoint, a.TokenEndpoint, a.RegistrationEndpoint, a.RevocationEndpoint, a.DeviceEndpoint} {
+			if e != "" && !strings.HasPrefix(strings.ToLower(e), "https://") {
+				t.Errorf("endpoint %q", e)
+			}
+		}
+	})
 }

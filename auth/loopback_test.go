@@ -10,7 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -417,4 +421,74 @@ func ExampleLoopback() {
 	fmt.Println(strings.TrimPrefix(callback, login.RedirectURI()), err)
 	// Output:
 	// ?code=1&state=s <nil>
+}
+
+// A server on this machine cannot have the program speak to another of its addresses,
+// unless the configuration allows that.
+func TestMetadataOfAnotherLoopbackAddress(t *testing.T) {
+	const elsewhere = "http://127.0.0.2:1"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "oauth-protected-resource") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, fmt.Sprintf(`{"resource":"http://%s/mcp","authorization_servers":[%q]}`, r.Host, elsewhere))
+	}))
+	defer server.Close()
+	for _, test := range []struct {
+		name    string
+		allow   []netip.Prefix
+		refused bool
+	}{
+		{"not allowed", nil, true},
+		{"allowed", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			flow := assert.Value(auth.New(&auth.Config{Server: "s", URL: server.URL + "/mcp", Network: auth.Network{Allow: test.allow}}))(t)
+			defer flow.Close()
+			err := errOf(flow.Discover(t.Context(), nil))
+			assert.Fails(t, err, "nothing listens there")
+			var refusal *auth.URLError
+			assert.Equal(t, errors.As(err, &refusal) && refusal.Origin == elsewhere, test.refused, "%v: refused", err)
+		})
+	}
+}
+
+// The system's program for opening pages gets the URL as one argument, and gets
+// none that is no page.
+func TestLoopbackOpens(t *testing.T) {
+	name := map[string]string{"linux": "xdg-open", "freebsd": "xdg-open", "darwin": "open"}[runtime.GOOS]
+	if name == "" {
+		t.Skip("no scripts here")
+	}
+	folder := t.TempDir()
+	assert.OK(t, os.WriteFile(filepath.Join(folder, name), []byte("#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > '"+folder+"/args'\n"), 0o755))
+	t.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for _, test := range []struct {
+		page   string
+		opened bool
+	}{
+		{"https://as.example/authorize?a=$(touch${IFS}hit)&b=`hit`;hit|hit&state=" + state, true},
+		{"https://as.example/--version?'\"&state=" + state, true},
+		{"file:///etc/passwd", false},
+		{"javascript:alert(1)", false},
+		{"--version", false},
+		{"https://as.example/ --version", false},
+		{"https://ann@as.example/", false},
+		{"https://as.example/\n", false},
+	} {
+		p := assert.Value((&auth.Loopback{Out: io.Discard}).Start(t.Context(), nil))(t)
+		login := pending(p.RedirectURI())
+		login.URL, login.Device = test.page, &auth.Device{UserCode: "1"} // so that nobody is waited for
+		assert.Value(p.Show(t.Context(), login))(t)
+		_ = p.Close()
+		args, _ := os.ReadFile(filepath.Join(folder, "args"))
+		want := ""
+		if test.opened {
+			want = "1\n" + test.page + "\n"
+		}
+		assert.Equal(t, string(args), want, "%s: the program", test.page)
+		_ = os.Remove(filepath.Join(folder, "args"))
+	}
 }

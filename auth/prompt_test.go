@@ -1,9 +1,15 @@
 package auth_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpbelt/mcpbelt/auth"
@@ -99,3 +105,238 @@ func checkHarmless(t *testing.T, shown string) {
 
 // errOf returns the error of a call that returns a value as well.
 func errOf[V any](_ V, err error) error { return err }
+
+// paste shows a login to a user who types lines and then goes away.
+func paste(t *testing.T, p *auth.Pending, typed string, registered ...string) (returned, string) {
+	t.Helper()
+	out := &screen{}
+	x := assert.Value((&auth.PasteURL{In: strings.NewReader(typed), Out: out}).Start(t.Context(), registered))(t)
+	defer x.Close()
+	callback, err := x.Show(t.Context(), p)
+	return returned{callback, err}, out.String()
+}
+
+func TestPasteURL(t *testing.T) {
+	const base = "http://127.0.0.1:33418/callback"
+	const query = "code=c%2Bd&state=" + state + "&iss=https%3A%2F%2Fas.example"
+	const whole = base + "?" + query
+	const denied = "error=access_denied&state=" + state
+	for typed, want := range map[string]string{
+		whole:                                 whole,
+		whole + "\n":                          whole,
+		"  \t" + whole + " \r\n":              whole,
+		"\u00a0" + whole + "\u200b\n":         whole,
+		`"` + whole + "\"\n":                  whole,
+		"'" + whole + "'\n":                   whole,
+		"<" + whole + ">\n":                   whole,
+		"\u201c" + whole + "\u201d\n":         whole,
+		"\x1b[200~" + whole + "\x1b[201~\n":   whole,
+		whole + "#_=_\n":                      whole,
+		"?" + query + "\n":                    whole,
+		query + "\n":                          whole,
+		"/callback?" + query + "\n":           whole,
+		"http://localhost:1/other?" + query:   whole,
+		base + "?" + denied:                   base + "?" + denied,
+		whole[:50] + "\n" + whole[50:]:        whole,
+		whole[:20] + "\n " + whole[20:] + " ": whole,
+		whole[:20] + "\n" + whole[20:40] + "\n" + whole[40:]: whole,
+		whole[:len(whole)-5] + "\n" + whole[len(whole)-5:]:   whole,
+		"no\n" + whole: whole,
+		whole[:30] + "\n\n" + whole[:30] + "\n\n":                                "",
+		whole[:30] + "\n\n" + whole:                                              whole,
+		strings.Repeat("x", 70_000) + "\n" + whole:                               whole,
+		base + "?code=1&state=other\n" + whole:                                   whole,
+		"https://as.example/authorize?client_id=1&state=" + state + "\n" + whole: whole,
+		"c+d\n" + whole: whole,
+		base + "?code=1&state=" + state + "&state=" + state + "\n": "",
+		base + "?code=%zz&state=" + state + "\n":                   "",
+		"":                                                         "",
+		"\n" + whole:                                               "",
+		" \t\n" + whole:                                            "",
+	} {
+		got, shown := paste(t, pending(base), typed)
+		assert.Equal(t, [...]any{got.callback, (want == "")}, [...]any{want, errors.Is(got.err, auth.ErrDeclined)}, "%.200q", typed)
+		assert.Lacks(t, got.callback, "\n", "%.200q: shown", typed)
+		assert.Equal(t, strings.Count(shown, state), 1, "%.200q: shown", typed)
+	}
+}
+
+func TestPasteURLShows(t *testing.T) {
+	_, shown := paste(t, pending("http://127.0.0.1:33418/callback"), "code=1\n")
+	const want = `
+Server "notes" needs you to log in at https://as.example
+Open this page in a browser, on any machine:
+  https://as.example/authorize?client_id=1&state=` + state + `
+In the end the browser goes to an address that begins with
+  http://127.0.0.1:33418/callback
+and probably shows that it cannot be reached: that is fine. Copy the whole address
+from the browser's address bar and paste it here. An empty line: do not log in.
+> That is not the whole address, or not that of this login: it must have "state=" and "code=" in it.
+Paste the whole address, or the rest of it: `
+	assert.Equal(t, shown, want, "shown")
+
+	p := hostile()
+	p.Device = nil
+	_, shown = paste(t, p, "")
+	checkHarmless(t, shown)
+	got, shown := paste(t, hostile(), "")
+	checkHarmless(t, shown)
+	assert.Equal(t, got.callback, "", "got")
+	assert.OK(t, got.err)
+	assert.Contains(t, shown, "type this code there:\n  AB<U+001B>[31m")
+}
+
+func TestPasteURLRegistered(t *testing.T) {
+	for _, test := range []struct {
+		want       string
+		registered []string
+	}{
+		{"http://127.0.0.1:33418/callback", nil},
+		{"http://127.0.0.1:33418/callback", []string{"https://app.example/x", "http://app.example/"}},
+		{"http://localhost:1/x?y=1", []string{"https://app.example/x", "http://localhost:1/x?y=1", "http://127.0.0.1:2/"}},
+	} {
+		x := assert.Value((&auth.PasteURL{}).Start(t.Context(), test.registered))(t)
+		assert.Equal(t, x.RedirectURI(), test.want, "%q", test.registered)
+		assert.OK(t, x.Close())
+	}
+	x := assert.Value((&auth.PasteURL{RedirectURIs: []string{"https://app.example/", "http://127.0.0.1:3/own"}}).Start(t.Context(), []string{"http://127.0.0.1:2/"}))(t)
+	assert.Equal(t, x.RedirectURI(), "http://127.0.0.1:3/own")
+	got, _ := paste(t, pending(""), "?y=1&code=1&state="+state, "http://localhost:1/x?y=1")
+	assert.Equal(t, got.callback, "http://localhost:1/x?y=1&code=1&state="+state, "came back at")
+}
+
+// A login ends with its context and leaves nobody who reads; the next one gets
+// what is typed then.
+func TestPasteURLEnds(t *testing.T) {
+	in, keys, err := os.Pipe()
+	assert.OK(t, err)
+	defer in.Close()
+	defer keys.Close()
+	out := &screen{}
+	prompt := &auth.PasteURL{In: in, Out: out}
+	for i := range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		x := assert.Value(prompt.Start(ctx, nil))(t)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := x.Show(ctx, pending(""))
+			ended <- errors.Join(err, x.Close())
+		}()
+		out.await(t, "paste it here", 2*i+1)
+		cancel()
+		err := <-ended
+		assert.Is(t, err, context.Canceled)
+		assert.Lacks(t, err.Error(), state)
+
+		y := assert.Value(prompt.Start(t.Context(), nil))(t)
+		shown := make(chan returned, 1)
+		go func() {
+			callback, err := y.Show(t.Context(), pending(""))
+			shown <- returned{callback, errors.Join(err, y.Close())}
+		}()
+		out.await(t, "paste it here", 2*i+2)
+		assert.Value(fmt.Fprintf(keys, "code=%d&state=%s\n", i, state))(t)
+		got := <-shown
+		assert.OK(t, got.err)
+		assert.Contains(t, got.callback, fmt.Sprintf("code=%d&", i))
+	}
+	late := pending("")
+	late.Expires = time.Unix(1, 0)
+	x, _ := prompt.Start(t.Context(), nil)
+	assert.Is(t, errOf(x.Show(t.Context(), late)), context.DeadlineExceeded)
+	assert.OK(t, x.Close())
+}
+
+// Two logins are shown one after the other, and one that waits for its turn ends
+// with its context.
+func TestPasteURLTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, keys := io.Pipe()
+		out := &screen{}
+		prompt := &auth.PasteURL{In: in, Out: out}
+		show := func(ctx context.Context) <-chan returned {
+			x := assert.Value(prompt.Start(ctx, nil))(t)
+			shown := make(chan returned, 1)
+			go func() {
+				callback, err := x.Show(ctx, pending(""))
+				shown <- returned{callback, errors.Join(err, x.Close())}
+			}()
+			synctest.Wait()
+			return shown
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		first, impatient, second := show(t.Context()), show(ctx), show(t.Context())
+		cancel()
+		assert.Is(t, (<-impatient).err, context.Canceled)
+		for i, shown := range []<-chan returned{first, second} {
+			synctest.Wait()
+			assert.Equal(t, strings.Count(out.String(), "paste it here"), i+1, "logins are shown")
+			_, _ = fmt.Fprintf(keys, "code=%d&state=%s\n", i, state)
+			got := <-shown
+			assert.OK(t, got.err)
+			assert.Contains(t, got.callback, fmt.Sprintf("code=%d&", i))
+		}
+	})
+}
+
+// What reads on after its login has ended, as its input cannot be stopped, does
+// not answer the next one.
+func TestPasteURLStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, keys := io.Pipe()
+		out := &screen{}
+		prompt := &auth.PasteURL{In: in, Out: out}
+		ctx, cancel := context.WithCancel(t.Context())
+		x, _ := prompt.Start(ctx, nil)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := x.Show(ctx, pending(""))
+			ended <- err
+		}()
+		synctest.Wait()
+		cancel()
+		assert.Is(t, <-ended, context.Canceled)
+		_ = x.Close()
+		y, _ := prompt.Start(t.Context(), nil)
+		shown := make(chan returned, 1)
+		go func() {
+			callback, err := y.Show(t.Context(), pending(""))
+			shown <- returned{callback, err}
+		}()
+		synctest.Wait()
+		_, _ = io.WriteString(keys, "code=old&state="+state+"\n")
+		synctest.Wait()
+		assert.Contains(t, out.String(), "may have been meant for the question before", "shown")
+		_, _ = io.WriteString(keys, "code=new&state="+state+"\n")
+		got := <-shown
+		assert.OK(t, got.err)
+		assert.Contains(t, got.callback, "code=new")
+		_ = y.Close()
+	})
+}
+
+func TestPasteURLBrokenScreen(t *testing.T) {
+	x, _ := (&auth.PasteURL{In: strings.NewReader(""), Out: broken{}}).Start(t.Context(), nil)
+	defer x.Close()
+	if _, err := x.Show(t.Context(), pending("")); err == nil || errors.Is(err, auth.ErrDeclined) || strings.Contains(err.Error(), state) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func ExamplePasteURL() {
+	ctx := context.Background()
+	// At a terminal In is os.Stdin and Out is os.Stderr: the defaults.
+	prompt := &auth.PasteURL{In: strings.NewReader("http://127.0.0.1:33418/callback?code=1&state=s\n"), Out: io.Discard}
+	login, err := prompt.Start(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer login.Close()
+	callback, err := login.Show(ctx, &auth.Pending{
+		Server: "notes", State: "s", URL: "https://as.example/authorize?state=s", RedirectURI: login.RedirectURI(),
+	})
+	fmt.Println(callback, err)
+	// Output:
+	// http://127.0.0.1:33418/callback?code=1&state=s <nil>
+}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -61,16 +62,17 @@ func TestTokenAnswers(t *testing.T) {
 	} {
 		before := time.Now()
 		token, scopes, err := ask(t, sends(200, c.body), "")
-		after := time.Now()
 		assert.OK(t, err, "%s", c.body)
-		assert.Equal(t, [...]any{token.Access, token.Type, token.Refresh.Reveal(), strings.Join(scopes, " ")},
-			[...]any{Secret("A"), "Bearer", c.refresh, c.scopes}, "%s", c.body)
-		assert.Equal(t, [...]any{token.Obtained, token.Expires},
-			[...]any{token.Obtained.Round(0), token.Expires.Round(0)}, "%s: the times have a monotonic clock, which stops while the machine sleeps", c.body)
-		assert.Equal(t, [...]any{token.Obtained.Before(before), token.Obtained.After(after)}, [...]any{false, false}, "%s: obtained", c.body)
-		if life := token.Expires.Sub(token.Obtained); token.Expires.IsZero() != (c.life == 0) || c.life != 0 && life != c.life {
-			t.Errorf("%s: lives %v, want %v", c.body, life, c.life)
+		assert.Equal(t, token.Type+" "+token.Access.Reveal(), "Bearer A", "%s: token", c.body)
+		assert.Equal(t, token.Refresh.Reveal(), c.refresh, "%s: refresh token", c.body)
+		assert.Equal(t, strings.Join(scopes, " "), c.scopes, "%s: scopes", c.body)
+		assert.Equal(t, token.Obtained.Before(before) || token.Obtained.After(time.Now()), false, "%s: obtained at another time", c.body)
+		want := Token{Access: token.Access, Type: token.Type, Refresh: token.Refresh, Obtained: token.Obtained.Round(0)}
+		if c.life != 0 {
+			want.Expires = want.Obtained.Add(c.life)
 		}
+		// Without a monotonic clock, which stops while the machine sleeps.
+		assert.Equal(t, *token, want, "%s", c.body)
 	}
 }
 
@@ -105,9 +107,7 @@ func TestTokenAnswersOfNoUse(t *testing.T) {
 		{body: `{"access_token":"` + strings.Repeat("CANARY", 1<<18) + `","token_type":"Bearer"}`},
 	} {
 		_, _, err := ask(t, sends(200, c.body), c.key)
-		useless := assert.As[*RequestError](t, err, "%.80s", c.body)
-		assert.Equal(t, [...]any{useless.Server, useless.Request, useless.Host == "", useless.NotSent},
-			[...]any{"files", "token", false, false}, "%.80s", c.body)
+		wantFailed(t, err, "token", false, "%.80s", c.body)
 		keepsSecrets(t, err, "CANARY")
 	}
 }
@@ -131,8 +131,7 @@ func TestTokenRefusals(t *testing.T) {
 		{503, `{"error":"temporarily_unavailable"}`, "temporarily_unavailable"},
 	} {
 		_, _, err := ask(t, sends(c.status, c.body), "")
-		no := assert.As[*OAuthError](t, err, "%d %s", c.status, c.body)
-		assert.Equal(t, [...]any{no.Code, no.Status, no.Request, no.Server}, [...]any{c.code, c.status, "token", "files"}, "%d %s", c.status, c.body)
+		wantRefused(t, err, "token", c.status, c.code, "%d %s", c.status, c.body)
 		keepsSecrets(t, err, "CANARY")
 	}
 }
@@ -152,8 +151,7 @@ func TestRetryAfter(t *testing.T) {
 			w.Header().Set("Retry-After", value)
 			w.WriteHeader(429)
 		}, "")
-		no := assert.As[*OAuthError](t, err, "%q", value)
-		assert.Equal(t, [...]any{no.RetryAfter, no.Status}, [...]any{want, 429}, "%q", value)
+		assert.Equal(t, assert.As[*OAuthError](t, err, "%q", value).RetryAfter, want, "%q", value)
 	}
 }
 
@@ -193,28 +191,19 @@ func TestNoSecretsInErrors(t *testing.T) {
 		_, err2 := f.Refresh(t.Context(), g)
 		_, err3 := flow(t, Config{}).Register(t.Context(), a, redirectURI, nil)
 		for i, err := range []error{err1, err2, err3, f.Revoke(t.Context(), g)} {
-			if err == nil && i < 3 {
-				t.Errorf("request %d: no error", i)
-			}
-			if err != nil {
-				keepsSecrets(t, err, secrets...)
-			}
+			assert.Equal(t, err != nil || i == 3, true, "request %d fails", i)
+			keepsSecrets(t, err, secrets...)
 		}
-		assert.Equal(t, len(as.requests()) >= 4, true)
+		assert.Equal(t, len(as.requests()) >= 4, true, "all was asked for")
 	}
 }
 
 func TestTokenRequestIsNotRedirected(t *testing.T) {
 	canary := newPeer(t, sends(200, tokenAnswer))
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		as := newPeer(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", canary.url+"/token")
-			w.WriteHeader(status)
-		})
-		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(as.authority(), as.public()))
-		assert.Equal(t, assert.As[*RequestError](t, err, "%d", status).NotSent, false, "%d", status)
+		wantFailed(t, refresh(t, newPeer(t, redirects(status, canary.url+"/token"))), "refresh", false, "%d", status)
 	}
-	assert.Equal(t, len(canary.requests()), 0)
+	assert.Equal(t, len(canary.requests()), 0, "requests that went on")
 }
 
 func TestTokenRequestThatCannotBeSent(t *testing.T) {
@@ -229,13 +218,10 @@ func TestTokenRequestThatCannotBeSent(t *testing.T) {
 		"http://127.0.0.1:1/token":      "*auth.RequestError",
 	} {
 		a.TokenEndpoint = endpoint
-		_, err := flow(t, Config{}).Refresh(t.Context(), grantOf(a, as.public()))
-		if got := fmt.Sprintf("%T", err); got != want {
-			t.Errorf("%s: %s (%v), want %s", endpoint, got, err, want)
-			continue
-		}
-		if failed := (*RequestError)(nil); errors.As(err, &failed) && !failed.NotSent {
-			t.Errorf("%s: is said to have been sent", endpoint)
+		err := errOf(flow(t, Config{}).Refresh(t.Context(), grantOf(a, as.public())))
+		assert.Equal(t, fmt.Sprintf("%T", err), want, "%s: %v", endpoint, err)
+		if want == "*auth.RequestError" {
+			wantFailed(t, err, "refresh", true)
 		}
 		keepsSecrets(t, err, "CANARY")
 	}
@@ -249,23 +235,22 @@ func TestTokenRequestEndsWithItsContext(t *testing.T) {
 	})
 	_, err := flow(t, Config{}).Refresh(ctx, grantOf(as.authority(), as.public()))
 	assert.Is(t, err, context.Canceled)
-	assert.Equal(t, assert.As[*RequestError](t, err).NotSent, false)
+	wantFailed(t, err, "refresh", false)
 }
 
 func TestResourceIsNamed(t *testing.T) {
 	for _, none := range []bool{false, true} {
 		as := newPeer(t, sends(200, tokenAnswer))
 		f, a := flow(t, Config{NoResource: none}), as.authority()
-		want := []string{"https://mcp.example.com/mcp"}
+		want := "[https://mcp.example.com/mcp]"
 		if none {
-			want = nil
+			want = "[]"
 		}
 		p := begin(t, f, a, as.public())
-		assert.Equal(t, fmt.Sprint(assert.Value(url.Parse(p.URL))(t).Query()["resource"]), fmt.Sprint(want), "authorization: resource")
-		g := assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)
-		assert.Value(f.Refresh(t.Context(), g))(t)
+		assert.Equal(t, fmt.Sprint(parsed(t, p.URL).Query()["resource"]), want, "authorization: resource")
+		assert.Value(f.Refresh(t.Context(), assert.Value(f.Complete(t.Context(), p, callback(p, "code", "C")))(t)))(t)
 		for _, r := range as.requests() {
-			assert.Equal(t, fmt.Sprint(r.form["resource"]), fmt.Sprint(want), "%s: resource", r.form.Get("grant_type"))
+			assert.Equal(t, fmt.Sprint(r.form["resource"]), want, "%s: resource", r.form.Get("grant_type"))
 		}
 	}
 }
@@ -295,7 +280,8 @@ func TestNonces(t *testing.T) {
 	g.DPoPKey = dpopKey(t)
 	for i, want := range []int{2, 3, 4} { // the nonce of an answer spares a round
 		fresh := assert.Value(f.Refresh(t.Context(), g))(t)
-		assert.Equal(t, [...]any{fresh.Token.Type, fresh.DPoPKey}, [...]any{"DPoP", g.DPoPKey}, "fresh")
+		assert.Equal(t, fresh.Token.Type, "DPoP", "type")
+		assert.Equal(t, fresh.DPoPKey == g.DPoPKey, true, "it is bound to the same key")
 		assert.Equal(t, len(as.requests()), want, "refresh %d: requests so far", i)
 	}
 	proofs := map[string]bool{}
@@ -303,14 +289,14 @@ func TestNonces(t *testing.T) {
 		proofs[r.header.Get("DPoP")] = true
 		assert.Equal(t, r.form.Get("refresh_token"), "RT", "sent %q", r.body)
 	}
-	assert.Equal(t, len(proofs), len(as.requests()), "a proof was sent twice")
+	assert.Equal(t, len(proofs), len(as.requests()), "different proofs")
 
 	mu.Lock()
 	stubborn = true
 	mu.Unlock()
 	before := len(as.requests())
-	_, err := f.Refresh(t.Context(), g)
-	assert.Equal(t, [...]any{assert.As[*OAuthError](t, err).Code, len(as.requests())}, [...]any{"use_dpop_nonce", before + 2})
+	wantRefused(t, errOf(f.Refresh(t.Context(), g)), "refresh", 400, "use_dpop_nonce")
+	assert.Equal(t, len(as.requests())-before, 2, "requests")
 }
 
 func TestNonceThatIsNone(t *testing.T) {
@@ -331,7 +317,7 @@ func TestNoncesOfManyOrigins(t *testing.T) {
 	for i := range 10 * maxNonces {
 		n.keep(fmt.Sprintf("https://as%d.example.com/token", i), "n")
 	}
-	assert.Equal(t, len(n.byOrigin) <= maxNonces, true, "keeps")
+	assert.Equal(t, len(n.byOrigin) <= maxNonces, true, "%d origins are few", len(n.byOrigin))
 	n.keep("https://as.example.com/token", "newest")
 	assert.Equal(t, n.newest("https://as.example.com/other?x=y"), "newest")
 	assert.Equal(t, n.newest("https://as.example.com:8443/token"), "", "for another origin")
@@ -348,27 +334,16 @@ func TestManyRequestsAtOnce(t *testing.T) {
 		sends(200, strings.Replace(tokenAnswer, "Bearer", "DPoP", 1))(w, r)
 	})
 	f, key := flow(t, Config{}), dpopKey(t)
-	var all sync.WaitGroup
-	for i := range 32 {
-		all.Go(func() {
-			g := grantOf(as.authority(), as.public())
-			g.DPoPKey = key
-			g.Token.Refresh = Secret(fmt.Sprintf("RT%d", i))
-			if _, err := f.Refresh(t.Context(), g); err != nil {
-				t.Error(err)
-			}
-			p, err := f.Begin(as.authority(), as.public(), redirectURI, nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			p.DPoPKey = key
-			if _, err := f.Complete(t.Context(), p, callback(p, "code", "C")); err != nil {
-				t.Error(err)
-			}
-		})
+	errs := make(chan error)
+	for range 16 {
+		g, p := grantOf(as.authority(), as.public()), begin(t, f, as.authority(), as.public())
+		g.DPoPKey, p.DPoPKey = key, key
+		go func() { errs <- errOf(f.Refresh(t.Context(), g)) }()
+		go func() { errs <- errOf(f.Complete(t.Context(), p, callback(p, "code", "C"))) }()
 	}
-	all.Wait()
+	for range 32 {
+		assert.OK(t, <-errs)
+	}
 }
 
 func FuzzTokenAnswer(f *testing.F) {
@@ -381,24 +356,194 @@ func FuzzTokenAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if life, err := a.lifetime("expires_in"); err == nil && (life < 0 || life > maxLifetime) {
-			t.Fatalf("lives %v", life)
-		}
-		if code := a.code(); len(code) > maxCode || strings.ContainsAny(code, " <>\"'\r\n\x1b") {
-			t.Fatalf("code %q", code)
-		}
+		life, err := a.lifetime("expires_in")
+		assert.Equal(t, err != nil || 0 <= life && life <= maxLifetime, true, "the lifetime %v is within bounds", life)
+		code := a.code()
+		assert.Equal(t, len(code) <= maxCode, true, "the code %q is short", code)
+		assert.Equal(t, strings.ContainsAny(code, " <>\"'\r\n\x1b"), false, "the code %q is odd", code)
 		token, _, err := readToken(a, false)
 		if err != nil {
 			return
 		}
-		if token.Access == "" || token.Type != "Bearer" || strings.ContainsFunc(token.Access.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) {
-			t.Fatalf("%s %q", token.Type, token.Access.Reveal())
-		}
+		assert.Equal(t, token.Type, "Bearer", "type")
+		assert.Equal(t, token.Access != "", true, "there is a token")
+		assert.Equal(t, strings.ContainsFunc(token.Access.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }), false, "the token is odd")
 	})
+}
+
+// sendsForm returns a handler that sends an answer in form encoding.
+func sendsForm(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
 }
 
 func TestTokenAsOAuth2(t *testing.T) {
 	expires := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	got := (&Token{Access: "a", Type: "Bearer", Refresh: "r", Expires: expires}).OAuth2()
 	assert.Equal(t, *got, (oauth2.Token{AccessToken: "a", TokenType: "Bearer", RefreshToken: "r", Expiry: expires}))
+}
+
+func TestTokenAnswerInFormEncoding(t *testing.T) {
+	token, scopes, err := ask(t, sendsForm(200, "access_token=A%2B&token_type=bearer&scope=repo%2Cread%3Aorg&expires_in=60&refresh_token=R+x"), "")
+	assert.OK(t, err)
+	assert.Equal(t, token.Access.Reveal(), "A+", "the token")
+	assert.Equal(t, token.Refresh.Reveal(), "R x", "the refresh token")
+	assert.Equal(t, token.Expires.Sub(token.Obtained), time.Minute, "the lifetime")
+	assert.Equal(t, strings.Join(scopes, " "), "repo read:org", "scopes")
+}
+
+func TestFormAnswersOfNoUse(t *testing.T) {
+	for _, test := range []struct {
+		name, body string
+		status     int
+		refused    string // code of the refusal; empty for an unreadable answer
+	}{
+		{"refused with status 200", "error=bad_verification_code&error_description=x", 200, "bad_verification_code"},
+		{"refused", "error=invalid_grant", 400, "invalid_grant"},
+		{"twice", "access_token=CANARY&access_token=CANARY2", 200, ""},
+		{"broken", "access_token=CANARY%zz", 200, ""},
+		{"empty", "", 200, ""},
+		{"a page", "<html>CANARY", 200, ""},
+		{"no token", "token_type=bearer&CANARY=1", 200, ""},
+	} {
+		_, _, err := ask(t, sendsForm(test.status, test.body), "")
+		if test.refused != "" {
+			wantRefused(t, err, "token", test.status, test.refused, "%s", test.name)
+		} else {
+			wantFailed(t, err, "token", false, "%s", test.name)
+		}
+		keepsSecrets(t, err, "CANARY")
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       string // refresh token and scopes
+	}{
+		{"rotates", strings.Replace(tokenAnswer, "AT", "AT2", 1), "RT2 read write"},
+		{"keeps", `{"access_token":"AT2","token_type":"Bearer"}`, "RT read"},
+		{"keeps, says so with nothing", `{"access_token":"AT2","token_type":"Bearer","refresh_token":"","scope":""}`, "RT read"},
+		{"gives less", `{"access_token":"AT2","token_type":"Bearer","scope":"none"}`, "RT none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			as := newPeer(t, sends(200, c.body))
+			g := grantOf(as.authority(), as.public())
+			old := *g
+			fresh := assert.Value(flow(t, Config{}).Refresh(t.Context(), g))(t)
+			assert.Equal(t, fresh.Token.Refresh.Reveal()+" "+strings.Join(fresh.Scopes, " "), c.want, "refresh token and scopes")
+			assert.Equal(t, fresh.Token.Access.Reveal(), "AT2", "access token")
+			assert.Equal(t, fresh.Token.Obtained.After(old.Token.Obtained), true, "it is newer")
+			assert.Equal(t, reflect.DeepEqual(*g, old), true, "the old grant is as it was")
+			kept := *fresh
+			kept.Token, kept.Scopes = old.Token, old.Scopes
+			assert.Equal(t, reflect.DeepEqual(kept, old), true, "the rest stays")
+			wantPosted(t, as.only(t), "/token", "grant_type", "refresh_token", "refresh_token", "RT", "client_id", "client", "resource", g.Authority.Resource)
+		})
+	}
+}
+
+func TestRefreshWithoutToken(t *testing.T) {
+	as := newPeer(t, sends(200, tokenAnswer))
+	g := grantOf(as.authority(), as.public())
+	g.Token.Refresh = ""
+	assert.Is(t, errOf(flow(t, Config{}).Refresh(t.Context(), g)), ErrNoRefreshToken)
+	assert.Equal(t, len(as.requests()), 0)
+}
+
+// TestRefreshByOtherCodes: a refusal that only another login can cure has one name.
+func TestRefreshByOtherCodes(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		code, want string
+	}{
+		{200, "bad_refresh_token", "invalid_grant"}, // GitHub
+		{400, "interaction_required", "invalid_grant"},
+		{400, "login_required", "invalid_grant"},
+		{400, "consent_required", "invalid_grant"},
+		{400, "invalid_request", "invalid_request"},
+		{503, "login_required", "login_required"},
+	} {
+		err := refresh(t, newPeer(t, sends(c.status, `{"error":"`+c.code+`"}`)))
+		wantRefused(t, err, "refresh", c.status, c.want, "%s", c.code)
+	}
+}
+
+// TestRefreshTellsWhatBecameOfTheToken: a refusal, an answer of no use, and none.
+func TestRefreshTellsWhatBecameOfTheToken(t *testing.T) {
+	as := newPeer(t, sends(400, `{"error":"invalid_grant"}`))
+	wantRefused(t, refresh(t, as), "refresh", 400, "invalid_grant")
+	as.says(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	wantFailed(t, refresh(t, as), "refresh", false, "cut")
+	as.says(sends(200, `{}`))
+	wantFailed(t, refresh(t, as), "refresh", false, "unreadable")
+}
+
+func TestRevoke(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"empty":      func(http.ResponseWriter, *http.Request) {},
+		"JSON":       sends(200, `{}`),
+		"text":       func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "revoked") },
+		"no content": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			as := newPeer(t, answer)
+			c := &Client{Issuer: as.url, ID: "client", Secret: "s", AuthMethod: authPost, Source: Dynamic}
+			assert.OK(t, flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), c)))
+			got := as.requests()
+			assert.Equal(t, len(got), 2, "requests")
+			wantPosted(t, got[0], "/revoke", "token", "RT", "token_type_hint", "refresh_token", "client_id", "client", "client_secret", "s")
+			wantPosted(t, got[1], "/revoke", "token", "AT", "token_type_hint", "access_token", "client_id", "client", "client_secret", "s")
+		})
+	}
+}
+
+func TestRevokeOneOfTwo(t *testing.T) {
+	for _, c := range []struct {
+		hint, code string
+		status     int
+		fine       bool
+	}{
+		{"refresh_token", "unsupported_token_type", 400, false},
+		{"refresh_token", "invalid_client", 401, false},
+		{"refresh_token", "invalid_token", 400, true}, // Google: revoked before
+		{"access_token", "invalid_token", 400, true},
+		{"access_token", "unsupported_token_type", 400, true},
+		{"access_token", "server_error", 503, false},
+	} {
+		as := newPeer(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.PostFormValue("token_type_hint") == c.hint {
+				sends(c.status, `{"error":"`+c.code+`","error_description":"CANARY"}`)(w, r)
+			}
+		})
+		err := flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), as.public()))
+		if c.fine {
+			assert.OK(t, err, "%s, %s", c.hint, c.code)
+		} else {
+			wantRefused(t, err, "revocation", c.status, c.code, "%s", c.hint)
+		}
+		keepsSecrets(t, err, "CANARY")
+		assert.Equal(t, len(as.requests()), 2, "%s, %s: requests", c.hint, c.code)
+	}
+}
+
+func TestRevokeBothFail(t *testing.T) {
+	as := newPeer(t, redirects(http.StatusFound, "/elsewhere"))
+	err := flow(t, Config{}).Revoke(t.Context(), grantOf(as.authority(), as.public()))
+	assert.Equal(t, strings.Count(err.Error(), "revocation"), 2, "failures in %v", err)
+	assert.Equal(t, len(as.requests()), 2, "requests")
+}
+
+func TestRevokeNothing(t *testing.T) {
+	as := newPeer(t, sends(200, `{}`))
+	f, g := flow(t, Config{}), grantOf(as.authority(), as.public())
+	g.Token.Refresh, g.Token.Access = "", ""
+	assert.OK(t, f.Revoke(t.Context(), g))
+	g = grantOf(as.authority(), as.public())
+	g.Authority.RevocationEndpoint = ""
+	assert.OK(t, f.Revoke(t.Context(), g))
+	assert.Equal(t, len(as.requests()), 0)
 }

@@ -27,8 +27,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	_ = m.Close()
 	m = nil
 	before := heap()
-	m, err = NewManager(store, opts)
-	assert.OK(b, err)
+	m = assert.Value(NewManager(store, opts))(b)
 	defer func() { _ = m.Close() }()
 	handlers := make([]*Handler, users)
 	for i, key := range keys {

@@ -151,8 +151,7 @@ func TestHeaderSetElsewhere(t *testing.T) {
 
 func TestHeaderInsteadOfToken(t *testing.T) {
 	env, m := loggedIn(t, nil, nil)
-	token := env.tokenOf(m, alice)
-	assert.OK(t, m.SetToken(env.ctx, bob, token))
+	assert.OK(t, m.SetToken(env.ctx, bob, env.tokenOf(m, alice)))
 	env.mustCall(m, bob)
 	assert.Equal(t, strings.Join(env.wantStatus(m, bob, LoggedIn).Headers, " "), "Authorization", "header fields")
 	env.as.ExpireAll()

@@ -19,8 +19,7 @@ func TestTokenSourceForOAuth2(t *testing.T) {
 	get := func() (*http.Response, error) {
 		return client.Do(assert.Value(http.NewRequestWithContext(env.ctx, http.MethodGet, env.rs.URL, nil))(t))
 	}
-	_, err := get()
-	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, err).User, alice.User, "user of the error")
+	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, errOf(get())).User, alice.User, "user of the error")
 	env.mustLogIn(m, alice)
 	resp := assert.Value(get())(t)
 	_ = resp.Body.Close()

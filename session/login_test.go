@@ -152,8 +152,7 @@ func TestEndThatCannotBeWrittenDown(t *testing.T) {
 	disk.skip.Store(1) // the journal
 	disk.fail.Store(1)
 	assert.As[*StoreError](t, env.call(env.ctx, m, alice))
-	status := assert.Value(m.Status(env.ctx, alice))(t)
-	assert.Equal(t, status.LoginURL, "", "login URL")
+	assert.Equal(t, assert.Value(m.Status(env.ctx, alice))(t).LoginURL, "", "login URL")
 	env.wantRegistrations(1, "before the end is known")
 	env.mustNeedLogin(m, alice)
 }

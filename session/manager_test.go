@@ -145,15 +145,13 @@ func TestOnLoginElsewhere(t *testing.T) {
 func TestConfigPanics(t *testing.T) {
 	env := newEnv(t, nil, nil)
 	m := env.manager(&Options{Config: func(Key) (*auth.Config, error) { panic("out of order") }})
-	err := errOf(m.Login(env.ctx, alice))
-	assert.Contains(t, fmt.Sprint(err), "panicked: out of order")
+	assert.Contains(t, fmt.Sprint(errOf(m.Login(env.ctx, alice))), "panicked: out of order")
 }
 
 func TestPromptPanics(t *testing.T) {
 	env := newEnv(t, nil, nil)
 	m := env.manager(&Options{Prompt: &testPrompt{answer: func(context.Context, string) (string, error) { panic("out of order") }}})
-	err := assert.Value(m.Login(env.ctx, alice))(t).Wait(env.ctx)
-	assert.Contains(t, fmt.Sprint(err), "panicked: out of order")
+	assert.Contains(t, fmt.Sprint(assert.Value(m.Login(env.ctx, alice))(t).Wait(env.ctx)), "panicked: out of order")
 	env.wantStatus(m, alice, LoginPending)
 }
 

@@ -74,8 +74,7 @@ func TestAwaitLoginDeclined(t *testing.T) {
 	defer m.Close()
 	client := mcp.NewClient("s", &transport.HTTP{URL: url, OAuth: m.Handler(session.Key{Server: "s"})}, nil)
 	defer client.Close()
-	err := auth.AwaitLogin(ctx, client.Ready)
-	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, err).Reason, "the login was declined", "reason")
+	assert.Equal(t, assert.As[*auth.LoginRequiredError](t, auth.AwaitLogin(ctx, client.Ready)).Reason, "the login was declined", "reason")
 }
 
 func ExampleOpen() {

@@ -193,8 +193,7 @@ func (s *storm) manager() *session.Manager {
 func (s *storm) logIn() {
 	s.t.Helper()
 	m := s.manager()
-	login := assert.Value(m.Login(s.ctx, stormKey))(s.t)
-	assert.Value(m.Complete(s.ctx, assert.Value(s.as.Approve(s.ctx, login.URL))(s.t), nil))(s.t)
+	assert.Value(m.Complete(s.ctx, assert.Value(s.as.Approve(s.ctx, assert.Value(m.Login(s.ctx, stormKey))(s.t).URL))(s.t), nil))(s.t)
 }
 
 // round has processes make their calls, and returns what became of them, for those

@@ -3,14 +3,10 @@ package authtest_test
 import (
 	"context"
 	"crypto"
-	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -21,57 +17,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/auth/authtest"
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
-
-// jws signs claims, in a way that is not the kit's own.
-func jws(t *testing.T, key crypto.Signer, header, claims map[string]any) string {
-	t.Helper()
-	part := func(v any) string {
-		data := assert.Value(json.Marshal(v))(t)
-		return base64.RawURLEncoding.EncodeToString(data)
-	}
-	digest := func(text string) []byte {
-		sum := sha256.Sum256([]byte(text))
-		return sum[:]
-	}
-	switch key.(type) {
-	case *ecdsa.PrivateKey:
-		header["alg"] = "ES256"
-	case *rsa.PrivateKey:
-		header["alg"] = "RS256"
-	case ed25519.PrivateKey:
-		header["alg"] = "EdDSA"
-	}
-	signed := part(header) + "." + part(claims)
-	var signature []byte
-	var err error
-	switch key := key.(type) {
-	case *ecdsa.PrivateKey:
-		r, s, e := ecdsa.Sign(rand.Reader, key, digest(signed))
-		signature, err = append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...), e
-	case *rsa.PrivateKey:
-		signature, err = key.Sign(rand.Reader, digest(signed), crypto.SHA256)
-	case ed25519.PrivateKey:
-		signature, err = key.Sign(rand.Reader, []byte(signed), crypto.Hash(0))
-	}
-	assert.OK(t, err)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	return assert.Value(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
-}
-
-// jwkOf returns the public JWK of a P-256 key.
-func jwkOf(t *testing.T, key *ecdsa.PrivateKey) map[string]any {
-	t.Helper()
-	point := assert.Value(key.PublicKey.Bytes())(t)
-	return map[string]any{
-		"kty": "EC", "crv": "P-256",
-		"x": base64.RawURLEncoding.EncodeToString(point[1:33]),
-		"y": base64.RawURLEncoding.EncodeToString(point[33:]),
-	}
-}
 
 func TestClientCredentials(t *testing.T) {
 	s := authtest.NewServer(t, &authtest.Options{Clients: []authtest.Client{

@@ -2,50 +2,12 @@ package guardhttp
 
 import (
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
-
-// A canary is a server on this machine that must not be spoken to.
-type canary struct {
-	url  string
-	port string
-	hits atomic.Int32
-}
-
-func newCanary(t testing.TB) *canary {
-	c := &canary{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c.hits.Add(1)
-		answerJSON(w, 200, `{}`)
-	}))
-	t.Cleanup(s.Close)
-	c.url = s.URL
-	c.port = s.URL[strings.LastIndexByte(s.URL, ':')+1:]
-	return c
-}
-
-func (c *canary) wantUntouched(t testing.TB) {
-	t.Helper()
-	assert.Equal(t, c.hits.Load(), 0, "the canary was hit times")
-}
-
-// everything sends all requests there are to an address.
-func everything(t testing.TB, c *Client, to string) []error {
-	_, get := c.Get(t.Context(), to, nil)
-	_, form := c.PostForm(t.Context(), to, nil, url.Values{"refresh_token": {"secret"}})
-	_, json := c.PostJSON(t.Context(), to, nil, []byte(`"secret"`))
-	return []error{get, form, json}
-}
-
-func public8() *Client { return New(Options{Trusted: []string{"mcp.example"}}) }
 
 // O4: addresses that are no public ones, in all the ways to write them.
 func TestLiteralsAreRefused(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -22,34 +23,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/deadport"
 )
-
-// local returns a Client for a configuration that names this machine.
-func local(t testing.TB, o Options) *Client {
-	o.Trusted = append(o.Trusted, "127.0.0.1")
-	c := New(o)
-	t.Cleanup(c.Close)
-	return c
-}
-
-// serve starts a server and returns its address.
-func serve(t testing.TB, h http.HandlerFunc) string {
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s.URL
-}
-
-func answerJSON(w http.ResponseWriter, status int, body string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, body)
-}
-
-func wantFailure(t testing.TB, err error, text string) *Failure {
-	t.Helper()
-	f := assert.As[*Failure](t, err)
-	assert.Contains(t, f.Error(), text)
-	return f
-}
 
 func TestGet(t *testing.T) {
 	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -286,10 +259,9 @@ func TestProxy(t *testing.T) {
 	}})
 	t.Cleanup(c.Close)
 	// The proxy itself is on this machine, which only the configuration may say.
-	a, err := c.Get(t.Context(), "http://mcp.example/x", nil)
-	assert.OK(t, err)
+	a := assert.Value(c.Get(t.Context(), "http://mcp.example/x", nil))(t)
 	assert.Equal(t, string(a.Body), `{"host":"mcp.example"}`, "answer")
-	_, err = c.PostForm(t.Context(), "https://mcp.example/x", nil, nil)
+	_, err := c.PostForm(t.Context(), "https://mcp.example/x", nil, nil)
 	assert.Equal(t, wantFailure(t, err, "proxy refuses the connection: HTTP status 403").NotSent, true, "sent, although the proxy refused")
 	assert.Equal(t, [...]any{asked.Load(), through.Load()}, [...]any{int32(2), int32(2)}, "asked")
 	// Addresses that can be seen are checked all the same.
@@ -323,4 +295,108 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	users.Wait()
+}
+
+// O5: a redirect to another origin is not followed, and takes nothing along.
+func TestRedirectsToOtherOrigins(t *testing.T) {
+	canary := newCanary(t)
+	z := &zone{names: map[string][]string{"mcp.example": {"127.0.0.1"}, "sub.mcp.example": {"127.0.0.1"}, "other.example": {"127.0.0.1"}}}
+	o := Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: z.resolver(t)}
+	for _, status := range statuses {
+		for name, target := range map[string]string{
+			"other port":   "http://mcp.example:" + canary.port,
+			"other host":   "http://other.example:" + canary.port,
+			"subdomain":    "http://sub.mcp.example:" + canary.port,
+			"other scheme": "https://mcp.example:PORT",
+			"no scheme":    "//other.example:" + canary.port,
+			"address":      canary.url,
+			"metadata":     "http://169.254.169.254/latest",
+			"no address":   "javascript:x",
+			"user":         "http://u:secret@mcp.example:PORT/",
+			"odd":          "http://mcp.example:PORT:1/",
+			"nowhere":      "",
+		} {
+			t.Run(fmt.Sprintf("%d/%s", status, name), func(t *testing.T) {
+				hits, port := 0, ""
+				at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+					hits++
+					if to := strings.ReplaceAll(target, "PORT", port); to != "" {
+						w.Header().Set("Location", to+"?q=secret")
+					}
+					w.WriteHeader(status)
+				})
+				port = parsePort(t, at)
+				c := New(o)
+				t.Cleanup(c.Close)
+				for _, err := range everything(t, c, "http://mcp.example:"+port+"/x") {
+					var r *Refusal
+					var f *Failure
+					if !errors.As(err, &r) && !errors.As(err, &f) {
+						t.Errorf("%v, want a *Refusal or a *Failure", err)
+					} else if strings.Contains(err.Error(), "secret") {
+						t.Errorf("%q shows the query", err)
+					}
+				}
+				assert.Equal(t, hits, 3, "requests")
+			})
+		}
+	}
+	canary.wantUntouched(t)
+}
+
+// O5: never from https to http.
+func TestRedirectToHTTP(t *testing.T) {
+	c := New(Options{AllowHTTP: true})
+	for _, location := range []string{"http://mcp.example/", "http://mcp.example:443/"} {
+		from := &url.URL{Scheme: "https", Host: "mcp.example", Path: "/"}
+		_, err := c.follow(from, 302, location)
+		wantFailure(t, err, "another origin")
+	}
+}
+
+func TestRedirectsWithinTheOrigin(t *testing.T) {
+	for _, status := range statuses {
+		var got []string
+		at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			got = append(got, r.Method+" "+r.URL.Path+" "+r.Header.Get("X"))
+			switch r.URL.Path {
+			case "/3":
+				answerJSON(w, 200, `{}`)
+			case "/0":
+				w.Header().Set("Location", "1")
+				w.WriteHeader(status)
+			case "/1":
+				w.Header().Set("Location", "http://"+r.Host+"/2#f")
+				w.WriteHeader(status)
+			case "/2":
+				w.Header().Set("Location", "//"+r.Host+"/3")
+				w.WriteHeader(status)
+			case "/long":
+				w.Header().Set("Location", "/0")
+				w.WriteHeader(status)
+			}
+		})
+		c := local(t, Options{})
+		assert.Value(c.Get(t.Context(), at+"/0", http.Header{"X": {"y"}}))(t)
+		assert.Equal(t, strings.Join(got, ","), "GET /0 y,GET /1 y,GET /2 y,GET /3 y", "%d", status)
+		got = nil
+		_, err := c.Get(t.Context(), at+"/long", nil)
+		wantFailure(t, err, "more than 3 times")
+		assert.Equal(t, len(got), 4, "%d", status)
+		got = nil
+		_, err = c.PostForm(t.Context(), at+"/0", nil, url.Values{"code": {"x"}})
+		f := wantFailure(t, err, "not followed")
+		assert.Equal(t, [...]any{f.Status, f.NotSent}, [...]any{status, false})
+		assert.Equal(t, strings.Join(got, ","), "POST /0 ", "%d", status)
+	}
+}
+
+// Only what can be followed is a redirect.
+func TestOtherStatusesOf300(t *testing.T) {
+	at := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/x")
+		w.WriteHeader(http.StatusMultipleChoices)
+	})
+	a := assert.Value(local(t, Options{}).Get(t.Context(), at, nil))(t)
+	assert.Equal(t, [...]any{a.Status, a.Body == nil}, [...]any{300, true})
 }

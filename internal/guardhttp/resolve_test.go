@@ -1,96 +1,14 @@
 package guardhttp
 
 import (
-	"context"
-	"encoding/binary"
 	"errors"
-	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 )
-
-// A zone answers questions for names, each time with the next of the addresses
-// that a name has, and with the last one from then on.
-type zone struct {
-	mu    sync.Mutex
-	names map[string][]string
-	asked int
-}
-
-// resolver returns one that asks the zone.
-func (z *zone) resolver(t testing.TB) *net.Resolver {
-	pc := assert.Value(net.ListenPacket("udp", "127.0.0.1:0"))(t)
-	var served sync.WaitGroup
-	served.Go(func() {
-		buf := make([]byte, 1500)
-		for {
-			n, from, err := pc.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			_, _ = pc.WriteTo(z.answer(buf[:n]), from)
-		}
-	})
-	t.Cleanup(func() { _ = pc.Close(); served.Wait() })
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "udp", pc.LocalAddr().String())
-	}}
-}
-
-// answer answers one question (RFC 1035, section 4.1).
-func (z *zone) answer(query []byte) []byte {
-	const header = 12
-	var labels []string
-	end := header
-	for query[end] != 0 {
-		labels = append(labels, string(query[end+1:end+1+int(query[end])]))
-		end += 1 + int(query[end])
-	}
-	end++
-	kind := binary.BigEndian.Uint16(query[end:])
-	question := query[header : end+4]
-	name := strings.ToLower(strings.Join(labels, "."))
-
-	var addrs []netip.Addr
-	z.mu.Lock()
-	if list := z.names[name]; len(list) > 0 {
-		for text := range strings.FieldsSeq(list[0]) {
-			a := netip.MustParseAddr(text)
-			if a.Is4() && kind == 1 || a.Is6() && kind == 28 {
-				addrs = append(addrs, a)
-			}
-		}
-		if len(list) > 1 && len(addrs) > 0 {
-			z.names[name] = list[1:]
-		}
-		z.asked++
-	}
-	z.mu.Unlock()
-
-	reply := append([]byte{}, query[0], query[1], 0x81, 0x80, 0, 1, 0, byte(len(addrs)), 0, 0, 0, 0)
-	reply = append(reply, question...)
-	for _, a := range addrs {
-		reply = append(reply, 0xc0, header, 0, byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(a.BitLen()/8))
-		reply = append(reply, a.AsSlice()...)
-	}
-	return reply
-}
-
-func hasIPv6() bool {
-	l, err := net.Listen("tcp6", "[::1]:0")
-	if err != nil {
-		return false
-	}
-	_ = l.Close()
-	return true
-}
 
 // O4: names that lead to where addresses must not.
 func TestNamesThatLeadInside(t *testing.T) {
@@ -144,11 +62,6 @@ func TestRebindingBetweenRedirects(t *testing.T) {
 	c := New(Options{AllowHTTP: true, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Resolver: z.resolver(t)})
 	assert.As[*Refusal](t, errOf(c.Get(t.Context(), "http://evil.example:"+port, nil)))
 	assert.Equal(t, hits, 1, "hits")
-}
-
-func parsePort(t testing.TB, raw string) string {
-	u := assert.Value(url.Parse(raw))(t)
-	return u.Port()
 }
 
 // A name that the configuration gives may lead into the organisation, and not to

@@ -1,0 +1,83 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/mcpbelt/mcpbelt/auth"
+	"github.com/mcpbelt/mcpbelt/internal/assert"
+)
+
+// What an authorization server says is made visible in the texts of errors.
+func TestErrorTextsShowWhatIsHidden(t *testing.T) {
+	const spell = "no\x1b[2J safe\revil \u202egnp.exe ze\u200bro \u3164fill"
+	for _, err := range []error{
+		&auth.URLError{Server: "s", Field: "token_endpoint", Origin: spell, Problem: spell},
+		&auth.DiscoveryError{Server: "s", Stage: "x", Err: errors.New(spell)},
+		&auth.MetadataError{Server: "s", Issuer: spell, Problem: spell},
+		&auth.IssuerMismatchError{Server: "s", What: "metadata", Want: "x", Got: spell},
+		&auth.ResourceMismatchError{Server: "s", URL: "x", Got: spell},
+		&auth.ScopeError{Server: "s", Scopes: []string{spell}, Problem: spell},
+		&auth.RegistrationError{Server: "s", Issuer: spell, Err: errors.New(spell)},
+		&auth.OAuthError{Server: "s", Request: "token", Code: spell},
+		&auth.RequestError{Server: "s", Request: "token", Host: spell, Err: errors.New(spell)},
+		&auth.LoginRequiredError{Server: "s", Scopes: []string{spell}, Reason: spell},
+	} {
+		for _, r := range err.Error() {
+			if r != '\n' && (!unicode.IsPrint(r) || r == 0x3164) {
+				t.Errorf("%T: got %q with %U in it, want visible characters", err, err, r)
+				break
+			}
+		}
+	}
+}
+
+func TestAwaitLogin(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	done := make(chan struct{})
+	close(done)
+	waits := &auth.LoginRequiredError{Server: "s", URL: "https://login.example", Done: done}
+	forever := &auth.LoginRequiredError{Server: "s", URL: "https://login.example", Done: make(chan struct{})}
+	declined := &auth.LoginRequiredError{Server: "s", Reason: "the login was declined"}
+	other := errors.New("other")
+	for name, test := range map[string]struct {
+		ctx  context.Context
+		errs []error
+		want error
+	}{
+		"no login needed": {t.Context(), []error{nil}, nil},
+		"logged in":       {t.Context(), []error{waits, waits, nil}, nil},
+		"declined":        {t.Context(), []error{waits, declined}, declined},
+		"another error":   {t.Context(), []error{waits, other}, other},
+		"given up":        {ended, []error{forever}, context.Canceled},
+	} {
+		calls := 0
+		err := auth.AwaitLogin(test.ctx, func(context.Context) error {
+			calls++
+			return test.errs[calls-1]
+		})
+		assert.Is(t, err, test.want, "%s", name)
+		assert.Equal(t, calls, len(test.errs), "%s: calls", name)
+	}
+}
+
+// TestScopeErrorIsShort: scopes that a server asks for make no long error, and none with
+// what looks like a secret.
+func TestScopeErrorIsShort(t *testing.T) {
+	github := "ghp_" + strings.Repeat("a1", 18)
+	scopes := []string{"read", github, strings.Repeat("x", 10_000), "\x1b[31m"}
+	for i := range 10_000 {
+		scopes = append(scopes, fmt.Sprint("scope", i))
+	}
+	got := (&auth.ScopeError{Server: "docs", Scopes: scopes, Problem: "are too much"}).Error()
+	assert.Equal(t, len(got) <= 1000, true, "got an")
+	for _, part := range []string{github, "\x1b"} {
+		assert.Lacks(t, got, part, "got the")
+	}
+	assert.Equal(t, (&auth.ScopeError{"docs", []string{"read", "write"}, "no"}).Error(), `auth: server "docs": scopes ["read" "write"]: no`)
+}
