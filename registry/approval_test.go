@@ -58,8 +58,7 @@ func TestApprovalOfAnUnlistedTool(t *testing.T) {
 }
 
 func TestApprovalWithoutAnApprover(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("tool"))
+	r := newRegistry(t, native("tool"))
 	assert.Value(r.Call(t.Context(), "tool", nil))(t)
 	assert.Fails(t, errorOf(r.Approve(t.Context(), "", nil)), "something was resumed")
 }

@@ -8,7 +8,11 @@ import (
 
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
+	"github.com/mcpbelt/mcpbelt/registry/approval"
+	"github.com/mcpbelt/mcpbelt/registry/names"
+	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
+	"github.com/mcpbelt/mcpbelt/session"
 	"github.com/mcpbelt/mcpbelt/transport"
 )
 
@@ -257,4 +261,102 @@ func ExampleReportProgress() {
 		}
 		return "copied", nil
 	})
+}
+
+func ExampleRegistry_Callable() {
+	policy, err := policy.New(approval.Allow, policy.Rule{Verdict: approval.Deny, User: "guest", Tool: "wipe"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := registry.New(&registry.Options{Approver: policy})
+	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err := r.Add(registry.MustFunc("add", "Add two numbers", add), wipe); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, user := range []string{"alice", "guest"} {
+		ctx := session.WithUser(context.Background(), user)
+		for _, tool := range r.Callable(ctx) {
+			fmt.Println(user, tool.Definition().Name)
+		}
+	}
+	// Output:
+	// alice add
+	// alice wipe
+	// guest add
+}
+
+// A program tells a person beforehand which tools they will be asked about.
+func ExampleRegistry_Asks() {
+	r := registry.New(&registry.Options{Approver: policy.Cautious()})
+	wipe := registry.MustFunc("wipe", "Forget everything", func(context.Context, struct{}) (string, error) { return "done", nil })
+	if err := r.Add(wipe); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Asks(context.Background(), wipe.Definition()))
+	// Output: true true
+}
+
+// A registry whose tools have their own names.
+func ExampleOptions_names() {
+	r := registry.New(&registry.Options{Names: names.Names{Scheme: names.BareTool}})
+	for server, tools := range map[string][]string{
+		"github": {"create_issue", "search"},
+		"docs":   {"find", "fetch"},
+	} {
+		var listed []registry.Tool
+		for _, tool := range tools {
+			listed = append(listed, &plainTool{def: &registry.Definition{
+				InputSchema: json.RawMessage(`{"type":"object"}`),
+				Origin:      registry.Origin{Server: server, Tool: tool},
+			}, answer: textResult("found")})
+		}
+		if _, err := r.Replace(registry.Server{Name: server}, listed); err != nil {
+			fmt.Println(err)
+		}
+	}
+	for _, t := range r.Snapshot().Tools() {
+		fmt.Println(t.Definition().Name)
+	}
+
+	// Models do not always write names as they are listed.
+	_, err := r.Call(context.Background(), "GitHub.createIssue", nil)
+	fmt.Println(err)
+	// Output:
+	// create_issue
+	// fetch
+	// find
+	// search
+	// <nil>
+}
+
+// What a tool would be called can be told before it is there.
+func ExampleRegistry_Names() {
+	r := registry.New(&registry.Options{Names: names.Names{Scheme: names.MCPServerTool}})
+	name, _ := r.Names().Name("github", "create_issue")
+	fmt.Println(name)
+	// Output: mcp__github__create_issue
+}
+
+func ExampleDefinition_DisplayName() {
+	d := &registry.Definition{Name: "github__create_issue", Origin: registry.Origin{Server: "github", Tool: "create_issue"}}
+	fmt.Println(d.DisplayName())
+	// Output: github:create_issue (MCP)
+}
+
+func ExampleRegistry_Observe() {
+	r := registry.New(nil)
+	_ = r.Add(registry.MustFunc("add", "Add two numbers", add))
+	stop := r.Observe(func(_ context.Context, o *registry.Observation) {
+		fmt.Println(o.Kind, o.Name, string(o.Arguments), o.Err != nil)
+	})
+	defer stop()
+	ctx := context.Background()
+	_, _ = r.Call(ctx, "add", json.RawMessage(`{"a":1,"b":2}`))
+	_, _ = r.Call(ctx, "subtract", nil)
+	// Output:
+	// call add {"a":1,"b":2} false
+	// call subtract  true
 }

@@ -25,8 +25,7 @@ func explainNotReady(r *registry.Registry, server string, cause error) (stop fun
 
 // Whoever names a tool that is not there, by whatever way, learns why.
 func TestCallsLearnWhyThereIsNoTool(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("clock"))
+	r := newRegistry(t, native("clock"))
 	mustReplace(t, r, "github", serverTool("github", "create_issue", ""))
 	cause := errors.New("the variable SECRET is not set")
 	stop := explainNotReady(r, "gitea", cause)

@@ -95,6 +95,20 @@ func mustReplace(t testing.TB, r *registry.Registry, server string, tools ...reg
 	return assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
 }
 
+// newRegistry returns a registry with native tools.
+func newRegistry(t testing.TB, tools ...registry.Tool) *registry.Registry {
+	t.Helper()
+	r := registry.New(nil)
+	mustAdd(t, r, tools...)
+	return r
+}
+
+// newLedgerRegistry returns a registry and its ledger, which is in memory.
+func newLedgerRegistry() (*registry.Registry, *ledger.Ledger) {
+	l := ledger.New(nil)
+	return registry.New(&registry.Options{Ledger: l}), l
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // A recordedTool is a Tool that calls a function.

@@ -102,8 +102,7 @@ func TestChangeWithDamagedLedger(t *testing.T) {
 
 // Tools that are added to those of a server are not all that it has.
 func TestAddToServer(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted})
+	r, accepted := newLedgerRegistry()
 	mustReplace(t, r, "mail", serverTool("mail", "list", ""))
 	mustReplace(t, r, "mail", serverTool("mail", "list", ""), serverTool("mail", "send", ""))
 	mustAdd(t, r, serverTool("mail", "drop", ""))
@@ -148,8 +147,7 @@ func TestReplaceNativeToolsKeepsReader(t *testing.T) {
 
 // Each decision counts, however many there are between two lists of a server.
 func TestDecisionsTakeTurns(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted})
+	r, accepted := newLedgerRegistry()
 	mustReplace(t, r, "mail", serverTool("mail", "send", ""), serverTool("mail", "list", ""))
 	mustReplace(t, r, "post", serverTool("post", "send", ""))
 	e := accepted.Entries("mail")[1]
@@ -273,8 +271,7 @@ func TestInstructionsInAnOlderLedger(t *testing.T) {
 }
 
 func TestVerifyInstructions(t *testing.T) {
-	l := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: l})
+	r, l := newLedgerRegistry()
 	tool := serverTool("s", "a", "")
 	replaceWithInstructions(t, r, "", "Be nice.", tool)
 	now := "Be evil."

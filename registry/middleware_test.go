@@ -47,8 +47,7 @@ func TestMiddlewareOrder(t *testing.T) {
 
 func TestMiddlewareMayChangeArguments(t *testing.T) {
 	var got string
-	r := registry.New(nil)
-	mustAdd(t, r, spying(echo[map[string]int](t), &got))
+	r := newRegistry(t, spying(echo[map[string]int](t), &got))
 	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 		other := *call
 		other.Args = json.RawMessage(`{"a":2}`)
@@ -68,8 +67,7 @@ func TestMiddlewareMayAnswer(t *testing.T) {
 		res *mcp.CallToolResult
 		err error
 	}{{answer, nil}, {nil, denied}} {
-		r := registry.New(nil)
-		mustAdd(t, r, native("a"))
+		r := newRegistry(t, native("a"))
 		r.Use(func(registry.Handler) registry.Handler {
 			return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { return test.res, test.err }
 		})
@@ -81,8 +79,7 @@ func TestMiddlewareMayAnswer(t *testing.T) {
 
 func TestMiddlewareMustPassOnItsCall(t *testing.T) {
 	for what, call := range map[string]*registry.Call{"nil": nil, "new": {Args: json.RawMessage("{}")}} {
-		r := registry.New(nil)
-		mustAdd(t, r, native("a"))
+		r := newRegistry(t, native("a"))
 		r.Use(around(func(ctx context.Context, _ *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 			return next(ctx, call)
 		}))
@@ -94,8 +91,7 @@ func TestMiddlewareMustPassOnItsCall(t *testing.T) {
 
 // A call keeps the middleware that it began with.
 func TestUseDuringACall(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("a"))
+	r := newRegistry(t, native("a"))
 	ran := false
 	r.Use(around(func(ctx context.Context, call *registry.Call, next registry.Handler) (*mcp.CallToolResult, error) {
 		r.Use(func(next registry.Handler) registry.Handler {
@@ -114,8 +110,7 @@ func TestUseDuringACall(t *testing.T) {
 
 // Middleware is foreign code, and may look at the registry when it is made.
 func TestMiddlewareUsesTheRegistry(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("a"))
+	r := newRegistry(t, native("a"))
 	var trace []string
 	note := func(name string) registry.Middleware {
 		return func(next registry.Handler) registry.Handler {

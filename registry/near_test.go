@@ -74,8 +74,7 @@ func TestSuggestionsOfHashedNames(t *testing.T) {
 // A name of a server that is there is no misspelling of another one, whose tool may do
 // something else.
 func TestSuggestionsStayAtTheServer(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("now"))
+	r := newRegistry(t, native("now"))
 	mustReplace(t, r, "files", serverTool("files", "list", ""), serverTool("files", "read_note", ""))
 	mustReplace(t, r, "notes", serverTool("notes", "create", ""), serverTool("notes", "search", ""))
 	for name, want := range map[string][]string{

@@ -161,8 +161,7 @@ func TestObserveApprovals(t *testing.T) {
 // An observer changes nothing: neither the call, nor what others observe, nor by a
 // panic what the caller gets.
 func TestObserversChangeNothing(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, registry.MustFunc("echo", "Says it again", func(_ context.Context, in struct{ Text string }) (string, error) { return in.Text, nil }))
+	r := newRegistry(t, registry.MustFunc("echo", "Says it again", func(_ context.Context, in struct{ Text string }) (string, error) { return in.Text, nil }))
 	var after watcher
 	r.Observe(nil)
 	r.Observe(func(_ context.Context, o *registry.Observation) {
@@ -183,8 +182,7 @@ func TestObserversChangeNothing(t *testing.T) {
 
 // A panic of middleware is seen, and goes on.
 func TestObserveBrokenMiddleware(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("a"))
+	r := newRegistry(t, native("a"))
 	r.Use(func(registry.Handler) registry.Handler {
 		return func(context.Context, *registry.Call) (*mcp.CallToolResult, error) { panic("ouch") }
 	})
@@ -196,8 +194,7 @@ func TestObserveBrokenMiddleware(t *testing.T) {
 
 // Observers come and go while calls are made.
 func TestObserveConcurrently(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("a"))
+	r := newRegistry(t, native("a"))
 	var all watcher
 	r.Observe(all.observe)
 	var wg sync.WaitGroup

@@ -23,8 +23,7 @@ import (
 
 // All tools of a server in quarantine are listed as such, and none is called.
 func TestCatalogueOfAServerInQuarantine(t *testing.T) {
-	l := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: l})
+	r, l := newLedgerRegistry()
 	s := registry.Server{Name: "github", Fingerprint: "one", Quarantined: true}
 	tool := serverTool("github", "x", "")
 	assert.Value(r.Replace(s, []registry.Tool{tool}))(t)
@@ -176,8 +175,7 @@ func TestRugPull(t *testing.T) {
 // What is new is held back as what is changed, and an approval releases it at once
 // in every registry that has the ledger.
 func TestApprovalReleases(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted})
+	r, accepted := newLedgerRegistry()
 	facts := registry.Server{Name: "mail", Fingerprint: "one"}
 	newRawServer(t, "mail", listTool).offer(t, r, facts)
 	s := newRawServer(t, "mail", listTool, sendTool)
@@ -198,8 +196,7 @@ func TestApprovalReleases(t *testing.T) {
 
 // A server under the name of another one gets none of its approvals.
 func TestSwappedServer(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted})
+	r, accepted := newLedgerRegistry()
 	newRawServer(t, "mail", listTool, sendTool).offer(t, r, registry.Server{Name: "mail", Fingerprint: "one"})
 	s := newRawServer(t, "mail", listTool, sendTool)
 	s.offer(t, r, registry.Server{Name: "mail", Fingerprint: "two"})
@@ -313,8 +310,7 @@ func TestOneToolOfTwoSurfaces(t *testing.T) {
 // What happens to a listed tool that changes: it is removed, not there to look up,
 // and each further change is news to who watches, as is the approval.
 func TestListedToolChanges(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted})
+	r, accepted := newLedgerRegistry()
 	facts := registry.Server{Name: "mail"}
 	versions := make(chan uint64)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

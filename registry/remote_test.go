@@ -425,8 +425,7 @@ func TestHiddenCharactersOfTrustedServersStay(t *testing.T) {
 
 // The ledger goes on comparing what the server says.
 func TestLedgerComparesWhatIsHidden(t *testing.T) {
-	l := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: l})
+	r, _ := newLedgerRegistry()
 	mustReplace(t, r, "s", serverTool("s", "a", "plain"))
 	mustReplace(t, r, "s", serverTool("s", "a", "pla\u200bin"))
 	assert.Equal(t, len(r.Snapshot().Quarantined()), 1, "tools held back")

@@ -21,8 +21,7 @@ import (
 )
 
 func TestReplace(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("notes__taken"))
+	r := newRegistry(t, native("notes__taken"))
 	diff := mustReplace(t, r, "notes", serverTool("notes", "b", ""), serverTool("notes", "a", ""), serverTool("notes", "c", ""))
 	if want := (registry.Diff{Added: []string{"notes__a", "notes__b", "notes__c"}}); !reflect.DeepEqual(diff, want) {
 		t.Errorf("first diff = %+v, want %+v", diff, want)
@@ -129,8 +128,7 @@ func TestReplaceRefusesForeignTools(t *testing.T) {
 }
 
 func TestReplaceOfNativeTools(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, native("a"))
+	r := newRegistry(t, native("a"))
 	mustReplace(t, r, "s", serverTool("s", "a", ""))
 	wantList(t, mustReplace(t, r, "", native("b")).Removed, []string{"a"}, "diff")
 	wantList(t, listedNames(r.Snapshot()), []string{"b", "s__a"}, "diff")

@@ -112,8 +112,7 @@ func TestArgumentProblemsAreBounded(t *testing.T) {
 
 // Native tools tell their problems as data, too.
 func TestNativeProblems(t *testing.T) {
-	r := registry.New(nil)
-	mustAdd(t, r, registry.MustFunc("add", "", add))
+	r := newRegistry(t, registry.MustFunc("add", "", add))
 	_, err := r.Call(t.Context(), "add", json.RawMessage(`{"a":"1","c":2}`))
 	wrong := assert.As[*registry.ArgumentsError](t, err)
 	want := []registry.Problem{
@@ -198,8 +197,7 @@ func TestResultsAreChecked(t *testing.T) {
 			v["rows"] = []int(nil)
 		}
 		tool := newSchemaTool(`{"type":"object"}`, test.schema, test.structured)
-		r := registry.New(nil)
-		mustAdd(t, r, tool)
+		r := newRegistry(t, tool)
 		res, err := r.Call(t.Context(), "tool", nil)
 		if test.want == "" {
 			assert.OK(t, err, "%v", test.structured)
@@ -233,8 +231,7 @@ func TestSelfCheckingTools(t *testing.T) {
 		d.InputSchema = json.RawMessage(`{"type":"object","required":["nothing"]}`)
 		d.OutputSchema = json.RawMessage(`{"type":"null"}`)
 	}))(t)
-	r := registry.New(nil)
-	mustAdd(t, r, tool)
+	r := newRegistry(t, tool)
 	assert.Value(r.Call(t.Context(), "plus", json.RawMessage(`{"a":1,"b":2}`)))(t)
 
 	// A tool of another kind is, also under another name.

@@ -37,7 +37,7 @@ func (s *gatedStore) Save(ctx context.Context, name string, data []byte, old sto
 func newGated(t *testing.T) (*gatedStore, *Ledger) {
 	t.Helper()
 	store := &gatedStore{Store: storage.NewMemory(), pass: make(chan struct{})}
-	l := assert.Value(Load(t.Context(), store, "ledger", nil))(t)
+	l := loadLedger(t, store)
 	return store, l
 }
 
@@ -67,7 +67,7 @@ func TestGroupIsWrittenOnce(t *testing.T) {
 		for _, want := range []int{0, 1, 51} {
 			synctest.Wait()
 			assert.Equal(t, kept, want, "calls that have returned")
-			assert.Equal(t, len(assert.Value(Load(t.Context(), store.Store, "ledger", nil))(t).Entries()), want, "tools kept")
+			assert.Equal(t, len(loadLedger(t, store.Store).Entries()), want, "tools kept")
 			if want < 51 {
 				store.pass <- struct{}{}
 			}

@@ -1,3 +1,5 @@
+// Tests of commit.go and file.go: processes that are killed, and that write at the same time.
+
 package ledger
 
 import (
@@ -32,7 +34,7 @@ func TestLedgerProgram(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(pathVar + "_N")); err == nil {
 		most = n
 	}
-	l := assert.Value(Open(path, nil))(t)
+	l := openLedger(t, path, Pin)
 	// In the mode review nothing is approved by being there, and each process has its own
 	// server, so that the only thing in common is the file.
 	server := &Server{Name: who, Mode: Review}
@@ -117,25 +119,12 @@ func startLedgerProcess(t *testing.T, path, who string, n int, group bool) *ledg
 	return p
 }
 
-// entriesIn returns what is approved in the file, as "server tool".
-func entriesIn(t *testing.T, path string) map[string]bool {
-	t.Helper()
-	approved := map[string]bool{}
-	for _, e := range openLedger(t, path, Pin).Entries() {
-		approved[e.Server+" "+e.Tool] = !e.Rejected
-	}
-	return approved
-}
-
 // TestKilledWhileApproving kills processes at any moment, of which one approves tool by tool
 // and one many at the same time. What was acknowledged is
-// there, the file is sound, and no more than one file is left beside it.
-// MCPBELT_SOAK=1 kills 2,000 of them instead of 50.
+// there, the file is sound, and no more than one file is left beside it. MCPBELT_SOAK=1
+// kills 2,000 of them.
 func TestKilledWhileApproving(t *testing.T) {
-	rounds := 10 // of two processes each
-	if testing.Short() {
-		rounds = 5
-	}
+	rounds := assert.Cases(2, 10) // of two processes each
 	if os.Getenv("MCPBELT_SOAK") != "" {
 		rounds = 1000
 	}
@@ -152,10 +141,8 @@ func TestKilledWhileApproving(t *testing.T) {
 		// Each is killed somewhere between two acknowledgements: how far it gets
 		// after the last one is up to the scheduler and to this loop.
 		for range 1 + rand.IntN(3) {
-			ack, ok := <-p.acks
-			if !ok {
-				t.Fatalf("a process ended by itself: %v", p.ended)
-			}
+			ack, running := <-p.acks
+			assert.Equal(t, running, true, "a process runs until it is killed")
 			acked[ack] = true
 		}
 		for range rand.IntN(20_000) {
@@ -173,18 +160,16 @@ func TestKilledWhileApproving(t *testing.T) {
 		most = max(most, len(files))
 		approved := entriesIn(t, path)
 		for ack := range acked {
-			assert.Equal(t, approved[ack], true, "after %d kills %q is not approved, though that was acknowledged", 2*i+2, ack)
+			assert.Equal(t, approved[ack], true, "after %d kills %q, which was acknowledged, is approved", 2*i+2, ack)
 		}
-		if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
-			t.Fatalf("opening has left %d files", len(files))
-		}
+		assert.Equal(t, len(assert.Value(os.ReadDir(filepath.Dir(path)))(t)), 1, "files after opening")
 	}
 	wantBetween(t, most, 0, 2, "files at once")
 	t.Logf("%d kills, up to %d files", 2*rounds, most)
 }
 
 func TestProcessesApproveAtOnce(t *testing.T) {
-	const processes, each = 4, 12
+	const processes, each = 3, 6
 	path := ledgerPath(t)
 	var running []*ledgerProcess
 	for i := range processes {
@@ -195,9 +180,9 @@ func TestProcessesApproveAtOnce(t *testing.T) {
 		for range p.acks {
 			acked++
 		}
-		assert.Equal(t, p.ended != nil, false, "a process failed")
+		assert.OK(t, p.ended, "a process")
 	}
 	approved := entriesIn(t, path)
-	assert.Equal(t, acked, processes*each)
-	assert.Equal(t, len(approved), acked)
+	assert.Equal(t, acked, processes*each, "approvals that were acknowledged")
+	assert.Equal(t, len(approved), acked, "approvals that are there")
 }

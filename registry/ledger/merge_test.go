@@ -1,3 +1,5 @@
+// Tests of render.go: what two branches did to the file is merged by git.
+
 package ledger
 
 import (
@@ -70,8 +72,7 @@ func TestGitMerges(t *testing.T) {
 		check        func(*testing.T, *Ledger)
 	}{
 		{"neighbours approved", approve("b"), approve("c"), false, func(t *testing.T, l *Ledger) {
-			wantKind(t, l, github, changed("b", "new b"), "")
-			wantKind(t, l, github, changed("c", "new c"), "")
+			wantKind(t, l, github, "", changed("b", "new b"), changed("c", "new c"))
 			assert.Equal(t, len(l.Pending()), 0, "pending")
 		}},
 		{"servers at both ends", add("another"), add("zoo"), false, func(t *testing.T, l *Ledger) {
@@ -80,18 +81,17 @@ func TestGitMerges(t *testing.T) {
 			}
 		}},
 		{"a server and a tool at the end", add("zoo"), addTool("z"), false, func(t *testing.T, l *Ledger) {
-			wantKind(t, l, github, surfaceTool("z"), "")
-			wantKind(t, l, server("zoo"), surfaceTool("y"), "")
+			wantKind(t, l, github, "", surfaceTool("z"))
+			wantKind(t, l, server("zoo"), "", surfaceTool("y"))
 		}},
 		{"tools with one between them", addTool("a1"), addTool("z"), false, func(t *testing.T, l *Ledger) {
-			wantKind(t, l, github, surfaceTool("a1"), "")
-			wantKind(t, l, github, surfaceTool("z"), "")
+			wantKind(t, l, github, "", surfaceTool("a1"), surfaceTool("z"))
 		}},
 		{"a tool approved and its server changed", approve("b"), func(t *testing.T, l *Ledger) {
 			mustRecord(t, l, &Server{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), changed("b", "new b"), changed("c", "new c"), surfaceTool("d"))
 		}, false, func(t *testing.T, l *Ledger) {
-			wantKind(t, l, github, changed("b", "new b"), "")
-			wantKind(t, l, &Server{Name: "github", Fingerprint: "swapped"}, surfaceTool("a"), ServerChanged)
+			wantKind(t, l, github, "", changed("b", "new b"))
+			wantKind(t, l, &Server{Name: "github", Fingerprint: "swapped"}, ServerChanged, surfaceTool("a"))
 		}},
 		{"one tool approved differently", approve("b"), func(t *testing.T, l *Ledger) {
 			mustRecord(t, l, github, surfaceTool("a"), changed("b", "other b"), changed("c", "new c"), surfaceTool("d"))

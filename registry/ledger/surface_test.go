@@ -1,8 +1,12 @@
+// Tests of surface.go and diff.go: what of a tool is compared.
+
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -25,6 +29,15 @@ func fixture() *Tool {
 	}
 }
 
+// decoded returns a value with its numbers as they are written.
+func decoded(t *testing.T, raw json.RawMessage) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	assert.OK(t, dec.Decode(&v))
+	return v
+}
+
 // mutations returns the value with one leaf, one key or one element changed, in
 // every possible way.
 func mutations(v any) []any {
@@ -32,10 +45,7 @@ func mutations(v any) []any {
 	case map[string]any:
 		var all []any
 		with := func(edit func(map[string]any)) {
-			c := map[string]any{}
-			for k, e := range v {
-				c[k] = e
-			}
+			c := maps.Clone(v)
 			edit(c)
 			all = append(all, c)
 		}
@@ -78,23 +88,18 @@ func TestEveryChangeCounts(t *testing.T) {
 	seen := map[string]string{NewSurface(fixture()).Hash: "the fixture"}
 	add := func(what string, def *Tool) {
 		t.Helper()
-		text := what
 		hash := NewSurface(def).Hash
-		if other, ok := seen[hash]; ok && other != text {
-			t.Errorf("%s and %s have the same hash", text, other)
+		if other, ok := seen[hash]; ok {
+			assert.Equal(t, other, what, "two of one hash")
 		}
-		seen[hash] = text
+		seen[hash] = what
 	}
 	for field, raw := range map[string]func(*Tool) *json.RawMessage{
 		"input":       func(d *Tool) *json.RawMessage { return &d.InputSchema },
 		"output":      func(d *Tool) *json.RawMessage { return &d.OutputSchema },
 		"annotations": func(d *Tool) *json.RawMessage { return &d.Annotations },
 	} {
-		var v any
-		dec := json.NewDecoder(strings.NewReader(string(*raw(fixture()))))
-		dec.UseNumber()
-		assert.OK(t, dec.Decode(&v))
-		for _, m := range mutations(v) {
+		for _, m := range mutations(decoded(t, *raw(fixture()))) {
 			text := assert.Value(json.Marshal(m))(t)
 			def := fixture()
 			*raw(def) = text
@@ -135,16 +140,12 @@ func deep(n int) json.RawMessage {
 // TestSpellingDoesNotCount writes a tool in many ways.
 func TestSpellingDoesNotCount(t *testing.T) {
 	want := NewSurface(fixture()).Hash
-	for seed := range uint64(200) {
+	for seed := range uint64(assert.Cases(50, 200)) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		def := fixture()
 		for _, raw := range []*json.RawMessage{&def.InputSchema, &def.OutputSchema, &def.Annotations} {
-			var v any
-			dec := json.NewDecoder(strings.NewReader(string(*raw)))
-			dec.UseNumber()
-			assert.OK(t, dec.Decode(&v))
 			var out strings.Builder
-			respell(r, &out, v)
+			respell(r, &out, decoded(t, *raw))
 			*raw = json.RawMessage(out.String())
 		}
 		if got := NewSurface(def).Hash; got != want {
@@ -230,11 +231,10 @@ func TestSurfaceIsKept(t *testing.T) {
 		json.RawMessage(`{"a":"\ud800","b":1e999999999999}`), json.RawMessage(`null`), nil, json.RawMessage(`{`)} {
 		defs = append(defs, surfaceTool(fmt.Sprint("t", i), func(d *Tool) { d.InputSchema, d.Description = raw, "\xff\x00" }))
 	}
-	server := &Server{Name: "github"}
-	mustRecord(t, openLedger(t, path, Pin), server, defs...)
+	mustRecord(t, openLedger(t, path, Pin), github, defs...)
 	l := openLedger(t, path, Pin)
 	for _, def := range defs {
-		wantKind(t, l, server, def, "")
+		wantKind(t, l, github, "", def)
 	}
 }
 

@@ -1,3 +1,5 @@
+// Tests of policy.go, rule.go and parse.go with rules that are made up.
+
 package policy
 
 import (
@@ -38,9 +40,7 @@ func compiled(t *testing.T, byDefault approval.Verdict, rules []Rule) *Policy {
 	p := &Policy{byDefault: byDefault}
 	for i, rule := range rules {
 		c, errs := rule.compile(i)
-		if errs != nil {
-			t.Fatal(errs)
-		}
+		assert.Equal(t, len(errs), 0, "faults")
 		p.rules = append(p.rules, c)
 	}
 	return p
@@ -93,7 +93,7 @@ func TestClaimsNeverLoosen(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	stricter, believed := 0, 0
 	silent := callsTo(nil, false)
-	for range 600 {
+	for range assert.Cases(100, 600) {
 		p := compiled(t, pick(r, approval.Deny, approval.Ask, approval.Allow, approval.AllowForSession), randomRules(r))
 		raw := randomAnnotations(r)
 		for i, claiming := range callsTo(raw, false) {
@@ -114,20 +114,11 @@ func TestClaimsNeverLoosen(t *testing.T) {
 	assert.Equal(t, believed == 0, false, "%d verdicts are stricter by claims of strangers, %d are looser by believed ones", stricter, believed)
 }
 
-// randomPolicies is how many of them a test tries. One goroutine alone has nothing
-// to fear from races.
-func randomPolicies() int {
-	if raceEnabled || testing.Short() {
-		return 200
-	}
-	return 2000
-}
-
 // A policy that is written and read again is the same.
 func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	written := 0
-	rounds := randomPolicies()
+	rounds := assert.Cases(100, 1000)
 	for range rounds {
 		rules := randomRules(r)
 		rules[0].Reason = "<because \"it\" is>\n"
@@ -137,18 +128,11 @@ func TestPolicyIsWrittenAsItIsRead(t *testing.T) {
 		}
 		written++
 		first := assert.Value(json.Marshal(p))(t)
-		again, err := Parse(first)
-		if err != nil {
-			t.Fatalf("%s: %v", first, err)
-		}
-		if second, _ := json.Marshal(again); string(second) != string(first) {
-			t.Fatalf("%s is read as %s", first, second)
-		}
+		again := assert.Value(Parse(first))(t)
+		assert.Equal(t, string(assert.Value(json.Marshal(again))(t)), string(first), "what is read")
 		raw := randomAnnotations(r)
 		for _, req := range slices.Concat(callsTo(raw, true), callsTo(raw, false)) {
-			if a, b := p.Decide(req), again.Decide(req); a != b {
-				t.Fatalf("%s: %+v and %+v", first, a, b)
-			}
+			assert.Equal(t, again.Decide(req), p.Decide(req), "%s", first)
 		}
 	}
 	if written < rounds/20 {

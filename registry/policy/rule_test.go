@@ -1,7 +1,8 @@
+// Tests of rule.go and policy.go: what rules say of calls.
+
 package policy_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,20 +14,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/approval"
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 )
-
-// annotated returns a request for a tool of a server with annotations.
-func annotated(raw string, trusted bool) *registry.ApprovalRequest {
-	def := &registry.Definition{Name: "files__get", Origin: registry.Origin{Server: "files", Tool: "get"}}
-	if raw != "" {
-		def.RawAnnotations = json.RawMessage(raw)
-	}
-	return &registry.ApprovalRequest{Tool: def, Hints: def.Hints(), Trusted: trusted}
-}
-
-func mustPolicy(t testing.TB, byDefault approval.Verdict, rules ...policy.Rule) *policy.Policy {
-	t.Helper()
-	return assert.Value(policy.New(byDefault, rules...))(t)
-}
 
 // A hintRule is a rule with one condition on the hints, and what it says of tools.
 type hintRule struct {

@@ -22,18 +22,15 @@ func readAll(t testing.TB, ctx context.Context, r *Shaper, handle string, block,
 	var whole strings.Builder
 	for offset := 0; ; {
 		args, _ := json.Marshal(map[string]any{"handle": handle, "block": block, "offset": offset, "limit": limit})
-		res, err := callReader(ctx, r, args)
-		if err != nil || res.IsError {
-			t.Fatalf("%s: %v, %s", args, err, Text(res))
+		res := callReader(t, ctx, r, args)
+		if res.IsError {
+			t.Fatalf("%s: %s", args, Text(res))
 		}
 		if n := len(Text(res)); n > r.limit.bytes {
 			t.Fatalf("a page has %d bytes", n)
 		}
-		if len(res.Content) == 2 {
-			whole.WriteString(res.Content[1].(*mcp.TextContent).Text)
-		} else {
-			whole.WriteString(res.Content[2].(*mcp.TextContent).Text)
-		}
+		at := min(len(res.Content)-1, 2) // within an envelope
+		whole.WriteString(res.Content[at].(*mcp.TextContent).Text)
 		m := goOn.FindStringSubmatch(res.Content[0].(*mcp.TextContent).Text)
 		if m == nil {
 			return whole.String()
@@ -124,11 +121,7 @@ func checkFit(t testing.TB, r *Shaper, res *mcp.CallToolResult) {
 // read, byte for byte.
 func TestFitAnything(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
-	rounds := 150
-	if raceEnabled || testing.Short() {
-		rounds = 40
-	}
-	for round := range rounds {
+	for round := range assert.Cases(20, 150) {
 		r := New(&Options{
 			MaxBytes: 1 << 10 << source.IntN(4),
 			MaxMedia: 64,
@@ -179,4 +172,20 @@ func FuzzFit(f *testing.F) {
 		}
 		checkFit(t, r, res)
 	})
+}
+
+// The scan for words finds what this pattern does.
+func TestHasErrorWord(t *testing.T) {
+	pattern := regexp.MustCompile(`(?i)\b(error|errors|failed|failure|fatal|panic|exception|traceback|denied|abort(ed)?)\b|Error\b|Exception\b`)
+	pieces := []string{"error", "Errors", "FAILED", "failure", "fatal", "panic", "Exception", "traceback", "denied", "abort", "aborted", "Type", "s", "_", "1", " ", ": ", "ä", "\xff", "\n", "ab", "erro", "r"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range assert.Cases(2_000, 50_000) {
+		var text strings.Builder
+		for range random.IntN(5) {
+			text.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		if got, want := hasErrorWord(text.String()), pattern.MatchString(text.String()); got != want {
+			t.Fatalf("got %v for %q, want %v", got, text.String(), want)
+		}
+	}
 }

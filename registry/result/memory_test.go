@@ -1,3 +1,7 @@
+// Tests of size.go: a result takes no more memory than it is taken for.
+
+//go:build !race
+
 package result
 
 import (
@@ -41,11 +45,8 @@ func repeated(element string, n int) string {
 }
 
 // Whatever a result is made of, it is taken for no less than what it takes in memory:
-// 64 MiB are promised to be the most.
+// 64 MiB are promised to be the most. The race detector allocates as well.
 func TestResultsWeighWhatTheyTake(t *testing.T) {
-	if raceEnabled {
-		t.Skip("the race detector allocates as well")
-	}
 	meta := func(t *testing.T, value string) mcp.Meta { return decoded[mcp.Meta](t, `{"a":`+value+`}`) }
 	const n = 20_000
 	for name, make := range map[string]func(*testing.T) *mcp.CallToolResult{

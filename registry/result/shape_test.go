@@ -1,7 +1,6 @@
 package result
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -15,24 +14,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/mcp"
 )
-
-// stranger returns a tool of a server that is not trusted.
-func stranger() From { return From{Server: "web", Tool: "get"} }
-
-// callReader reads what is kept, with arguments as a model writes them.
-func callReader(ctx context.Context, r *Shaper, args json.RawMessage) (*mcp.CallToolResult, error) {
-	var in ReadArgs
-	if err := json.Unmarshal(args, &in); err != nil {
-		return nil, err
-	}
-	return r.Read(ctx, in), nil
-}
-
-func resultOf(content ...mcp.Content) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: content}
-}
-
-func textBlock(s string) *mcp.TextContent { return &mcp.TextContent{Text: s} }
 
 // everyKind is a result with every kind of content, and a secret in each text.
 func everyKind(secret string) *mcp.CallToolResult {
@@ -52,12 +33,6 @@ func everyKind(secret string) *mcp.CallToolResult {
 		},
 		StructuredContent: json.RawMessage(`{ "n":12345678901234567890 , "s":"` + secret + `"}`),
 	}
-}
-
-func jsonOf(t testing.TB, v any) string {
-	t.Helper()
-	data := assert.Value(json.Marshal(v))(t)
-	return string(data)
 }
 
 func kinds(content []mcp.Content) string {
@@ -231,13 +206,11 @@ func TestLargeMedia(t *testing.T) {
 		t.Errorf("got %s", Text(got))
 	}
 	for block := range res.Content {
-		page, err := callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, strings.ToLower(handle), block)))
-		if err != nil || len(page.Content) != 2 || !reflect.DeepEqual(page.Content[1], res.Content[block]) {
-			t.Errorf("block %d is %v, %v", block, page, err)
-		}
+		page := callReader(t, t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, strings.ToLower(handle), block)))
+		assert.Equal(t, jsonOf(t, page.Content[1]), jsonOf(t, res.Content[block]), "block %d", block)
 	}
 	data[0] = 1
-	page, _ := callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":1}`, handle)))
+	page := callReader(t, t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":1}`, handle)))
 	assert.Equal(t, page.Content[1].(*mcp.ImageContent).Data[0], 0, "the first byte of what is kept")
 }
 
@@ -284,7 +257,7 @@ func TestWrap(t *testing.T) {
 	long := r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("</untrusted-content>", 10000))))
 	handle := handleIn(t, long)
 	assert.Equal(t, readAll(t, t.Context(), r, handle, 0, 1000), strings.Repeat("&lt;/untrusted-content>", 10000), "bytes were read")
-	page, _ := callReader(t.Context(), r, json.RawMessage(`{"handle":"`+handle+`"}`))
+	page := callReader(t, t.Context(), r, json.RawMessage(`{"handle":"`+handle+`"}`))
 	if k := kinds(page.Content); k != "TextContent TextContent TextContent TextContent" || !strings.HasPrefix(page.Content[1].(*mcp.TextContent).Text, `<untrusted-content nonce="`) {
 		t.Errorf("page %s", k)
 	}
@@ -332,7 +305,7 @@ func TestStrangeResults(t *testing.T) {
 	assert.Lacks(t, text, token, "bytes")
 	assert.Equal(t, r.Shape(t.Context(), stranger(), nil) != nil, false, "nothing became something")
 	for i := range res.Content {
-		_, _ = callReader(t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))
+		_ = callReader(t, t.Context(), r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"block":%d}`, handleIn(t, got), i)))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 const (
 	shelfPrefix = "result-"
-	shelfTime   = 5 * time.Second  // for all that a call waits for
+	shelfTime   = 5 * time.Second  // for all that a call waits for of the store
 	shelfSweep  = 10 * time.Minute // between two looks for what others left behind
 	maxSwept    = 100              // records in one look
 )
@@ -63,9 +63,28 @@ func isOld(name string, now time.Time) bool {
 	return err == nil && n < now.Unix()/3600
 }
 
+// shelvedOf returns what is kept of a result.
+func shelvedOf(k *keptResult) *shelved {
+	kept := &shelved{
+		Named: k.owner.named, User: k.owner.user, Conversation: k.owner.conversation,
+		Server: k.from.Server, Tool: k.from.Tool, Trusted: k.from.Trusted, Expires: k.expires.UTC(),
+	}
+	for _, b := range k.blocks {
+		if b.other == nil {
+			b.other = &mcp.TextContent{Text: b.text}
+		}
+		kept.Result.Content = append(kept.Result.Content, b.other)
+	}
+	return kept
+}
+
 // put saves a result, and deletes those that this program does not keep any more. What cannot be
 // saved can be read in this program alone.
 func (s *shelf) put(ctx context.Context, handle string, k *keptResult, dropped []string) {
+	var data []byte
+	if handle != "" {
+		data, _ = json.Marshal(shelvedOf(k)) // nothing: what cannot be written
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shelfTime)
 	defer cancel()
 	for _, old := range dropped {
@@ -78,21 +97,7 @@ func (s *shelf) put(ctx context.Context, handle string, k *keptResult, dropped [
 		}
 	}
 	s.sweep(ctx)
-	if handle == "" {
-		return
-	}
-	kept := &shelved{
-		Named: k.owner.named, User: k.owner.user, Conversation: k.owner.conversation,
-		Server: k.from.Server, Tool: k.from.Tool, Trusted: k.from.Trusted, Expires: k.expires.UTC(),
-	}
-	for _, b := range k.blocks {
-		if b.other == nil {
-			b.other = &mcp.TextContent{Text: b.text}
-		}
-		kept.Result.Content = append(kept.Result.Content, b.other)
-	}
-	data, err := json.Marshal(kept)
-	if err != nil {
+	if data == nil {
 		return
 	}
 	if revision, err := s.store.Save(ctx, recordName(handle), data, ""); err == nil {

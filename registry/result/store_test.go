@@ -1,8 +1,11 @@
+// Tests of store.go, shelf.go and read.go: results that are kept.
+
 package result
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/internal/share"
 	"github.com/mcpbelt/mcpbelt/mcp"
+	"github.com/mcpbelt/mcpbelt/storage"
 )
 
 // A kept result is for the user and the conversation of its call alone.
@@ -28,7 +32,7 @@ func TestHandlesOfOthers(t *testing.T) {
 	got := r.Shape(as("ann", "1"), stranger(), resultOf(textBlock(strings.Repeat("private ", 10000))))
 	handle := handleIn(t, got)
 	read := func(ctx context.Context, handle string) string {
-		res := assert.Value(callReader(ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle))))(t)
+		res := callReader(t, ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q,"limit":7}`, handle)))
 		assert.Equal(t, res.IsError == strings.Contains(Text(res), "private"), false, "IsError says the same as the text")
 		return Text(res)
 	}
@@ -39,31 +43,6 @@ func TestHandlesOfOthers(t *testing.T) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
-	r := New(&Options{})
-	handle := handleIn(t, r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 40000)), textBlock(""))))
-	for args, want := range map[string]string{
-		`"block":2`:                        "block 2 does not exist; the result has the blocks 0 to 1",
-		`"block":-1`:                       "block -1 does not exist",
-		`"offset":40000`:                   "there is nothing from offset 40000 on",
-		`"offset":9223372036854775807`:     "there is nothing from offset",
-		`"offset":-1`:                      "must not be negative",
-		`"limit":-1`:                       "must not be negative",
-		`"offset":39999,"limit":1`:         "[bytes 39999-40000 of 40000, block 0; this is the end of the block]\nx",
-		`"limit":9223372036854775807`:      "go on with offset",
-		`"block":1`:                        "[bytes 0-0 of 0, block 1; this is the end of the block]\n",
-		`"offset":1,"limit":2,"block":0  `: "[bytes 1-3 of 40000, block 0; go on with offset 3]\nxx",
-	} {
-		res, err := callReader(t.Context(), r, json.RawMessage(`{"handle":"`+handle+`",`+args+`}`))
-		assert.OK(t, err, "%s", args)
-		assert.Contains(t, Text(res), want, "%s", args)
-		if strings.Contains(want, "[bytes") && Text(res) != want {
-			t.Errorf("%s: %v, %.200s", args, err, Text(res))
-		}
-		wantBetween(t, len(Text(res)), 0, r.limit.bytes, "%s, bytes", args)
-	}
-}
-
 func TestKeptForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(&Options{KeepFor: time.Minute})
@@ -71,12 +50,9 @@ func TestKeptForAWhile(t *testing.T) {
 		handle := handleIn(t, r.Shape(ctx, stranger(), resultOf(textBlock(strings.Repeat("x", 40000)))))
 		args := json.RawMessage(`{"handle":"` + handle + `"}`)
 		time.Sleep(time.Minute - time.Nanosecond)
-		res, _ := callReader(ctx, r, args)
-		assert.Equal(t, res.IsError, false, "expired too early")
+		assert.Equal(t, callReader(t, ctx, r, args).IsError, false, "expired too early")
 		time.Sleep(time.Nanosecond)
-		if res, _ := callReader(ctx, r, args); !res.IsError {
-			t.Error("not expired")
-		}
+		assert.Equal(t, callReader(t, ctx, r, args).IsError, true, "expired")
 		assert.Equal(t, r.store.held.Total(), share.Amount{}, "what a store holds")
 		assert.Equal(t, r.store.used.Len(), 0, "what a store holds")
 		assert.Equal(t, len(r.store.byHandle), 0, "handles of a store")
@@ -215,4 +191,136 @@ func TestNegativeLimitsAreNone(t *testing.T) {
 	o := Options{KeepResults: -1, KeepFor: -1}.filled()
 	assert.Equal(t, o.KeepResults, noLimit, "KeepResults")
 	assert.Equal(t, o.KeepFor, forever, "KeepFor")
+}
+
+// namesIn returns the names of all records.
+func namesIn(t *testing.T, store storage.Store) (names []string) {
+	t.Helper()
+	for name, err := range store.Names(context.Background(), "") {
+		assert.OK(t, err)
+		names = append(names, name)
+	}
+	return names
+}
+
+// What one program has cut is read in another one, by its owner alone.
+func TestReadElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := &Options{Store: storage.NewMemory(), Wrap: true, MaxMedia: 100}
+		a, b := New(opts), New(opts)
+		ann := onbehalf.WithConversation(onbehalf.With(t.Context(), "ann"), "1")
+		res := resultOf(textBlock(strings.Repeat("<&> long \u2028 ", 5000)),
+			&mcp.ImageContent{MIMEType: "image/png", Data: make([]byte, 101)}, &mcp.AudioContent{MIMEType: "audio/ogg", Data: make([]byte, 101)},
+			&mcp.ResourceLink{URI: "file:///a", Name: "a"},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "file:///b", Blob: []byte("blob")}})
+		res.StructuredContent = json.RawMessage(`{"n":12345678901234567890}`)
+		handle := handleIn(t, a.Shape(ann, stranger(), res))
+		read := func(ctx context.Context, r *Shaper, args string) string {
+			return Text(callReader(t, ctx, r, json.RawMessage(fmt.Sprintf(`{"handle":%q%s}`, strings.ToLower(handle), args))))
+		}
+		for _, args := range []string{``, `,"offset":100,"limit":50`, `,"block":1`, `,"block":2`, `,"block":3`, `,"block":4`, `,"block":5`, `,"block":6`} {
+			assert.Equal(t, cut(read(ann, b, args)), cut(read(ann, a, args)), "%s elsewhere", args)
+		}
+		assert.Contains(t, read(ann, b, `,"block":5`), `{"n":12345678901234567890}`)
+		for _, ctx := range []context.Context{t.Context(), onbehalf.With(t.Context(), "ann"), onbehalf.WithConversation(onbehalf.With(t.Context(), "bob"), "1")} {
+			assert.Contains(t, read(ctx, b, ``), "there is no result with this handle", "another reads")
+		}
+		for _, bad := range []string{"X", "../" + handle, strings.Repeat("A", 300), strings.Repeat("A", 26) + "/"} {
+			assert.Contains(t, Text(b.Read(ann, ReadArgs{Handle: bad})), "there is no result with this handle", "%q", bad)
+		}
+	})
+}
+
+// cut returns a text without its nonces.
+func cut(text string) string {
+	for {
+		_, rest, ok := strings.Cut(text, `nonce="`)
+		if !ok {
+			return text
+		}
+		nonce, _, _ := strings.Cut(rest, `"`)
+		text = strings.ReplaceAll(text, `nonce="`+nonce, "nonce")
+	}
+}
+
+// A record goes with the result, also that of a program that has died.
+func TestRecordsGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := storage.NewMemory()
+		long := resultOf(textBlock(strings.Repeat("x", 40000)))
+		shape := func(r *Shaper) string { return handleIn(t, r.Shape(t.Context(), stranger(), long)) }
+		died := New(&Options{Store: store})
+		left := shape(died)
+		r := New(&Options{Store: store, KeepResults: 1})
+		shape(r)
+		last := shape(r) // there is no room for the first
+		assert.Equal(t, len(namesIn(t, store)), 2, "records")
+		time.Sleep(time.Hour)
+		other := New(&Options{Store: store})
+		for _, handle := range []string{left, last} {
+			assert.Contains(t, Text(other.Read(t.Context(), ReadArgs{Handle: handle})), "there is no result", "of one that has expired")
+		}
+		time.Sleep(2 * time.Hour)
+		shape(r)
+		assert.Equal(t, len(namesIn(t, store)), 1, "records after three hours")
+	})
+}
+
+// awayStore is a store that is out of reach.
+type awayStore struct{ storage.Store }
+
+var errAway = errors.New("away")
+
+func (awayStore) Load(context.Context, string, storage.Revision) (storage.Record, error) {
+	return storage.Record{}, errAway
+}
+
+func (awayStore) Save(context.Context, string, []byte, storage.Revision) (storage.Revision, error) {
+	return "", errAway
+}
+
+// While the store is away results are kept here, and those of others are said to be out of reach.
+func TestShelfAway(t *testing.T) {
+	store := storage.NewMemory()
+	long := resultOf(textBlock(strings.Repeat("x", 40000)))
+	elsewhere := handleIn(t, New(&Options{Store: store}).Shape(t.Context(), stranger(), long))
+	r := New(&Options{Store: awayStore{store}})
+	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: handleIn(t, r.Shape(t.Context(), stranger(), long))})), "xxx")
+	assert.Contains(t, Text(r.Read(t.Context(), ReadArgs{Handle: elsewhere})), "out of reach at the moment")
+}
+
+// A caller that changes what it has read does not change what is kept.
+func TestReadBlocksAreCopies(t *testing.T) {
+	r := New(&Options{})
+	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("image"), MIMEType: "image/png"}}}
+	handle := r.keep(t.Context(), From{}, res, nil)
+	for range 2 {
+		image := r.Read(t.Context(), ReadArgs{Handle: handle}).Content[1].(*mcp.ImageContent)
+		assert.Equal(t, string(image.Data)+" "+image.MIMEType, "image image/png", "read")
+		image.Data[0], image.MIMEType = 'I', "text/plain"
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	r := New(&Options{})
+	handle := handleIn(t, r.Shape(t.Context(), stranger(), resultOf(textBlock(strings.Repeat("x", 40000)), textBlock(""))))
+	for args, want := range map[string]string{
+		`"block":2`:                        "block 2 does not exist; the result has the blocks 0 to 1",
+		`"block":-1`:                       "block -1 does not exist",
+		`"offset":40000`:                   "there is nothing from offset 40000 on",
+		`"offset":9223372036854775807`:     "there is nothing from offset",
+		`"offset":-1`:                      "must not be negative",
+		`"limit":-1`:                       "must not be negative",
+		`"offset":39999,"limit":1`:         "[bytes 39999-40000 of 40000, block 0; this is the end of the block]\nx",
+		`"limit":9223372036854775807`:      "go on with offset",
+		`"block":1`:                        "[bytes 0-0 of 0, block 1; this is the end of the block]\n",
+		`"offset":1,"limit":2,"block":0  `: "[bytes 1-3 of 40000, block 0; go on with offset 3]\nxx",
+	} {
+		got := Text(callReader(t, t.Context(), r, json.RawMessage(`{"handle":"`+handle+`",`+args+`}`)))
+		assert.Contains(t, got, want, "%s", args)
+		if strings.Contains(want, "[bytes") {
+			assert.Equal(t, got, want, "%s", args)
+		}
+		wantBetween(t, len(got), 0, r.limit.bytes, "%s: bytes", args)
+	}
 }

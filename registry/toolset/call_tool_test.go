@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
+	"github.com/mcpbelt/mcpbelt/internal/onbehalf"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/approval"
@@ -16,43 +17,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/policy"
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
-
-// recorded returns a tool of a server that answers with its arguments, and where
-// they are noted.
-func recorded(server, name, schema string) (registry.Tool, *[]string) {
-	calls := new([]string)
-	t := serverTool(server, name, "")
-	t.def.InputSchema = json.RawMessage(schema)
-	return &recordedTool{t.def, func(_ context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-		*calls = append(*calls, string(args))
-		return textResult("got " + string(args)), nil
-	}}, calls
-}
-
-type recordedTool struct {
-	def  *registry.Definition
-	call func(context.Context, json.RawMessage) (*mcp.CallToolResult, error)
-}
-
-func (t *recordedTool) Definition() *registry.Definition { return t.def }
-
-func (t *recordedTool) Call(ctx context.Context, args json.RawMessage) (*mcp.CallToolResult, error) {
-	return t.call(ctx, args)
-}
-
-const titled = `{"type":"object","properties":{"title":{"type":"string"},"draft":{"type":"boolean","default":true}},"required":["title"],"additionalProperties":false}`
-
-// callTool returns call_tool, as a model is offered it.
-func callTool(t *testing.T, r *belt) registry.Tool {
-	t.Helper()
-	for _, tool := range r.Toolset(t.Context(), always).Tools {
-		if tool.Definition().Name == "call_tool" {
-			return tool
-		}
-	}
-	t.Fatal("there is no call_tool")
-	return nil
-}
 
 // A call of call_tool is a call of the other tool, for everybody and in every way it
 // can be written.
@@ -75,15 +39,15 @@ func TestCallTool(t *testing.T) {
 	} {
 		for way, call := range map[string]func() (*mcp.CallToolResult, error){
 			"by the registry": func() (*mcp.CallToolResult, error) { return r.Call(t.Context(), "call_tool", json.RawMessage(args)) },
-			"by the tool":     func() (*mcp.CallToolResult, error) { return callTool(t, r).Call(t.Context(), json.RawMessage(args)) },
+			"by the tool": func() (*mcp.CallToolResult, error) {
+				return shownIn(t, r, always, "call_tool").Call(t.Context(), json.RawMessage(args))
+			},
 		} {
 			*calls, seen = nil, nil
-			res, err := call()
 			const want = `{"title":"a","draft":true}`
-			assert.OK(t, err, "%s, %s", args, way)
-			assert.Equal(t, textOf(t, res), "got "+want, "%s, %s", args, way)
-			wantList(t, *calls, []string{want}, "%s, %s", args, way)
-			wantList(t, seen, []string{"github__create_issue" + want}, "%s, %s", args, way)
+			assert.Equal(t, textOf(t, assert.Value(call())(t)), "got "+want, "%s, %s", args, way)
+			wantList(t, *calls, []string{want}, "%s, %s: calls", args, way)
+			wantList(t, seen, []string{"github__create_issue" + want}, "%s, %s: seen by middleware", args, way)
 		}
 	}
 }
@@ -97,26 +61,26 @@ func TestCallToolErrors(t *testing.T) {
 	mustReplace(t, r, "books", tool, serverTool("books", "delete", "Delete a note."), serverTool("books", "new", ""))
 	for _, c := range []struct {
 		args, want string
-		kind       any
+		kind       error // of this type
 	}{
-		{`{"name":"books__create","arguments":{}}`, `arguments of tool "books__create": "title" is missing`, new(*registry.ArgumentsError)},
-		{`{"name":"books__create","arguments":{"title":1}}`, `arguments of tool "books__create": "title" must be a string`, new(*registry.ArgumentsError)},
-		{`{"name":"books__create","arguments":"{"}`, `arguments of tool "books__create": must be a JSON object, but are not valid JSON`, new(*registry.ArgumentsError)},
-		{`{"name":"books__creat","arguments":{}}`, `unknown tool "books__creat"; did you mean "books__create"`, new(*registry.UnknownToolError)},
-		{`{"name":"books__delete"}`, `calling tool "books__delete" is not allowed`, new(*approval.DeniedError)},
-		{`{"name":"books__new"}`, `tool "books__new" was not called and nothing ran: it is quarantined`, new(*registry.QuarantinedError)},
-		{`{"name":"call_tool","arguments":{"name":"books__create"}}`, `arguments of tool "call_tool": "name" must be the name of another tool`, new(*registry.ArgumentsError)},
+		{`{"name":"books__create","arguments":{}}`, `arguments of tool "books__create": "title" is missing`, &registry.ArgumentsError{}},
+		{`{"name":"books__create","arguments":{"title":1}}`, `arguments of tool "books__create": "title" must be a string`, &registry.ArgumentsError{}},
+		{`{"name":"books__create","arguments":"{"}`, `arguments of tool "books__create": must be a JSON object, but are not valid JSON`, &registry.ArgumentsError{}},
+		{`{"name":"books__creat","arguments":{}}`, `unknown tool "books__creat"; did you mean "books__create"`, &registry.UnknownToolError{}},
+		{`{"name":"books__delete"}`, `calling tool "books__delete" is not allowed`, &approval.DeniedError{}},
+		{`{"name":"books__new"}`, `tool "books__new" was not called and nothing ran: it is quarantined`, &registry.QuarantinedError{}},
+		{`{"name":"call_tool","arguments":{"name":"books__create"}}`, `arguments of tool "call_tool": "name" must be the name of another tool`, &registry.ArgumentsError{}},
 		{`{"name":"mcp__call_tool","arguments":{"name":"books__create"}}`, `call`, nil},
-		{`{"tool":"books__create"}`, `arguments of tool "call_tool": "name" is missing`, new(*registry.ArgumentsError)},
+		{`{"tool":"books__create"}`, `arguments of tool "call_tool": "name" is missing`, &registry.ArgumentsError{}},
 	} {
-		res, err := r.Call(t.Context(), "call_tool", json.RawMessage(c.args))
+		_, err := r.Call(t.Context(), "call_tool", json.RawMessage(c.args))
 		assert.Contains(t, fmt.Sprint(err), c.want, "%s", c.args)
-		if c.kind != nil && !errors.As(err, c.kind) {
-			t.Errorf("%s: %+v, %v (%T); want %s", c.args, res, err, err, c.want)
+		if c.kind != nil {
+			assert.Equal(t, fmt.Sprintf("%T", err), fmt.Sprintf("%T", c.kind), "%s", c.args)
 		}
 		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s: outcome", c.args)
 	}
-	assert.Equal(t, len(*calls), 0, "called with")
+	assert.Equal(t, len(*calls), 0, "calls")
 	assert.Contains(t, ask(t, r, "call_tool", `{"name":"search_tools","arguments":{"query":"create"}}`), "- books__create", "a search by call_tool")
 }
 
@@ -128,37 +92,119 @@ func TestCallToolAsks(t *testing.T) {
 	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"create_issue","arguments":{"title":"a"}}`))
 	asked := assert.As[*registry.ApprovalRequiredError](t, err)
 	const args = `{"title":"a","draft":true}`
-	q := asked.Request
-	assert.Equal(t, q.Tool.Name, "github__create_issue", "the tool that is asked about")
-	assert.Equal(t, string(q.Args), args, "the arguments that are asked about")
+	assert.Equal(t, asked.Request.Tool.Name+string(asked.Request.Args), "github__create_issue"+args, "the call that is asked about")
 	assert.Contains(t, err.Error(), `"github__create_issue"`, "the error")
-	assert.Equal(t, len(*calls), 0, "called with")
-	res, err := r.Approve(t.Context(), asked.Request.ID, &registry.ApproveOptions{ForSession: true})
-	assert.OK(t, err)
+	assert.Equal(t, len(*calls), 0, "calls")
+	res := assert.Value(r.Approve(t.Context(), asked.Request.ID, &registry.ApproveOptions{ForSession: true}))(t)
 	assert.Equal(t, textOf(t, res), "got "+args)
 	// For the session means: that tool, called in either way.
-	for _, call := range []struct{ tool, args string }{
-		{"call_tool", `{"name":"create_issue","arguments":{"title":"b"}}`},
-		{"github__create_issue", `{"title":"c"}`},
-	} {
-		assert.Value(r.Call(t.Context(), call.tool, json.RawMessage(call.args)))(t)
-	}
-	if _, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`)); !errors.As(err, &asked) {
-		t.Errorf("another tool was called: %v", err)
-	}
-	assert.Equal(t, len(*calls), 3, "called with")
+	ask(t, r, "call_tool", `{"name":"create_issue","arguments":{"title":"b"}}`)
+	ask(t, r, "github__create_issue", `{"title":"c"}`)
+	assert.As[*registry.ApprovalRequiredError](t, errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__delete"}`))), "another tool")
+	assert.Equal(t, len(*calls), 3, "calls")
 }
 
 // A result is shaped once, as that of its tool.
 func TestCallToolShapesOnce(t *testing.T) {
 	r := searching(t, registry.Options{Results: &result.Options{Wrap: true, MaxBytes: 2048}})
-	const size = 600
-	mustReplace(t, r, "notes", &plainTool{serverTool("notes", "read", "").def, textResult(strings.Repeat("x", size))})
-	direct := assert.Value(r.Call(t.Context(), "notes__read", nil))(t)
-	one := len(result.Text(direct))
-	res := assert.Value(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"notes__read"}`)))(t)
-	got := result.Text(res)
-	assert.Equal(t, len(got), one, "got %d bytes, want %d", len(got), one)
-	assert.Equal(t, strings.Count(got, "<untrusted-content"), 1, "got %d bytes, want %d", len(got), one)
-	assert.Equal(t, strings.Count(got, `server="notes" tool="read"`), 1, "got %d bytes, want %d", len(got), one)
+	mustReplace(t, r, "notes", &plainTool{serverTool("notes", "read", "").def, textResult(strings.Repeat("x", 600))})
+	got := ask(t, r, "call_tool", `{"name":"notes__read"}`)
+	assert.Equal(t, len(got), len(ask(t, r, "notes__read", "")), "bytes")
+	assert.Equal(t, strings.Count(got, "<untrusted-content"), 1, "envelopes")
+	assert.Equal(t, strings.Count(got, `server="notes" tool="read"`), 1, "envelopes of the tool")
+}
+
+// The call_tool of one registry calls its tools wherever it is listed, and is decided
+// about there.
+func TestCallToolOfAnotherRegistry(t *testing.T) {
+	theirs := searching(t, registry.Options{})
+	tool, calls := recorded("files", "read", titled)
+	mustReplace(t, theirs, "files", tool)
+
+	ours := &belt{Registry: registry.New(&registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Verdict: approval.Deny, User: "eve", Tool: "call_tool"})})}
+	other, wrong := recorded("files", "read", titled)
+	mustReplace(t, ours, "files", other)
+	mustAdd(t, ours, shownIn(t, theirs, always, "call_tool"))
+	args := json.RawMessage(`{"name":"files__read","arguments":{"title":"a"}}`)
+	assert.Value(ours.Call(t.Context(), "call_tool", args))(t)
+	assert.Equal(t, len(*calls), 1)
+	assert.Equal(t, len(*wrong), 0)
+	assert.As[*approval.DeniedError](t, errorOf(ours.Call(onbehalf.With(t.Context(), "eve"), "call_tool", args)))
+	assert.Equal(t, len(*calls), 1)
+}
+
+// A tool that is called nearly the same is another one.
+func TestCallToolCallsItsNamesake(t *testing.T) {
+	r := searching(t, registry.Options{})
+	tool, calls := recorded("call", "tool", titled)
+	mustReplace(t, r, "call", tool)
+	assert.Value(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"call__tool","arguments":{"title":"a"}}`)))(t)
+	assert.Equal(t, len(*calls), 1)
+	nested := `{"name":"call_tool","arguments":{"name":"call__tool","arguments":{"title":"a"}}}`
+	assert.As[*registry.ArgumentsError](t, errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(nested))))
+	assert.Equal(t, len(*calls), 1)
+}
+
+// Who calls a tool whose result goes to the user must know that: an agent that sees
+// call_tool does not.
+func TestCallToolLeavesTheUsersResults(t *testing.T) {
+	r := searching(t, registry.Options{})
+	mustReplace(t, r, "bank", assert.Value(registry.With(serverTool("bank", "balance", "Tell the balance."), func(d *registry.Definition) { d.ReturnDirect = true }))(t))
+	set := r.Toolset(t.Context(), always)
+	assert.Contains(t, toolNames(set.Tools), "bank__balance", "the model is told of")
+	assert.Lacks(t, toolNames(set.Deferred), "bank__balance", "the model is told of")
+	_, err := r.Call(t.Context(), "call_tool", json.RawMessage(`{"name":"bank__balance"}`))
+	assert.As[*registry.ArgumentsError](t, err)
+	assert.Contains(t, err.Error(), `"bank__balance", whose result goes to the user: call that tool by its own name`)
+	assert.Value(r.Call(t.Context(), "bank__balance", nil))(t)
+}
+
+// What is denied to a user is not told of by an error either.
+func TestErrorsRespectTheUser(t *testing.T) {
+	accepted := ledger.New(nil)
+	r := searching(t, registry.Options{Ledger: accepted, Approver: mustPolicy(t, approval.Allow,
+		policy.Rule{Verdict: approval.Deny, User: "guest", Server: "payroll"})})
+	mustReplace(t, r, "payroll", serverTool("payroll", "fire", ""), serverTool("payroll", "hire_staff", ""))
+	mustReplace(t, r, "payroll", serverTool("payroll", "fire", "Monday."), serverTool("payroll", "hire_staff", ""))
+	for user, want := range map[string]struct{ held, misspelt string }{
+		"guest": {`calling tool "payroll__fire" is not allowed`, `unknown tool "payroll__hire_staf"`},
+		"boss":  {`"Monday."`, `unknown tool "payroll__hire_staf"; did you mean "payroll__hire_staff"?`},
+	} {
+		ctx := onbehalf.With(t.Context(), user)
+		for name, want := range map[string]string{"payroll__fire": want.held, "payroll__hire_staf": want.misspelt} {
+			for tool, args := range map[string]string{name: `{}`, "call_tool": `{"name":"` + name + `"}`} {
+				_, err := r.Call(ctx, tool, json.RawMessage(args))
+				assert.Contains(t, fmt.Sprint(err), want, "%s calls %s%s", user, tool, args)
+				if user == "guest" {
+					assert.Lacks(t, fmt.Sprint(err), "Monday")
+					assert.Lacks(t, fmt.Sprint(err), "did you mean")
+				}
+			}
+		}
+	}
+}
+
+// The tools for searching are there for everybody, and stay when others are replaced.
+func TestFindersStay(t *testing.T) {
+	r := searching(t, registry.Options{Approver: mustPolicy(t, approval.Deny)})
+	for range 2 {
+		assert.Contains(t, ask(t, r, "search_tools", `{"query":"note"}`), "There are no tools", "a search by who may call nothing")
+		assert.Contains(t, fmt.Sprint(errorOf(r.Call(t.Context(), "serch_tools", nil))), `did you mean "search_tools"?`)
+		diff := mustReplace(t, r, "", native("search_tools"), native("other"))
+		assert.Equal(t, len(diff.Rejected), 1, "replaced: rejected")
+		wantBetween(t, len(diff.Added), 0, 1, "replaced: added")
+	}
+}
+
+// A model learns why there is no tool of a name, by call_tool and by describe_tool.
+func TestFindersSayWhyThereIsNoTool(t *testing.T) {
+	r := searching(t, registry.Options{})
+	cause := errors.New("the variable SECRET is not set")
+	r.Explain(func(_ context.Context, name string) error {
+		return &registry.NotReadyError{Tool: name, Server: "gitea", Reason: "it is being started", Err: cause}
+	})
+	const said = `tool "gitea__create_issue": server "gitea" is not ready: it is being started`
+	assert.Equal(t, fmt.Sprint(errorOf(r.Call(t.Context(), "call_tool", json.RawMessage(`{"name": "gitea__create_issue", "arguments": {}}`)))), said+": "+cause.Error(), "call_tool")
+	_, shown := show(t, r, `{"names":["gitea__create_issue"]}`)
+	assert.Equal(t, shown.Missing[0].Reason, said, "describe_tool")
 }

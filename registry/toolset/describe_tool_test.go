@@ -12,25 +12,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/result"
 )
 
-// A definition as describe_tool shows it.
-type shownTool struct {
-	Name, Title, Server, Description, Effects string
-	InputSchema, OutputSchema                 json.RawMessage
-}
-
-type shownTools struct {
-	Tools   []shownTool
-	Missing []struct{ Name, Reason string }
-}
-
-func show(t *testing.T, r *belt, args string) (*mcp.CallToolResult, shownTools) {
-	t.Helper()
-	res := assert.Value(r.Call(t.Context(), "describe_tool", json.RawMessage(args)))(t)
-	var shown shownTools
-	assert.OK(t, json.Unmarshal([]byte(textOf(t, res)), &shown), "%s", args)
-	return res, shown
-}
-
 func TestDescribeTool(t *testing.T) {
 	r := searching(t, registry.Options{})
 	const schema = "{\n  \"type\": \"object\", \"properties\": {\"a\": {\"description\": \"<\\u00e9> & \\/\", \"default\": 1.0}}, \"x-order\": 12345678901234567890\n}"
@@ -43,11 +24,11 @@ func TestDescribeTool(t *testing.T) {
 		"It says that it may add something, but destroys nothing, has no further effect if called again with the same arguments and deals with nothing outside.",
 		json.RawMessage(schema), json.RawMessage(`{"type": "object"}`)}
 	assert.Equal(t, fmt.Sprintf("%q", shown.Tools[0]), fmt.Sprintf("%q", want))
-	if len(shown.Tools) != 2 || shown.Tools[1].Name != "clock" || shown.Tools[1].Server != "" || shown.Missing != nil || res.IsError {
-		t.Errorf("%+v", shown)
-	}
-	assert.Contains(t, textOf(t, res), schema, "the bytes of the schema are lost")
-	assert.Equal(t, res.StructuredContent != nil, false, "structured content")
+	assert.Equal(t, len(shown.Tools), 2, "tools")
+	assert.Equal(t, shown.Tools[1].Server+"/"+shown.Tools[1].Name, "/clock", "a native tool")
+	assert.Equal(t, fmt.Sprint(shown.Missing, res.IsError), "[] false", "what is missing")
+	assert.Contains(t, textOf(t, res), schema, "the bytes of the schema")
+	assert.Equal(t, res.StructuredContent == nil, true, "the answer comes once")
 }
 
 func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
@@ -61,18 +42,10 @@ func TestDescribeToolSaysWhatIsMissing(t *testing.T) {
 		{`{"names":["1","2","3","4","5","6","7","8","9","clock","notes__create"]}`, "clock", `notes__create: at most 10 tools are described at once; ask again for the others`},
 	} {
 		res, shown := show(t, r, c.args)
-		var names []string
-		for _, tool := range shown.Tools {
-			names = append(names, tool.Name)
-		}
-		var missing strings.Builder
-		for _, m := range shown.Missing {
-			fmt.Fprintf(&missing, "%s: %s\n", m.Name, m.Reason)
-		}
-		assert.Equal(t, strings.Join(names, " "), c.tools, "%s", c.args)
-		assert.Contains(t, missing.String()+"\n", c.missing+"\n", "%s", c.args)
+		assert.Equal(t, shown.names(), c.tools, "%s: tools", c.args)
+		assert.Contains(t, shown.missing()+"\n", c.missing+"\n", "%s: missing", c.args)
 		assert.Equal(t, res.IsError, c.tools == "", "%s: isError", c.args)
-		assert.Equal(t, c.missing == "", shown.Missing == nil, "%s, missing", c.args)
+		assert.Equal(t, c.missing == "", shown.Missing == nil, "%s: nothing is missing", c.args)
 	}
 	for args, want := range map[string]string{
 		`{"names":[]}`:          `"names" is empty`,
@@ -101,16 +74,14 @@ func TestDescribeToolHasBounds(t *testing.T) {
 	large := schema(15_000)
 	mustReplace(t, r, "large", described("large", "a", "", large, nil), described("large", "b", "", large, nil), serverTool("large", "c", ""))
 	_, shown := show(t, r, `{"names":["large__a","large__b","large__c"]}`)
-	if len(shown.Tools) != 2 || shown.Tools[1].Name != "large__c" || len(shown.Missing) != 1 || shown.Missing[0].Name != "large__b" || !strings.Contains(shown.Missing[0].Reason, "ask for it alone") {
-		t.Errorf("%d are shown, missing are %+v", len(shown.Tools), shown.Missing)
-	}
+	assert.Equal(t, shown.names(), "large__a large__c", "tools")
+	assert.Equal(t, len(shown.Missing), 1, "tools that are missing")
+	assert.Contains(t, shown.missing(), "ask for it alone")
 	huge := schema(100_000)
 	mustReplace(t, r, "large", described("large", "a", "", huge, nil))
-	if _, shown := show(t, r, `{"names":["large__a"]}`); len(shown.Tools) != 1 || string(shown.Tools[0].InputSchema) != huge {
-		t.Errorf("%+v", shown.Missing)
-	}
-	long := strings.Repeat("ä", 100_000)
-	if res, shown := show(t, r, `{"names":["`+long+`"]}`); len(textOf(t, res)) > 2_000 || len(shown.Missing) != 1 {
-		t.Errorf("%d bytes for an unknown name", len(textOf(t, res)))
-	}
+	_, shown = show(t, r, `{"names":["large__a"]}`)
+	assert.Equal(t, string(only(t, shown.Tools).InputSchema), huge, "the schema")
+	res, shown := show(t, r, `{"names":["`+strings.Repeat("ä", 10_000)+`"]}`)
+	wantBetween(t, len(textOf(t, res)), 0, 2_000, "bytes for an unknown name")
+	assert.Equal(t, len(shown.Missing), 1, "tools that are missing")
 }

@@ -1,9 +1,11 @@
+// Tests of index.go and finder.go.
+
 package toolset_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,13 +14,13 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// A fading context ends after it was asked so many times whether it has.
-type fading struct {
+// An expiringContext ends after it was asked so many times whether it has.
+type expiringContext struct {
 	context.Context
 	left int
 }
 
-func (c *fading) Err() error {
+func (c *expiringContext) Err() error {
 	if c.left--; c.left < 0 {
 		return context.DeadlineExceeded
 	}
@@ -40,48 +42,34 @@ func TestSearchReadsAsLongAsItsContext(t *testing.T) {
 	search := func(text, want string) {
 		t.Helper()
 		for attempt := 1; ; attempt++ {
-			matches, err := r.Search(&fading{t.Context(), 20}, toolset.Query{Text: text})
+			matches, err := r.Search(&expiringContext{t.Context(), 20}, toolset.Query{Text: text})
 			if err == nil {
-				if attempt < 3 || len(matches) == 0 || matches[0].Tool.Definition().Name != want {
-					t.Errorf("search %d for %q finds %v, want %s", attempt, text, matches, want)
-				}
+				wantBetween(t, attempt, 3, 20, "searches until one comes to an end")
+				assert.Equal(t, matches[0].Tool.Definition().Name, want, "%q finds first", text)
 				return
 			}
-			if !errors.Is(err, context.DeadlineExceeded) || len(matches) > 0 {
-				t.Fatalf("%v, %v", matches, err)
-			}
-			if attempt == 20 {
-				t.Fatal("no search comes to an end")
-			}
+			assert.Is(t, err, context.DeadlineExceeded)
+			assert.Equal(t, len(matches), 0, "matches")
 		}
 	}
 	replace(100)
 	search("word99", "s__tool99")
 	replace(50) // all of them changed, and as many are gone
 	search("word49", "s__tool49")
-	if got := found(t, r, toolset.Query{Text: "word99"}); len(got) > 0 && got[0] == "s__tool99" {
-		t.Errorf("a tool that is gone is found: %q", got)
-	}
+	assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: "word99"}), "s__tool99"), false, "a tool that is gone is found")
 }
 
 // Of the tools of a large server less is read, so that no server fills the index.
 func TestSearchReadsLessOfLargeServers(t *testing.T) {
 	r := newBelt(t, nil, nil)
-	tools := make([]registry.Tool, 400)
-	for i := range tools {
-		tools[i] = serverTool("s", fmt.Sprintf("tool%d", i), "early "+strings.Repeat("so ", 600)+"late")
-	}
-	wantFirst := func(query string, want bool) {
-		t.Helper()
-		assert.Equal(t, len(found(t, r, toolset.Query{Text: query})) > 0, want)
-	}
+	tools := numbered("s", 400, "tool%d", "early "+strings.Repeat("so ", 600)+"late")
 	for _, c := range []struct {
 		tools int
 		late  bool
 	}{{400, false}, {350, false}, {200, true}, {300, false}} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
-		wantFirst("early", true)
-		wantFirst("late", c.late)
+		assert.Equal(t, len(found(t, r, toolset.Query{Text: "early"})) > 0, true, "%d tools are found", c.tools)
+		assert.Equal(t, len(found(t, r, toolset.Query{Text: "late"})) > 0, c.late, "%d tools are found by their last word", c.tools)
 	}
 	mustReplace(t, r, "other", serverTool("other", "x", strings.Repeat("so ", 600)+"afar"))
 	wantFound(t, r, "afar", "other__x")
@@ -95,4 +83,40 @@ func TestSearchFindsRenamedTools(t *testing.T) {
 	for _, query := range []string{"refund", "billingRefund", "op17"} {
 		wantFound(t, r, query, "billing_refund")
 	}
+}
+
+// A registry has one Finder, and none whose tools would take the names of others.
+func TestNewFails(t *testing.T) {
+	assert.Fails(t, errorOf(toolset.New(nil, nil)), "a nil registry")
+	r := registry.New(nil)
+	assert.OK(t, r.Add(native("search_tools")))
+	assert.Equal(t, assert.As[*registry.DuplicateError](t, errorOf(toolset.New(r, nil))).Name, "search_tools", "the name that is taken")
+	_, ok := r.Snapshot().Lookup("call_tool")
+	assert.Equal(t, ok, false, "call_tool is listed without the others")
+	b := newBelt(t, nil, nil)
+	assert.As[*registry.DuplicateError](t, errorOf(toolset.New(b.Registry, nil)), "a second Finder")
+	assert.Value(toolset.New(b.Registry, &toolset.Options{NoTools: true}))(t)
+	assert.Equal(t, b.Finder.Registry(), b.Registry, "registry")
+}
+
+// The zero Finder, and none, say how one is made.
+func TestZeroFinder(t *testing.T) {
+	const want = "toolset: there is no Finder, or it is the zero one: make it with New"
+	for _, f := range []*toolset.Finder{nil, {}} {
+		assert.Equal(t, fmt.Sprint(errorOf(f.Search(t.Context(), toolset.Query{Text: "x"}))), want, "Search")
+		for name, call := range map[string]func(){
+			"Toolset":  func() { f.Toolset(t.Context(), nil) },
+			"Registry": func() { f.Registry() },
+		} {
+			t.Run(name, func(t *testing.T) {
+				defer func() { assert.Equal(t, fmt.Sprint(recover()), want, "the panic") }()
+				call()
+			})
+		}
+	}
+}
+
+// Only native tools can be hidden.
+func TestHiddenToolsAreNative(t *testing.T) {
+	assert.Equal(t, assert.As[*registry.DefinitionError](t, registry.New(nil).AddHidden(serverTool("s", "x", ""))).Field, "Origin.Server", "field")
 }

@@ -1,22 +1,37 @@
+// Tests of index.go, meaning.go, warm.go, call_tool.go, summary.go and tokens.go, from inside.
+
 package toolset
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
 	"github.com/mcpbelt/mcpbelt/internal/bm25"
+	"github.com/mcpbelt/mcpbelt/internal/plain"
+	"github.com/mcpbelt/mcpbelt/internal/toolcorpus"
 	"github.com/mcpbelt/mcpbelt/internal/toolrank"
 	"github.com/mcpbelt/mcpbelt/mcp"
 	"github.com/mcpbelt/mcpbelt/registry"
 	"github.com/mcpbelt/mcpbelt/registry/ledger"
 	"github.com/mcpbelt/mcpbelt/registry/names"
 )
+
+// wantBetween reports an error unless least <= got <= most.
+func wantBetween[T cmp.Ordered](t testing.TB, got, least, most T, what ...any) {
+	t.Helper()
+	if got < least || got > most {
+		assert.Equal(t, fmt.Sprint(got), fmt.Sprintf("between %v and %v", least, most), what...)
+	}
+}
 
 type bareTool struct{ def *registry.Definition }
 
@@ -26,28 +41,31 @@ func (t *bareTool) Call(context.Context, json.RawMessage) (*mcp.CallToolResult, 
 	return &mcp.CallToolResult{}, nil
 }
 
+// newFinder returns a registry with its Finder.
+func newFinder(t *testing.T, of *registry.Options) (*registry.Registry, *Finder) {
+	t.Helper()
+	r := registry.New(of)
+	return r, assert.Value(New(r, nil))(t)
+}
+
+// offer replaces the tools of a server.
+func offer(t *testing.T, r *registry.Registry, server string, names ...string) {
+	t.Helper()
+	var tools []registry.Tool
+	for _, n := range names {
+		tools = append(tools, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: server, Tool: n}}})
+	}
+	assert.Value(r.Replace(registry.Server{Name: server}, tools))(t)
+}
+
 // The index holds what is listed, and nothing of what is gone.
 func TestSearchIndexHoldsWhatIsListed(t *testing.T) {
-	accepted := ledger.New(nil)
-	r := registry.New(&registry.Options{Ledger: accepted})
-	f := assert.Value(New(r, nil))(t)
-	offer := func(names ...string) {
-		t.Helper()
-		var tools []registry.Tool
-		for _, n := range names {
-			tools = append(tools, &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: n}}})
-		}
-		assert.Value(r.Replace(registry.Server{Name: "s"}, tools))(t)
+	r, f := newFinder(t, &registry.Options{Ledger: ledger.New(nil)})
+	for _, names := range []string{"b d f", "b d f held_back", "d", "b d f", "b f", ""} {
+		offer(t, r, "s", strings.Fields(names)...)
 		assert.Value(f.Search(t.Context(), Query{Text: "x"}))(t)
-		assert.Equal(t, f.index.words.Len(), len(r.Snapshot().Tools()), "%q: tools in the index", names)
+		assert.Equal(t, f.index.words.Len(), len(strings.Fields(strings.TrimSuffix(names, " held_back"))), "%q: tools in the index", names)
 	}
-	offer("b", "d", "f")
-	assert.Equal(t, f.index.words.Len(), 3, "tools in the index")
-	offer("b", "d", "f", "held back")
-	offer("d")
-	offer("b", "d", "f")
-	offer("b", "f")
-	offer()
 }
 
 // What a misspelt word means is asked for a few words only: it takes all words of the
@@ -71,12 +89,9 @@ func TestVectorsOfToolsThatAreGone(t *testing.T) {
 			tools = append(tools, &registry.Definition{Name: fmt.Sprintf("round%d tool%d", round, i)})
 		}
 		tools = append(tools, &registry.Definition{Name: "fail"})
-		if _, err := m.rank(t.Context(), "x", tools); err == nil {
-			t.Fatal("no error")
-		}
-		if len(m.vectors) > len(tools) {
-			t.Fatalf("round %d: %d vectors of %d tools", round, len(m.vectors), len(tools))
-		}
+		_, err := m.rank(t.Context(), "x", tools)
+		assert.Fails(t, err)
+		wantBetween(t, len(m.vectors), 0, len(tools), "vectors in round %d", round)
 	}
 }
 
@@ -127,12 +142,322 @@ func TestWordsOfATool(t *testing.T) {
 func TestSearchKeepsToItsSnapshot(t *testing.T) {
 	accepted := ledger.New(&ledger.Options{Mode: ledger.Review})
 	r := registry.New(&registry.Options{Ledger: accepted})
-	pay := &bareTool{&registry.Definition{InputSchema: json.RawMessage(`{}`), Origin: registry.Origin{Server: "s", Tool: "pay"}}}
-	assert.Value(r.Replace(registry.Server{Name: "s"}, []registry.Tool{pay}))(t)
+	offer(t, r, "s", "pay")
 	held := r.Snapshot()
 	assert.OK(t, accepted.Accept(t.Context(), "ann", accepted.Pending("s")...))
 	for want, snapshot := range []*registry.Snapshot{held, r.Snapshot()} {
 		s := &search{snapshot: snapshot, callable: func(string) bool { return true }, kept: map[string]registry.Tool{}}
 		assert.Equal(t, len(s.keep([]ranked{{"s__pay", 1}, {"gone", 1}}, 5)), want, "tools in snapshot %d", want)
 	}
+}
+
+// A model that has to search is told of its tools, and they are read in the background for
+// its first search; again when they have changed. Nothing is read where no search comes.
+func TestToolsetReadsToolsInTheBackground(t *testing.T) {
+	r, f := newFinder(t, nil)
+	replace := func(tools int) {
+		t.Helper()
+		names := make([]string, tools)
+		for i := range names {
+			names[i] = fmt.Sprintf("tool%d", i)
+		}
+		offer(t, r, "s", names...)
+	}
+	indexed := func() int { // once nothing is read any more
+		<-f.index.turn
+		defer func() { f.index.turn <- struct{}{} }()
+		return f.index.words.Len()
+	}
+	replace(10)
+	f.Toolset(t.Context(), nil)
+	assert.Equal(t, indexed(), 0, "a model that sees all tools: in the index")
+	for _, want := range []int{500, 501, 400} {
+		replace(want)
+		for range 3 {
+			f.Toolset(t.Context(), nil)
+		}
+		assert.Equal(t, indexed(), want, "tools in the index")
+		assert.Equal(t, f.index.version, r.Snapshot().Version(), "%d tools: the index of version", want)
+	}
+}
+
+// A search that comes while the tools are read waits for that, and does not read them
+// itself.
+func TestSearchWaitsForWhatIsRead(t *testing.T) {
+	r, f := newFinder(t, nil)
+	assert.OK(t, r.Add(&bareTool{&registry.Definition{Name: "count", InputSchema: json.RawMessage(`{}`)}}))
+	<-f.index.turn // as if they were read now
+	found := make(chan int)
+	go func() {
+		matches, err := f.Search(t.Context(), Query{Text: "count"})
+		assert.Equal(t, err, nil, "Search")
+		found <- len(matches)
+	}()
+	f.index.warm(r.Snapshot()) // starts nothing
+	select {
+	case n := <-found:
+		t.Errorf("got %d matches before the tools were read", n)
+	default:
+	}
+	assert.OK(t, f.index.update(t.Context(), r.Snapshot()))
+	read := &f.index.read[0]
+	f.index.turn <- struct{}{}
+	assert.Equal(t, <-found, 1, "matches")
+	assert.Equal(t, &f.index.read[0], read, "the tools were read twice")
+}
+
+// aTool returns a definition with parameters.
+func aTool(name, parameters string) registry.Tool {
+	return &bareTool{&registry.Definition{Name: name, InputSchema: json.RawMessage(`{"type":"object","properties":` + parameters + `}`)}}
+}
+
+func TestTargetOfACall(t *testing.T) {
+	r := registry.New(nil)
+	assert.Value(New(r, nil))(t)
+	assert.OK(t, r.Add(aTool("create_issue", `{"title":{},"body":{}}`), aTool("rename", `{"name":{},"to":{}}`)))
+	call := newRelay(r)
+	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
+	for _, c := range []struct{ args, name, inner, err string }{
+		// As it should be: the bytes stay.
+		{args: `{"name":"x","arguments":{ "b" : 1e2,"a":[ ] }}`, name: "x", inner: `{ "b" : 1e2,"a":[ ] }`},
+		{args: `{"arguments":{"a":12345678901234567890},"name":"x"}`, name: "x", inner: `{"a":12345678901234567890}`},
+		{args: `{"name":"x"}`, name: "x", inner: `{}`},
+		{args: `{"name":"x","arguments":null}`, name: "x", inner: `{}`},
+		// Within a string.
+		{args: `{"name":"x","arguments":"{\"a\":\"\\u00e9\"}"}`, name: "x", inner: `{"a":"\u00e9"}`},
+		{args: `{"name":"x","arguments":""}`, name: "x", inner: `{}`},
+		{args: `{"name":"x","arguments":" null "}`, name: "x", inner: `{}`},
+		{args: `{"name":"x","arguments":"{not JSON"}`, name: "x", inner: `{not JSON`}, // the tool's arguments are checked anyway
+		{args: `{"name":"x","arguments":"hello"}`, err: `"arguments" must be an object, not a string`},
+		{args: `{"name":"x","arguments":"\"{}\""}`, err: `"arguments" must be an object, not a string`},
+		{args: `{"name":"x","arguments":["a"]}`, err: `"arguments" must be an object, not an array`},
+		{args: `{"name":"x","arguments":3}`, err: `"arguments" must be an object, not a number`},
+		// Beside the name.
+		{args: `{"name":"create_issue","title":"a","body": [1, 2]}`, name: "create_issue", inner: `{"title":"a","body":[1, 2]}`},
+		{args: `{"body":"b","name":"CreateIssue"}`, name: "CreateIssue", inner: `{"body":"b"}`},
+		{args: `{"name":"create_issue","args":{"title":"secret"}}`, err: `"args" must not stand beside "name"; the arguments of the tool belong into "arguments": {"name":"create_issue","arguments":{…}}`},
+		{args: `{"name":"create_issue","title":"secret","arguments":{}}`, err: `"title" must not stand`},
+		{args: `{"name":"create_issue","title":"secret","arguments":null}`, err: `"title" must not stand`},
+		{args: `{"name":"rename","to":"secret"}`, err: `"to" must not stand`},
+		{args: `{"name":"nothing","title":"secret"}`, err: `"title" must not stand`},
+		// Without a name.
+		{args: ``, err: `"name" is missing`},
+		{args: `{}`, err: `"name" is missing`},
+		{args: `{"name":" "}`, err: `"name" is missing`},
+		{args: `{"arguments":{"name":"x"}}`, err: `"name" is missing`},
+		{args: `{"name":7}`, err: `"name" must be a string, not a number`},
+		{args: `{"name":null}`, err: `"name" must be a string, not null`},
+		{args: `{"name":{}}`, err: `"name" must be a string, not an object`},
+		// What can be read in two ways.
+		{args: `{"name":"x","name":"y"}`, err: `name`},
+		{args: `{"name":"x","arguments":{},"arguments":{"a":1}}`, err: `arguments`},
+		{args: `{"name":"x","arguments":{"a":1,"a":2}}`, err: `a`},
+		{args: "{\"name\":\"x\xff\"}", err: `UTF-8`},
+		{args: `{"name":"x","arguments":{"a":` + deep + `}}`, err: `nest`},
+		{args: `[]`, err: `must be a JSON object, not an array`},
+		{args: `{"name":"x"`, err: `not valid JSON`},
+	} {
+		if c.err == "" {
+			name, inner, err := call.Target(json.RawMessage(c.args))
+			assert.OK(t, err, "%s", c.args)
+			assert.Equal(t, name, c.name, "%s", c.args)
+			assert.Equal(t, string(inner), c.inner, "%s", c.args)
+			continue
+		}
+		_, err := r.Call(t.Context(), callToolName, json.RawMessage(c.args))
+		var wrong *registry.ArgumentsError
+		if !errors.As(err, &wrong) || wrong.Tool != callToolName || !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %v, want an *registry.ArgumentsError with %s", c.args, err, c.err)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error holds a value: %v", c.args, err)
+		}
+		assert.Equal(t, mcp.OutcomeOf(err), mcp.NotSent, "%s", c.args)
+	}
+}
+
+func FuzzTarget(f *testing.F) {
+	for _, seed := range []string{`{"name":"x","arguments":{"a":1}}`, `{"name":"x","arguments":"{}"}`, `{"name":"create_issue","title":1}`, `{`} {
+		f.Add([]byte(seed))
+	}
+	r := registry.New(nil)
+	assert.OK(f, r.Add(aTool("create_issue", `{"title":{},"body":{}}`)))
+	call := newRelay(r)
+	f.Fuzz(func(t *testing.T, args []byte) {
+		if !json.Valid(args) || args[0] != '{' {
+			return // which a registry refuses
+		}
+		name, inner, err := call.Target(args)
+		if err != nil {
+			return
+		}
+		if strings.TrimSpace(name) == "" || !strings.HasPrefix(strings.TrimLeft(string(inner), " \t\r\n"), "{") {
+			t.Errorf("%q: %q, %q", args, name, inner)
+		}
+	})
+}
+
+func TestSummary(t *testing.T) {
+	words := strings.Repeat("word ", 60)
+	for _, c := range []struct{ title, description, want string }{
+		{"", "", ""},
+		{"Title", "", "Title"},
+		{"Title", " \n\t ", "Title"},
+		{"Title", "Does it.", "Does it."},
+		{"", "Does\n\n it\tall. \r\n", "Does it all."},
+		{"", "First sentence of " + words[:50] + "end. Second one, which is long: " + words, "First sentence of " + words[:50] + "end. …"},
+		{"", "As in v1.2 or e.g. here. " + words, strings.TrimSpace(("As in v1.2 or e.g. here. " + words)[:199]) + "…"},
+		{"", words, strings.TrimSpace(words[:199]) + "…"},
+		{"", strings.Repeat("字", 300), strings.Repeat("字", 200) + "…"},
+		{"", strings.Repeat("字", 99) + "。" + strings.Repeat("字", 200), strings.Repeat("字", 99) + "。 …"},
+		{"", "⚠\ufe0f Take care.", "⚠ Take care."},
+		{"", "a\x00b\u202ec\u2028d\u200be\xff", "a<U+0000>b<U+202E>c d<U+200B>e\ufffd"},
+	} {
+		assert.Equal(t, summaryOf(&registry.Definition{Title: c.title, Description: c.description}), c.want, "%q, %.60q", c.title, c.description)
+	}
+	for _, s := range toolcorpus.Servers() {
+		for _, tool := range s.Tools {
+			got := summaryOf(&registry.Definition{Title: tool.Title, Description: tool.Description})
+			n := utf8.RuneCountInString(got)
+			wantBetween(t, n, 0, maxHitSummary+2, "%s/%s, characters", s.Name, tool.Name)
+			assert.Equal(t, n == 0, false, "%s/%s, characters", s.Name, tool.Name)
+			assert.Equal(t, plain.Text(got), got, "%s/%s, characters", s.Name, tool.Name)
+			assert.Lacks(t, got, "\n", "%s/%s, characters", s.Name, tool.Name)
+		}
+	}
+}
+
+func TestHintsInWords(t *testing.T) {
+	for _, c := range []struct {
+		annotations string
+		want, brief string
+	}{
+		{``, "It does not say what it changes.", ""},
+		{`{"readOnlyHint":true}`, "It says that it changes nothing and may deal with the world outside.", "read-only"},
+		{`{"destructiveHint":true,"executionTimeHint":"slow"}`, "It says that it may destroy or overwrite something, may deal with the world outside and takes more than ten seconds.", "may destroy"},
+		{`{"destructiveHint":false,"idempotentHint":true,"openWorldHint":false,"executionTimeHint":"fast"}`,
+			"It says that it may add something, but destroys nothing, has no further effect if called again with the same arguments, deals with nothing outside and takes less than a second.", ""},
+		{`{"openWorldHint":false,"executionTimeHint":"medium"}`, "It says that it may destroy or overwrite something, deals with nothing outside and takes seconds.", "may destroy"},
+	} {
+		d := registry.Definition{}
+		if c.annotations != "" {
+			d.RawAnnotations = []byte(c.annotations)
+		}
+		h := d.Hints()
+		assert.Equal(t, hintsInWords(h), c.want, "%s", c.annotations)
+		assert.Equal(t, strings.Join(briefHints(h), ", "), c.brief, "%s", c.annotations)
+	}
+}
+
+// The estimate is held against what o200k_base makes of the definitions of real
+// servers.
+func TestEstimateOfRealDefinitions(t *testing.T) {
+	want, got, tools := 0, 0, 0
+	low, high := 1.0, 1.0
+	for _, s := range toolcorpus.Servers() {
+		for _, tool := range s.Tools {
+			def := &registry.Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema}
+			n := estimateTokensIn(appendDefinition(nil, def))
+			share := float64(n) / float64(tool.Tokens)
+			wantBetween(t, share, 0.75, 1.3, "%s/%s, tokens are estimated", s.Name, tool.Name)
+			low, high = min(low, share), max(high, share)
+			want, got, tools = want+tool.Tokens, got+n, tools+1
+		}
+	}
+	share := float64(got) / float64(want)
+	t.Logf("%d definitions: %d tokens are estimated, %d counted: %.3f in all, from %.2f to %.2f each", tools, got, want, share, low, high)
+	wantBetween(t, share, 0.95, 1.1, "in all")
+}
+
+// Texts of all kinds, with what o200k_base makes of them. What is not English may
+// be taken for more, but hardly for less.
+func TestEstimateOfTexts(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want int
+	}{
+		{"በማከማቻው ውስጥ አዲስ ጉዳይ ይፈጥራል። ርዕስ ያስፈልጋል።", 68},
+		{"ينشئ مشكلة جديدة في المستودع. العنوان مطلوب ويمكن استخدام التنسيق في النص.", 20},
+		{"သိုလှောင်ရုံတွင် ပြဿနာအသစ်တစ်ခု ဖန်တီးသည်။ ခေါင်းစဉ် လိုအပ်သည်။", 38},
+		{"搜索与查询相关的文档，并按照更新时间排序返回最多十个结果。如果没有找到任何文档，则返回空列表。", 27},
+		{"在儲存庫中建立一個新的議題，並指派給使用者。標題為必填欄位，內容可以使用標記語言。", 37},
+		{"for (let i = 0; i < items.length; i++) {\n    if (items[i].id === userId) {\n        return items[i];\n    }\n}", 36},
+		{"\"Use \\\"quotes\\\" and\\n\\n- a list\\n- of things\\n\\n```json\\n{\\\"a\\\": 1}\\n```\"", 29},
+		{"Crée un nouveau ticket dans le dépôt. Le titre est requis et la description peut être mise en forme où c'est nécessaire.", 26},
+		{"Erstellt einen neuen Vorgang im Repository. Der Titel ist erforderlich; für die Beschreibung können Überschriften und Aufzählungen verwendet werden.", 28},
+		{"Δημιουργεί ένα νέο ζήτημα στο αποθετήριο. Ο τίτλος είναι υποχρεωτικός.", 26},
+		{"יוצר בעיה חדשה במאגר. הכותרת היא חובה וניתן להשתמש בעיצוב בטקסט.", 24},
+		{"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 43},
+		{"रिपॉज़िटरी में एक नई समस्या बनाता है। शीर्षक आवश्यक है और विवरण में मार्कडाउन का उपयोग किया जा सकता है।", 30},
+		{"リポジトリに新しい課題を作成します。タイトルは必須です。本文にはマークダウンを使用できます。", 31},
+		{"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"The name\"},\"b\":{\"type\":[\"integer\",\"null\"],\"minimum\":1,\"maximum\":100}},\"required\":[\"a\"],\"additionalProperties\":false,\"$schema\":\"http://json-schema.org/draft-07/schema#\"}", 62},
+		{"저장소에 새 이슈를 만듭니다. 제목은 필수이며 본문에는 마크다운을 사용할 수 있습니다.", 29},
+		{strings.Repeat("1234567890", 10), 34},
+		{"Tworzy nowe zgłoszenie w repozytorium. Tytuł jest wymagany, a w treści można używać znaczników.", 31},
+		{"Создаёт новую задачу в репозитории. Заголовок обязателен, в тексте можно использовать разметку.", 27},
+		{"get_user_profile_by_external_identifier_and_organization_slug createOrUpdateRepositoryEnvironmentSecret", 16},
+		{"களஞ்சியத்தில் ஒரு புதிய சிக்கலை உருவாக்குகிறது. தலைப்பு தேவை.", 19},
+		{"สร้างปัญหาใหม่ในที่เก็บ ต้องระบุชื่อเรื่อง และสามารถใช้มาร์กดาวน์ในเนื้อหาได้", 27},
+		{"Depoda yeni bir konu oluşturur. Başlık zorunludur ve içerikte biçimlendirme kullanılabilir.", 24},
+		{"THIS IS AN IMPORTANT NOTICE. DO NOT USE THIS TOOL WITHOUT PERMISSION OF THE ADMINISTRATOR.", 20},
+		{"550e8400-e29b-41d4-a716-446655440000 123e4567-e89b-12d3-a456-426614174000", 37},
+		{"Tạo một vấn đề mới trong kho lưu trữ. Tiêu đề là bắt buộc và có thể dùng định dạng trong nội dung.", 29},
+	} {
+		got := estimateTokensIn([]byte(c.text))
+		wantBetween(t, float64(got), 0.85*float64(c.want), math.MaxInt, "%d tokens are estimated, %d counted", got, c.want)
+		wantBetween(t, got, 0, 2*c.want, "%d tokens are estimated, %d counted", got, c.want)
+	}
+}
+
+func TestEstimateOfOddTexts(t *testing.T) {
+	for text, want := range map[string][2]int{
+		"":                              {0, 0},
+		" ":                             {1, 2},
+		"a":                             {1, 1},
+		"\xff\xfe":                      {2, 6},
+		strings.Repeat(" ", 1_000):      {1, 20},
+		strings.Repeat("=", 1_000):      {10, 1_000},
+		strings.Repeat("x", 1_000):      {100, 1_000},
+		strings.Repeat("\U0001f600", 9): {9, 40},
+	} {
+		got := estimateTokensIn([]byte(text))
+		wantBetween(t, got, want[0], want[1], "%.20q", text)
+	}
+	text := []byte(strings.Repeat("Füge ein {\"a\": 1}, 日本 ", 100))
+	assert.Equal(t, testing.AllocsPerRun(10, func() { estimateTokensIn(text) }), 0, "allocations")
+}
+
+// What is counted is what the recorded counts are of.
+func TestDefinitionText(t *testing.T) {
+	def := &registry.Definition{Name: "a", Title: "A", Description: "é\n\"<b>\"", InputSchema: json.RawMessage("{ \"type\": \"object\" }"), OutputSchema: json.RawMessage(`{}`)}
+	const want = `{"name":"a","description":"é\n\"<b>\"","inputSchema":{"type":"object"}}`
+	assert.Equal(t, string(appendDefinition(nil, def)), want)
+}
+
+func BenchmarkEstimate(b *testing.B) {
+	var text []byte
+	for _, s := range toolcorpus.Servers() {
+		for _, tool := range s.Tools {
+			text = appendDefinition(text, &registry.Definition{Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
+		}
+	}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		estimateTokensIn(text)
+	}
+}
+
+// TestTokensOfServerNames: what search_tools says of servers counts like the rest of it.
+func TestTokensOfServerNames(t *testing.T) {
+	r, f := newFinder(t, nil)
+	for i := range 40 {
+		offer(t, r, fmt.Sprintf("server-of-department-%d", i), "x")
+	}
+	set := f.Toolset(t.Context(), &SetOptions{Share: -1})
+	want := 0
+	for _, tool := range set.Tools {
+		want += estimateTokensIn(appendDefinition(nil, tool.Definition()))
+	}
+	assert.Equal(t, set.Tokens, want, "tokens: tokens")
+	wantBetween(t, want, 40*5, math.MaxInt, "tokens")
 }

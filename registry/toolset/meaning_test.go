@@ -3,7 +3,7 @@ package toolset_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -59,40 +59,33 @@ func TestSearchByMeaning(t *testing.T) {
 	e := new(thesaurus)
 	r := newBelt(t, nil, &toolset.Options{Embedder: e})
 	mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "ledger_rain", "Nothing of the kind."))
-	if got := found(t, r, toolset.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
-		t.Errorf("without a common word: %q", got)
-	}
+	wantFirst(t, r, "cash", "acme__list_invoices")
 	wantList(t, e.seen(), []string{"cash", "ledger rain\nNothing of the kind.", "list invoices"}, "embedded")
 	// What is known is not asked for again.
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
-	if got := found(t, r, toolset.Query{Text: "rain"}); len(got) < 2 || got[0] != "acme__ledger_rain" && got[0] != "weather__forecast" {
-		t.Errorf("two rankings: %q", got)
-	}
+	got := found(t, r, toolset.Query{Text: "rain"})[:2]
+	slices.Sort(got)
+	wantList(t, got, []string{"acme__ledger_rain", "weather__forecast"}, "two rankings")
 	texts := e.seen()
-	if len(texts) != 2 || len(texts[1]) > 4<<10 || !strings.HasPrefix(texts[1], "forecast\nü") || strings.ToValidUTF8(texts[1], "") != texts[1] {
-		t.Errorf("embedded %d texts", len(texts))
-	}
+	assert.Equal(t, len(texts), 2, "texts embedded")
+	wantBetween(t, len(texts[1]), 0, 4<<10, "bytes of a text")
+	assert.Contains(t, texts[1], "forecast\nü")
+	assert.Equal(t, strings.ToValidUTF8(texts[1], ""), texts[1], "a text that was cut")
 	// A tool that is gone is forgotten.
 	mustReplace(t, r, "weather")
 	found(t, r, toolset.Query{Text: "rain"})
 	mustReplace(t, r, "weather", serverTool("weather", "forecast", strings.Repeat("ü", 4000)))
 	found(t, r, toolset.Query{Text: "rain"})
-	assert.Equal(t, len(e.seen()), 3, "embedded")
+	assert.Equal(t, len(e.seen()), 3, "texts embedded: two queries, and the tool that came back")
 	// The filters hold for both rankings.
-	if got := found(t, r, toolset.Query{Text: "cash", Servers: []string{"weather"}}); slices.Contains(got, "acme__list_invoices") {
-		t.Errorf("of the server weather: %q", got)
-	}
+	assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: "cash", Servers: []string{"weather"}}), "acme__list_invoices"), false, "one of another server")
 	// No more than 64 texts at a time.
-	var many []registry.Tool
-	for i := range 200 {
-		many = append(many, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
-	}
-	mustReplace(t, r, "many", many...)
+	mustReplace(t, r, "many", numbered("many", 200, "rain_%d", "")...)
 	most := 0
 	check := func(v [][]float32) ([][]float32, error) { most = max(most, len(v)); return v, nil }
 	e.fail.Store(&check)
 	assert.Equal(t, len(found(t, r, toolset.Query{Text: "rain", Limit: 100})), 100, "tools found")
-	assert.Equal(t, most, 64, "tools found")
+	assert.Equal(t, most, 64, "texts at a time")
 }
 
 // Whatever an Embedder does, words still find.
@@ -120,68 +113,48 @@ func TestSearchWithoutMeaning(t *testing.T) {
 			r := newBelt(t, nil, &toolset.Options{Embedder: e})
 			mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
 			matches, err := r.Search(t.Context(), toolset.Query{Text: "invoice"})
-			var failed *toolset.EmbedError
-			if !errors.As(err, &failed) || name == "error" && !errors.Is(err, down) {
-				t.Errorf("%v, want an *EmbedError", err)
-			}
+			assert.As[*toolset.EmbedError](t, err)
+			assert.Equal(t, errors.Is(err, down), name == "error", "an error of the Embedder")
 			assert.Equal(t, only(t, matches).Tool.Definition().Name, "acme__list_invoices", "name")
 			e.fail.Store(nil)
-			if got := found(t, r, toolset.Query{Text: "cash"}); len(got) == 0 || got[0] != "acme__list_invoices" {
-				t.Errorf("later: %q", got)
-			}
+			wantFirst(t, r, "cash", "acme__list_invoices")
 		})
 	}
 }
 
-// A query that means nothing to an Embedder is searched for by words.
+// A query, or a tool, that means nothing to an Embedder is searched for by words, and does
+// not keep others from being found.
 func TestSearchForWhatMeansNothing(t *testing.T) {
-	for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(nan())} {
-		r := newBelt(t, nil, &toolset.Options{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
-			vectors := make([][]float32, len(texts))
-			for i, text := range texts {
-				if vectors[i] = []float32{1, 1}; text == "invoice" {
-					vectors[i] = []float32{nothing, nothing}
+	for _, test := range []struct{ empty, query, want string }{{"invoice", "invoice", "acme__list_invoices"}, {"", "money", "acme__pay"}} {
+		for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(math.NaN())} {
+			r := newBelt(t, nil, &toolset.Options{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
+				vectors := make([][]float32, len(texts))
+				for i, text := range texts {
+					if vectors[i] = []float32{1, 1}; strings.TrimSpace(text) == test.empty {
+						vectors[i] = []float32{nothing, nothing}
+					}
 				}
+				return vectors, nil
+			})})
+			tools := []registry.Tool{serverTool("acme", "list_invoices", ""), serverTool("acme", "other", "")}
+			if test.empty == "" {
+				tools = []registry.Tool{serverTool("acme", "_", ""), serverTool("acme", "pay", "")}
 			}
-			return vectors, nil
-		})})
-		mustReplace(t, r, "acme", serverTool("acme", "list_invoices", ""), serverTool("acme", "other", ""))
-		wantList(t, found(t, r, toolset.Query{Text: "invoice"}), []string{"acme__list_invoices"}, "%s", name)
-	}
-}
-
-// A tool that means nothing to an Embedder does not keep the others from being found.
-func TestSearchOfAToolWithoutMeaning(t *testing.T) {
-	for name, nothing := range map[string]float32{"zero": 0, "not a number": float32(nan())} {
-		r := newBelt(t, nil, &toolset.Options{Embedder: embedderFunc(func(_ context.Context, texts []string) ([][]float32, error) {
-			vectors := make([][]float32, len(texts))
-			for i, text := range texts {
-				if vectors[i] = []float32{1, 1}; strings.TrimSpace(text) == "" {
-					vectors[i] = []float32{nothing, nothing}
-				}
+			mustReplace(t, r, "acme", tools...)
+			wantList(t, found(t, r, toolset.Query{Text: test.query}), []string{test.want}, "%s: %s", name, test.query)
+			if _, err := r.Search(t.Context(), toolset.Query{Text: "\u200b"}); err != nil {
+				assert.As[*toolset.EmbedError](t, err, "%s: a query without a word", name)
 			}
-			return vectors, nil
-		})})
-		mustReplace(t, r, "acme", serverTool("acme", "_", ""), serverTool("acme", "pay", ""))
-		wantList(t, found(t, r, toolset.Query{Text: "money"}), []string{"acme__pay"}, "%s", name)
-		if _, err := r.Search(t.Context(), toolset.Query{Text: "\u200b"}); err != nil && !errors.As(err, new(*toolset.EmbedError)) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
-
-func nan() float64 { var zero float64; return zero / zero }
 
 // What was embedded before an Embedder failed is not embedded again, but for vectors
 // that another model has made.
 func TestSearchKeepsVectors(t *testing.T) {
 	e := new(thesaurus)
 	r := newBelt(t, nil, &toolset.Options{Embedder: e})
-	var tools []registry.Tool
-	for i := range 130 {
-		tools = append(tools, serverTool("many", fmt.Sprintf("rain_%d", i), ""))
-	}
-	mustReplace(t, r, "many", tools...)
+	mustReplace(t, r, "many", numbered("many", 130, "rain_%d", "")...)
 	calls := 0
 	fail := func(v [][]float32) ([][]float32, error) {
 		if calls++; calls == 3 {
@@ -190,9 +163,7 @@ func TestSearchKeepsVectors(t *testing.T) {
 		return v, nil
 	}
 	e.fail.Store(&fail)
-	if _, err := r.Search(t.Context(), toolset.Query{Text: "rain"}); err == nil {
-		t.Fatal("no error")
-	}
+	assert.Fails(t, errorOf(r.Search(t.Context(), toolset.Query{Text: "rain"})))
 	e.seen()
 	e.fail.Store(nil)
 	found(t, r, toolset.Query{Text: "rain"})
@@ -243,10 +214,4 @@ func TestSearchWaitsNoLongerThanItsContext(t *testing.T) {
 		assert.OK(t, <-done)
 		wantFound(t, r, "cash", "acme__list_invoices")
 	})
-}
-
-type embedderFunc func(ctx context.Context, texts []string) ([][]float32, error)
-
-func (f embedderFunc) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return f(ctx, texts)
 }

@@ -1,3 +1,5 @@
+// Tests of search.go: what a search finds among tools.
+
 package toolset_test
 
 import (
@@ -21,25 +23,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// found returns the names of the tools that a search finds, the best first.
-func found(t testing.TB, r *belt, q toolset.Query) []string {
-	t.Helper()
-	matches := assert.Value(r.Search(t.Context(), q))(t)
-	names := []string{}
-	for i, m := range matches {
-		names = append(names, m.Tool.Definition().Name)
-		if m.Score <= 0 || i > 0 && m.Score > matches[i-1].Score {
-			t.Errorf("scores out of order: %v", matches)
-		}
-	}
-	return names
-}
-
-func wantFound(t testing.TB, r *belt, query string, want ...string) {
-	t.Helper()
-	wantList(t, found(t, r, toolset.Query{Text: query}), want)
-}
-
 // The index follows each change of the catalogue.
 func TestSearchFollowsTheCatalogue(t *testing.T) {
 	r := newBelt(t, nil, nil)
@@ -56,9 +39,7 @@ func TestSearchFollowsTheCatalogue(t *testing.T) {
 	wantFound(t, r, "contracts", "acme__void")
 
 	r.Remove("print_invoice")
-	if got := found(t, r, toolset.Query{Text: "print"}); slices.Contains(got, "print_invoice") {
-		t.Errorf("a tool that is gone is found: %q", got)
-	}
+	assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: "print"}), "print_invoice"), false, "a tool that is gone is found")
 	mustReplace(t, r, "acme")
 	wantFound(t, r, "invoice")
 }
@@ -72,10 +53,8 @@ func TestSearchReturnsWhatIsThereNow(t *testing.T) {
 	again := serverTool("notes", "write", "")
 	mustReplace(t, r, "notes", again)
 	assert.Equal(t, r.Snapshot().Version(), before.Version(), "the same definitions make a new version")
-	matches, err := r.Search(t.Context(), toolset.Query{Text: "write"})
-	if err != nil || len(matches) != 1 || matches[0].Tool != registry.Tool(again) {
-		t.Errorf("%v %v, want the new tool", matches, err)
-	}
+	matches := assert.Value(r.Search(t.Context(), toolset.Query{Text: "write"}))(t)
+	assert.Equal(t, only(t, matches).Tool, registry.Tool(again), "the tool")
 }
 
 // What waits for approval is not found before somebody approved it.
@@ -105,7 +84,7 @@ func TestSearchIsForTheUser(t *testing.T) {
 		for _, m := range matches {
 			got = append(got, m.Tool.Definition().Name)
 		}
-		wantList(t, got, want)
+		wantList(t, got, want, "%s finds", user)
 	}
 	wantFound(t, r, "search tools")
 }
@@ -150,19 +129,15 @@ func TestSearchReadsEveryPart(t *testing.T) {
 		"description":{"type":"string","title":"Wording"}}}`)
 	mustReplace(t, r, "weather", tool, serverTool("weather", "other", ""))
 	for _, query := range []string{"forecasts", "meteorology", "tomorrow", "postal_code", "postalCode", "municipalities", "antarctica", "wordings"} {
-		if got := found(t, r, toolset.Query{Text: query}); len(got) == 0 || got[0] != "weather__forecast" {
-			t.Errorf("%q finds %q", query, got)
-		}
+		wantFirst(t, r, query, "weather__forecast")
 	}
 	mustAdd(t, r, native("list_things"))
 	wantFound(t, r, "qwxyz")
 	wantFound(t, r, "antarctica", "weather__forecast")
-	wantFound(t, r, "   \t ")
-	wantFound(t, r, "?!")
-	wantFound(t, r, "\xff\xfe")
-	if got := found(t, r, toolset.Query{Text: strings.Repeat("forecast ", 1<<17)}); len(got) == 0 || got[0] != "weather__forecast" {
-		t.Errorf("a long query finds %q", got)
+	for _, query := range []string{"   \t ", "?!", "\xff\xfe"} {
+		wantFound(t, r, query)
 	}
+	wantFirst(t, r, strings.Repeat("forecast ", 1<<17), "weather__forecast")
 }
 
 func TestSearchSynonyms(t *testing.T) {
@@ -177,9 +152,7 @@ func TestSearchSynonyms(t *testing.T) {
 	}})
 	mustReplace(t, r, "notes", serverTool("notes", "delete_note", ""), serverTool("notes", "read_note", ""))
 	wantFound(t, r, "LÖSCHEN", "notes__delete_note")
-	if got := found(t, r, toolset.Query{Text: "Memos"}); len(got) == 0 || got[0] != "notes__read_note" {
-		t.Errorf("two words for one: %q", got)
-	}
+	wantFirst(t, r, "Memos", "notes__read_note")
 }
 
 // A query of words that say nothing finds nothing but a tool that is called so.
@@ -223,15 +196,13 @@ func TestSearchSparesWhatIsThere(t *testing.T) {
 
 // A conversation finds what it ends with, and words that are repeated count once.
 func TestSearchForTheEndOfAConversation(t *testing.T) {
-	r := manyTools(t, 500)
+	r := manyTools(t)
 	talk := strings.Repeat("We have spoken of the weather, of a campaign, of a playlist and of many more things. ", 120)
 	for _, text := range []string{
 		talk + "Now please delete the invoice of yesterday.",
 		strings.Repeat("campaign ", 50) + "delete invoice",
 	} {
-		got := found(t, r, toolset.Query{Text: text})
-		assert.Equal(t, len(got) == 0, false, "%.20s...", text)
-		assert.Equal(t, slices.Contains(got, "billing__delete_invoice"), true, "%.20s...", text)
+		assert.Equal(t, slices.Contains(found(t, r, toolset.Query{Text: text}), "billing__delete_invoice"), true, "%.20s...: found", text)
 	}
 }
 
@@ -242,12 +213,14 @@ func TestSearchOfAStuffedTool(t *testing.T) {
 	words := "search find create delete update list get send read write file issue page message email calendar database query browser image user customer payment branch repository"
 	mustReplace(t, r, "greedy", serverTool("greedy", strings.ReplaceAll(words, " ", "_")[:120], strings.Repeat("Use this to "+words+". ", 40)))
 	in := 0
-	for _, q := range toolcorpus.Queries() {
+	queries := toolcorpus.Queries()
+	queries = queries[:assert.Cases(20, len(queries))]
+	for _, q := range queries {
 		if slices.Contains(found(t, r, toolset.Query{Text: q.Text}), "greedy__"+strings.ReplaceAll(words, " ", "_")[:120]) {
 			in++
 		}
 	}
-	wantBetween(t, in, 0, len(toolcorpus.Queries())/20, "queries that find it among the first five")
+	wantBetween(t, in, 0, len(queries)/20, "queries that find it among the first five")
 }
 
 func TestSearchEndsWithItsContext(t *testing.T) {
@@ -266,18 +239,15 @@ func TestSearchWhileTheCatalogueChanges(t *testing.T) {
 		wg.Go(func() {
 			server := fmt.Sprintf("s%d", i)
 			for n := range 50 {
-				tools := []registry.Tool{serverTool(server, fmt.Sprintf("tool_%d", n), "anchor")}
-				if _, err := r.Replace(registry.Server{Name: server}, tools); err != nil {
-					t.Error(err)
-				}
+				_, err := r.Replace(registry.Server{Name: server}, []registry.Tool{serverTool(server, fmt.Sprintf("tool_%d", n), "anchor")})
+				assert.Equal(t, err, nil, "replacing the tools")
 			}
 		})
 		wg.Go(func() {
 			for range 50 {
 				matches, err := r.Search(t.Context(), toolset.Query{Text: "anchor", Limit: 10})
-				if err != nil || !slices.ContainsFunc(matches, func(m toolset.Match) bool { return m.Tool.Definition().Name == "anchor" }) {
-					t.Errorf("%v, %v", matches, err)
-				}
+				found := slices.ContainsFunc(matches, func(m toolset.Match) bool { return m.Tool.Definition().Name == "anchor" })
+				assert.Equal(t, fmt.Sprint(found, err), "true <nil>", "the tool that stays is found")
 			}
 		})
 	}
@@ -294,4 +264,96 @@ func TestSearchPhrases(t *testing.T) {
 			wantFound(t, r, query, name)
 		}
 	}
+}
+
+// TestSearchSpellings: a tool is found first among 500, however it is asked for.
+func TestSearchSpellings(t *testing.T) {
+	r := manyTools(t)
+	for query, want := range map[string]string{
+		"deleteInvoice":                        "billing__delete_invoice",
+		"DeleteInvoice":                        "billing__delete_invoice",
+		"DELETE_INVOICE":                       "billing__delete_invoice",
+		"delete-invoice":                       "billing__delete_invoice",
+		"delete.invoice":                       "billing__delete_invoice",
+		"billing:delete_invoice":               "billing__delete_invoice",
+		"billing__delete_invoice":              "billing__delete_invoice",
+		"deleteinvoice":                        "billing__delete_invoice",
+		"delete invoice":                       "billing__delete_invoice",
+		"remove invoices":                      "billing__delete_invoice",
+		"removing an invoice":                  "billing__delete_invoice",
+		"erase the invoice":                    "billing__delete_invoice",
+		"Please delete these invoices for me!": "billing__delete_invoice",
+		"delte invioce":                        "billing__delete_invoice",
+		"ＤＥＬＥＴＥ ｉｎｖｏｉｃｅ":                       "billing__delete_invoice",
+		"délète invoïce":                       "billing__delete_invoice",
+		"search tickets":                       "helpdesk__search_ticket",
+		"find ticket":                          "helpdesk__search_ticket",
+		"create calendar event":                "calendar__create_event",
+		"add an event to the calendar":         "calendar__create_event",
+		"which tickets are there":              "helpdesk__list_ticket",
+		"pictures":                             "chat__list_image",
+		"number of shipments":                  "legal__count_shipment",
+		"get rid of an invoice":                "billing__delete_invoice",
+		"how many shipments":                   "legal__count_shipment",
+		"fetch repo":                           "forge__get_repository",
+		"new directory":                        "drive__create_folder",
+	} {
+		wantFirst(t, r, query, want)
+	}
+}
+
+// TestSearchRelevance: a search of real tools finds what people mean, and more of it
+// than counting words does. The queries and the judgements were written before
+// anything was fitted to them; what was fitted has only seen the half for it. What
+// the measures were must not get worse.
+func TestSearchRelevance(t *testing.T) {
+	r := realTools(t)
+	ours := func(text string) ([]string, error) { return keysFound(t, r, text), nil }
+	count := toolcorpus.CountTerms(toolcorpus.Documents())
+	counting := func(text string) ([]string, error) { return count(text), nil }
+	halves := map[string][]toolcorpus.Query{"unseen": toolcorpus.Unseen()}
+	for _, q := range toolcorpus.Queries() {
+		halves[q.Half] = append(halves[q.Half], q)
+	}
+	for _, c := range []struct {
+		name                            string
+		ndcg5, recall5, right5, right15 float64
+	}{
+		{toolcorpus.Tuning, 0.80, 0.85, 0.94, 0.97},
+		{toolcorpus.HeldOut, 0.71, 0.78, 0.85, 0.91},
+		{"unseen", 0.69, 0.77, 0.85, 0.90},
+	}[:assert.Cases(1, 3)] {
+		got, plain := measure(t, halves[c.name], ours), measure(t, halves[c.name], counting)
+		t.Logf("%s: %+v; counting words %+v", c.name, got, plain)
+		for _, m := range []struct {
+			name             string
+			got, floor, less float64
+		}{
+			{"nDCG@5", got.NDCG5, c.ndcg5, plain.NDCG5},
+			{"recall@5", got.Recall5, c.recall5, plain.Recall5},
+			{"right@5", got.Right5, c.right5, plain.Right5},
+			{"right@15", got.Right15, c.right15, plain.Right15},
+		} {
+			wantBetween(t, m.got, m.floor, math.MaxInt, "%s: %s", c.name, m.name)
+			assert.Equal(t, m.got > m.less, true, "%s: %s is more than counting words has", c.name, m.name)
+		}
+	}
+}
+
+func measure(t testing.TB, queries []toolcorpus.Query, search func(string) ([]string, error)) toolcorpus.Measures {
+	t.Helper()
+	return assert.Value(toolcorpus.MeasureOf(queries, search))(t)
+}
+
+// keysFound returns the keys of the tools that a search finds, as the judgements
+// name them.
+func keysFound(t testing.TB, r *belt, text string) []string {
+	t.Helper()
+	matches := assert.Value(r.Search(t.Context(), toolset.Query{Text: text, Limit: 15}))(t)
+	keys := make([]string, len(matches))
+	for i, m := range matches {
+		origin := m.Tool.Definition().Origin
+		keys[i] = origin.Server + "/" + origin.Tool
+	}
+	return keys
 }

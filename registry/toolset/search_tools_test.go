@@ -3,6 +3,7 @@ package toolset_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -19,21 +20,6 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// ask calls a tool with arguments, and returns the text of its result.
-func ask(t testing.TB, r *belt, tool, args string) string {
-	t.Helper()
-	res := assert.Value(r.Call(t.Context(), tool, json.RawMessage(args)))(t)
-	return result.Text(res)
-}
-
-// described returns a tool of a server with a schema and annotations.
-func described(server, name, description, schema string, annotations *mcp.ToolAnnotations) *plainTool {
-	t := serverTool(server, name, description)
-	t.def.InputSchema = json.RawMessage(schema)
-	t.def.Annotations = annotations
-	return t
-}
-
 func TestSearchTools(t *testing.T) {
 	r := searching(t, registry.Options{})
 	mustReplace(t, r, "github",
@@ -49,9 +35,7 @@ func TestSearchTools(t *testing.T) {
 	} {
 		assert.Contains(t, result.Text(res)+"\n", line+"\n")
 	}
-	if !strings.HasPrefix(result.Text(res), "- github__create_issue(") {
-		t.Errorf("the best is not the first: %s", result.Text(res))
-	}
+	assert.Equal(t, strings.Index(result.Text(res), "- github__create_issue("), 0, "where the best stands")
 	assert.Equal(t, res.StructuredContent != nil, false, "structured content")
 }
 
@@ -74,17 +58,12 @@ func hitsIn(answer string) (shown, named []string) {
 // TestSearchToolsNamesMore: after the tools with their parameters come the names of ten more.
 func TestSearchToolsNamesMore(t *testing.T) {
 	r := newBelt(t, nil, nil)
-	var tools []registry.Tool
-	for i := range 30 {
-		tools = append(tools, serverTool("notes", fmt.Sprintf("note_%02d", i), "Keeps a note."))
-	}
-	mustReplace(t, r, "notes", tools...)
+	mustReplace(t, r, "notes", numbered("notes", 30, "note_%02d", "Keeps a note.")...)
 	for args, want := range map[string]int{`{"query":"note"}`: 5, `{"query":"note","limit":2}`: 2, `{"query":"note","limit":20}`: 20} {
 		shown, named := hitsIn(ask(t, r, "search_tools", args))
 		assert.Equal(t, len(shown), want, "%s: tools with their parameters", args)
-		if len(named) != 10 || slices.ContainsFunc(named, func(name string) bool { return slices.Contains(shown, name) }) {
-			t.Errorf("%s: got the names %q, want ten others than %q", args, named, shown)
-		}
+		assert.Equal(t, len(named), 10, "%s: names", args)
+		assert.Equal(t, slices.ContainsFunc(named, func(name string) bool { return slices.Contains(shown, name) }), false, "%s: a name comes twice", args)
 	}
 }
 
@@ -107,28 +86,23 @@ For "delete a note":
 		}
 	}
 	assert.Equal(t, strings.Join(lines, "\n"), want)
-	if got := ask(t, r, "search_tools", `{"query":"xyzzy","more":["zyxxy"]}`); !strings.HasPrefix(got, "No tool fits any of the queries. There are 6 tools in all: ") {
-		t.Errorf("got %q, want the servers", got)
-	}
-	if got := ask(t, r, "search_tools", `{"query":"issue","more":["1","2","3","4","clock"]}`); strings.Contains(got, "clock") || !strings.HasSuffix(got, "At most 5 queries are answered at once; ask again for the others.") {
-		t.Errorf("got %q, want five answers, and that there is no more", got)
-	}
+	assert.Contains(t, ask(t, r, "search_tools", `{"query":"xyzzy","more":["zyxxy"]}`), "No tool fits any of the queries. There are 6 tools in all: ")
+	got = ask(t, r, "search_tools", `{"query":"issue","more":["1","2","3","4","clock"]}`)
+	assert.Lacks(t, got, "clock", "five answers")
+	assert.Contains(t, got, "At most 5 queries are answered at once; ask again for the others.")
 }
 
 // TestSearchToolsIsShort: the right tool is in an answer that costs little.
 func TestSearchToolsIsShort(t *testing.T) {
 	r := realTools(t)
-	size, queries := 0, 0
-	for _, q := range toolcorpus.Queries() {
-		if q.Half != toolcorpus.Tuning {
-			continue
-		}
+	size := 0
+	queries := toolcorpus.Queries()
+	queries = queries[:assert.Cases(15, len(queries))]
+	for _, q := range queries {
 		args := assert.Value(json.Marshal(map[string]string{"query": q.Text}))(t)
-		size, queries = size+len(ask(t, r, "search_tools", string(args))), queries+1
+		size += len(ask(t, r, "search_tools", string(args)))
 	}
-	if t.Logf("%d bytes", size/queries); size/queries > 1600 {
-		t.Errorf("got %d bytes a search, want at most 1,600", size/queries)
-	}
+	wantBetween(t, size/len(queries), 0, 1600, "bytes of an answer")
 }
 
 func TestSearchToolsNarrowed(t *testing.T) {
@@ -136,7 +110,7 @@ func TestSearchToolsNarrowed(t *testing.T) {
 	mustReplace(t, r, "my-notes", described("my-notes", "read", "Read a note.", `{"type":"object"}`, &mcp.ToolAnnotations{ReadOnlyHint: true}))
 	for _, c := range []struct{ args, want string }{
 		{`{"query":"note","limit":1}`, "1"},
-		{`{"query":"note","server":"notes"}`, "notes__delete notes__create"},
+		{`{"query":"note","server":"notes"}`, "notes__create notes__delete"},
 		{`{"query":"note","server":"My_Notes"}`, "my-notes__read"},
 		{`{"query":"note","read_only":true}`, "my-notes__read"},
 		{`{"query":"note","read_only":true,"server":"notes"}`, ""},
@@ -146,25 +120,23 @@ func TestSearchToolsNarrowed(t *testing.T) {
 		{`{"query":"note","limit":-7}`, "3"},
 	} {
 		names, _ := hitsIn(ask(t, r, "search_tools", c.args))
-		if c.want == fmt.Sprint(len(names)) {
-			continue
-		}
-		want := strings.Fields(c.want)
 		slices.Sort(names)
-		slices.Sort(want)
-		wantList(t, names, want)
+		if c.want != fmt.Sprint(len(names)) {
+			assert.Equal(t, strings.Join(names, " "), c.want, "%s finds", c.args)
+		}
 	}
 }
 
 // To find nothing is no failure, and says what there is.
 func TestSearchToolsFindsNothing(t *testing.T) {
+	const all = "There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does"
 	r := searching(t, registry.Options{})
 	for _, c := range []struct{ args, want string }{
-		{`{"query":"xyzzy"}`, "No tool has a word of the query, nor one like it: the tools may be described in another language. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
-		{`{"query":"what is it, and where to"}`, "The query does not say what the tool does. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
-		{`{"query":""}`, "The query does not say what the tool does. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does."},
-		{`{"query":"issue","server":"notes","read_only":true}`, "No tool fits. There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does, or leave out server and read_only."},
-		{`{"query":"issue","server":"x\ny"}`, `There is no server "x\ny". There are 6 tools in all: native (1), github (2), notes (2), weather (1). Search again with other or fewer words for what the tool does.`},
+		{`{"query":"xyzzy"}`, "No tool has a word of the query, nor one like it: the tools may be described in another language. " + all + "."},
+		{`{"query":"what is it, and where to"}`, "The query does not say what the tool does. " + all + "."},
+		{`{"query":""}`, "The query does not say what the tool does. " + all + "."},
+		{`{"query":"issue","server":"notes","read_only":true}`, "No tool fits. " + all + ", or leave out server and read_only."},
+		{`{"query":"issue","server":"x\ny"}`, `There is no server "x\ny". ` + all + "."},
 	} {
 		res := assert.Value(r.Call(t.Context(), "search_tools", json.RawMessage(c.args)))(t)
 		assert.Equal(t, res.IsError, false, "%s: isError", c.args)
@@ -194,21 +166,21 @@ func TestSearchToolsOfAHostileServer(t *testing.T) {
 func TestSearchToolsHasBounds(t *testing.T) {
 	r := newBelt(t, nil, &toolset.Options{})
 	var properties []string
-	for i := range 100 {
+	for i := range 40 {
 		properties = append(properties, fmt.Sprintf(`"parameter_%s_%d":{"type":"string"}`, strings.Repeat("x", 50), i))
 	}
 	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`
 	var tools []registry.Tool
 	for i := range 30 {
-		tools = append(tools, described("big", fmt.Sprintf("note_%s_%02d", strings.Repeat("x", 80), i), strings.Repeat("注", 3000), schema, nil))
+		tools = append(tools, described("big", fmt.Sprintf("note_%s_%02d", strings.Repeat("x", 80), i), strings.Repeat("注", 300), schema, nil))
 	}
 	mustReplace(t, r, "big", tools...)
 	got := ask(t, r, "search_tools", `{"query":"note","limit":20}`)
 	wantBetween(t, len(got), 0, 10<<10, "bytes")
-	assert.Equal(t, strings.Count(got, "- big__note_"), 20, "bytes")
-	if got := ask(t, r, "search_tools", `{"query":"note"}`); len(got) > 8<<10 || strings.Count(got, "注") < 5*150 {
-		t.Errorf("%d bytes, want five hits whole", len(got))
-	}
+	assert.Equal(t, strings.Count(got, "- big__note_"), 20, "hits")
+	got = ask(t, r, "search_tools", `{"query":"note"}`)
+	wantBetween(t, len(got), 0, 8<<10, "bytes of five hits")
+	wantBetween(t, strings.Count(got, "注"), 5*150, math.MaxInt, "characters of what is said of five tools")
 }
 
 // A model is not told of what its user may not call, nor of what nobody approved.
@@ -222,14 +194,13 @@ func TestFindersRespectTheUser(t *testing.T) {
 		serverTool("notes", "create", "Write a note."),
 		serverTool("notes", "delete", "Delete a note."),
 		serverTool("notes", "ignite", "Ignite the secret moonshot."))
-	eve, ada := onbehalf.With(t.Context(), "eve"), onbehalf.With(t.Context(), "ada")
 	for _, c := range []struct {
 		user       string
 		tool, args string
 		want, not  string
 	}{
 		{"ada", "search_tools", `{"query":"delete a note"}`, "- notes__delete", "ignite"},
-		{"eve", "search_tools", `{"query":"delete a note"}`, "- notes__create", "delete"},
+		{"eve", "search_tools", `{"query":"delete a note"}`, "- notes__create", "notes__delete"},
 		{"ada", "search_tools", `{"query":"ignite moonshot"}`, "6 tools in all", "ignite"},
 		{"eve", "search_tools", `{"query":"ignite moonshot"}`, "5 tools in all", "ignite"},
 		{"ada", "describe_tool", `{"names":["notes__delete"]}`, "Delete a note.", "missing"},
@@ -239,23 +210,10 @@ func TestFindersRespectTheUser(t *testing.T) {
 		{"ada", "describe_tool", `{"names":["notes__ignite"]}`, "quarantined", "moonshot"},
 		{"eve", "describe_tool", `{"names":["notes__ignite"]}`, "unknown tool", "quarantined"},
 	} {
-		ctx := ada
-		if c.user == "eve" {
-			ctx = eve
-		}
-		res, err := r.Call(ctx, c.tool, json.RawMessage(c.args))
-		if err != nil {
-			t.Errorf("%s: %s %s: %v", c.user, c.tool, c.args, err)
-			continue
-		}
-		raw, _ := json.Marshal(res)
-		got := result.Text(res)
-		if !strings.Contains(got, c.want) || strings.Contains(strings.ReplaceAll(string(raw), `{"names":`, ""), c.not) && c.not != "delete" {
-			t.Errorf("%s: %s %s: %s\nwant %q and not %q", c.user, c.tool, c.args, got, c.want, c.not)
-		}
-		if c.not == "delete" && strings.Contains(got, "notes__delete") {
-			t.Errorf("%s finds what is denied: %s", c.user, got)
-		}
+		res := assert.Value(r.Call(onbehalf.With(t.Context(), c.user), c.tool, json.RawMessage(c.args)))(t)
+		raw := strings.ReplaceAll(string(assert.Value(json.Marshal(res))(t)), `{"names":`, "")
+		assert.Contains(t, result.Text(res), c.want, "%s: %s %s", c.user, c.tool, c.args)
+		assert.Lacks(t, raw, c.not, "%s: %s %s", c.user, c.tool, c.args)
 	}
 }
 
@@ -275,8 +233,7 @@ func TestFindersNeedNoApproval(t *testing.T) {
 // The definitions of the tools for searching go with each request, to any provider.
 func TestFindersAreSmall(t *testing.T) {
 	r := searching(t, registry.Options{})
-	set := r.Toolset(t.Context(), &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }})
-	t.Logf("%d tokens", set.Tokens)
+	set := r.Toolset(t.Context(), &toolset.SetOptions{Share: -1, Always: none})
 	assert.Equal(t, toolNames(set.Tools), finders)
 	wantBetween(t, set.Tokens, 0, 350, "tokens of the finders")
 	for _, tool := range set.Tools {
@@ -290,17 +247,11 @@ func TestFindersAreSmall(t *testing.T) {
 		assert.Equal(t, schema.Type, "object", "%s: type", def.Name)
 		assert.Equal(t, len(schema.Required) == 0, false, "%s: required", def.Name)
 		for name, p := range schema.Properties {
-			if p.Type == "" || strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
-				t.Errorf("%s: parameter %q of type %q", def.Name, name, p.Type)
-			}
+			assert.Equal(t, strings.Trim(name, "_abcdefghijklmnopqrstuvwxyz"), "", "%s: what is odd in the name %s", def.Name, name)
+			assert.Equal(t, p.Type != "", true, "%s: %s has a type", def.Name, name)
 		}
-		h := def.Hints()
-		looks := def.Name != "call_tool"
-		assert.Equal(t, h.ReadOnly, looks, "%s: readOnly", def.Name)
-		assert.Equal(t, h.Idempotent, looks, "%s: idempotent", def.Name)
-		assert.Equal(t, h.OpenWorld == looks, false, "%s: openWorld", def.Name)
-		if _, listed := r.Snapshot().Lookup(def.Name); slices.ContainsFunc(r.Callable(t.Context()), func(o registry.Tool) bool { return o.Definition().Name == def.Name }) {
-			t.Errorf("%s is listed (%t)", def.Name, listed)
-		}
+		h, looks := def.Hints(), def.Name != "call_tool"
+		assert.Equal(t, fmt.Sprint(h.ReadOnly, h.Idempotent, h.OpenWorld), fmt.Sprint(looks, looks, !looks), "%s: read-only, idempotent, open world", def.Name)
+		assert.Lacks(t, toolNames(r.Callable(t.Context())), def.Name, "callable tools")
 	}
 }

@@ -19,40 +19,11 @@ import (
 	"github.com/mcpbelt/mcpbelt/registry/toolset"
 )
 
-// searching returns a registry whose models can search, with tools of three servers
-// and a native one.
-func searching(t testing.TB, o registry.Options) *belt {
-	t.Helper()
-	return searchingWith(t, o, nil)
-}
-
-// searchingWith is searching with options for the Finder.
-func searchingWith(t testing.TB, o registry.Options, opts *toolset.Options) *belt {
-	t.Helper()
-	r := newBelt(t, &o, opts)
-	mustAdd(t, r, native("clock"))
-	mustReplace(t, r, "github",
-		serverTool("github", "create_issue", "Create an issue in a repository."),
-		serverTool("github", "archive", "Archive what belongs to an issue."))
-	mustReplace(t, r, "notes", serverTool("notes", "create", "Write a note."), serverTool("notes", "delete", "Delete a note."))
-	mustReplace(t, r, "weather", serverTool("weather", "forecast", "Tell the weather of the next days."))
-	return r
-}
-
-// always makes a model search.
-var always = &toolset.SetOptions{Share: -1}
-
-func toolNames(tools []registry.Tool) string {
-	var names []string
-	for _, t := range tools {
-		names = append(names, t.Definition().Name)
-	}
-	return strings.Join(names, " ")
-}
-
 const (
-	everything = "clock github__archive github__create_issue notes__create notes__delete weather__forecast"
-	finders    = "call_tool describe_tool search_tools"
+	others      = "github__archive github__create_issue notes__create notes__delete weather__forecast"
+	everything  = "clock " + others
+	finders     = "call_tool describe_tool search_tools"
+	withFinders = "call_tool clock describe_tool search_tools"
 )
 
 func TestToolset(t *testing.T) {
@@ -65,27 +36,21 @@ func TestToolset(t *testing.T) {
 		tokens, all     int
 	}{
 		{name: "all that fit", tools: everything, tokens: 60, all: 60},
-		{name: "the provider searches", opts: &toolset.SetOptions{Share: -1, ProviderSearch: true}, tools: "clock",
-			deferred: "github__archive github__create_issue notes__create notes__delete weather__forecast", tokens: 10, all: 60},
+		{name: "the provider searches", opts: &toolset.SetOptions{Share: -1, ProviderSearch: true}, tools: "clock", deferred: others, tokens: 10, all: 60},
 		{name: "the provider need not search", opts: &toolset.SetOptions{ProviderSearch: true}, tools: everything, tokens: 60, all: 60},
 		{name: "just fit", opts: &toolset.SetOptions{ContextWindow: 1200}, tools: everything, tokens: 60, all: 60},
-		{name: "just do not", opts: &toolset.SetOptions{ContextWindow: 1199},
-			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
+		{name: "just do not", opts: &toolset.SetOptions{ContextWindow: 1199}, tools: withFinders, deferred: others, tokens: 40, all: 60},
 		{name: "a share", opts: &toolset.SetOptions{ContextWindow: 100, Share: 0.6}, tools: everything, tokens: 60, all: 60},
-		{name: "a smaller share", opts: &toolset.SetOptions{ContextWindow: 100, Share: 0.59},
-			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
+		{name: "a smaller share", opts: &toolset.SetOptions{ContextWindow: 100, Share: 0.59}, tools: withFinders, deferred: others, tokens: 40, all: 60},
 		{name: "never", opts: &toolset.SetOptions{ContextWindow: 1, Share: 1}, tools: everything, tokens: 60, all: 60},
-		{name: "always", opts: always,
-			tools: "call_tool clock describe_tool search_tools", deferred: strings.TrimPrefix(everything, "clock "), tokens: 40, all: 60},
+		{name: "always", opts: always, tools: withFinders, deferred: others, tokens: 40, all: 60},
 		{name: "some are always there", opts: &toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }},
 			tools: "call_tool describe_tool notes__create notes__delete search_tools", deferred: "clock github__archive github__create_issue weather__forecast", tokens: 50, all: 60},
-		{name: "none are", opts: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
-			tools: finders, deferred: everything, tokens: 30, all: 60},
+		{name: "none are", opts: &toolset.SetOptions{Share: -1, Always: none}, tools: finders, deferred: everything, tokens: 30, all: 60},
 		{name: "all are, so there is nothing to be found", opts: &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return true }},
 			tools: everything, tokens: 60, all: 60},
 		{name: "results are kept", registry: registry.Options{Results: &result.Options{}},
-			opts:  &toolset.SetOptions{Share: -1, Always: func(*registry.Definition, registry.Hints) bool { return false }},
-			tools: "call_tool describe_tool read_result search_tools", deferred: everything, tokens: 40, all: 70},
+			opts: &toolset.SetOptions{Share: -1, Always: none}, tools: "call_tool describe_tool read_result search_tools", deferred: everything, tokens: 40, all: 70},
 		{name: "denied ones do not count", registry: registry.Options{Approver: mustPolicy(t, approval.Allow, policy.Rule{Server: "github"}, policy.Rule{Tool: "notes__delete"})},
 			tools: "clock notes__create weather__forecast", tokens: 30, all: 30},
 	} {
@@ -93,9 +58,8 @@ func TestToolset(t *testing.T) {
 			set := searchingWith(t, c.registry, &toolset.Options{Tokens: ten}).Toolset(t.Context(), c.opts)
 			assert.Equal(t, toolNames(set.Tools), c.tools, "tools")
 			assert.Equal(t, toolNames(set.Deferred), c.deferred, "deferred")
-			assert.Equal(t, set.Searching, c.deferred != "", "searching: searching")
-			assert.Equal(t, set.Tokens, c.tokens, "searching: tokens")
-			assert.Equal(t, set.All, c.all, "searching: all")
+			assert.Equal(t, set.Searching, c.deferred != "", "searching")
+			assert.Equal(t, fmt.Sprint(set.Tokens, set.All), fmt.Sprint(c.tokens, c.all), "tokens, and of all")
 		})
 	}
 }
@@ -122,10 +86,7 @@ func TestToolsetLimit(t *testing.T) {
 // Providers take so many tools and no more, however small they are.
 func TestToolsetMaxTools(t *testing.T) {
 	r := newBelt(t, nil, new(toolset.Options))
-	var tools []registry.Tool
-	for i := range 129 {
-		tools = append(tools, serverTool("s", fmt.Sprintf("t%d", i), ""))
-	}
+	tools := numbered("s", 129, "t%d", "")
 	for _, c := range []struct {
 		tools, max int
 		share      float64
@@ -135,28 +96,23 @@ func TestToolsetMaxTools(t *testing.T) {
 	} {
 		mustReplace(t, r, "s", tools[:c.tools]...)
 		set := r.Toolset(t.Context(), &toolset.SetOptions{MaxTools: c.max, Share: c.share})
-		if set.Searching != c.searching || set.All > set.Limit && c.share >= 0 {
-			t.Errorf("%+v: searching is %t", c, set.Searching)
-		}
+		assert.Equal(t, set.Searching, c.searching, "%+v: searching", c)
 	}
 }
 
 // Without a Finder a model is told of all tools, however many.
 func TestToolsetWithoutSearch(t *testing.T) {
 	r := registry.New(nil)
-	if set := toolset.Of(t.Context(), r, nil); set.Searching || set.Tools != nil || set.All != 0 || set.Servers != nil {
-		t.Errorf("of nothing: %+v", set)
-	}
+	set := toolset.Of(t.Context(), r, nil)
+	assert.Equal(t, fmt.Sprint(set.Searching, set.Tools, set.All, set.Servers), "false [] 0 []", "of nothing")
 	assert.OK(t, r.Add(native("a"), native("b")))
-	set := toolset.Of(t.Context(), r, always)
-	assert.Equal(t, set.Searching, false, "searching")
+	set = toolset.Of(t.Context(), r, always)
 	assert.Equal(t, toolNames(set.Tools), "a b")
+	assert.Equal(t, set.Searching, false, "searching")
 	assert.Equal(t, set.Tokens, set.All, "tokens")
-	assert.Equal(t, set.All == 0, false, "all")
+	assert.Equal(t, set.All > 0, true, "tokens are counted")
 	searched := toolset.Of(t.Context(), r, &toolset.SetOptions{ProviderSearch: true, Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Name == "a" }})
-	assert.Equal(t, searched.Searching, true, "the provider searches: searching")
-	assert.Equal(t, toolNames(searched.Tools), "a", "the provider searches")
-	assert.Equal(t, toolNames(searched.Deferred), "b", "the provider searches")
+	assert.Equal(t, fmt.Sprint(searched.Searching, " ", toolNames(searched.Tools), ", then ", toolNames(searched.Deferred)), "true a, then b", "the provider searches")
 }
 
 func TestToolsetServers(t *testing.T) {
@@ -174,39 +130,23 @@ func TestToolsetNamesServers(t *testing.T) {
 	r := searching(t, registry.Options{})
 	describe := func(o *toolset.SetOptions) string {
 		t.Helper()
-		set := r.Toolset(t.Context(), o)
-		for _, tool := range set.Tools {
-			if d := tool.Definition(); d.Name == "search_tools" {
-				return d.Description
-			}
-		}
-		t.Fatal("there is no search_tools")
-		return ""
+		return shownIn(t, r, o, "search_tools").Definition().Description
 	}
-	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather.") {
-		t.Error(got)
-	}
-	if got := describe(&toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}); !strings.HasSuffix(got, " Servers: native, github, weather.") {
-		t.Error(got)
-	}
+	assert.Contains(t, describe(always), " Servers: github, notes, weather.")
+	assert.Contains(t, describe(&toolset.SetOptions{Share: -1, Always: func(d *registry.Definition, _ registry.Hints) bool { return d.Origin.Server == "notes" }}), " Servers: native, github, weather.")
 	// A tool may have a name that does not begin with its server's.
 	renamed := assert.Value(registry.With(serverTool("zoo", "feed", ""), func(d *registry.Definition) { d.Name = "a_zoo" }))(t)
 	mustReplace(t, r, "zoo", renamed, assert.Value(registry.With(serverTool("zoo", "clean", ""), func(d *registry.Definition) { d.Name = "o_zoo" }))(t))
-	if got := describe(always); !strings.HasSuffix(got, " Servers: github, notes, weather, zoo.") {
-		t.Error(got)
-	}
+	assert.Contains(t, describe(always), " Servers: github, notes, weather, zoo.")
 	// The definition stays the same one, so that a prompt can be cached.
 	one, two := r.Toolset(t.Context(), always), r.Toolset(t.Context(), always)
-	if !slices.EqualFunc(one.Tools, two.Tools, func(a, b registry.Tool) bool { return a.Definition() == b.Definition() }) {
-		t.Error("the definitions are others each time")
-	}
+	assert.Equal(t, slices.EqualFunc(one.Tools, two.Tools, func(a, b registry.Tool) bool { return a.Definition() == b.Definition() }), true, "the same definitions")
 	for i := range 200 {
 		server := fmt.Sprintf("server-%03d-with-a-long-name", i)
 		mustReplace(t, r, server, serverTool(server, "x", ""))
 	}
-	if got := describe(always); len(got) > 1500 || !strings.HasSuffix(got, " more.") {
-		t.Errorf("%d bytes: %s", len(got), got)
-	}
+	wantBetween(t, len(describe(always)), 0, 1500, "bytes")
+	assert.Contains(t, describe(always), " more.")
 }
 
 // A definition is counted once, and again when it has changed.
@@ -247,12 +187,11 @@ func TestToolsetOfASlowCounter(t *testing.T) {
 		return 1_000
 	}})
 	set := r.Toolset(ctx, nil)
-	if counted != 1 || len(set.Tools) != 6 || set.All <= 1_000 || set.All >= 2_000 {
-		t.Errorf("%d were counted: %+v", counted, set)
-	}
+	assert.Equal(t, counted, 1, "definitions that were counted")
+	assert.Equal(t, len(set.Tools), 6, "tools")
+	wantBetween(t, set.All, 1_001, 1_999, "tokens")
 	// What was only estimated is counted by the next.
-	counted = 0
-	assert.Equal(t, r.Toolset(t.Context(), nil).All, 7_000, "%d were counted", counted)
+	assert.Equal(t, r.Toolset(t.Context(), nil).All, 7_000, "tokens")
 }
 
 // A counter that never has the time for all of them gets through them all the same.
@@ -311,10 +250,8 @@ func TestToolsetsWhileToolsChange(t *testing.T) {
 				for _, s := range set.Servers {
 					all += s.Tokens
 				}
-				if all != set.All || len(set.Tools) != 4 {
-					t.Errorf("%d of servers, %d in all, tools %s", all, set.All, toolNames(set.Tools))
-					return
-				}
+				assert.Equal(t, all, set.All, "tokens of the servers")
+				assert.Equal(t, len(set.Tools), 4, "tools")
 			}
 		})
 	}

@@ -1,6 +1,0 @@
-//go:build race
-
-package policy
-
-// raceEnabled says that the race detector is on, which makes large tests slow.
-const raceEnabled = true
