@@ -141,6 +141,26 @@ func TestRoot(t *testing.T) {
 	}
 }
 
+// TestLosses has what is told of schemas of which some is lost.
+func TestLosses(t *testing.T) {
+	const alternatives = `{"anyOf":[{"type":"object","properties":{"a":{}},"minProperties":1},{"type":"object","properties":{"b":{}},"title":"T"}]}`
+	for _, test := range []struct {
+		provider     profile.Provider
+		schema, want string
+	}{
+		{profile.Ollama, `{"properties":{"p":{"type":"array","prefixItems":[{"type":"number"},{"type":"string"}]}}}`, "tuple_loosened looser /properties/p which of the first 2"},
+		{profile.Gemini, `{"properties":{"p":false,"q":{"type":"string"}}}`, "property_dropped looser /properties/p no value fits this property"},
+		{profile.OpenAI, alternatives, "union_merged narrower /anyOf a property has the schemas of the alternatives"},
+		{profile.OpenAI, alternatives, "keyword_dropped looser /anyOf/0/minProperties"},
+		{profile.OpenAI, alternatives, "keyword_dropped unsaid /anyOf/1/title"},
+		{profile.OpenAI, `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"$ref":"#/definitions/x","maxLength":1}},"definitions":{"x":{"type":"string"}}}`,
+			"keyword_dropped unsaid /properties/a/maxLength maxLength beside $ref says nothing"},
+		{profile.Bedrock, bombs()["doubling"], "the schema is too large with all references written out; this one is not"},
+	} {
+		assert.Contains(t, fmt.Sprint(compiled(t, test.provider, test.schema).Losses), test.want, "%s, %.200s", test.provider, test.schema)
+	}
+}
+
 // TestNotStrict has schemas that are too much for strict mode.
 func TestNotStrict(t *testing.T) {
 	nested := func(n int) string {
