@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -159,11 +158,9 @@ func TestChanges(t *testing.T) {
 			}
 			limit := 1 + r.IntN(30)
 			got, again, want := ix.Search(query, limit, nil), anew.Search(query, limit, nil), m.search(query, limit)
-			if !reflect.DeepEqual(got, again) {
-				t.Fatalf("seed %d, step %d: after changes\n%v\nbuilt anew\n%v", seed, step, got, again)
-			}
-			assert.Equal(t, len(got), len(want), "%d %d", seed, step)
-			assert.Equal(t, ix.Len(), len(m.docs), "%d %d", seed, step)
+			assert.Equal(t, fmt.Sprint(got), fmt.Sprint(again), "seed %d, step %d: after changes, and built anew", seed, step)
+			assert.Equal(t, len(got), len(want), "seed %d, step %d", seed, step)
+			assert.Equal(t, ix.Len(), len(m.docs), "seed %d, step %d", seed, step)
 			for i := range got {
 				if got[i].ID != want[i].ID || math.Abs(got[i].Score-want[i].Score) > 1e-12*want[i].Score {
 					t.Fatalf("seed %d, step %d, hit %d: %v, want %v", seed, step, i, got[i], want[i])
@@ -172,9 +169,7 @@ func TestChanges(t *testing.T) {
 			for n := range 40 {
 				text := fmt.Sprintf("w%d", n)
 				assert.Equal(t, ix.Frequency(text), anew.Frequency(text))
-				if !reflect.DeepEqual(ix.Nearest(text), anew.Nearest(text)) {
-					t.Fatalf("nearest of %s: %v, built anew %v", text, ix.Nearest(text), anew.Nearest(text))
-				}
+				assert.Equal(t, fmt.Sprint(ix.Nearest(text)), fmt.Sprint(anew.Nearest(text)), "nearest of %s", text)
 			}
 		}
 	}
@@ -195,13 +190,9 @@ func TestForgets(t *testing.T) {
 	assert.Equal(t, len(ix.docs[0].refs), 2)
 	for _, tm := range ix.terms {
 		for _, l := range tm.lists {
-			if cap(l.postings) > 64 {
-				t.Errorf("term %q keeps room for %d postings", tm.text, cap(l.postings))
-			}
+			assert.Equal(t, cap(l.postings) > 64, false, "%q keeps room for %d postings", tm.text, cap(l.postings))
 		}
-		if tm.text == "" && tm.lists != nil {
-			t.Errorf("term %q is gone, its lists are not", tm.text)
-		}
+		assert.Equal(t, tm.text == "" && tm.lists != nil, false, "there are lists of a term that is gone")
 	}
 	for i := range 1000 {
 		ix.Put(fmt.Sprint(i), []string{"two", fmt.Sprintf("other%d", i)})
@@ -212,9 +203,8 @@ func TestForgets(t *testing.T) {
 		ix.Remove(fmt.Sprint(i))
 	}
 	ix.Remove("stays")
-	if ix.docs != nil || ix.terms != nil || ix.totals[0] != 0 {
-		t.Error("an empty index keeps memory")
-	}
+	assert.Equal(t, cap(ix.docs)+cap(ix.terms), 0, "memory of an empty index")
+	assert.Equal(t, ix.totals[0], 0, "words of an empty index")
 }
 
 // TestKeepsNoText: the index does not hold on to the text that a term is part of.
@@ -222,9 +212,7 @@ func TestKeepsNoText(t *testing.T) {
 	ix := New(Options{})
 	word := strings.Repeat("search", 1)
 	ix.Put("a", []string{word})
-	if unsafe.StringData(ix.terms[ix.byText["search"]].text) == unsafe.StringData(word) {
-		t.Error("the index keeps the text that it was given")
-	}
+	assert.Equal(t, unsafe.StringData(ix.terms[ix.byText["search"]].text) == unsafe.StringData(word), false, "the text is kept")
 	fields := []string{"one"}
 	ix.Put("b", fields)
 	fields[0] = "two"
@@ -288,9 +276,7 @@ func TestKeepPanics(t *testing.T) {
 		defer func() { _ = recover() }()
 		ix.Search(terms("one"), 5, func(string) bool { panic("no") })
 	}()
-	if got := ix.Search(terms("one"), 5, nil); !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, before %v", got, want)
-	}
+	assert.Equal(t, fmt.Sprint(ix.Search(terms("one"), 5, nil)), fmt.Sprint(want))
 }
 
 // TestStrangeOptions: no number makes a score that is none.
@@ -355,10 +341,7 @@ func TestConcurrentSearch(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for range 50 {
-				if got := ix.Search(terms("w1", "w5", "w9"), 10, nil); !reflect.DeepEqual(got, want) {
-					t.Errorf("%v, alone %v", got, want)
-					return
-				}
+				assert.Equal(t, fmt.Sprint(ix.Search(terms("w1", "w5", "w9"), 10, nil)), fmt.Sprint(want))
 				ix.Nearest("w55")
 				ix.Search(terms("w2"), 3, nil)
 			}

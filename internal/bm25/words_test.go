@@ -36,9 +36,7 @@ func TestWordsBounds(t *testing.T) {
 		got := Words(text)
 		assert.Equal(t, len(got) > MaxWords, false, "%d are more than %d", len(got), MaxWords)
 		for _, w := range got {
-			if utf8.RuneCountInString(w) > maxToken {
-				t.Errorf("a word of %d bytes", len(w))
-			}
+			assert.Equal(t, utf8.RuneCountInString(w) > maxToken, false, "a word of %d bytes is too long", len(w))
 		}
 	}
 }
@@ -54,12 +52,9 @@ func FuzzWords(f *testing.F) {
 			if w == "" || !utf8.ValidString(w) || strings.ContainsAny(w, " \n_-./'") || w != strings.ToLower(w) {
 				t.Errorf("%q is no word", w)
 			}
-			if stem := Stem(w); stem == "" || len(stem) > len(w)+2 {
-				t.Errorf("the stem of %q is %q", w, stem)
-			}
-			if again := Words(w); len(again) == 0 {
-				t.Errorf("%q is a word, and has none", w)
-			}
+			stem := Stem(w)
+			assert.Equal(t, stem != "" && len(stem) <= len(w)+2, true, "%q is a stem of %q", stem, w)
+			assert.Equal(t, len(Words(w)) > 0, true, "%q has words", w)
 		}
 	})
 }

@@ -30,8 +30,11 @@ func TestVariable(t *testing.T) {
 		{jsonc.Node{Kind: jsonc.Number, Text: "5"}, false},
 	} {
 		v, fault := dialect.Variable(&test.in, "a.b")
-		if ok := fault == nil; ok != test.ok || ok && v.Text != "${"+test.in.Text+"}" || !ok && fault.At != "a.b" {
-			t.Errorf("%q: %v, %v", test.in.Text, v, fault)
+		assert.Equal(t, fault == nil, test.ok, "%q is a name", test.in.Text)
+		if test.ok {
+			assert.Equal(t, v.Text, "${"+test.in.Text+"}")
+		} else {
+			assert.Equal(t, fault.At, "a.b", "%q: the place", test.in.Text)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package jsonc
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/mcpbelt/mcpbelt/internal/assert"
@@ -17,8 +18,7 @@ func TestMade(t *testing.T) {
 	got := doc.JSON(&doc.Root)
 	assert.Equal(t, string(got), `{"a\"\n<":"é\u0000<&>\u2028\\","b":[1.50,true,null,{},[]]}`)
 	var back map[string]any
-	if err := json.Unmarshal(got, &back); err != nil || back["a\"\n<"] != "é\x00<&>\u2028\\" {
-		t.Errorf("%v, %v", back, err)
-	}
+	assert.OK(t, json.Unmarshal(got, &back))
+	assert.Equal(t, fmt.Sprint(back["a\"\n<"]), "é\x00<&>\u2028\\")
 	assert.Equal(t, doc.Position(doc.Root.Members[0].Offset), (Position{2, 1}), "position")
 }

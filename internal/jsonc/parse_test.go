@@ -70,12 +70,7 @@ func TestParseErrors(t *testing.T) {
 		{deep(129), "1:129: " + strings.Repeat("[0]", 128) + ": nested deeper than 128 levels"},
 	} {
 		_, err := Parse([]byte(test.in))
-		if err == nil {
-			t.Errorf("Parse(%.40q) succeeded, want %q", test.in, test.want)
-			continue
-		}
-		assert.Equal(t, err.Error(), test.want, "%.40q", test.in)
-		assert.As[*SyntaxError](t, err, "%.40q", test.in)
+		assert.Equal(t, assert.As[*SyntaxError](t, err, "%.40q", test.in).Error(), test.want, "%.40q", test.in)
 	}
 	assert.Value(Parse([]byte(deep(MaxDepth))))(t)
 }
@@ -91,11 +86,9 @@ func TestParseLimits(t *testing.T) {
 	for in, ok := range map[string]bool{"[1,2]": true, "[1,[2]]": false, "[1,2,3]": false} {
 		p := &parser{data: []byte(in), nodes: MaxNodes - 3}
 		err := p.document(&Node{})
-		if ok && err != nil {
-			t.Errorf("MaxNodes values: %v", err)
-		}
-		if !ok && (err == nil || !strings.HasSuffix(err.Error(), "the file has more than 1048576 values")) {
-			t.Errorf("more than MaxNodes values: %v", err)
+		assert.Equal(t, err == nil, ok, "%s is within MaxNodes", in)
+		if !ok {
+			assert.Contains(t, fmt.Sprint(err), "the file has more than 1048576 values")
 		}
 	}
 }
@@ -107,12 +100,8 @@ func TestParseManyKeys(t *testing.T) {
 		fmt.Fprintf(&b, "\"k%d\":%d,\n", i, i)
 	}
 	doc := assert.Value(Parse([]byte("{" + b.String() + "}")))(t)
-	if got := doc.Root.Member("k99"); got == nil || got.Value.Text != "99" {
-		t.Errorf("Member(k99) = %+v", got)
-	}
-	if got := doc.Root.Member("k100"); got != nil {
-		t.Errorf("Member(k100) = %+v", got)
-	}
+	assert.Equal(t, doc.Root.Member("k99").Value.Text, "99")
+	assert.Equal(t, doc.Root.Member("k100"), nil)
 	for _, key := range []string{"k3", "k15", "k16", "k99"} {
 		_, err := Parse([]byte("{" + b.String() + strconv.Quote(key) + ":1}"))
 		n, _ := strconv.Atoi(key[1:])
@@ -143,9 +132,7 @@ func TestPositions(t *testing.T) {
 		assert.Equal(t, doc.Position(test.offset), test.want, "%s: Position(%d) =", test.what, test.offset)
 	}
 	for offset := range len(in) {
-		if got, want := doc.Position(offset), position([]byte(in), offset); got != want {
-			t.Errorf("offset %d: with the index %v, without %v", offset, got, want)
-		}
+		assert.Equal(t, doc.Position(offset), position([]byte(in), offset), "offset %d", offset)
 	}
 	assert.Equal(t, string(doc.Source(object)), "{ \"x\": /* c\n */ null, }", "Source =")
 	assert.Equal(t, string(doc.JSON(&doc.Root)), `{"é":[1,{"x":null}]}`, "JSON =")
@@ -164,11 +151,7 @@ func TestErrorsKeepValuesSecret(t *testing.T) {
 		"{\"token\": \"hunter2\n\"}", `{"token": hunter2}`, `{"token": 'hunter2'}`,
 	} {
 		_, err := Parse([]byte(in))
-		if err == nil {
-			t.Errorf("Parse(%q) succeeded", in)
-		} else if strings.Contains(err.Error(), "unter2") {
-			t.Errorf("Parse(%q) tells the value: %v", in, err)
-		}
+		assert.Lacks(t, assert.As[*SyntaxError](t, err, in).Error(), "unter2", in)
 	}
 }
 
@@ -280,8 +263,6 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := Parse(plain)
 		assert.OK(t, err, "%q", plain)
-		if twice := again.JSON(&again.Root); !bytes.Equal(plain, twice) {
-			t.Fatalf("JSON is not stable: %q, then %q", plain, twice)
-		}
+		assert.Equal(t, string(again.JSON(&again.Root)), string(plain), "the JSON of JSON")
 	})
 }

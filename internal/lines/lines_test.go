@@ -2,7 +2,6 @@ package lines_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"strings"
@@ -23,6 +22,9 @@ func ended() context.Context {
 	return ctx
 }
 
+// errorOf returns the error of a call.
+func errorOf[T any](_ T, err error) error { return err }
+
 func TestRead(t *testing.T) {
 	r := lines.New(strings.NewReader("one\r\n\n" + strings.Repeat("x", lines.Max+1) + "\nlast"))
 	for _, want := range []struct {
@@ -30,8 +32,9 @@ func TestRead(t *testing.T) {
 		err  error
 	}{{"one", nil}, {"", nil}, {"", lines.ErrTooLong}, {"last", nil}, {"", lines.ErrEnded}, {"", lines.ErrEnded}} {
 		got, err := r.Read(t.Context(), nil)
-		if err != want.err || err == nil && got != want.line {
-			t.Errorf("%.20q, %v, want %q, %v", got, err, want.line, want.err)
+		assert.Is(t, err, want.err)
+		if err == nil {
+			assert.Equal(t, got, want.line)
 		}
 	}
 }
@@ -44,22 +47,15 @@ func TestStop(t *testing.T) {
 	defer keys.Close()
 	r := lines.New(in)
 	for range 3 {
-		if _, err := r.Read(ended(), nil); !errors.Is(err, context.Canceled) {
-			t.Fatalf("error %v", err)
-		}
+		assert.Is(t, errorOf(r.Read(ended(), nil)), context.Canceled)
 		r.Stop()
 		r.Stop()
 		assert.Value(keys.WriteString("a\n"))(t)
-		if got, err := r.Read(t.Context(), nil); got != "a" || err != nil {
-			t.Fatalf("%q, %v", got, err)
-		}
+		assert.Equal(t, assert.Value(r.Read(t.Context(), nil))(t), "a")
 	}
-	_, err = r.Read(ended(), nil)
-	assert.Is(t, err, context.Canceled)
+	assert.Is(t, errorOf(r.Read(ended(), nil)), context.Canceled)
 	r.Close()
-	if _, err := r.Read(t.Context(), nil); err != lines.ErrEnded {
-		t.Errorf("error %v", err)
-	}
+	assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrEnded)
 }
 
 // What cannot be stopped goes on, and its line is nobody's.
@@ -69,26 +65,18 @@ func TestStale(t *testing.T) {
 		r := lines.New(in)
 		over := make(chan struct{})
 		close(over)
-		if _, err := r.Read(t.Context(), over); err != lines.ErrUntil {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, errorOf(r.Read(t.Context(), over)), lines.ErrUntil)
 		r.Stop()
 		go func() {
 			synctest.Wait() // for the next question
 			_, _ = io.WriteString(keys, "old\n")
 			_, _ = io.WriteString(keys, "new\n")
 		}()
-		if _, err := r.Read(t.Context(), nil); err != lines.ErrStale {
-			t.Errorf("error %v", err)
-		}
-		if got, err := r.Read(t.Context(), nil); got != "new" || err != nil {
-			t.Errorf("%q, %v", got, err)
-		}
+		assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrStale)
+		assert.Equal(t, assert.Value(r.Read(t.Context(), nil))(t), "new")
 		_, _ = r.Read(ended(), nil)
 		_ = keys.Close()
 		synctest.Wait()
-		if _, err := r.Read(t.Context(), nil); err != lines.ErrEnded {
-			t.Errorf("error %v", err)
-		}
+		assert.Is(t, errorOf(r.Read(t.Context(), nil)), lines.ErrEnded)
 	})
 }

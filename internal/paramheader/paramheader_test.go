@@ -3,6 +3,8 @@ package paramheader
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/mcpbelt/mcpbelt/internal/httpfield"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -46,8 +48,20 @@ func TestParamHeadersRefused(t *testing.T) {
 		"the root":      `{"type":"object","x-mcp-header":"A"}`,
 		"taken by case": `{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}`,
 	} {
-		if headers, err := Find(json.RawMessage(schema)); err == nil {
-			t.Errorf("%s: accepted as %v", name, headers)
-		}
+		_, err := Find(json.RawMessage(schema))
+		assert.Fails(t, err, name)
 	}
+}
+
+func FuzzEncode(f *testing.F) {
+	for _, s := range []string{"", "plain", " blank ", "café", "a\r\nb", "=?base64?eA==?=", "=?base64?", "\t", "\x7f", "=?base64??="} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		encoded := Encode(value)
+		assert.Equal(t, httpfield.ValidValue(encoded), true, "%q can be sent", encoded)
+		assert.Equal(t, encoded, strings.TrimSpace(encoded))
+		decoded, _ := Decode(encoded)
+		assert.Equal(t, decoded, value, "what %q means", encoded)
+	})
 }

@@ -24,17 +24,16 @@ func TestModern(t *testing.T) {
 		assert.Equal(t, string(got), c.want, "%s", c.old)
 		assert.Equal(t, old, true, "%s: old", c.old)
 		assert.OK(t, Check(got, Limits{}), "%s", got)
-		if again, old := Modern(got); old {
-			t.Errorf("%s: got %s again", got, again)
-		}
+		_, old = Modern(got)
+		assert.Equal(t, old, false, "%s: old", got)
 	}
 	for _, same := range []string{
 		`{"minimum":0, "exclusiveMinimum":1}`, `{"properties":{"required":{"type":"boolean"}} }`, `{"enum":[{"required": true}]}`, `{"required":true`, ``, `"required":true`, `{"exclusiveMinimum":"true"}`,
 		`{"properties":{"a":{"description":"draft-04"}}}`,
 	} {
-		if got, old := Modern(json.RawMessage(same)); string(got) != same || old {
-			t.Errorf("%s: got %s, %v, want it as it was", same, got, old)
-		}
+		got, old := Modern(json.RawMessage(same))
+		assert.Equal(t, string(got), same)
+		assert.Equal(t, old, false, "%s: old", same)
 	}
 }
 
@@ -46,9 +45,7 @@ func TestModernOfABomb(t *testing.T) {
 		strings.Repeat(`[`, MaxBytes) + `"exclusiveMinimum`,
 	} {
 		got, _ := Modern(json.RawMessage(bomb))
-		if len(got) > len(bomb) {
-			t.Errorf("got %d bytes of %d", len(got), len(bomb))
-		}
+		assert.Equal(t, len(got) > len(bomb), false, "%d bytes of %d are too many", len(got), len(bomb))
 	}
 }
 
@@ -56,14 +53,9 @@ func FuzzModern(f *testing.F) {
 	f.Add(`{"minimum":0,"exclusiveMinimum":true,"properties":{"a":{"required":false}}}`)
 	f.Fuzz(func(t *testing.T, raw string) {
 		got, old := Modern(json.RawMessage(raw))
-		if old && !json.Valid(got) {
-			t.Errorf("%q: got %q, want JSON", raw, got)
-		}
-		if !old && string(got) != raw {
-			t.Errorf("%q: got %q, want it as it was", raw, got)
-		}
-		if Check(json.RawMessage(raw), Limits{}) == nil && Check(got, Limits{}) != nil {
-			t.Errorf("%q can be used, %q cannot", raw, got)
+		assert.Equal(t, old && json.Valid(got) || !old && string(got) == raw, true, "%q is JSON, or as it was: %q", got, raw)
+		if Check(json.RawMessage(raw), Limits{}) == nil {
+			assert.OK(t, Check(got, Limits{}), "%q, made of %q", got, raw)
 		}
 	})
 }

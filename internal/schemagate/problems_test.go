@@ -113,10 +113,7 @@ func TestProblems(t *testing.T) {
 			for _, p := range s.Problems([]byte(test.value)) {
 				got = append(got, p.line())
 			}
-			if strings.Join(got, "\n") != strings.Join(test.want, "\n") {
-				t.Errorf("%s against %s:\ngot  %q\nwant %q", test.value, test.schema, got, test.want)
-				break
-			}
+			assert.Equal(t, strings.Join(got, "\n"), strings.Join(test.want, "\n"), "%s against %s", test.value, test.schema)
 		}
 	}
 }
@@ -131,11 +128,11 @@ func TestProblemsAreBounded(t *testing.T) {
 	for _, p := range problems {
 		text := p.line()
 		assert.Equal(t, len(text) > 5*maxText, false, "%d are more than %d", len(text), 5*maxText)
-		assert.Equal(t, strings.ContainsAny(text, "\x1b\u202e\n"), false, "strings.ContainsAny(text, \"\\x1b\\u202e\\n\")")
+		assert.Equal(t, strings.ContainsAny(text, "\x1b\u202e\n"), false, "%q has control characters", text)
 	}
-	if got := s.Problems([]byte(`[` + many(10*maxLines, func(int) string { return "1" }) + `]`)); len(got) != MaxProblems || got[8].Path != "[8]" {
-		t.Errorf("problems %+v", got)
-	}
+	got := s.Problems([]byte(`[` + many(10*maxLines, func(int) string { return "1" }) + `]`))
+	assert.Equal(t, len(got), MaxProblems, "problems")
+	assert.Equal(t, got[8].Path, "[8]", "the path of the ninth")
 }
 
 // No value is in a problem, wherever it is wrong.
@@ -150,9 +147,7 @@ func TestProblemsHoldNoValue(t *testing.T) {
 			}
 			s := mustCompile(t, schema)
 			problems := s.Problems([]byte(value))
-			if problems == nil && !strings.Contains(schema, "minimum") {
-				t.Errorf("%s fits %s", value, schema)
-			}
+			assert.Equal(t, problems == nil && !strings.Contains(schema, "minimum"), false, "%s fits %s", value, schema)
 			assert.Lacks(t, fmt.Sprintf("%+v", problems), "hunter", "%s", schema)
 		}
 	}

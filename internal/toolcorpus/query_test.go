@@ -21,9 +21,7 @@ func TestQueries(t *testing.T) {
 	ids, texts, halves, kinds := map[string]bool{}, map[string]bool{}, map[string]int{}, map[string]int{}
 	queries := toolcorpus.Queries()
 	for _, q := range queries {
-		if ids[q.ID] || texts[q.Text] || strings.TrimSpace(q.Text) == "" {
-			t.Errorf("%s: %q: the id or the text comes twice, or is empty", q.ID, q.Text)
-		}
+		assert.Equal(t, ids[q.ID] || texts[q.Text] || strings.TrimSpace(q.Text) == "", false, "%s: %q is there twice, or empty", q.ID, q.Text)
 		ids[q.ID], texts[q.Text] = true, true
 		kind, _, _ := strings.Cut(q.ID, "-")
 		want := toolcorpus.Tuning // and every second one is held out
@@ -34,18 +32,12 @@ func TestQueries(t *testing.T) {
 		kinds[kind]++
 		halves[q.Half]++
 		for tool, grade := range q.Relevant {
-			if !tools[tool] || grade < 1 || grade > 3 {
-				t.Errorf("%s: grade %d for %s, which is a tool: %t", q.ID, grade, tool, tools[tool])
-			}
+			assert.Equal(t, tools[tool] && grade >= 1 && grade <= 3, true, "%s: the grade %d is one, and %s a tool", q.ID, grade, tool)
 		}
-		if len(q.Relevant) == 0 || slices.Max(slices.Collect(maps.Values(q.Relevant))) < 2 {
-			t.Errorf("%s: nothing does what is wanted: %v", q.ID, q.Relevant)
-		}
+		assert.Equal(t, slices.Max(slices.Collect(maps.Values(q.Relevant))) >= 2, true, "%s: something of %v does what is wanted", q.ID, q.Relevant)
 	}
-	if len(queries) < 200 || halves[toolcorpus.HeldOut] < 100 || len(kinds) != 9 {
-		t.Errorf("%d queries in %v of kinds %v, want 200, 100 of them held out, and 9 kinds", len(queries), halves, kinds)
-	}
-	t.Log(halves, kinds)
+	assert.Equal(t, len(queries) >= 200 && halves[toolcorpus.HeldOut] >= 100, true, "%d queries, %v, are enough", len(queries), halves)
+	assert.Equal(t, len(kinds), 9, "kinds of queries")
 }
 
 // TestUnseen finds the same queries by comparing each with each.

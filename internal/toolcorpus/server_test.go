@@ -23,26 +23,18 @@ func TestServers(t *testing.T) {
 	for _, s := range servers {
 		names = append(names, s.Name)
 		total += len(s.Tools)
-		if s.Package == "" || s.Version == "" {
-			t.Errorf("%s: package %q, version %q: want both", s.Name, s.Package, s.Version)
-		}
-		if s.Licence != "MIT" && s.Licence != "Apache-2.0" {
-			t.Errorf("%s: licence %q is not one of those that were checked", s.Name, s.Licence)
-		}
+		assert.Equal(t, s.Package != "" && s.Version != "", true, "%s has the package %q and the version %q", s.Name, s.Package, s.Version)
+		assert.Equal(t, s.Licence == "MIT" || s.Licence == "Apache-2.0", true, "%s: the licence %q was checked", s.Name, s.Licence)
 		seen := map[string]bool{}
 		for _, tool := range s.Tools {
-			if tool.Name == "" || seen[tool.Name] {
-				t.Errorf("%s: the name %q is empty or comes twice", s.Name, tool.Name)
-			}
+			assert.Equal(t, tool.Name != "" && !seen[tool.Name], true, "%s: the name %q is there once", s.Name, tool.Name)
 			seen[tool.Name] = true
 			checkTool(t, s.Name, tool)
 		}
 	}
-	assert.Equal(t, slices.IsSorted(names), true, "slices.IsSorted(names)")
-	assert.Equal(t, len(slices.Compact(slices.Clone(names))), len(names))
-	if len(servers) < 25 || total < 380 {
-		t.Errorf("%d servers with %d tools, want at least 25 and 380", len(servers), total)
-	}
+	assert.Equal(t, slices.IsSorted(names), true, "the names %q are sorted", names)
+	assert.Equal(t, len(slices.Compact(slices.Clone(names))), len(names), "names")
+	assert.Equal(t, len(servers) >= 25 && total >= 380, true, "%d servers with %d tools are enough", len(servers), total)
 	t.Logf("%d servers, %d tools", len(servers), total)
 }
 
