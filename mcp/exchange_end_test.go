@@ -16,62 +16,24 @@ import (
 // that each waits for.
 func everyVerb() map[string]func(context.Context, *mcp.Client) error {
 	return map[string]func(context.Context, *mcp.Client) error{
-		"tools/call": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.CallTool(ctx, "x", nil, nil)
-			return err
-		},
-		"tools/list": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.Tools(ctx)
-			return err
-		},
-		"resources/list": func(ctx context.Context, c *mcp.Client) error {
-			for _, err := range c.Resources(ctx) {
-				return err
-			}
-			return nil
-		},
+		"tools/call":     func(ctx context.Context, c *mcp.Client) error { return errOf(c.CallTool(ctx, "x", nil, nil)) },
+		"tools/list":     func(ctx context.Context, c *mcp.Client) error { return errOf(c.Tools(ctx)) },
+		"resources/list": func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Resources(ctx))) },
 		"resources/templates/list": func(ctx context.Context, c *mcp.Client) error {
-			for _, err := range c.ResourceTemplates(ctx) {
-				return err
-			}
-			return nil
+			return errOf(collect(c.ResourceTemplates(ctx)))
 		},
-		"prompts/list": func(ctx context.Context, c *mcp.Client) error {
-			for _, err := range c.Prompts(ctx) {
-				return err
-			}
-			return nil
-		},
-		"resources/read": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.ReadResource(ctx, "a:a", nil)
-			return err
-		},
-		"prompts/get": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.GetPrompt(ctx, "p", nil, nil)
-			return err
-		},
+		"prompts/list":   func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Prompts(ctx))) },
+		"resources/read": func(ctx context.Context, c *mcp.Client) error { return errOf(c.ReadResource(ctx, "a:a", nil)) },
+		"prompts/get":    func(ctx context.Context, c *mcp.Client) error { return errOf(c.GetPrompt(ctx, "p", nil, nil)) },
 		"completion/complete": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.NewCompleter(nil).Complete(ctx, &mcp.CompleteParams{
-				Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "p"},
-				Argument: mcp.CompleteArgument{Name: "a"},
-			})
-			return err
+			return errOf(c.NewCompleter(nil).Complete(ctx, typed("a")))
 		},
-		"tasks/get": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.Task(ctx, "t")
-			return err
-		},
-		"tasks/cancel": func(ctx context.Context, c *mcp.Client) error { return c.CancelTask(ctx, "t") },
-		"tasks/list": func(ctx context.Context, c *mcp.Client) error {
-			for _, err := range c.Tasks(ctx) {
-				return err
-			}
-			return nil
-		},
+		"tasks/get":        func(ctx context.Context, c *mcp.Client) error { return errOf(c.Task(ctx, "t")) },
+		"tasks/cancel":     func(ctx context.Context, c *mcp.Client) error { return c.CancelTask(ctx, "t") },
+		"tasks/list":       func(ctx context.Context, c *mcp.Client) error { return errOf(collect(c.Tasks(ctx))) },
 		"logging/setLevel": func(ctx context.Context, c *mcp.Client) error { return c.SetLogLevel(ctx, "info") },
 		"com.example/any": func(ctx context.Context, c *mcp.Client) error {
-			_, err := c.Request(ctx, "com.example/any", nil, nil)
-			return err
+			return errOf(c.Request(ctx, "com.example/any", nil, nil))
 		},
 	}
 }
@@ -95,40 +57,29 @@ func TestEveryWaitEnds(t *testing.T) {
 				ready(t, c)
 				return server, c
 			}
-			ended := func(c *mcp.Client, ctx context.Context) <-chan error {
-				end := inBackground(func() error { return use(ctx, c) })
-				time.Sleep(time.Second) // sleep: on the bubble's clock
-				return end
-			}
 			server, c := awaited(mcptest.Hang)
 			ctx, cancel := context.WithCancel(t.Context())
-			end := ended(c, ctx)
+			cancelled := inBackground(func() error { return use(ctx, c) })
+			pass(time.Second)
 			start := time.Now()
 			cancel()
-			err := <-end
-			assert.Fails(t, err, "%s, cancelled", method)
+			err := <-cancelled
 			assert.Is(t, err, context.Canceled, "%s, cancelled", method)
 			wantOutcome(t, err, mcp.Unknown)
 			wantOther(t, len(server.Received(method)), 0, "%s: messages", method)
-			end = ended(c, t.Context())
+			assert.Equal(t, time.Since(start), 0, "%s, cancelled: time", method)
+			closed := inBackground(func() error { return use(t.Context(), c) })
+			pass(time.Second)
 			_ = c.Close()
-			err = <-end
-			if took := time.Since(start); took > 2*time.Second { // one is that of ended
-				t.Errorf("%s: the ends took %v", method, took)
-			}
-			if err == nil || mcp.OutcomeOf(err) == mcp.Answered {
-				t.Errorf("%s, closed: error %v, outcome %v", method, err, mcp.OutcomeOf(err))
-			}
+			wantOther(t, mcp.OutcomeOf(<-closed), mcp.Answered, "%s, closed: outcome", method)
+			assert.Equal(t, time.Since(start), time.Second, "%s, closed: time", method)
 
 			server, c = awaited(mcptest.Disconnect)
-			err = use(t.Context(), c)
+			want := mcp.Unknown
 			if method == "logging/setLevel" {
-				if err != nil { // the next connection is told
-					t.Errorf("dead: error %v", err)
-				}
-			} else if err == nil || mcp.OutcomeOf(err) != mcp.Unknown {
-				t.Errorf("%s, dead: error %v, outcome %v", method, err, mcp.OutcomeOf(err))
+				want = mcp.Answered // without an error: the next connection is told
 			}
+			assert.Equal(t, mcp.OutcomeOf(use(t.Context(), c)), want, "%s, dead: outcome", method)
 			wantBetween(t, len(server.Received(method)), 1, 6, "%s, dead: messages", method)
 			_ = c.Close()
 		}

@@ -297,8 +297,7 @@ func TestInputRoundOfABusyServer(t *testing.T) {
 // A server of an older revision waits for the answer, which only a handler can give.
 func TestInputRoundOfAnOlderServer(t *testing.T) {
 	server := legacy(t, mcptest.Script{"tools/call": asking(question)})
-	var log causeLog
-	c := newClient(t, server, log.options())
+	log, c := withRequestLog(t, server)
 	assert.OK(t, errOf(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Input: &mcp.InputRound{}})))
 	log.want(t, "true x")
 }

@@ -5,12 +5,11 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -60,44 +59,37 @@ func TestCloseWithHungServer(t *testing.T) {
 }
 
 func TestCloseWhileConnecting(t *testing.T) {
+	dialing := func(dial transportFunc) func(testing.TB) mcp.Transport {
+		return func(testing.TB) mcp.Transport { return dial }
+	}
 	for name, test := range map[string]struct {
 		to   func(testing.TB) mcp.Transport
 		want time.Duration
 	}{
 		"probe hangs":     {func(t testing.TB) mcp.Transport { return legacy(t, mcptest.Script{"server/discover": mcptest.Hang}) }, 0},
 		"handshake hangs": {func(t testing.TB) mcp.Transport { return legacy(t, mcptest.Script{"initialize": mcptest.Hang}) }, 0},
-		"dialing hangs": {func(testing.TB) mcp.Transport {
-			return transportFunc(func(ctx context.Context) (mcp.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
-		}, 0},
+		"dialing hangs":   {dialing(func(ctx context.Context) (mcp.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }), 0},
 		// One that does not care for its context is left behind in time.
-		"dialing is deaf": {func(testing.TB) mcp.Transport {
-			return transportFunc(func(context.Context) (mcp.Conn, error) {
-				time.Sleep(time.Minute) // sleep: on a fake clock
-				return nil, errDown
-			})
-		}, 5 * time.Second},
+		"dialing goes on": {dialing(func(context.Context) (mcp.Conn, error) {
+			time.Sleep(time.Minute) // sleep: on the bubble's clock
+			return nil, errDown
+		}), 5 * time.Second},
 		// One whose connection is not ended by its Close too.
-		"reading is deaf": {func(t testing.TB) mcp.Transport {
-			server := legacy(t, mcptest.Script{"initialize": mcptest.Hang})
-			return wrapped(server, func(conn mcp.Conn) mcp.Conn { return deafConn{conn} })
+		"reading goes on": {func(t testing.TB) mcp.Transport {
+			return wrapped(legacy(t, mcptest.Script{"initialize": mcptest.Hang}), func(conn mcp.Conn) mcp.Conn { return readsOn{conn} })
 		}, 5 * time.Second},
-		"waiting": {func(testing.TB) mcp.Transport {
-			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown })
-		}, 0},
-		"a login is missing": {func(testing.TB) mcp.Transport {
-			return transportFunc(func(context.Context) (mcp.Conn, error) { return nil, loginError{} })
-		}, 0},
+		"waiting":            {dialing(func(context.Context) (mcp.Conn, error) { return nil, errDown }), 0},
+		"a login is missing": {dialing(func(context.Context) (mcp.Conn, error) { return nil, loginError{} }), 0},
 	} {
 		runInBubble(t, name, func(t *testing.T) {
 			c := newClient(t, test.to(t), nil)
-			ctx := within(t, 200*time.Millisecond)
-			_ = c.Ready(ctx)
+			_ = c.Ready(within(t, 200*time.Millisecond))
 			synctest.Wait()
 			start := time.Now()
 			_ = c.Close()
 			assert.Equal(t, time.Since(start), test.want, "Close took")
 			wantClosed(t, c)
-			pass(time.Minute) // for the deaf ones
+			pass(time.Minute) // for those that go on
 		})
 	}
 }
@@ -146,10 +138,10 @@ func TestCloseWithDeafCaller(t *testing.T) {
 	})
 }
 
-// A deafConn reads on for a minute after it was closed.
-type deafConn struct{ mcp.Conn }
+// A readsOn reads on for a minute after it was closed.
+type readsOn struct{ mcp.Conn }
 
-func (c deafConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c readsOn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := c.Conn.Read(context.WithoutCancel(ctx))
 	if err != nil {
 		time.Sleep(time.Minute) // sleep: on a fake clock
@@ -202,37 +194,22 @@ func TestCloseWithHungHandler(t *testing.T) {
 }
 
 func TestShutdown(t *testing.T) {
-	everywhere(t, func(t *testing.T, revision string, p plane) {
-		synctest.Test(t, func(t *testing.T) {
-			server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
-				"tools/call": func(c *mcptest.Call) {
-					time.Sleep(50 * time.Second)
-					c.Result(`{}`)
-				},
-			}), nil)
-			ended := make(chan error, 2)
-			for range 2 {
-				go func() {
-					_, err := call(t, c, "x")
-					ended <- err
-				}()
-			}
-			server.Await("tools/call", 2)
-			go func() {
-				time.Sleep(time.Second)
-				if _, err := call(t, c, "x"); !errors.Is(err, mcp.ErrClosed) || !mcp.SafeToRetry(err) {
-					t.Errorf("a new call: error %v", err)
-				}
-				assert.Is(t, errOf(c.Tools(t.Context())), mcp.ErrClosed, "a new listing")
-			}()
-			start := time.Now()
-			assert.OK(t, c.Shutdown(t.Context()))
-			assert.Equal(t, time.Since(start), 50*time.Second, "Shutdown took")
-			for range 2 {
-				assert.OK(t, <-ended, "a call was cut off")
-			}
-			wantClosed(t, c)
-		})
+	inBubbles(t, func(t *testing.T, revision string, p plane) {
+		server, c := p.withClient(t, mcptest.NewServer(t, mcptest.Handshake(revision, ""), mcptest.Script{
+			"tools/call": slowly(50*time.Second, mcptest.Result(`{}`))}), nil)
+		first := inBackground(func() error { return errOf(call(t, c, "x")) })
+		second := inBackground(func() error { return errOf(call(t, c, "x")) })
+		server.Await("tools/call", 2)
+		start := time.Now()
+		ended := inBackground(func() error { return c.Shutdown(t.Context()) })
+		pass(time.Second)
+		wantNotSent(t, errOf(call(t, c, "x")), mcp.ErrClosed, "a new call")
+		assert.Is(t, errOf(c.Tools(t.Context())), mcp.ErrClosed, "a new listing")
+		assert.OK(t, <-ended)
+		assert.Equal(t, time.Since(start), 50*time.Second, "Shutdown took")
+		assert.OK(t, <-first, "a call was cut off")
+		assert.OK(t, <-second, "a call was cut off")
+		wantClosed(t, c)
 	})
 }
 
@@ -277,38 +254,30 @@ func TestHandshakeOfAStubbornCaller(t *testing.T) {
 // A real process that is killed is noticed and replaced without anybody calling.
 func TestProcessKilled(t *testing.T) {
 	t.Parallel()
-	program := assert.Value(os.Executable())(t)
-	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
+	c := newClient(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
 	ready(t, c)
 	first := c.State()
-	if first.PID <= 0 || first.Server == nil || first.Server.Name != "echo" {
-		t.Fatalf("state %+v", first)
-	}
-	child := assert.Value(os.FindProcess(first.PID))(t)
+	assert.Equal(t, first.Server.Name, "echo")
+	assert.OK(t, assert.Value(os.FindProcess(first.PID))(t).Kill())
 	ctx := within(t, time.Minute)
-	assert.OK(t, child.Kill())
-	second := mcp.State{}
 	for s := range c.Watch(ctx) {
 		if s.Phase == mcp.Ready && s.Connections == 2 {
-			second = s
+			wantBetween(t, s.PID, 1, math.MaxInt, "the second process")
+			wantOther(t, s.PID, first.PID, "the second process")
 			break
 		}
 	}
-	if second.PID <= 0 || second.PID == first.PID {
-		t.Errorf("after the kill: %+v", second)
-	}
 	res := assert.Value(c.CallTool(ctx, "echo", json.RawMessage(`{"text":"again"}`), nil))(t)
-	assert.Equal(t, textOf(t, res), "again", "result")
+	assert.Equal(t, res.Text(), "again", "result")
 }
 
 // A process outlives the conversations that use it: their contexts end, one in
 // the middle of a call, and the next one finds the same process.
 func TestOneProcessForAllConversations(t *testing.T) {
 	t.Parallel()
-	program := assert.Value(os.Executable())(t)
-	c := newClient(t, &transport.Command{Path: program, Env: childOf("1")}, nil)
-	var conversations sync.WaitGroup
-	pids := make(chan int, 24)
+	c := newClient(t, &transport.Command{Path: assert.Value(os.Executable())(t), Env: childOf("1")}, nil)
+	ready(t, c)
+	pid := c.State().PID
 	converse := func(name string) {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
 		defer end()
@@ -316,30 +285,21 @@ func TestOneProcessForAllConversations(t *testing.T) {
 			want := fmt.Sprintf("%s, turn %d", name, turn)
 			args, _ := json.Marshal(echoIn{want})
 			res, err := c.CallTool(ctx, "echo", args, nil)
-			if err != nil {
-				t.Errorf("%s: %v", want, err)
-				return
-			}
-			assert.Equal(t, textOf(t, res), want)
-			pids <- c.State().PID
+			assert.Is(t, err, nil, "%s", want)
+			assert.Equal(t, res.Text(), want)
+			assert.Equal(t, c.State().PID, pid, "%s: process", want)
 		}
 	}
+	var conversations sync.WaitGroup
 	for i := range 4 {
 		conversations.Go(func() { converse(fmt.Sprint("one of four: ", i)) })
 	}
 	conversations.Wait()
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	assert.Fails(t, errOf(c.CallTool(ctx, "echo", nil, nil)), "a conversation that is over got an answer")
+	assert.Fails(t, errOf(c.CallTool(ctx, "echo", nil, nil)), "a conversation that is over")
 	for i := range 4 {
 		converse(fmt.Sprint("one after the other: ", i))
-	}
-	close(pids)
-	first := <-pids
-	for pid := range pids {
-		if pid != first || pid <= 0 {
-			t.Errorf("processes %d and %d", first, pid)
-		}
 	}
 	assert.Equal(t, wantPhase(t, c, mcp.Ready).Connections, 1, "connections")
 }
@@ -351,7 +311,5 @@ func TestEchoIsNoServer(t *testing.T) {
 		t.Skip(err)
 	}
 	err = newClient(t, &transport.Command{Path: path}, nil).Ready(t.Context())
-	if want := "it does not speak MCP: it sends back what it is sent"; err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("got %v, want %q at its end", err, want)
-	}
+	assert.Contains(t, fmt.Sprint(err), "it does not speak MCP: it sends back what it is sent")
 }

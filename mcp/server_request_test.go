@@ -24,25 +24,45 @@ import (
 
 const sampling = `{"maxTokens":10,"messages":[{"role":"user","content":{"type":"text","text":"hi"}}]}`
 
-// questions counts those that come to the handlers.
-type questions struct{ elicited, sampled atomic.Int64 }
+// A requestLog answers server requests and counts them. It notes for each whose context
+// the handler got, and the cause that it was told.
+type requestLog struct {
+	elicited, sampled atomic.Int64
 
-func (q *questions) options() *mcp.ClientOptions {
+	mu   sync.Mutex
+	seen []string // such as "ann true draw"
+}
+
+func (l *requestLog) options() *mcp.ClientOptions {
+	note := func(ctx context.Context, count *atomic.Int64, caused bool, tool string) {
+		count.Add(1)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		user, _ := ctx.Value(userKey{}).(string)
+		l.seen = append(l.seen, strings.TrimSpace(fmt.Sprintf("%s %v %s", user, caused, tool)))
+	}
 	return &mcp.ClientOptions{
 		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			q.elicited.Add(1)
+			note(ctx, &l.elicited, r.Caused, r.Tool)
 			return annAnswers(ctx, r)
 		},
-		ElicitURL: func(_ context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			q.elicited.Add(1)
+		ElicitURL: func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
+			note(ctx, &l.elicited, r.Caused, r.Tool)
 			r.Done()
 			return accept(nil), nil
 		},
-		Sample: func(context.Context, *mcp.SampleRequest) (*mcp.SampleResult, error) {
-			q.sampled.Add(1)
+		Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
+			note(ctx, &l.sampled, r.Caused, r.Tool)
 			return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "yes"}}}, nil
 		},
 	}
+}
+
+// withRequestLog returns a client that answers server requests, and the log of them.
+func withRequestLog(t *testing.T, to mcp.Transport) (*requestLog, *mcp.Client) {
+	t.Helper()
+	log := &requestLog{}
+	return log, newClient(t, to, log.options())
 }
 
 // asksOften answers a call with how often its questions were answered with a text.
@@ -65,28 +85,25 @@ func TestFloodOfQuestionsInACall(t *testing.T) {
 		{"elicitation/create", question, `"action":"decline"`},
 		{"sampling/createMessage", sampling, "too many questions"},
 	} {
-		for _, p := range planes() {
-			runInBubble(t, test.method+"/"+p.name, func(t *testing.T) {
-				var log bytes.Buffer
-				var asked questions
-				opts := asked.options()
-				opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
-				c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": asksOften(40, test.method, test.params, test.declined)})), opts)
-				assert.Equal(t, textOf(t, mustCall(t, c, "x")), "24", "questions declined")
-				assert.Equal(t, asked.elicited.Load()+asked.sampled.Load(), 16, "questions for the handler")
-				assert.Equal(t, c.State().QuestionsDeclined, 24, "declined in State")
-				_ = c.Close()
-				assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1)
-			})
-		}
+		everyPlaneInBubble(t, func(t *testing.T, p plane) {
+			var log bytes.Buffer
+			var asked requestLog
+			opts := asked.options()
+			opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			c := newClient(t, p.to(legacy(t, mcptest.Script{"tools/call": asksOften(40, test.method, test.params, test.declined)})), opts)
+			assert.Equal(t, textOf(t, mustCall(t, c, "x")), "24", "questions declined")
+			assert.Equal(t, asked.elicited.Load()+asked.sampled.Load(), 16, "questions for the handler")
+			assert.Equal(t, c.State().QuestionsDeclined, 24, "declined in State")
+			_ = c.Close()
+			assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1, "warnings")
+		})
 	}
 }
 
 // The next call is asked anew, and the bound can be another one.
 func TestQuestionsOfEachCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked questions
-		opts := asked.options()
+		opts := new(requestLog).options()
 		opts.MaxQuestions = 3
 		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asksOften(5, "elicitation/create", question, `"accept"`)}), opts)
 		for range 3 {
@@ -97,24 +114,15 @@ func TestQuestionsOfEachCall(t *testing.T) {
 
 // What one connection asks in many calls, or without any, is bounded, too.
 func TestFloodOfQuestionsOfAConnection(t *testing.T) {
-	for name, inCalls := range map[string]bool{"in calls": true, "by itself": false} {
+	for name, script := range map[string]mcptest.Script{
+		"in calls":  {"tools/call": asksOften(1, "elicitation/create", question, "accept")},
+		"by itself": {"tools/call": text(""), "notifications/initialized": asksOften(200, "elicitation/create", question, "")},
+	} {
 		runInBubble(t, name, func(t *testing.T) {
-			var asked questions
-			c := newClient(t, legacy(t, mcptest.Script{
-				"tools/call": asksOften(1, "elicitation/create", question, "accept"),
-				"notifications/initialized": func(c *mcptest.Call) {
-					for range 200 {
-						if !inCalls {
-							_, _ = c.Ask("elicitation/create", question)
-						}
-					}
-				},
-			}), asked.options())
+			asked, c := withRequestLog(t, legacy(t, script))
 			ready(t, c)
 			for range 200 {
-				if inCalls {
-					mustCall(t, c, "x")
-				}
+				mustCall(t, c, "x")
 			}
 			synctest.Wait()
 			assert.Equal(t, asked.elicited.Load(), 64, "questions at once")
@@ -123,9 +131,8 @@ func TestFloodOfQuestionsOfAConnection(t *testing.T) {
 			for range 20 {
 				mustCall(t, c, "x")
 			}
-			if got := asked.elicited.Load(); inCalls && got != 74 {
-				t.Errorf("got %d questions ten seconds later, want 74", got)
-			}
+			want := map[string]int64{"in calls": 74, "by itself": 64}
+			assert.Equal(t, asked.elicited.Load(), want[name], "questions ten seconds later")
 		})
 	}
 }
@@ -139,48 +146,36 @@ func TestFloodOfQuestionsInResults(t *testing.T) {
 		}
 		all := needs("{"+strings.Join(many, ",")+"}", "")
 		server := modern(t, mcptest.Script{"tools/call": mcptest.Sequence(all, all, all, text("done"))})
-		var asked questions
-		c := newClient(t, p.to(server), asked.options())
+		asked, c := withRequestLog(t, p.to(server))
 		assert.Equal(t, textOf(t, mustCall(t, c, "x")), "done")
 		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
 		assert.Equal(t, c.State().QuestionsDeclined, 32, "declined in State")
-		received := server.Received("tools/call")
-		assert.Equal(t, strings.Count(string(received[2].Params), `{"action":"decline"}`), 16, "declined in the second answer")
+		second := string(server.Received("tools/call")[2].Params)
+		assert.Equal(t, strings.Count(second, `{"action":"decline"}`), 16, "declined in the second answer")
 	})
 }
 
-// There a sampling that is declined is an error of the call.
+// There a sampling that is declined is an error of the call, and so is a page to be visited
+// before a call.
 func TestFloodOfSamplingInResults(t *testing.T) {
-	server := modern(t, mcptest.Script{"tools/call": needs(`{"a":{"method":"sampling/createMessage","params":`+sampling+`}}`, "")})
-	var asked questions
-	opts := asked.options()
-	opts.MaxQuestions = 3
-	c := newClient(t, server, opts)
-	_, err := call(t, c, "x")
-	wantOutcome(t, err, mcp.Answered)
-	assert.Contains(t, err.Error(), "too many questions")
-	assert.Equal(t, asked.sampled.Load(), 3, "questions for the handler")
-}
-
-// Pages to be visited before a call are questions.
-func TestFloodOfPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		pages := strings.Repeat(`{"url":"https://a.example"},`, 9)
-		server := legacy(t, mcptest.Script{"tools/call": required(`{"elicitations":[` + strings.TrimSuffix(pages, ",") + `]}`)})
-		var asked questions
-		c := newClient(t, server, asked.options())
-		_, err := call(t, c, "x")
+	for _, server := range []*mcptest.Server{
+		modern(t, mcptest.Script{"tools/call": needs(`{"a":{"method":"sampling/createMessage","params":`+sampling+`}}`, "")}),
+		legacy(t, mcptest.Script{"tools/call": required(`{"elicitations":[{"url":"https://a.example"},{"url":"https://a.example"}]}`)}),
+	} {
+		var asked requestLog
+		opts := asked.options()
+		opts.MaxQuestions = 3
+		_, err := call(t, newClient(t, server, opts), "x")
 		wantOutcome(t, err, mcp.Answered)
 		assert.Contains(t, err.Error(), "too many questions")
-		assert.Equal(t, asked.elicited.Load(), 16, "pages for the handler")
-	})
+		assert.Equal(t, asked.elicited.Load()+asked.sampled.Load(), 3, "questions for the handler")
+	}
 }
 
 // Calls at the same time have their questions each.
 func TestQuestionsOfCallsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked questions
-		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asksOften(16, "elicitation/create", question, "accept")}), asked.options())
+		asked, c := withRequestLog(t, legacy(t, mcptest.Script{"tools/call": asksOften(16, "elicitation/create", question, "accept")}))
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() { mustCall(t, c, "x") })
@@ -201,14 +196,12 @@ func TestFloodOfQuestionsInATask(t *testing.T) {
 				answer(c)
 			}
 		}
-		server := s.server(t, mcptest.Script{
+		asked, c := withRequestLog(t, p.to(s.server(t, mcptest.Script{
 			"tools/call":   asks(mcptest.Result(s.created())),
 			"tasks/get":    mcptest.Sequence(asks(s.get("working")), asks(s.get("working")), asks(s.get("completed"))),
 			"tasks/result": asks(mcptest.Result(taskResult)),
-		})
-		var asked questions
-		c := newClient(t, p.to(server), asked.options())
-		assert.Value(call(t, c, "must"))(t)
+		})))
+		mustCall(t, c, "must")
 		assert.Equal(t, asked.elicited.Load(), 16, "questions for the handler")
 	})
 }
@@ -220,40 +213,8 @@ func as(ctx context.Context, user string) context.Context {
 	return context.WithValue(ctx, userKey{}, user)
 }
 
-// A causeLog notes for each server request whose context a handler got, and the cause
-// that it was told.
-type causeLog struct {
-	mu   sync.Mutex
-	seen []string // such as "ann true draw"
-}
-
-func (l *causeLog) note(ctx context.Context, caused bool, tool string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	user, _ := ctx.Value(userKey{}).(string)
-	l.seen = append(l.seen, strings.TrimSpace(fmt.Sprintf("%s %v %s", user, caused, tool)))
-}
-
-func (l *causeLog) options() *mcp.ClientOptions {
-	return &mcp.ClientOptions{
-		Elicit: func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			l.note(ctx, r.Caused, r.Tool)
-			return annAnswers(ctx, r)
-		},
-		ElicitURL: func(ctx context.Context, r *mcp.ElicitURLRequest) (*mcp.ElicitResult, error) {
-			l.note(ctx, r.Caused, r.Tool)
-			r.Done()
-			return accept(nil), nil
-		},
-		Sample: func(ctx context.Context, r *mcp.SampleRequest) (*mcp.SampleResult, error) {
-			l.note(ctx, r.Caused, r.Tool)
-			return &mcp.SampleResult{Content: []mcp.Content{&mcp.TextContent{Text: "yes"}}}, nil
-		},
-	}
-}
-
 // want checks what was seen since it was called last, in any order.
-func (l *causeLog) want(t *testing.T, want ...string) {
+func (l *requestLog) want(t *testing.T, want ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -273,7 +234,7 @@ var serverRequests = []struct{ name, method, params string }{
 func TestCauseOverHTTP(t *testing.T) {
 	for _, kind := range serverRequests {
 		t.Run(kind.name, func(t *testing.T) {
-			var both sync.WaitGroup
+			var both, all sync.WaitGroup
 			both.Add(2)
 			answered := map[string]chan string{"ann": make(chan string, 1), "bob": make(chan string, 1)}
 			s := newSite(t, mcp.Revision20251125, map[string]func(*visit){
@@ -296,19 +257,14 @@ func TestCauseOverHTTP(t *testing.T) {
 					v.WriteHeader(http.StatusAccepted)
 				},
 			})
-			var log causeLog
-			c := newClient(t, &s.HTTP, log.options())
+			log, c := withRequestLog(t, &s.HTTP)
 			ready(t, c)
-			var all sync.WaitGroup
 			for user := range answered {
 				all.Go(func() {
 					ctx := mcp.WithHTTPHeader(as(t.Context(), user), http.Header{"X-User": {user}})
 					res, err := c.CallTool(ctx, user, nil, nil)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					assert.Equal(t, textOf(t, res), user, "an answer with the header field of")
+					assert.Is(t, err, nil)
+					assert.Equal(t, res.Text(), user, "an answer with the header field of")
 				})
 			}
 			all.Wait()
@@ -322,35 +278,32 @@ func TestCauseOnAStream(t *testing.T) {
 	for _, kind := range serverRequests {
 		everyPlaneInBubble(t, func(t *testing.T, p plane) {
 			release := make(chan struct{})
-			server := legacy(t, mcptest.Script{
-				"notifications/initialized": func(c *mcptest.Call) { _, _ = c.Ask(kind.method, kind.params) },
+			log, c := withRequestLog(t, p.to(legacy(t, mcptest.Script{
+				"notifications/initialized": asksOften(1, kind.method, kind.params, ""),
 				"tools/call": func(c *mcptest.Call) {
 					if strings.Contains(string(c.Params), `"waits"`) {
 						<-release
-					} else if _, err := c.Ask(kind.method, kind.params); err != nil {
-						t.Error(err)
+					} else {
+						assert.Is(t, errOf(c.Ask(kind.method, kind.params)), nil)
 					}
 					answerText(c, "done")
 				},
-			})
-			var log causeLog
-			c := newClient(t, p.to(server), log.options())
+			})))
 			ready(t, c)
 			synctest.Wait()
 			log.want(t, "false") // no call is under way
-			ask := func() { assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "asks", nil, nil))) }
-			ask()
-			log.want(t, "ann true asks")
-
-			var other sync.WaitGroup
-			other.Go(func() { _, _ = c.CallTool(as(t.Context(), "bob"), "waits", nil, nil) })
+			wantCause := func(want string) {
+				t.Helper()
+				assert.Value(c.CallTool(as(t.Context(), "ann"), "asks", nil, nil))(t)
+				log.want(t, want)
+			}
+			wantCause("ann true asks")
+			other := inBackground(func() error { return errOf(c.CallTool(as(t.Context(), "bob"), "waits", nil, nil)) })
 			synctest.Wait()
-			ask()
-			log.want(t, "false")
+			wantCause("false")
 			close(release)
-			other.Wait()
-			ask()
-			log.want(t, "ann true asks")
+			assert.OK(t, <-other)
+			wantCause("ann true asks")
 		})
 	}
 }
@@ -358,17 +311,14 @@ func TestCauseOnAStream(t *testing.T) {
 // The server may still be at work for a call that was given up.
 func TestCauseAfterACallGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))})
-		var log causeLog
+		var log requestLog
 		opts := log.options()
 		opts.CallTimeout = time.Minute
-		c := newClient(t, server, opts)
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(mcptest.Hang, asking(question))}), opts)
 		ready(t, c)
-		ctx, cancel := context.WithTimeout(as(t.Context(), "bob"), time.Second)
-		defer cancel()
-		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
+		assert.Fails(t, errOf(c.CallTool(as(within(t, time.Second), "bob"), "x", nil, nil)))
 		for _, want := range []string{"false", "ann true x"} {
-			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
+			assert.Value(c.CallTool(as(t.Context(), "ann"), "x", nil, nil))(t)
 			log.want(t, want)
 			pass(time.Minute)
 		}
@@ -381,14 +331,8 @@ func TestCauseOfATask(t *testing.T) {
 	everyOldTask(t, func(t *testing.T, s taskScript, p plane) {
 		related := strings.TrimSuffix(question, "}") + `,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t1"}}}`
 		release := make(chan struct{})
-		asks := func(params string) mcptest.Handler {
-			return func(c *mcptest.Call) {
-				assert.Is(t, errOf(c.Ask("elicitation/create", params)), nil)
-				answerText(c, "done")
-			}
-		}
-		server := s.server(t, mcptest.Script{
-			"tools/call": mcptest.Sequence(mcptest.Result(s.created()), asks(question), asks(related)),
+		log, c := withRequestLog(t, p.to(s.server(t, mcptest.Script{
+			"tools/call": mcptest.Sequence(mcptest.Result(s.created()), asking(question), asking(related)),
 			"tasks/get": func(c *mcptest.Call) {
 				select {
 				case <-release:
@@ -402,13 +346,11 @@ func TestCauseOfATask(t *testing.T) {
 				_, _ = c.Ask("elicitation/create", question)
 				c.Result(taskResult)
 			},
-		})
-		var log causeLog
-		c := newClient(t, p.to(server), log.options())
+		})))
 		ended := inBackground(func() error { return errOf(c.CallTool(as(t.Context(), "bob"), "must", nil, nil)) })
 		synctest.Wait()
 		for range 2 {
-			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "never", nil, nil)))
+			assert.Value(c.CallTool(as(t.Context(), "ann"), "never", nil, nil))(t)
 			log.want(t, "false")
 		}
 		close(release)
@@ -417,32 +359,25 @@ func TestCauseOfATask(t *testing.T) {
 	})
 }
 
-// In revision 2026-07-28 a server request comes with the result of its call.
+// In revision 2026-07-28 a server request comes with the result of its call, and a page that
+// is to be visited before a call belongs to that call.
 func TestCauseOfInput(t *testing.T) {
 	for _, kind := range serverRequests {
 		everyPlane(t, func(t *testing.T, p plane) {
 			first := needs(fmt.Sprintf(`{"a":{"method":%q,"params":%s}}`, kind.method, kind.params), "")
-			server := modern(t, mcptest.Script{
+			log, c := withRequestLog(t, p.to(modern(t, mcptest.Script{
 				"tools/call":  mcptest.Sequence(first, text("done")),
 				"prompts/get": mcptest.Sequence(first, mcptest.Result(`{"messages":[]}`)),
-			})
-			var log causeLog
-			c := newClient(t, p.to(server), log.options())
-			assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
+			})))
+			assert.Value(c.CallTool(as(t.Context(), "ann"), "x", nil, nil))(t)
 			log.want(t, "ann true x")
-			assert.OK(t, errOf(c.GetPrompt(as(t.Context(), "bob"), "p", nil, nil)))
+			assert.Value(c.GetPrompt(as(t.Context(), "bob"), "p", nil, nil))(t)
 			log.want(t, "bob true")
 		})
 	}
-}
-
-// A page that is to be visited before a call belongs to that call.
-func TestCauseOfAPage(t *testing.T) {
-	server := legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(
-		required(`{"elicitations":[{"url":"https://a.example"}]}`), text("done"))})
-	var log causeLog
-	c := newClient(t, server, log.options())
-	assert.OK(t, errOf(c.CallTool(as(t.Context(), "ann"), "x", nil, nil)))
+	page := required(`{"elicitations":[{"url":"https://a.example"}]}`)
+	log, c := withRequestLog(t, legacy(t, mcptest.Script{"tools/call": mcptest.Sequence(page, text("done"))}))
+	assert.Value(c.CallTool(as(t.Context(), "ann"), "x", nil, nil))(t)
 	log.want(t, "ann true x")
 }
 
@@ -450,26 +385,21 @@ func TestCauseOfAPage(t *testing.T) {
 func TestCauseDoesNotEndTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entered, ended := make(chan struct{}), make(chan error, 1)
-		server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) { _, _ = c.Ask("elicitation/create", question) }})
-		c := newClient(t, server, &mcp.ClientOptions{Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-			derived, stop := context.WithCancel(ctx)
-			defer stop()
-			close(entered)
-			<-derived.Done()
-			ended <- ctx.Err()
-			return nil, ctx.Err()
-		}})
+		c := newClient(t, legacy(t, mcptest.Script{"tools/call": asking(question)}), &mcp.ClientOptions{
+			Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				close(entered)
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return nil, ctx.Err()
+			},
+		})
 		ready(t, c)
 		ctx, cancel := context.WithCancel(as(t.Context(), "ann"))
 		go func() { <-entered; cancel() }()
 		assert.Fails(t, errOf(c.CallTool(ctx, "x", nil, nil)))
 		synctest.Wait()
-		select {
-		case err := <-ended:
-			t.Errorf("got a context that ended with %v, want one that lasts", err)
-		default:
-		}
+		assert.Equal(t, len(ended), 0, "contexts that ended with the call")
 		_ = c.Close()
-		assert.Fails(t, <-ended, "got a nil error of the context, want that of its end")
+		assert.Fails(t, <-ended, "the context of a closed connection")
 	})
 }
