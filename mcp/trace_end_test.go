@@ -32,8 +32,7 @@ func TestTracerSeesPanicOfCaller(t *testing.T) {
 		_, _ = c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Progress: func(*mcp.ProgressParams) { panic("ouch") }})
 	}()
 	assert.Fails(t, n.one(t, "tools/call").Err)
-	_ = c.Close()
-	n.closed(t)
+	n.closed(t, c)
 }
 
 // What a caller adds to the header stays when a tracer adds to it as well.
@@ -55,30 +54,13 @@ func TestTracerKeepsHeaderOfCaller(t *testing.T) {
 
 // A connection is out of use when the tracer hears of its end.
 func TestTracerHearsOfEndAfterwards(t *testing.T) {
-	var c *mcp.Client
-	s := &endWatcher{phases: make(chan mcp.Phase, 10)}
-	s.look = func() mcp.Phase { return c.State().Phase }
-	server := legacy(t, nil)
-	c = newClient(t, server, &mcp.ClientOptions{Tracer: s})
+	phases := make(chan mcp.Phase, 10)
+	n := &notebook{}
+	server, c := withClient(t, legacy(t), &mcp.ClientOptions{Tracer: n})
+	n.end = func() { phases <- c.State().Phase }
 	ready(t, c)
 	server.Disconnect()
-	wantOther(t, <-s.phases, mcp.Ready)
-}
-
-type endWatcher struct {
-	look   func() mcp.Phase
-	phases chan mcp.Phase
-}
-
-func (*endWatcher) RequestStart(ctx context.Context, _ *mcp.RequestInfo) context.Context { return ctx }
-
-func (*endWatcher) RequestEnd(context.Context, *mcp.RequestInfo) {}
-
-func (s *endWatcher) SessionEnd(*mcp.SessionInfo) {
-	select {
-	case s.phases <- s.look():
-	default:
-	}
+	wantOther(t, <-phases, mcp.Ready, "phase")
 }
 
 // A server that answers a subscription before it was asked for is not believed so
@@ -98,8 +80,7 @@ func TestTracerSeesEarlyAnswer(t *testing.T) {
 	}
 	c := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return s, nil }), &mcp.ClientOptions{Tracer: n})
 	ready(t, c)
-	_ = c.Close()
-	n.closed(t)
+	n.closed(t, c)
 }
 
 // A connection whose handshake was done has an end, even if it never got further.
@@ -111,7 +92,7 @@ func TestTracerHearsOfStuckConnection(t *testing.T) {
 	<-s.stuck
 	_ = c.Close()
 	<-done
-	n.closed(t)
+	n.closed(t, c)
 	wantLen(t, n.sessions, 1, "sessions")
 	assert.OK(t, n.sessions[0].Err)
 }

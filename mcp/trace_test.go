@@ -3,13 +3,10 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +23,7 @@ import (
 // A notebook is a tracer that writes everything down.
 type notebook struct {
 	start func(ctx context.Context, r *mcp.RequestInfo) context.Context // may be nil
+	end   func()                                                        // of a session; may be nil
 
 	mu       sync.Mutex
 	open     map[*mcp.RequestInfo]bool
@@ -73,6 +71,9 @@ func (n *notebook) RequestRetry(_ context.Context, _ *mcp.RequestInfo, err error
 }
 
 func (n *notebook) SessionEnd(s *mcp.SessionInfo) {
+	if n.end != nil {
+		n.end()
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.sessions = append(n.sessions, *s)
@@ -99,17 +100,14 @@ func (n *notebook) one(t *testing.T, method string) mcp.RequestInfo {
 	return all[0]
 }
 
-// closed fails the test if anything stayed open. The client is closed.
-func (n *notebook) closed(t *testing.T) {
+// closed closes a client, and fails the test if anything stayed open.
+func (n *notebook) closed(t *testing.T, c *mcp.Client) {
 	t.Helper()
+	assert.OK(t, c.Close())
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for r := range n.open {
-		t.Errorf("%s has not ended", r.Method)
-	}
-	for _, w := range n.wrong {
-		t.Error(w)
-	}
+	assert.Equal(t, len(n.open), 0, "requests that have not ended")
+	wantList(t, n.wrong, nil)
 }
 
 // Each request of each kind is told, once, with its id, its attempts and its
@@ -122,32 +120,27 @@ func TestTracerSeesEverything(t *testing.T) {
 	ready(t, c)
 	askAll(t, c)
 	<-listening
-	assert.OK(t, c.Close())
-	n.closed(t)
+	n.closed(t, c)
 	for method := range s.script {
 		all := n.of(method)
-		wantOther(t, len(all), 0)
+		wantOther(t, len(all), 0, "requests %s", method)
 		for _, r := range all {
-			assert.Equal(t, [...]any{r.Server, r.Incoming, r.Notification, r.Attempts, r.SentAt.IsZero()},
-				[...]any{"scripted", false, false, 1, false}, "%s", method)
-			wantOther(t, r.ID, "", "%s: ID", method)
-			conn := r.Connection
-			assert.Equal(t, [...]any{conn.Origin, conn.SessionID}, [...]any{strings.TrimSuffix(s.HTTP.URL, "/"), ""}, "%s", method)
-			if r.Err == nil && method != "subscriptions/listen" && r.Connection.ProtocolVersion != mcp.Revision20260728 {
-				t.Errorf("%s: revision %q", method, r.Connection.ProtocolVersion)
-			}
-			if (r.Err == nil) == (r.Result == nil) {
-				t.Errorf("%s: result %s and error %v", method, r.Result, r.Err)
+			assert.Equal(t, [...]any{r.Server, r.Incoming, r.Notification, r.ID == "", r.Attempts, r.SentAt.IsZero()},
+				[...]any{"scripted", false, false, false, 1, false}, "%s", method)
+			assert.Equal(t, [...]any{r.Connection.Origin, r.Connection.SessionID}, [...]any{strings.TrimSuffix(s.HTTP.URL, "/"), ""}, "%s", method)
+			assert.Equal(t, r.Result == nil, r.Err != nil, "%s: no result with error %v", method, r.Err)
+			if r.Err == nil && method != "subscriptions/listen" {
+				assert.Equal(t, r.Connection.ProtocolVersion, mcp.Revision20260728, "%s: revision", method)
 			}
 		}
 	}
-	inputRequest := n.one(t, "elicitation/create")
-	assert.OK(t, inputRequest.Err)
-	assert.Equal(t, [...]any{inputRequest.Incoming, inputRequest.ID, inputRequest.Result == nil}, [...]any{true, "", false})
+	asked := n.one(t, "elicitation/create")
+	assert.OK(t, asked.Err)
+	assert.Equal(t, [...]any{asked.Incoming, asked.ID, asked.Result == nil}, [...]any{true, "", false})
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !slices.Contains(n.params, `"tool"`) || !slices.Contains(n.params, `"prompt"`) || !slices.Contains(n.params, `"file:///r"`) {
-		t.Errorf("params %q", n.params)
+	for _, param := range []string{`"tool"`, `"prompt"`, `"file:///r"`} {
+		assert.Contains(t, strings.Join(n.params, " "), param)
 	}
 	wantLen(t, n.sessions, 1, "sessions")
 	assert.OK(t, n.sessions[0].Err)
@@ -157,27 +150,21 @@ func TestTracerSeesEverything(t *testing.T) {
 // The older handshake, what the server asks and tells, and what becomes of it.
 func TestTracerSeesOlderServer(t *testing.T) {
 	n := &notebook{}
-	server := legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
+	var inside any
+	server, c := withClient(t, legacy(t, mcptest.Script{"tools/call": func(c *mcptest.Call) {
 		c.Notify("notifications/tools/list_changed", `{"_meta":{"traceparent":"note"}}`)
 		assert.Is(t, errOf(c.Ask("elicitation/create", `{"_meta":{"traceparent":"theirs"},"message":"?","requestedSchema":{"type":"object","properties":{}}}`)), nil)
 		assert.Fails(t, errOf(c.Ask("sampling/createMessage", `{}`)), "there is a model")
 		assert.Is(t, errOf(c.Ask("ping", `{}`)), nil)
 		c.Result(`{"content":[],"isError":true}`)
-	}})
-	var inside any
-	c := newClient(t, server, &mcp.ClientOptions{Tracer: n, Roots: []*mcp.Root{}, Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	}}), &mcp.ClientOptions{Tracer: n, Roots: []*mcp.Root{}, Elicit: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		inside = ctx.Value(noteKey{})
 		return accept(map[string]any{}), nil
 	}})
 	mustCall(t, c, "x")
 	assert.OK(t, c.SetRoots(t.Context(), nil))
 	server.Await("notifications/roots/list_changed", 1)
-	assert.OK(t, c.Close())
-	n.closed(t)
-	r := n.one(t, "initialize")
-	assert.OK(t, r.Err, "initialize")
-	assert.Equal(t, [...]any{r.Connection.ProtocolVersion, r.Incoming}, [...]any{mcp.Revision20251125, false}, "initialize")
-	wantOther(t, r.ID, "", "initialize: ID")
+	n.closed(t, c)
 	// The roots that change while a connection is being made may be told of twice, of which
 	// Close may cut off the second.
 	told := 0
@@ -185,67 +172,56 @@ func TestTracerSeesOlderServer(t *testing.T) {
 		assert.Equal(t, [...]any{r.Notification, r.Incoming, r.ID}, [...]any{true, false, ""}, "%s", r.Method)
 		if r.Err == nil {
 			told++
-		} else if !errors.Is(r.Err, context.Canceled) {
-			t.Errorf("%s: got the error %v, want none", r.Method, r.Err)
+		} else {
+			assert.Is(t, r.Err, context.Canceled, "%s", r.Method)
 		}
 	}
-	wantBetween(t, told, 2, math.MaxInt, "told")
-	note := n.one(t, "notifications/tools/list_changed")
-	if got, _ := note.Meta("traceparent"); !note.Notification || !note.Incoming || got != "note" {
-		t.Errorf("the notification: %+v, traceparent %q", note, got)
+	wantBetween(t, told, 2, 3, "notifications of the handshake and of the roots")
+	assert.Equal(t, cast[*mcp.RequestInfo](t, inside).Method, "elicitation/create", "the handler's context")
+	for _, want := range []struct {
+		method                        string
+		incoming, notification, hasID bool
+		trace, result                 string
+	}{
+		{"initialize", false, false, true, "", "2025-11-25"},
+		{"notifications/tools/list_changed", true, true, false, "note", ""},
+		{"elicitation/create", true, false, true, "theirs", "accept"},
+		{"ping", true, false, true, "", "{}"},
+		{"tools/call", false, false, true, "", `"isError":true`},
+	} {
+		r := n.one(t, want.method)
+		trace, _ := r.Meta("traceparent")
+		assert.OK(t, r.Err, "%s", want.method)
+		assert.Equal(t, [...]any{r.Incoming, r.Notification, r.ID != "", trace}, [...]any{want.incoming, want.notification, want.hasID, want.trace}, "%s", want.method)
+		assert.Contains(t, string(r.Result), want.result, "%s", want.method)
 	}
-	asked := n.one(t, "elicitation/create")
-	if got, _ := asked.Meta("traceparent"); got != "theirs" || asked.Err != nil || asked.ID == "" || !asked.Incoming || asked.Result == nil {
-		t.Errorf("the elicitation: %+v, traceparent %q", asked, got)
-	}
-	assert.Equal(t, cast[*mcp.RequestInfo](t, inside).Method, "elicitation/create", "method")
-	r = n.one(t, "sampling/createMessage")
-	assert.As[*mcp.JSONRPCError](t, r.Err, "the refused request")
-	assert.Equal(t, r.Result == nil, true, "the refused request: result")
-	r = n.one(t, "ping")
-	assert.OK(t, r.Err, "ping")
-	assert.Equal(t, r.Incoming, true, "ping: incoming")
-	r = n.one(t, "tools/call")
-	assert.OK(t, r.Err, "the call")
-	assert.Contains(t, string(r.Result), `"isError":true`, "the call")
+	refused := n.one(t, "sampling/createMessage")
+	assert.As[*mcp.JSONRPCError](t, refused.Err)
+	assert.Equal(t, len(refused.Result), 0, "result of the refused request")
 }
 
 // What a tracer adds to _meta and to the header arrives, on both planes; what the
 // caller and the protocol put there stays.
 func TestTracerAdds(t *testing.T) {
 	tag := func(ctx context.Context, r *mcp.RequestInfo) context.Context {
-		r.AddMeta("traceparent", "00-\""+r.Method)
-		r.AddMeta("traceparent", "twice")
-		r.AddMeta("tracestate", "ours")
-		r.AddMeta("progressToken", "ours")
-		r.AddMeta("io.modelcontextprotocol/protocolVersion", "ours")
-		r.AddHeader("traceparent", "00-"+r.Method)
-		r.AddHeader("User", "ours")
-		r.AddHeader("bad name", "x")
-		r.AddHeader("Bad-Value", "a\nb")
-		r.AddHeader("Mcp-Protocol-Version", "ours")
+		for _, meta := range [][2]string{{"traceparent", "00-\"" + r.Method}, {"traceparent", "twice"}, {"tracestate", "ours"},
+			{"progressToken", "ours"}, {"io.modelcontextprotocol/protocolVersion", "ours"}} {
+			r.AddMeta(meta[0], meta[1])
+		}
+		for _, field := range [][2]string{{"traceparent", "00-" + r.Method}, {"User", "ours"}, {"bad name", "x"},
+			{"Bad-Value", "a\nb"}, {"Mcp-Protocol-Version", "ours"}} {
+			r.AddHeader(field[0], field[1])
+		}
 		return ctx
 	}
-	everyRevision(t, func(t *testing.T, revision string) {
-		s := newSite(t, revision, map[string]func(*visit){
-			"tools/call":      result(`{"resultType":"complete","content":[]}`),
-			"server/discover": result(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`),
-		})
-		if revision == mcp.Revision20251125 {
-			s.script["initialize"] = result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)
-			delete(s.script, "server/discover")
-		}
+	for revision, handshake := range map[string]string{mcp.Revision20251125: "initialize", mcp.Revision20260728: "server/discover"} {
+		s := newSite(t, revision, map[string]func(*visit){"tools/call": result(`{"resultType":"complete","content":[]}`)})
 		s.HTTP.Header = map[string][]string{"User": {"theirs"}}
 		n := &notebook{start: tag}
 		c := newClient(t, &s.HTTP, &mcp.ClientOptions{Tracer: n})
 		assert.Value(c.CallTool(t.Context(), "x", nil, &mcp.CallToolOptions{Meta: mcp.Meta{"tracestate": "theirs", "own": 1}}))(t)
-		assert.OK(t, c.Close())
-		n.closed(t)
-		greeting := "initialize"
-		if revision == mcp.Revision20260728 {
-			greeting = "server/discover"
-		}
-		for _, method := range []string{greeting, "tools/call"} {
+		n.closed(t, c)
+		for _, method := range []string{handshake, "tools/call"} {
 			v := s.of(method)[0]
 			var params struct {
 				Meta map[string]any `json:"_meta"`
@@ -254,26 +230,18 @@ func TestTracerAdds(t *testing.T) {
 			want := map[string]any{"traceparent": "00-\"" + method, "tracestate": "ours"}
 			if method == "tools/call" {
 				want["tracestate"], want["own"] = "theirs", 1.0
-				if _, ok := params.Meta["progressToken"].(float64); !ok {
-					t.Errorf("progress token %v", params.Meta["progressToken"])
-				}
+				cast[float64](t, params.Meta["progressToken"])
+				wantOther(t, v.Header.Get("Mcp-Protocol-Version"), "ours", "version in the header")
 			}
-			if v := params.Meta["io.modelcontextprotocol/protocolVersion"]; v != nil && v != mcp.Revision20260728 {
-				t.Errorf("version %v", v)
-			}
-			maps.DeleteFunc(params.Meta, func(key string, _ any) bool {
-				return key == "progressToken" || strings.Contains(key, "/")
-			})
-			assert.Equal(t, fmt.Sprint(params.Meta), fmt.Sprint(want), "%s: fmt", method)
-			assert.Equal(t, strings.Count(string(v.Params), `"traceparent"`), 1, "%s: \"traceparent\"", method)
+			wantOther(t, params.Meta["io.modelcontextprotocol/protocolVersion"], any("ours"), "version in _meta")
+			maps.DeleteFunc(params.Meta, func(key string, _ any) bool { return key == "progressToken" || strings.Contains(key, "/") })
+			assert.Equal(t, fmt.Sprint(params.Meta), fmt.Sprint(want), "%s: _meta", method)
+			assert.Equal(t, strings.Count(string(v.Params), `"traceparent"`), 1, "%s: traceparents", method)
 			for field, want := range map[string]string{"Traceparent": "00-" + method, "User": "theirs", "Bad-Value": "", "Bad Name": ""} {
 				assert.Equal(t, v.Header.Get(field), want, "%s: header %s", method, field)
 			}
-			if v.Header.Get("Mcp-Protocol-Version") == "ours" && method == "tools/call" {
-				t.Error("the tracer replaced the version")
-			}
 		}
-	})
+	}
 }
 
 // A request that is sent twice is one, with two attempts; one that is never sent
@@ -302,23 +270,17 @@ func TestTracerCountsAttempts(t *testing.T) {
 			assert.Is(t, r.Err, context.Canceled)
 			assert.Equal(t, [...]any{r.Attempts, r.ID, r.SentAt.IsZero()}, [...]any{0, "", true})
 		}
-		away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errors.New("away") }), &mcp.ClientOptions{Tracer: n})
-		_, err = call(t, away, "x")
-		_, toolsErr := away.Tools(t.Context())
-		pingErr := away.Ping(t.Context())
-		_, promptsErr := collect(away.Prompts(t.Context()))
-		for method, want := range map[string]error{"tools/call": err, "tools/list": toolsErr, "ping": pingErr, "prompts/list": promptsErr} {
-			all := n.of(method)
-			assert.Fails(t, want, "%s", method)
-			assert.Equal(t, [...]any{all[len(all)-1].Err, all[len(all)-1].Attempts}, [...]any{want, 0}, "%s", method)
-			wantOther(t, len(all), 0, "%s", method)
-		}
-		_ = c.Close()
-		n.closed(t)
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if len(n.sessions) < 2 || n.sessions[0].Err == nil {
-			t.Errorf("sessions %+v", n.sessions)
+		n.closed(t, c)
+		wantBetween(t, len(n.sessions), 2, 3, "sessions")
+		assert.Fails(t, n.sessions[0].Err)
+
+		n = &notebook{}
+		away := newClient(t, transportFunc(func(context.Context) (mcp.Conn, error) { return nil, errDown }), &mcp.ClientOptions{Tracer: n})
+		for method, want := range map[string]error{"tools/call": errOf(call(t, away, "x")), "tools/list": errOf(away.Tools(t.Context())),
+			"ping": away.Ping(t.Context()), "prompts/list": errOf(collect(away.Prompts(t.Context())))} {
+			r := n.one(t, method)
+			assert.Is(t, want, errDown, "%s", method)
+			assert.Equal(t, [...]any{r.Err, r.Attempts}, [...]any{want, 0}, "%s", method)
 		}
 	})
 }
@@ -331,17 +293,12 @@ func TestTracerSeesCancelledCall(t *testing.T) {
 		c := newClient(t, p.to(server), &mcp.ClientOptions{Tracer: n})
 		ready(t, c)
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			server.Await("tools/call", 1)
-			cancel()
-		}()
+		go func() { server.Await("tools/call", 1); cancel() }()
 		assert.Is(t, errOf(c.CallTool(ctx, "x", nil, nil)), context.Canceled)
 		r := n.one(t, "tools/call")
 		assert.Is(t, r.Err, context.Canceled)
-		assert.Equal(t, r.Attempts, 1, "attempts")
-		wantOther(t, r.ID, "", "ID")
-		_ = c.Close()
-		n.closed(t)
+		assert.Equal(t, [...]any{r.Attempts, r.ID == ""}, [...]any{1, false})
+		n.closed(t, c)
 	})
 }
 
@@ -352,22 +309,17 @@ func TestTracerSeesFailedHandshake(t *testing.T) {
 		"gone":    {"initialize": mcptest.Disconnect},
 		"silent":  {"initialize": mcptest.Hang},
 	} {
-		t.Run(name, func(t *testing.T) {
-			n := &notebook{}
-			server, c := withClient(t, legacy(t, script), &mcp.ClientOptions{Tracer: n})
-			done := inBackground(func() error { return c.Ready(t.Context()) })
-			server.Await("initialize", 1)
-			if name == "silent" {
-				_ = c.Close()
-			}
-			assert.Fails(t, <-done)
+		n := &notebook{}
+		server, c := withClient(t, legacy(t, script), &mcp.ClientOptions{Tracer: n})
+		done := inBackground(func() error { return c.Ready(t.Context()) })
+		server.Await("initialize", 1)
+		if name == "silent" {
 			_ = c.Close()
-			n.closed(t)
-			if all := n.of("initialize"); len(all) == 0 || all[0].Err == nil {
-				t.Errorf("%+v", all)
-			}
-			assert.Equal(t, len(n.sessions), 0, "sessions")
-		})
+		}
+		assert.Fails(t, <-done, "%s", name)
+		n.closed(t, c)
+		assert.Fails(t, n.of("initialize")[0].Err, "%s", name)
+		assert.Equal(t, len(n.sessions), 0, "%s: sessions", name)
 	}
 }
 
